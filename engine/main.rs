@@ -1,0 +1,2 @@
+//! octitrate.
+fn main() {}
