@@ -1,1 +1,13 @@
-//! Force field.
+//! Force field: topology, parameters, readers, and the short-range energy terms of biomolecular simulation.
+//!
+//! [`topology`] holds a whole system. Long-range Coulomb and titration are
+//! elsewhere (crates `fmm` and `lambda`).
+//!
+//! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
+
+pub mod exclusions;
+pub mod topology;
+pub mod units;
+
+pub use exclusions::Exclusions;
+pub use topology::Topology;

@@ -1,0 +1,117 @@
+//! Pairs of atoms without non-bonded interaction, as a compressed symmetric list.
+//!
+//! Row i holds the partners of atom i in increasing order, never i itself; j is in row i exactly if i is in row j.
+
+/// Symmetric, sorted list of excluded pairs (compressed sparse rows).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exclusions {
+    offsets: Vec<u32>,
+    partners: Vec<u32>,
+}
+
+impl Default for Exclusions {
+    fn default() -> Self {
+        Self {
+            offsets: vec![0],
+            partners: Vec::new(),
+        }
+    }
+}
+
+impl Exclusions {
+    /// From pairs of atoms below `n_atoms`, in any order; repeated pairs and i = i are taken once and left out.
+    ///
+    /// # Panics
+    /// If an index is not below `n_atoms`.
+    pub fn from_pairs(n_atoms: usize, pairs: impl IntoIterator<Item = [u32; 2]>) -> Self {
+        let mut both: Vec<[u32; 2]> = Vec::new();
+        for [i, j] in pairs {
+            assert!(
+                (i as usize) < n_atoms && (j as usize) < n_atoms,
+                "excluded pair ({i}, {j}) of {n_atoms} atoms"
+            );
+            if i != j {
+                both.push([i, j]);
+                both.push([j, i]);
+            }
+        }
+        both.sort_unstable();
+        both.dedup();
+        let mut offsets = vec![0u32; n_atoms + 1];
+        for [i, _] in &both {
+            offsets[*i as usize + 1] += 1;
+        }
+        for i in 0..n_atoms {
+            offsets[i + 1] += offsets[i];
+        }
+        Self {
+            offsets,
+            partners: both.into_iter().map(|[_, j]| j).collect(),
+        }
+    }
+
+    /// Number of atoms (rows).
+    pub fn n_atoms(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Partners of `atom`, in increasing order.
+    #[inline]
+    pub fn of(&self, atom: u32) -> &[u32] {
+        let i = atom as usize;
+        &self.partners[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// Whether the pair is excluded.
+    pub fn contains(&self, i: u32, j: u32) -> bool {
+        self.of(i).binary_search(&j).is_ok()
+    }
+
+    /// Number of excluded pairs (each counted once).
+    pub fn n_pairs(&self) -> usize {
+        self.partners.len() / 2
+    }
+
+    /// Every excluded pair once, i < j, in increasing order.
+    pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        (0..self.n_atoms() as u32).flat_map(|i| {
+            self.of(i)
+                .iter()
+                .filter(move |&&j| i < j)
+                .map(move |&j| [i, j])
+        })
+    }
+
+    /// Row offsets, length `n_atoms + 1`.
+    pub fn offsets(&self) -> &[u32] {
+        &self.offsets
+    }
+
+    /// Partners of all rows, one after the other.
+    pub fn partners(&self) -> &[u32] {
+        &self.partners
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symmetric_sorted_and_unique() {
+        let e = Exclusions::from_pairs(5, [[3, 1], [1, 3], [0, 1], [4, 4]]);
+        assert_eq!(e.of(0), [1]);
+        assert_eq!(e.of(1), [0, 3]);
+        assert_eq!(e.of(2), [0u32; 0]);
+        assert_eq!(e.of(3), [1]);
+        assert_eq!(e.of(4), [0u32; 0]);
+        assert_eq!(e.n_pairs(), 2);
+        assert!(e.contains(3, 1) && !e.contains(3, 0));
+        assert_eq!(e.pairs().collect::<Vec<_>>(), [[0, 1], [1, 3]]);
+    }
+
+    #[test]
+    fn default_has_no_atoms() {
+        assert_eq!(Exclusions::default().n_atoms(), 0);
+    }
+}
