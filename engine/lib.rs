@@ -1,1 +1,7 @@
 //! octitrate.
+
+pub mod config;
+pub mod error;
+pub mod output;
+pub mod checkpoint;
+pub mod workflow;

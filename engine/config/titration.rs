@@ -1,0 +1,260 @@
+//! Sections of the job file about λ-dynamics and the two workflows made of many runs.
+
+use super::quantity::{Energy, LambdaMass, Temperature, Time};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `[titration]`: λ-dynamics of titratable residues (theory: linear coordinate, two forms, λ = 1 is deprotonated).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Titration {
+    /// pH of this run. Given by the workflow in `titrate`; not needed where every site is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ph: Option<f64>,
+    /// How charges of two forms mix.
+    pub interpolation: Interpolation,
+    /// Form of the pH term along λ.
+    pub ph_term: PhTerm,
+    /// Height h of the barrier between the forms (kJ/mol).
+    pub barrier: Energy,
+    /// Mass of λ (u nm²).
+    pub mass: LambdaMass,
+    /// Temperature of λ (K); the thermostat's unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+    /// Coupling time of the v-rescale thermostat of λ (ps).
+    pub coupling_time: Time,
+    /// More entries of titratable residues, read after the built-in ones and before them in rank. Relative to the job file.
+    pub library: Vec<PathBuf>,
+    /// The sites, `[[titration.site]]`; every residue of the library that occurs if none is given.
+    #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<SiteRequest>,
+}
+
+impl Default for Titration {
+    fn default() -> Self {
+        Titration {
+            ph: None,
+            interpolation: Interpolation::Hamiltonian,
+            ph_term: PhTerm::Linear,
+            barrier: Energy::new(5.0),
+            mass: LambdaMass::new(5.0),
+            temperature: None,
+            coupling_time: Time::new(2.0),
+            library: Vec::new(),
+            sites: Vec::new(),
+        }
+    }
+}
+
+/// How the energies of two forms mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolation {
+    /// V is linear in the weights of each site.
+    Hamiltonian,
+    /// Only the charges are linear in the weights.
+    Charge,
+}
+
+/// Form of the pH term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhTerm {
+    /// Linear in λ.
+    Linear,
+    /// The smoothed step of Aho 2022.
+    Smoothed,
+}
+
+/// One `[[titration.site]]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteRequest {
+    /// `"GLU 2"`: this residue; `"GLU"`: every one of the name.
+    pub residue: String,
+    /// λ at the start, −0.1 to 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial: Option<f64>,
+    /// λ is held at this value (−0.2 to 1.2) and ∂V/∂λ written; instead of `initial`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<f64>,
+}
+
+/// λ at the start of a site that asks for none.
+pub const INITIAL_LAMBDA: f64 = 0.5;
+
+/// `[titrate]`: runs of this file at many pH values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Titrate {
+    /// A list, `[3.0, 4.0]`, or a range, `{ min = 2.0, max = 7.0, step = 1.0 }`.
+    pub ph: Values,
+    /// Runs at each pH, with different seeds.
+    #[serde(default = "one")]
+    pub replicas: u32,
+    /// Start of each run that is left out of the analysis (ps).
+    #[serde(default = "no_time")]
+    pub equilibration: Time,
+    /// Runs at once: a number, or `"auto"` for as many as there are cores.
+    #[serde(default)]
+    pub jobs: Jobs,
+}
+
+/// `[calibrate]`: ∂V/∂λ of a model compound at fixed λ, and the polynomial that flattens it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibrate {
+    /// The residue, such as `"GLU 2"`; not needed if the file has one site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    /// λ of the windows: a list, or a range `{ min = -0.1, max = 1.1, step = 0.05 }`.
+    #[serde(default = "windows")]
+    pub windows: Values,
+    /// Start of each window that is left out (ps). The length of a window is `dynamics.duration`.
+    #[serde(default = "no_time")]
+    pub equilibration: Time,
+    /// Degree of the polynomial fitted to ⟨∂V/∂λ⟩.
+    #[serde(default = "degree")]
+    pub degree: u32,
+    /// Windows at once: a number, or `"auto"` for as many as there are cores.
+    #[serde(default)]
+    pub jobs: Jobs,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn no_time() -> Time {
+    Time::new(0.0)
+}
+
+fn degree() -> u32 {
+    5
+}
+
+fn windows() -> Values {
+    Values::Range(Range { min: -0.1, max: 1.1, step: 0.1 })
+}
+
+/// A list of numbers, or a range of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Values {
+    /// Each value.
+    List(Vec<f64>),
+    /// From `min` to `max`.
+    Range(Range),
+}
+
+/// Evenly spaced values, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// First value.
+    pub min: f64,
+    /// Last value, if a whole number of steps reaches it.
+    pub max: f64,
+    /// Distance.
+    pub step: f64,
+}
+
+impl Values {
+    /// The values in the order given; a range counts from `min`, and values are rounded to 1e-9 so that 2.0 + 3·0.1 is 2.3.
+    pub fn to_vec(&self) -> Vec<f64> {
+        match self {
+            Values::List(list) => list.clone(),
+            Values::Range(range) => {
+                let count = ((range.max - range.min) / range.step + 1e-9).floor();
+                (0..=count as u64).map(|k| ((range.min + k as f64 * range.step) * 1e9).round() / 1e9).collect()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Values {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValuesVisitor)
+    }
+}
+
+struct ValuesVisitor;
+
+impl<'de> serde::de::Visitor<'de> for ValuesVisitor {
+    type Value = Values;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("a list such as [3.0, 4.0], or a range such as { min = 2.0, max = 7.0, step = 1.0 }")
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Values, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Values::List(values))
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Values, A::Error> {
+        Range::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(Values::Range)
+    }
+}
+
+/// Child runs at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Jobs {
+    /// As many as there are cores.
+    #[default]
+    Auto,
+    /// This many.
+    Count(u32),
+}
+
+impl Serialize for Jobs {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Jobs::Auto => serializer.serialize_str("auto"),
+            Jobs::Count(count) => serializer.serialize_u32(*count),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Jobs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JobsVisitor)
+    }
+}
+
+struct JobsVisitor;
+
+impl serde::de::Visitor<'_> for JobsVisitor {
+    type Value = Jobs;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("a whole number from 1, or \"auto\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Jobs, E> {
+        let other = || E::custom(format!("found \"{text}\"; valid is a whole number from 1, or \"auto\""));
+        (text == "auto").then_some(Jobs::Auto).ok_or_else(other)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Jobs, E> {
+        let count = u32::try_from(count).ok().filter(|count| *count > 0).map(Jobs::Count);
+        count.ok_or_else(|| E::custom("found a number below 1; valid is a whole number from 1, or \"auto\""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_both_ends_and_clean_values() {
+        let values = |min, max, step| Values::Range(Range { min, max, step }).to_vec();
+        assert_eq!(values(2.0, 2.5, 0.1), [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]);
+        assert_eq!(values(-0.1, 1.1, 0.1).len(), 13);
+        assert_eq!(values(4.0, 4.9, 1.0), [4.0]);
+    }
+}

@@ -1,0 +1,69 @@
+//! Results of a run: what a step offers, and the files it goes to.
+
+use crate::error::{Error, Result};
+use nalgebra::Vector3;
+use std::io::Write;
+use std::path::Path;
+
+/// One number of a step, with its name and unit as they appear in files.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantity {
+    /// Name, for example `Lennard-Jones` or `temperature`.
+    pub name: &'static str,
+    /// Unit, for example `kJ/mol`.
+    pub unit: &'static str,
+    /// Value in that unit.
+    pub value: f64,
+}
+
+/// State of one step as the outputs see it. Names, units and their order are the same in every frame of a run.
+#[derive(Debug, Clone)]
+pub struct Frame<'a> {
+    /// Number of the step; 0 is the start.
+    pub step: u64,
+    /// Time (ps).
+    pub time: f64,
+    /// Energies and other numbers of this step, in the order of the columns of `energy.csv`.
+    /// Empty if this step was not asked for energies.
+    pub energies: Vec<Quantity>,
+    /// λ of each site.
+    pub lambda: Vec<f64>,
+    /// ∂V/∂λ of each site, without bias (kJ/mol).
+    pub dvdl: Vec<f64>,
+    /// Positions (nm), one per atom.
+    pub positions: &'a [Vector3<f64>],
+    /// Velocities (nm/ps), one per atom.
+    pub velocities: &'a [Vector3<f64>],
+    /// Edges of the periodic box (nm); `None`: open.
+    pub edges: Option<Vector3<f64>>,
+}
+
+/// Writes a whole file so that either the old or the new content is there, never a part: temporary file, sync, rename.
+///
+/// # Errors
+/// [`Error::File`] that names `path`; the temporary file is removed.
+pub fn write_atomic(path: &Path, action: &'static str, content: &[u8]) -> Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".tmp");
+    let temporary = path.with_file_name(name);
+    let write = || -> std::io::Result<()> {
+        let mut file = std::fs::File::create(&temporary)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)?;
+        sync_folder(path)
+    };
+    write().map_err(|e| {
+        // The error below is the one to report; a left-over temporary file harms nothing.
+        let _ = std::fs::remove_file(&temporary);
+        Error::file(path, action, e)
+    })
+}
+
+/// Makes a rename in the folder of `path` permanent.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => std::fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
