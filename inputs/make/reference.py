@@ -202,6 +202,16 @@ def exact_coulomb(x, charges, edges, excluded, reach):
     return ewald.evaluate(x, charges, edges, excluded, reach / cutoff, cutoff)
 
 
+def gap_at_cutoff(x, edges):
+    """Smallest | |r_ij| − cut-off | of all pairs (nm): were it zero to rounding, two right programs might count different pairs."""
+    gap = np.inf
+    for i in range(len(x) - 1):
+        d = x[i] - x[i + 1 :]
+        d -= edges * np.rint(d / edges)
+        gap = min(gap, float(abs(np.sqrt(np.einsum("ij,ij->i", d, d)) - CUTOFF).min()))
+    return gap
+
+
 def rounded(array):
     return [[float(f"{value:.10g}") for value in row] for row in array]
 
@@ -237,6 +247,7 @@ def main():
             "command": "inputs/make/reference.py",
             "lennard_jones_cutoff_nm": CUTOFF,
             "force_switch_from_nm": 0.8,
+            "pair_nearest_to_cutoff_nm": gap_at_cutoff(x, edges),
             "pme": {key: PME[key] for key in ("rcoulomb", "ewald-rtol", "fourierspacing", "pme-order")},
             "pme_second_setting": {key: PME_OTHER[key] for key in ("rcoulomb", "ewald-rtol", "fourierspacing", "pme-order")},
             "k_e_gromacs": k_gromacs,
