@@ -11,10 +11,7 @@ pub struct Exclusions {
 
 impl Default for Exclusions {
     fn default() -> Self {
-        Self {
-            offsets: vec![0],
-            partners: Vec::new(),
-        }
+        Self { offsets: vec![0], partners: Vec::new() }
     }
 }
 
@@ -26,10 +23,7 @@ impl Exclusions {
     pub fn from_pairs(n_atoms: usize, pairs: impl IntoIterator<Item = [u32; 2]>) -> Self {
         let mut both: Vec<[u32; 2]> = Vec::new();
         for [i, j] in pairs {
-            assert!(
-                (i as usize) < n_atoms && (j as usize) < n_atoms,
-                "excluded pair ({i}, {j}) of {n_atoms} atoms"
-            );
+            assert!((i as usize) < n_atoms && (j as usize) < n_atoms, "excluded pair ({i}, {j}) of {n_atoms} atoms");
             if i != j {
                 both.push([i, j]);
                 both.push([j, i]);
@@ -44,10 +38,14 @@ impl Exclusions {
         for i in 0..n_atoms {
             offsets[i + 1] += offsets[i];
         }
-        Self {
-            offsets,
-            partners: both.into_iter().map(|[_, j]| j).collect(),
-        }
+        Self { offsets, partners: both.into_iter().map(|[_, j]| j).collect() }
+    }
+
+    /// Add the rows of `other` for atoms that follow those already there.
+    pub fn append(&mut self, other: &Exclusions) {
+        let (atoms, start) = (self.n_atoms() as u32, self.partners.len() as u32);
+        self.offsets.extend(other.offsets[1..].iter().map(|o| o + start));
+        self.partners.extend(other.partners.iter().map(|j| j + atoms));
     }
 
     /// Number of atoms (rows).
@@ -74,12 +72,7 @@ impl Exclusions {
 
     /// Every excluded pair once, i < j, in increasing order.
     pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        (0..self.n_atoms() as u32).flat_map(|i| {
-            self.of(i)
-                .iter()
-                .filter(move |&&j| i < j)
-                .map(move |&j| [i, j])
-        })
+        (0..self.n_atoms() as u32).flat_map(|i| self.of(i).iter().filter(move |&&j| i < j).map(move |&j| [i, j]))
     }
 
     /// Row offsets, length `n_atoms + 1`.
@@ -108,6 +101,15 @@ mod tests {
         assert_eq!(e.n_pairs(), 2);
         assert!(e.contains(3, 1) && !e.contains(3, 0));
         assert_eq!(e.pairs().collect::<Vec<_>>(), [[0, 1], [1, 3]]);
+    }
+
+    #[test]
+    fn appended_rows_are_shifted() {
+        let mut e = Exclusions::default();
+        let water = Exclusions::from_pairs(3, [[0, 1], [0, 2], [1, 2]]);
+        e.append(&water);
+        e.append(&water);
+        assert_eq!(e, Exclusions::from_pairs(6, [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]]));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Force field: topology, parameters, readers, and the short-range energy terms of biomolecular simulation.
 //!
-//! [`topology`] holds a whole system. Long-range Coulomb and titration are
+//! [`topology`] holds a whole system; [`gromacs`] reads it. Long-range Coulomb and titration are
 //! elsewhere (crates `fmm` and `lambda`).
 //!
 //! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
 
 pub mod exclusions;
+pub mod gromacs;
 pub mod topology;
 pub mod units;
 

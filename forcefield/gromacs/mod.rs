@@ -1,0 +1,49 @@
+//! Reading GROMACS files: topologies (`.top`, `.itp`) and structures (`.gro`).
+//!
+//! A topology is read as `gmx grompp` reads it: preprocessor, parameters by type, molecule types, and the molecules of
+//! the system. What this program cannot compute is refused with the file and line; nothing is left out silently.
+//! Format: GROMACS reference manual, chapter "File formats", DOI 10.5281/zenodo.7852175 (version 2022.5).
+
+mod dihedral_types;
+mod error;
+mod exclude;
+mod fields;
+mod forcefield;
+mod gro;
+mod molecule;
+mod source;
+mod system;
+
+use std::path::{Path, PathBuf};
+
+pub use error::{TopologyError, TopologyProblem};
+pub use gro::{NameMismatch, Structure, StructureError, format_gro, parse_gro, read_gro, write_gro};
+
+use crate::topology::Topology;
+
+const BONDS: &str = "1 (harmonic)";
+const CONSTRAINTS: &str = "1 (with exclusions), 2 (without)";
+const SETTLES: &str = "1";
+const ANGLES: &str = "1 (harmonic), 5 (Urey–Bradley)";
+const DIHEDRALS: &str = "1 (periodic), 2 (harmonic improper), 3 (Ryckaert–Bellemans), 4 (periodic improper), \
+                         9 (periodic, several terms)";
+const PAIRS: &str = "1 (Lennard-Jones and Coulomb)";
+const CMAPS: &str = "1";
+const POSITION_RESTRAINTS: &str = "1 (harmonic)";
+
+/// Read a topology.
+///
+/// - `include_dirs`: searched for included files after the directory of the including file and before the directories
+///   of the environment variables GMXLIB and GMXDATA and of an installed GROMACS;
+/// - `defines`: macros set from outside, such as `("POSRES", None)` or `("FC", Some("1000"))`.
+///
+/// # Errors
+/// [`TopologyError`] with file and line, for anything wrong, unknown or unsupported.
+pub fn read_topology(
+    path: &Path,
+    include_dirs: &[PathBuf],
+    defines: &[(String, Option<String>)],
+) -> Result<Topology, TopologyError> {
+    let lines = source::read(path, source::search_path(include_dirs), defines)?;
+    system::assemble(path, &lines)
+}
