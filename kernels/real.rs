@@ -1,0 +1,63 @@
+//! The floating-point type of the kernels: `f32` or `f64`.
+
+use std::fmt::{Debug, Display};
+use std::iter::Sum;
+
+use num_traits::{Float, NumAssign};
+
+/// `f32` or `f64`. Sealed: the kernels exist for these two only.
+pub trait Real: Float + NumAssign + Sum + Debug + Display + Default + Send + Sync + 'static + sealed::Vectors {
+    /// The value of this type nearest to `x`.
+    fn of(x: f64) -> Self;
+    /// The same value as `f64` (exact).
+    fn widen(self) -> f64;
+}
+
+impl Real for f32 {
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // rounding to f32 is the purpose
+    fn of(x: f64) -> Self {
+        x as Self
+    }
+    #[inline]
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Real for f64 {
+    #[inline]
+    fn of(x: f64) -> Self {
+        x
+    }
+    #[inline]
+    fn widen(self) -> f64 {
+        self
+    }
+}
+
+pub(crate) mod sealed {
+    /// The vector types of a floating-point type, one for each instruction set.
+    pub trait Vectors: Sized {
+        /// AVX-512 vector.
+        #[cfg(target_arch = "x86_64")]
+        type Avx512: crate::simd::Lanes<Elem = Self>;
+        /// AVX2 vector.
+        #[cfg(target_arch = "x86_64")]
+        type Avx2: crate::simd::Lanes<Elem = Self>;
+    }
+
+    impl Vectors for f32 {
+        #[cfg(target_arch = "x86_64")]
+        type Avx512 = crate::simd::avx512::F32x16;
+        #[cfg(target_arch = "x86_64")]
+        type Avx2 = crate::simd::avx2::F32x8;
+    }
+
+    impl Vectors for f64 {
+        #[cfg(target_arch = "x86_64")]
+        type Avx512 = crate::simd::avx512::F64x8;
+        #[cfg(target_arch = "x86_64")]
+        type Avx2 = crate::simd::avx2::F64x4;
+    }
+}

@@ -1,0 +1,186 @@
+//! AVX-512 vectors: 16 × `f32`, 8 × `f64`.
+//!
+//! 1/√x starts from `vrsqrt14` (relative error below 2⁻¹⁴) and is refined with e = 1 − x y²:
+//! `f32` one Newton step, 2/√x = y (3 − x y²), error (3/2)·2⁻²⁸; `f64` y + y e (1/2 + e (3/8 + e 5/16)), error
+//! (35/128)·2⁻⁵². Both end at about one unit in the last place.
+
+use std::arch::x86_64::*;
+
+use super::Lanes;
+
+/// 16 × `f32`.
+#[derive(Clone, Copy)]
+pub struct F32x16(__m512);
+
+/// 8 × `f64`.
+#[derive(Clone, Copy)]
+pub struct F64x8(__m512d);
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn newton_f32(x: __m512, y: __m512) -> __m512 {
+    let e = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(3.0));
+    _mm512_mul_ps(y, e)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn series_f64(x: __m512d, y: __m512d) -> __m512d {
+    let e = _mm512_fnmadd_pd(_mm512_mul_pd(x, y), y, _mm512_set1_pd(1.0));
+    let p = _mm512_fmadd_pd(e, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
+    let p = _mm512_fmadd_pd(e, p, _mm512_set1_pd(0.5));
+    _mm512_fmadd_pd(_mm512_mul_pd(y, e), p, y)
+}
+
+// SAFETY: each method needs AVX-512F only, which the contract of `Lanes` demands of the caller.
+unsafe impl Lanes for F32x16 {
+    type Elem = f32;
+    const LANES: usize = 16;
+    const ROOT_SCALE: f64 = 2.0;
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn zero() -> Self {
+        Self(_mm512_setzero_ps())
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn splat(x: f32) -> Self {
+        Self(_mm512_set1_ps(x))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: 16 elements are readable at `p` (contract of `Lanes`).
+        Self(unsafe { _mm512_loadu_ps(p) })
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn store(self, p: *mut f32) {
+        // SAFETY: 16 elements are writable at `p` (contract of `Lanes`).
+        unsafe { _mm512_storeu_ps(p, self.0) }
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn add_to_first(self, p: *mut f32, n: usize) {
+        let mask: __mmask16 = (1 << n) - 1;
+        // SAFETY: the first n elements are readable and writable at `p`; the others are masked out.
+        unsafe {
+            let old = _mm512_maskz_loadu_ps(mask, p);
+            _mm512_mask_storeu_ps(p, mask, _mm512_add_ps(old, self.0));
+        }
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn add(self, b: Self) -> Self {
+        Self(_mm512_add_ps(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn sub(self, b: Self) -> Self {
+        Self(_mm512_sub_ps(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn mul(self, b: Self) -> Self {
+        Self(_mm512_mul_ps(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        Self(_mm512_fmadd_ps(self.0, b.0, c.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root(self) -> Self {
+        Self(newton_f32(self.0, _mm512_rsqrt14_ps(self.0)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root_except(self, skip: u16) -> Self {
+        let y = _mm512_maskz_rsqrt14_ps(!skip, self.0);
+        Self(_mm512_maskz_mov_ps(!skip, newton_f32(self.0, y)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn sum(self) -> f32 {
+        _mm512_reduce_add_ps(self.0)
+    }
+}
+
+// SAFETY: each method needs AVX-512F only, which the contract of `Lanes` demands of the caller.
+unsafe impl Lanes for F64x8 {
+    type Elem = f64;
+    const LANES: usize = 8;
+    const ROOT_SCALE: f64 = 1.0;
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn zero() -> Self {
+        Self(_mm512_setzero_pd())
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn splat(x: f64) -> Self {
+        Self(_mm512_set1_pd(x))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn load(p: *const f64) -> Self {
+        // SAFETY: 8 elements are readable at `p` (contract of `Lanes`).
+        Self(unsafe { _mm512_loadu_pd(p) })
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn store(self, p: *mut f64) {
+        // SAFETY: 8 elements are writable at `p` (contract of `Lanes`).
+        unsafe { _mm512_storeu_pd(p, self.0) }
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn add_to_first(self, p: *mut f64, n: usize) {
+        let mask: __mmask8 = (1 << n) - 1;
+        // SAFETY: the first n elements are readable and writable at `p`; the others are masked out.
+        unsafe {
+            let old = _mm512_maskz_loadu_pd(mask, p);
+            _mm512_mask_storeu_pd(p, mask, _mm512_add_pd(old, self.0));
+        }
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn add(self, b: Self) -> Self {
+        Self(_mm512_add_pd(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn sub(self, b: Self) -> Self {
+        Self(_mm512_sub_pd(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn mul(self, b: Self) -> Self {
+        Self(_mm512_mul_pd(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        Self(_mm512_fmadd_pd(self.0, b.0, c.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root(self) -> Self {
+        Self(series_f64(self.0, _mm512_rsqrt14_pd(self.0)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root_except(self, skip: u16) -> Self {
+        let keep = !(skip as __mmask8);
+        let y = _mm512_maskz_rsqrt14_pd(keep, self.0);
+        Self(_mm512_maskz_mov_pd(keep, series_f64(self.0, y)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn sum(self) -> f64 {
+        _mm512_reduce_add_pd(self.0)
+    }
+}

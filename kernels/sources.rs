@@ -1,0 +1,214 @@
+//! The near particles of one leaf, copied side by side.
+//!
+//! Particles are stored box after box, with coordinates relative to the centre of their own box (short numbers, so
+//! that `f32` loses nothing to the size of the system). The near field of a leaf needs 27 such runs, each displaced
+//! by the vector between the two box centres. Copying them once into one contiguous block costs a few per cent of
+//! the pair work, leaves one partial vector at the end instead of 27, and gives every pair a fixed place for
+//! [`crate::ExceptionTable`].
+
+use crate::{Isa, Real};
+
+/// Sources behind one exception mask; a multiple of every vector length in use.
+pub const CHUNK: usize = 16;
+
+/// Coordinates of points, one slice for each axis, equally long.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a, T> {
+    /// x coordinates.
+    pub x: &'a [T],
+    /// y coordinates.
+    pub y: &'a [T],
+    /// z coordinates.
+    pub z: &'a [T],
+}
+
+impl<T> Points<'_, T> {
+    /// Number of points.
+    ///
+    /// # Panics
+    /// If the three slices differ in length.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        assert!(self.x.len() == self.y.len() && self.x.len() == self.z.len(), "x, y, z differ in length");
+        self.x.len()
+    }
+
+    /// Whether there are no points.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A source box as seen from the target box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Run<T> {
+    /// First particle.
+    pub start: u32,
+    /// Number of particles.
+    pub len: u32,
+    /// Added to each coordinate: centre of the source box (in its image) − centre of the target box.
+    pub shift: [T; 3],
+}
+
+/// The gathered sources of one leaf: coordinates and one or several charge vectors. Reusable; it only grows.
+#[derive(Clone, Debug, Default)]
+pub struct SourceBlock<T> {
+    len: usize,
+    n_vec: usize,
+    stride: usize,
+    /// x, y, z, then the charge vectors: rows of `stride` elements.
+    rows: Vec<T>,
+}
+
+impl<T: Real> SourceBlock<T> {
+    /// An empty block.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { len: 0, n_vec: 0, stride: 0, rows: Vec::new() }
+    }
+
+    /// Number of sources.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no sources.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of charge vectors.
+    #[must_use]
+    pub fn n_vec(&self) -> usize {
+        self.n_vec
+    }
+
+    /// Elements of each row that may be read: `len` rounded up to whole chunks.
+    pub(crate) fn padded(&self) -> usize {
+        self.len.next_multiple_of(CHUNK)
+    }
+
+    /// x, y or z (row 0, 1, 2) or charge vector v (row 3 + v) with its padding (zeros).
+    pub(crate) fn row(&self, row: usize) -> &[T] {
+        &self.rows[row * self.stride..][..self.padded()]
+    }
+
+    /// Replace the contents by the particles of `runs`, one run after the other, displaced by the runs' shifts.
+    /// `charges`: one slice for each charge vector, as long as `points`.
+    ///
+    /// # Panics
+    /// If slices differ in length or a run leaves them.
+    pub fn gather(&mut self, points: Points<'_, T>, charges: &[&[T]], runs: &[Run<T>]) {
+        self.gather_on(Isa::best(), points, charges, runs);
+    }
+
+    pub(crate) fn gather_on(&mut self, isa: Isa, points: Points<'_, T>, charges: &[&[T]], runs: &[Run<T>]) {
+        assert!(isa.is_available(), "{isa:?} is not available on this machine");
+        let n = points.len();
+        assert!(charges.iter().all(|q| q.len() == n), "charges and points differ in number");
+        assert!(runs.iter().all(|r| r.start as usize + r.len as usize <= n), "a run leaves the particles");
+        self.len = runs.iter().map(|r| r.len as usize).sum();
+        self.n_vec = charges.len();
+        // One chunk more than the padded length: copies are made in whole vectors that may overhang.
+        self.stride = self.padded() + CHUNK;
+        let size = (3 + self.n_vec) * self.stride;
+        if self.rows.len() < size {
+            self.rows.resize(size, T::zero());
+        }
+        let axes = [points.x, points.y, points.z];
+        for row in 0..3 + self.n_vec {
+            let target = &mut self.rows[row * self.stride..][..self.stride];
+            let (source, axis) = if row < 3 { (axes[row], Some(row)) } else { (charges[row - 3], None) };
+            copy_runs(isa, target, source, runs, axis);
+            target[self.len..].fill(T::zero());
+        }
+    }
+}
+
+/// `target` = the elements of `source` in `runs`, one run after the other, each plus its shift along `axis`.
+fn copy_runs<T: Real>(isa: Isa, target: &mut [T], source: &[T], runs: &[Run<T>], axis: Option<usize>) {
+    match isa {
+        // SAFETY: `gather_on` checked that the instruction set is available, that the runs lie inside `source`, and
+        // that `target` holds them all and one chunk more.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { x86::copy_runs_avx512(target, source, runs, axis) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { x86::copy_runs_avx2(target, source, runs, axis) },
+        _ => copy_runs_portable(target, source, runs, axis),
+    }
+}
+
+fn copy_runs_portable<T: Real>(target: &mut [T], source: &[T], runs: &[Run<T>], axis: Option<usize>) {
+    let mut at = 0;
+    for run in runs {
+        let (start, len) = (run.start as usize, run.len as usize);
+        let shift = axis.map_or(T::zero(), |a| run.shift[a]);
+        for (t, &s) in target[at..at + len].iter_mut().zip(&source[start..start + len]) {
+            *t = s + shift;
+        }
+        at += len;
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{CHUNK, Run};
+    use crate::Real;
+    use crate::simd::Lanes;
+
+    /// # Safety
+    /// AVX-512; runs inside `source`; `target` at least one chunk longer than all runs together.
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+    pub unsafe fn copy_runs_avx512<T: Real>(t: &mut [T], s: &[T], runs: &[Run<T>], axis: Option<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe { copy_runs::<T::Avx512>(t, s, runs, axis) }
+    }
+
+    /// # Safety
+    /// AVX2 and FMA; else as `copy_runs_avx512`.
+    #[target_feature(enable = "avx2,fma")]
+    pub unsafe fn copy_runs_avx2<T: Real>(t: &mut [T], s: &[T], runs: &[Run<T>], axis: Option<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe { copy_runs::<T::Avx2>(t, s, runs, axis) }
+    }
+
+    /// Whole vectors, the last one of a run overhanging into the place of the next run, which is written later.
+    ///
+    /// # Safety
+    /// As the callers; `L`'s instruction set.
+    #[inline(always)]
+    unsafe fn copy_runs<L: Lanes>(
+        target: &mut [L::Elem],
+        source: &[L::Elem],
+        runs: &[Run<L::Elem>],
+        axis: Option<usize>,
+    ) {
+        const { assert!(CHUNK.is_multiple_of(L::LANES)) }
+        let mut at = 0;
+        for run in runs {
+            let (start, len) = (run.start as usize, run.len as usize);
+            let shift = axis.map_or(L::Elem::default(), |a| run.shift[a]);
+            let whole = len.next_multiple_of(L::LANES);
+            if start + whole <= source.len() {
+                // SAFETY: reads end at start + whole ≤ source.len(); writes end before at + len + LANES, and
+                // at + len ≤ Σ len ≤ target.len() − CHUNK.
+                unsafe {
+                    let shift = L::splat(shift);
+                    let (s, t) = (source.as_ptr().add(start), target.as_mut_ptr().add(at));
+                    for i in (0..len).step_by(L::LANES) {
+                        L::load(s.add(i)).add(shift).store(t.add(i));
+                    }
+                }
+            } else {
+                for (t, &s) in target[at..at + len].iter_mut().zip(&source[start..start + len]) {
+                    *t = s + shift;
+                }
+            }
+            at += len;
+        }
+    }
+}
