@@ -336,18 +336,14 @@ impl Topology {
         if which == BondConstraints::None {
             return;
         }
-        let mut fixed: std::collections::HashSet<[u32; 2]> =
-            self.constraints.iter().map(|c| sorted(c.atoms)).collect();
+        let mut fixed: std::collections::HashSet<[u32; 2]> = self.constraints.iter().map(|c| sorted(c.atoms)).collect();
         let bonds = std::mem::take(&mut self.bonds);
         for bond in bonds {
             let [i, j] = bond.atoms;
             if which == BondConstraints::HBonds && !self.is_hydrogen(i) && !self.is_hydrogen(j) {
                 self.bonds.push(bond);
             } else if fixed.insert(sorted(bond.atoms)) {
-                self.constraints.push(Constraint {
-                    atoms: bond.atoms,
-                    length: bond.r0,
-                });
+                self.constraints.push(Constraint { atoms: bond.atoms, length: bond.r0 });
             }
         }
     }

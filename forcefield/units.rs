@@ -32,8 +32,7 @@ mod tests {
 
     #[test]
     fn constants_follow_from_codata() {
-        let coulomb =
-            AVOGADRO * CHARGE * CHARGE / (4.0 * std::f64::consts::PI * VACUUM_PERMITTIVITY);
+        let coulomb = AVOGADRO * CHARGE * CHARGE / (4.0 * std::f64::consts::PI * VACUUM_PERMITTIVITY);
         // J m → kJ nm; ε₀ is known to 1.5e-10.
         assert!((coulomb * 1e-3 * 1e9 / COULOMB - 1.0).abs() < 1e-9);
         assert!((AVOGADRO * BOLTZMANN * 1e-3 / GAS_CONSTANT - 1.0).abs() < 1e-14);
