@@ -1,5 +1,10 @@
 //! Results of a run: what a step offers, and the files it goes to.
 
+pub mod files;
+pub mod progress;
+pub mod tables;
+pub mod trajectory;
+
 use crate::error::{Error, Result};
 use nalgebra::Vector3;
 use std::io::Write;
@@ -62,7 +67,10 @@ pub fn write_atomic(path: &Path, action: &'static str, content: &[u8]) -> Result
 
 /// Makes a rename in the folder of `path` permanent.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
-    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    match path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
         Some(folder) => std::fs::File::open(folder)?.sync_all(),
         None => Ok(()),
     }
