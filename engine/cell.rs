@@ -1,0 +1,293 @@
+//! Rectangular periodic cell, minimum image, and molecules that stay whole.
+//!
+//! Minimum image: d ← d − L round(d/L) per axis. Molecules are kept whole: neighbours in the graph of bonds, constraints
+//! and rigid waters are placed next to each other, so that bonded terms and constraints need no periodic image.
+//! Output wraps whole fragments: their geometric centre lies in [0, L).
+//!
+//! Units: nm, nm³.
+
+use forcefield::topology::Topology;
+use nalgebra::Vector3;
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a cell, or with molecules in it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CellError {
+    /// Edges must be positive and finite.
+    #[error("cell edges {edges:?} nm: all three must be positive and finite")]
+    Edges {
+        /// The edges found, nm.
+        edges: [f64; 3],
+    },
+    /// A chain of bonds comes back to its start in another periodic image, or a bond is longer than half the cell.
+    #[error(
+        "the bond between atoms {} and {} is {length:.3} nm long after the molecule was made whole, although its periodic \
+         images are {image:.3} nm apart: molecules that are bonded to their own periodic image are not supported",
+        atoms[0] + 1, atoms[1] + 1
+    )]
+    Endless {
+        /// Bonded atoms (0-based).
+        atoms: [u32; 2],
+        /// Distance in the molecule made whole, nm.
+        length: f64,
+        /// Distance of the nearest images, nm.
+        image: f64,
+    },
+}
+
+/// A rectangular cell with one corner at the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    edges: Vector3<f64>,
+}
+
+impl Cell {
+    /// From edges (nm). Error if one is not positive and finite.
+    pub fn new(edges: Vector3<f64>) -> Result<Self, CellError> {
+        if edges.iter().all(|e| e.is_finite() && *e > 0.0) {
+            Ok(Self { edges })
+        } else {
+            Err(CellError::Edges { edges: edges.into() })
+        }
+    }
+
+    /// Edges, nm.
+    pub fn edges(&self) -> Vector3<f64> {
+        self.edges
+    }
+
+    /// Volume, nm³.
+    pub fn volume(&self) -> f64 {
+        self.edges.product()
+    }
+
+    /// Multiply all edges by `factor`. Error if the result is no cell.
+    pub fn scale(&mut self, factor: f64) -> Result<(), CellError> {
+        *self = Self::new(self.edges * factor)?;
+        Ok(())
+    }
+
+    /// The nearest periodic image of the difference `d` (nm).
+    #[inline]
+    pub fn minimum_image(&self, d: Vector3<f64>) -> Vector3<f64> {
+        d.zip_map(&self.edges, |d, edge| d - edge * (d / edge).round())
+    }
+
+    /// The image of position `x` (nm) in [0, L).
+    #[inline]
+    pub fn wrap(&self, x: Vector3<f64>) -> Vector3<f64> {
+        x.zip_map(&self.edges, |x, edge| {
+            let inside = x - edge * (x / edge).floor();
+            // A tiny negative x rounds up to the edge itself.
+            if inside >= edge { 0.0 } else { inside }
+        })
+    }
+}
+
+/// The bonded fragments of a system: spanning trees and ring closures of the graph of bonds, constraints and rigid waters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fragments {
+    /// Atoms in the order of a breadth-first walk, each with the atom it hangs on (itself for the first of a fragment).
+    walk: Vec<[u32; 2]>,
+    /// Where fragments begin in `walk`, and its length.
+    starts: Vec<u32>,
+    /// Bonds that the walk did not use: they close rings.
+    closures: Vec<[u32; 2]>,
+}
+
+impl Fragments {
+    /// Fragments of a topology: harmonic bonds, constraints, rigid waters.
+    pub fn new(topology: &Topology) -> Self {
+        let bonds = topology.bonds.iter().map(|b| b.atoms);
+        let constraints = topology.constraints.iter().map(|c| c.atoms);
+        let waters = topology.settles.iter().flat_map(|s| s.hydrogens.map(|h| [s.oxygen, h]));
+        Self::from_bonds(topology.n_atoms(), bonds.chain(constraints).chain(waters))
+    }
+
+    /// Fragments of `n_atoms` atoms connected by `bonds` (indices below `n_atoms`).
+    pub fn from_bonds(n_atoms: usize, bonds: impl IntoIterator<Item = [u32; 2]>) -> Self {
+        let mut neighbours = vec![Vec::new(); n_atoms];
+        for [i, j] in bonds {
+            neighbours[i as usize].push(j);
+            neighbours[j as usize].push(i);
+        }
+        let mut fragments = Self { starts: vec![0], ..Self::default() };
+        let mut parent = vec![u32::MAX; n_atoms];
+        for first in 0..n_atoms as u32 {
+            if parent[first as usize] != u32::MAX {
+                continue;
+            }
+            parent[first as usize] = first;
+            let mut next = fragments.walk.len();
+            fragments.walk.push([first, first]);
+            while let Some(&[atom, from]) = fragments.walk.get(next) {
+                next += 1;
+                for &neighbour in &neighbours[atom as usize] {
+                    if parent[neighbour as usize] == u32::MAX {
+                        parent[neighbour as usize] = atom;
+                        fragments.walk.push([neighbour, atom]);
+                    } else if neighbour != from && atom < neighbour && parent[neighbour as usize] != atom {
+                        fragments.closures.push([atom, neighbour]);
+                    }
+                }
+            }
+            fragments.starts.push(fragments.walk.len() as u32);
+        }
+        fragments
+    }
+
+    /// Number of fragments.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there are no atoms at all.
+    pub fn is_empty(&self) -> bool {
+        self.walk.is_empty()
+    }
+
+    /// Atoms of each fragment, in the order of the walk.
+    pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = u32> + '_> + '_ {
+        self.starts.windows(2).map(|w| self.walk[w[0] as usize..w[1] as usize].iter().map(|&[atom, _]| atom))
+    }
+
+    /// Move atoms by whole cell edges so that each fragment is in one piece; its first atom stays.
+    ///
+    /// Error if a ring of bonds leads to another image of itself.
+    pub fn make_whole(&self, cell: &Cell, x: &mut [Vector3<f64>]) -> Result<(), CellError> {
+        for &[atom, from] in &self.walk {
+            let anchor = x[from as usize];
+            let d = x[atom as usize] - anchor;
+            let image = cell.minimum_image(d);
+            // Atoms that are already in place keep their bits.
+            if (d - image).norm_squared() > 1e-20 * cell.edges.norm_squared() {
+                x[atom as usize] = anchor + image;
+            }
+        }
+        for &atoms in &self.closures {
+            let d = x[atoms[1] as usize] - x[atoms[0] as usize];
+            let image = cell.minimum_image(d);
+            if (d - image).norm() > 1e-6 * cell.edges.min() {
+                return Err(CellError::Endless { atoms, length: d.norm(), image: image.norm() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Move whole fragments by cell edges so that their geometric centres lie in the cell (for output).
+    pub fn wrap(&self, cell: &Cell, x: &mut [Vector3<f64>]) {
+        for w in self.starts.windows(2) {
+            let atoms = &self.walk[w[0] as usize..w[1] as usize];
+            let sum: Vector3<f64> = atoms.iter().map(|&[atom, _]| x[atom as usize]).sum();
+            let centre = sum / atoms.len() as f64;
+            let shift = centre.zip_map(&cell.edges, |c, edge| -edge * (c / edge).floor());
+            if shift != Vector3::zeros() {
+                for &[atom, _] in atoms {
+                    x[atom as usize] += shift;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell() -> Cell {
+        Cell::new(Vector3::new(2.0, 3.0, 2.5)).unwrap()
+    }
+
+    #[test]
+    fn minimum_image_is_the_nearest_of_all_images() {
+        let cell = cell();
+        for k in 0..200 {
+            let d = Vector3::new(0.37, -0.53, 0.71) * k as f64 * 0.3 - Vector3::new(9.0, 7.0, 5.0);
+            let image = cell.minimum_image(d);
+            for n in 0..27 {
+                let n = Vector3::new(n % 3, n / 3 % 3, n / 9).map(|i| i as f64 - 1.0);
+                let other = image + n.component_mul(&cell.edges());
+                assert!(image.norm() <= other.norm() + 1e-12);
+            }
+            let turns = (image - d).component_div(&cell.edges());
+            assert!((turns - turns.map(f64::round)).amax() < 1e-12);
+            let inside = cell.wrap(d);
+            assert!(inside.iter().zip(cell.edges().iter()).all(|(x, l)| (0.0..*l).contains(x)));
+        }
+        assert_eq!(cell.wrap(Vector3::new(-1e-30, 3.0, -2.5)), Vector3::zeros());
+    }
+
+    #[test]
+    fn volume_and_scale() {
+        let mut cell = cell();
+        cell.scale(2.0).unwrap();
+        assert!((cell.volume() - 8.0 * 15.0).abs() < 1e-12);
+        assert!(matches!(cell.scale(-1.0), Err(CellError::Edges { .. })));
+        assert!(Cell::new(Vector3::new(1.0, f64::NAN, 1.0)).is_err());
+    }
+
+    /// A five-ring with a tail, an ion and a pair, broken into pieces by wrapping every atom.
+    #[test]
+    fn molecules_become_whole_across_boundaries() {
+        let cell = cell();
+        let ring = |k: u32| {
+            let angle = 2.0 * std::f64::consts::PI * f64::from(k) / 5.0;
+            Vector3::new(0.15 * angle.cos(), 0.15 * angle.sin(), 0.0)
+        };
+        let mut whole: Vec<_> = (0..5).map(|k| ring(k) + Vector3::new(0.05, 2.95, 0.0)).collect();
+        let root = whole[0];
+        whole.extend((1..=6).map(|k| root + Vector3::new(0.3, 0.1, -0.4) * f64::from(k)));
+        whole.push(Vector3::new(1.0, 1.0, 1.0));
+        whole.extend([Vector3::new(0.06, 0.0, 0.0), Vector3::new(-0.1, 0.0, 0.0)]);
+        let mut bonds: Vec<[u32; 2]> = (0..5).map(|k| [k, (k + 1) % 5]).collect();
+        bonds.extend([[0, 5], [6, 5], [6, 7], [8, 7], [8, 9], [9, 10], [13, 12]]);
+        let fragments = Fragments::from_bonds(whole.len(), bonds.iter().copied());
+        assert_eq!(fragments.len(), 3);
+        assert_eq!(fragments.iter().map(Iterator::count).collect::<Vec<_>>(), [11, 1, 2]);
+
+        let broken: Vec<_> = whole.iter().map(|x| cell.wrap(*x)).collect();
+        let mut x = broken.clone();
+        fragments.make_whole(&cell, &mut x).unwrap();
+        for [i, j] in bonds.iter().map(|b| b.map(|a| a as usize)) {
+            assert!(((x[i] - x[j]) - (whole[i] - whole[j])).norm() < 1e-12, "bond {i}-{j}");
+        }
+        // A system that is whole already keeps its bits.
+        let again = x.clone();
+        fragments.make_whole(&cell, &mut x).unwrap();
+        assert_eq!(x, again);
+
+        fragments.wrap(&cell, &mut x);
+        for atoms in fragments.iter() {
+            let atoms: Vec<_> = atoms.map(|a| a as usize).collect();
+            let centre = atoms.iter().map(|&a| x[a]).sum::<Vector3<f64>>() / atoms.len() as f64;
+            assert!((cell.wrap(centre) - centre).norm() < 1e-12, "{centre}");
+        }
+        for [i, j] in bonds.iter().map(|b| b.map(|a| a as usize)) {
+            assert!(((x[i] - x[j]) - (whole[i] - whole[j])).norm() < 1e-12, "bond {i}-{j}");
+        }
+    }
+
+    #[test]
+    fn a_chain_bonded_to_its_own_image_is_refused() {
+        let mut x: Vec<_> = (0..4).map(|k| Vector3::new(0.5 * f64::from(k), 0.0, 0.0)).collect();
+        let fragments = Fragments::from_bonds(4, [[0, 1], [1, 2], [2, 3], [3, 0]]);
+        let error = fragments.make_whole(&cell(), &mut x).unwrap_err();
+        assert!(matches!(error, CellError::Endless { .. }), "{error}");
+    }
+
+    #[test]
+    fn fragments_of_a_topology_follow_bonds_constraints_and_waters() {
+        use forcefield::topology::{Atom, Bond, Constraint, Settle};
+        let atom = Atom { name: "X".into(), type_index: 0, residue: 0, molecule: 0, charge: 0.0, mass: 1.0 };
+        let topology = Topology {
+            atoms: vec![atom; 8],
+            bonds: vec![Bond { atoms: [0, 1], r0: 0.1, k: 1.0 }],
+            constraints: vec![Constraint { atoms: [1, 2], length: 0.1 }],
+            settles: vec![Settle { oxygen: 4, hydrogens: [5, 6], d_oh: 0.1, d_hh: 0.16 }],
+            ..Topology::default()
+        };
+        let fragments = Fragments::new(&topology);
+        let sizes: Vec<_> = fragments.iter().map(Iterator::count).collect();
+        assert_eq!(sizes, [3, 1, 3, 1]);
+    }
+}
