@@ -1,0 +1,20 @@
+# make demo: build, then titrate a capped glutamic acid in water
+# make test: every test
+# make ci:   what the continuous integration does
+# Everything uses the release profile, so that nothing is built twice. Tools that setup had to fetch lie in .tools/.
+
+export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
+
+.PHONY: demo test ci setup
+
+demo: setup
+	cargo run --release --locked -- titrate inputs/01-glu/titrate.toml
+
+test: setup
+	cargo test --release --workspace --locked
+
+ci:
+	.ci/run
+
+setup:
+	scripts/setup.sh
