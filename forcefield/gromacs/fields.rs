@@ -11,18 +11,10 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    pub fn as_slice(&self) -> &[f64] {
-        &self.values[..self.n]
-    }
-
     /// Exactly N values; the reader guarantees the count.
     pub fn get<const N: usize>(&self) -> [f64; N] {
         assert_eq!(self.n, N, "invariant: parameter count checked when read");
         std::array::from_fn(|i| self.values[i])
-    }
-
-    pub fn all_zero(&self) -> bool {
-        self.as_slice().iter().all(|v| *v == 0.0)
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) struct MoleculeType {
     pub name: String,
     n_excluded_bonds: usize,
     pub top: Topology,
-    /// Chemical bonds for exclusions: bonds, constraints of function 1, O–H of rigid water.
+    /// Chemical bonds for exclusions: bonds and constraints of function 1. Rigid water has none, as in GROMACS: its
+    /// exclusions are those listed.
     links: Vec<[u32; 2]>,
     listed_exclusions: Vec<[u32; 2]>,
 }
@@ -186,7 +187,6 @@ impl MoleculeType {
         if mass(hydrogens[0]) != mass(hydrogens[1]) {
             return Err(f.out_of_range("second hydrogen's mass", mass(hydrogens[1]), "that of the first"));
         }
-        self.links.extend([[oxygen, hydrogens[0]], [oxygen, hydrogens[1]]]);
         self.top.settles.push(Settle { oxygen, hydrogens, d_oh, d_hh });
         Ok(())
     }
@@ -199,9 +199,6 @@ impl MoleculeType {
         let n = if function == 1 { 2 } else { 4 };
         let p = f.parameters(4, function, n)?.or_else(|| ff.angles.get(function, types));
         let p = p.ok_or_else(|| self.no_parameters(ff, &f, function, atoms))?;
-        if p.all_zero() {
-            return Ok(());
-        }
         if function == 1 {
             let [theta0, k] = p.get();
             self.top.angles.push(Angle { atoms, theta0: theta0.to_radians(), k });
@@ -227,6 +224,7 @@ impl MoleculeType {
         terms.iter().try_for_each(|p| self.push_dihedral(&f, kind, atoms, *p))
     }
 
+    /// Add one term; a term with amplitude 0 has no energy and is not kept.
     fn push_dihedral(
         &mut self,
         f: &Fields,
@@ -234,24 +232,28 @@ impl MoleculeType {
         atoms: [u32; 4],
         p: Parameters,
     ) -> Result<(), TopologyError> {
-        if p.all_zero() {
-            return Ok(());
-        }
         match kind {
             DihedralKind::HarmonicImproper => {
                 let [xi0, k] = p.get();
-                self.top.harmonic_impropers.push(HarmonicImproper { atoms, xi0: xi0.to_radians(), k });
+                if k != 0.0 {
+                    self.top.harmonic_impropers.push(HarmonicImproper { atoms, xi0: xi0.to_radians(), k });
+                }
             }
             DihedralKind::RyckaertBellemans => {
-                self.top.ryckaert_bellemans.push(RyckaertBellemans { atoms, c: p.get() });
+                let c = p.get();
+                if c != [0.0; 6] {
+                    self.top.ryckaert_bellemans.push(RyckaertBellemans { atoms, c });
+                }
             }
             DihedralKind::Proper | DihedralKind::PeriodicImproper => {
                 let [phi0, k, n] = p.get();
                 if n.fract() != 0.0 || !(0.0..=100.0).contains(&n) {
                     return Err(f.out_of_range("multiplicity", n, "an integer from 0 to 100"));
                 }
-                let (phi0, improper) = (phi0.to_radians(), kind == DihedralKind::PeriodicImproper);
-                self.top.propers.push(PeriodicDihedral { atoms, phi0, k, multiplicity: n as u32, improper });
+                if k != 0.0 {
+                    let (phi0, improper) = (phi0.to_radians(), kind == DihedralKind::PeriodicImproper);
+                    self.top.propers.push(PeriodicDihedral { atoms, phi0, k, multiplicity: n as u32, improper });
+                }
             }
         }
         Ok(())
