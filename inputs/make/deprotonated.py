@@ -46,7 +46,7 @@ def main():
         "structure": gro.name,
         "topology": stem.with_suffix(".top").name,
         "charges": form,
-        "net_charge": float(round(charges.sum(), 12)),
+        "net_charge": float(round(charges.sum(), 12)) + 0.0,
         "provenance": {"command": "inputs/make/deprotonated.py", "program": reference.version(), "pme": reference.PME},
         "coulomb": {
             "ewald": exact * reference.K_E,

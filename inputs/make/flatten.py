@@ -36,7 +36,7 @@ def bonded_type(fields):
 
 def dihedral_types(fields):
     """2 (old style: types of the middle atoms) or 4 types in front of the function number."""
-    return 2 if len(fields) > 2 and fields[2].isdigit() and not fields[3].isalpha() and len(fields) < 7 else 4
+    return 2 if fields[2].isdigit() else 4
 
 
 def main():
@@ -81,7 +81,8 @@ def main():
         if kept:
             print(f"[ {name} ]")
             for fields in kept:
-                print(" ".join(fields))
+                rows = [fields[:8]] + [fields[k : k + 12] for k in range(8, len(fields), 12)] if name == "cmaptypes" else [fields]
+                print("\\\n".join(" ".join(row) for row in rows))
             print()
 
 

@@ -266,7 +266,7 @@ def main():
             for name, energies in ((name, runs[name][0]) for name in LJ)
         },
         "coulomb": {
-            "net_charge": float(round(charges.sum(), 12)),
+            "net_charge": float(round(charges.sum(), 12)) + 0.0,
             "gromacs": {"energy": pme, "energy_second_setting": pme_other, "reciprocal": tight["Coul. recip."]},
             "ewald": {
                 "energy": exact * K_E,
