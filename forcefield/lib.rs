@@ -5,10 +5,15 @@
 //!
 //! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
 
+pub mod bonded;
+pub mod energy;
 pub mod exclusions;
 pub mod gromacs;
+pub mod pairs;
+pub mod restraints;
 pub mod topology;
 pub mod units;
 
+pub use energy::TermEnergy;
 pub use exclusions::Exclusions;
 pub use topology::Topology;

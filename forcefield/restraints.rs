@@ -1,0 +1,70 @@
+//! Position restraints: V = ½ Σ_d k_d (x_d − x⁰_d)².
+//!
+//! In a periodic box the nearest image of the reference is taken. The virial is W = Σ (x − x⁰)·F = −2V, that of a
+//! reference scaled together with the box: a barostat must scale the references too.
+//! Units: nm, kJ/mol/nm², kJ/mol. GROMACS position_restraints type 1 (refcoord_scaling = no gives the same virial).
+
+use nalgebra::Vector3;
+
+use crate::energy::TermEnergy;
+use crate::topology::PositionRestraint;
+
+/// Energy and virial of the restraints; forces are added to `f` (kJ/mol/nm).
+///
+/// `x`, `reference` and `f` have one entry per atom of the system (nm); `edges` are those of a periodic rectangular box.
+///
+/// ```
+/// use forcefield::{restraints, topology::PositionRestraint};
+/// use nalgebra::Vector3;
+/// let held = PositionRestraint { atom: 0, k: Vector3::new(1000.0, 0.0, 500.0) };
+/// let mut f = [Vector3::zeros()];
+/// let v = restraints::evaluate(&[held], &[Vector3::new(0.1, 3.0, 2.9)], &[Vector3::zeros()],
+///                              Some(Vector3::new(3.0, 3.0, 3.0)), &mut f);
+/// assert!((v.energy - (5.0 + 2.5)).abs() < 1e-12);           // z = 2.9 is −0.1 from the image of the reference
+/// assert!((f[0] - Vector3::new(-100.0, 0.0, 50.0)).norm() < 1e-11);
+/// ```
+pub fn evaluate(
+    restraints: &[PositionRestraint],
+    x: &[Vector3<f64>],
+    reference: &[Vector3<f64>],
+    edges: Option<Vector3<f64>>,
+    f: &mut [Vector3<f64>],
+) -> TermEnergy {
+    let mut energy = 0.0;
+    for restraint in restraints {
+        let i = restraint.atom as usize;
+        let mut d = x[i] - reference[i];
+        if let Some(edges) = edges {
+            d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
+        }
+        let force = -restraint.k.component_mul(&d);
+        f[i] += force;
+        energy -= 0.5 * d.dot(&force);
+    }
+    TermEnergy { energy, virial: -2.0 * energy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bonded::finite_difference::five_point;
+
+    #[test]
+    fn force_and_virial_are_derivatives() {
+        let held = [PositionRestraint { atom: 0, k: Vector3::new(1000.0, 300.0, 500.0) }];
+        let (x, reference) = ([Vector3::new(0.3, 0.2, 0.7)], [Vector3::new(0.25, 0.28, 0.61)]);
+        let at = |x: Vector3<f64>, r: Vector3<f64>| evaluate(&held, &[x], &[r], None, &mut [Vector3::zeros()]).energy;
+        let mut f = [Vector3::zeros()];
+        let v = evaluate(&held, &x, &reference, None, &mut f);
+        for d in 0..3 {
+            let slope = five_point(1e-4, |h| {
+                let mut moved = x[0];
+                moved[d] += h;
+                at(moved, reference[0])
+            });
+            assert!((f[0][d] + slope).abs() < 1e-8);
+        }
+        let slope = five_point(1e-4, |h| at(x[0] * (1.0 + h), reference[0] * (1.0 + h)));
+        assert!((v.virial + slope).abs() < 1e-8);
+    }
+}
