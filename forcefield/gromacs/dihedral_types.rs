@@ -34,6 +34,18 @@ impl DihedralKind {
         }
     }
 
+    /// Error unless the multiplicity, where there is one, is an integer from 0 to 100.
+    pub fn check(self, p: &Parameters, f: &Fields) -> Result<(), TopologyError> {
+        if !matches!(self, Self::Proper | Self::PeriodicImproper) {
+            return Ok(());
+        }
+        let [_, _, n] = p.get();
+        if n.fract() == 0.0 && (0.0..=100.0).contains(&n) {
+            return Ok(());
+        }
+        Err(f.out_of_range("multiplicity", n, "an integer from 0 to 100"))
+    }
+
     pub fn n_parameters(self) -> usize {
         match self {
             Self::Proper | Self::PeriodicImproper => 3,

@@ -246,6 +246,7 @@ impl ForceField {
         }
         let kind = DihedralKind::of(function);
         let p = required(&f, n + 1, function, kind.n_parameters())?;
+        kind.check(&p, &f)?;
         self.dihedrals.insert(kind, function == 9, types, p, &names.join(" "), &f)
     }
 

@@ -215,23 +215,20 @@ impl MoleculeType {
         let function = f.function(4, &[1, 2, 3, 4, 9], super::DIHEDRALS)?;
         let kind = DihedralKind::of(function);
         if let Some(p) = f.parameters(5, function, kind.n_parameters())? {
-            return self.push_dihedral(&f, kind, atoms, p);
+            kind.check(&p, &f)?;
+            self.push_dihedral(kind, atoms, &p);
+            return Ok(());
         }
         let terms = ff.dihedrals.find(kind, self.bonded_types(ff, atoms));
         if terms.is_empty() {
             return Err(self.no_parameters(ff, &f, function, atoms));
         }
-        terms.iter().try_for_each(|p| self.push_dihedral(&f, kind, atoms, *p))
+        terms.iter().for_each(|p| self.push_dihedral(kind, atoms, p));
+        Ok(())
     }
 
     /// Add one term; a term with amplitude 0 has no energy and is not kept.
-    fn push_dihedral(
-        &mut self,
-        f: &Fields,
-        kind: DihedralKind,
-        atoms: [u32; 4],
-        p: Parameters,
-    ) -> Result<(), TopologyError> {
+    fn push_dihedral(&mut self, kind: DihedralKind, atoms: [u32; 4], p: &Parameters) {
         match kind {
             DihedralKind::HarmonicImproper => {
                 let [xi0, k] = p.get();
@@ -247,16 +244,12 @@ impl MoleculeType {
             }
             DihedralKind::Proper | DihedralKind::PeriodicImproper => {
                 let [phi0, k, n] = p.get();
-                if n.fract() != 0.0 || !(0.0..=100.0).contains(&n) {
-                    return Err(f.out_of_range("multiplicity", n, "an integer from 0 to 100"));
-                }
                 if k != 0.0 {
                     let (phi0, improper) = (phi0.to_radians(), kind == DihedralKind::PeriodicImproper);
                     self.top.propers.push(PeriodicDihedral { atoms, phi0, k, multiplicity: n as u32, improper });
                 }
             }
         }
-        Ok(())
     }
 
     pub fn read_cmap(&mut self, ff: &ForceField, line: &SourceLine) -> Result<(), TopologyError> {

@@ -1,0 +1,176 @@
+//! Every refusal of the topology reader: file, line, what was found, what is supported. And the preprocessor.
+
+use std::path::PathBuf;
+
+use forcefield::Topology;
+use forcefield::gromacs::{TopologyError, read_topology};
+
+const HEAD: &str =
+    "[ defaults ]\n1 2 yes 0.5 0.8333\n[ atomtypes ]\nC 6 12 0 A 0.3 0.4\nH 1 1 0 A 0 0\nV 0 0 0 V 0 0\n";
+const METHANE: &str = "[ moleculetype ]\nMET 3\n[ atoms ]\n1 C 1 MET C 1\n2 H 1 MET H1 1\n3 H 1 MET H2 1\n";
+const TAIL: &str = "[ system ]\nmethane\n[ molecules ]\nMET 1\n";
+
+fn read(text: &str, defines: &[(String, Option<String>)]) -> Result<Topology, TopologyError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.top");
+    std::fs::write(&path, text).unwrap();
+    read_topology(&path, &[], defines)
+}
+
+/// `middle` stands on line 13 and the following; the error must name `line` and contain all of `words`.
+fn refused(middle: &str, line: usize, words: &[&str]) {
+    message_of(&format!("{HEAD}{METHANE}{middle}\n{TAIL}"), line, words);
+}
+
+fn message_of(text: &str, line: usize, words: &[&str]) {
+    let error = read(text, &[]).expect_err(text);
+    let message = error.to_string();
+    assert_eq!(error.line, line, "{message}");
+    assert!(error.file.ends_with("test.top"));
+    for word in words.iter().chain([&"test.top"]) {
+        assert!(message.contains(word), "'{word}' not in: {message}");
+    }
+}
+
+#[test]
+fn the_unchanged_topology_is_read() {
+    let top = read(&format!("{HEAD}{METHANE}{TAIL}"), &[]).unwrap();
+    assert_eq!(top.n_atoms(), 3);
+    assert_eq!(top.atom_types.len(), 2);
+}
+
+#[test]
+fn unsupported_sections() {
+    for name in [
+        "virtual_sites3",
+        "virtual_sitesn",
+        "intermolecular_interactions",
+        "implicit_genborn_params",
+        "pairs_nb",
+        "distance_restraints",
+        "dihedral_restraints",
+        "polarization",
+        "bodns",
+    ] {
+        refused(&format!("[ {name} ]\n1 2"), 13, &[name, "not supported", "dihedrals", "position_restraints"]);
+    }
+    refused("[ bonds", 13, &["[ bonds", "section header"]);
+}
+
+#[test]
+fn unsupported_functions() {
+    refused("[ bonds ]\n1 2 5", 14, &["[ bonds ]", "type 5", "1 (harmonic)"]);
+    refused("[ bonds ]\n1 2 6 0.1 10", 14, &["type 6"]);
+    refused("[ pairs ]\n1 2 2 0.5 1 1 1 1", 14, &["[ pairs ]", "type 2"]);
+    refused("[ angles ]\n2 1 3 2 90 10", 14, &["type 2", "5 (Urey–Bradley)"]);
+    refused("[ constraints ]\n1 2 3 0.1", 14, &["type 3"]);
+    refused("[ settles ]\n1 2 0.1 0.16", 14, &["[ settles ]", "type 2"]);
+    refused("[ position_restraints ]\n1 2 1 1 1", 14, &["type 2", "1 (harmonic)"]);
+    let four = format!("{METHANE}4 H 1 MET H3 1\n[ dihedrals ]\n1 2 3 4 5 1 2 3 4\n{TAIL}");
+    message_of(&format!("{HEAD}{four}"), 15, &["[ dihedrals ]", "type 5", "9 (periodic, several terms)"]);
+    message_of("[ defaults ]\n2 2\n", 2, &["non-bonded function '2'", "Lennard-Jones"]);
+    message_of("[ defaults ]\n1 4\n", 2, &["combination rule '4'"]);
+    message_of("[ defaults ]\n1 2 maybe\n", 2, &["gen-pairs 'maybe'", "yes, no"]);
+    message_of("[ defaults ]\n1 2 yes 1 1 9\n", 2, &["repulsion power '9'", "12"]);
+    message_of(&format!("{HEAD}[ bondtypes ]\nC H 3 0.1 4 5\n"), 8, &["[ bondtypes ]", "type 3"]);
+}
+
+#[test]
+fn wrong_numbers() {
+    refused("[ bonds ]\n1 2 1 0.1", 14, &["1 parameters", "expected 2"]);
+    refused("[ bonds ]\n1 2 1 gb_2", 14, &["column 4", "finite number", "'gb_2'"]);
+    refused("[ bonds ]\n1 2 1 0.1 nan", 14, &["column 5", "'nan'"]);
+    refused("[ bonds ]\n1 2 1 0.1 10 0.2 10", 14, &["state (B)", "not supported"]);
+    refused("[ bonds ]\n1 x 1", 14, &["column 2", "integer", "'x'"]);
+    refused("[ bonds ]\n1 9 1", 14, &["atom 9", "'MET'", "1 to 3"]);
+    refused("[ bonds ]\n2 2 1 0.1 3", 14, &["atom 2 twice"]);
+    refused("[ bonds ]\n1", 14, &["1 columns"]);
+    refused("[ settles ]\n2 1 0.1 0.16", 14, &["atom 4"]);
+    refused("[ settles ]\n1 1 0.1 0.26", 14, &["d_HH < 2 d_OH"]);
+    refused("[ constraints ]\n1 2 1 -0.1", 14, &["length", "positive"]);
+    refused("[ exclusions ]\n1 2 7", 14, &["atom 7"]);
+    refused("[ bonds ]\n1 2 1", 14, &["no parameters", "atom types C H", "C 1, H1 2"]);
+    refused("[ atoms ]\n5 H 1 MET H 1", 14, &["number 5", "4 was expected"]);
+    refused("[ atoms ]\n4 Q 1 MET H 1", 14, &["atom type 'Q'", "[ atomtypes ]"]);
+    refused("[ atoms ]\n4 H 1 MET H 1 0.1 0", 14, &["mass 0", "MET 1 H", "positive"]);
+    refused("[ atoms ]\n4 V 1 MET M 1", 14, &["particle kind V", "virtual sites"]);
+    refused("[ atoms ]\n4 H 1 MET H 1 0.1 1 H 0.2 1", 14, &["state (B)"]);
+    message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nMET -1\n"), 16, &["count is -1"]);
+    message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nPRO 1\n"), 16, &["'PRO'", "MET"]);
+    message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n"), 0, &["no atoms", "[ molecules ]"]);
+    message_of(&format!("{HEAD}D 1 1 0\n"), 7, &["[ atomtypes ]", "4 columns"]);
+}
+
+#[test]
+fn sections_out_of_place() {
+    refused("[ bondtypes ]\nC H 1 0.1 10", 13, &["[ bondtypes ]", "before the first [ moleculetype ]"]);
+    refused("[ defaults ]\n1 1", 13, &["[ defaults ]"]);
+    refused("[ molecules ]\nMET 1", 13, &["[ system ]"]);
+    message_of("[ atomtypes ]\n", 1, &["[ defaults ]", "first"]);
+    message_of(&format!("{HEAD}[ bonds ]\n"), 7, &["[ moleculetype ]"]);
+    message_of(&format!("{HEAD}{METHANE}{TAIL}[ moleculetype ]\n"), 17, &["[ system ] and [ molecules ] come last"]);
+    message_of("stray text\n", 1, &["'stray text'", "[ defaults ]"]);
+    message_of("", 0, &["[ defaults ]"]);
+}
+
+#[test]
+fn contradictions() {
+    message_of(&format!("{HEAD}C 6 12 0 A 0.3 0.5\n"), 7, &["atom type 'C'", "line 4"]);
+    refused("[ moleculetype ]\nMET 1", 14, &["molecule type 'MET'", "line 8"]);
+    let with = |lines: &str| format!("{HEAD}{lines}");
+    message_of(&with("[ bondtypes ]\nC H 1 0.1 2\nH C 1 0.1 3\n"), 9, &["[ bondtypes ] H C", "line 8"]);
+    message_of(&with("[ nonbond_params ]\nC H 1 0.1 2\nC H 1 0.1 3\n"), 9, &["[ nonbond_params ] C H"]);
+    let split = "[ dihedraltypes ]\nC C C H 9 0 1 1\nC C C C 9 0 1 1\nC C C H 9 0 2 2\n";
+    message_of(&with(split), 10, &["C C C H", "consecutive lines", "line 8"]);
+    message_of(&with("[ dihedraltypes ]\nC C C H 2 0 1\nH C C C 2 0 2\n"), 9, &["second time", "line 8"]);
+    message_of(&with("[ dihedraltypes ]\nC C C H 9 0 1 1.5\n"), 8, &["multiplicity is 1.5"]);
+    message_of(&with("[ cmaptypes ]\nC C C C C 1 3 3 1 2 3\n"), 8, &["3 parameters", "3 × 3 = 9"]);
+}
+
+#[test]
+fn preprocessor_lines() {
+    refused("#include \"none.itp\"", 13, &["\"none.itp\"", "not found", "looked in"]);
+    refused("#include none.itp", 13, &["quotes"]);
+    refused("#include \"test.top\"", 13, &["circle"]);
+    refused("#ifdef A", 13, &["no #endif"]);
+    refused("#else", 13, &["no open #ifdef"]);
+    refused("#endif", 13, &["no open #ifdef"]);
+    refused("#if A > 1", 13, &["#if A > 1", "#ifdef NAME"]);
+    refused("#pragma once", 13, &["#pragma once", "not supported"]);
+    refused("#define", 13, &["lacks a name"]);
+    refused("#error choose a water model", 13, &["choose a water model"]);
+    refused("#define A B\n#define B A\n[ bonds ]\n1 2 A", 16, &["macro 'A'"]);
+}
+
+#[test]
+fn conditions_and_macros() {
+    let text = format!(
+        "{HEAD}{METHANE}#ifdef STIFF\n#ifdef NEVER\n#pragma\n#endif\n#define K 500 ; strong\n#else\n#define K SOFT\n\
+         #define SOFT 50\n#endif\n[ bonds ]\n1 \\\n 2 1 0.1 K ; with a comment\n#undef K\n#ifndef K\n1 3 1 0.2 7\n#endif\n{TAIL}"
+    );
+    let soft = read(&text, &[]).unwrap();
+    let stiff = read(&text, &[("STIFF".into(), None)]).unwrap();
+    let k = |top: &Topology| top.bonds.iter().map(|b| b.k).collect::<Vec<_>>();
+    assert_eq!(k(&soft), [50.0, 7.0]);
+    assert_eq!(k(&stiff), [500.0, 7.0]);
+}
+
+#[test]
+fn includes_are_found_beside_the_including_file_and_in_given_directories() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("run/test.top", &format!("#include \"field.ff/forcefield.itp\"\n#include \"methane.itp\"\n{TAIL}"));
+    write("library/field.ff/forcefield.itp", "** a force field **\n#include \"types.itp\"\n");
+    write("library/field.ff/types.itp", HEAD);
+    write("run/methane.itp", METHANE);
+    let path = folder.path().join("run/test.top");
+    assert!(read_topology(&path, &[], &[]).is_err());
+    let library: PathBuf = folder.path().join("library");
+    assert_eq!(read_topology(&path, &[library], &[]).unwrap().n_atoms(), 3);
+    let missing = read_topology(&folder.path().join("none.top"), &[], &[]).unwrap_err().to_string();
+    assert!(missing.contains("none.top: cannot read the file"), "{missing}");
+}
