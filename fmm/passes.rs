@@ -1,0 +1,367 @@
+//! One evaluation, stage by stage: upward, across, downward, near field.
+//!
+//!   P2M → M2M → (root grid: convolution over all images; refined levels: M2L) → L2L → L2P,   P2P,
+//!
+//! then, for periodic cells, the part of the interaction that is not harmonic, with V the cell volume and y, z relative to the centres of the
+//! root boxes of both particles (theory: the k = 0 term of the Ewald sum, equal to the dipole correction of a neutral cell and the
+//! background of a charged one):
+//!
+//!   φ_i += (2π/3V)(Q y_i² − 2 y_i·D + T),  Q = Σ q, D = Σ q z, T = Σ q z².
+
+use std::time::Instant;
+
+use kernels::{FieldMut, Points, Real, Run, p2p};
+use rayon::prelude::*;
+
+use crate::FmmError;
+use crate::assignment::Assignment;
+use crate::convolution::Convolution;
+use crate::expansion::{ExpansionTable, L2p, P2m};
+use crate::lattice::BoxGrid;
+use crate::levels::LevelOperators;
+use crate::potentials::Potentials;
+use crate::scratch::ScratchPool;
+
+/// Leaf boxes per task.
+const GRAIN: usize = 16;
+
+/// Seconds spent in each stage of the last evaluation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct StageTimings {
+    /// Sorted local coordinates.
+    pub sort: f64,
+    /// Charges to multipoles.
+    pub p2m: f64,
+    /// Multipoles to parents.
+    pub m2m: f64,
+    /// M2L on refined levels.
+    pub m2l: f64,
+    /// M2L on the root grid with all images, as a convolution.
+    pub lattice: f64,
+    /// Local expansions to children.
+    pub l2l: f64,
+    /// Local expansions to potentials and fields.
+    pub l2p: f64,
+    /// Near field.
+    pub p2p: f64,
+    /// Sum of near and far field, trace term, order of the caller.
+    pub gather: f64,
+}
+
+impl StageTimings {
+    /// Sum of all stages.
+    pub fn total(&self) -> f64 {
+        self.sort + self.p2m + self.m2m + self.m2l + self.lattice + self.l2l + self.l2p + self.p2p + self.gather
+    }
+}
+
+/// Operators of one order and box shape.
+pub struct Operators<T> {
+    /// Coefficients per box, padded.
+    pub stride: usize,
+    /// Edges of a box in units of its scale.
+    pub box_edges: [f64; 3],
+    /// Root grid.
+    pub grid: BoxGrid,
+    /// Constants of P2M and L2P.
+    pub table: ExpansionTable<T>,
+    /// M2L on the root grid.
+    pub root: Convolution<T>,
+    /// Refined levels.
+    pub levels: LevelOperators<T>,
+}
+
+/// Trace term: (2π/3V)(Q y² − 2 y·D + T).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trace {
+    prefactor: f64,
+    charge: f64,
+    dipole: [f64; 3],
+    second: f64,
+}
+
+impl Trace {
+    /// No charges in a cell of this volume; None: open boundary, no term.
+    pub fn new(volume: Option<f64>) -> Self {
+        Self { prefactor: volume.map_or(0.0, |v| 2.0 * std::f64::consts::PI / (3.0 * v)), ..Self::default() }
+    }
+
+    /// Add a charge at `y` from the centre of its root box.
+    pub fn add(&mut self, q: f64, y: [f64; 3]) {
+        self.charge += q;
+        for a in 0..3 {
+            self.dipole[a] += q * y[a];
+            self.second += q * y[a] * y[a];
+        }
+    }
+
+    /// Potential and field at `y`.
+    pub fn at(&self, y: [f64; 3]) -> (f64, [f64; 3]) {
+        let (mut phi, mut field) = (self.second, [0.0; 3]);
+        for a in 0..3 {
+            phi += y[a] * (self.charge * y[a] - 2.0 * self.dipole[a]);
+            field[a] = -2.0 * self.prefactor * (self.charge * y[a] - self.dipole[a]);
+        }
+        (self.prefactor * phi, field)
+    }
+}
+
+/// Work space of an evaluation: sorted particles and the expansions of all boxes.
+pub struct Passes<T> {
+    /// x, y, z relative to the leaf centre over the leaf scale, and charge.
+    sorted: [Vec<T>; 4],
+    /// Position relative to the centre of the root box.
+    in_root: Vec<[f64; 3]>,
+    far: [Vec<T>; 4],
+    near: [Vec<T>; 4],
+    multipoles: Vec<Vec<T>>,
+    locals: Vec<Vec<T>>,
+}
+
+impl<T: Real> Passes<T> {
+    /// Empty work space.
+    pub fn new() -> Self {
+        let empty = || std::array::from_fn(|_| Vec::new());
+        Self {
+            sorted: empty(),
+            in_root: Vec::new(),
+            far: empty(),
+            near: empty(),
+            multipoles: Vec::new(),
+            locals: Vec::new(),
+        }
+    }
+
+    /// Make room for an assignment.
+    pub fn fit(&mut self, to: &Assignment, stride: usize) {
+        let n = to.order.len();
+        for v in self.sorted.iter_mut().chain(&mut self.far).chain(&mut self.near) {
+            v.resize(n, T::zero());
+        }
+        self.in_root.resize(n, [0.0; 3]);
+        let depth = to.geometry.tree.depth;
+        for levels in [&mut self.multipoles, &mut self.locals] {
+            levels.resize(depth + 1, Vec::new());
+            for (d, v) in levels.iter_mut().enumerate() {
+                v.resize(to.geometry.level(d).len() * stride, T::zero());
+            }
+        }
+    }
+
+    /// The whole evaluation; returns the energy.
+    pub fn run(
+        &mut self,
+        to: &Assignment,
+        operators: &mut Operators<T>,
+        pool: &ScratchPool<T>,
+        (positions, charges): (&[[f64; 3]], &[f64]),
+        out: &mut Potentials,
+    ) -> Result<(f64, StageTimings), FmmError> {
+        let mut times = StageTimings::default();
+        let mut clock = Instant::now();
+        let mut lap = |seconds: &mut f64| {
+            let now = Instant::now();
+            *seconds += (now - clock).as_secs_f64();
+            clock = now;
+        };
+        let trace = self.sort(to, positions, charges);
+        lap(&mut times.sort);
+        self.p2m(to, operators, pool);
+        lap(&mut times.p2m);
+        self.upward(to, operators, pool);
+        lap(&mut times.m2m);
+        operators.root.apply(&self.multipoles[0], &mut self.locals[0], pool);
+        lap(&mut times.lattice);
+        for d in 1..=to.geometry.tree.depth {
+            let (parents, level) = (to.geometry.level(d - 1), to.geometry.level(d));
+            let (coarse, fine) = self.locals.split_at_mut(d);
+            operators.levels.l2l(&parents, &coarse[d - 1], &level, &mut fine[0], &to.counts[d], pool);
+            lap(&mut times.l2l);
+            operators.levels.m2l(&level, &self.multipoles[d], &mut fine[0], &to.counts[d], pool);
+            lap(&mut times.m2l);
+        }
+        self.l2p(to, operators, pool);
+        lap(&mut times.l2p);
+        self.p2p(to, pool);
+        lap(&mut times.p2p);
+        let energy = self.gather(to, trace, charges, out);
+        lap(&mut times.gather);
+        if energy.is_finite()
+            && out.potential.iter().all(|v| v.is_finite())
+            && out.field.iter().flatten().all(|v| v.is_finite())
+        {
+            return Ok((energy, times));
+        }
+        Err(self.blame(positions, charges, out))
+    }
+
+    /// Why a result is not finite.
+    fn blame(&self, positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> FmmError {
+        if let Some(particle) = positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
+            return FmmError::NotFinite { particle, what: "position" };
+        }
+        if let Some(particle) = charges.iter().position(|q| !q.is_finite()) {
+            return FmmError::NotFinite { particle, what: "charge" };
+        }
+        let infinite = |i: &usize| !out.potential[*i].is_finite() || out.field[*i].iter().any(|v| !v.is_finite());
+        FmmError::Coincident { particle: (0..out.potential.len()).find(infinite).unwrap_or(0) }
+    }
+
+    /// Local coordinates in sorted order; moments of the trace term.
+    fn sort(&mut self, to: &Assignment, positions: &[[f64; 3]], charges: &[f64]) -> Trace {
+        let geometry = &to.geometry;
+        let grid = geometry.leaves();
+        let scale = 1.0 / geometry.scale();
+        let volume = geometry.edges().iter().product();
+        let mut trace = Trace::new(geometry.periodic.then_some(volume));
+        for leaf in 0..grid.len() {
+            let places = to.leaf(leaf);
+            if places.is_empty() {
+                continue;
+            }
+            let (centre, root) = geometry.centres(grid.coordinates(leaf));
+            for k in places {
+                let r = to.wrapped(k, positions);
+                let q = charges[to.order[k] as usize];
+                for a in 0..3 {
+                    self.sorted[a][k] = T::of((r[a] - centre[a]) * scale);
+                    self.in_root[k][a] = r[a] - root[a];
+                }
+                self.sorted[3][k] = T::of(q);
+                trace.add(q, self.in_root[k]);
+            }
+        }
+        trace
+    }
+
+    fn p2m(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
+        let Operators { stride, table, .. } = operators;
+        let sorted = &self.sorted;
+        let leaves = &mut self.multipoles[to.geometry.tree.depth];
+        leaves.par_chunks_mut(GRAIN * stride).enumerate().for_each(|(chunk, rows)| {
+            let scratch = &mut *pool.get();
+            for (n, out) in rows.chunks_exact_mut(*stride).enumerate() {
+                let places = to.leaf(chunk * GRAIN + n);
+                if places.is_empty() {
+                    out.fill(T::zero());
+                    continue;
+                }
+                let points = points(sorted, places.clone());
+                kernels::dispatch(P2m { table, points, charges: &sorted[3][places], out, scratch });
+            }
+        });
+    }
+
+    fn upward(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
+        for d in (0..to.geometry.tree.depth).rev() {
+            let (parents, level) = (to.geometry.level(d), to.geometry.level(d + 1));
+            let (coarse, fine) = self.multipoles.split_at_mut(d + 1);
+            operators.levels.m2m(&parents, &mut coarse[d], &level, &fine[0], &to.counts[d + 1], pool);
+        }
+    }
+
+    fn l2p(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
+        let Operators { stride, table, .. } = operators;
+        let sorted = &self.sorted;
+        let locals = &self.locals[to.geometry.tree.depth];
+        over_leaves(to, 0..to.starts.len() - 1, self.far.each_mut().map(Vec::as_mut_slice), &|leaves, mut out| {
+            let scratch = &mut *pool.get();
+            for leaf in leaves {
+                let places = to.leaf(leaf);
+                let part = split_front(&mut out, places.len());
+                if !places.is_empty() {
+                    let local = &locals[leaf * stride..][..*stride];
+                    kernels::dispatch(L2p { table, points: points(sorted, places), local, out: part, scratch });
+                }
+            }
+        });
+    }
+
+    fn p2p(&mut self, to: &Assignment, pool: &ScratchPool<T>) {
+        let grid = to.geometry.leaves();
+        let scale = to.geometry.scale();
+        let edges = to.geometry.leaf.map(|e| e / scale);
+        let sorted = &self.sorted;
+        over_leaves(to, 0..to.starts.len() - 1, self.near.each_mut().map(Vec::as_mut_slice), &|leaves, mut out| {
+            let scratch = &mut *pool.get();
+            for leaf in leaves {
+                let places = to.leaf(leaf);
+                let part = split_front(&mut out, places.len());
+                if places.is_empty() {
+                    continue;
+                }
+                scratch.runs.clear();
+                for (source, u) in grid.near(grid.coordinates(leaf)) {
+                    let (start, end) = (to.starts[source], to.starts[source + 1]);
+                    if end > start {
+                        let shift = [0, 1, 2].map(|a| T::of(f64::from(u[a]) * edges[a]));
+                        scratch.runs.push(Run { start, len: end - start, shift });
+                    }
+                }
+                let all = points(sorted, 0..sorted[0].len());
+                scratch.sources.gather(all, &[&sorted[3]], &scratch.runs);
+                let [phi, ex, ey, ez] = part;
+                for v in [&mut *phi, &mut *ex, &mut *ey, &mut *ez] {
+                    v.fill(T::zero());
+                }
+                p2p(
+                    points(sorted, places),
+                    &scratch.sources,
+                    to.exceptions.leaf(leaf),
+                    &mut [FieldMut { phi, ex, ey, ez }],
+                );
+            }
+        });
+    }
+
+    /// Near + far + trace in the caller's order and units.
+    fn gather(&self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> f64 {
+        let n = charges.len();
+        out.potential.resize(n, 0.0);
+        out.field.resize(n, [0.0; 3]);
+        let inverse = 1.0 / to.geometry.scale();
+        let value = |q: usize, k: usize| self.near[q][k].widen() + self.far[q][k].widen();
+        let mut energy = 0.0;
+        for k in 0..n {
+            let i = to.order[k] as usize;
+            let (phi, field) = trace.at(self.in_root[k]);
+            out.potential[i] = phi + inverse * value(0, k);
+            for a in 0..3 {
+                out.field[i][a] = field[a] + inverse * inverse * value(a + 1, k);
+            }
+            energy += charges[i] * out.potential[i];
+        }
+        0.5 * energy
+    }
+}
+
+fn points<T>(sorted: &[Vec<T>; 4], range: std::ops::Range<usize>) -> Points<'_, T> {
+    Points { x: &sorted[0][range.clone()], y: &sorted[1][range.clone()], z: &sorted[2][range] }
+}
+
+/// Cut the first `n` elements off each slice.
+fn split_front<'a, T>(slices: &mut [&'a mut [T]; 4], n: usize) -> [&'a mut [T]; 4] {
+    slices.each_mut().map(|s| {
+        let (front, rest) = std::mem::take(s).split_at_mut(n);
+        *s = rest;
+        front
+    })
+}
+
+/// Run `work` on ranges of leaves with their parts of `out`, in parallel.
+fn over_leaves<T: Real>(
+    to: &Assignment,
+    leaves: std::ops::Range<usize>,
+    mut out: [&mut [T]; 4],
+    work: &(impl Fn(std::ops::Range<usize>, [&mut [T]; 4]) + Sync),
+) {
+    if leaves.len() <= GRAIN {
+        return work(leaves, out);
+    }
+    let middle = leaves.start + leaves.len() / 2;
+    let front = split_front(&mut out, (to.starts[middle] - to.starts[leaves.start]) as usize);
+    rayon::join(
+        || over_leaves(to, leaves.start..middle, front, work),
+        || over_leaves(to, middle..leaves.end, out, work),
+    );
+}

@@ -1,0 +1,61 @@
+//! Periodic cells against plain Ewald sums kept as files (energy, potentials, forces), at several root grids and depths.
+
+use std::path::Path;
+
+use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
+
+#[derive(serde::Deserialize)]
+struct Reference {
+    cell: [[f64; 3]; 3],
+    positions: Vec<[f64; 3]>,
+    charges: Vec<f64>,
+    energy: f64,
+    potentials: Vec<f64>,
+    forces: Vec<[f64; 3]>,
+}
+
+fn read(name: &str) -> Reference {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/reference").join(name);
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn relative_l2(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> f64 {
+    let (mut difference, mut norm) = (0.0, 0.0);
+    for (a, b) in a.zip(b) {
+        difference += (a - b) * (a - b);
+        norm += b * b;
+    }
+    (difference / norm).sqrt()
+}
+
+/// Relative errors of energy, potentials, forces.
+fn errors(name: &str, order: usize, root: [usize; 3], depth: usize) -> [f64; 3] {
+    let r = read(name);
+    let edges = [0, 1, 2].map(|a| r.cell[a][a]);
+    let mut fmm =
+        Fmm::<f64>::new(Boundary::Periodic { edges }, Settings { order, tree: TreeShape { root, depth } }).unwrap();
+    fmm.assign(&r.positions, &Exclusions::none(r.positions.len()), &[]).unwrap();
+    let mut out = Potentials::default();
+    let energy = fmm.evaluate(&r.positions, &r.charges, &mut out).unwrap();
+    let forces = out.field.iter().zip(&r.charges).flat_map(|(e, q)| e.map(|e| q * e));
+    [
+        ((energy - r.energy) / r.energy).abs(),
+        relative_l2(out.potential.iter().copied(), r.potentials.iter().copied()),
+        relative_l2(forces, r.forces.iter().flatten().copied()),
+    ]
+}
+
+#[test]
+fn order_30_reaches_1e_10_on_every_cell() {
+    let cube: &[([usize; 3], usize)] = &[([1; 3], 0), ([2; 3], 0), ([3; 3], 0), ([1; 3], 1), ([2; 3], 1)];
+    let brick: &[([usize; 3], usize)] = &[([2, 3, 2], 0), ([4, 5, 3], 0)];
+    for (name, trees) in
+        [("dev_cubic_3d.json", cube), ("dev_cubic_3d_charged.json", cube), ("dev_rectangular_3d.json", brick)]
+    {
+        for &(root, depth) in trees {
+            let e = errors(name, 30, root, depth);
+            eprintln!("{name} {root:?} {depth}: {e:.1?}");
+            assert!(e.iter().all(|e| *e < 1e-10), "{name}, root grid {root:?}, depth {depth}: {e:?}");
+        }
+    }
+}
