@@ -15,7 +15,6 @@ pub struct TopologyError {
     /// Line in that file, from 1; 0 if the problem concerns the file as a whole.
     pub line: usize,
     /// What is wrong.
-    #[source]
     pub problem: Box<TopologyProblem>,
 }
 
@@ -252,7 +251,12 @@ pub enum TopologyProblem {
     /// Something every topology needs is missing.
     #[error("{0}")]
     Missing(&'static str),
-    /// More atoms than 32-bit indices can name.
-    #[error("the system has more than {} atoms", u32::MAX)]
-    TooManyAtoms,
+    /// More atoms than this program accepts.
+    #[error("[ molecules ] add up to {found} atoms; at most {limit} are supported")]
+    TooManyAtoms {
+        /// Number of atoms.
+        found: u128,
+        /// Largest number accepted.
+        limit: u128,
+    },
 }

@@ -34,14 +34,14 @@ pub struct Structure {
 #[derive(Debug, Error)]
 pub enum StructureError {
     /// The file cannot be read or written.
-    #[error("{}: cannot {action} the structure: {source}", file.display())]
+    #[error("{}: cannot {action} the structure: {reason}", file.display())]
     Io {
         /// The file.
         file: PathBuf,
         /// "read" or "write".
         action: &'static str,
         /// Reason.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// A line that cannot be understood.
     #[error("{}, line {line}: {message}", file.display())]
@@ -150,7 +150,7 @@ impl Structure {
 /// [`StructureError`] with file and line: unreadable number, NaN or infinite coordinate, wrong number of atoms,
 /// triclinic or negative box.
 pub fn read_gro(path: &Path) -> Result<Structure, StructureError> {
-    let io = |source| StructureError::Io { file: path.into(), action: "read", source };
+    let io = |reason| StructureError::Io { file: path.into(), action: "read", reason };
     let bytes = std::fs::read(path).map_err(io)?;
     parse_gro(&String::from_utf8_lossy(&bytes), path)
 }
@@ -309,7 +309,7 @@ pub fn format_gro(s: &Structure, decimals: usize, path: &Path) -> Result<String,
 /// As [`format_gro`], and [`StructureError::Io`].
 pub fn write_gro(path: &Path, structure: &Structure, decimals: usize) -> Result<(), StructureError> {
     let text = format_gro(structure, decimals, path)?;
-    let io = |source| StructureError::Io { file: path.into(), action: "write", source };
+    let io = |reason| StructureError::Io { file: path.into(), action: "write", reason };
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".part");
     let partial = path.with_file_name(name);
@@ -317,9 +317,9 @@ pub fn write_gro(path: &Path, structure: &Structure, decimals: usize) -> Result<
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });
-    if let Err(source) = written.and_then(|()| std::fs::rename(&partial, path)) {
+    if let Err(reason) = written.and_then(|()| std::fs::rename(&partial, path)) {
         let _ = std::fs::remove_file(&partial);
-        return Err(io(source));
+        return Err(io(reason));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! A topology is read as `gmx grompp` reads it: preprocessor, parameters by type, molecule types, and the molecules of
 //! the system. What this program cannot compute is refused with the file and line; nothing is left out silently.
-//! Format: GROMACS reference manual, chapter "File formats", DOI 10.5281/zenodo.7852175 (version 2022.5).
+//! Format: GROMACS reference manual 2022.5, chapters "Topologies" and "File formats"; program: DOI 10.1016/j.softx.2015.06.001.
 
 mod dihedral_types;
 mod error;

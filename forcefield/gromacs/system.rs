@@ -11,6 +11,9 @@ use super::molecule::MoleculeType;
 use super::source::{Location, SourceLine};
 use crate::topology::{AtomType, LennardJonesTable, Molecule, Topology};
 
+/// Far beyond any simulation on one machine; keeps a mistyped count from filling the memory.
+const MAX_ATOMS: u128 = 200_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     Defaults,
@@ -240,8 +243,8 @@ impl Reader {
         if n_atoms == 0 {
             return missing("the system has no atoms: [ molecules ] is missing or empty");
         }
-        if n_atoms > u128::from(u32::MAX) {
-            return Err(whole.error(TopologyProblem::TooManyAtoms));
+        if n_atoms > MAX_ATOMS {
+            return Err(whole.error(TopologyProblem::TooManyAtoms { found: n_atoms, limit: MAX_ATOMS }));
         }
         let mut top = Topology { title: self.title.clone().unwrap_or_default(), ..Default::default() };
         top.atoms.reserve(n_atoms as usize);

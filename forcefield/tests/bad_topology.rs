@@ -97,6 +97,11 @@ fn wrong_numbers() {
     refused("[ atoms ]\n4 H 1 MET H 1 0.1 1 H 0.2 1", 14, &["state (B)"]);
     message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nMET -1\n"), 16, &["count is -1"]);
     message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nPRO 1\n"), 16, &["'PRO'", "MET"]);
+    message_of(
+        &format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nMET 99999999\n"),
+        0,
+        &["299999997 atoms", "at most"],
+    );
     message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n"), 0, &["no atoms", "[ molecules ]"]);
     message_of(&format!("{HEAD}D 1 1 0\n"), 7, &["[ atomtypes ]", "4 columns"]);
 }
