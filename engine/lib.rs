@@ -11,6 +11,8 @@ pub mod com;
 pub mod constraints;
 pub mod integrator;
 pub mod random;
+pub mod minimise;
+pub mod barostat;
 pub mod thermostat;
 #[cfg(test)]
 mod toy;

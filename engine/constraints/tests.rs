@@ -208,18 +208,16 @@ fn nonsense_is_refused() {
     };
     let masses = [15.9994, 1.008, 1.008, 12.0];
     assert_eq!(try_parts(&masses, &[], &[settle(0)]), Ok(3));
-    let refused: [(&[f64], &[Constraint], &[Settle], &str); 8] = [
-        (&masses, &[bond(3, 4, 0.1)], &[], "no such atom"),
-        (&masses, &[bond(3, 3, 0.1)], &[], "itself"),
-        (&masses, &[bond(2, 3, -0.1)], &[], "positive and finite"),
-        (&[1.0, 0.0], &[bond(0, 1, 0.1)], &[], "positive mass"),
-        (&masses, &[bond(2, 3, 0.1)], &[settle(0)], "rigid water cannot"),
-        (&masses, &[], &[settle(0), settle(1)], "two rigid waters"),
-        (&[16.0, 1.0, 2.0], &[], &[settle(0)], "same mass"),
-        (&masses, &[], &[Settle { d_hh: 0.3, ..settle(0) }], "no triangle"),
-    ];
-    for (masses, constraints, settles, reason) in refused {
+    let refuse = |masses: &[f64], constraints: &[Constraint], settles: &[Settle], reason: &str| {
         let error = try_parts(masses, constraints, settles).unwrap_err();
         assert!(error.to_string().contains(reason), "{error} / {reason}");
-    }
+    };
+    refuse(&masses, &[bond(3, 4, 0.1)], &[], "no such atom");
+    refuse(&masses, &[bond(3, 3, 0.1)], &[], "itself");
+    refuse(&masses, &[bond(2, 3, -0.1)], &[], "positive and finite");
+    refuse(&[1.0, 0.0], &[bond(0, 1, 0.1)], &[], "positive mass");
+    refuse(&masses, &[bond(2, 3, 0.1)], &[settle(0)], "rigid water cannot");
+    refuse(&masses, &[], &[settle(0), settle(1)], "two rigid waters");
+    refuse(&[16.0, 1.0, 2.0], &[], &[settle(0)], "same mass");
+    refuse(&masses, &[], &[Settle { d_hh: 0.3, ..settle(0) }], "no triangle");
 }
