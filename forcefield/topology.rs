@@ -326,6 +326,9 @@ impl Topology {
     }
 
     /// Whether `atom` counts as a hydrogen when bonds are made rigid: its name starts with H (as `gmx grompp` decides).
+    ///
+    /// # Panics
+    /// If there is no such atom.
     pub fn is_hydrogen(&self, atom: u32) -> bool {
         self.atoms[atom as usize].name.starts_with(['H', 'h'])
     }

@@ -97,7 +97,9 @@ impl ForceField {
                 reason: "a topology has one line of defaults, and one was read before",
             }));
         }
-        f.at_least(2, "nbfunc comb-rule [gen-pairs [fudgeLJ [fudgeQQ [n]]]]")?;
+        if !(2..=6).contains(&f.len()) {
+            return Err(f.columns("nbfunc comb-rule [gen-pairs [fudgeLJ [fudgeQQ [n]]]]"));
+        }
         let unsupported = |what, column: usize, supported| {
             f.error(TopologyProblem::UnsupportedValue { what, found: f.word(column).into(), supported })
         };

@@ -223,6 +223,9 @@ impl Reader {
             alike.next().map(|e| e.0).filter(|_| alike.next().is_none())
         });
         match found {
+            Some(index) if self.molecule_types[index].top.atoms.is_empty() => {
+                return Err(f.error(TopologyProblem::Missing("this molecule type has no [ atoms ]")));
+            }
             Some(index) => self.molecules.push((index, count)),
             None => {
                 let names: Vec<_> = self.molecule_types.iter().map(|m| m.name.as_str()).collect();

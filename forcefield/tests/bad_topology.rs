@@ -103,6 +103,8 @@ fn wrong_numbers() {
         &["299999997 atoms", "at most"],
     );
     message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n"), 0, &["no atoms", "[ molecules ]"]);
+    message_of("[ defaults ]\n1\n", 2, &["1 columns", "comb-rule"]);
+    message_of(&format!("{HEAD}[ moleculetype ]\nNIL 1\n[ system ]\nx\n[ molecules ]\nNIL 1\n"), 12, &["no [ atoms ]"]);
     message_of(&format!("{HEAD}D 1 1 0\n"), 7, &["[ atomtypes ]", "4 columns"]);
 }
 
