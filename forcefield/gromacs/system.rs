@@ -102,7 +102,7 @@ struct Reader {
     force_field: ForceField,
     molecule_types: Vec<MoleculeType>,
     /// Names of the molecule types: index and place.
-    by_name: HashMap<String, (usize, Option<Location>)>,
+    by_name: HashMap<String, (usize, Location)>,
     /// The molecule type being read.
     in_molecule: bool,
     title: Option<String>,
@@ -198,8 +198,8 @@ impl Reader {
 
     fn molecule_type(&mut self, line: &SourceLine) -> Result<(), TopologyError> {
         let molecule = MoleculeType::new(line)?;
-        let entry = (self.molecule_types.len(), Some(line.at.clone()));
-        if let Some((_, Some(first))) = self.by_name.insert(molecule.name.clone(), entry) {
+        let entry = (self.molecule_types.len(), line.at.clone());
+        if let Some((_, first)) = self.by_name.insert(molecule.name.clone(), entry) {
             let what = format!("molecule type '{}'", molecule.name);
             return Err(line.at.error(TopologyProblem::Redefined { what, first: first.to_string() }));
         }
