@@ -3,8 +3,8 @@
 //! Atom i of site s has charge q_i^α in form α and the effective charge q_i = Σ_α λ_α q_i^α. With G_ij the pair interaction
 //! (boundary conditions, exclusions and scaled 1-4 pairs included) the energy is linear in the weights of every site:
 //!
-//!   V = V_eff[q] + Σ_s ( Σ_α λ_α W[q^α] − W[q] ),          W[a] = ½ Σ_{i,j∈s} a_i a_j G_ij = ½ Σ_i a_i φ^a_i
-//!   ∂V/∂λ_α = Σ_{i∈s} q_i^α (φ_i − φ^s_i) + W[q^α]
+//!   V = V_eff(q) + Σ_s ( Σ_α λ_α W(q^α) − W(q) ),          W(a) = ½ Σ_{i,j∈s} a_i a_j G_ij = ½ Σ_i a_i φ^a_i
+//!   ∂V/∂λ_α = Σ_{i∈s} q_i^α (φ_i − φ^s_i) + W(q^α)
 //!   F_i = q_i E_i + Σ_α λ_α q_i^α E_i^α − q_i E_i^s          (i in s; other atoms: q_i E_i)
 //!
 //! φ, E: potential and field of all effective charges (one ordinary pass); φ^α, E^α: those that the charges q^α of the
@@ -58,7 +58,7 @@ pub struct OwnForm<'a> {
 /// What one site adds to the ordinary pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteTerms {
-    /// Σ_α λ_α W[q^α] − W[q], kJ/mol; to be added to V_eff.
+    /// Σ_α λ_α W(q^α) − W(q), kJ/mol; to be added to V_eff.
     pub energy: f64,
     /// ∂V/∂λ_α, kJ/mol, one per form.
     pub derivatives: Vec<f64>,

@@ -5,7 +5,7 @@
 //! site with two forms is λ, the weight of the deprotonated form ([`coordinate::linear`]).
 //!
 //! The potential of λ is V = V_forcefield + V_MM + V_pH + V_barrier + walls ([`bias`]), the motion is a leap-frog with a
-//! thermostat of its own ([`dynamics`]).
+//! thermostat of its own ([`dynamics`]), and [`analysis`] turns λ(t) into fractions, pKa and errors.
 //!
 //! Units: nm, ps, u, e, kJ/mol, K; λ has no unit and its mass is in u nm².
 
@@ -18,6 +18,18 @@ pub mod site;
 /// Coordinates that carry the weights of a site's forms.
 pub mod coordinate {
     pub mod linear;
+}
+
+/// From λ(t) to fractions, pKa and calibration curves, each with errors.
+pub mod analysis {
+    pub mod blocks;
+    pub mod bootstrap;
+    pub mod fractions;
+    pub mod hill;
+    pub mod polynomial;
+    #[cfg(test)]
+    pub(crate) mod synthetic;
+    pub mod titration;
 }
 
 pub use dynamics::{LambdaDynamics, LambdaState};

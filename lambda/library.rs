@@ -247,9 +247,9 @@ impl Calibration {
 }
 
 /// Titratable residues of one or several force fields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteLibrary {
-    /// Entries in the order read.
+    /// Entries; where several fit a residue the first counts.
     pub entries: Vec<Entry>,
 }
 
@@ -292,12 +292,12 @@ impl SiteLibrary {
         Ok(Self { entries: files.into_iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    /// Adds the entries of `other`; an entry with the name and force field of one here replaces it.
+    /// Adds the entries of `other` behind those here; an entry with the name and force field of one here is left out, so
+    /// that what was added first counts.
     pub fn extend(&mut self, other: Self) {
         for entry in other.entries {
-            match self.entries.iter_mut().find(|e| e.name == entry.name && e.force_field == entry.force_field) {
-                Some(old) => *old = entry,
-                None => self.entries.push(entry),
+            if !self.entries.iter().any(|e| e.name == entry.name && e.force_field == entry.force_field) {
+                self.entries.push(entry);
             }
         }
     }
@@ -334,4 +334,4 @@ pub fn entry_with_calibration(text: &str, file: &str, calibration: &Calibration)
 
 #[cfg(test)]
 #[path = "library_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -6,7 +6,7 @@ fn glu() -> &'static str {
     BUILTIN[0].1
 }
 
-fn calibration() -> Calibration {
+pub(crate) fn calibration() -> Calibration {
     Calibration {
         dvdl: vec![-310.25, 512.5, -1.0e-3],
         errors: vec![0.5, 0.75, 1.0e-4],
@@ -96,7 +96,7 @@ fn a_bad_calibration_is_not_written() {
 }
 
 #[test]
-fn a_folder_is_read_and_overrides_by_name_and_force_field() {
+fn a_folder_is_read_and_counts_before_the_builtin_entries() {
     let folder = std::env::temp_dir().join(format!("octitrate-library-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     assert!(matches!(SiteLibrary::from_path(&folder), Err(LibraryError::Empty(_))));
@@ -105,9 +105,9 @@ fn a_folder_is_read_and_overrides_by_name_and_force_field() {
     let mine = SiteLibrary::from_path(&folder).unwrap();
     assert_eq!(mine, SiteLibrary::from_path(&file).unwrap());
     assert!(matches!(SiteLibrary::from_path(&folder.join("none.toml")), Err(LibraryError::Io { .. })));
-    let mut library = SiteLibrary::builtin().unwrap();
+    let mut library = SiteLibrary::default();
     library.extend(mine);
-    assert_eq!(library.entries.len(), 2);
-    assert_eq!(library.entries[0].pka, 4.4);
+    library.extend(SiteLibrary::builtin().unwrap());
+    assert_eq!(library.entries.iter().map(|e| e.pka).collect::<Vec<_>>(), [4.4, 3.67]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
