@@ -221,3 +221,41 @@ fn nonsense_is_refused() {
     refuse(&[16.0, 1.0, 2.0], &[], &[settle(0)], "same mass");
     refuse(&masses, &[], &[Settle { d_hh: 0.3, ..settle(0) }], "no triangle");
 }
+
+/// The peptide of the example in water, hydrogens or all bonds fixed: from coordinates of three digits, and after a step.
+#[test]
+fn real_peptide_in_water() {
+    use crate::cell::{Cell, Fragments};
+    use forcefield::topology::BondConstraints;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
+    let mut rng = generator(15, Stream::Velocities, 0);
+    for which in [BondConstraints::HBonds, BondConstraints::AllBonds] {
+        let mut topology = forcefield::gromacs::read_topology(&folder.join("glu.top"), &[], &[]).unwrap();
+        let structure = forcefield::gromacs::read_gro(&folder.join("glu.gro")).unwrap();
+        let fragments = Fragments::new(&topology);
+        topology.constrain_bonds(which);
+        assert_eq!(fragments.len(), Fragments::new(&topology).len(), "constrained bonds connect as bonds do");
+        let cell = Cell::new(structure.edges.unwrap()).unwrap();
+        let mut x: Vec<_> = structure.positions.iter().map(|x| cell.wrap(*x)).collect();
+        fragments.make_whole(&cell, &mut x).unwrap();
+        let system = Constraints::new(&topology, DEFAULT_TOLERANCE).unwrap();
+        assert_eq!(system.count(), topology.n_constrained());
+        // Coordinates rounded to 1 pm, and bonds that vibrated.
+        let (rounded, _) = system.largest_deviation(&x).unwrap();
+        assert!((1e-3..0.1).contains(&rounded), "{rounded}");
+        let reference = x.clone();
+        system.apply(&reference, &mut x).unwrap();
+        assert!(system.largest_deviation(&x).unwrap().0 <= DEFAULT_TOLERANCE);
+        // A step of 2 fs at 300 K without constraints.
+        let masses = topology.masses();
+        let free: Vec<_> = x.iter().zip(&masses).map(|(x, m)| x + 0.0032 / m.sqrt() * normal(&mut rng)).collect();
+        let mut new = free.clone();
+        system.apply(&x, &mut new).unwrap();
+        assert!(system.largest_deviation(&new).unwrap().0 <= DEFAULT_TOLERANCE);
+        for molecule in topology.molecules.iter().take(5) {
+            let push = |i: usize| masses[i] * (new[i] - free[i]);
+            let range = molecule.atoms.start as usize..molecule.atoms.end as usize;
+            assert!(range.map(push).sum::<Vector3<f64>>().norm() < 1e-14, "momentum of a molecule");
+        }
+    }
+}
