@@ -117,15 +117,27 @@ pub struct LambdaState {
     pub velocity: Vec<f64>,
     /// Heat given to λ by the thermostat so far, kJ/mol.
     pub heat: f64,
-    /// Free or fixed.
-    pub motion: Motion,
+    /// Free or fixed, for each site.
+    pub motion: Vec<Motion>,
 }
 
 impl LambdaState {
     /// λ that will not move.
     pub fn fixed(lambda: Vec<f64>) -> Self {
-        let velocity = vec![0.0; lambda.len()];
-        Self { lambda, velocity, heat: 0.0, motion: Motion::Fixed }
+        let sites = lambda.len();
+        Self { lambda, velocity: vec![0.0; sites], heat: 0.0, motion: vec![Motion::Fixed; sites] }
+    }
+
+    /// Holds one site, counted from 0, where it is while the others move; nothing beyond the last site.
+    pub fn hold(&mut self, site: usize) {
+        if let (Some(motion), Some(velocity)) = (self.motion.get_mut(site), self.velocity.get_mut(site)) {
+            (*motion, *velocity) = (Motion::Fixed, 0.0);
+        }
+    }
+
+    /// Number of λ that move.
+    pub fn free_sites(&self) -> usize {
+        self.motion.iter().filter(|&&motion| motion == Motion::Free).count()
     }
 
     /// Weights (protonated, deprotonated) of site `site`, counted from 0; `None` beyond the last.
@@ -192,7 +204,7 @@ impl LambdaDynamics {
         let mut rng = self.random(Stream::Velocities, 0);
         let width = (GAS_CONSTANT * self.settings.temperature / self.settings.mass).sqrt();
         let velocity = lambda.iter().map(|_| width * normal(&mut rng)).collect();
-        Ok(LambdaState { lambda: lambda.to_vec(), velocity, heat: 0.0, motion: Motion::Free })
+        Ok(LambdaState { lambda: lambda.to_vec(), velocity, heat: 0.0, motion: vec![Motion::Free; lambda.len()] })
     }
 
     /// One step: from λ(t), v(t−½Δt) and dV/dλ(t) (kJ/mol, whole: force field and bias) to λ(t+Δt), v(t+½Δt).
@@ -209,23 +221,30 @@ impl LambdaDynamics {
         step: u64,
     ) -> Result<LambdaEnergies, DynamicsError> {
         check(state, derivatives, step)?;
-        if state.motion == Motion::Fixed || state.lambda.is_empty() {
+        let free: Vec<usize> = (0..state.lambda.len()).filter(|&k| state.motion[k] == Motion::Free).collect();
+        if free.is_empty() {
             return Ok(LambdaEnergies { kinetic: 0.0, temperature: 0.0, heat: state.heat });
         }
-        let mut next = state.clone();
-        self.thermostat(&mut next.velocity, step);
-        let kinetic = self.kinetic_on_step(&next.velocity, derivatives);
-        next.heat += kinetic - self.kinetic_on_step(&state.velocity, derivatives);
-        for (k, derivative) in derivatives.iter().enumerate() {
-            next.velocity[k] -= self.settings.time_step / self.settings.mass * derivative;
-            next.lambda[k] += self.settings.time_step * next.velocity[k];
-            if (next.lambda[k] - 0.5).abs() > ESCAPE {
-                let (lambda, derivative) = (next.lambda[k], *derivative);
+        let derivatives: Vec<f64> = free.iter().map(|&k| derivatives[k]).collect();
+        let before: Vec<f64> = free.iter().map(|&k| state.velocity[k]).collect();
+        let mut velocity = before.clone();
+        self.thermostat(&mut velocity, step);
+        let kinetic = self.kinetic_on_step(&velocity, &derivatives);
+        let heat = kinetic - self.kinetic_on_step(&before, &derivatives);
+        let mut moved = Vec::with_capacity(free.len());
+        for ((v, &derivative), &k) in velocity.iter_mut().zip(&derivatives).zip(&free) {
+            *v -= self.settings.time_step / self.settings.mass * derivative;
+            let lambda = state.lambda[k] + self.settings.time_step * *v;
+            if (lambda - 0.5).abs() > ESCAPE {
                 return Err(DynamicsError::Escaped { site: k + 1, step, lambda, derivative });
             }
+            moved.push(lambda);
         }
-        *state = next;
-        let temperature = 2.0 * kinetic / (state.lambda.len() as f64 * GAS_CONSTANT);
+        for ((&k, lambda), v) in free.iter().zip(moved).zip(velocity) {
+            (state.lambda[k], state.velocity[k]) = (lambda, v);
+        }
+        state.heat += heat;
+        let temperature = 2.0 * kinetic / (free.len() as f64 * GAS_CONSTANT);
         Ok(LambdaEnergies { kinetic, temperature, heat: state.heat })
     }
 
@@ -279,7 +298,8 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
 
 fn check(state: &LambdaState, derivatives: &[f64], step: u64) -> Result<(), DynamicsError> {
     let expected = state.lambda.len();
-    for (what, found) in [("dV/dλ", derivatives.len()), ("velocity", state.velocity.len())] {
+    let lengths = [("dV/dλ", derivatives.len()), ("velocity", state.velocity.len()), ("motion", state.motion.len())];
+    for (what, found) in lengths {
         if found != expected {
             return Err(DynamicsError::Length { what, found, expected });
         }

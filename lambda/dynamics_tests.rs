@@ -156,6 +156,25 @@ fn fixed_lambdas_stay() {
 }
 
 #[test]
+fn one_site_is_held_while_the_others_move() {
+    // The free site must move exactly as it does alone: own degrees of freedom, own random numbers.
+    let barrier = Barrier::solve(5.0).unwrap();
+    let dynamics = LambdaDynamics::new(settings(Some(0.5))).unwrap();
+    let mut alone = dynamics.initial_state(&[0.1]).unwrap();
+    let mut both = dynamics.initial_state(&[0.1, 0.7]).unwrap();
+    both.hold(1);
+    both.hold(9);
+    assert_eq!(both.free_sites(), 1);
+    for step in 0..2000 {
+        let derivative = barrier.evaluate(alone.lambda[0]).derivative;
+        let one = dynamics.step(&mut alone, &[derivative], step).unwrap();
+        assert_eq!(dynamics.step(&mut both, &[derivative, 50.0], step).unwrap(), one);
+    }
+    assert_eq!(both.lambda, [alone.lambda[0], 0.7]);
+    assert_eq!((both.velocity[1], both.heat), (0.0, alone.heat));
+}
+
+#[test]
 fn bad_input_is_refused_and_the_state_kept() {
     for change in [
         |s: &mut LambdaSettings| s.time_step = 0.0,

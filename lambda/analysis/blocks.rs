@@ -4,7 +4,9 @@
 //!
 //! C(t): normalised autocorrelation, summed in pairs C(2m) + C(2m+1) as long as they are positive, none larger than the one
 //! before (Geyer 1992, doi:10.1214/ss/1177011137; both hold for any reversible process). N/g is the number of independent
-//! samples. The truncation errs to the safe side: g comes out up to 15 % too large, errors 7 %. [`block_errors`] gives the error against the length of blocks (Flyvbjerg & Petersen 1989, doi:10.1063/1.457480): it must
+//! samples. The truncation errs to the safe side: g comes out up to 15 % too large, errors 7 %.
+//!
+//! [`block_errors`] gives the error against the length of blocks (Flyvbjerg & Petersen 1989, doi:10.1063/1.457480): it must
 //! reach a plateau, or the series is too short.
 //!
 //! Units: those of the series.

@@ -33,7 +33,7 @@ const TOLERANCE: f64 = 0.005;
 const GAIN: f64 = 0.01;
 /// Step of the grid in λ.
 const SPACING: f64 = 0.001;
-/// Relaxation steps before giving up; 200–3000 are needed between 1 and 70 kJ/mol.
+/// Relaxation steps before giving up; some thousand suffice from 1 to 70 kJ/mol.
 const MAX_STEPS: usize = 20_000;
 /// Height below which the wells are those of this height, scaled.
 const SMALLEST_SOLVED: f64 = 1.0;
@@ -67,7 +67,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// Parameters for a barrier of `height` kJ/mol, 0 to 70. Takes some milliseconds.
+    /// Parameters for a barrier of `height` kJ/mol, 0 to 70. Takes about 20 ms.
     ///
     /// # Errors
     /// [`BarrierError`] for a height out of range or not a number.
