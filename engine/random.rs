@@ -14,7 +14,8 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-/// What random numbers are used for. Values are part of the file format of checkpoints: never renumber.
+/// What random numbers are used for; λ coordinates have streams of their own in the crate `lambda`, with values from
+/// 0x6c61_0001. Values are part of the file format of checkpoints: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Stream {
@@ -24,14 +25,6 @@ pub enum Stream {
     Thermostat = 2,
     /// C-rescale barostat.
     Barostat = 3,
-    /// Start velocities of λ coordinates.
-    LambdaVelocities = 4,
-    /// v-rescale thermostat of λ coordinates.
-    LambdaThermostat = 5,
-    /// Choice of start values of λ coordinates.
-    LambdaStart = 6,
-    /// Resampling in the analysis (bootstrap).
-    Bootstrap = 7,
 }
 
 /// Generator of one stream at one step.

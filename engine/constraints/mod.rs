@@ -7,6 +7,7 @@
 //! Molecules must be whole. Results do not depend on the number of threads. Units: nm, ps, u, kJ/mol.
 
 mod build;
+mod error;
 pub mod settle;
 pub mod shake;
 #[cfg(test)]
@@ -17,6 +18,9 @@ use std::ops::Range;
 use forcefield::topology::{Constraint, Settle, Topology};
 use nalgebra::Vector3;
 use rayon::prelude::*;
+use simba::simd::{SimdValue, WideF64x4};
+
+pub use error::ConstraintError;
 
 use build::{bond_groups, check, split_into_tasks, water};
 use settle::Triangle;
@@ -27,66 +31,6 @@ pub const DEFAULT_TOLERANCE: f64 = 1e-10;
 
 /// Groups that one task takes: enough work to outweigh its start.
 const GROUPS_PER_TASK: usize = 256;
-
-/// What can go wrong with constraints.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ConstraintError {
-    /// A rigid water cannot be put back into its shape: its atoms moved too far in one step.
-    #[error(
-        "SETTLE found no solution for the water of atoms {}, {}, {}: it moved too far in one step",
-        atoms[0] + 1, atoms[1] + 1, atoms[2] + 1
-    )]
-    Settle {
-        /// Oxygen and hydrogens (0-based).
-        atoms: [u32; 3],
-    },
-    /// A fixed bond cannot be restored.
-    #[error(
-        "SHAKE did not converge: the bond between atoms {} and {} is {found:.6} nm long and should be {wanted:.6} nm",
-        atoms[0] + 1, atoms[1] + 1
-    )]
-    Shake {
-        /// Bonded atoms (0-based).
-        atoms: [u32; 2],
-        /// Length when the iteration stopped, nm.
-        found: f64,
-        /// Length wanted, nm.
-        wanted: f64,
-    },
-    /// Velocities along bonds cannot be removed: atoms coincide, lie on a line in a water, or are not finite.
-    #[error("velocities along the bond between atoms {} and {} cannot be removed", atoms[0] + 1, atoms[1] + 1)]
-    Velocity {
-        /// Bonded atoms (0-based).
-        atoms: [u32; 2],
-    },
-    /// The constraints as given make no sense.
-    #[error("constraint between atoms {} and {}: {reason}", atoms[0] + 1, atoms[1] + 1)]
-    Input {
-        /// Atoms (0-based).
-        atoms: [u32; 2],
-        /// What is wrong, and what is valid.
-        reason: &'static str,
-    },
-}
-
-impl ConstraintError {
-    /// The atom to name first in a message (0-based).
-    pub fn atom(&self) -> u32 {
-        match self {
-            Self::Settle { atoms } => atoms[0],
-            Self::Shake { atoms, .. } | Self::Velocity { atoms } | Self::Input { atoms, .. } => atoms[0],
-        }
-    }
-
-    /// Name of the algorithm, for messages.
-    pub fn term(&self) -> &'static str {
-        match self {
-            Self::Settle { .. } => "SETTLE",
-            Self::Shake { .. } => "SHAKE",
-            Self::Velocity { .. } | Self::Input { .. } => "constraints",
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Group {
@@ -174,13 +118,7 @@ impl Constraints {
     ///
     /// Returns Σ_i x_i·(m_i Δx_i), in u nm²; divided by dt² it is the virial of the constraint forces.
     pub fn apply(&self, reference: &[Vector3<f64>], x: &mut [Vector3<f64>]) -> Result<f64, ConstraintError> {
-        self.run(x, |task, x| {
-            let mut virial = 0.0;
-            for group in &self.groups[task.groups.clone()] {
-                virial += self.move_group(group, reference, x, task.atoms.start, |_, _| ())?;
-            }
-            Ok(virial)
-        })
+        self.run(x, |task, x| self.move_task(task, reference, x, |_, _| ()))
     }
 
     /// As [`Self::apply`], and add the displacement divided by `dt` (ps) to the velocities `v` (nm/ps).
@@ -195,13 +133,7 @@ impl Constraints {
     ) -> Result<f64, ConstraintError> {
         let sum = self.run_both(x, v, |task, x, v| {
             let start = task.atoms.start;
-            let mut virial = 0.0;
-            for group in &self.groups[task.groups.clone()] {
-                virial += self.move_group(group, reference, x, start, |atom, displacement| {
-                    v[atom - start] += displacement / dt;
-                })?;
-            }
-            Ok(virial)
+            self.move_task(task, reference, x, |atom, displacement| v[atom - start] += displacement / dt)
         })?;
         Ok(sum / (dt * dt))
     }
@@ -249,28 +181,66 @@ impl Constraints {
         worst
     }
 
+    /// Waters four by four while they are of one kind, everything else one by one.
+    fn move_task(
+        &self,
+        task: &Task,
+        reference: &[Vector3<f64>],
+        x: &mut [Vector3<f64>],
+        mut moved: impl FnMut(usize, Vector3<f64>),
+    ) -> Result<f64, ConstraintError> {
+        let start = task.atoms.start;
+        let mut rest = &self.groups[task.groups.clone()];
+        let mut virial = 0.0;
+        while let Some((group, others)) = rest.split_first() {
+            if let Some((waters, kind)) = four_waters(rest) {
+                virial += self.move_waters(waters, kind, reference, x, start, &mut moved)?;
+                rest = &rest[4..];
+            } else {
+                virial += self.move_group(group, reference, x, start, &mut moved)?;
+                rest = others;
+            }
+        }
+        Ok(virial)
+    }
+
+    fn move_waters(
+        &self,
+        waters: [[u32; 3]; 4],
+        kind: u32,
+        reference: &[Vector3<f64>],
+        x: &mut [Vector3<f64>],
+        start: usize,
+        moved: &mut impl FnMut(usize, Vector3<f64>),
+    ) -> Result<f64, ConstraintError> {
+        let triangle = &self.kinds[kind as usize];
+        let lanes = |k: usize| waters.map(|water| water[k] as usize);
+        let old = [0, 1, 2].map(|k| Vector3::<WideF64x4>::from(lanes(k).map(|atom| reference[atom])));
+        let free = [0, 1, 2].map(|k| Vector3::<WideF64x4>::from(lanes(k).map(|atom| x[atom - start])));
+        let shift = triangle.settle(old, free);
+        let mut virial = 0.0;
+        for (lane, water) in waters.into_iter().enumerate() {
+            let shift = shift.map(|s| s.extract(lane));
+            virial += place_water(triangle, water, shift, reference, x, start, moved)?;
+        }
+        Ok(virial)
+    }
+
     fn move_group(
         &self,
         group: &Group,
         reference: &[Vector3<f64>],
         x: &mut [Vector3<f64>],
         start: usize,
-        mut moved: impl FnMut(usize, Vector3<f64>),
+        moved: &mut impl FnMut(usize, Vector3<f64>),
     ) -> Result<f64, ConstraintError> {
         match group {
             Group::Water { atoms, kind } => {
                 let triangle = &self.kinds[*kind as usize];
-                let at = atoms.map(|atom| atom as usize);
-                let old = at.map(|atom| reference[atom]);
-                let free = at.map(|atom| x[atom - start]);
-                let shift = triangle.settle(old, free).ok_or(ConstraintError::Settle { atoms: *atoms })?;
-                for k in 0..3 {
-                    x[at[k] - start] += shift[k];
-                    moved(at[k], shift[k]);
-                }
-                // Masses times displacements sum to zero: any origin will do.
-                let lever = |k: usize| (old[k] - old[0]).dot(&shift[k]);
-                Ok(triangle.mass_h * (lever(1) + lever(2)))
+                let old = atoms.map(|atom| reference[atom as usize]);
+                let free = atoms.map(|atom| x[atom as usize - start]);
+                let shift = triangle.settle(old, free);
+                place_water(triangle, *atoms, shift, reference, x, start, moved)
             }
             Group::Bonds(group) => {
                 // Relative to the first atom, so that displacements keep their digits.
@@ -354,6 +324,44 @@ impl Constraints {
         }
         parts
     }
+}
+
+/// The next four groups and their kind, if they are waters of one kind.
+fn four_waters(groups: &[Group]) -> Option<([[u32; 3]; 4], u32)> {
+    let four = groups.first_chunk::<4>()?;
+    let Group::Water { kind: first, .. } = &four[0] else { return None };
+    let mut waters = [[0; 3]; 4];
+    for (water, group) in waters.iter_mut().zip(four) {
+        match group {
+            Group::Water { atoms, kind } if kind == first => *water = *atoms,
+            _ => return None,
+        }
+    }
+    Some((waters, *first))
+}
+
+/// Apply the displacements of one water; returns Σ r·(m Δx).
+fn place_water(
+    triangle: &Triangle,
+    atoms: [u32; 3],
+    shift: [Vector3<f64>; 3],
+    reference: &[Vector3<f64>],
+    x: &mut [Vector3<f64>],
+    start: usize,
+    moved: &mut impl FnMut(usize, Vector3<f64>),
+) -> Result<f64, ConstraintError> {
+    let at = atoms.map(|atom| atom as usize);
+    // Masses times displacements sum to zero: any origin will do.
+    let lever = |k: usize| (reference[at[k]] - reference[at[0]]).dot(&shift[k]);
+    let virial = triangle.mass_h * (lever(1) + lever(2));
+    if !virial.is_finite() {
+        return Err(ConstraintError::Settle { atoms });
+    }
+    for k in 0..3 {
+        x[at[k] - start] += shift[k];
+        moved(at[k], shift[k]);
+    }
+    Ok(virial)
 }
 
 fn shake_error(group: &BondGroup, stuck: Stuck) -> ConstraintError {

@@ -8,7 +8,7 @@
 //! Units: nm, ps, u. Reference: S. Miyamoto and P. A. Kollman, J. Comput. Chem. 13, 952 (1992),
 //! DOI 10.1002/jcc.540130805.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix3, SimdRealField, Vector3};
 
 /// Shape and masses of one kind of rigid water.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,51 +42,50 @@ impl Triangle {
 
     /// Displacements (nm) that forces along the reference bonds must make so that `moved` gets the shape of the triangle.
     ///
-    /// `reference`: O, H, H before the step; `moved`: after a step without constraints. `None` if no solution exists,
-    /// because the atoms moved too far or are not finite. Displacements, not positions, because divided by the time step
-    /// they are velocities: differences of large coordinates would lose digits.
-    pub fn settle(&self, reference: [Vector3<f64>; 3], moved: [Vector3<f64>; 3]) -> Option<[Vector3<f64>; 3]> {
-        let Self { mass_o, mass_h, ra, rb, rc } = *self;
+    /// `reference`: O, H, H before the step; `moved`: after a step without constraints. Displacements, not positions,
+    /// because divided by the time step they are velocities: differences of large coordinates would lose digits.
+    /// Not a number where no solution exists, because the atoms moved too far or are not finite.
+    /// One water (`T` = `f64`) or four at once (`T` = [`simba::simd::WideF64x4`]): the latency of the roots is shared.
+    pub fn settle<T>(&self, reference: [Vector3<T>; 3], moved: [Vector3<T>; 3]) -> [Vector3<T>; 3]
+    where
+        T: SimdRealField<Element = f64> + Copy,
+    {
+        let [mass_o, mass_h, ra, rb, rc] = [self.mass_o, self.mass_h, self.ra, self.rb, self.rc];
+        let [ra_, rb_, rc_, one] = [ra, rb, rc, 1.0].map(T::splat);
+        let cosine = |sine: T| ((one - sine) * (one + sine)).simd_sqrt();
         // Relative to the oxygen for precision; the centre of mass does not move.
         let [b0, c0] = [reference[1] - reference[0], reference[2] - reference[0]];
         let [b, c] = [moved[1] - moved[0], moved[2] - moved[0]];
-        let centre = (b + c) * (mass_h / (mass_o + 2.0 * mass_h));
+        let centre = (b + c) * T::splat(mass_h / (mass_o + 2.0 * mass_h));
         let [a1, b1, c1] = [-centre, b - centre, c - centre];
 
-        let z = b0.cross(&c0).try_normalize(0.0)?;
-        let x = a1.cross(&z).try_normalize(0.0)?;
+        let z = unit(b0.cross(&c0));
+        let x = unit(a1.cross(&z));
         let y = z.cross(&x);
         let (b0x, b0y, c0x, c0y) = (x.dot(&b0), y.dot(&b0), x.dot(&c0), y.dot(&c0));
         let (b1x, b1y, b1z) = (x.dot(&b1), y.dot(&b1), z.dot(&b1));
         let (c1x, c1y, c1z) = (x.dot(&c1), y.dot(&c1), z.dot(&c1));
         let a1z = z.dot(&a1);
 
-        let sin_phi = a1z / ra;
-        let cos_phi = cosine(sin_phi)?;
-        let sin_psi = (b1z - c1z) / (2.0 * rc * cos_phi);
-        let cos_psi = cosine(sin_psi)?;
-        let a2y = ra * cos_phi;
-        let b2x = -rc * cos_psi;
-        let tilt = rc * sin_psi * sin_phi;
-        let (b2y, c2y) = (-rb * cos_phi - tilt, -rb * cos_phi + tilt);
+        let sin_phi = a1z / ra_;
+        let cos_phi = cosine(sin_phi);
+        let sin_psi = (b1z - c1z) / (T::splat(2.0 * rc) * cos_phi);
+        let a2y = ra_ * cos_phi;
+        let b2x = -rc_ * cosine(sin_psi);
+        let tilt = rc_ * sin_psi * sin_phi;
+        let (b2y, c2y) = (-rb_ * cos_phi - tilt, -rb_ * cos_phi + tilt);
 
         let alpha = b2x * (b0x - c0x) + b0y * b2y + c0y * c2y;
         let beta = b2x * (c0y - b0y) + b0x * b2y + c0x * c2y;
         let gamma = b0x * b1y - b1x * b0y + c0x * c1y - c1x * c0y;
         let norm2 = alpha * alpha + beta * beta;
-        let root = norm2 - gamma * gamma;
-        if root.is_nan() || root < 0.0 {
-            return None;
-        }
-        let sin_theta = (alpha * gamma - beta * root.sqrt()) / norm2;
-        let cos_theta = cosine(sin_theta)?;
+        let sin_theta = (alpha * gamma - beta * (norm2 - gamma * gamma).simd_sqrt()) / norm2;
+        let cos_theta = cosine(sin_theta);
 
-        let in_plane = |px: f64, py: f64, pz: f64| {
-            let across = px * cos_theta - py * sin_theta;
-            let along = px * sin_theta + py * cos_theta;
-            across * x + along * y + pz * z
+        let in_plane = |px: T, py: T, pz: T| {
+            x * (px * cos_theta - py * sin_theta) + y * (px * sin_theta + py * cos_theta) + z * pz
         };
-        Some([in_plane(0.0, a2y, a1z) - a1, in_plane(b2x, b2y, b1z) - b1, in_plane(-b2x, c2y, c1z) - c1])
+        [in_plane(T::splat(0.0), a2y, a1z) - a1, in_plane(b2x, b2y, b1z) - b1, in_plane(-b2x, c2y, c1z) - c1]
     }
 
     /// Remove the relative velocities along the three bonds of the triangle at `x`.
@@ -115,8 +114,7 @@ impl Triangle {
     }
 }
 
-/// cos of the angle in [−π/2, π/2] whose sine is given.
-fn cosine(sine: f64) -> Option<f64> {
-    let square = (1.0 - sine) * (1.0 + sine);
-    (square > 0.0).then(|| square.sqrt())
+/// The vector of length one along `a`.
+fn unit<T: SimdRealField + Copy>(a: Vector3<T>) -> Vector3<T> {
+    a * (T::one() / a.dot(&a).simd_sqrt())
 }
