@@ -9,7 +9,7 @@ pub enum Isa {
     Avx512,
     /// AVX2 with FMA: 8 `f32` or 4 `f64` lanes.
     Avx2,
-    /// Plain Rust, any machine; the reference.
+    /// Plain Rust, any machine.
     Portable,
 }
 

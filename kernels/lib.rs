@@ -6,8 +6,9 @@
 //!   made by the particles of its near boxes, for one or several charge vectors;
 //! - [`rows_times_matrix`]: c_t += b_s M for many pairs (t, s) of expansions, the M2L translation.
 //!
-//! [`dispatch`] compiles other plain loops for the machine's instruction set. Each kernel has an AVX-512, an AVX2 + FMA and a portable path ([`Isa`]); the portable path is also the reference the
-//! others are tested against. The crate knows points, charges and matrices, nothing of trees. Dimensionless, k_e = 1.
+//! Each has an AVX-512, an AVX2 + FMA and a portable path ([`Isa`]), all tested against plain loops in `f64`.
+//! [`dispatch`] compiles other plain Rust for the machine's instruction set. The crate knows points, charges and
+//! matrices, nothing of trees. Dimensionless, k_e = 1.
 //!
 //! All `unsafe` of the FMM lives here.
 
@@ -27,6 +28,6 @@ pub use dispatch::{Kernel, dispatch, dispatch_on, fma};
 pub use exceptions::{ExceptionTable, LeafExceptions, TARGET_BLOCK};
 pub use isa::Isa;
 pub use p2p::{FieldMut, p2p, p2p_on};
-pub use product::{Operator, RowPair, rows_times_matrix};
+pub use product::{Operator, RowPair, rows_times_matrix, set_rows_times_matrix};
 pub use real::Real;
 pub use sources::{CHUNK, Points, Run, SourceBlock};

@@ -11,7 +11,7 @@
 //!
 //! A distance of zero that is not an exception gives an infinite or undefined result: the caller checks.
 
-use crate::{CHUNK, Isa, LeafExceptions, Points, Real, SourceBlock};
+use crate::{CHUNK, Isa, LeafExceptions, Points, Real, SourceBlock, TARGET_BLOCK};
 
 /// Potential and field at the targets for one charge vector; slices as long as the targets.
 #[derive(Debug)]
@@ -71,31 +71,41 @@ pub fn p2p_on<T: Real>(
     }
 }
 
-/// The reference: pair by pair.
+/// Target by target, a chunk of sources at a time.
 fn p2p_portable<T: Real>(
     targets: Points<'_, T>,
     sources: &SourceBlock<T>,
     exceptions: LeafExceptions<'_>,
     out: &mut [FieldMut<'_, T>],
 ) {
-    let [sx, sy, sz] = [0, 1, 2].map(|row| sources.row(row));
-    for i in 0..targets.len() {
-        let (block, member) = (i / crate::TARGET_BLOCK, i % crate::TARGET_BLOCK);
-        let mut skips = exceptions.of_block(block).iter().peekable();
-        for chunk in 0..sources.padded() / CHUNK {
-            let skip = skips.next_if(|e| e.chunk as usize == chunk).map_or(0, |e| e.skip[member]);
-            for j in (0..CHUNK).filter(|j| skip & (1 << j) == 0).map(|j| chunk * CHUNK + j) {
-                let d = [targets.x[i] - sx[j], targets.y[i] - sy[j], targets.z[i] - sz[j]];
-                let inverse = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt().recip();
-                for (v, o) in out.iter_mut().enumerate() {
-                    let phi = sources.row(3 + v)[j] * inverse;
-                    let slope = phi * inverse * inverse;
-                    o.phi[i] += phi;
-                    o.ex[i] += slope * d[0];
-                    o.ey[i] += slope * d[1];
-                    o.ez[i] += slope * d[2];
+    for (v, o) in out.iter_mut().enumerate() {
+        let [sx, sy, sz, q] = [0, 1, 2, 3 + v].map(|row| sources.row(row).as_chunks::<CHUNK>().0);
+        for i in 0..targets.len() {
+            let mut skips = exceptions.of_block(i / TARGET_BLOCK).iter().peekable();
+            let mut sums = [[T::zero(); CHUNK]; 4];
+            for chunk in 0..q.len() {
+                let [x, y, z, q] = [&sx[chunk], &sy[chunk], &sz[chunk], &q[chunk]];
+                let d: [[T; 3]; CHUNK] =
+                    std::array::from_fn(|j| [targets.x[i] - x[j], targets.y[i] - y[j], targets.z[i] - z[j]]);
+                let mut inverse = d.map(|[x, y, z]| (x * x + y * y + z * z).sqrt().recip());
+                if let Some(e) = skips.next_if(|e| e.chunk as usize == chunk) {
+                    let skip = e.skip[i % TARGET_BLOCK];
+                    (0..CHUNK).filter(|j| skip & (1 << j) != 0).for_each(|j| inverse[j] = T::zero());
+                }
+                for j in 0..CHUNK {
+                    let phi = q[j] * inverse[j];
+                    let slope = phi * inverse[j] * inverse[j];
+                    sums[0][j] += phi;
+                    sums[1][j] += slope * d[j][0];
+                    sums[2][j] += slope * d[j][1];
+                    sums[3][j] += slope * d[j][2];
                 }
             }
+            let [phi, ex, ey, ez] = sums.map(|lanes| lanes.into_iter().sum::<T>());
+            o.phi[i] += phi;
+            o.ex[i] += ex;
+            o.ey[i] += ey;
+            o.ez[i] += ez;
         }
     }
 }
@@ -235,11 +245,12 @@ mod x86 {
             let scale = L::ROOT_SCALE.recip();
             let (scale, cubed) = (L::Elem::of(scale), L::Elem::of(scale.powi(3)));
             for (b, of_target) in sums.into_iter().enumerate() {
-                for (o, [phi, ex, ey, ez]) in out.iter_mut().zip(of_target) {
-                    *o.phi.get_unchecked_mut(first + b) += phi.sum() * scale;
-                    *o.ex.get_unchecked_mut(first + b) += ex.sum() * cubed;
-                    *o.ey.get_unchecked_mut(first + b) += ey.sum() * cubed;
-                    *o.ez.get_unchecked_mut(first + b) += ez.sum() * cubed;
+                for (o, sums) in out.iter_mut().zip(of_target) {
+                    let [phi, ex, ey, ez] = L::sum_each(sums);
+                    *o.phi.get_unchecked_mut(first + b) += phi * scale;
+                    *o.ex.get_unchecked_mut(first + b) += ex * cubed;
+                    *o.ey.get_unchecked_mut(first + b) += ey * cubed;
+                    *o.ez.get_unchecked_mut(first + b) += ez * cubed;
                 }
             }
         }

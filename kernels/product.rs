@@ -7,6 +7,7 @@
 //! b holds expansions (one in each row), M translates by one lattice vector between boxes, and the pairs say which
 //! box receives from which: rows are picked by index, so that nothing is gathered. A block of rows is multiplied
 //! with a panel of columns whose sums stay in registers; the panel stays in the first-level cache for all rows.
+//! (p + 1)² is often one more than a multiple of the vector length: a single last column is done by dot products.
 
 use crate::{Isa, Real};
 
@@ -26,15 +27,25 @@ pub struct Operator<T> {
     n_in: usize,
     n_out: usize,
     panels: Vec<Panel>,
-    /// Panel after panel; inside a panel n_in rows of `vectors` vectors, zero beyond n_out.
+    /// Last column, if it would be alone in a vector.
+    single: Option<Single>,
+    /// Panel after panel; inside a panel n_in rows of `vectors` vectors, zero beyond n_out. Then the single column.
     packed: Vec<Line<T>>,
+}
+
+/// A column stored by itself, n_in elements.
+#[derive(Clone, Copy, Debug)]
+struct Single {
+    column: usize,
+    /// First element in `packed`.
+    start: usize,
 }
 
 /// A group of neighbouring columns.
 #[derive(Clone, Copy, Debug)]
 struct Panel {
     first_column: usize,
-    /// Width in vectors, 1 to `MAX_VECTORS`.
+    /// Width in vectors.
     vectors: usize,
     /// First element in `packed`.
     start: usize,
@@ -46,11 +57,6 @@ struct Panel {
 struct Line<T>([T; LINE]);
 
 const LINE: usize = 16;
-/// Rows that are multiplied together.
-const ROWS: usize = 8;
-/// Widest panel.
-const MAX_VECTORS: usize = 3;
-
 impl<T: Real> Operator<T> {
     /// Pack the `n_in` × `n_out` matrix `row_major` for the fastest instruction set of this machine.
     ///
@@ -71,25 +77,29 @@ impl<T: Real> Operator<T> {
         assert_eq!(row_major.len(), n_in * n_out, "a {n_in} × {n_out} matrix was announced");
         let lanes = lanes::<T>(isa);
         let mut panels = Vec::new();
-        let mut start = 0;
-        let mut first_column = 0;
-        for vectors in panel_widths(n_out.div_ceil(lanes), widest_panel(isa)) {
+        let (mut start, mut first_column) = (0, 0);
+        let has_single = isa != Isa::Portable && n_out % lanes == 1;
+        let in_panels = n_out - usize::from(has_single);
+        for vectors in panel_widths(in_panels.div_ceil(lanes), widest_panel(isa)) {
             panels.push(Panel { first_column, vectors, start });
             first_column += vectors * lanes;
             start += n_in * vectors * lanes;
         }
-        let mut packed = vec![Line([T::zero(); LINE]); start.div_ceil(LINE)];
-        for p in &panels {
-            let width = p.vectors * lanes;
-            let used = width.min(n_out - p.first_column);
-            for k in 0..n_in {
-                for n in 0..used {
-                    let at = p.start + k * width + n;
-                    packed[at / LINE].0[at % LINE] = T::of(row_major[k * n_out + p.first_column + n]);
+        let single = has_single.then_some(Single { column: in_panels, start });
+        let mut packed = vec![Line([T::zero(); LINE]); (start + n_in).div_ceil(LINE)];
+        let mut put = |at: usize, k: usize, n: usize| packed[at / LINE].0[at % LINE] = T::of(row_major[k * n_out + n]);
+        for k in 0..n_in {
+            for p in &panels {
+                let width = p.vectors * lanes;
+                for n in 0..width.min(in_panels - p.first_column) {
+                    put(p.start + k * width + n, k, p.first_column + n);
                 }
             }
+            if let Some(s) = single {
+                put(s.start + k, k, s.column);
+            }
         }
-        Self { isa, n_in, n_out, panels, packed }
+        Self { isa, n_in, n_out, panels, single, packed }
     }
 
     /// Rows of the matrix: elements of a row of b that are read.
@@ -103,27 +113,23 @@ impl<T: Real> Operator<T> {
     pub fn n_out(&self) -> usize {
         self.n_out
     }
+}
 
-    fn element(&self, at: usize) -> T {
-        self.packed[at / LINE].0[at % LINE]
+/// Elements of a vector; the portable path takes a whole line for one.
+fn lanes<T: Real>(isa: Isa) -> usize {
+    match isa {
+        Isa::Avx512 => 64 / size_of::<T>(),
+        Isa::Avx2 => 32 / size_of::<T>(),
+        Isa::Portable => LINE,
     }
 }
 
-/// Elements of a vector.
-fn lanes<T: Real>(isa: Isa) -> usize {
-    let bytes = match isa {
-        Isa::Avx512 => 64,
-        Isa::Avx2 => 32,
-        Isa::Portable => 16,
-    };
-    bytes / size_of::<T>()
-}
-
-/// ROWS × width sums, the panel's vectors and one element of b must fit the 32 (AVX-512) or 16 registers.
+/// Widest panel in vectors.
 fn widest_panel(isa: Isa) -> usize {
     match isa {
-        Isa::Avx512 => MAX_VECTORS,
-        Isa::Avx2 | Isa::Portable => 2,
+        Isa::Avx512 => 3,
+        Isa::Avx2 => 2,
+        Isa::Portable => 1,
     }
 }
 
@@ -146,26 +152,25 @@ pub fn rows_times_matrix<T: Real>(
     c: &mut [T],
     c_stride: usize,
 ) {
-    if operator.n_in == 0 || operator.n_out == 0 {
-        return;
-    }
-    let rows = |n: usize, width: usize, stride: usize| if n < width { 0 } else { (n - width) / stride.max(1) + 1 };
-    let (n_b, n_c) = (rows(b.len(), operator.n_in, b_stride), rows(c.len(), operator.n_out, c_stride));
-    let inside = |p: &RowPair| (p.source as usize) < n_b && (p.target as usize) < n_c;
-    assert!(pairs.iter().all(inside), "a row pair lies outside the {n_b} rows of b or the {n_c} rows of c");
-    let rows = Rows { pairs, b, b_stride, c, c_stride };
-    match operator.isa {
-        // SAFETY: `for_isa` checked that the instruction set is available; all rows are inside b and c.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::product_avx512(operator, rows) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::product_avx2(operator, rows) },
-        _ => product_portable(operator, rows),
-    }
+    product::<T, true>(operator, Rows { pairs, b, b_stride, c, c_stride });
 }
 
-/// The rows of a product, every pair inside b and c.
+/// c_t = b_s M: as [`rows_times_matrix`], but what c held before is overwritten. Each target must occur only once.
+///
+/// # Panics
+/// If a row of a pair lies outside b or c.
+pub fn set_rows_times_matrix<T: Real>(
+    operator: &Operator<T>,
+    pairs: &[RowPair],
+    b: &[T],
+    b_stride: usize,
+    c: &mut [T],
+    c_stride: usize,
+) {
+    product::<T, false>(operator, Rows { pairs, b, b_stride, c, c_stride });
+}
+
+/// The rows of a product.
 struct Rows<'a, T> {
     pairs: &'a [RowPair],
     b: &'a [T],
@@ -174,149 +179,52 @@ struct Rows<'a, T> {
     c_stride: usize,
 }
 
-/// The reference: row by row.
-fn product_portable<T: Real>(operator: &Operator<T>, rows: Rows<'_, T>) {
-    let lanes = lanes::<T>(operator.isa);
+fn product<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) {
+    if operator.n_out == 0 {
+        return;
+    }
+    let count = |len: usize, width: usize, stride: usize| match len.checked_sub(width) {
+        None => 0,
+        Some(rest) => rest.checked_div(stride).map_or(1, |n| n + 1),
+    };
+    let n_b = count(rows.b.len(), operator.n_in, rows.b_stride);
+    let n_c = count(rows.c.len(), operator.n_out, rows.c_stride);
+    let inside = |p: &RowPair| (p.source as usize) < n_b && (p.target as usize) < n_c;
+    assert!(rows.pairs.iter().all(inside), "a row pair lies outside the {n_b} rows of b or the {n_c} rows of c");
+    match operator.isa {
+        // SAFETY: `for_isa` checked that the instruction set is available; all rows are inside b and c.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { x86::product_avx512::<T, ADD>(operator, rows) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { x86::product_avx2::<T, ADD>(operator, rows) },
+        _ => product_portable::<T, ADD>(operator, rows),
+    }
+}
+
+/// Row by row, a line of columns at a time.
+fn product_portable<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) {
     for p in &operator.panels {
-        let width = p.vectors * lanes;
-        let used = width.min(operator.n_out - p.first_column);
+        let matrix = &operator.packed[p.start / LINE..][..operator.n_in];
         for pair in rows.pairs {
             let b = &rows.b[pair.source as usize * rows.b_stride..][..operator.n_in];
+            let mut sums = [T::zero(); LINE];
+            for (&b, line) in b.iter().zip(matrix) {
+                for (sum, &m) in sums.iter_mut().zip(&line.0) {
+                    *sum += b * m;
+                }
+            }
+            let used = LINE.min(operator.n_out - p.first_column);
             let c = &mut rows.c[pair.target as usize * rows.c_stride + p.first_column..][..used];
-            for (n, c) in c.iter_mut().enumerate() {
-                *c += b.iter().enumerate().map(|(k, &b)| b * operator.element(p.start + k * width + n)).sum();
+            for (c, sum) in c.iter_mut().zip(sums) {
+                *c = if ADD { *c + sum } else { sum };
             }
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{Operator, Panel, ROWS, RowPair, Rows};
-    use crate::Real;
-    use crate::simd::Lanes;
-
-    /// # Safety
-    /// AVX-512, for which `operator` is packed; pairs inside b and c.
-    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-    pub unsafe fn product_avx512<T: Real>(operator: &Operator<T>, rows: Rows<'_, T>) {
-        // SAFETY: the caller's promise.
-        unsafe { product::<T::Avx512>(operator, rows) }
-    }
-
-    /// # Safety
-    /// AVX2 and FMA, for which `operator` is packed; pairs inside b and c.
-    #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn product_avx2<T: Real>(operator: &Operator<T>, rows: Rows<'_, T>) {
-        // SAFETY: the caller's promise.
-        unsafe { product::<T::Avx2>(operator, rows) }
-    }
-
-    /// # Safety
-    /// `L`'s instruction set, for which `operator` is packed; pairs inside b and c.
-    #[inline(always)]
-    unsafe fn product<L: Lanes>(operator: &Operator<L::Elem>, rows: Rows<'_, L::Elem>) {
-        let Rows { pairs, b, b_stride, c, c_stride } = rows;
-        let (b, c) = (b.as_ptr(), c.as_mut_ptr());
-        for p in &operator.panels {
-            let panel = PanelRows::<L> {
-                // SAFETY: the panel starts inside `packed`.
-                matrix: unsafe { operator.packed.as_ptr().cast::<L::Elem>().add(p.start) },
-                n_in: operator.n_in,
-                tail: tail(operator.n_out, p, L::LANES),
-                b,
-                b_stride,
-                // SAFETY: the first column of a panel is below n_out ≤ the length of c, if there is any pair.
-                c: unsafe { c.add(if pairs.is_empty() { 0 } else { p.first_column }) },
-                c_stride,
-            };
-            // SAFETY: the panel has as many vectors as the arm says.
-            unsafe {
-                match p.vectors {
-                    1 => all_rows::<L, 1>(&panel, pairs),
-                    2 => all_rows::<L, 2>(&panel, pairs),
-                    _ => all_rows::<L, 3>(&panel, pairs),
-                }
-            }
-        }
-    }
-
-    /// Columns in use in the last vector of a panel.
-    fn tail(n_out: usize, p: &Panel, lanes: usize) -> usize {
-        (n_out - p.first_column - (p.vectors - 1) * lanes).min(lanes)
-    }
-
-    /// A panel of the matrix, and where the rows begin.
-    struct PanelRows<L: Lanes> {
-        matrix: *const L::Elem,
-        n_in: usize,
-        tail: usize,
-        b: *const L::Elem,
-        b_stride: usize,
-        c: *mut L::Elem,
-        c_stride: usize,
-    }
-
-    /// # Safety
-    /// As `product`; `N` is the width of the panel.
-    #[inline(always)]
-    unsafe fn all_rows<L: Lanes, const N: usize>(panel: &PanelRows<L>, pairs: &[RowPair]) {
-        let (blocks, rest) = pairs.as_chunks::<ROWS>();
-        // SAFETY: the caller's promise.
-        unsafe {
-            for block in blocks {
-                tile::<L, ROWS, N>(panel, block);
-            }
-            let (fours, rest) = rest.as_chunks::<4>();
-            for block in fours {
-                tile::<L, 4, N>(panel, block);
-            }
-            let (twos, one) = rest.as_chunks::<2>();
-            for block in twos {
-                tile::<L, 2, N>(panel, block);
-            }
-            for pair in one {
-                tile::<L, 1, N>(panel, &[*pair]);
-            }
-        }
-    }
-
-    /// `M` rows times a panel of `N` vectors.
-    ///
-    /// # Safety
-    /// As `all_rows`.
-    #[inline(always)]
-    unsafe fn tile<L: Lanes, const M: usize, const N: usize>(panel: &PanelRows<L>, pairs: &[RowPair; M]) {
-        // SAFETY: rows of b have n_in elements, the panel n_in rows of N vectors, rows of c the panel's columns,
-        // `tail` of them in the last vector.
-        unsafe {
-            let b = pairs.map(|p| panel.b.add(p.source as usize * panel.b_stride));
-            let mut sums = [[L::zero(); N]; M];
-            let mut matrix = panel.matrix;
-            for k in 0..panel.n_in {
-                let row: [L; N] = std::array::from_fn(|n| L::load(matrix.add(n * L::LANES)));
-                for m in 0..M {
-                    let element = L::splat(*b[m].add(k));
-                    for n in 0..N {
-                        sums[m][n] = element.mul_add(row[n], sums[m][n]);
-                    }
-                }
-                matrix = matrix.add(N * L::LANES);
-            }
-            for (pair, sum) in pairs.iter().zip(sums) {
-                let c = panel.c.add(pair.target as usize * panel.c_stride);
-                for (n, s) in sum.into_iter().enumerate() {
-                    let at = c.add(n * L::LANES);
-                    if n + 1 == N && panel.tail < L::LANES {
-                        s.add_to_first(at, panel.tail);
-                    } else {
-                        s.add(L::load(at)).store(at);
-                    }
-                }
-            }
-        }
-    }
-}
+mod x86;
 
 #[cfg(test)]
 mod tests;

@@ -118,62 +118,86 @@ impl<T: Real> SourceBlock<T> {
         if self.rows.len() < size {
             self.rows.resize(size, T::zero());
         }
-        let axes = [points.x, points.y, points.z];
-        for row in 0..3 + self.n_vec {
-            let target = &mut self.rows[row * self.stride..][..self.stride];
-            let (source, axis) = if row < 3 { (axes[row], Some(row)) } else { (charges[row - 3], None) };
-            copy_runs(isa, target, source, runs, axis);
-            target[self.len..].fill(T::zero());
+        let rows = &mut self.rows[..size];
+        match isa {
+            // SAFETY: the instruction set is available, every source slice holds the runs, and every row all of them
+            // and one chunk more.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { x86::copy_runs_avx512(rows, self.stride, points, charges, runs) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { x86::copy_runs_avx2(rows, self.stride, points, charges, runs) },
+            _ => copy_runs_portable(rows, self.stride, points, charges, runs),
+        }
+        for row in rows.chunks_exact_mut(self.stride) {
+            row[self.len..].fill(T::zero());
         }
     }
 }
 
-/// `target` = the elements of `source` in `runs`, one run after the other, each plus its shift along `axis`.
-fn copy_runs<T: Real>(isa: Isa, target: &mut [T], source: &[T], runs: &[Run<T>], axis: Option<usize>) {
-    match isa {
-        // SAFETY: `gather_on` checked that the instruction set is available, that the runs lie inside `source`, and
-        // that `target` holds them all and one chunk more.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::copy_runs_avx512(target, source, runs, axis) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::copy_runs_avx2(target, source, runs, axis) },
-        _ => copy_runs_portable(target, source, runs, axis),
-    }
-}
-
-fn copy_runs_portable<T: Real>(target: &mut [T], source: &[T], runs: &[Run<T>], axis: Option<usize>) {
-    let mut at = 0;
-    for run in runs {
-        let (start, len) = (run.start as usize, run.len as usize);
-        let shift = axis.map_or(T::zero(), |a| run.shift[a]);
-        for (t, &s) in target[at..at + len].iter_mut().zip(&source[start..start + len]) {
+/// Copy one run to place `at` of every row of `rows`, coordinates displaced.
+fn copy_run<T: Real>(rows: &mut [T], stride: usize, points: Points<'_, T>, charges: &[&[T]], run: &Run<T>, at: usize) {
+    let (start, len) = (run.start as usize, run.len as usize);
+    let (coordinates, charge_rows) = rows.split_at_mut(3 * stride);
+    for ((row, source), shift) in
+        coordinates.chunks_exact_mut(stride).zip([points.x, points.y, points.z]).zip(run.shift)
+    {
+        for (t, &s) in row[at..at + len].iter_mut().zip(&source[start..start + len]) {
             *t = s + shift;
         }
-        at += len;
+    }
+    for (row, q) in charge_rows.chunks_exact_mut(stride).zip(charges) {
+        row[at..at + len].copy_from_slice(&q[start..start + len]);
+    }
+}
+
+fn copy_runs_portable<T: Real>(
+    rows: &mut [T],
+    stride: usize,
+    points: Points<'_, T>,
+    charges: &[&[T]],
+    runs: &[Run<T>],
+) {
+    let mut at = 0;
+    for run in runs {
+        copy_run(rows, stride, points, charges, run, at);
+        at += run.len as usize;
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{CHUNK, Run};
+    use super::{CHUNK, Points, Run, copy_run};
     use crate::Real;
     use crate::simd::Lanes;
 
     /// # Safety
-    /// AVX-512; runs inside `source`; `target` at least one chunk longer than all runs together.
+    /// AVX-512; runs inside `points` and `charges`; 3 + `charges.len()` rows of `stride` elements, at least one chunk
+    /// longer than all runs together.
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-    pub unsafe fn copy_runs_avx512<T: Real>(t: &mut [T], s: &[T], runs: &[Run<T>], axis: Option<usize>) {
+    pub unsafe fn copy_runs_avx512<T: Real>(
+        rows: &mut [T],
+        stride: usize,
+        points: Points<'_, T>,
+        charges: &[&[T]],
+        runs: &[Run<T>],
+    ) {
         // SAFETY: the caller's promise.
-        unsafe { copy_runs::<T::Avx512>(t, s, runs, axis) }
+        unsafe { copy_runs::<T::Avx512>(rows, stride, points, charges, runs) }
     }
 
     /// # Safety
     /// AVX2 and FMA; else as `copy_runs_avx512`.
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn copy_runs_avx2<T: Real>(t: &mut [T], s: &[T], runs: &[Run<T>], axis: Option<usize>) {
+    pub unsafe fn copy_runs_avx2<T: Real>(
+        rows: &mut [T],
+        stride: usize,
+        points: Points<'_, T>,
+        charges: &[&[T]],
+        runs: &[Run<T>],
+    ) {
         // SAFETY: the caller's promise.
-        unsafe { copy_runs::<T::Avx2>(t, s, runs, axis) }
+        unsafe { copy_runs::<T::Avx2>(rows, stride, points, charges, runs) }
     }
 
     /// Whole vectors, the last one of a run overhanging into the place of the next run, which is written later.
@@ -182,30 +206,34 @@ mod x86 {
     /// As the callers; `L`'s instruction set.
     #[inline(always)]
     unsafe fn copy_runs<L: Lanes>(
-        target: &mut [L::Elem],
-        source: &[L::Elem],
+        rows: &mut [L::Elem],
+        stride: usize,
+        points: Points<'_, L::Elem>,
+        charges: &[&[L::Elem]],
         runs: &[Run<L::Elem>],
-        axis: Option<usize>,
     ) {
         const { assert!(CHUNK.is_multiple_of(L::LANES)) }
+        let n = points.x.len();
+        let axes = [points.x, points.y, points.z].map(<[_]>::as_ptr);
         let mut at = 0;
         for run in runs {
             let (start, len) = (run.start as usize, run.len as usize);
-            let shift = axis.map_or(L::Elem::default(), |a| run.shift[a]);
-            let whole = len.next_multiple_of(L::LANES);
-            if start + whole <= source.len() {
-                // SAFETY: reads end at start + whole ≤ source.len(); writes end before at + len + LANES, and
-                // at + len ≤ Σ len ≤ target.len() − CHUNK.
-                unsafe {
-                    let shift = L::splat(shift);
-                    let (s, t) = (source.as_ptr().add(start), target.as_mut_ptr().add(at));
-                    for i in (0..len).step_by(L::LANES) {
-                        L::load(s.add(i)).add(shift).store(t.add(i));
-                    }
-                }
+            if start + len.next_multiple_of(L::LANES) > n {
+                copy_run(rows, stride, points, charges, run, at);
             } else {
-                for (t, &s) in target[at..at + len].iter_mut().zip(&source[start..start + len]) {
-                    *t = s + shift;
+                // SAFETY: reads end at start + whole vectors ≤ n; writes end before at + len + LANES ≤ stride, since
+                // at + len ≤ Σ len ≤ stride − CHUNK.
+                unsafe {
+                    let target = rows.as_mut_ptr().add(at);
+                    let shift = run.shift.map(|s| L::splat(s));
+                    for i in (0..len).step_by(L::LANES) {
+                        for a in 0..3 {
+                            L::load(axes[a].add(start + i)).add(shift[a]).store(target.add(a * stride + i));
+                        }
+                        for (v, q) in charges.iter().enumerate() {
+                            L::load(q.as_ptr().add(start + i)).store(target.add((3 + v) * stride + i));
+                        }
+                    }
                 }
             }
             at += len;

@@ -104,8 +104,8 @@ impl<T: Real> Case<T> {
     }
 }
 
-/// A few units in the last place of the sum of absolute terms: each term carries about 4 roundings, the sums over
-/// at most 200 terms add less than 16 more in the worst order (the portable path adds one by one).
+/// Units in the last place of the sum of absolute terms: each term carries about 5 roundings, and each of the at least
+/// 4 partial sums adds up at most 50 terms.
 const ROUNDINGS: f64 = 20.0;
 
 fn all_tails<T: Real>(one_in: usize) {

@@ -35,6 +35,16 @@ fn check<T: Real>(random: &mut Numbers, n_in: usize, n_out: usize, n_pairs: usiz
                 assert_eq!(*c, before[i], "{isa:?} wrote between the rows");
             }
         }
+        // Overwriting zeros or anything else is adding to zeros, and leaves the other rows alone.
+        let once: Vec<_> = pairs.iter().take(n_c).zip(0..).map(|(p, target)| RowPair { target, ..*p }).collect();
+        let mut added = before.clone();
+        for row in 0..once.len() {
+            added[row * c_stride..][..n_out].fill(T::zero());
+        }
+        rows_times_matrix(&operator, &once, &b, b_stride, &mut added, c_stride);
+        let mut set = before.clone();
+        set_rows_times_matrix(&operator, &once, &b, b_stride, &mut set, c_stride);
+        assert_eq!(set, added, "{isa:?} {n_in}×{n_out}");
     }
 }
 

@@ -63,13 +63,14 @@ unsafe impl Lanes for F32x8 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn add_to_first(self, p: *mut f32, n: usize) {
+    unsafe fn write_first<const ADD: bool>(self, p: *mut f32, n: usize) {
         let mut lanes = [0.0; 8];
         // SAFETY: the array holds 8 elements; the first n are readable and writable at `p`.
         unsafe {
             _mm256_storeu_ps(lanes.as_mut_ptr(), self.0);
             for (i, lane) in lanes.iter().enumerate().take(n) {
-                *p.add(i) += lane;
+                let old = if ADD { *p.add(i) } else { 0.0 };
+                *p.add(i) = old + lane;
             }
         }
     }
@@ -110,10 +111,14 @@ unsafe impl Lanes for F32x8 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sum(self) -> f32 {
-        let four = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
-        let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-        _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+    unsafe fn sum_each([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        // Each half: one partial sum of each vector.
+        let halves = _mm256_hadd_ps(_mm256_hadd_ps(a.0, b.0), _mm256_hadd_ps(c.0, d.0));
+        let sums = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
+        let mut out = [0.0; 4];
+        // SAFETY: the array holds 4 elements.
+        unsafe { _mm_storeu_ps(out.as_mut_ptr(), sums) };
+        out
     }
 }
 
@@ -147,13 +152,14 @@ unsafe impl Lanes for F64x4 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn add_to_first(self, p: *mut f64, n: usize) {
+    unsafe fn write_first<const ADD: bool>(self, p: *mut f64, n: usize) {
         let mut lanes = [0.0; 4];
         // SAFETY: the array holds 4 elements; the first n are readable and writable at `p`.
         unsafe {
             _mm256_storeu_pd(lanes.as_mut_ptr(), self.0);
             for (i, lane) in lanes.iter().enumerate().take(n) {
-                *p.add(i) += lane;
+                let old = if ADD { *p.add(i) } else { 0.0 };
+                *p.add(i) = old + lane;
             }
         }
     }
@@ -191,8 +197,13 @@ unsafe impl Lanes for F64x4 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sum(self) -> f64 {
-        let two = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
-        _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)))
+    unsafe fn sum_each([a, b, c, d]: [Self; 4]) -> [f64; 4] {
+        // Each half: one partial sum of either vector.
+        let (ab, cd) = (_mm256_hadd_pd(a.0, b.0), _mm256_hadd_pd(c.0, d.0));
+        let (low, high) = (_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd));
+        let mut out = [0.0; 4];
+        // SAFETY: the array holds 4 elements.
+        unsafe { _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(low, high)) };
+        out
     }
 }

@@ -32,7 +32,7 @@ fn series_f64(x: __m512d, y: __m512d) -> __m512d {
     _mm512_fmadd_pd(_mm512_mul_pd(y, e), p, y)
 }
 
-// SAFETY: each method needs AVX-512F only, which the contract of `Lanes` demands of the caller.
+// SAFETY: each method needs AVX-512 F and DQ only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F32x16 {
     type Elem = f32;
     const LANES: usize = 16;
@@ -62,12 +62,12 @@ unsafe impl Lanes for F32x16 {
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn add_to_first(self, p: *mut f32, n: usize) {
+    unsafe fn write_first<const ADD: bool>(self, p: *mut f32, n: usize) {
         let mask: __mmask16 = (1 << n) - 1;
         // SAFETY: the first n elements are readable and writable at `p`; the others are masked out.
         unsafe {
-            let old = _mm512_maskz_loadu_ps(mask, p);
-            _mm512_mask_storeu_ps(p, mask, _mm512_add_ps(old, self.0));
+            let new = if ADD { _mm512_add_ps(_mm512_maskz_loadu_ps(mask, p), self.0) } else { self.0 };
+            _mm512_mask_storeu_ps(p, mask, new);
         }
     }
     #[inline]
@@ -102,13 +102,24 @@ unsafe impl Lanes for F32x16 {
         Self(_mm512_maskz_mov_ps(!skip, newton_f32(self.0, y)))
     }
     #[inline]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn sum(self) -> f32 {
-        _mm512_reduce_add_ps(self.0)
+    #[target_feature(enable = "avx512f,avx512dq")]
+    unsafe fn sum_each([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        let ab = _mm512_add_ps(_mm512_unpacklo_ps(a.0, b.0), _mm512_unpackhi_ps(a.0, b.0));
+        let cd = _mm512_add_ps(_mm512_unpacklo_ps(c.0, d.0), _mm512_unpackhi_ps(c.0, d.0));
+        // Each quarter of `abcd`: one partial sum of each vector.
+        let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+        let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+        let abcd = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+        let half = _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps::<1>(abcd));
+        let sums = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps::<1>(half));
+        let mut out = [0.0; 4];
+        // SAFETY: the array holds 4 elements.
+        unsafe { _mm_storeu_ps(out.as_mut_ptr(), sums) };
+        out
     }
 }
 
-// SAFETY: each method needs AVX-512F only, which the contract of `Lanes` demands of the caller.
+// SAFETY: each method needs AVX-512 F and DQ only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F64x8 {
     type Elem = f64;
     const LANES: usize = 8;
@@ -138,12 +149,12 @@ unsafe impl Lanes for F64x8 {
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn add_to_first(self, p: *mut f64, n: usize) {
+    unsafe fn write_first<const ADD: bool>(self, p: *mut f64, n: usize) {
         let mask: __mmask8 = (1 << n) - 1;
         // SAFETY: the first n elements are readable and writable at `p`; the others are masked out.
         unsafe {
-            let old = _mm512_maskz_loadu_pd(mask, p);
-            _mm512_mask_storeu_pd(p, mask, _mm512_add_pd(old, self.0));
+            let new = if ADD { _mm512_add_pd(_mm512_maskz_loadu_pd(mask, p), self.0) } else { self.0 };
+            _mm512_mask_storeu_pd(p, mask, new);
         }
     }
     #[inline]
@@ -179,8 +190,17 @@ unsafe impl Lanes for F64x8 {
         Self(_mm512_maskz_mov_pd(keep, series_f64(self.0, y)))
     }
     #[inline]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn sum(self) -> f64 {
-        _mm512_reduce_add_pd(self.0)
+    #[target_feature(enable = "avx512f,avx512dq")]
+    unsafe fn sum_each([a, b, c, d]: [Self; 4]) -> [f64; 4] {
+        // Each quarter: one partial sum of either vector.
+        let ab = _mm512_add_pd(_mm512_unpacklo_pd(a.0, b.0), _mm512_unpackhi_pd(a.0, b.0));
+        let cd = _mm512_add_pd(_mm512_unpacklo_pd(c.0, d.0), _mm512_unpackhi_pd(c.0, d.0));
+        let ab = _mm256_add_pd(_mm512_castpd512_pd256(ab), _mm512_extractf64x4_pd::<1>(ab));
+        let cd = _mm256_add_pd(_mm512_castpd512_pd256(cd), _mm512_extractf64x4_pd::<1>(cd));
+        let (low, high) = (_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd));
+        let mut out = [0.0; 4];
+        // SAFETY: the array holds 4 elements.
+        unsafe { _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(low, high)) };
+        out
     }
 }

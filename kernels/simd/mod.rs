@@ -29,8 +29,8 @@ pub unsafe trait Lanes: Copy {
     unsafe fn load(p: *const Self::Elem) -> Self;
     /// `LANES` elements to memory.
     unsafe fn store(self, p: *mut Self::Elem);
-    /// `p[i] += self[i]` for the first `n` < `LANES` lanes only.
-    unsafe fn add_to_first(self, p: *mut Self::Elem, n: usize);
+    /// `p[i] = self[i]`, with `ADD` `p[i] += self[i]`, for the first `n` < `LANES` lanes only.
+    unsafe fn write_first<const ADD: bool>(self, p: *mut Self::Elem, n: usize);
     /// self + b.
     unsafe fn add(self, b: Self) -> Self;
     /// self − b.
@@ -43,6 +43,6 @@ pub unsafe trait Lanes: Copy {
     unsafe fn inverse_root(self) -> Self;
     /// As `inverse_root`, but exactly zero, whatever the value, in each lane whose bit in `skip` is set.
     unsafe fn inverse_root_except(self, skip: u16) -> Self;
-    /// Sum over the lanes.
-    unsafe fn sum(self) -> Self::Elem;
+    /// Sum over the lanes of each of four vectors.
+    unsafe fn sum_each(four: [Self; 4]) -> [Self::Elem; 4];
 }
