@@ -9,6 +9,7 @@ pub mod bonded;
 pub mod energy;
 pub mod exclusions;
 pub mod gromacs;
+pub mod lennard_jones;
 pub mod pairs;
 pub mod restraints;
 pub mod topology;

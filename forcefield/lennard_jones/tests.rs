@@ -1,0 +1,250 @@
+//! The list and its kernels against the double loop over all pairs, and their invariances.
+
+use super::*;
+use crate::bonded::finite_difference::check_forces_and_virial;
+use crate::topology::{Atom, AtomType};
+
+const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.6 }];
+
+/// Numbers in [0, 1) from a fixed sequence (SplitMix64).
+fn uniform(mut seed: u64) -> impl FnMut() -> f64 {
+    move || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// `n` atoms of 4 types on a jittered lattice of `spacing`: type 1 equals type 0, type 3 is inert, the pair 0–2 breaks
+/// every combination rule. Every third atom excludes the two that follow.
+fn system(n_side: [usize; 3], spacing: f64) -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
+    let mut random = uniform(7);
+    let mut x = Vec::new();
+    for i in 0..n_side[0] * n_side[1] * n_side[2] {
+        let site = [i / (n_side[1] * n_side[2]), i / n_side[2] % n_side[1], i % n_side[2]];
+        // Some molecules lie outside the box.
+        let outside = if i % 7 == 0 { (n_side[0] as f64) * spacing } else { 0.0 };
+        x.push(
+            Vector3::from_fn(|d, _| (site[d] as f64 + 0.4 * random()) * spacing)
+                - Vector3::new(outside, 0.0, 2.0 * outside / n_side[0] as f64 * n_side[2] as f64),
+        );
+    }
+    let n = x.len();
+    let atoms = (0..n)
+        .map(|i| Atom {
+            name: "X".into(),
+            type_index: [0, 1, 2, 3, 2][i % 5],
+            residue: 0,
+            molecule: 0,
+            charge: 0.0,
+            mass: 1.0,
+        })
+        .collect();
+    let c6 = [[2e-3, 1e-3, 0.0], [1e-3, 4e-3, 0.0], [0.0; 3]];
+    let c12 = [[2e-6, 3e-6, 0.0], [3e-6, 5e-6, 0.0], [0.0; 3]];
+    let class = [0, 0, 1, 2];
+    let table = |c: [[f64; 3]; 3]| (0..16).map(|k| c[class[k / 4]][class[k % 4]]).collect();
+    let excluded = (0..n as u32 - 2).step_by(3).flat_map(|i| [[i, i + 1], [i, i + 2]]);
+    let top = Topology {
+        atoms,
+        atom_types: vec![AtomType { name: "X".into(), atomic_number: None }; 4],
+        lj: LennardJonesTable { n_types: 4, c6: table(c6), c12: table(c12) },
+        exclusions: Exclusions::from_pairs(n, excluded),
+        ..Default::default()
+    };
+    (top, x, Vector3::from(n_side.map(|n| n as f64 * spacing)))
+}
+
+/// The definition: all pairs, nearest image, no list.
+fn double_loop(
+    top: &Topology,
+    m: &Modified,
+    x: &[Vector3<f64>],
+    edges: Option<Vector3<f64>>,
+    f: &mut [Vector3<f64>],
+) -> TermEnergy {
+    let mut sum = TermEnergy::default();
+    for i in 0..x.len() {
+        for j in 0..i {
+            let mut d = x[i] - x[j];
+            if let Some(edges) = edges {
+                d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
+            }
+            if d.norm() < m.cutoff && !top.exclusions.contains(i as u32, j as u32) {
+                let (c6, c12) = top.lj.get(top.atoms[i].type_index, top.atoms[j].type_index);
+                let (energy, virial) = m.pair(c6, c12, d.norm());
+                let force = d * (virial / d.norm_squared());
+                f[i] += force;
+                f[j] -= force;
+                sum += TermEnergy { energy, virial };
+            }
+        }
+    }
+    sum
+}
+
+fn assert_same(a: (TermEnergy, &[Vector3<f64>]), b: (TermEnergy, &[Vector3<f64>]), what: &str) {
+    // Rounding of sums over ~100 partners whose terms are up to the largest force.
+    let tolerance = 1e-12;
+    let scale = b.0.virial.abs().max(1.0);
+    assert!((a.0.energy - b.0.energy).abs() < tolerance * scale, "{what}: {} {}", a.0.energy, b.0.energy);
+    assert!((a.0.virial - b.0.virial).abs() < tolerance * scale, "{what}: {} {}", a.0.virial, b.0.virial);
+    let largest = b.1.iter().map(Vector3::norm).fold(0.0, f64::max);
+    let worst = a.1.iter().zip(b.1).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    assert!(worst < tolerance * largest, "{what}: forces differ by {worst} of {largest}");
+}
+
+#[test]
+fn every_kernel_equals_the_double_loop() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    for edges in [Some(edges), None] {
+        for modifier in MODIFIERS {
+            let mut expected = vec![Vector3::zeros(); x.len()];
+            let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
+            let v = double_loop(&top, &lj.modified, &x, edges, &mut expected);
+            assert!(v.energy.abs() > 100.0);
+            for level in Level::available() {
+                lj.level = level;
+                lj.rebuild(&x, edges).unwrap();
+                let mut f = vec![Vector3::zeros(); x.len()];
+                let got = lj.evaluate(&x, edges, &mut f);
+                assert_same((got, &f), (v, &expected), &format!("{level:?} {modifier:?} {edges:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_list_serves_until_it_is_stale() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    let mut lj = LennardJones::new(&top, 0.75, Modifier::PotentialShift, 0.2).unwrap();
+    assert!(lj.is_stale(&x, Some(edges)));
+    lj.rebuild(&x, Some(edges)).unwrap();
+    // Every active atom moves by just less than half the buffer, and the box shrinks by what that leaves.
+    let mut random = uniform(3);
+    let moved: Vec<_> = x.iter().map(|r| r + 0.0999 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
+    assert!(!lj.is_stale(&moved, Some(edges)));
+    let mut f = vec![Vector3::zeros(); x.len()];
+    let mut expected = f.clone();
+    let got = lj.evaluate(&moved, Some(edges), &mut f);
+    let v = double_loop(&top, &lj.modified, &moved, Some(edges), &mut expected);
+    assert_same((got, &f), (v, &expected), "moved");
+    let mut one = x.clone();
+    one[10].x += 0.1001;
+    assert!(lj.is_stale(&one, Some(edges)));
+    assert!(lj.is_stale(&x, None));
+    one[10].x = f64::NAN;
+    assert!(lj.is_stale(&one, Some(edges)));
+}
+
+#[test]
+fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    let mut lj = LennardJones::new(&top, 0.8, Modifier::PotentialShift, 0.1).unwrap();
+    lj.rebuild(&x, Some(edges)).unwrap();
+    let scaled = |s: f64| (x.iter().map(|r| r * s).collect::<Vec<_>>(), Some(edges * s));
+    let (y, box_) = scaled(0.9);
+    assert!(!lj.is_stale(&y, box_));
+    let (mut f, mut expected) = (vec![Vector3::zeros(); x.len()], vec![Vector3::zeros(); x.len()]);
+    let got = lj.evaluate(&y, box_, &mut f);
+    let v = double_loop(&top, &lj.modified, &y, box_, &mut expected);
+    assert_same((got, &f), (v, &expected), "scaled");
+    let (y, box_) = scaled(0.88);
+    assert!(lj.is_stale(&y, box_));
+}
+
+#[test]
+fn forces_and_virial_are_derivatives() {
+    let (top, x, _) = system([3, 3, 4], 0.33);
+    // A plain cut-off is not continuous: no pair may cross it, so it lies beyond all of them.
+    for (modifier, cutoff) in [(MODIFIERS[0], 9.0), (MODIFIERS[1], 0.9), (MODIFIERS[2], 0.9)] {
+        check_forces_and_virial(&x, |x, f| {
+            let mut lj = LennardJones::new(&top, cutoff, modifier, 0.1).unwrap();
+            lj.rebuild(x, None).unwrap();
+            lj.evaluate(x, None, f)
+        });
+    }
+}
+
+#[test]
+fn periodic_virial_is_the_derivative_by_the_box() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    let modifier = Modifier::ForceSwitch { r_switch: 0.6 };
+    let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
+    lj.rebuild(&x, Some(edges)).unwrap();
+    let mut at = |s: f64| {
+        let y: Vec<_> = x.iter().map(|r| r * s).collect();
+        lj.evaluate(&y, Some(edges * s), &mut vec![Vector3::zeros(); y.len()])
+    };
+    let h = 1e-5;
+    let slope = (8.0 * (at(1.0 + h).energy - at(1.0 - h).energy)
+        - (at(1.0 + 2.0 * h).energy - at(1.0 - 2.0 * h).energy))
+        / (12.0 * h);
+    let virial = at(1.0).virial;
+    assert!((virial + slope).abs() < 1e-8 * virial.abs(), "{virial} {slope}");
+}
+
+#[test]
+fn threads_and_images_change_nothing() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    let run = |threads: usize, x: &[Vector3<f64>]| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut lj = LennardJones::new(&top, 0.85, Modifier::PotentialShift, 0.1).unwrap();
+            lj.rebuild(x, Some(edges)).unwrap();
+            let mut f = vec![Vector3::zeros(); x.len()];
+            (lj.evaluate(x, Some(edges), &mut f), f)
+        })
+    };
+    let one = run(1, &x);
+    assert_eq!(one, run(2, &x));
+    assert_eq!(one, run(5, &x));
+    let elsewhere: Vec<_> =
+        x.iter().enumerate().map(|(i, r)| r + edges.component_mul(&Vector3::new((i % 3) as f64, -2.0, 0.0))).collect();
+    let two = run(2, &elsewhere);
+    assert_same((one.0, &one.1), (two.0, &two.1), "images");
+}
+
+#[test]
+fn few_atoms_flat_systems_and_empty_ones() {
+    let (mut top, x, _) = system([1, 5, 1], 0.35);
+    let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.0).unwrap();
+    lj.rebuild(&x, None).unwrap();
+    let (mut f, mut expected) = (vec![Vector3::zeros(); 5], vec![Vector3::zeros(); 5]);
+    let got = lj.evaluate(&x, None, &mut f);
+    let v = double_loop(&top, &lj.modified, &x, None, &mut expected);
+    assert_same((got, &f), (v, &expected), "few");
+    assert_eq!(lj.n_active(), 4);
+    for atom in &mut top.atoms {
+        atom.type_index = 3;
+    }
+    let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.1).unwrap();
+    for edges in [None, Some(Vector3::repeat(2.0))] {
+        lj.rebuild(&x, edges).unwrap();
+        assert_eq!(lj.evaluate(&x, edges, &mut f), TermEnergy::default());
+        assert!(!lj.is_stale(&x, edges));
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let (top, mut x, edges) = system([7, 8, 9], 0.28);
+    let new = |cutoff, modifier, buffer| LennardJones::new(&top, cutoff, modifier, buffer).map(|_| ()).unwrap_err();
+    assert_eq!(new(-1.0, Modifier::None, 0.1), LennardJonesError::Cutoff(-1.0));
+    assert!(matches!(new(f64::NAN, Modifier::None, 0.1), LennardJonesError::Cutoff(_)));
+    assert_eq!(new(1.0, Modifier::None, -0.1), LennardJonesError::Buffer(-0.1));
+    assert_eq!(
+        new(1.0, Modifier::ForceSwitch { r_switch: 1.0 }, 0.1),
+        LennardJonesError::Switch { r_switch: 1.0, cutoff: 1.0 }
+    );
+    let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.1).unwrap();
+    let error = lj.rebuild(&x, Some(edges)).unwrap_err();
+    assert_eq!(error, LennardJonesError::BoxTooSmall { axis: 0, edge: edges.x, needed: 2.0 });
+    assert!(error.to_string().contains("along x"));
+    x[3].y = f64::INFINITY;
+    // Atom 3 is inert: only atoms with Lennard-Jones are looked at.
+    assert!(lj.rebuild(&x, None).is_ok());
+    x[2].y = f64::INFINITY;
+    assert_eq!(lj.rebuild(&x, None), Err(LennardJonesError::NotFinite { atom: 2 }));
+}
