@@ -27,7 +27,8 @@ pub struct Operator<T> {
     n_in: usize,
     n_out: usize,
     panels: Vec<Panel>,
-    /// Last column, if it would be alone in a vector.
+    /// Last column, if it would be alone in a vector; never on the portable path.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     single: Option<Single>,
     /// Panel after panel; inside a panel n_in rows of `vectors` vectors, zero beyond n_out. Then the single column.
     packed: Vec<Line<T>>,
