@@ -132,9 +132,10 @@ impl Lattice {
         d - self.direct * (self.dual * d).map(f64::round)
     }
 
-    /// The longest vector that `reduce` can return: half the longest diagonal, bounded by half the sum of edges.
+    /// The longest vector that `reduce` can return: half the longest diagonal of the cell.
     fn reach(&self) -> f64 {
-        0.5 * self.direct.column_iter().map(|a| a.norm()).sum::<f64>()
+        let half = |a: f64, b: f64| 0.5 * (self.direct * Vector3::new(1.0, a, b)).norm();
+        half(1.0, 1.0).max(half(1.0, -1.0)).max(half(-1.0, 1.0)).max(half(-1.0, -1.0))
     }
 
     /// All lattice vectors up to `radius`. |n_i| = |b_i · x| ≤ |b_i| |x| bounds the indices.
@@ -184,9 +185,9 @@ fn real_space(
             };
             for image in images.iter().filter(|&&n| Some(n) != skipped) {
                 let x = d + image;
-                let r = x.norm();
-                if r <= cutoff {
-                    add(charges[j], x, screened(r));
+                let r2 = x.norm_squared();
+                if r2 <= cutoff * cutoff {
+                    add(charges[j], x, screened(r2.sqrt()));
                 }
             }
             if let (true, Some(image)) = (excluded, skipped) {
