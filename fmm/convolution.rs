@@ -192,11 +192,11 @@ impl<T: Real> Convolution<T> {
             let (results, gathered) = rows.split_at_mut(ROWS * stride);
             let mut pairs = [RowPair { target: 0, source: 0 }; ROWS];
             let mut n = 0;
-            for image in 0..4 {
+            for (image, signs) in signs.iter().enumerate() {
                 let Some(k) = mirrored(cycle, u, image) else { continue };
                 let from = ((k[1] * half[2] + k[2]) * cycle[0] + k[0]) * 2 * stride;
                 let to = &mut gathered[2 * image * stride..][..2 * stride];
-                rotate(&lattice[from..from + 2 * stride], to, &signs[image], stride);
+                rotate(&lattice[from..from + 2 * stride], to, signs, stride);
                 for part in 0..2 {
                     let row = (2 * image + part) as u32;
                     pairs[n] = RowPair { target: row, source: row };
@@ -210,10 +210,10 @@ impl<T: Real> Convolution<T> {
                 let operator = Operator::new(count(order), count(order), &m2l(order, &waves[i], Domain::Fourier));
                 rows_times_matrix(&operator, &pairs[..n], gathered, stride, results, stride);
             }
-            for image in 0..4 {
+            for (image, signs) in signs.iter().enumerate() {
                 let part = 2 * image * stride..2 * (image + 1) * stride;
                 gathered[part.clone()].copy_from_slice(&results[part.clone()]);
-                rotate(&gathered[part.clone()], &mut results[part], &signs[image], stride);
+                rotate(&gathered[part.clone()], &mut results[part], signs, stride);
             }
         });
     }

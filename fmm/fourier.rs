@@ -168,13 +168,13 @@ impl<T: Real> Kernel for RealLine<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        if self.forward { self.to_complex::<FMA>() } else { self.to_real::<FMA>() }
+        if self.forward { self.forward::<FMA>() } else { self.back::<FMA>() }
     }
 }
 
 impl<T: Real> RealLine<'_, T> {
     #[inline(always)]
-    fn to_complex<const FMA: bool>(self) {
+    fn forward<const FMA: bool>(self) {
         let Self { line, stride, n: n_in, input, output, scratch, .. } = self;
         let (n, pairs) = (line.n, line.pairs());
         let zero = [T::zero(); LANES];
@@ -204,7 +204,7 @@ impl<T: Real> RealLine<'_, T> {
     }
 
     #[inline(always)]
-    fn to_real<const FMA: bool>(self) {
+    fn back<const FMA: bool>(self) {
         let Self { line, stride, n: n_out, input, output, scratch, .. } = self;
         let (n, pairs) = (line.n, line.pairs());
         let zero = [T::zero(); LANES];

@@ -172,7 +172,7 @@ fn couple(m: usize, k: usize, plus: Complex64, minus: Complex64) -> Block {
         (_, 0) => Block { cc: root2 * plus.re, cs: 0.0, sc: root2 * plus.im, ss: 0.0 },
         (0, _) => Block { cc: root2 * plus.re, cs: root2 * plus.im, sc: 0.0, ss: 0.0 },
         _ => {
-            let minus = if k % 2 == 0 { minus } else { -minus };
+            let minus = if k.is_multiple_of(2) { minus } else { -minus };
             Block { cc: plus.re + minus.re, cs: plus.im - minus.im, sc: plus.im + minus.im, ss: minus.re - plus.re }
         }
     }
@@ -228,7 +228,7 @@ pub fn m2m(p: usize, shift: [f64; 3]) -> Vec<f64> {
 
 /// Sparse form of ∇: for each coefficient (j, k) of order p − 1, where the x, y and z derivatives of an expansion of order p come from.
 ///
-/// ∂_x Σ L R̂ = Σ_jk R̂_jk Σ_e weight[e] L[source[e]], with entries 0–1 for x, 2–3 for y and 4 for z (weight 0 where there is none).
+/// ∂_x Σ L R̂ = Σ_jk R̂_jk Σ_e w_e L_s(e), s = sources and w = weights, with entries 0–1 for x, 2–3 for y and 4 for z (weight 0 where there is none).
 pub fn gradient(p: usize) -> Vec<([u32; 5], [f64; 5])> {
     let root = sqrt_factorials(2 * p);
     let half = 0.5;

@@ -89,9 +89,9 @@ impl Trace {
     /// Add a charge at `y` from the centre of its root box.
     pub fn add(&mut self, q: f64, y: [f64; 3]) {
         self.charge += q;
-        for a in 0..3 {
-            self.dipole[a] += q * y[a];
-            self.second += q * y[a] * y[a];
+        for (d, y) in self.dipole.iter_mut().zip(y) {
+            *d += q * y;
+            self.second += q * y * y;
         }
     }
 
@@ -326,9 +326,7 @@ impl<T: Real> Passes<T> {
             let i = to.order[k] as usize;
             let (phi, field) = trace.at(self.in_root[k]);
             out.potential[i] = phi + inverse * value(0, k);
-            for a in 0..3 {
-                out.field[i][a] = field[a] + inverse * inverse * value(a + 1, k);
-            }
+            out.field[i] = [0, 1, 2].map(|a| field[a] + inverse * inverse * value(a + 1, k));
             energy += charges[i] * out.potential[i];
         }
         0.5 * energy

@@ -175,8 +175,8 @@ impl Group {
             for (v, q) in charges.iter().enumerate() {
                 let phi = q[source] * inverse;
                 out.potential[v][target] += phi;
-                for x in 0..3 {
-                    out.field[v][target][x] += phi * inverse * inverse * d[x];
+                for (e, d) in out.field[v][target].iter_mut().zip(d) {
+                    *e += phi * inverse * inverse * d;
                 }
             }
         }

@@ -54,7 +54,7 @@ fn order_30_reaches_1e_10_on_every_cell() {
     {
         for &(root, depth) in trees {
             let e = errors(name, 30, root, depth);
-            eprintln!("{name} {root:?} {depth}: {e:.1?}");
+            eprintln!("{name} {root:?} {depth}: {e:?}");
             assert!(e.iter().all(|e| *e < 1e-10), "{name}, root grid {root:?}, depth {depth}: {e:?}");
         }
     }

@@ -1,0 +1,99 @@
+//! Bad input, tiny systems, threads.
+
+mod common;
+
+use common::{cloud, run, solver};
+use fmm::{Boundary, Exclusions, Fmm, FmmError, GroupPotentials, Potentials, Settings, TreeShape};
+
+const CUBE: Boundary = Boundary::Periodic { edges: [2.0; 3] };
+
+fn refused(boundary: Boundary, order: usize, root: [usize; 3], depth: usize) -> FmmError {
+    Fmm::<f32>::new(boundary, Settings { order, tree: TreeShape { root, depth } }).err().unwrap()
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    assert!(matches!(refused(CUBE, 0, [1; 3], 0), FmmError::Order { .. }));
+    assert!(matches!(refused(CUBE, 1000, [1; 3], 0), FmmError::Order { .. }));
+    assert!(matches!(refused(CUBE, 4, [1, 0, 1], 0), FmmError::Tree { .. }));
+    assert!(matches!(refused(CUBE, 4, [1; 3], 70), FmmError::Tree { .. }));
+    assert!(matches!(refused(CUBE, 4, [1, 1, 4], 0), FmmError::Elongated { .. }));
+    assert!(matches!(
+        refused(Boundary::Periodic { edges: [1.0, f64::NAN, 1.0] }, 4, [1; 3], 0),
+        FmmError::Edges { .. }
+    ));
+    let mut fmm = solver(CUBE, 4, [2; 3], 0);
+    assert!(matches!(fmm.set_edges([0.0; 3]), Err(FmmError::Edges { .. })));
+    assert_eq!(fmm.evaluate(&[], &[], &mut Potentials::default()), Err(FmmError::NotAssigned));
+}
+
+#[test]
+fn bad_particles_are_named() {
+    let (mut x, mut q) = cloud(20, [2.0; 3], 0.0, 2);
+    let none = Exclusions::none(20);
+    let mut fmm = solver(CUBE, 4, [4; 3], 0);
+    let mut out = Potentials::default();
+    fmm.assign(&x, &none, &[vec![3, 4]]).unwrap();
+    assert_eq!(fmm.evaluate(&x, &q[1..], &mut out), Err(FmmError::Length { what: "charges", expected: 20, found: 19 }));
+    assert_eq!(fmm.evaluate_group(&x, 1, &[], &mut GroupPotentials::default()), Err(FmmError::Group { group: 1 }));
+    assert!(fmm.evaluate_group(&x, 0, &[vec![1.0]], &mut GroupPotentials::default()).is_err());
+    assert_eq!(fmm.assign(&x, &none, &[vec![20]]), Err(FmmError::Particle { group: 0, particle: 20 }));
+    fmm.assign(&x, &none, &[]).unwrap();
+    q[5] = f64::NAN;
+    assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::NotFinite { particle: 5, what: "charge" }));
+    q[5] = 0.5;
+    let keep = x[7];
+    x[7][1] = f64::INFINITY;
+    assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::NotFinite { particle: 7, what: "position" }));
+    assert_eq!(fmm.assign(&x, &none, &[]), Err(FmmError::NotFinite { particle: 7, what: "position" }));
+    x[7] = keep;
+    x[9] = x[2];
+    fmm.assign(&x, &none, &[vec![2, 9]]).unwrap();
+    assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 2 }));
+    assert!(fmm.evaluate_group(&x, 0, &[vec![1.0, 1.0]], &mut GroupPotentials::default()).is_err());
+    // Excluded from each other, they may sit on one point.
+    fmm.assign(&x, &Exclusions::from_pairs(20, [[2, 9]]).unwrap(), &[]).unwrap();
+    assert!(fmm.evaluate(&x, &q, &mut out).is_ok());
+    let far = Exclusions::from_pairs(20, (0..20).flat_map(|i| (0..i).map(move |j| [i, j]))).unwrap();
+    assert!(matches!(fmm.assign(&x, &far, &[]), Err(FmmError::ExclusionTooFar { .. })));
+}
+
+#[test]
+fn none_and_one_particle() {
+    for (root, depth) in [([1; 3], 0), ([3; 3], 0), ([1; 3], 2)] {
+        let mut fmm = solver(CUBE, 10, root, depth);
+        assert_eq!(run(&mut fmm, &[], &[], &Exclusions::none(0)).0, 0.0);
+        // One charge with its images and background: −2.837297479480620/(2L).
+        let (e, out) = run(&mut fmm, &[[0.3, 1.9, -5.0]], &[2.0], &Exclusions::none(1));
+        assert!((e + 4.0 * 2.837_297_479_480_62 / 4.0).abs() < 1e-4, "{e}");
+        // Zero by symmetry, but for the truncation at order 10.
+        assert!(out.field[0].iter().all(|f| f.abs() < 2e-3), "{:?}", out.field);
+        let mut fmm = solver(Boundary::Open, 10, root, depth);
+        assert_eq!(run(&mut fmm, &[], &[], &Exclusions::none(0)).0, 0.0);
+        let (e, out) = run(&mut fmm, &[[0.3, 1.9, -5.0]], &[2.0], &Exclusions::none(1));
+        // The convolution rounds: zero to 1e-15 of the potential at a box edge.
+        assert!(e.abs() < 1e-14 && out.field[0].iter().all(|f| f.abs() < 1e-14), "{e} {:?}", out.field);
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let (x, q) = cloud(500, [2.0; 3], 0.0, 2);
+    for (boundary, root, depth) in [(CUBE, [6; 3], 0), (CUBE, [3; 3], 1), (Boundary::Open, [6; 3], 0)] {
+        let result = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&mut solver(boundary, 5, root, depth), &x, &q, &Exclusions::none(500)))
+        };
+        assert_eq!(result(1), result(2));
+        assert_eq!(result(1), result(5));
+    }
+}
+
+#[test]
+fn a_solver_may_be_used_from_another_thread_pool_than_it_was_made_in() {
+    let (x, q) = cloud(100, [2.0; 3], 0.0, 2);
+    let mut fmm = solver(CUBE, 5, [4; 3], 0);
+    let (energy, _) = run(&mut fmm, &x, &q, &Exclusions::none(100));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(7).build().unwrap();
+    assert_eq!(pool.install(|| run(&mut fmm, &x, &q, &Exclusions::none(100)).0), energy);
+}
