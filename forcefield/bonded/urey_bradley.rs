@@ -1,6 +1,6 @@
 //! Urey–Bradley angle: V = ½ k (θ − θ₀)² + ½ k₁₃ (r₁₃ − r₁₃⁰)².
 //!
-//! A harmonic [`angle`](super::angle) and a harmonic distance between its ends, counted together. Only the distance
+//! A harmonic [`angle`] and a harmonic distance between its ends, counted together. Only the distance
 //! contributes to the virial. Units: rad, nm, kJ/mol. GROMACS angle type 5; CHARMM.
 
 use nalgebra::Vector3;

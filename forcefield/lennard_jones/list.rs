@@ -38,10 +38,12 @@ pub(super) struct Clusters {
     origin: [f64; 3],
     widths: [f64; 2],
     bounds: Vec<Bounds>,
+    /// Around all clusters.
+    whole: Bounds,
 }
 
 /// Smallest box around the atoms of a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Bounds {
     low: [f64; 3],
     high: [f64; 3],
@@ -50,6 +52,13 @@ struct Bounds {
 impl Bounds {
     fn shifted(&self, by: [f64; 3]) -> Self {
         Self { low: std::array::from_fn(|d| self.low[d] + by[d]), high: std::array::from_fn(|d| self.high[d] + by[d]) }
+    }
+
+    fn around(&self, other: &Self) -> Self {
+        Self {
+            low: std::array::from_fn(|d| self.low[d].min(other.low[d])),
+            high: std::array::from_fn(|d| self.high[d].max(other.high[d])),
+        }
     }
 
     fn distance_squared(&self, other: &Self) -> f64 {
@@ -131,6 +140,7 @@ impl Clusters {
         self.xyz.resize(self.filled.len(), [Lane::default(); 3]);
         self.load(x, edges);
         self.bounds = (0..self.filled.len()).map(|c| self.bound(c)).collect();
+        self.whole = self.bounds.iter().copied().reduce(|a, b| a.around(&b)).unwrap_or_default();
     }
 
     /// Copy the positions `x` into the clusters.
@@ -195,17 +205,27 @@ impl Clusters {
             let last = ((bounds.high[d] + reach - self.origin[d]) / self.widths[d]).floor();
             first..if last < 0.0 { 0 } else { (last as usize + 1).min(self.grid[d]) }
         };
-        let reach_squared = reach * reach;
+        let (lowest, highest) = (bounds.low[2] - reach, bounds.high[2] + reach);
         for cx in range(0) {
             for cy in range(1) {
                 let column = cx * self.grid[1] + cy;
-                for cluster in self.columns[column]..self.columns[column + 1] {
-                    if self.bounds[cluster as usize].distance_squared(bounds) < reach_squared {
-                        found.push(cluster);
+                let first = self.columns[column] as usize;
+                let clusters = &self.bounds[first..self.columns[column + 1] as usize];
+                // Clusters of a column follow each other in z.
+                let start = clusters.partition_point(|c| c.high[2] < lowest);
+                let within = clusters[start..].iter().take_while(|c| c.low[2] <= highest);
+                for (cluster, other) in (first + start..).zip(within) {
+                    if other.distance_squared(bounds) < reach * reach {
+                        found.push(cluster as u32);
                     }
                 }
             }
         }
+    }
+
+    /// Whether any cluster can be within `reach` of the box `bounds`.
+    fn touches(&self, bounds: &Bounds, reach: f64) -> bool {
+        self.whole.distance_squared(bounds) < reach * reach
     }
 }
 
@@ -250,7 +270,11 @@ pub(super) fn build(
                     None if image == HOME => [0.0; 3],
                     None => continue,
                 };
-                clusters.near(&clusters.bounds[cluster].shifted(shift), reach, &mut chunk.candidates);
+                let bounds = clusters.bounds[cluster].shifted(shift);
+                if !clusters.touches(&bounds, reach) {
+                    continue;
+                }
+                clusters.near(&bounds, reach, &mut chunk.candidates);
                 if !chunk.candidates.is_empty() {
                     list_cluster(clusters, exclusions, chunk, (cluster, image, shift), reach, level);
                 }
@@ -351,12 +375,16 @@ fn select_generic<S: Simd>(
 ) {
     let [x, y, z] = r.map(|a| s.splat(a));
     let limit = s.splat(limit);
+    // Written always and kept if near: whether it is near cannot be predicted.
+    let start = entries.len();
+    entries.resize(start + candidates.len(), 0);
+    let mut next = start;
     for &cluster in candidates {
         let (j, filled) = (&clusters.xyz[cluster as usize], clusters.filled[cluster as usize]);
         let (dx, dy, dz) = (s.sub(x, s.load(&j[0])), s.sub(y, s.load(&j[1])), s.sub(z, s.load(&j[2])));
         let r2 = s.fma(dz, dz, s.fma(dy, dy, s.mul(dx, dx)));
-        if s.any(s.less(r2, limit, filled)) {
-            entries.push(cluster << 8 | u32::from(filled));
-        }
+        entries[next] = cluster << 8 | u32::from(filled);
+        next += usize::from(s.any(s.less(r2, limit, filled)));
     }
+    entries.truncate(next);
 }

@@ -1,7 +1,7 @@
 //! Lennard-Jones between all pairs that are not excluded, within a cut-off.
 //!
 //! V = c12/r¹² − c6/r⁶ with the [`Modifier`] at the cut-off; open space or a periodic rectangular box (nearest image).
-//! A Verlet list ([`list`]) holds what lies within cut-off + buffer and stays valid while nothing has moved by more
+//! A Verlet list holds what lies within cut-off + buffer and stays valid while nothing has moved by more
 //! than half the buffer ([`LennardJones::is_stale`]). Results do not depend on the number of threads; instruction sets
 //! differ by rounding. Units: nm, kJ/mol, kJ/mol/nm.
 
@@ -201,10 +201,13 @@ impl LennardJones {
         if limit < 0.0 {
             return true;
         }
-        self.active
+        // A comparison that is false for NaN: such positions make the list stale.
+        let in_place = self
+            .active
             .iter()
             .zip(&self.listed_at)
-            .any(|(&a, then)| !((x[a as usize] - then.component_mul(&scale)).norm_squared() <= limit * limit))
+            .all(|(&a, then)| (x[a as usize] - then.component_mul(&scale)).norm_squared() <= limit * limit);
+        !in_place
     }
 
     /// Energy and virial at `x`; forces are added to `f` (kJ/mol/nm). The list must have been made and not be stale;
