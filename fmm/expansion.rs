@@ -90,7 +90,8 @@ fn fetch<T: Real>(values: &[T], at: usize) -> Lane<T> {
     }
 }
 
-#[inline(always)]
+/// Sum over the lanes. Not inlined: compilers turn the loop over coefficients into slow gathers.
+#[inline(never)]
 fn sum<T: Real>(lanes: &Lane<T>) -> T {
     let eight: [T; 8] = std::array::from_fn(|i| lanes[i] + lanes[i + 8]);
     let four: [T; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
