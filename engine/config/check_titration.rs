@@ -71,7 +71,7 @@ fn numbers(key: &str, values: &Values, what: &str, needed: usize) -> Check {
     }
     let count = list.len();
     if count < needed {
-        let found = if count == 0 { "an empty list".to_string() } else { format!("{count} of them") };
+        let found = if count == 0 { "an empty list".to_string() } else { format!("{count} {what}s") };
         let reason = if needed > 1 { " for a polynomial of this degree" } else { "" };
         return Err(wrong(
             key,

@@ -130,6 +130,25 @@ impl Config {
         self.output.folder.join(name)
     }
 
+    /// Whether the cut-off fits into a periodic box with these edges (nm): a particle must not meet two images of another.
+    ///
+    /// # Errors
+    /// [`Error::Input`] at the cut-off, with the largest that fits.
+    pub fn check_box(&self, edges: nalgebra::Vector3<f64>) -> Result<()> {
+        let reach = self.van_der_waals.cutoff.get() + self.neighbour_list.buffer.get();
+        let shortest = edges.min();
+        if 2.0 * reach <= shortest {
+            return Ok(());
+        }
+        let message = format!(
+            "the box has an edge of {shortest} nm, shorter than twice the cut-off of {} and the buffer of {}",
+            self.van_der_waals.cutoff, self.neighbour_list.buffer
+        );
+        let largest = 0.5 * shortest - self.neighbour_list.buffer.get();
+        let help = format!("take a larger box, or van_der_waals.cutoff at most {largest:.3} nm");
+        Err(self.error_at("van_der_waals.cutoff", message, help))
+    }
+
     /// The whole tree as TOML, every default written out.
     ///
     /// # Errors

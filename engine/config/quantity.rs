@@ -285,6 +285,7 @@ mod tests {
         }
         assert_eq!(Time::new(0.002).to_string(), "2 fs");
         assert_eq!(Length::new(1.2).to_string(), "1.2 nm");
+        assert_eq!(Length::new(0.1).to_string(), "0.1 nm");
         assert_eq!(Time::new(0.02).to_string(), "20 fs");
         assert_eq!(WallTime::new(300.0).to_string(), "5 min");
     }

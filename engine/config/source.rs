@@ -122,9 +122,11 @@ fn translate(message: &str, key: Option<&str>) -> (String, String) {
         return (format!("found \"{}\"", quoted[0]), list(&names));
     }
     if message.starts_with("missing field") {
-        let table = key.map_or_else(|| "the file".to_string(), |key| format!("[{key}]"));
-        let what = if key.is_some() { "key" } else { "section or key" };
-        return (format!("the {what} `{}` is missing in {table}", quoted[0]), String::new());
+        let message = match key {
+            Some(table) => format!("the key `{}` is missing in [{table}]", quoted[0]),
+            None => format!("the section [{}] is missing", quoted[0]),
+        };
+        return (message, String::new());
     }
     if message.starts_with("duplicate") {
         return ("the key is given twice".into(), "give it once".into());

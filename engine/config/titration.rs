@@ -117,6 +117,9 @@ pub struct Calibrate {
     /// Degree of the polynomial fitted to ⟨∂V/∂λ⟩.
     #[serde(default = "degree")]
     pub degree: u32,
+    /// Name of the water model, for the provenance of the coefficients.
+    #[serde(default = "unnamed")]
+    pub water_model: String,
     /// Windows at once: a number, or `"auto"` for as many as there are cores.
     #[serde(default)]
     pub jobs: Jobs,
@@ -132,6 +135,10 @@ fn no_time() -> Time {
 
 fn degree() -> u32 {
     5
+}
+
+fn unnamed() -> String {
+    "not stated".into()
 }
 
 fn windows() -> Values {

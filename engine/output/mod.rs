@@ -1,7 +1,9 @@
 //! Results of a run: what a step offers, and the files it goes to.
 
 pub mod files;
+pub mod plot;
 pub mod progress;
+pub mod report;
 pub mod tables;
 pub mod trajectory;
 

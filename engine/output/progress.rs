@@ -55,8 +55,13 @@ impl Log {
         }
     }
 
+    /// Whether the screen is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// One line for the screen that the next one replaces (on a terminal; elsewhere a line of its own).
-    fn replace(&mut self, text: &str) {
+    pub fn replace(&mut self, text: &str) {
         if self.quiet {
             return;
         }

@@ -13,8 +13,22 @@ use crate::signals::Stop;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// What a simulation is, for the log, `octitrate check` and reports.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Description {
+    /// Names and values in the order to be shown: `("atoms", "3512 in 1164 molecules")`, the tree, degrees of freedom, …
+    pub facts: Vec<(String, String)>,
+    /// What a person should know before trusting the results, one sentence each.
+    pub warnings: Vec<String>,
+    /// Names of the titratable sites, `GLU 2`, in the order of λ.
+    pub sites: Vec<String>,
+}
+
 /// Something that moves in time: the simulation, and simple stand-ins in the tests of restarts.
 pub trait Propagate {
+    /// What it is.
+    fn describe(&self) -> Description;
+
     /// Steps done.
     fn step(&self) -> u64;
 
@@ -68,24 +82,25 @@ pub enum Outcome {
 
 /// Runs a job to its end, or until asked to stop.
 ///
-/// `sites` are the names in `lambda.csv`. Messages go to the log, and to the screen unless
+/// Messages go to the log, and to the screen unless
 /// `quiet`.
 ///
 /// # Errors
 /// Those of the simulation and of the files. After [`Error::Physics`] the frame is in `failed.gro`.
-pub fn run<P: Propagate>(
-    config: &Config,
-    simulation: &mut P,
-    sites: &[String],
-    stop: &Stop,
-    quiet: bool,
-) -> Result<Outcome> {
+pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet: bool) -> Result<Outcome> {
     let folder = config.folder();
     let _lock = lock(folder)?;
     let mut log = Log::open(&config.result(files::LOG), quiet)?;
     let found = Checkpoint::load(folder)?;
     config.save(&config.result(RESOLVED))?;
     let owner = simulation.owner();
+    let description = simulation.describe();
+    for (name, value) in &description.facts {
+        log.record(&format!("{name}: {value}"))?;
+    }
+    for warning in &description.warnings {
+        log.line(&format!("warning: {warning}"))?;
+    }
     let lengths = match &found {
         Some((checkpoint, note)) => {
             checkpoint.check_owner(&owner, folder)?;
@@ -108,7 +123,8 @@ pub fn run<P: Propagate>(
             Default::default()
         }
     };
-    let mut work = Work { config, files: Files::open(config, sites, &lengths)?, owner, log, saved: Instant::now() };
+    let mut work =
+        Work { config, files: Files::open(config, &description.sites, &lengths)?, owner, log, saved: Instant::now() };
     if found.is_none() {
         work.outputs(simulation)?;
         work.checkpoint(simulation)?;
