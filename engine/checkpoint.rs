@@ -100,40 +100,24 @@ impl Checkpoint {
     /// The file as bytes.
     fn encode(&self) -> Vec<u8> {
         let state = &self.state;
-        let flat =
-            |vectors: &[Vector3<f64>]| -> Vec<f64> { vectors.iter().flatten().copied().collect() };
-        let edges = state
-            .edges
-            .map(|edges| edges.iter().copied().collect::<Vec<f64>>());
+        let flat = |vectors: &[Vector3<f64>]| -> Vec<f64> { vectors.iter().flatten().copied().collect() };
+        let edges = state.edges.map(|edges| edges.iter().copied().collect::<Vec<f64>>());
         let mut arrays = vec![
             ("positions".to_string(), flat(&state.positions)),
             ("velocities".to_string(), flat(&state.velocities)),
             ("edges".to_string(), edges.unwrap_or_default()),
             ("lambda".to_string(), state.lambda.clone()),
-            (
-                "lambda_velocities".to_string(),
-                state.lambda_velocities.clone(),
-            ),
+            ("lambda_velocities".to_string(), state.lambda_velocities.clone()),
         ];
-        arrays.extend(
-            state
-                .extra
-                .iter()
-                .map(|(name, values)| (format!("extra.{name}"), values.clone())),
-        );
+        arrays.extend(state.extra.iter().map(|(name, values)| (format!("extra.{name}"), values.clone())));
         let header = Header {
             step: state.step,
             owner: self.owner.clone(),
-            arrays: arrays
-                .iter()
-                .map(|(name, values)| (name.clone(), values.len()))
-                .collect(),
+            arrays: arrays.iter().map(|(name, values)| (name.clone(), values.len())).collect(),
             lengths: self.lengths.clone(),
         };
         let mut bytes = HEADING.as_bytes().to_vec();
-        bytes.extend(
-            serde_json::to_vec(&header).expect("invariant: the header has only texts and numbers"),
-        );
+        bytes.extend(serde_json::to_vec(&header).expect("invariant: the header has only texts and numbers"));
         bytes.push(b'\n');
         for value in arrays.iter().flat_map(|(_, values)| values) {
             bytes.extend(value.to_le_bytes());
@@ -147,17 +131,11 @@ impl Checkpoint {
     /// Reads what [`Checkpoint::encode`] wrote; the error says what is wrong with the bytes.
     fn decode(bytes: &[u8]) -> std::result::Result<Checkpoint, String> {
         let heading = HEADING.as_bytes();
-        let kind = HEADING
-            .trim_end()
-            .rsplit_once(' ')
-            .map_or("", |(kind, _)| kind);
+        let kind = HEADING.trim_end().rsplit_once(' ').map_or("", |(kind, _)| kind);
         if !bytes.starts_with(heading) {
             let other = bytes.starts_with(kind.as_bytes());
-            let message = if other {
-                "it was written by another version of octitrate"
-            } else {
-                "it is not a checkpoint"
-            };
+            let message =
+                if other { "it was written by another version of octitrate" } else { "it is not a checkpoint" };
             return Err(message.into());
         }
         let damaged = || "it is damaged: its checksum does not fit its content".to_string();
@@ -168,10 +146,7 @@ impl Checkpoint {
             return Err(damaged());
         }
         let body = content.get(heading.len()..).ok_or_else(damaged)?;
-        let end = body
-            .iter()
-            .position(|&byte| byte == b'\n')
-            .ok_or_else(damaged)?;
+        let end = body.iter().position(|&byte| byte == b'\n').ok_or_else(damaged)?;
         let header: Header = serde_json::from_slice(&body[..end]).map_err(|_| damaged())?;
         let (chunks, rest) = body[end + 1..].as_chunks::<8>();
         let total: usize = header.arrays.iter().map(|(_, length)| length).sum();
@@ -184,36 +159,17 @@ impl Checkpoint {
             arrays.insert(name.clone(), values.by_ref().take(*length).collect());
         }
         let mut take = |name: &str| arrays.remove(name).unwrap_or_default();
-        let vectors = |flat: Vec<f64>| {
-            flat.as_chunks::<3>()
-                .0
-                .iter()
-                .map(|&[x, y, z]| Vector3::new(x, y, z))
-                .collect()
-        };
+        let vectors = |flat: Vec<f64>| flat.as_chunks::<3>().0.iter().map(|&[x, y, z]| Vector3::new(x, y, z)).collect();
         let positions = vectors(take("positions"));
         let velocities = vectors(take("velocities"));
         let edges: Vec<Vector3<f64>> = vectors(take("edges"));
         let (lambda, lambda_velocities) = (take("lambda"), take("lambda_velocities"));
         let rest = arrays.into_iter();
-        let extra = rest
-            .filter_map(|(name, values)| Some((name.strip_prefix("extra.")?.to_string(), values)))
-            .collect();
+        let extra =
+            rest.filter_map(|(name, values)| Some((name.strip_prefix("extra.")?.to_string(), values))).collect();
         let edges = edges.first().copied();
-        let state = State {
-            step: header.step,
-            positions,
-            velocities,
-            edges,
-            lambda,
-            lambda_velocities,
-            extra,
-        };
-        Ok(Checkpoint {
-            state,
-            owner: header.owner,
-            lengths: header.lengths,
-        })
+        let state = State { step: header.step, positions, velocities, edges, lambda, lambda_velocities, extra };
+        Ok(Checkpoint { state, owner: header.owner, lengths: header.lengths })
     }
 
     /// Writes the checkpoint of a run; the one before stays as [`PREVIOUS`].
@@ -229,8 +185,7 @@ impl Checkpoint {
             std::fs::rename(&newest, &previous)
                 .map_err(|e| Error::file(&previous, "keep the previous checkpoint", e))?;
         }
-        std::fs::rename(&fresh, &newest)
-            .map_err(|e| Error::file(&newest, "write the checkpoint", e))
+        std::fs::rename(&fresh, &newest).map_err(|e| Error::file(&newest, "write the checkpoint", e))
     }
 
     /// Reads the newest good checkpoint of a run: `None` if there is none; a note if the newest was damaged or missing
@@ -249,21 +204,14 @@ impl Checkpoint {
             };
             match Checkpoint::decode(&bytes) {
                 Ok(checkpoint) => return Ok(Some((checkpoint, note))),
-                Err(reason) => {
-                    note =
-                        Some(note.unwrap_or(format!("{} was not used: {reason}", path.display())))
-                }
+                Err(reason) => note = Some(note.unwrap_or(format!("{} was not used: {reason}", path.display()))),
             }
         }
         match note {
             None => Ok(None),
             Some(note) => {
                 let help = "remove the folder to start again";
-                Err(
-                    InputError::new(format!("no checkpoint is usable; {note}"), help)
-                        .in_file(folder)
-                        .into(),
-                )
+                Err(InputError::new(format!("no checkpoint is usable; {note}"), help).in_file(folder).into())
             }
         }
     }
@@ -280,10 +228,7 @@ impl Checkpoint {
         let difference = if theirs.atoms != ours.atoms {
             format!("it has {} atoms, the job has {}", theirs.atoms, ours.atoms)
         } else if theirs.sites != ours.sites {
-            format!(
-                "it has {} titratable sites, the job has {}",
-                theirs.sites, ours.sites
-            )
+            format!("it has {} titratable sites, the job has {}", theirs.sites, ours.sites)
         } else if theirs.settings != ours.settings {
             differing_line(&theirs.settings, &ours.settings)
         } else {
@@ -291,9 +236,7 @@ impl Checkpoint {
         };
         let message = format!("the checkpoint belongs to another run: {difference}");
         let help = "choose another output.folder, or remove this one to start again";
-        Err(InputError::new(message, help)
-            .in_file(&folder.join(FILE))
-            .into())
+        Err(InputError::new(message, help).in_file(&folder.join(FILE)).into())
     }
 }
 
@@ -315,10 +258,7 @@ fn differing_line(theirs: &str, ours: &str) -> String {
     let keys = theirs.keys().chain(ours.keys());
     let absent = "absent".to_string();
     for key in keys {
-        let (before, now) = (
-            theirs.get(key).unwrap_or(&absent),
-            ours.get(key).unwrap_or(&absent),
-        );
+        let (before, now) = (theirs.get(key).unwrap_or(&absent), ours.get(key).unwrap_or(&absent));
         if before != now {
             return format!("{key} was {before} and is now {now}");
         }
@@ -333,36 +273,21 @@ mod tests {
     fn example(step: u64) -> Checkpoint {
         let state = State {
             step,
-            positions: vec![
-                Vector3::new(0.1, -0.0, 1.0 / 3.0),
-                Vector3::new(f64::MIN_POSITIVE, 2.0, 3.0),
-            ],
+            positions: vec![Vector3::new(0.1, -0.0, 1.0 / 3.0), Vector3::new(f64::MIN_POSITIVE, 2.0, 3.0)],
             velocities: vec![Vector3::new(1.0, 2.0, 3.0); 2],
             edges: Some(Vector3::new(3.0, 3.0, 4.0)),
             lambda: vec![0.25],
             lambda_velocities: vec![-1.5],
             extra: BTreeMap::from([("heat".to_string(), vec![1e-300, f64::MAX])]),
         };
-        let owner = Owner {
-            settings: "[dynamics]\ntime_step = \"2 fs\"\n".into(),
-            topology: 7,
-            atoms: 2,
-            sites: 1,
-        };
-        Checkpoint {
-            state,
-            owner,
-            lengths: BTreeMap::from([("energy.csv".to_string(), 123)]),
-        }
+        let owner = Owner { settings: "[dynamics]\ntime_step = \"2 fs\"\n".into(), topology: 7, atoms: 2, sites: 1 };
+        Checkpoint { state, owner, lengths: BTreeMap::from([("energy.csv".to_string(), 123)]) }
     }
 
     #[test]
     fn every_bit_comes_back() {
         let checkpoint = example(17);
-        assert_eq!(
-            Checkpoint::decode(&checkpoint.encode()).unwrap(),
-            checkpoint
-        );
+        assert_eq!(Checkpoint::decode(&checkpoint.encode()).unwrap(), checkpoint);
         // −0 compares equal to 0: its sign must survive as well.
         let back = Checkpoint::decode(&checkpoint.encode()).unwrap();
         assert!(back.state.positions[0].y.is_sign_negative());
@@ -372,11 +297,7 @@ mod tests {
     fn any_cut_and_any_flipped_bit_is_noticed() {
         let bytes = example(17).encode();
         for length in 0..bytes.len() {
-            assert!(
-                Checkpoint::decode(&bytes[..length]).is_err(),
-                "cut to {length} of {}",
-                bytes.len()
-            );
+            assert!(Checkpoint::decode(&bytes[..length]).is_err(), "cut to {length} of {}", bytes.len());
         }
         for bit in 0..8 * bytes.len() {
             let mut flipped = bytes.clone();
@@ -403,21 +324,14 @@ mod tests {
 
         std::fs::write(folder.path().join(PREVIOUS), "rubbish").unwrap();
         let message = Checkpoint::load(folder.path()).unwrap_err().to_string();
-        assert!(
-            message.contains("no checkpoint is usable") && message.contains("damaged"),
-            "{message}"
-        );
+        assert!(message.contains("no checkpoint is usable") && message.contains("damaged"), "{message}");
     }
 
     #[test]
     fn another_version_is_named() {
         let mut bytes = example(1).encode();
         bytes[HEADING.len() - 2] = b'9';
-        assert!(
-            Checkpoint::decode(&bytes)
-                .unwrap_err()
-                .contains("another version")
-        );
+        assert!(Checkpoint::decode(&bytes).unwrap_err().contains("another version"));
     }
 
     #[test]
@@ -427,22 +341,10 @@ mod tests {
         assert!(checkpoint.check_owner(&checkpoint.owner, folder).is_ok());
         let mut owner = checkpoint.owner.clone();
         owner.settings = "[dynamics]\ntime_step = \"1 fs\"\n".into();
-        let message = checkpoint
-            .check_owner(&owner, folder)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            message.contains("dynamics.time_step was \"2 fs\" and is now \"1 fs\""),
-            "{message}"
-        );
+        let message = checkpoint.check_owner(&owner, folder).unwrap_err().to_string();
+        assert!(message.contains("dynamics.time_step was \"2 fs\" and is now \"1 fs\""), "{message}");
         owner.atoms = 3;
-        let message = checkpoint
-            .check_owner(&owner, folder)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            message.contains("it has 2 atoms, the job has 3"),
-            "{message}"
-        );
+        let message = checkpoint.check_owner(&owner, folder).unwrap_err().to_string();
+        assert!(message.contains("it has 2 atoms, the job has 3"), "{message}");
     }
 }

@@ -49,11 +49,7 @@ impl Error {
 
     /// Error of the operating system on `path` while trying to do `action`.
     pub fn file(path: &Path, action: &'static str, source: std::io::Error) -> Self {
-        Error::File {
-            path: path.to_path_buf(),
-            action,
-            source,
-        }
+        Error::File { path: path.to_path_buf(), action, source }
     }
 
     /// Input error that belongs to no particular place in the job file.
@@ -92,11 +88,7 @@ pub struct InputError {
 impl InputError {
     /// New error without a place; the help may be empty.
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        InputError {
-            message: message.into(),
-            help: help.into(),
-            ..Default::default()
-        }
+        InputError { message: message.into(), help: help.into(), ..Default::default() }
     }
 
     /// The same error, in this file.
@@ -194,9 +186,7 @@ fn describe_io(error: &std::io::Error) -> String {
         ErrorKind::NotFound => "no such file or folder".into(),
         ErrorKind::PermissionDenied => "permission denied".into(),
         ErrorKind::StorageFull => "the disk is full".into(),
-        ErrorKind::FileTooLarge => {
-            "the file would exceed the size limit set for this process".into()
-        }
+        ErrorKind::FileTooLarge => "the file would exceed the size limit set for this process".into(),
         ErrorKind::QuotaExceeded => "the disk quota is used up".into(),
         ErrorKind::IsADirectory => "it is a folder, not a file".into(),
         _ => error.to_string(),

@@ -1,18 +1,23 @@
 //! octitrate.
 
-pub mod config;
-pub mod error;
-pub mod output;
-pub mod checkpoint;
-pub mod signals;
-pub mod workflow;
-pub mod cell;
-pub mod com;
-pub mod constraints;
-pub mod integrator;
-pub mod random;
-pub mod minimise;
 pub mod barostat;
+pub mod cell;
+pub mod checkpoint;
+pub mod com;
+pub mod config;
+pub mod constraints;
+pub mod electrostatics;
+pub mod error;
+pub mod hamiltonian;
+pub mod integrator;
+pub mod minimise;
+pub mod output;
+pub mod random;
+pub mod signals;
+pub mod simulation;
+pub mod system;
 pub mod thermostat;
+pub mod titration;
 #[cfg(test)]
 mod toy;
+pub mod workflow;

@@ -26,11 +26,7 @@ impl Stop {
         let armed = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // The order matters: a second signal finds the flag set and ends the program, the first one sets it.
-            signal_hook::flag::register_conditional_shutdown(
-                signal,
-                128 + signal,
-                Arc::clone(&armed),
-            )?;
+            signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&armed))?;
             signal_hook::flag::register(signal, Arc::clone(&armed))?;
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.signal), signal as usize)?;
         }
@@ -43,10 +39,7 @@ impl Stop {
         let signal = Arc::clone(&self.signal);
         std::thread::spawn(move || {
             let mut buffer = [0; 64];
-            while std::io::stdin()
-                .read(&mut buffer)
-                .is_ok_and(|read| read > 0)
-            {}
+            while std::io::stdin().read(&mut buffer).is_ok_and(|read| read > 0) {}
             signal.store(PARENT, Ordering::SeqCst);
         });
     }

@@ -69,11 +69,30 @@ pub fn write_atomic(path: &Path, action: &'static str, content: &[u8]) -> Result
 
 /// Makes a rename in the folder of `path` permanent.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
-    match path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => std::fs::File::open(folder)?.sync_all(),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_fails_leaves_what_was_there_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result");
+        write_atomic(&path, "write", b"first").unwrap();
+        write_atomic(&path, "write", b"second").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        // A folder cannot be replaced by a file: the rename at the end fails.
+        let taken = folder.path().join("taken");
+        std::fs::create_dir_all(taken.join("inside")).unwrap();
+        let message = write_atomic(&taken, "write the plot", b"x").unwrap_err().to_string();
+        assert!(message.starts_with(&format!("{}: cannot write the plot: ", taken.display())), "{message}");
+        let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["result", "taken"]);
     }
 }

@@ -79,7 +79,9 @@ fn text<'a>(size: u32) -> TextStyle<'a> {
 pub fn titration(curves: &[Curve]) -> Result<String, Error> {
     let all = || curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
     let (min, max) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
-    svg((720, 460), |area| chart(area, curves, (min - 0.4, max + 0.4), (-0.04, 1.04), ["pH", "deprotonated fraction"]))
+    // Without a single point the axes are still those of a titration.
+    let range = if min <= max { (min - 0.4, max + 0.4) } else { (0.0, 14.0) };
+    svg((720, 460), |area| chart(area, curves, range, (-0.04, 1.04), ["pH", "deprotonated fraction"]))
 }
 
 /// ⟨∂V/∂λ⟩ against λ with the fitted polynomial.
@@ -98,6 +100,10 @@ pub fn calibration(curve: &Curve) -> Result<String, Error> {
 
 /// Axes, points with error bars, lines, marks and a legend.
 fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&str; 2]) -> Drawn {
+    // plotters searches for ticks without end on an axis that is not finite.
+    if [x.0, x.1, y.0, y.1].iter().any(|end| !end.is_finite()) {
+        return Err(format!("axes from {} to {} and from {} to {}", x.0, x.1, y.0, y.1).into());
+    }
     let mut chart = ChartBuilder::on(area)
         .margin(18 * SCALE)
         .x_label_area_size(52 * SCALE)
@@ -148,7 +154,7 @@ fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&s
     if curves.iter().any(|curve| !curve.name.is_empty()) {
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
+            .position(if falls(curves) { SeriesLabelPosition::UpperRight } else { SeriesLabelPosition::UpperLeft })
             .margin(14 * SCALE)
             .legend_area_size(34 * SCALE)
             .background_style(WHITE.mix(0.85))
@@ -157,6 +163,12 @@ fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&s
             .draw()?;
     }
     Ok(())
+}
+
+/// Whether the first curve goes down from left to right, so that the legend belongs to the right.
+fn falls(curves: &[Curve]) -> bool {
+    let ends = curves.first().and_then(|curve| Some((curve.points.first()?.y, curve.points.last()?.y)));
+    ends.is_some_and(|(first, last)| last < first)
 }
 
 /// One panel of [`lambda_series`].
@@ -245,6 +257,13 @@ mod tests {
         assert!(thinned.len() <= 102);
         assert!(thinned.contains(&(5_001.0, 1.0)) && thinned.contains(&(7_777.0, -1.0)));
         assert!(thinned.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+
+    #[test]
+    fn plots_without_points_end() {
+        assert!(titration(&[]).unwrap().contains("deprotonated fraction"));
+        assert!(titration(&[Curve::default()]).is_ok());
+        assert!(calibration(&Curve::default()).is_err());
     }
 
     #[test]

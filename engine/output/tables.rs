@@ -58,12 +58,7 @@ impl Table {
     /// [`Error::File`].
     pub fn lambdas(&mut self, frame: &Frame, sites: &[String]) -> Result<()> {
         if self.length == 0 {
-            let names = sites.iter().flat_map(|site| {
-                [
-                    format!("lambda {site}"),
-                    format!("dV/dlambda {site} (kJ/mol)"),
-                ]
-            });
+            let names = sites.iter().flat_map(|site| [format!("lambda {site}"), format!("dV/dlambda {site} (kJ/mol)")]);
             self.header(names)?;
         }
         let _ = write!(self.line, "{}", Clean(frame.time));
@@ -95,9 +90,7 @@ impl Table {
     /// # Errors
     /// [`Error::File`].
     pub fn flush(&mut self) -> Result<()> {
-        self.file
-            .flush()
-            .map_err(|e| Error::file(&self.path, "write", e))
+        self.file.flush().map_err(|e| Error::file(&self.path, "write", e))
     }
 
     /// Everything on the disk; the length of the file.
@@ -106,10 +99,7 @@ impl Table {
     /// [`Error::File`].
     pub fn sync(&mut self) -> Result<u64> {
         self.flush()?;
-        self.file
-            .get_ref()
-            .sync_data()
-            .map_err(|e| Error::file(&self.path, "write", e))?;
+        self.file.get_ref().sync_data().map_err(|e| Error::file(&self.path, "write", e))?;
         Ok(self.length)
     }
 }
@@ -126,19 +116,12 @@ pub(super) fn open_at(path: &Path, length: Option<u64>) -> Result<File> {
     };
     let (mut file, present) = reopen().map_err(|e| Error::file(path, "continue", e))?;
     if present < length {
-        let message = format!(
-            "the file has {present} bytes, but the checkpoint was made when it had {length}"
-        );
-        return Err(InputError::new(
-            message,
-            "put the file back, or remove the folder to start again",
-        )
-        .in_file(path)
-        .into());
+        let message = format!("the file has {present} bytes, but the checkpoint was made when it had {length}");
+        return Err(InputError::new(message, "put the file back, or remove the folder to start again")
+            .in_file(path)
+            .into());
     }
-    let cut = file
-        .set_len(length)
-        .and_then(|()| file.seek(SeekFrom::Start(length)));
+    let cut = file.set_len(length).and_then(|()| file.seek(SeekFrom::Start(length)));
     cut.map_err(|e| Error::file(path, "continue", e))?;
     Ok(file)
 }
@@ -172,49 +155,29 @@ impl LambdaSeries {
     /// [`Error::File`], or [`Error::Input`] with the line that is not as written by this program.
     pub fn read(path: &Path) -> Result<LambdaSeries> {
         let wrong = |line: Option<u64>, what: String| -> Error {
-            let line = line
-                .map(|line| format!("line {line}: "))
-                .unwrap_or_default();
-            InputError::new(
-                format!("{line}{what}"),
-                "valid is a lambda.csv as octitrate writes it",
-            )
-            .in_file(path)
-            .into()
+            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            InputError::new(format!("{line}{what}"), "valid is a lambda.csv as octitrate writes it")
+                .in_file(path)
+                .into()
         };
         let file = File::open(path).map_err(|e| Error::file(path, "read", e))?;
         let mut reader = csv::Reader::from_reader(file);
-        let headers = reader
-            .headers()
-            .map_err(|e| wrong(None, e.to_string()))?
-            .clone();
-        let sites = headers
-            .iter()
-            .skip(1)
-            .step_by(2)
-            .map(|name| name.strip_prefix("lambda ").map(str::to_string));
+        let headers = reader.headers().map_err(|e| wrong(None, e.to_string()))?.clone();
+        let sites = headers.iter().skip(1).step_by(2).map(|name| name.strip_prefix("lambda ").map(str::to_string));
         let sites: Option<Vec<String>> = sites.collect();
         let Some(sites) = sites.filter(|sites| headers.len() == 1 + 2 * sites.len()) else {
             return Err(wrong(Some(1), "the header has other columns".into()));
         };
         let n = sites.len();
-        let mut series = LambdaSeries {
-            time: Vec::new(),
-            sites,
-            lambda: vec![Vec::new(); n],
-            dvdl: vec![Vec::new(); n],
-        };
+        let mut series =
+            LambdaSeries { time: Vec::new(), sites, lambda: vec![Vec::new(); n], dvdl: vec![Vec::new(); n] };
         for record in reader.records() {
             let record = record.map_err(|e| {
-                wrong(
-                    e.position().map(csv::Position::line),
-                    "the line has another number of columns".into(),
-                )
+                wrong(e.position().map(csv::Position::line), "the line has another number of columns".into())
             })?;
             let numbers: std::result::Result<Vec<f64>, _> = record.iter().map(str::parse).collect();
             let line = record.position().map(csv::Position::line);
-            let numbers =
-                numbers.map_err(|_| wrong(line, "found text where a number belongs".into()))?;
+            let numbers = numbers.map_err(|_| wrong(line, "found text where a number belongs".into()))?;
             series.time.push(numbers[0]);
             for site in 0..n {
                 series.lambda[site].push(numbers[1 + 2 * site]);
@@ -246,11 +209,7 @@ mod tests {
         Frame {
             step: 0,
             time,
-            energies: vec![super::super::Quantity {
-                name: "potential",
-                unit: "kJ/mol",
-                value: -1.5,
-            }],
+            energies: vec![super::super::Quantity { name: "potential", unit: "kJ/mol", value: -1.5 }],
             lambda: vec![0.25],
             dvdl: vec![-3.0],
             positions: &[],
@@ -275,10 +234,7 @@ mod tests {
             "time (ps),lambda GLU 2,dV/dlambda GLU 2 (kJ/mol)\n0,0.250000,-3.0000\n0.3,0.250000,-3.0000\n"
         );
         let series = LambdaSeries::read(&path).unwrap();
-        assert_eq!(
-            (series.time.clone(), series.sites.clone()),
-            (vec![0.0, 0.3], sites.to_vec())
-        );
+        assert_eq!((series.time.clone(), series.sites.clone()), (vec![0.0, 0.3], sites.to_vec()));
         assert_eq!(series.after(0.0).time, [0.3]);
 
         let mut table = Table::open(&path, Some(length)).unwrap();
@@ -293,10 +249,7 @@ mod tests {
         let path = folder.path().join("energy.csv");
         std::fs::write(&path, "time").unwrap();
         let message = Table::open(&path, Some(100)).unwrap_err().to_string();
-        assert!(
-            message.contains("the file has 4 bytes, but the checkpoint was made when it had 100"),
-            "{message}"
-        );
+        assert!(message.contains("the file has 4 bytes, but the checkpoint was made when it had 100"), "{message}");
     }
 
     #[test]
@@ -307,13 +260,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             LambdaSeries::read(&path).unwrap_err().to_string()
         };
+        assert!(read("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1,2\n1,x,2\n").contains("line 3: found text"));
         assert!(
-            read("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1,2\n1,x,2\n")
-                .contains("line 3: found text")
-        );
-        assert!(
-            read("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1\n")
-                .contains("line 2: the line has another number")
+            read("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1\n").contains("line 2: the line has another number")
         );
         assert!(read("a,b\n").contains("line 1: the header"));
     }
@@ -322,11 +271,7 @@ mod tests {
     fn a_full_disk_is_one_message() {
         let mut table = Table::open(Path::new("/dev/full"), None).unwrap();
         let sites = ["GLU 2".to_string()];
-        let message = table
-            .lambdas(&frame(0.0), &sites)
-            .and_then(|()| table.sync())
-            .unwrap_err()
-            .to_string();
+        let message = table.lambdas(&frame(0.0), &sites).and_then(|()| table.sync()).unwrap_err().to_string();
         assert_eq!(message, "/dev/full: cannot write: the disk is full");
     }
 }

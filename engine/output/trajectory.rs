@@ -33,12 +33,7 @@ impl Xtc {
         chemfiles::set_warning_callback(|_| {});
         drop(open_at(path, length)?);
         let frames = count_frames(path)?;
-        Ok(Xtc {
-            path: path.to_path_buf(),
-            open: None,
-            frame: chemfiles::Frame::new(),
-            frames,
-        })
+        Ok(Xtc { path: path.to_path_buf(), open: None, frame: chemfiles::Frame::new(), frames })
     }
 
     /// Adds a frame.
@@ -56,11 +51,7 @@ impl Xtc {
             *to = [from.x * 10.0, from.y * 10.0, from.z * 10.0];
         }
         if let Some(edges) = frame.edges {
-            self.frame.set_cell(&UnitCell::new([
-                edges.x * 10.0,
-                edges.y * 10.0,
-                edges.z * 10.0,
-            ]));
+            self.frame.set_cell(&UnitCell::new([edges.x * 10.0, edges.y * 10.0, edges.z * 10.0]));
         }
         self.frame.set_step(frame.step as usize);
         self.frame.set("time", frame.time);
@@ -81,10 +72,7 @@ impl Xtc {
         drop(self.open.take());
         let present = count_frames(&self.path)?;
         if present != self.frames {
-            let message = format!(
-                "{present} whole frames are on the disk, {} were written; is it full?",
-                self.frames
-            );
+            let message = format!("{present} whole frames are on the disk, {} were written; is it full?", self.frames);
             return Err(failed(&self.path, &message));
         }
         let length = File::open(&self.path)
@@ -95,11 +83,7 @@ impl Xtc {
 }
 
 fn failed(path: &Path, message: &str) -> Error {
-    Error::file(
-        path,
-        "write the trajectory",
-        std::io::Error::other(message.trim().to_string()),
-    )
+    Error::file(path, "write the trajectory", std::io::Error::other(message.trim().to_string()))
 }
 
 /// Number of whole frames in an XTC file; an incomplete one at the end is not counted.
@@ -119,11 +103,7 @@ fn count_frames(path: &Path) -> Result<u64> {
 }
 
 /// Bytes of the frame that starts at `at`, if all of it is there.
-fn frame_length(
-    reader: &mut (impl Read + Seek),
-    at: u64,
-    size: u64,
-) -> std::io::Result<Option<u64>> {
+fn frame_length(reader: &mut (impl Read + Seek), at: u64, size: u64) -> std::io::Result<Option<u64>> {
     const SMALL: u64 = 56;
     const HEADER: u64 = 92;
     let mut word = |offset: u64| -> std::io::Result<u64> {
@@ -150,9 +130,7 @@ mod tests {
     use nalgebra::Vector3;
 
     fn positions(atoms: usize, shift: f64) -> Vec<Vector3<f64>> {
-        (0..atoms)
-            .map(|i| Vector3::new(0.1 * i as f64 + shift, 0.05 * (i % 7) as f64, 0.3))
-            .collect()
+        (0..atoms).map(|i| Vector3::new(0.1 * i as f64 + shift, 0.05 * (i % 7) as f64, 0.3)).collect()
     }
 
     fn write(xtc: &mut Xtc, positions: &[Vector3<f64>], step: u64) {
@@ -174,16 +152,10 @@ mod tests {
     fn continuation_is_exact() {
         for atoms in [5, 40] {
             let folder = tempfile::tempdir().unwrap();
-            let (whole, pieces) = (
-                folder.path().join("whole.xtc"),
-                folder.path().join("pieces.xtc"),
-            );
+            let (whole, pieces) = (folder.path().join("whole.xtc"), folder.path().join("pieces.xtc"));
             let frames: Vec<_> = (0..6).map(|k| positions(atoms, 0.01 * k as f64)).collect();
             let mut xtc = Xtc::open(&whole, None).unwrap();
-            frames
-                .iter()
-                .zip(0..)
-                .for_each(|(frame, step)| write(&mut xtc, frame, step));
+            frames.iter().zip(0..).for_each(|(frame, step)| write(&mut xtc, frame, step));
             xtc.sync().unwrap();
 
             let mut xtc = Xtc::open(&pieces, None).unwrap();
@@ -195,26 +167,16 @@ mod tests {
             let mut xtc = Xtc::open(&pieces, Some(length)).unwrap();
             (3..6).for_each(|k| write(&mut xtc, &frames[k], k as u64));
             xtc.sync().unwrap();
-            assert_eq!(
-                std::fs::read(&whole).unwrap(),
-                std::fs::read(&pieces).unwrap(),
-                "{atoms} atoms"
-            );
+            assert_eq!(std::fs::read(&whole).unwrap(), std::fs::read(&pieces).unwrap(), "{atoms} atoms");
             assert_eq!(count_frames(&whole).unwrap(), 6);
 
             // Read back by chemfiles itself: positions to the 0.001 nm of the format, step, box.
             let mut frame = chemfiles::Frame::new();
             let mut trajectory = Trajectory::open(&whole, 'r').unwrap();
             trajectory.read_step(4, &mut frame).unwrap();
-            assert_eq!(
-                (frame.step(), frame.size(), trajectory.nsteps()),
-                (4, atoms, 6)
-            );
+            assert_eq!((frame.step(), frame.size(), trajectory.nsteps()), (4, atoms, 6));
             for (read, wrote) in frame.positions().iter().zip(&frames[4]) {
-                assert!(
-                    (read[0] / 10.0 - wrote.x).abs() < 6e-4,
-                    "{read:?} {wrote:?}"
-                );
+                assert!((read[0] / 10.0 - wrote.x).abs() < 6e-4, "{read:?} {wrote:?}");
             }
             assert!((frame.cell().lengths()[2] - 40.0).abs() < 1e-4);
         }
@@ -227,16 +189,8 @@ mod tests {
         let mut xtc = Xtc::open(&path, None).unwrap();
         (0..3).for_each(|k| write(&mut xtc, &positions(40, 0.0), k));
         let length = xtc.sync().unwrap();
-        File::options()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(length - 5)
-            .unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(length - 5).unwrap();
         let message = xtc.sync().unwrap_err().to_string();
-        assert!(
-            message.contains("2 whole frames are on the disk, 3 were written"),
-            "{message}"
-        );
+        assert!(message.contains("2 whole frames are on the disk, 3 were written"), "{message}");
     }
 }

@@ -81,9 +81,10 @@ pub struct Share {
 }
 
 impl Share {
-    /// All cores for this many runs: one run per core while there are enough, else several cores per run.
+    /// All cores (or the threads asked for on the command line) for this many runs: one run per core while there are
+    /// enough, else several cores per run.
     pub fn new(jobs: Jobs, runs: usize) -> Share {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = rayon::current_num_threads();
         let jobs = match jobs {
             Jobs::Auto => cores,
             Jobs::Count(count) => count as usize,
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn all_cores_are_shared() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = rayon::current_num_threads();
         assert_eq!(Share::new(Jobs::Auto, 1), Share { jobs: 1, threads: cores });
         assert_eq!(Share::new(Jobs::Auto, 10 * cores), Share { jobs: cores, threads: 1 });
         assert_eq!(Share::new(Jobs::Count(3), 2).jobs, 2);

@@ -1,0 +1,37 @@
+//! `info`: what this program and this machine can do.
+
+use octitrate::error::{Error, Result};
+use std::process::ExitCode;
+
+/// Prints version, machine, methods and the library of titratable residues.
+pub fn info() -> Result<ExitCode> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("octitrate {}", env!("CARGO_PKG_VERSION"));
+    println!();
+    println!("machine         {} {}, {cores} cores, {}", std::env::consts::OS, std::env::consts::ARCH, vectors());
+    println!("electrostatics  FMM, order 1 to 50, f32 or f64; open, or periodic in three dimensions (tin-foil)");
+    println!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, C-rescale; steepest descent");
+    println!("input           GROMACS .gro, .top and .itp");
+    println!("output          CSV, XTC, GRO, SVG, HTML");
+    println!();
+    println!("titratable residues");
+    let library = lambda::SiteLibrary::builtin().map_err(|e| Error::input(e.to_string(), ""))?;
+    for entry in &library.entries {
+        let calibrated = match entry.correction {
+            lambda::library::Correction::Uncalibrated => "not calibrated",
+            lambda::library::Correction::Calibrated(_) => "calibrated",
+        };
+        let (names, field) = (entry.residues.join(" "), &entry.force_field);
+        println!("  {:<6} pKa {:>5.2}   {field}, {calibrated}; residues {names}", entry.name, entry.pka);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The instructions that the near field uses here.
+fn vectors() -> &'static str {
+    match kernels::Isa::best() {
+        kernels::Isa::Avx512 => "AVX-512",
+        kernels::Isa::Avx2 => "AVX2",
+        kernels::Isa::Portable => "no AVX: portable kernels",
+    }
+}

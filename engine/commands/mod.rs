@@ -1,0 +1,115 @@
+//! What each command does.
+
+mod energy;
+mod fmm;
+mod info;
+
+use crate::cli::{Bench, Cli, Command, Run, Workflow};
+use octitrate::config::Config;
+use octitrate::error::{Error, Result};
+use octitrate::signals::Stop;
+use octitrate::simulation::Simulation;
+use octitrate::workflow::run::{Outcome, run};
+use octitrate::workflow::{calibrate, titrate};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// Any [`Error`]; its exit status is that of the program.
+pub fn execute(cli: Cli) -> Result<ExitCode> {
+    threads(cli.threads)?;
+    match cli.command {
+        Command::Run(arguments) => run_job(&arguments),
+        Command::Titrate(arguments) => titrate_job(&arguments),
+        Command::Calibrate(arguments) => calibrate_job(&arguments),
+        Command::Energy(arguments) => energy::energy(&arguments),
+        Command::Check(arguments) => energy::check(&arguments),
+        Command::Info => info::info(),
+        Command::Bench(Bench::Fmm(arguments)) => fmm::bench(&arguments),
+        Command::Fmm(arguments) => fmm::fmm(&arguments),
+    }
+}
+
+/// Sets the number of threads of everything that follows.
+fn threads(count: Option<u32>) -> Result<()> {
+    let Some(count) = count else { return Ok(()) };
+    let built = rayon::ThreadPoolBuilder::new().num_threads(count as usize).build_global();
+    built.map_err(|e| Error::input(format!("{count} threads cannot be started: {e}"), "take fewer"))
+}
+
+/// Reads a job; its results go to `output` if given.
+fn job(path: &Path, output: Option<&Path>) -> Result<Config> {
+    let mut config = Config::load(path)?;
+    if let Some(folder) = output {
+        config.output.folder = std::path::absolute(folder).map_err(|e| Error::file(folder, "use the folder", e))?;
+    }
+    Ok(config)
+}
+
+fn signals() -> Result<Stop> {
+    Stop::on_signals().map_err(|e| Error::input(format!("signals cannot be handled: {e}"), ""))
+}
+
+fn executable() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|e| Error::input(format!("this program cannot find itself: {e}"), ""))
+}
+
+fn run_job(arguments: &Run) -> Result<ExitCode> {
+    let config = job(&arguments.job, arguments.output.as_deref())?;
+    for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
+        if present {
+            let message = format!("the job is many runs, it has a section [{name}]");
+            return Err(config.error_at(
+                name,
+                message,
+                format!("start it with: octitrate {name} {}", arguments.job.display()),
+            ));
+        }
+    }
+    if config.steps() == 0 && config.minimise.is_none() {
+        return Err(config.error_at(
+            "dynamics",
+            "the run has no length",
+            "set dynamics.duration, for example \"10 ps\"",
+        ));
+    }
+    let stop = signals()?;
+    if arguments.leash {
+        stop.also_when_stdin_ends();
+    }
+    let mut simulation = Simulation::new(&config)?;
+    match run(&config, &mut simulation, &stop, arguments.quiet)? {
+        Outcome::Finished | Outcome::AlreadyFinished => Ok(ExitCode::SUCCESS),
+        Outcome::Stopped(_) => Ok(ExitCode::from(stop.exit_status())),
+    }
+}
+
+fn titrate_job(arguments: &Workflow) -> Result<ExitCode> {
+    let plan = titrate::Plan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.jobs)?;
+    // What the first run would refuse is better said before any is started, and in terms of this job.
+    Simulation::new(plan.first())?;
+    if arguments.slurm {
+        print!("{}", plan.slurm(&executable()?)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stop = signals()?;
+    Ok(ended(plan.run(&executable()?, &stop)?, &stop))
+}
+
+fn calibrate_job(arguments: &Workflow) -> Result<ExitCode> {
+    let plan = calibrate::Plan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.jobs)?;
+    // What the first run would refuse is better said before any is started, and in terms of this job.
+    Simulation::new(plan.first())?;
+    if arguments.slurm {
+        print!("{}", plan.slurm(&executable()?)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let stop = signals()?;
+    Ok(ended(plan.run(&executable()?, &stop)?, &stop))
+}
+
+fn ended(finished: bool, stop: &Stop) -> ExitCode {
+    if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) }
+}

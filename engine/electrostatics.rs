@@ -1,0 +1,297 @@
+//! Coulomb interaction of all atoms, and of each titratable site's atoms among themselves.
+//!
+//! Both use one pair interaction G_ij: the FMM's (periodic images included, excluded pairs left out) plus the scaled 1-4
+//! pairs of the topology. The whole system takes one FMM pass over the effective charges; a site takes its sparse tree,
+//! with one charge vector per form:
+//!
+//! ```text
+//! φ_i = k_e Σ_j G_ij q_j          E_i = −∇φ_i            V = ½ Σ_i q_i φ_i
+//! φ^α_i = k_e Σ_{j∈s} G_ij q^α_j   (i ∈ s, form α)
+//! ```
+//!
+//! Because boxes, operators and 1-4 pairs are the same in both, φ_i − Σ_α λ_α φ^α_i holds nothing of the site itself.
+//! V is homogeneous of degree −1 in all lengths, so the trace of its virial Σ r·F is V.
+//!
+//! Units: nm, e, kJ/mol; φ in kJ/mol/e, E in kJ/mol/nm/e.
+
+use crate::config::{self, Depth, Precision};
+use fmm::{Boundary, Fmm, FmmError, GroupPotentials, Potentials, Settings, StageTimings, TreeShape, Workload};
+use forcefield::pairs::coulomb_14_potential;
+use forcefield::topology::{Pair14, Topology};
+use forcefield::units::COULOMB;
+use nalgebra::Vector3;
+
+/// Smallest edge of a leaf box (nm): excluded pairs, 1-4 at most, must lie in the same or in touching boxes.
+const SMALLEST_LEAF: f64 = 0.5;
+
+/// How far an atom may be from where it was assigned, in edges of the leaf boxes. An atom that has left its box by this
+/// much stays in the range where expansions converge; the drift of the energy tells whether it is too much.
+const SLACK: f64 = 0.2;
+
+/// The same for open boundaries (nm), where the boxes follow from the extent of the atoms.
+const OPEN_SLACK: f64 = 0.05;
+
+/// Energy of the effective charges (kJ/mol).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CoulombEnergy {
+    /// All pairs but excluded ones, with images.
+    pub fmm: f64,
+    /// Scaled 1-4 pairs.
+    pub one_four: f64,
+}
+
+/// The Coulomb interaction of one system.
+pub struct Electrostatics {
+    solver: Solver,
+    edges: Option<Vector3<f64>>,
+    exclusions: fmm::Exclusions,
+    pairs: Vec<Pair14>,
+    groups: Vec<Vec<u32>>,
+    sites: Vec<SitePairs>,
+    output: Potentials,
+    own_output: GroupPotentials,
+    potential: Vec<f64>,
+    field: Vec<Vector3<f64>>,
+    own: Vec<OwnPotentials>,
+    /// Positions and box of the last assignment, and how far (nm) atoms may go from there.
+    assigned: Vec<Vector3<f64>>,
+    assigned_edges: Option<Vector3<f64>>,
+    slack: f64,
+}
+
+enum Solver {
+    Single(Box<Fmm<f32>>),
+    Double(Box<Fmm<f64>>),
+}
+
+/// Atoms of a site, and the 1-4 pairs among them in the site's own numbering.
+struct SitePairs {
+    atoms: Vec<u32>,
+    pairs: Vec<Pair14>,
+}
+
+impl Electrostatics {
+    /// For the atoms of `topology` in a box of `edges` (nm; `None`: open), with `sites` the atoms of each titratable site.
+    /// `start` (nm): positions that the tree is chosen for.
+    ///
+    /// # Errors
+    /// What the FMM refuses: order, depth, box.
+    pub fn new(
+        settings: &config::Electrostatics,
+        topology: &Topology,
+        start: &[Vector3<f64>],
+        edges: Option<Vector3<f64>>,
+        sites: &[Vec<u32>],
+    ) -> Result<Self, FmmError> {
+        let boundary = match edges {
+            Some(edges) => Boundary::Periodic { edges: edges.into() },
+            None => Boundary::Open,
+        };
+        let n = topology.n_atoms();
+        let tree = match (settings.depth, edges) {
+            (Depth::Levels(depth), Some(edges)) => TreeShape::near_cubic(edges.into(), depth as usize),
+            (Depth::Levels(depth), None) => TreeShape { root: [1; 3], depth: depth as usize },
+            (Depth::Auto, _) => match settings.precision {
+                Precision::Single => automatic_tree::<f32>(settings.order as usize, start, edges),
+                Precision::Double => automatic_tree::<f64>(settings.order as usize, start, edges),
+            },
+        };
+        let fmm_settings = Settings { order: settings.order as usize, tree };
+        let solver = match settings.precision {
+            Precision::Single => Solver::Single(Box::new(Fmm::new(boundary, fmm_settings)?)),
+            Precision::Double => Solver::Double(Box::new(Fmm::new(boundary, fmm_settings)?)),
+        };
+        let slack = edges.map_or(OPEN_SLACK, |edges| {
+            let leaves = tree.leaves();
+            (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
+        });
+        let exclusions = fmm::Exclusions::from_pairs(n, topology.exclusions.pairs())
+            .expect("invariant: a topology's exclusions name two different atoms of the system");
+        Ok(Self {
+            solver,
+            edges,
+            exclusions,
+            pairs: topology.pairs.clone(),
+            groups: sites.to_vec(),
+            sites: sites.iter().map(|atoms| SitePairs::new(atoms, &topology.pairs)).collect(),
+            output: Potentials::default(),
+            own_output: GroupPotentials::default(),
+            potential: vec![0.0; n],
+            field: vec![Vector3::zeros(); n],
+            own: Vec::new(),
+            assigned: Vec::new(),
+            assigned_edges: None,
+            slack,
+        })
+    }
+
+    /// Order and tree in use.
+    pub fn settings(&self) -> Settings {
+        match &self.solver {
+            Solver::Single(fmm) => fmm.settings(),
+            Solver::Double(fmm) => fmm.settings(),
+        }
+    }
+
+    /// Seconds in each stage of the last [`Self::evaluate`].
+    pub fn timings(&self) -> &StageTimings {
+        match &self.solver {
+            Solver::Single(fmm) => fmm.timings(),
+            Solver::Double(fmm) => fmm.timings(),
+        }
+    }
+
+    /// Sorts the atoms into the boxes of the tree; they stay there until the next call.
+    ///
+    /// # Errors
+    /// Positions that are not finite; an excluded pair too far apart.
+    pub fn assign(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), FmmError> {
+        self.follow(edges)?;
+        self.assigned.clear();
+        self.assigned.extend_from_slice(x);
+        self.assigned_edges = edges;
+        let x: &[[f64; 3]] = bytemuck::cast_slice(x);
+        match &mut self.solver {
+            Solver::Single(fmm) => fmm.assign(x, &self.exclusions, &self.groups),
+            Solver::Double(fmm) => fmm.assign(x, &self.exclusions, &self.groups),
+        }
+    }
+
+    /// Whether an atom is so far from where it was assigned that the expansions of its box lose accuracy. Uniform scaling
+    /// with the box does not count.
+    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
+        let scale = match (self.assigned_edges, edges) {
+            (Some(then), Some(now)) => now.component_div(&then),
+            _ => Vector3::repeat(1.0),
+        };
+        let moved = |(x, then): (&Vector3<f64>, &Vector3<f64>)| {
+            (x - then.component_mul(&scale)).norm_squared() > self.slack * self.slack
+        };
+        self.assigned.len() != x.len() || x.iter().zip(&self.assigned).any(moved)
+    }
+
+    /// Energy of the charges `q` (e) at `x` (nm); potentials and fields are then at hand.
+    ///
+    /// # Errors
+    /// Results that are not finite.
+    pub fn evaluate(
+        &mut self,
+        x: &[Vector3<f64>],
+        edges: Option<Vector3<f64>>,
+        q: &[f64],
+    ) -> Result<CoulombEnergy, FmmError> {
+        self.follow(edges)?;
+        let positions: &[[f64; 3]] = bytemuck::cast_slice(x);
+        let energy = match &mut self.solver {
+            Solver::Single(fmm) => fmm.evaluate(positions, q, &mut self.output)?,
+            Solver::Double(fmm) => fmm.evaluate(positions, q, &mut self.output)?,
+        };
+        self.potential.fill(0.0);
+        self.field.fill(Vector3::zeros());
+        coulomb_14_potential(&self.pairs, x, q, &mut self.potential, &mut self.field);
+        let one_four = 0.5 * q.iter().zip(&self.potential).map(|(q, phi)| q * phi).sum::<f64>();
+        complete(&mut self.potential, &mut self.field, &self.output.potential, &self.output.field);
+        Ok(CoulombEnergy { fmm: COULOMB * energy, one_four: COULOMB * one_four })
+    }
+
+    /// Potentials and fields that each of `charges` (one set per form, in the order of the site's atoms) makes on the
+    /// atoms of site `site`, counted from 0; [`Self::own`] gives them.
+    ///
+    /// # Errors
+    /// Results that are not finite.
+    pub fn evaluate_site(&mut self, x: &[Vector3<f64>], site: usize, charges: &[Vec<f64>]) -> Result<(), FmmError> {
+        let positions: &[[f64; 3]] = bytemuck::cast_slice(x);
+        match &mut self.solver {
+            Solver::Single(fmm) => fmm.evaluate_group(positions, site, charges, &mut self.own_output)?,
+            Solver::Double(fmm) => fmm.evaluate_group(positions, site, charges, &mut self.own_output)?,
+        }
+        let SitePairs { atoms, pairs } = &self.sites[site];
+        let local: Vec<Vector3<f64>> = atoms.iter().map(|&atom| x[atom as usize]).collect();
+        self.own.resize_with(charges.len(), OwnPotentials::default);
+        for (form, (own, q)) in self.own.iter_mut().zip(charges).enumerate() {
+            own.potential.clear();
+            own.potential.resize(atoms.len(), 0.0);
+            own.field.clear();
+            own.field.resize(atoms.len(), Vector3::zeros());
+            coulomb_14_potential(pairs, &local, q, &mut own.potential, &mut own.field);
+            let (phi, field) = (&self.own_output.potential[form], &self.own_output.field[form]);
+            complete(&mut own.potential, &mut own.field, phi, field);
+        }
+        Ok(())
+    }
+
+    /// What each form makes on its own atoms, of the last [`Self::evaluate_site`].
+    pub fn own(&self) -> &[OwnPotentials] {
+        &self.own
+    }
+
+    /// φ_i (kJ/mol/e) of the last [`Self::evaluate`].
+    pub fn potential(&self) -> &[f64] {
+        &self.potential
+    }
+
+    /// E_i (kJ/mol/nm/e) of the last [`Self::evaluate`].
+    pub fn field(&self) -> &[Vector3<f64>] {
+        &self.field
+    }
+
+    /// Lets the tree follow a box that has changed.
+    fn follow(&mut self, edges: Option<Vector3<f64>>) -> Result<(), FmmError> {
+        if let Some(new) = edges.filter(|_| edges != self.edges) {
+            match &mut self.solver {
+                Solver::Single(fmm) => fmm.set_edges(new.into())?,
+                Solver::Double(fmm) => fmm.set_edges(new.into())?,
+            }
+            self.edges = edges;
+        }
+        Ok(())
+    }
+}
+
+/// Adds what the FMM made to what 1-4 pairs made, and gives both their unit.
+fn complete(potential: &mut [f64], field: &mut [Vector3<f64>], fmm_potential: &[f64], fmm_field: &[[f64; 3]]) {
+    for (phi, fmm) in potential.iter_mut().zip(fmm_potential) {
+        *phi = COULOMB * (*phi + fmm);
+    }
+    for (field, fmm) in field.iter_mut().zip(fmm_field) {
+        *field = COULOMB * (*field + Vector3::from(*fmm));
+    }
+}
+
+/// What the charges of one form of a site make on the site's own atoms, in the order of its atoms.
+#[derive(Clone, Debug, Default)]
+pub struct OwnPotentials {
+    /// φ^α_i (kJ/mol/e).
+    pub potential: Vec<f64>,
+    /// E^α_i (kJ/mol/nm/e).
+    pub field: Vec<Vector3<f64>>,
+}
+
+impl SitePairs {
+    fn new(atoms: &[u32], pairs: &[Pair14]) -> Self {
+        let local = |atom: u32| atoms.iter().position(|&a| a == atom).map(|k| k as u32);
+        let pairs = pairs
+            .iter()
+            .filter_map(|pair| Some(Pair14 { atoms: [local(pair.atoms[0])?, local(pair.atoms[1])?], ..*pair }))
+            .collect();
+        Self { atoms: atoms.to_vec(), pairs }
+    }
+}
+
+/// The fastest tree by the cost model of the FMM for the atoms at `x`.
+fn automatic_tree<T: kernels::Real>(order: usize, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> TreeShape {
+    let extent = || {
+        let bounds = |pick: fn(f64, f64) -> f64, start: f64| {
+            x.iter().fold(Vector3::repeat(start), |bound: Vector3<f64>, x| bound.zip_map(x, pick))
+        };
+        let size = bounds(f64::max, f64::NEG_INFINITY) - bounds(f64::min, f64::INFINITY);
+        Vector3::repeat(size.max().max(SMALLEST_LEAF))
+    };
+    let workload = Workload {
+        particles: x.len(),
+        edges: edges.unwrap_or_else(extent).into(),
+        periodic: edges.is_some(),
+        minimum_leaf: SMALLEST_LEAF,
+    };
+    TreeShape::auto::<T>(order, &workload)
+}

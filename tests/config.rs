@@ -1,0 +1,131 @@
+//! Jobs that are refused, and jobs that are not, through the program itself.
+//!
+//! Every `bad/*.toml` starts with comments that say what the program must answer: `# error:` the sentence, `# at:` line and
+//! column, `# help:` what is valid. `# command:` is the command, `check` unless given; `# status:` the exit status, 2 unless
+//! given. Every `good/*.toml` must be accepted, and its resolved form must be accepted and resolve to itself.
+
+use octitrate::config::Config;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn octitrate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_octitrate")).args(arguments).output().unwrap()
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// The message without the frame that miette draws: one line, single blanks.
+fn plain(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    text.replace(['│', '×', '╭', '╰', '─'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What is wrong with the answer to a bad job; nothing if it is as its comments say.
+fn complaint(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let say = |key: &str| -> Vec<&str> {
+        text.lines().filter_map(|line| line.strip_prefix("# ")?.strip_prefix(key)).map(str::trim).collect()
+    };
+    let (errors, command, status) = (say("error:"), say("command:"), say("status:"));
+    if errors.is_empty() {
+        return Some("it has no `# error:` comment".into());
+    }
+    let output = octitrate(&[command.first().copied().unwrap_or("check"), path.to_str().unwrap()]);
+    let message = plain(&output.stderr);
+    let wanted = status.first().map_or(2, |status| status.parse().unwrap());
+    if output.status.code() != Some(wanted) {
+        return Some(format!("exit status {:?} instead of {wanted}: {message}", output.status.code()));
+    }
+    if message.contains("panicked") {
+        return Some(message);
+    }
+    let places = say("at:").into_iter().map(|place| format!("{}:{place}]", path.file_name().unwrap().display()));
+    let helps = say("help:").into_iter().map(|help| format!("help: {help}"));
+    let missing =
+        errors.into_iter().map(str::to_string).chain(places).chain(helps).find(|part| !message.contains(part));
+    missing.map(|part| format!("\n  expected {part}\n  found    {message}"))
+}
+
+#[test]
+fn bad_jobs_are_refused_with_their_message() {
+    let complaints: Vec<String> = files("bad")
+        .iter()
+        .filter_map(|path| Some(format!("{}: {}", path.file_name()?.display(), complaint(path)?)))
+        .collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn good_jobs_are_accepted_and_resolve_to_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in files("good") {
+        let output = octitrate(&["check", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}: {}", path.display(), plain(&output.stderr));
+        let config = Config::load(&path).unwrap();
+        let resolved = folder.path().join("resolved.toml");
+        config.save(&resolved).unwrap();
+        let again = Config::load(&resolved).unwrap();
+        assert_eq!(config, again, "{}", path.display());
+        assert_eq!(config.to_toml().unwrap(), again.to_toml().unwrap());
+    }
+}
+
+#[test]
+fn a_missing_job_is_named() {
+    let output = octitrate(&["run", "no_such_job.toml"]);
+    let message = plain(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(message, "no_such_job.toml: cannot read the job file: no such file or folder");
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let commands =
+        [&["run"][..], &["titrate"], &["calibrate"], &["energy"], &["check"], &["info"], &["bench", "fmm"], &["fmm"]];
+    for command in commands {
+        let output = octitrate(&[command, &["--help"]].concat());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("Example:"), "{command:?}: {text}");
+    }
+}
+
+/// `prefix` under a limit on the size of files, so that writing fails as on a full disk.
+fn limited(blocks: u32, arguments: &[&str]) -> Output {
+    // SIGXFSZ is ignored, so that the write itself fails, with EFBIG.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_octitrate")]).args(arguments).output().unwrap()
+}
+
+/// The disk fills up during a run: one message, exit status 2, and what is left is the state of the last good checkpoint,
+/// from which the run continues.
+#[test]
+fn a_full_disk_ends_a_run_without_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/water.toml");
+    let job = job.to_str().unwrap();
+    let whole = folder.path().join("whole");
+    assert!(octitrate(&["run", job, "--quiet", "--output", whole.to_str().unwrap()]).status.success());
+    // A block is 512 bytes: the tables of the run outgrow four of them, its checkpoint does not.
+    let failed = limited(4, &["run", job, "--quiet", "--output", out]);
+    let message = plain(&failed.stderr);
+    assert_eq!(failed.status.code(), Some(2), "{message}");
+    // The trajectory is written by chemfiles, in its own words.
+    let known = ["the file would exceed the size limit", "File too large", "is it full?"];
+    assert!(known.iter().any(|text| message.contains(text)) && !message.contains("panicked"), "{message}");
+    assert!(!Path::new(out).join("final.gro").exists());
+    let continued = octitrate(&["run", job, "--quiet", "--output", out]);
+    assert!(continued.status.success(), "{}", plain(&continued.stderr));
+    for name in ["energy.csv", "trajectory.xtc", "final.gro"] {
+        let read = |folder: &Path| std::fs::read(folder.join(name)).unwrap();
+        assert!(read(Path::new(out)) == read(&whole), "{name} differs after the disk was full");
+    }
+}

@@ -1,0 +1,198 @@
+//! Titration and calibration as a person starts them: child runs, restarts, evaluation, files.
+
+use lambda::SiteLibrary;
+use lambda::analysis::hill::deprotonated_fraction;
+use lambda::library::{Calibration, Provenance, entry_with_calibration};
+use octitrate::config::Config;
+use octitrate::workflow::{titrate, titrate_report};
+use rand::{RngExt, SeedableRng};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn octitrate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_octitrate")).args(arguments).output().unwrap()
+}
+
+/// The built-in entry of Glu with made-up coefficients, so that a titration can be started.
+fn library(folder: &Path) -> PathBuf {
+    let entry = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "glu").unwrap();
+    let provenance = Provenance {
+        program: "test".into(),
+        date: "2000-01-01".into(),
+        temperature: 300.0,
+        box_edges: [3.0; 3],
+        atoms: 1,
+        water_model: "TIP3P".into(),
+        electrostatics: "none".into(),
+        lennard_jones: "none".into(),
+        windows: 2,
+        time_per_window: 0.0,
+        equilibration_per_window: 0.0,
+        seed: 1,
+        reduced_chi_squared: 1.0,
+    };
+    let calibration = Calibration {
+        dvdl: vec![0.0, 0.0],
+        errors: vec![0.0, 0.0],
+        free_energy_error: 0.0,
+        range: [0.0, 1.0],
+        provenance,
+    };
+    let text = entry_with_calibration(&toml::to_string(&entry).unwrap(), "glu.toml", &calibration).unwrap();
+    let path = folder.join("glu.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A job in `folder` with the given sections after those of the system.
+fn job(folder: &Path, steps: u64, rest: &str) -> PathBuf {
+    let glu = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
+    let text = format!(
+        "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n\n[electrostatics]\norder = 4\n\n\
+         [dynamics]\nsteps = {steps}\n\n[thermostat]\ntemperature = \"300 K\"\n\n[output]\nfolder = \"out\"\n\
+         energy = \"0 ps\"\nlambda = \"2 fs\"\ntrajectory = \"0 ps\"\n\n{rest}",
+        glu.display()
+    );
+    let path = folder.join("job.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// λ of a two-state site with pKa 4.25 in the folders of a titration: what the runs would have written.
+#[test]
+fn a_synthetic_titration_returns_its_pka() {
+    let folder = tempfile::tempdir().unwrap();
+    let rest = "[titration]\n\n[titrate]\nph = { min = 2.75, max = 5.75, step = 0.5 }\nreplicas = 2\nequilibration = \"1 ps\"\n";
+    let config = Config::load(&job(folder.path(), 20_500, rest)).unwrap();
+    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(11);
+    for ph in [2.75, 3.25, 3.75, 4.25, 4.75, 5.25, 5.75] {
+        for replica in 1..=2 {
+            let run = config.folder().join(format!("pH_{ph:.2}/replica_{replica}"));
+            std::fs::create_dir_all(&run).unwrap();
+            let s = deprotonated_fraction(ph, 4.25, 1.0);
+            let mut text = String::from("time (ps),lambda GLH 2,dV/dlambda GLH 2 (kJ/mol)\n");
+            let mut state = 0.5;
+            for frame in 0..=20_500 {
+                if frame == 0 || random.random::<f64>() < 0.05 {
+                    state = f64::from(u8::from(random.random::<f64>() < s));
+                }
+                // The equilibration is all protonated: it must not be counted.
+                let lambda = if frame <= 500 { 0.0 } else { state };
+                writeln!(text, "{:.3},{lambda:.6},0.0000", 0.002 * f64::from(frame)).unwrap();
+            }
+            std::fs::write(run.join("lambda.csv"), text).unwrap();
+            std::fs::write(run.join("log.txt"), "warning: the same for every run\nother\n").unwrap();
+        }
+    }
+    let titration = titrate::Plan::new(config.clone(), None).unwrap().evaluate().unwrap();
+    let hill = titration.sites[0].hill.as_ref().unwrap();
+    let (pka, error) = (hill.pka.value().unwrap(), hill.pka.error().unwrap());
+    // 40 000 frames with 39 to a sample, at seven pH: about 0.02.
+    assert!((0.01..0.05).contains(&error) && (pka - 4.25).abs() < 3.5 * error, "{pka} ± {error}");
+    let (slope, error) = (hill.slope.value().unwrap(), hill.slope.error().unwrap());
+    assert!((slope - 1.0).abs() < 3.5 * error, "{slope} ± {error}");
+    assert_eq!(titration.sites[0].reference, Some(4.25));
+    assert_eq!(titration.warnings, ["the same for every run"]);
+    for (ph, fraction) in titration.ph.iter().zip(&titration.sites[0].fractions) {
+        let (s, error) = (fraction.deprotonated.unwrap(), fraction.error().unwrap());
+        assert_eq!((fraction.frames, fraction.mixed), (40_000, 0.0));
+        assert!((s - deprotonated_fraction(*ph, 4.25, 1.0)).abs() < 4.0 * error, "pH {ph}: {s} ± {error}");
+        // A switch is drawn with 0.05 and changes the state with 2s(1−s).
+        let expected = 40_000.0 * 0.05 * 2.0 * s * (1.0 - s);
+        assert!((fraction.transitions as f64 - expected).abs() < 5.0 * expected.sqrt() + 4.0, "pH {ph}");
+    }
+
+    titrate_report::write(&titration, &config).unwrap();
+    let read = |name: &str| std::fs::read_to_string(config.result(name)).unwrap();
+    assert_eq!(read("titration.csv").lines().count(), 8);
+    assert!(read("pka.csv").lines().nth(1).unwrap().starts_with("GLH 2,4."));
+    assert_eq!(read("titration.svg").matches("<circle").count(), 7);
+    let report = read("report.html");
+    assert!(report.matches("<svg").count() == 2 && report.contains("the same for every run"));
+    // It stands alone: nothing is fetched.
+    assert!(!report.contains("src=") && !report.contains("<link") && !report.contains("@import"));
+}
+
+#[test]
+fn a_titration_runs_skips_what_is_finished_and_names_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let rest = format!(
+        "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 5.0]\njobs = 2\n",
+        library(folder.path()).display()
+    );
+    let job = job(folder.path(), 10, &rest);
+    let out = folder.path().join("out");
+    let first = octitrate(&["titrate", job.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&first.stderr).into_owned();
+    assert!(first.status.success(), "{said}");
+    assert!(said.contains("pH") && said.contains("report.html"), "{said}");
+    let lambda = out.join("pH_3.00/replica_1/lambda.csv");
+    assert_eq!(std::fs::read_to_string(&lambda).unwrap().lines().count(), 12);
+    let written = |path: &Path| path.metadata().unwrap().modified().unwrap();
+    let (before, finished) = (written(&lambda), out.join("pH_5.00/replica_1"));
+
+    // One run is lost: it alone is repeated, with the same result.
+    let lost = std::fs::read(finished.join("lambda.csv")).unwrap();
+    std::fs::remove_dir_all(&finished).unwrap();
+    let second = octitrate(&["titrate", job.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(second.status.success() && said.contains("1 of 2 runs were finished before"), "{said}");
+    assert_eq!(written(&lambda), before);
+    assert!(std::fs::read(finished.join("lambda.csv")).unwrap() == lost);
+
+    std::fs::write(&lambda, "time (ps),lambda GLH 2,dV/dlambda GLH 2 (kJ/mol)\n0,zero,1\n").unwrap();
+    let third = octitrate(&["titrate", job.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&third.stderr).into_owned();
+    assert_eq!(third.status.code(), Some(2));
+    assert!(said.contains("lambda.csv") && said.contains("line 2: found text"), "{said}");
+}
+
+#[test]
+fn a_slurm_script_names_every_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let rest = format!(
+        "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 4.0, 5.0]\nreplicas = 2\n",
+        library(folder.path()).display()
+    );
+    let job = job(folder.path(), 10, &rest);
+    let output = octitrate(&["titrate", job.to_str().unwrap(), "--slurm"]);
+    let script = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && script.starts_with("#!/bin/bash\n#SBATCH"), "{script}");
+    assert!(script.contains("--array=1-6"), "{script}");
+    let jobs = std::fs::read_to_string(folder.path().join("out/jobs.txt")).unwrap();
+    assert_eq!(jobs.lines().count(), 6);
+    let loaded: Vec<Config> = jobs.lines().map(|path| Config::load(Path::new(path)).unwrap()).collect();
+    assert!(loaded.iter().all(|config| config.titrate.is_none() && config.steps() == 10));
+    let mut seeds: Vec<u64> = loaded.iter().map(|config| config.dynamics.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 6);
+    let checked = Command::new("bash").arg("-n").arg("/dev/stdin").stdin(std::process::Stdio::piped()).spawn();
+    let mut checked = checked.unwrap();
+    std::io::Write::write_all(&mut checked.stdin.take().unwrap(), script.as_bytes()).unwrap();
+    assert!(checked.wait().unwrap().success());
+}
+
+#[test]
+fn a_calibration_writes_an_entry_that_the_library_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let rest = "[titration]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 0.5, 1.0]\ndegree = 1\njobs = 2\nwater_model = \"TIP3P\"\n";
+    let job = job(folder.path(), 12, rest);
+    let output = octitrate(&["calibrate", job.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let out = folder.path().join("out");
+    let library = SiteLibrary::from_path(&out.join("glu.toml")).unwrap();
+    let lambda::library::Correction::Calibrated(calibration) = &library.entries[0].correction else {
+        panic!("the entry is not calibrated")
+    };
+    assert_eq!((calibration.dvdl.len(), calibration.range), (2, [0.0, 1.0]));
+    assert_eq!((calibration.provenance.windows, calibration.provenance.atoms), (3, 3_532));
+    let table = std::fs::read_to_string(out.join("calibration.csv")).unwrap();
+    assert_eq!(table.lines().count(), 4);
+    // ∂V/∂λ of losing the proton of a carboxyl group: far from zero at both ends, and not the same.
+    let means: Vec<f64> = table.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    assert!(means.iter().all(|mean| mean.abs() > 1.0) && (means[0] - means[2]).abs() > 10.0, "{means:?}");
+    assert!(out.join("calibration.svg").exists() && out.join("report.html").exists());
+}
