@@ -182,7 +182,8 @@ impl<D: Dimension> fmt::Display for Quantity<D> {
             Self::parse(&format!("{number} {unit}")).is_ok_and(|back| back.value.to_bits() == self.value.to_bits())
         };
         // The internal unit always gives the number back; another unit must save a character to be worth it.
-        let units = D::UNITS.iter().filter(|(unit, _)| unit.is_ascii()).enumerate();
+        // Å is read, but lengths are written in nm.
+        let units = D::UNITS.iter().filter(|(unit, _)| unit.is_ascii() && *unit != "A").enumerate();
         let candidates = units.map(|(rank, &(unit, factor))| (rank.min(1), (self.value / factor).to_string(), unit));
         let best = candidates
             .filter(|(_, number, unit)| exact(number, unit))

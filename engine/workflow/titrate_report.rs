@@ -26,7 +26,7 @@ pub const REPORT: &str = "report.html";
 /// [`crate::error::Error::File`].
 pub fn write(titration: &Titration, config: &Config) -> Result<()> {
     let folder = config.folder();
-    let curve = plot::titration(&curves(titration))?;
+    let curve = plot::titration(&curves(titration), [titration.ph[0], titration.ph[titration.ph.len() - 1]])?;
     write_atomic(&folder.join(TABLE), "write", csv(titration).as_bytes())?;
     write_atomic(&folder.join(PKA), "write", pka_csv(titration).as_bytes())?;
     write_atomic(&folder.join(PLOT), "write", curve.as_bytes())?;
