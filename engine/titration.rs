@@ -33,7 +33,7 @@ impl Sites {
         let Some(settings) = &config.titration else {
             return Ok(None);
         };
-        let library = library(config, settings)?;
+        let library = library(config)?;
         let (sites, requests) = find(config, settings, topology, &library)?;
         let temperature = temperature(config, settings);
         let barrier = Barrier::solve(settings.barrier.get())
@@ -132,14 +132,18 @@ impl Sites {
     }
 }
 
-/// Built-in entries, behind those of the files that the job names.
-fn library(config: &Config, settings: &config::Titration) -> Result<SiteLibrary> {
-    let located = |e: lambda::library::LibraryError| config.error_at("titration.library", e.to_string(), "");
+/// The library of a job: entries of the files it names first, then the built-in ones.
+///
+/// # Errors
+/// [`Error::Input`] that names the key and the file.
+pub fn library(config: &Config) -> Result<SiteLibrary> {
     let mut library = SiteLibrary::default();
-    for path in &settings.library {
-        library.extend(SiteLibrary::from_path(path).map_err(located)?);
+    for (index, path) in config.titration.iter().flat_map(|titration| &titration.library).enumerate() {
+        let key = format!("titration.library.{index}");
+        library.extend(SiteLibrary::from_path(path).map_err(|e| config.error_at(&key, e.to_string(), ""))?);
     }
-    library.extend(SiteLibrary::builtin().map_err(located)?);
+    let builtin = SiteLibrary::builtin();
+    library.extend(builtin.map_err(|e| Error::input(format!("library of titratable residues: {e}"), ""))?);
     Ok(library)
 }
 

@@ -9,8 +9,8 @@ fn job(folder: &Path, seed: u64) -> PathBuf {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files");
     let text = format!(
         "[system]\nstructure = \"{0}/water.gro\"\ntopology = \"{0}/water.top\"\n\n[electrostatics]\norder = 4\n\n\
-         [neighbour_list]\nbuffer = \"0.1 nm\"\n\n[dynamics]\nsteps = 4000\nseed = {seed}\n\n[thermostat]\ntemperature = \"300 K\"\n\n\
-         [barostat]\n\n[output]\nenergy = \"0.02 ps\"\ntrajectory = \"0.02 ps\"\nlog = \"0.02 ps\"\n",
+         [neighbour_list]\nbuffer = \"0.1 nm\"\n\n[dynamics]\nsteps = 30000\nseed = {seed}\n\n[thermostat]\ntemperature = \"300 K\"\n\n\
+         [barostat]\n\n[output]\nenergy = \"0.1 ps\"\ntrajectory = \"0.1 ps\"\nlog = \"0.1 ps\"\n",
         files.display()
     );
     let path = folder.join("job.toml");

@@ -109,7 +109,7 @@ pub enum Modifier {
     ForceSwitch,
 }
 
-/// `[neighbour_list]`: lists are rebuilt when an atom has moved by half the buffer; results do not depend on it.
+/// `[neighbour_list]`: lists are rebuilt, and atoms assigned to the boxes of the tree, when an atom has moved by half the buffer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NeighbourList {

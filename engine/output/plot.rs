@@ -107,6 +107,7 @@ fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&s
         .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
     chart
         .configure_mesh()
+        .set_all_tick_mark_size(5 * SCALE)
         .light_line_style(TRANSPARENT)
         .bold_line_style(line(FAINT.mix(0.6), 1))
         .axis_style(line(INK, 1))
@@ -200,6 +201,7 @@ pub fn lambda_series(panels: &[Panel]) -> Result<String, Error> {
                 .build_cartesian_2d(0.0..end, -0.2..1.2)?;
             let mut mesh = chart.configure_mesh();
             mesh.disable_x_mesh()
+                .set_all_tick_mark_size(5 * SCALE)
                 .light_line_style(TRANSPARENT)
                 .bold_line_style(line(FAINT, 1))
                 .axis_style(line(FAINT, 1))

@@ -8,13 +8,12 @@ use super::calibrate_report;
 use super::children::{self, Child, Share};
 use super::run::lock;
 use crate::checkpoint::Checkpoint;
-use crate::config::{Config, Jobs, Precision, RESOLVED, SiteRequest};
+use crate::config::{Config, Jobs, Modifier, Precision, RESOLVED, SiteRequest};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
 use crate::output::progress::{Log, duration};
 use crate::output::tables::LambdaSeries;
 use crate::signals::Stop;
-use lambda::SiteLibrary;
 use lambda::analysis::blocks::{Mean, mean};
 use lambda::analysis::polynomial::{DataPoint, PolynomialFit, fit};
 use lambda::library::{Calibration as Coefficients, Entry, Provenance, entry_with_calibration};
@@ -164,7 +163,11 @@ impl Plan {
         let length = config.steps() as f64 * config.dynamics.time_step.get();
         let precision = if config.electrostatics.precision == Precision::Single { "f32" } else { "f64" };
         let order = config.electrostatics.order;
-        let lennard_jones = format!("cut-off {}, {:?}", config.van_der_waals.cutoff, config.van_der_waals.modifier);
+        let modifier = match config.van_der_waals.modifier {
+            Modifier::None => "plain",
+            Modifier::PotentialShift => "potential shift",
+            Modifier::ForceSwitch => "force switch",
+        };
         Ok(Provenance {
             program: format!("octitrate {}", env!("CARGO_PKG_VERSION")),
             date: today(),
@@ -178,7 +181,7 @@ impl Plan {
             )
             .to_lowercase()
             .replacen("fmm", "FMM", 1),
-            lennard_jones: lennard_jones.to_lowercase(),
+            lennard_jones: format!("cut-off {}, {modifier}", config.van_der_waals.cutoff),
             windows: self.windows.len(),
             time_per_window: (length - start) * 1e-3,
             equilibration_per_window: start * 1e-3,
@@ -202,25 +205,10 @@ fn site(config: &Config) -> Result<String> {
     }
 }
 
-/// The library of a job: its own entries first, then the built-in ones.
-///
-/// # Errors
-/// [`Error::Input`] that names the file.
-pub fn library(config: &Config) -> Result<SiteLibrary> {
-    let mut library = SiteLibrary::default();
-    for (index, path) in config.titration.iter().flat_map(|titration| &titration.library).enumerate() {
-        let key = format!("titration.library.{index}");
-        library.extend(SiteLibrary::from_path(path).map_err(|e| config.error_at(&key, e.to_string(), ""))?);
-    }
-    let builtin = SiteLibrary::builtin();
-    library.extend(builtin.map_err(|e| Error::input(format!("library of titratable residues: {e}"), ""))?);
-    Ok(library)
-}
-
 /// The entry of a residue such as `GLU 2`.
 fn entry(config: &Config, site: &str) -> Result<Entry> {
     let name = site.split_whitespace().next().unwrap_or_default();
-    let library = library(config)?;
+    let library = crate::titration::library(config)?;
     let known: Vec<String> = library.entries.iter().flat_map(|entry| entry.residues.clone()).collect();
     let found = library.entries.into_iter().find(|entry| entry.residues.iter().any(|residue| residue == name));
     let message = || format!("the library has no residue {name}");

@@ -84,10 +84,10 @@ fn coefficients(calibration: &Calibration) -> Vec<Vec<String>> {
 fn report(calibration: &Calibration, config: &Config, plot: &str) -> Result<String> {
     let provenance = &calibration.coefficients.provenance;
     let subtitle = format!(
-        "{} windows of {} ns each after {} ns of equilibration, {} atoms, {} K",
+        "{} windows of {:.1} ps each after {:.1} ps of equilibration, {} atoms, {} K",
         provenance.windows,
-        provenance.time_per_window,
-        provenance.equilibration_per_window,
+        1e3 * provenance.time_per_window,
+        1e3 * provenance.equilibration_per_window,
         provenance.atoms,
         provenance.temperature
     );

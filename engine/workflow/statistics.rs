@@ -1,8 +1,8 @@
 //! From λ of several runs to the numbers of a titration, by `lambda::analysis`.
 
-use super::calibrate::library;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::titration::library;
 use lambda::analysis::fractions::{Fractions, Thresholds, count, states};
 use lambda::analysis::hill::HillFit;
 use lambda::analysis::titration::{SeriesSummary, TitrationError, TitrationSeries, TitrationSettings, evaluate};

@@ -95,11 +95,9 @@ fn report(titration: &Titration, config: &Config, curve: &str) -> Result<String>
     let length = config.steps() as f64 * config.dynamics.time_step.get();
     let equilibration = config.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration.get());
     let replicas = titration.series[0].len();
-    let subtitle = format!(
-        "{} pH values, {replicas} {} of {length} ps each, the first {equilibration} ps left out",
-        titration.ph.len(),
-        if replicas == 1 { "run" } else { "runs" },
-    );
+    let runs = if replicas == 1 { "run" } else { "runs" };
+    let left_out = if equilibration > 0.0 { format!(", the first {equilibration} ps left out") } else { String::new() };
+    let subtitle = format!("{} pH values, {replicas} {runs} of {length} ps each{left_out}", titration.ph.len());
     let mut report = Report::new(&format!("Titration of {}", titration.title), &subtitle);
     let headline = |site: &SiteCurve| [format!("pKa of {}", site.name), pka(site).to_string(), remark(site)];
     report.headline(&titration.sites.iter().map(headline).collect::<Vec<_>>());
