@@ -13,8 +13,9 @@
 
 use crate::config::{self, Config, Interpolation};
 use crate::electrostatics::Electrostatics;
-use crate::error::{PhysicsError, Result};
+use crate::error::{Error, PhysicsError, Result};
 use crate::output::Quantity;
+use fmm::FmmError;
 use forcefield::bonded::{Bonded, BondedEnergies};
 use forcefield::lennard_jones::{DispersionCorrection, LennardJones, Modifier};
 use forcefield::{TermEnergy, Topology, pairs, restraints};
@@ -38,7 +39,7 @@ pub struct Energies {
     pub coulomb: f64,
     /// Coulomb of 1-4 pairs.
     pub coulomb_14: f64,
-    /// Σ_s ( Σ_α λ_sα W_s[q^α] − W_s[q] ).
+    /// What V linear in the weights adds: `Σ_s ( Σ_α λ_sα W_s[q^α] − W_s[q] )`.
     pub interpolation: f64,
     /// Position restraints.
     pub restraints: f64,
@@ -157,7 +158,7 @@ impl Hamiltonian {
     /// Positions that are not finite, a box too small.
     pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<()> {
         self.lennard_jones.rebuild(x, edges).map_err(|e| physics("Lennard-Jones", &e))?;
-        self.electrostatics.assign(x, edges).map_err(|e| physics("Coulomb", &e))
+        self.electrostatics.assign(x, edges).map_err(|e| coulomb(&e, &self.topology))
     }
 
     /// Energies, forces (kJ/mol/nm) and, per site, dV/dλ (kJ/mol; without bias) at `x` (nm) and `lambda`.
@@ -178,7 +179,7 @@ impl Hamiltonian {
         for (site, &lambda) in sites.iter().zip(lambda) {
             set_effective_charges(site, &linear::weights(lambda), &mut self.charges).map_err(|e| physics("λ", &e))?;
         }
-        let coulomb = self.electrostatics.evaluate(x, edges, &self.charges).map_err(|e| physics("Coulomb", &e))?;
+        let coulomb = self.electrostatics.evaluate(x, edges, &self.charges).map_err(|e| coulomb(&e, &self.topology))?;
         for ((force, field), charge) in forces.iter_mut().zip(self.electrostatics.field()).zip(&self.charges) {
             *force += *charge * field;
         }
@@ -238,7 +239,7 @@ impl Hamiltonian {
             return Ok((0.0, derivative(&site.forms[1]) - derivative(&site.forms[0])));
         }
         let charges: Vec<Vec<f64>> = site.forms.iter().map(|form| form.charges.clone()).collect();
-        self.electrostatics.evaluate_site(x, index, &charges).map_err(|e| physics("Coulomb", &e))?;
+        self.electrostatics.evaluate_site(x, index, &charges).map_err(|e| coulomb(&e, &self.topology))?;
         let own = self.electrostatics.own();
         let forms: Vec<OwnForm<'_>> =
             own.iter().map(|form| OwnForm { potential: &form.potential, field: &form.field }).collect();
@@ -276,6 +277,23 @@ fn modifier(settings: &config::VanDerWaals) -> Modifier {
     }
 }
 
-fn physics(term: &str, error: &dyn std::fmt::Display) -> crate::error::Error {
+/// What the FMM refused, with the atom behind its particle number.
+fn coulomb(error: &FmmError, topology: &Topology) -> Error {
+    let (message, particle) = match error {
+        FmmError::NotFinite { particle, what } => (format!("the {what} of an atom is not finite"), Some(*particle)),
+        FmmError::Coincident { particle } => ("another atom sits at the same position".into(), Some(*particle)),
+        other => (other.to_string(), None),
+    };
+    PhysicsError {
+        message,
+        term: "Coulomb".into(),
+        atom: particle.map(|particle| topology.label(particle as u32)),
+        help: "atoms that overlap: minimise first, or use a shorter time step".into(),
+        ..PhysicsError::default()
+    }
+    .into()
+}
+
+fn physics(term: &str, error: &dyn std::fmt::Display) -> Error {
     PhysicsError { message: error.to_string(), term: term.into(), ..PhysicsError::default() }.into()
 }
