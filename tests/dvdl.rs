@@ -77,6 +77,18 @@ fn energy_is_linear_in_lambda_and_its_slope_is_dvdl() {
     }
 }
 
+/// Charge interpolation: V is a parabola in λ, and its central difference over any h is dV/dλ.
+#[test]
+fn charge_interpolation_is_the_derivative_of_the_mixed_charges() {
+    let mut point = Point::new("inputs/01-glu/glu", 8, "double", &format!("interpolation = \"charge\"\n{GLU}"));
+    let energies = point.at(&[0.4]);
+    let dvdl = point.dvdl[0];
+    assert_eq!(energies.interpolation, 0.0);
+    let [after, before] = [0.6, 0.2].map(|lambda| point.at(&[lambda]).potential());
+    let numerical = (after - before) / 0.4;
+    assert!((numerical - dvdl).abs() < 1e-10 * energies.potential().abs(), "{numerical} {dvdl}");
+}
+
 /// Single precision: rounding of the pair work enters ∂V/∂λ, 1e-4 of the energy that the site has with the water.
 #[test]
 fn single_precision_gives_the_same_dvdl() {
