@@ -11,6 +11,12 @@ pub enum FmmError {
         /// The edges found.
         edges: [f64; 3],
     },
+    /// The periods are not finite or not independent.
+    #[error("periods {periods:?}: they must be finite, not zero and point in different directions")]
+    Periods {
+        /// The periods found.
+        periods: Vec<[f64; 3]>,
+    },
     /// The order is not supported.
     #[error("order {order}: must lie between 1 and {max}")]
     Order {

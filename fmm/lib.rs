@@ -32,6 +32,8 @@
 //! [`direct`] and [`ewald`] are the references it is tested against.
 
 mod assignment;
+#[allow(dead_code)]
+mod boundary;
 mod convolution;
 pub mod direct;
 mod error;
@@ -39,6 +41,8 @@ pub mod ewald;
 pub mod exclusions;
 mod expansion;
 mod fourier;
+#[allow(dead_code)]
+mod grid;
 pub mod harmonics;
 pub mod lattice;
 mod levels;

@@ -1,0 +1,89 @@
+//! What surrounds the particles.
+
+use crate::FmmError;
+
+/// Directions in which the cell repeats. Lengths are the caller's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Boundary {
+    /// Nothing.
+    Open,
+    /// Images along one vector of any direction; neutral charges only. The sum is taken symmetrically, without the constant that a
+    /// net charge would make infinite.
+    Wire {
+        /// Translation to the next image.
+        period: [f64; 3],
+    },
+    /// Images in a plane of any orientation, open along its normal; neutral charges only.
+    Slab {
+        /// Translations to the next images, not parallel.
+        periods: [[f64; 3]; 2],
+    },
+    /// Images of any cell in all three directions, with conducting surroundings (tin-foil); a net charge is neutralised by a uniform
+    /// background.
+    Periodic {
+        /// Vectors of the cell, one in each row.
+        cell: [[f64; 3]; 3],
+    },
+}
+
+impl Boundary {
+    /// A periodic rectangular cell with its edges along x, y, z.
+    #[must_use]
+    pub fn rectangular(edges: [f64; 3]) -> Self {
+        Self::Periodic { cell: [[edges[0], 0.0, 0.0], [0.0, edges[1], 0.0], [0.0, 0.0, edges[2]]] }
+    }
+
+    /// The translations to the next images.
+    #[must_use]
+    pub fn periods(&self) -> &[[f64; 3]] {
+        match self {
+            Self::Open => &[],
+            Self::Wire { period } => std::slice::from_ref(period),
+            Self::Slab { periods } => periods,
+            Self::Periodic { cell } => cell,
+        }
+    }
+
+    /// Whether each axis of the grid repeats: the periods come first.
+    #[must_use]
+    pub fn periodic(&self) -> [bool; 3] {
+        [0, 1, 2].map(|a| a < self.periods().len())
+    }
+
+    /// Volume of the cell, if it repeats in three directions.
+    #[must_use]
+    pub fn volume(&self) -> Option<f64> {
+        let Self::Periodic { cell: [a, b, c] } = self else { return None };
+        Some(dot(*a, cross(*b, *c)).abs())
+    }
+
+    /// # Errors
+    /// Periods that are not finite or not independent.
+    pub fn check(&self) -> Result<(), FmmError> {
+        let periods = self.periods();
+        // Volume, area or length spanned, over the product of the lengths.
+        let lengths: f64 = periods.iter().map(|p| norm(*p)).product();
+        let spanned = match periods {
+            [] => return Ok(()),
+            [p] => norm(*p),
+            [p, q] => norm(cross(*p, *q)),
+            [p, q, r, ..] => dot(*p, cross(*q, *r)).abs(),
+        };
+        if lengths.is_finite() && lengths > 0.0 && spanned > 1e-6 * lengths {
+            return Ok(());
+        }
+        Err(FmmError::Periods { periods: periods.to_vec() })
+    }
+}
+
+pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub(crate) fn norm(a: [f64; 3]) -> f64 {
+    dot(a, a).sqrt()
+}

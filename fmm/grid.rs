@@ -1,0 +1,257 @@
+//! A grid of boxes as a lattice: edge vectors of a box, how the grid closes on itself, which boxes are near.
+//!
+//! The boxes of a periodic cell with vectors a, b, c are made as rectangular as the cell allows, whatever its angles:
+//!
+//!   c = n₂ e₂,   b = n₁ e₁ + s₁₂ e₂,   a = n₀ e₀ + s₀₁ e₁ + s₀₂ e₂
+//!
+//! with the integer shears s chosen to make e₀, e₁, e₂ nearly orthogonal: who leaves the grid along axis 0 enters it again on the other
+//! side, shifted by s boxes along axes 1 and 2. A rhombic dodecahedron then costs as much as a cube of its volume. Boxes tile space; the
+//! cell is the group of boxes modulo its lattice.
+
+use crate::boundary::{Boundary, cross, dot, norm};
+
+/// How a grid of boxes closes on itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Boxes per axis.
+    pub shape: [usize; 3],
+    /// Whether each axis repeats.
+    pub periodic: [bool; 3],
+    /// s₀₁, s₀₂, s₁₂ in boxes; 0 for axes that do not repeat.
+    pub shear: [i32; 3],
+}
+
+impl Topology {
+    /// Number of boxes.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The grid with every box cut into 2^d along each axis.
+    pub fn refined(&self, d: usize) -> Self {
+        Self { shape: self.shape.map(|n| n << d), periodic: self.periodic, shear: self.shear.map(|s| s << d) }
+    }
+
+    /// The lattice vectors of the cell in boxes; rows of axes that do not repeat are meaningless.
+    pub fn lattice(&self) -> [[i32; 3]; 3] {
+        let [n0, n1, n2] = self.shape.map(|n| n as i32);
+        let [s01, s02, s12] = self.shear;
+        [[n0, s01, s02], [0, n1, s12], [0, 0, n2]]
+    }
+
+    /// Index of the box at `c`, z (axis 2) fastest.
+    pub fn index(&self, c: [usize; 3]) -> usize {
+        (c[0] * self.shape[1] + c[1]) * self.shape[2] + c[2]
+    }
+
+    /// Coordinates of box `i`.
+    pub fn coordinates(&self, i: usize) -> [usize; 3] {
+        let [_, b, c] = self.shape;
+        [i / (b * c), i / c % b, i % c]
+    }
+
+    /// The box in the grid that box `c` of the endless lattice is an image of; none outside an axis that does not repeat.
+    pub fn wrap(&self, c: [i32; 3]) -> Option<[usize; 3]> {
+        let mut c = c;
+        for (axis, row) in self.lattice().into_iter().enumerate() {
+            let n = self.shape[axis] as i32;
+            if (0..n).contains(&c[axis]) {
+                continue;
+            }
+            if !self.periodic[axis] {
+                return None;
+            }
+            let images = c[axis].div_euclid(n);
+            for (c, row) in c.iter_mut().zip(row) {
+                *c -= images * row;
+            }
+        }
+        Some(c.map(|c| c as usize))
+    }
+
+    /// The box `u` boxes from the one at `c`; none outside the grid.
+    pub fn displaced(&self, c: [usize; 3], u: [i32; 3]) -> Option<[usize; 3]> {
+        self.wrap([0, 1, 2].map(|a| c[a] as i32 + u[a]))
+    }
+}
+
+/// Edge vectors of the boxes that cut `boundary` into `shape`, and the shears (see the module's documentation). Axes that do not repeat are
+/// orthogonal to the periods and have edges of `open_edge`.
+pub fn box_vectors(boundary: &Boundary, shape: [usize; 3], open_edge: f64) -> ([[f64; 3]; 3], [i32; 3]) {
+    let n = shape.map(|n| n as f64);
+    let over = |v: [f64; 3], n: f64| v.map(|x| x / n);
+    let less = |v: [f64; 3], times: f64, e: [f64; 3]| [0, 1, 2].map(|a| v[a] - times * e[a]);
+    let along = |v: [f64; 3], e: [f64; 3]| dot(v, e) / dot(e, e);
+    let unit = |v: [f64; 3]| over(v, norm(v) / open_edge);
+    match *boundary {
+        Boundary::Open => ([[open_edge, 0.0, 0.0], [0.0, open_edge, 0.0], [0.0, 0.0, open_edge]], [0; 3]),
+        Boundary::Wire { period } => {
+            let longest = (0..3).fold(0, |best, a| if period[a].abs() > period[best].abs() { a } else { best });
+            let mut helper = [0.0; 3];
+            helper[(longest + 1) % 3] = 1.0;
+            let e1 = unit(less(helper, along(helper, period), period));
+            ([over(period, n[0]), e1, unit(cross(period, e1))], [0; 3])
+        }
+        Boundary::Slab { periods: [a, b] } => {
+            let e1 = over(b, n[1]);
+            let s01 = along(a, e1).round();
+            ([over(less(a, s01, e1), n[0]), e1, unit(cross(a, b))], [s01 as i32, 0, 0])
+        }
+        Boundary::Periodic { cell: [a, b, c] } => {
+            let e2 = over(c, n[2]);
+            let s12 = along(b, e2).round();
+            let e1 = over(less(b, s12, e2), n[1]);
+            let upright = less(e1, along(e1, e2), e2);
+            let s01 = along(a, upright).round();
+            let a = less(a, s01, e1);
+            let s02 = along(a, e2).round();
+            ([over(less(a, s02, e2), n[0]), e1, e2], [s01 as i32, s02 as i32, s12 as i32])
+        }
+    }
+}
+
+/// Offsets of the boxes that interact directly; all others are far enough for expansions.
+///
+/// Near are boxes that touch, and those whose centres are less than `separation` box diameters apart (diameter: the longest diagonal). Beyond
+/// one diameter expansions converge everywhere, whatever the shape of the box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearSet {
+    offsets: Vec<[i32; 3]>,
+    reach: [i32; 3],
+    /// Place in `offsets` of every offset within `reach`; u16::MAX: far.
+    slots: Vec<u16>,
+}
+
+impl NearSet {
+    /// The near set of boxes with edge vectors `basis`.
+    pub fn new(basis: &[[f64; 3]; 3], separation: f64) -> Self {
+        let [e0, e1, e2] = *basis;
+        let at = |u: [f64; 3]| norm([0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a]));
+        let diagonals = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]].map(at);
+        let radius = separation * diagonals.into_iter().fold(0.0, f64::max);
+        let volume = dot(e0, cross(e1, e2)).abs();
+        // |u_a| ≤ |dual vector a| · radius.
+        let reach = [cross(e1, e2), cross(e2, e0), cross(e0, e1)]
+            .map(|dual| ((norm(dual) / volume * radius).floor() as i32).max(1));
+        let (mut offsets, mut slots) = (Vec::new(), Vec::new());
+        for x in -reach[0]..=reach[0] {
+            for y in -reach[1]..=reach[1] {
+                for z in -reach[2]..=reach[2] {
+                    let u = [x, y, z];
+                    if u.iter().all(|u| u.abs() <= 1) || at(u.map(f64::from)) < radius {
+                        slots.push(offsets.len() as u16);
+                        offsets.push(u);
+                    } else {
+                        slots.push(u16::MAX);
+                    }
+                }
+            }
+        }
+        Self { offsets, reach, slots }
+    }
+
+    /// All near offsets, in ascending order, the box itself included.
+    pub fn offsets(&self) -> &[[i32; 3]] {
+        &self.offsets
+    }
+
+    /// Place of `u` in [`offsets`](Self::offsets).
+    pub fn slot(&self, u: [i32; 3]) -> Option<usize> {
+        let r = self.reach;
+        if (0..3).any(|a| u[a].abs() > r[a]) {
+            return None;
+        }
+        let [x, y, z] = [0, 1, 2].map(|a| (u[a] + r[a]) as usize);
+        let slot = self.slots[(x * (2 * r[1] as usize + 1) + y) * (2 * r[2] as usize + 1) + z];
+        (slot != u16::MAX).then_some(slot as usize)
+    }
+
+    /// Whether boxes `u` apart interact directly.
+    pub fn contains(&self, u: [i32; 3]) -> bool {
+        self.slot(u).is_some()
+    }
+}
+
+/// The root grid: topology, shape of a box, near boxes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoxGrid {
+    /// How the grid closes on itself.
+    pub topology: Topology,
+    /// Edge vectors of a box, in units of the scale of the expansions (the cube root of the volume of a box).
+    pub basis: [[f64; 3]; 3],
+    /// Which boxes interact directly.
+    pub near: NearSet,
+}
+
+impl BoxGrid {
+    /// Vector over `u` boxes.
+    pub fn vector(&self, u: [f64; 3]) -> [f64; 3] {
+        let [e0, e1, e2] = self.basis;
+        [0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a])
+    }
+
+    /// Length of the cyclic convolution per axis: the grid itself where it repeats, else padded so that nothing wraps.
+    pub fn cycle(&self) -> [usize; 3] {
+        [0, 1, 2].map(|a| {
+            let m = self.topology.shape[a];
+            if self.topology.periodic[a] { m } else { 2 * m - 1 }
+        })
+    }
+
+    /// Whether reflection of any axis maps the grid, images included, to itself, with axis a along Cartesian axis a.
+    pub fn is_mirror_symmetric(&self) -> bool {
+        let off_axis = (0..3).any(|a| (0..3).any(|b| a != b && self.basis[a][b] != 0.0));
+        !off_axis && self.topology.shear == [0; 3]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DODECAHEDRON: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, std::f64::consts::FRAC_1_SQRT_2]];
+
+    #[test]
+    fn a_cube_touches_27_boxes_and_larger_separations_take_spheres() {
+        let cube = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        // Diameters √3: 2 boxes apart is 1.155 of them, √5 1.29, √6 1.41, √8 1.63, 3 1.73.
+        let near = [1.08, 1.2, 1.35, 1.5, 1.7].map(|s| NearSet::new(&cube, s).offsets().len());
+        assert_eq!(near, [27, 33, 57, 81, 93]);
+        let set = NearSet::new(&cube, 1.2);
+        for (slot, u) in set.offsets().iter().enumerate() {
+            assert_eq!(set.slot(*u), Some(slot));
+        }
+        assert!(!set.contains([2, 1, 0]) && set.contains([0, -2, 0]) && !set.contains([9, 9, 9]));
+    }
+
+    #[test]
+    fn boxes_of_a_dodecahedron_are_nearly_cubic() {
+        let boundary = Boundary::Periodic { cell: DODECAHEDRON };
+        let (basis, shear) = box_vectors(&boundary, [5, 5, 6], 0.0);
+        let near = NearSet::new(&basis, 1.08).offsets().len();
+        assert!(near <= 33, "{near} {basis:?} {shear:?}");
+        let topology = Topology { shape: [5, 5, 6], periodic: [true; 3], shear };
+        // The lattice in boxes is the cell.
+        for (row, vector) in topology.lattice().iter().zip(DODECAHEDRON) {
+            for a in 0..3 {
+                let x: f64 = (0..3).map(|b| f64::from(row[b]) * basis[b][a]).sum();
+                assert!((x - vector[a]).abs() < 1e-15);
+            }
+        }
+        // Any lattice vector leads back to the same box.
+        for row in topology.lattice() {
+            assert_eq!(topology.displaced([1, 4, 2], row), Some([1, 4, 2]));
+            assert_eq!(topology.displaced([1, 4, 2], row.map(|x| -x)), Some([1, 4, 2]));
+        }
+    }
+
+    #[test]
+    fn open_axes_end() {
+        let (basis, shear) =
+            box_vectors(&Boundary::Slab { periods: [[2.0, 0.0, 0.0], [0.3, 2.0, 0.0]] }, [2, 2, 3], 0.5);
+        assert_eq!((basis[2], shear), ([0.0, 0.0, 0.5], [0; 3]));
+        let topology = Topology { shape: [2, 2, 3], periodic: [true, true, false], shear };
+        assert_eq!(topology.displaced([0, 0, 2], [0, 0, 1]), None);
+        assert_eq!(topology.displaced([1, 0, 2], [1, -1, 0]), Some([0, 1, 2]));
+    }
+}
