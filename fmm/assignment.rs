@@ -3,230 +3,304 @@
 //! All of it stays as it is until the next `assign`, so that the energy is a smooth function of the positions while particles move a little
 //! out of their boxes. Coordinates are kept relative to the centre of the own leaf box, in units of the leaf scale: small in f32.
 
-use kernels::ExceptionTable;
+use kernels::{ExceptionTable, LeafExceptions};
+use nalgebra::{Matrix3, Vector3};
+use rayon::prelude::*;
 
+use crate::FmmError;
+use crate::boundary::{Boundary, dot, norm};
 use crate::exclusions::Exclusions;
-use crate::tree::{Level, TreeShape};
-use crate::{Boundary, FmmError};
+use crate::grid::{NearSet, Topology, box_vectors};
+use crate::tree::{self, Level, TreeShape};
+
+/// Leaves per table of exceptions.
+const LEAVES_PER_TABLE: usize = 64;
+
+/// Farthest image, in cells, that a position may lie in: beyond it coordinates in f64 hold less than single precision.
+const FARTHEST_IMAGE: f64 = 1e8;
+
+/// Open directions of slabs and wires: boxes grow in steps of this factor with the extent of the particles, so that operators are seldom
+/// made anew.
+const STRETCH: f64 = 1.05;
 
 /// Where the boxes lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
     /// Root grid and depth.
     pub tree: TreeShape,
-    /// Whether the cell repeats.
-    pub periodic: bool,
-    /// Lowest corner of the grid.
-    pub corner: [f64; 3],
-    /// Edges of a leaf box.
-    pub leaf: [f64; 3],
+    /// Grid of leaf boxes.
+    pub topology: Topology,
+    /// Edge vectors of a leaf box, one in each row.
+    pub basis: [[f64; 3]; 3],
+    /// Volume of the cell, if it repeats in three directions.
+    pub volume: Option<f64>,
+    corner: [f64; 3],
+    /// Coordinates in boxes from lengths.
+    inverse: Matrix3<f64>,
+    /// Image vectors; zero for open axes.
+    periods: [[f64; 3]; 3],
+    /// Lower bound of the length of lattice vectors.
+    shortest: f64,
 }
 
 impl Geometry {
-    /// The cell cut into boxes; for an open boundary cubes around `positions`.
+    /// The cell cut into boxes that hold all `positions`.
     pub fn new(boundary: &Boundary, tree: TreeShape, positions: &[[f64; 3]]) -> Self {
         let n = tree.leaves();
-        if let Boundary::Periodic { edges } = boundary {
-            return Self { tree, periodic: true, corner: [0.0; 3], leaf: [0, 1, 2].map(|a| edges[a] / n[a] as f64) };
+        let open = boundary.periods().len()..3;
+        let (unit, _) = box_vectors(boundary, n, 1.0);
+        let ranges: Vec<[f64; 2]> = open.clone().map(|a| range(positions, unit[a])).collect();
+        let widest = open.clone().zip(&ranges).map(|(a, [low, high])| (high - low) / n[a] as f64).fold(0.0, f64::max);
+        let edge = match unit.get(..open.start).unwrap_or_default() {
+            [] if widest > 0.0 => widest,
+            [] => 1.0,
+            periodic => {
+                let base = periodic.iter().map(|e| norm(*e)).product::<f64>().powf(1.0 / periodic.len() as f64);
+                base * STRETCH.powf(((widest / base).max(1.0).ln() / STRETCH.ln()).ceil())
+            }
+        };
+        let mut corner = [0.0; 3];
+        for (a, [low, high]) in open.zip(ranges) {
+            let lowest = 0.5 * (low + high) - 0.5 * n[a] as f64 * edge;
+            (0..3).for_each(|x| corner[x] += lowest * unit[a][x]);
         }
-        let low = [0, 1, 2].map(|a| positions.iter().map(|p| p[a]).fold(f64::INFINITY, f64::min));
-        let high = [0, 1, 2].map(|a| positions.iter().map(|p| p[a]).fold(f64::NEG_INFINITY, f64::max));
-        let widest = (0..3).map(|a| (high[a] - low[a]) / n[a] as f64).fold(0.0, f64::max);
-        let edge = if widest > 0.0 { widest } else { 1.0 };
-        let corner = [0, 1, 2].map(|a| {
-            let centre = if positions.is_empty() { 0.0 } else { 0.5 * (low[a] + high[a]) };
-            centre - 0.5 * n[a] as f64 * edge
-        });
-        Self { tree, periodic: false, corner, leaf: [edge; 3] }
+        Self::at(boundary, tree, corner, edge)
+    }
+
+    fn at(boundary: &Boundary, tree: TreeShape, corner: [f64; 3], open_edge: f64) -> Self {
+        let shape = tree.leaves();
+        // Shears are chosen for the root grid, so that boxes nest.
+        let (root, shear) = box_vectors(boundary, tree.root, open_edge * f64::from(1 << tree.depth));
+        let fine = 0.5f64.powi(tree.depth as i32);
+        let basis = root.map(|e| e.map(|x| x * fine));
+        let topology = Topology { shape, periodic: boundary.periodic(), shear: shear.map(|s| s << tree.depth) };
+        let columns = Matrix3::from_columns(&basis.map(Vector3::from));
+        let mut periods = [[0.0; 3]; 3];
+        periods[..boundary.periods().len()].copy_from_slice(boundary.periods());
+        Self {
+            tree,
+            topology,
+            basis,
+            volume: boundary.volume(),
+            corner,
+            inverse: columns.try_inverse().unwrap_or_else(Matrix3::identity),
+            periods,
+            shortest: boundary.heights().iter().copied().fold(f64::INFINITY, f64::min),
+        }
+    }
+
+    /// The same grid after the periods have changed.
+    pub fn follow(&self, boundary: &Boundary) -> Self {
+        Self::at(boundary, self.tree, self.corner, norm(self.basis[2]))
     }
 
     /// Length that the expansions of leaf boxes are scaled by.
     pub fn scale(&self) -> f64 {
-        self.leaf.iter().product::<f64>().cbrt()
+        self.basis_matrix().determinant().abs().cbrt()
     }
 
-    /// Level `depth` (0: root grid).
-    pub fn level(&self, depth: usize) -> Level {
-        Level { shape: self.tree.root.map(|m| m << depth), periodic: self.periodic }
+    /// Edge vectors of a box over the scale.
+    pub fn unit_basis(&self) -> [[f64; 3]; 3] {
+        let scale = self.scale();
+        self.basis.map(|e| e.map(|x| x / scale))
     }
 
-    /// Grid of leaf boxes.
-    pub fn leaves(&self) -> Level {
-        self.level(self.tree.depth)
+    /// Root grid.
+    pub fn root(&self) -> Topology {
+        let depth = self.tree.depth;
+        Topology {
+            shape: self.tree.root,
+            periodic: self.topology.periodic,
+            shear: self.topology.shear.map(|s| s >> depth),
+        }
+    }
+
+    fn basis_matrix(&self) -> Matrix3<f64> {
+        Matrix3::from_columns(&self.basis.map(Vector3::from))
     }
 
     /// Centre of leaf box `c`, and of the root box around it.
-    pub fn centres(&self, c: [usize; 3]) -> ([f64; 3], [f64; 3]) {
+    pub fn centres(&self, c: [u32; 3]) -> ([f64; 3], [f64; 3]) {
         let depth = self.tree.depth;
-        let leaf = [0, 1, 2].map(|a| self.corner[a] + (c[a] as f64 + 0.5) * self.leaf[a]);
-        let root =
-            [0, 1, 2].map(|a| self.corner[a] + ((c[a] >> depth) as f64 + 0.5) * self.leaf[a] * (1 << depth) as f64);
-        (leaf, root)
+        let at = |c: [f64; 3]| -> [f64; 3] {
+            [0, 1, 2].map(|x| self.corner[x] + (0..3).map(|a| c[a] * self.basis[a][x]).sum::<f64>())
+        };
+        let root = c.map(|c| (f64::from(c >> depth) + 0.5) * f64::from(1 << depth));
+        (at(c.map(|c| f64::from(c) + 0.5)), at(root))
     }
 
-    /// Cell edges.
-    pub fn edges(&self) -> [f64; 3] {
-        let n = self.tree.leaves();
-        [0, 1, 2].map(|a| n[a] as f64 * self.leaf[a])
+    /// The position less its image vectors.
+    pub fn wrapped(&self, p: [f64; 3], image: [i32; 3]) -> [f64; 3] {
+        let n = image.map(f64::from);
+        [0, 1, 2].map(|x| p[x] - (0..3).map(|a| n[a] * self.periods[a][x]).sum::<f64>())
     }
+
+    /// Leaf and image of a position; none if it is too far away.
+    fn home(&self, p: [f64; 3]) -> Option<([usize; 3], [i32; 3])> {
+        let mut u = self.inverse * Vector3::from([0, 1, 2].map(|x| p[x] - self.corner[x]));
+        let shape = self.topology.shape;
+        let mut image = [0; 3];
+        for (a, row) in self.topology.lattice().into_iter().enumerate() {
+            if !self.topology.periodic[a] {
+                continue;
+            }
+            let n = (u[a] / shape[a] as f64).floor();
+            if n.abs() > FARTHEST_IMAGE {
+                return None;
+            }
+            image[a] = n as i32;
+            u -= n * Vector3::from(row.map(f64::from));
+        }
+        Some(([0, 1, 2].map(|a| (u[a].floor().max(0.0) as usize).min(shape[a] - 1)), image))
+    }
+
+    /// In periods, the image of a vector d that is nearest to zero: |d − Σ n L| is shortest.
+    fn nearest_image(&self, d: [f64; 3]) -> [i32; 3] {
+        let start = self.inverse * Vector3::from(d);
+        // Nearest planes one axis after the other, `off` planes from the nearest one.
+        let rounded = |off: [i32; 3]| {
+            let (mut u, mut image) = (start, [0; 3]);
+            for (a, row) in self.topology.lattice().into_iter().enumerate().filter(|(a, _)| self.topology.periodic[*a])
+            {
+                image[a] = (u[a] / self.topology.shape[a] as f64).round() as i32 + off[a];
+                u -= f64::from(image[a]) * Vector3::from(row.map(f64::from));
+            }
+            let r = self.wrapped(d, image);
+            (dot(r, r), image)
+        };
+        let first = rounded([0; 3]);
+        // No lattice vector is shorter than `self.shortest`: any other image is farther.
+        if 4.0 * first.0 < self.shortest * self.shortest {
+            return first.1;
+        }
+        let reach = self.topology.periodic.map(i32::from);
+        let around = |a: usize| -reach[a]..=reach[a];
+        let all = around(0).flat_map(|x| around(1).flat_map(move |y| around(2).map(move |z| [x, y, z])));
+        all.map(rounded).fold(first, |best, next| if next.0 < best.0 { next } else { best }).1
+    }
+}
+
+/// Lowest and highest coordinate along `axis`; [0, 0] for no positions.
+fn range(positions: &[[f64; 3]], axis: [f64; 3]) -> [f64; 2] {
+    let bounds = |p: &[f64; 3]| {
+        let x = dot(*p, axis);
+        [x, x]
+    };
+    let join = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    positions.par_iter().map(bounds).reduce_with(join).unwrap_or_default()
 }
 
 /// Sorted particles.
 pub struct Assignment {
     /// Boxes.
     pub geometry: Geometry,
+    /// Boxes of each level, root first.
+    pub levels: Vec<Level>,
     /// Particle at each sorted place.
     pub order: Vec<u32>,
-    /// First sorted place of each leaf, and the end.
-    pub starts: Vec<u32>,
-    /// Image, in cell edges, subtracted from each particle's position; by sorted place.
+    /// Image subtracted from each particle's position, in periods; by sorted place.
     pub images: Vec<[i32; 3]>,
     /// Sorted place of each particle.
     pub place: Vec<u32>,
     /// Leaf of each sorted place.
     pub leaf_of: Vec<u32>,
-    /// What the near field skips.
-    pub exceptions: ExceptionTable,
-    /// For each level, the number of particles in each box.
-    pub counts: Vec<Vec<u32>>,
+    exceptions: Vec<ExceptionTable>,
 }
 
 impl Assignment {
-    /// Sort `positions` (wrapped into a periodic cell) and find the pairs to skip.
+    /// Sort `positions` (wrapped into a periodic cell) and find the pairs to skip. Positions are finite.
     pub fn new(
-        boundary: &Boundary,
-        tree: TreeShape,
+        geometry: Geometry,
+        near: &NearSet,
         positions: &[[f64; 3]],
         exclusions: &Exclusions,
     ) -> Result<Self, FmmError> {
-        if let Some(particle) = positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
-            return Err(FmmError::NotFinite { particle, what: "position" });
-        }
-        let geometry = Geometry::new(boundary, tree, positions);
-        let grid = geometry.leaves();
-        let homes: Vec<(u32, [i32; 3])> = positions.iter().map(|p| home(&geometry, &grid, p)).collect();
-        let mut starts = vec![0u32; grid.len() + 1];
-        homes.iter().for_each(|h| starts[h.0 as usize + 1] += 1);
-        for i in 0..grid.len() {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut order = vec![0u32; positions.len()];
-        let mut place = vec![0u32; positions.len()];
-        for (i, h) in homes.iter().enumerate() {
-            let at = &mut next[h.0 as usize];
-            order[*at as usize] = i as u32;
-            place[i] = *at;
-            *at += 1;
-        }
-        let images = order.iter().map(|i| homes[*i as usize].1).collect();
-        let leaf_of = order.iter().map(|i| homes[*i as usize].0).collect();
-        let mut out = Self {
-            geometry,
-            order,
-            starts,
-            images,
-            place,
-            leaf_of,
-            exceptions: ExceptionTable::new(),
-            counts: Vec::new(),
+        let root = geometry.root();
+        let home = |(i, p): (usize, &[f64; 3])| {
+            let (c, image) = geometry.home(*p).ok_or(FmmError::TooFar { particle: i })?;
+            Ok((geometry.tree.key(&root, c), i as u32, image))
         };
-        out.counts = out.count();
-        out.find_exceptions(positions, exclusions)?;
+        let mut homes: Vec<(u64, u32, [i32; 3])> =
+            positions.par_iter().enumerate().map(home).collect::<Result<_, FmmError>>()?;
+        homes.par_sort_unstable_by_key(|h| (h.0, h.1));
+        let keys: Vec<u64> = homes.iter().map(|h| h.0).collect();
+        let order: Vec<u32> = homes.iter().map(|h| h.1).collect();
+        let mut place = vec![0; positions.len()];
+        order.iter().enumerate().for_each(|(k, i)| place[*i as usize] = k as u32);
+        let levels = tree::levels(root, geometry.tree, near, &keys);
+        let leaves = &levels[geometry.tree.depth];
+        let mut leaf_of = vec![0; positions.len()];
+        for leaf in 0..leaves.len() {
+            leaf_of[leaves.particles(leaf)].fill(leaf as u32);
+        }
+        let images = homes.iter().map(|h| h.2).collect();
+        let mut out = Self { geometry, levels, order, images, place, leaf_of, exceptions: Vec::new() };
+        let tables = 0..out.leaves().len().div_ceil(LEAVES_PER_TABLE);
+        let find = |table| out.find_exceptions(table, near, positions, exclusions);
+        out.exceptions = tables.into_par_iter().map(find).collect::<Result<_, FmmError>>()?;
         Ok(out)
     }
 
-    /// Particles of leaf `i`, as sorted places.
-    pub fn leaf(&self, i: usize) -> std::ops::Range<usize> {
-        self.starts[i] as usize..self.starts[i + 1] as usize
+    /// The leaf level.
+    pub fn leaves(&self) -> &Level {
+        &self.levels[self.geometry.tree.depth]
+    }
+
+    /// What the near field of leaf `i` skips.
+    pub fn exceptions(&self, i: usize) -> LeafExceptions<'_> {
+        self.exceptions[i / LEAVES_PER_TABLE].leaf(i % LEAVES_PER_TABLE)
     }
 
     /// Position of the particle at sorted place `k` in its frozen image.
     pub fn wrapped(&self, k: usize, positions: &[[f64; 3]]) -> [f64; 3] {
-        let (p, edges) = (positions[self.order[k] as usize], self.geometry.edges());
-        [0, 1, 2].map(|a| p[a] - f64::from(self.images[k][a]) * edges[a])
+        self.geometry.wrapped(positions[self.order[k] as usize], self.images[k])
     }
 
     /// In boxes, the displacement from the leaf of `i` to that of the nearest image of `j`.
     pub fn displacement(&self, i: usize, j: usize, positions: &[[f64; 3]]) -> [i32; 3] {
-        let grid = self.geometry.leaves();
         let (ki, kj) = (self.place[i] as usize, self.place[j] as usize);
         let (a, b) = (self.wrapped(ki, positions), self.wrapped(kj, positions));
-        let (ci, cj) = (grid.coordinates(self.leaf_of[ki] as usize), grid.coordinates(self.leaf_of[kj] as usize));
-        let edges = self.geometry.edges();
-        [0, 1, 2].map(|x| {
-            let images = if grid.periodic { ((b[x] - a[x]) / edges[x]).round() as i32 } else { 0 };
-            cj[x] as i32 - ci[x] as i32 - images * grid.shape[x] as i32
-        })
+        let leaves = self.leaves();
+        let (ci, cj) = (leaves.coordinates[self.leaf_of[ki] as usize], leaves.coordinates[self.leaf_of[kj] as usize]);
+        let image = self.geometry.nearest_image([0, 1, 2].map(|x| b[x] - a[x]));
+        let lattice = self.geometry.topology.lattice();
+        [0, 1, 2].map(|x| cj[x] as i32 - ci[x] as i32 - (0..3).map(|a| image[a] * lattice[a][x]).sum::<i32>())
     }
 
-    fn count(&self) -> Vec<Vec<u32>> {
-        let depth = self.geometry.tree.depth;
-        let mut counts = vec![self.starts.windows(2).map(|w| w[1] - w[0]).collect::<Vec<u32>>()];
-        for d in (0..depth).rev() {
-            let (fine, coarse) = (self.geometry.level(d + 1), self.geometry.level(d));
-            let mut sums = vec![0; coarse.len()];
-            for (i, n) in counts[counts.len() - 1].iter().enumerate() {
-                sums[coarse.index(fine.coordinates(i).map(|x| x / 2))] += n;
-            }
-            counts.push(sums);
-        }
-        counts.reverse();
-        counts
-    }
-
-    /// Where in the gathered near sources of each leaf the excluded ones and the particle itself stand.
-    fn find_exceptions(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
-        let grid = self.geometry.leaves();
-        let mut pairs = Vec::new();
-        for leaf in 0..grid.len() {
-            let targets = self.leaf(leaf);
+    /// Where in the gathered near sources of each leaf of one table the excluded ones and the particle itself stand.
+    fn find_exceptions(
+        &self,
+        table: usize,
+        near: &NearSet,
+        positions: &[[f64; 3]],
+        exclusions: &Exclusions,
+    ) -> Result<ExceptionTable, FmmError> {
+        let leaves = self.leaves();
+        let mut out = ExceptionTable::new();
+        let (mut pairs, mut first) = (Vec::new(), vec![u32::MAX; near.offsets().len()]);
+        let itself = near.slot([0; 3]).unwrap_or_default();
+        for leaf in table * LEAVES_PER_TABLE..leaves.len().min((table + 1) * LEAVES_PER_TABLE) {
             pairs.clear();
-            if targets.is_empty() {
-                self.exceptions.push_leaf(0, 0, &mut pairs);
-                continue;
-            }
-            let mut offsets = [0u32; 27];
             let mut total = 0;
-            for (source, u) in grid.near(grid.coordinates(leaf)) {
-                offsets[slot(u)] = total;
-                total += self.starts[source + 1] - self.starts[source];
+            for n in leaves.near(leaf) {
+                first[n.slot as usize] = total;
+                total += leaves.particles(n.source as usize).len() as u32;
             }
+            let targets = leaves.particles(leaf);
             for (n, k) in targets.clone().enumerate() {
                 let i = self.order[k] as usize;
-                pairs.push((n as u32, offsets[slot([0; 3])] + n as u32));
+                pairs.push((n as u32, first[itself] + n as u32));
                 for &j in exclusions.partners(i) {
                     let j = j as usize;
-                    let u = self.displacement(i, j, positions);
-                    if !crate::lattice::is_near(u) {
+                    let Some(slot) = near.slot(self.displacement(i, j, positions)) else {
                         return Err(FmmError::ExclusionTooFar { i: i.min(j), j: i.max(j) });
-                    }
+                    };
                     let kj = self.place[j];
-                    pairs.push((n as u32, offsets[slot(u)] + kj - self.starts[self.leaf_of[kj as usize] as usize]));
+                    pairs.push((n as u32, first[slot] + kj - leaves.starts[self.leaf_of[kj as usize] as usize]));
                 }
             }
-            self.exceptions.push_leaf(targets.len(), total as usize, &mut pairs);
+            out.push_leaf(targets.len(), total as usize, &mut pairs);
         }
-        Ok(())
+        Ok(out)
     }
-}
-
-/// Number of displacement `u` in the order of [`Level::near`].
-fn slot(u: [i32; 3]) -> usize {
-    ((u[0] + 1) * 9 + (u[1] + 1) * 3 + u[2] + 1) as usize
-}
-
-/// Leaf and image of a position.
-fn home(geometry: &Geometry, grid: &Level, p: &[f64; 3]) -> (u32, [i32; 3]) {
-    let edges = geometry.edges();
-    let mut image = [0; 3];
-    let c = [0, 1, 2].map(|a| {
-        let mut x = p[a] - geometry.corner[a];
-        if geometry.periodic {
-            image[a] = (x / edges[a]).floor() as i32;
-            x -= f64::from(image[a]) * edges[a];
-        }
-        ((x / geometry.leaf[a]).floor().max(0.0) as usize).min(grid.shape[a] - 1)
-    });
-    (grid.index(c) as u32, image)
 }

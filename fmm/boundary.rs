@@ -29,7 +29,7 @@ pub enum Boundary {
 impl Boundary {
     /// A periodic rectangular cell with its edges along x, y, z.
     #[must_use]
-    pub fn rectangular(edges: [f64; 3]) -> Self {
+    pub const fn rectangular(edges: [f64; 3]) -> Self {
         Self::Periodic { cell: [[edges[0], 0.0, 0.0], [0.0, edges[1], 0.0], [0.0, 0.0, edges[2]]] }
     }
 
@@ -55,6 +55,21 @@ impl Boundary {
     pub fn volume(&self) -> Option<f64> {
         let Self::Periodic { cell: [a, b, c] } = self else { return None };
         Some(dot(*a, cross(*b, *c)).abs())
+    }
+
+    /// Distances between the planes of images: the last period's length, then of each one before it the part orthogonal to those after it.
+    /// No two images are nearer than the smallest.
+    #[must_use]
+    pub fn heights(&self) -> Vec<f64> {
+        match *self {
+            Self::Open => vec![],
+            Self::Wire { period } => vec![norm(period)],
+            Self::Slab { periods: [a, b] } => vec![norm(cross(a, b)) / norm(b), norm(b)],
+            Self::Periodic { cell: [a, b, c] } => {
+                let face = norm(cross(b, c));
+                vec![dot(a, cross(b, c)).abs() / face, face / norm(c), norm(c)]
+            }
+        }
     }
 
     /// # Errors

@@ -12,8 +12,8 @@ use kernels::{Operator, Real, RowPair, rows_times_matrix};
 use rayon::prelude::*;
 
 use crate::fourier::{Line, LineKernel, RealLine};
+use crate::grid::BoxGrid;
 use crate::harmonics::{Domain, count, m2l, parities};
-use crate::lattice::BoxGrid;
 use crate::scratch::ScratchPool;
 
 /// Operators beyond this many bytes are built when needed instead of kept.
@@ -50,13 +50,13 @@ impl<T: Real> Convolution<T> {
         let bytes = waves.len() * count(order) * stride * size_of::<T>();
         let build = |w: &Vec<f64>| Operator::new(count(order), count(order), &m2l(order, w, Domain::Fourier));
         let operators = if bytes > OPERATOR_MEMORY { Vec::new() } else { waves.par_iter().map(build).collect() };
-        let [mx, my, _] = grid.shape;
+        let [mx, my, _] = grid.topology.shape;
         let [nx, ny, _] = cycle;
         let row = 2 * stride;
         Self {
             order,
             stride,
-            shape: grid.shape,
+            shape: grid.topology.shape,
             cycle,
             lines: cycle.map(Line::new),
             signs: mirror_signs(order, stride),
@@ -277,7 +277,7 @@ fn fourier_coefficients(grid: &BoxGrid, order: usize) -> Vec<Vec<f64>> {
     let cycle = grid.cycle();
     let half = cycle.map(|n| n / 2 + 1);
     let parity = parities(2 * order);
-    let mut table = grid.octant(2 * order);
+    let mut table = crate::lattice::octant(grid, 2 * order);
     let total: usize = cycle.iter().product();
     for axis in 0..3 {
         let n = cycle[axis];

@@ -5,12 +5,6 @@ use thiserror::Error;
 /// Errors of [`Fmm`](crate::Fmm). Particles are counted from 0.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FmmError {
-    /// A cell edge is not a positive finite number.
-    #[error("cell edges {edges:?}: each must be positive and finite")]
-    Edges {
-        /// The edges found.
-        edges: [f64; 3],
-    },
     /// The periods are not finite or not independent.
     #[error("periods {periods:?}: they must be finite, not zero and point in different directions")]
     Periods {
@@ -18,7 +12,7 @@ pub enum FmmError {
         periods: Vec<[f64; 3]>,
     },
     /// The order is not supported.
-    #[error("order {order}: must lie between 1 and {max}")]
+    #[error("order {order}: the highest is {max}")]
     Order {
         /// The order found.
         order: usize,
@@ -26,22 +20,44 @@ pub enum FmmError {
         max: usize,
     },
     /// The tree is empty or too large.
-    #[error("tree with root grid {root:?} refined {depth} times: each axis needs 1 to {max} leaf boxes")]
+    #[error(
+        "tree with root grid {root:?} refined {depth} times: each axis needs 1 to {max_root} root boxes and at most {max} leaf boxes"
+    )]
     Tree {
         /// Boxes of the root grid per axis.
         root: [usize; 3],
         /// Number of refinements.
         depth: usize,
+        /// Most root boxes per axis.
+        max_root: usize,
         /// Most leaf boxes per axis.
         max: usize,
     },
-    /// The boxes are too far from cubic for the expansions to converge.
-    #[error(
-        "boxes with edges {edges:?} are too elongated: twice the shortest edge must exceed the diagonal; choose a root grid nearer to the cell's shape"
-    )]
-    Elongated {
-        /// Edges of a leaf box.
-        edges: [f64; 3],
+    /// The separation is out of range.
+    #[error("separation {separation}: must lie between 1 and 4 box diameters")]
+    Separation {
+        /// The separation found.
+        separation: f64,
+    },
+    /// Slabs and wires must be neutral.
+    #[error("net charge {charge:e}: a cell that repeats in one or two directions must be neutral")]
+    Charged {
+        /// Sum of the charges.
+        charge: f64,
+    },
+    /// A boundary was replaced by one of another kind.
+    #[error("the number of periods cannot change from {before} to {after}: make a new solver")]
+    Kind {
+        /// Periods of the solver.
+        before: usize,
+        /// Periods wanted.
+        after: usize,
+    },
+    /// A particle lies so many cells away that its place in the cell is lost to rounding.
+    #[error("particle {particle} lies more than 1e8 cells away: wrap the positions into the cell first")]
+    TooFar {
+        /// The particle.
+        particle: usize,
     },
     /// A list has the wrong length.
     #[error("{what}: expected {expected} entries, found {found}")]
@@ -67,8 +83,8 @@ pub enum FmmError {
         /// The particle.
         particle: usize,
     },
-    /// An excluded pair does not lie in neighbouring boxes.
-    #[error("excluded pair {i}, {j} lies farther apart than two neighbouring boxes; choose fewer, larger leaf boxes")]
+    /// An excluded pair does not lie in near boxes.
+    #[error("excluded pair {i}, {j} lies farther apart than two near boxes; choose fewer, larger leaf boxes")]
     ExclusionTooFar {
         /// First particle.
         i: usize,

@@ -50,23 +50,22 @@ impl Topology {
         [i / (b * c), i / c % b, i % c]
     }
 
-    /// The box in the grid that box `c` of the endless lattice is an image of; none outside an axis that does not repeat.
-    pub fn wrap(&self, c: [i32; 3]) -> Option<[usize; 3]> {
+    /// `c` moved by lattice vectors into the grid, along the axes that repeat.
+    pub fn reduced(&self, c: [i32; 3]) -> [i32; 3] {
         let mut c = c;
-        for (axis, row) in self.lattice().into_iter().enumerate() {
-            let n = self.shape[axis] as i32;
-            if (0..n).contains(&c[axis]) {
-                continue;
-            }
-            if !self.periodic[axis] {
-                return None;
-            }
-            let images = c[axis].div_euclid(n);
-            for (c, row) in c.iter_mut().zip(row) {
-                *c -= images * row;
+        for (axis, row) in self.lattice().into_iter().enumerate().filter(|(axis, _)| self.periodic[*axis]) {
+            let images = c[axis].div_euclid(self.shape[axis] as i32);
+            if images != 0 {
+                (0..3).for_each(|a| c[a] -= images * row[a]);
             }
         }
-        Some(c.map(|c| c as usize))
+        c
+    }
+
+    /// The box in the grid that box `c` of the endless lattice is an image of; none outside an axis that does not repeat.
+    pub fn wrap(&self, c: [i32; 3]) -> Option<[usize; 3]> {
+        let c = self.reduced(c);
+        (0..3).all(|a| c[a] >= 0 && c[a] < self.shape[a] as i32).then(|| c.map(|c| c as usize))
     }
 
     /// The box `u` boxes from the one at `c`; none outside the grid.
@@ -110,60 +109,86 @@ pub fn box_vectors(boundary: &Boundary, shape: [usize; 3], open_edge: f64) -> ([
     }
 }
 
-/// Offsets of the boxes that interact directly; all others are far enough for expansions.
-///
-/// Near are boxes that touch, and those whose centres are less than `separation` box diameters apart (diameter: the longest diagonal). Beyond
-/// one diameter expansions converge everywhere, whatever the shape of the box.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NearSet {
+/// A set of displacements in boxes, each with its place in ascending order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OffsetSet {
     offsets: Vec<[i32; 3]>,
     reach: [i32; 3],
-    /// Place in `offsets` of every offset within `reach`; u16::MAX: far.
+    /// Place in `offsets` of every offset within `reach`; u16::MAX: not in the set.
     slots: Vec<u16>,
 }
 
-impl NearSet {
-    /// The near set of boxes with edge vectors `basis`.
-    pub fn new(basis: &[[f64; 3]; 3], separation: f64) -> Self {
-        let [e0, e1, e2] = *basis;
-        let at = |u: [f64; 3]| norm([0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a]));
-        let diagonals = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]].map(at);
-        let radius = separation * diagonals.into_iter().fold(0.0, f64::max);
-        let volume = dot(e0, cross(e1, e2)).abs();
-        // |u_a| ≤ |dual vector a| · radius.
-        let reach = [cross(e1, e2), cross(e2, e0), cross(e0, e1)]
-            .map(|dual| ((norm(dual) / volume * radius).floor() as i32).max(1));
-        let (mut offsets, mut slots) = (Vec::new(), Vec::new());
-        for x in -reach[0]..=reach[0] {
-            for y in -reach[1]..=reach[1] {
-                for z in -reach[2]..=reach[2] {
-                    let u = [x, y, z];
-                    if u.iter().all(|u| u.abs() <= 1) || at(u.map(f64::from)) < radius {
-                        slots.push(offsets.len() as u16);
-                        offsets.push(u);
-                    } else {
-                        slots.push(u16::MAX);
-                    }
-                }
+impl OffsetSet {
+    /// The set of these offsets.
+    pub fn new(mut offsets: Vec<[i32; 3]>) -> Self {
+        offsets.sort_unstable();
+        offsets.dedup();
+        let reach = [0, 1, 2].map(|a| offsets.iter().map(|u| u[a].abs()).max().unwrap_or(0));
+        let mut out =
+            Self { slots: vec![u16::MAX; reach.map(|r| 2 * r as usize + 1).iter().product()], reach, offsets };
+        for (slot, u) in out.offsets.iter().enumerate() {
+            if let Some(at) = at(out.reach, *u) {
+                out.slots[at] = slot as u16;
             }
         }
-        Self { offsets, reach, slots }
+        out
     }
 
-    /// All near offsets, in ascending order, the box itself included.
+    /// All offsets, in ascending order.
     pub fn offsets(&self) -> &[[i32; 3]] {
         &self.offsets
     }
 
     /// Place of `u` in [`offsets`](Self::offsets).
+    #[inline]
     pub fn slot(&self, u: [i32; 3]) -> Option<usize> {
-        let r = self.reach;
-        if (0..3).any(|a| u[a].abs() > r[a]) {
-            return None;
-        }
-        let [x, y, z] = [0, 1, 2].map(|a| (u[a] + r[a]) as usize);
-        let slot = self.slots[(x * (2 * r[1] as usize + 1) + y) * (2 * r[2] as usize + 1) + z];
+        let slot = self.slots[at(self.reach, u)?];
         (slot != u16::MAX).then_some(slot as usize)
+    }
+}
+
+/// Index of `u` in a dense table of all offsets within `reach`.
+#[inline]
+fn at(reach: [i32; 3], u: [i32; 3]) -> Option<usize> {
+    let [a, b, c] = reach;
+    if u[0].abs() > a || u[1].abs() > b || u[2].abs() > c {
+        return None;
+    }
+    Some((((u[0] + a) * (2 * b + 1) + u[1] + b) * (2 * c + 1) + u[2] + c) as usize)
+}
+
+/// Offsets of the boxes that interact directly; all others are far enough for expansions.
+///
+/// Near are boxes that touch, and those whose centres are less than `separation` box diameters apart (diameter: the longest diagonal). Beyond
+/// one diameter expansions converge everywhere, whatever the shape of the box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearSet(OffsetSet);
+
+impl NearSet {
+    /// The near set of boxes with edge vectors `basis`.
+    pub fn new(basis: &[[f64; 3]; 3], separation: f64) -> Self {
+        let [e0, e1, e2] = *basis;
+        let length = |u: [f64; 3]| norm([0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a]));
+        let diagonals = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]].map(length);
+        let radius = separation * diagonals.into_iter().fold(0.0, f64::max);
+        let volume = dot(e0, cross(e1, e2)).abs();
+        // |u_a| ≤ |dual vector a| · radius.
+        let [a, b, c] = [cross(e1, e2), cross(e2, e0), cross(e0, e1)]
+            .map(|dual| ((norm(dual) / volume * radius).floor() as i32).max(1));
+        let all = (-a..=a).flat_map(|x| (-b..=b).flat_map(move |y| (-c..=c).map(move |z| [x, y, z])));
+        let near = |u: &[i32; 3]| u.iter().all(|u| u.abs() <= 1) || length(u.map(f64::from)) < radius;
+        Self(OffsetSet::new(all.filter(near).collect()))
+    }
+
+    /// All near offsets, in ascending order, the box itself included.
+    pub fn offsets(&self) -> &[[i32; 3]] {
+        self.0.offsets()
+    }
+
+    /// Place of `u` in [`offsets`](Self::offsets).
+    #[inline]
+    pub fn slot(&self, u: [i32; 3]) -> Option<usize> {
+        self.0.slot(u)
     }
 
     /// Whether boxes `u` apart interact directly.

@@ -24,61 +24,39 @@ use crate::harmonics::{count, irregular, regular};
 /// order l, for every l, where α = √π / V^(1/3).
 const REACH: f64 = 5.0;
 
-/// A grid of boxes: `shape` boxes per axis with edges `edges`; one periodic cell, or an open region.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BoxGrid {
-    /// Boxes per axis.
-    pub shape: [usize; 3],
-    /// Edges of one box, in units of the scale of the expansions.
-    pub edges: [f64; 3],
-    /// Whether the grid repeats.
-    pub periodic: bool,
+use crate::grid::BoxGrid;
+fn edges(g: &BoxGrid) -> [f64; 3] {
+    [0, 1, 2].map(|a| g.basis[a][a])
 }
-
-impl BoxGrid {
-    /// Length of the cyclic convolution per axis: the grid itself where it repeats, else padded so that nothing wraps.
-    pub fn cycle(&self) -> [usize; 3] {
-        self.shape.map(|m| if self.periodic { m } else { 2 * m - 1 })
+pub fn coefficients(grid: &BoxGrid, order: usize, offset: [i32; 3]) -> Vec<f64> {
+    if grid.topology.periodic[0] {
+        let volume: f64 = (0..3).map(|a| grid.topology.shape[a] as f64 * edges(grid)[a]).product();
+        return lattice_sum(order, grid, offset, PI.sqrt() / volume.cbrt());
     }
-
-    /// Coefficients a_lm of the far field between two boxes `offset` boxes apart (target − source), up to order `order`.
-    pub fn coefficients(&self, order: usize, offset: [i32; 3]) -> Vec<f64> {
-        if self.periodic {
-            let volume: f64 = (0..3).map(|a| self.shape[a] as f64 * self.edges[a]).product();
-            return lattice_sum(order, self, offset, PI.sqrt() / volume.cbrt());
-        }
-        if is_near(offset) {
-            return vec![0.0; count(order)];
-        }
-        irregular(order, [0, 1, 2].map(|a| f64::from(offset[a]) * self.edges[a]))
+    if grid.near.contains(offset) {
+        return vec![0.0; count(order)];
     }
-
-    /// [`coefficients`](Self::coefficients) of all offsets 0..=cycle/2 per axis; z runs fastest. The others follow by reflection.
-    pub fn octant(&self, order: usize) -> Vec<Vec<f64>> {
-        let [a, b, c] = self.cycle().map(|n| n / 2 + 1);
-        (0..a * b * c)
-            .into_par_iter()
-            .map(|i| self.coefficients(order, [(i / (b * c)) as i32, (i / c % b) as i32, (i % c) as i32]))
-            .collect()
-    }
+    irregular(order, [0, 1, 2].map(|a| f64::from(offset[a]) * edges(grid)[a]))
 }
-
-/// Whether two boxes `offset` boxes apart touch: then the far field leaves their interaction out.
-pub fn is_near(offset: [i32; 3]) -> bool {
-    offset.iter().all(|u| u.abs() <= 1)
+pub fn octant(grid: &BoxGrid, order: usize) -> Vec<Vec<f64>> {
+    let [a, b, c] = grid.cycle().map(|n| n / 2 + 1);
+    (0..a * b * c)
+        .into_par_iter()
+        .map(|i| coefficients(grid, order, [(i / (b * c)) as i32, (i / c % b) as i32, (i % c) as i32]))
+        .collect()
 }
 
 /// The lattice sum for a periodic grid with Ewald width `alpha` (on which the result must not depend).
 fn lattice_sum(order: usize, grid: &BoxGrid, offset: [i32; 3], alpha: f64) -> Vec<f64> {
-    let cell = [0, 1, 2].map(|a| grid.shape[a] as f64 * grid.edges[a]);
+    let cell = [0, 1, 2].map(|a| grid.topology.shape[a] as f64 * edges(grid)[a]);
     let volume: f64 = cell.iter().product();
-    let t = [0, 1, 2].map(|a| f64::from(offset[a]) * grid.edges[a]);
+    let t = [0, 1, 2].map(|a| f64::from(offset[a]) * edges(grid)[a]);
     let mut sum = vec![0.0; count(order)];
     let radius = REACH * PI.sqrt() / alpha;
     let reach = [0, 1, 2].map(|a| (radius / cell[a]).ceil() as i32 + 1);
     for n in cube(reach) {
         let r = [0, 1, 2].map(|a| t[a] + f64::from(n[a]) * cell[a]);
-        let near = is_near([0, 1, 2].map(|a| offset[a] + n[a] * grid.shape[a] as i32));
+        let near = grid.near.contains([0, 1, 2].map(|a| offset[a] + n[a] * grid.topology.shape[a] as i32));
         let r2: f64 = r.iter().map(|x| x * x).sum();
         if near || r2 <= radius * radius {
             add_image(&mut sum, order, r, alpha, near);
@@ -151,71 +129,5 @@ fn add_wave(sum: &mut [f64], order: usize, k: [f64; 3], weight: f64, phase: f64)
         for i in l * l..(l + 1) * (l + 1) {
             sum[i] += factor * values[i];
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harmonics::index;
-
-    const CUBE: BoxGrid = BoxGrid { shape: [1, 1, 1], edges: [1.0; 3], periodic: true };
-
-    #[test]
-    fn coefficients_do_not_depend_on_the_ewald_width() {
-        for (grid, offset) in [
-            (CUBE, [0, 0, 0]),
-            (BoxGrid { shape: [2, 3, 2], edges: [1.0, 0.9, 1.1], periodic: true }, [1, 1, 0]),
-            (BoxGrid { shape: [4, 5, 4], edges: [1.0, 0.9, 1.1], periodic: true }, [2, 1, 0]),
-        ] {
-            let volume: f64 = (0..3).map(|a| grid.shape[a] as f64 * grid.edges[a]).product();
-            let alpha = PI.sqrt() / volume.cbrt();
-            let order = 24;
-            let a = lattice_sum(order, &grid, offset, alpha);
-            for factor in [0.85, 1.2] {
-                let b = lattice_sum(order, &grid, offset, factor * alpha);
-                for l in 0..=order {
-                    // Far boxes are at least two boxes away: a_l is of order 2^-(l+1) in units of the box.
-                    let scale = 0.5f64.powi(l as i32 + 1);
-                    for i in l * l..(l + 1) * (l + 1) {
-                        assert!((a[i] - b[i]).abs() < 3e-13 * scale.max(a[i].abs()), "l {l}: {} {}", a[i], b[i]);
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn coefficients_match_explicit_images() {
-        // From l = 4 on the sum over images converges absolutely: r^-(l+1) with 4πr² images leaves R^-(l-2); l = 8 and R = 40: 1e-10.
-        let grid = BoxGrid { shape: [3, 2, 2], edges: [1.0, 1.2, 0.9], periodic: true };
-        let offset = [1, 0, 1];
-        let sum = grid.coefficients(10, offset);
-        let mut direct = vec![0.0; count(10)];
-        for n in cube([14, 17, 23]) {
-            let u = [0, 1, 2].map(|a| offset[a] + n[a] * grid.shape[a] as i32);
-            if !is_near(u) {
-                let r = [0, 1, 2].map(|a| f64::from(u[a]) * grid.edges[a]);
-                for (d, v) in direct.iter_mut().zip(irregular(10, r)) {
-                    *d += v;
-                }
-            }
-        }
-        for i in index(8, -8)..count(10) {
-            assert!((sum[i] - direct[i]).abs() < 1e-9, "{i}: {} {}", sum[i], direct[i]);
-        }
-    }
-
-    #[test]
-    fn monopole_is_the_wigner_constant() {
-        // G(w) − 1/w at w = 0 is −2.837297479…/L: put back the 26 near images that the coefficient leaves out.
-        let mut a = CUBE.coefficients(0, [0, 0, 0])[0];
-        for n in cube([1, 1, 1]) {
-            let r2: i32 = n.iter().map(|x| x * x).sum();
-            if r2 > 0 {
-                a += 1.0 / f64::from(r2).sqrt();
-            }
-        }
-        assert!((a + 2.837_297_479_480_62).abs() < 1e-13, "{a}");
     }
 }

@@ -1,64 +1,64 @@
 //! M2M, M2L and L2L between the refined levels of the tree, as matrix products.
 //!
-//! Lengths are in units of each level's own scale, so one set of operators serves all levels and any isotropic change of the cell. The M2L
-//! operator of one offset is used for all boxes of a slab of the grid that need it, one row each: parents touch, boxes do not.
+//! Lengths are in units of each level's own scale, so one set of operators serves all levels and any isotropic change of the cell. A slab is
+//! a run of neighbouring boxes of a level; the M2L operator of one offset is applied to all pairs of a slab that need it, one row each, so
+//! that it is read from memory once. Children of near boxes that are not near themselves are translated on this level.
+//! Reference for reuse of one operator over many boxes: T. Takahashi, C. Cecka, W. Fong, E. Darve, Int. J. Numer. Meth. Eng. 89, 105 (2012),
+//! doi:10.1002/nme.3240.
 
-use kernels::{Operator, Real, RowPair, rows_times_matrix};
+use kernels::{Operator, Real, rows_times_matrix};
 use rayon::prelude::*;
 
 use crate::convolution::OPERATOR_MEMORY;
+use crate::grid::{BoxGrid, OffsetSet};
 use crate::harmonics::{Domain, count, irregular, m2l, m2m};
-use crate::lattice::is_near;
 use crate::scratch::ScratchPool;
-use crate::tree::Level;
+use crate::tree::{Level, cousins};
 
 /// Boxes per slab, at least: enough rows for each operator, few enough to stay in the cache.
 const SLAB: usize = 128;
+
+/// Operators made at a time when they are too large to keep.
+const BATCH: usize = 8;
 
 /// Operators between and on refined levels.
 pub struct LevelOperators<T> {
     order: usize,
     stride: usize,
-    box_edges: [f64; 3],
     m2m: Vec<Operator<T>>,
     l2l: Vec<Operator<T>>,
-    /// Displacements target → source of M2L.
-    offsets: Vec<[i32; 3]>,
+    /// Displacements target → source of M2L on a refined level, ascending.
+    offsets: OffsetSet,
     m2l: Vec<Operator<T>>,
 }
 
 impl<T: Real> LevelOperators<T> {
-    /// Operators for boxes with edges `box_edges` in units of their scale. None are made for a tree without refinement.
-    pub fn new(order: usize, stride: usize, box_edges: [f64; 3], depth: usize) -> Self {
+    /// Operators for boxes of this grid. None are made for a tree without refinement.
+    pub fn new(grid: &BoxGrid, order: usize, stride: usize, depth: usize) -> Self {
         let n = count(order);
         let mut out =
-            Self { order, stride, box_edges, m2m: Vec::new(), l2l: Vec::new(), offsets: Vec::new(), m2l: Vec::new() };
+            Self { order, stride, m2m: Vec::new(), l2l: Vec::new(), offsets: OffsetSet::default(), m2l: Vec::new() };
         if depth == 0 {
             return out;
         }
         for octant in 0..8 {
-            let side = octant_of(octant);
-            let up = m2m(order, [0, 1, 2].map(|a| 0.25 * box_edges[a] * if side[a] == 1 { 1.0 } else { -1.0 }));
+            let side = [octant >> 2 & 1, octant >> 1 & 1, octant & 1];
+            let up = m2m(order, grid.vector(side.map(|s| 0.5 * f64::from(s) - 0.25)));
             let down: Vec<f64> = (0..n * n).map(|i| 0.5 * up[i % n * n + i / n]).collect();
             out.m2m.push(Operator::new(n, n, &up));
             out.l2l.push(Operator::new(n, n, &down));
         }
-        let axis = -3..=3;
-        out.offsets = axis
-            .clone()
-            .flat_map(|x| axis.clone().flat_map(move |y| (-3..=3).map(move |z| [x, y, z])))
-            .filter(|u| !is_near(*u))
-            .collect();
-        if out.offsets.len() * n * stride * size_of::<T>() <= OPERATOR_MEMORY {
-            out.m2l = out.offsets.par_iter().map(|u| out.m2l_operator(*u)).collect();
+        out.offsets = offsets(grid);
+        if out.offsets.offsets().len() * n * stride * size_of::<T>() <= OPERATOR_MEMORY {
+            out.m2l = out.offsets.offsets().par_iter().map(|u| out.m2l_operator(grid, *u)).collect();
         }
         out
     }
 
     /// M2L operator of a source `u` boxes from the target.
-    pub fn m2l_operator(&self, u: [i32; 3]) -> Operator<T> {
+    pub fn m2l_operator(&self, grid: &BoxGrid, u: [i32; 3]) -> Operator<T> {
         let n = count(self.order);
-        let t = [0, 1, 2].map(|a| -f64::from(u[a]) * self.box_edges[a]);
+        let t = grid.vector(u.map(|u| -f64::from(u)));
         Operator::new(n, n, &m2l(self.order, &irregular(2 * self.order, t), Domain::Space))
     }
 
@@ -68,112 +68,97 @@ impl<T: Real> LevelOperators<T> {
     }
 
     /// Parents' multipoles from their children's, overwritten.
-    pub fn m2m(
-        &self,
-        parents: &Level,
-        coarse: &mut [T],
-        fine_level: &Level,
-        fine: &[T],
-        counts: &[u32],
-        pool: &ScratchPool<T>,
-    ) {
+    pub fn m2m(&self, parents: &Level, coarse: &mut [T], level: &Level, fine: &[T], pool: &ScratchPool<T>) {
         let stride = self.stride;
         coarse.par_chunks_mut(SLAB * stride).enumerate().for_each(|(slab, out)| {
             out.fill(T::zero());
-            let pairs = &mut pool.get().pairs;
-            for octant in 0..8 {
-                let side = octant_of(octant);
-                pairs.clear();
-                for target in 0..out.len() / stride {
-                    let c = parents.coordinates(slab * SLAB + target);
-                    let source = fine_level.index([0, 1, 2].map(|a| 2 * c[a] + side[a]));
-                    if counts[source] > 0 {
-                        pairs.push(RowPair { target: target as u32, source: source as u32 });
-                    }
+            let buckets = &mut pool.get().buckets;
+            buckets.clear(8);
+            for target in 0..out.len() / stride {
+                for source in parents.children(slab * SLAB + target) {
+                    buckets.push(level.octant(source), target, source);
                 }
+            }
+            for (octant, pairs) in buckets.iter() {
                 rows_times_matrix(&self.m2m[octant], pairs, fine, stride, out, stride);
             }
         });
     }
 
     /// Children's local expansions from their parents', overwritten.
-    pub fn l2l(
-        &self,
-        parents: &Level,
-        coarse: &[T],
-        fine_level: &Level,
-        fine: &mut [T],
-        counts: &[u32],
-        pool: &ScratchPool<T>,
-    ) {
+    pub fn l2l(&self, coarse: &[T], level: &Level, fine: &mut [T], pool: &ScratchPool<T>) {
         let stride = self.stride;
         fine.par_chunks_mut(SLAB * stride).enumerate().for_each(|(slab, out)| {
             out.fill(T::zero());
-            let pairs = &mut pool.get().pairs;
-            for octant in 0..8 {
-                let side = octant_of(octant);
-                pairs.clear();
-                for target in 0..out.len() / stride {
-                    let c = fine_level.coordinates(slab * SLAB + target);
-                    if counts[slab * SLAB + target] > 0 && (0..3).all(|a| c[a] % 2 == side[a]) {
-                        pairs.push(RowPair { target: target as u32, source: parents.index(c.map(|x| x / 2)) as u32 });
-                    }
-                }
+            let buckets = &mut pool.get().buckets;
+            buckets.clear(8);
+            for target in 0..out.len() / stride {
+                let i = slab * SLAB + target;
+                buckets.push(level.octant(i), target, level.parents[i] as usize);
+            }
+            for (octant, pairs) in buckets.iter() {
                 rows_times_matrix(&self.l2l[octant], pairs, coarse, stride, out, stride);
             }
         });
     }
 
-    /// Add to the local expansions of one refined level what the children of touching parents make, boxes that touch left out.
-    pub fn m2l(&self, level: &Level, multipoles: &[T], locals: &mut [T], counts: &[u32], pool: &ScratchPool<T>) {
+    /// Add to the local expansions of one refined level what the children of near parents make, near boxes left out.
+    pub fn m2l(
+        &self,
+        grid: &BoxGrid,
+        (parents, level): (&Level, &Level),
+        multipoles: &[T],
+        locals: &mut [T],
+        pool: &ScratchPool<T>,
+    ) {
         if !self.m2l.is_empty() {
-            self.m2l_group(level, &self.offsets, &self.m2l, multipoles, locals, counts, pool);
-            return;
+            return self.m2l_batch(grid, (parents, level), (0, &self.m2l), multipoles, locals, pool);
         }
-        for offsets in self.offsets.chunks(8) {
-            let operators: Vec<Operator<T>> = offsets.par_iter().map(|u| self.m2l_operator(*u)).collect();
-            self.m2l_group(level, offsets, &operators, multipoles, locals, counts, pool);
+        for (batch, first) in self.offsets.offsets().chunks(BATCH).zip((0..).step_by(BATCH)) {
+            let operators: Vec<Operator<T>> = batch.par_iter().map(|u| self.m2l_operator(grid, *u)).collect();
+            self.m2l_batch(grid, (parents, level), (first, &operators), multipoles, locals, pool);
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // one stage, all its inputs
-    fn m2l_group(
+    /// The same for the offsets from `first` on, with their operators.
+    fn m2l_batch(
         &self,
-        level: &Level,
-        offsets: &[[i32; 3]],
-        operators: &[Operator<T>],
+        grid: &BoxGrid,
+        (parents, level): (&Level, &Level),
+        (first, operators): (usize, &[Operator<T>]),
         multipoles: &[T],
         locals: &mut [T],
-        counts: &[u32],
         pool: &ScratchPool<T>,
     ) {
         let stride = self.stride;
         locals.par_chunks_mut(SLAB * stride).enumerate().for_each(|(slab, out)| {
-            let pairs = &mut pool.get().pairs;
-            for (&u, operator) in offsets.iter().zip(operators) {
-                pairs.clear();
-                for target in 0..out.len() / stride {
-                    let i = slab * SLAB + target;
-                    let c = level.coordinates(i);
-                    if counts[i] == 0 || !parents_touch(c, u) {
-                        continue;
+            let buckets = &mut pool.get().buckets;
+            buckets.clear(operators.len());
+            for target in 0..out.len() / stride {
+                cousins(parents, level, &grid.near, slab * SLAB + target, |source, u| {
+                    let offset = self.offsets.slot(u).and_then(|o| o.checked_sub(first));
+                    if let Some(offset) = offset.filter(|o| *o < operators.len()) {
+                        buckets.push(offset, target, source as usize);
                     }
-                    if let Some(source) = level.displaced(c, u).filter(|s| counts[*s] > 0) {
-                        pairs.push(RowPair { target: target as u32, source: source as u32 });
-                    }
-                }
-                rows_times_matrix(operator, pairs, multipoles, stride, out, stride);
+                });
+            }
+            for (offset, pairs) in buckets.iter() {
+                rows_times_matrix(&operators[offset], pairs, multipoles, stride, out, stride);
             }
         });
     }
 }
 
-/// Whether the parents of the box at `c` and of the one displaced by `u` touch.
-pub fn parents_touch(c: [usize; 3], u: [i32; 3]) -> bool {
-    (0..3).all(|a| (((c[a] % 2) as i32 + u[a]).div_euclid(2)).abs() <= 1)
-}
-
-/// Which half of the parent octant `i` occupies, per axis.
-pub fn octant_of(i: usize) -> [usize; 3] {
-    [i >> 2 & 1, i >> 1 & 1, i & 1]
+/// Displacements of children of near boxes that are not near themselves.
+fn offsets(grid: &BoxGrid) -> OffsetSet {
+    let mut out = Vec::new();
+    for across in grid.near.offsets() {
+        for d in 0..27 {
+            let u = [0, 1, 2].map(|a| 2 * across[a] + [d / 9, d / 3 % 3, d % 3][a] - 1);
+            if !grid.near.contains(u) {
+                out.push(u);
+            }
+        }
+    }
+    OffsetSet::new(out)
 }

@@ -10,8 +10,8 @@
 //! let positions: Vec<[f64; 3]> = (0..8).map(|i| [i & 1, i >> 1 & 1, i >> 2].map(|c| c as f64 + 0.4)).collect();
 //! let charges: Vec<f64> = (0..8_u32).map(|i| if i.count_ones() % 2 == 0 { 1.0 } else { -1.0 }).collect();
 //!
-//! let boundary = Boundary::Periodic { edges: [2.0; 3] };
-//! let settings = Settings { order: 20, tree: TreeShape { root: [2; 3], depth: 0 } };
+//! let boundary = Boundary::rectangular([2.0; 3]);
+//! let settings = Settings::new(20, TreeShape { root: [2; 3], depth: 0 });
 //! let mut fmm = Fmm::<f64>::new(boundary, settings)?;
 //! fmm.assign(&positions, &Exclusions::none(8), &[])?;
 //! let mut out = Potentials::default();
@@ -32,7 +32,6 @@
 //! [`direct`] and [`ewald`] are the references it is tested against.
 
 mod assignment;
-#[allow(dead_code)]
 mod boundary;
 mod convolution;
 pub mod direct;
@@ -41,8 +40,8 @@ pub mod ewald;
 pub mod exclusions;
 mod expansion;
 mod fourier;
-#[allow(dead_code)]
 mod grid;
+mod group;
 pub mod harmonics;
 pub mod lattice;
 mod levels;
@@ -54,11 +53,12 @@ mod sparse;
 mod tree;
 mod tune;
 
+pub use boundary::Boundary;
 pub use error::FmmError;
 pub use exclusions::Exclusions;
 pub use passes::StageTimings;
 pub use potentials::Potentials;
-pub use solver::{Boundary, Fmm, MAX_ORDER, Settings};
+pub use solver::{Fmm, MAX_ORDER, Settings};
 pub use sparse::GroupPotentials;
 pub use tree::TreeShape;
 pub use tune::Workload;

@@ -17,13 +17,17 @@ use crate::FmmError;
 use crate::assignment::Assignment;
 use crate::convolution::Convolution;
 use crate::expansion::{ExpansionTable, L2p, P2m};
-use crate::lattice::BoxGrid;
+use crate::grid::BoxGrid;
 use crate::levels::LevelOperators;
 use crate::potentials::Potentials;
 use crate::scratch::ScratchPool;
+use crate::tree::Level;
 
 /// Leaf boxes per task.
 const GRAIN: usize = 16;
+
+/// Particles per task; sums over all particles are made of the sums of these, whatever the number of threads.
+const CHUNK: usize = 1024;
 
 /// Seconds spent in each stage of the last evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -59,9 +63,7 @@ impl StageTimings {
 pub struct Operators<T> {
     /// Coefficients per box, padded.
     pub stride: usize,
-    /// Edges of a box in units of its scale.
-    pub box_edges: [f64; 3],
-    /// Root grid.
+    /// Root grid; boxes of every level have its shape.
     pub grid: BoxGrid,
     /// Constants of P2M and L2P.
     pub table: ExpansionTable<T>,
@@ -95,6 +97,16 @@ impl Trace {
         }
     }
 
+    /// The sum of two sets of charges.
+    fn joined(self, other: &Self) -> Self {
+        Self {
+            prefactor: self.prefactor,
+            charge: self.charge + other.charge,
+            dipole: [0, 1, 2].map(|a| self.dipole[a] + other.dipole[a]),
+            second: self.second + other.second,
+        }
+    }
+
     /// Potential and field at `y`.
     pub fn at(&self, y: [f64; 3]) -> (f64, [f64; 3]) {
         let (mut phi, mut field) = (self.second, [0.0; 3]);
@@ -116,6 +128,9 @@ pub struct Passes<T> {
     near: [Vec<T>; 4],
     multipoles: Vec<Vec<T>>,
     locals: Vec<Vec<T>>,
+    /// For each chunk of particles: moments; energy, and whether all results are finite.
+    traces: Vec<Trace>,
+    energies: Vec<(f64, bool)>,
 }
 
 impl<T: Real> Passes<T> {
@@ -129,6 +144,8 @@ impl<T: Real> Passes<T> {
             near: empty(),
             multipoles: Vec::new(),
             locals: Vec::new(),
+            traces: Vec::new(),
+            energies: Vec::new(),
         }
     }
 
@@ -139,11 +156,12 @@ impl<T: Real> Passes<T> {
             v.resize(n, T::zero());
         }
         self.in_root.resize(n, [0.0; 3]);
-        let depth = to.geometry.tree.depth;
-        for levels in [&mut self.multipoles, &mut self.locals] {
-            levels.resize(depth + 1, Vec::new());
-            for (d, v) in levels.iter_mut().enumerate() {
-                v.resize(to.geometry.level(d).len() * stride, T::zero());
+        self.traces.resize(n.div_ceil(CHUNK), Trace::default());
+        self.energies.resize(n.div_ceil(CHUNK), (0.0, true));
+        for expansions in [&mut self.multipoles, &mut self.locals] {
+            expansions.resize(to.levels.len(), Vec::new());
+            for (v, level) in expansions.iter_mut().zip(&to.levels) {
+                v.resize(level.len() * stride, T::zero());
             }
         }
     }
@@ -172,24 +190,21 @@ impl<T: Real> Passes<T> {
         lap(&mut times.m2m);
         operators.root.apply(&self.multipoles[0], &mut self.locals[0], pool);
         lap(&mut times.lattice);
-        for d in 1..=to.geometry.tree.depth {
-            let (parents, level) = (to.geometry.level(d - 1), to.geometry.level(d));
+        for d in 1..to.levels.len() {
+            let pair = (&to.levels[d - 1], &to.levels[d]);
             let (coarse, fine) = self.locals.split_at_mut(d);
-            operators.levels.l2l(&parents, &coarse[d - 1], &level, &mut fine[0], &to.counts[d], pool);
+            operators.levels.l2l(&coarse[d - 1], pair.1, &mut fine[0], pool);
             lap(&mut times.l2l);
-            operators.levels.m2l(&level, &self.multipoles[d], &mut fine[0], &to.counts[d], pool);
+            operators.levels.m2l(&operators.grid, pair, &self.multipoles[d], &mut fine[0], pool);
             lap(&mut times.m2l);
         }
         self.l2p(to, operators, pool);
         lap(&mut times.l2p);
-        self.p2p(to, pool);
+        self.p2p(to, &operators.grid, pool);
         lap(&mut times.p2p);
-        let energy = self.gather(to, trace, charges, out);
+        let (energy, finite) = self.gather(to, trace, charges, out);
         lap(&mut times.gather);
-        if energy.is_finite()
-            && out.potential.iter().all(|v| v.is_finite())
-            && out.field.iter().flatten().all(|v| v.is_finite())
-        {
+        if finite {
             return Ok((energy, times));
         }
         Err(self.blame(positions, charges, out))
@@ -209,39 +224,39 @@ impl<T: Real> Passes<T> {
 
     /// Local coordinates in sorted order; moments of the trace term.
     fn sort(&mut self, to: &Assignment, positions: &[[f64; 3]], charges: &[f64]) -> Trace {
-        let geometry = &to.geometry;
-        let grid = geometry.leaves();
+        let (geometry, leaves) = (&to.geometry, to.leaves());
         let scale = 1.0 / geometry.scale();
-        let volume = geometry.edges().iter().product();
-        let mut trace = Trace::new(geometry.periodic.then_some(volume));
-        for leaf in 0..grid.len() {
-            let places = to.leaf(leaf);
-            if places.is_empty() {
-                continue;
-            }
-            let (centre, root) = geometry.centres(grid.coordinates(leaf));
-            for k in places {
-                let r = to.wrapped(k, positions);
-                let q = charges[to.order[k] as usize];
-                for a in 0..3 {
-                    self.sorted[a][k] = T::of((r[a] - centre[a]) * scale);
-                    self.in_root[k][a] = r[a] - root[a];
+        let empty = Trace::new(geometry.volume);
+        let [x, y, z, q] = self.sorted.each_mut().map(|v| v.par_chunks_mut(CHUNK));
+        let parts = (x, y, z, q, self.in_root.par_chunks_mut(CHUNK), &mut self.traces);
+        parts.into_par_iter().enumerate().for_each(|(chunk, (x, y, z, q, in_root, trace))| {
+            *trace = empty;
+            let (mut leaf, mut centres) = (u32::MAX, ([0.0; 3], [0.0; 3]));
+            for n in 0..q.len() {
+                let k = chunk * CHUNK + n;
+                if to.leaf_of[k] != leaf {
+                    leaf = to.leaf_of[k];
+                    centres = geometry.centres(leaves.coordinates[leaf as usize]);
                 }
-                self.sorted[3][k] = T::of(q);
-                trace.add(q, self.in_root[k]);
+                let r = to.wrapped(k, positions);
+                let charge = charges[to.order[k] as usize];
+                in_root[n] = [0, 1, 2].map(|a| r[a] - centres.1[a]);
+                [x[n], y[n], z[n]] = [0, 1, 2].map(|a| T::of((r[a] - centres.0[a]) * scale));
+                q[n] = T::of(charge);
+                trace.add(charge, in_root[n]);
             }
-        }
-        trace
+        });
+        self.traces.iter().fold(empty, Trace::joined)
     }
 
     fn p2m(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
         let Operators { stride, table, .. } = operators;
-        let sorted = &self.sorted;
-        let leaves = &mut self.multipoles[to.geometry.tree.depth];
-        leaves.par_chunks_mut(GRAIN * stride).enumerate().for_each(|(chunk, rows)| {
+        let (sorted, leaves) = (&self.sorted, to.leaves());
+        let expansions = &mut self.multipoles[to.geometry.tree.depth];
+        expansions.par_chunks_mut(GRAIN * stride).enumerate().for_each(|(chunk, rows)| {
             let scratch = &mut *pool.get();
             for (n, out) in rows.chunks_exact_mut(*stride).enumerate() {
-                let places = to.leaf(chunk * GRAIN + n);
+                let places = leaves.particles(chunk * GRAIN + n);
                 if places.is_empty() {
                     out.fill(T::zero());
                     continue;
@@ -254,20 +269,19 @@ impl<T: Real> Passes<T> {
 
     fn upward(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
         for d in (0..to.geometry.tree.depth).rev() {
-            let (parents, level) = (to.geometry.level(d), to.geometry.level(d + 1));
             let (coarse, fine) = self.multipoles.split_at_mut(d + 1);
-            operators.levels.m2m(&parents, &mut coarse[d], &level, &fine[0], &to.counts[d + 1], pool);
+            operators.levels.m2m(&to.levels[d], &mut coarse[d], &to.levels[d + 1], &fine[0], pool);
         }
     }
 
     fn l2p(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
         let Operators { stride, table, .. } = operators;
-        let sorted = &self.sorted;
+        let (sorted, leaves) = (&self.sorted, to.leaves());
         let locals = &self.locals[to.geometry.tree.depth];
-        over_leaves(to, 0..to.starts.len() - 1, self.far.each_mut().map(Vec::as_mut_slice), &|leaves, mut out| {
+        over_leaves(leaves, 0..leaves.len(), self.far.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
             let scratch = &mut *pool.get();
-            for leaf in leaves {
-                let places = to.leaf(leaf);
+            for leaf in range {
+                let places = leaves.particles(leaf);
                 let part = split_front(&mut out, places.len());
                 if !places.is_empty() {
                     let local = &locals[leaf * stride..][..*stride];
@@ -277,59 +291,57 @@ impl<T: Real> Passes<T> {
         });
     }
 
-    fn p2p(&mut self, to: &Assignment, pool: &ScratchPool<T>) {
-        let grid = to.geometry.leaves();
-        let scale = to.geometry.scale();
-        let edges = to.geometry.leaf.map(|e| e / scale);
-        let sorted = &self.sorted;
-        over_leaves(to, 0..to.starts.len() - 1, self.near.each_mut().map(Vec::as_mut_slice), &|leaves, mut out| {
+    fn p2p(&mut self, to: &Assignment, grid: &BoxGrid, pool: &ScratchPool<T>) {
+        let (sorted, leaves) = (&self.sorted, to.leaves());
+        over_leaves(leaves, 0..leaves.len(), self.near.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
             let scratch = &mut *pool.get();
-            for leaf in leaves {
-                let places = to.leaf(leaf);
+            for leaf in range {
+                let places = leaves.particles(leaf);
                 let part = split_front(&mut out, places.len());
                 if places.is_empty() {
                     continue;
                 }
                 scratch.runs.clear();
-                for (source, u) in grid.near(grid.coordinates(leaf)) {
-                    let (start, end) = (to.starts[source], to.starts[source + 1]);
-                    if end > start {
-                        let shift = [0, 1, 2].map(|a| T::of(f64::from(u[a]) * edges[a]));
-                        scratch.runs.push(Run { start, len: end - start, shift });
-                    }
-                }
+                scratch.runs.extend(leaves.near(leaf).iter().map(|n| {
+                    let places = leaves.particles(n.source as usize);
+                    let shift = grid.vector(grid.near.offsets()[n.slot as usize].map(f64::from)).map(T::of);
+                    Run { start: places.start as u32, len: places.len() as u32, shift }
+                }));
                 let all = points(sorted, 0..sorted[0].len());
                 scratch.sources.gather(all, &[&sorted[3]], &scratch.runs);
                 let [phi, ex, ey, ez] = part;
                 for v in [&mut *phi, &mut *ex, &mut *ey, &mut *ez] {
                     v.fill(T::zero());
                 }
-                p2p(
-                    points(sorted, places),
-                    &scratch.sources,
-                    to.exceptions.leaf(leaf),
-                    &mut [FieldMut { phi, ex, ey, ez }],
-                );
+                let exceptions = to.exceptions(leaf);
+                p2p(points(sorted, places), &scratch.sources, exceptions, &mut [FieldMut { phi, ex, ey, ez }]);
             }
         });
     }
 
-    /// Near + far + trace in the caller's order and units.
-    fn gather(&self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> f64 {
+    /// Near + far + trace in the caller's order and units. Returns the energy, and whether all results are finite.
+    fn gather(&mut self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> (f64, bool) {
         let n = charges.len();
         out.potential.resize(n, 0.0);
         out.field.resize(n, [0.0; 3]);
         let inverse = 1.0 / to.geometry.scale();
-        let value = |q: usize, k: usize| self.near[q][k].widen() + self.far[q][k].widen();
-        let mut energy = 0.0;
-        for k in 0..n {
-            let i = to.order[k] as usize;
-            let (phi, field) = trace.at(self.in_root[k]);
-            out.potential[i] = phi + inverse * value(0, k);
-            out.field[i] = [0, 1, 2].map(|a| field[a] + inverse * inverse * value(a + 1, k));
-            energy += charges[i] * out.potential[i];
-        }
-        0.5 * energy
+        let (near, far, in_root) = (&self.near, &self.far, &self.in_root);
+        let value = |q: usize, k: usize| near[q][k].widen() + far[q][k].widen();
+        let parts = (out.potential.par_chunks_mut(CHUNK), out.field.par_chunks_mut(CHUNK), &mut self.energies);
+        parts.into_par_iter().enumerate().for_each(|(chunk, (potential, fields, sum))| {
+            *sum = (0.0, true);
+            for (n, (potential, out)) in potential.iter_mut().zip(fields).enumerate() {
+                let i = chunk * CHUNK + n;
+                let k = to.place[i] as usize;
+                let (phi, field) = trace.at(in_root[k]);
+                *potential = phi + inverse * value(0, k);
+                *out = [0, 1, 2].map(|a| field[a] + inverse * inverse * value(a + 1, k));
+                sum.0 += charges[i] * *potential;
+                sum.1 &= potential.is_finite() && out.iter().all(|v| v.is_finite());
+            }
+        });
+        let energy: f64 = self.energies.iter().map(|e| e.0).sum();
+        (0.5 * energy, energy.is_finite() && self.energies.iter().all(|e| e.1))
     }
 }
 
@@ -348,18 +360,18 @@ fn split_front<'a, T>(slices: &mut [&'a mut [T]; 4], n: usize) -> [&'a mut [T]; 
 
 /// Run `work` on ranges of leaves with their parts of `out`, in parallel.
 fn over_leaves<T: Real>(
-    to: &Assignment,
-    leaves: std::ops::Range<usize>,
+    leaves: &Level,
+    range: std::ops::Range<usize>,
     mut out: [&mut [T]; 4],
     work: &(impl Fn(std::ops::Range<usize>, [&mut [T]; 4]) + Sync),
 ) {
-    if leaves.len() <= GRAIN {
-        return work(leaves, out);
+    if range.len() <= GRAIN {
+        return work(range, out);
     }
-    let middle = leaves.start + leaves.len() / 2;
-    let front = split_front(&mut out, (to.starts[middle] - to.starts[leaves.start]) as usize);
+    let middle = range.start + range.len() / 2;
+    let front = split_front(&mut out, (leaves.starts[middle] - leaves.starts[range.start]) as usize);
     rayon::join(
-        || over_leaves(to, leaves.start..middle, front, work),
-        || over_leaves(to, middle..leaves.end, out, work),
+        || over_leaves(leaves, range.start..middle, front, work),
+        || over_leaves(leaves, middle..range.end, out, work),
     );
 }

@@ -16,20 +16,61 @@ pub struct Scratch<T> {
     pub lanes: Vec<Lane<T>>,
     /// Coefficients of potential and gradient of one box.
     pub coefficients: Vec<[T; 4]>,
-    /// Row pairs of one operator.
-    pub pairs: Vec<RowPair>,
+    /// Row pairs of each operator.
+    pub buckets: Buckets,
     /// Near boxes of one leaf.
     pub runs: Vec<Run<T>>,
     /// Gathered sources of one leaf.
     pub sources: SourceBlock<T>,
 }
 
-/// Work spaces, at most one per thread in use at a time.
-pub struct ScratchPool<T> {
-    slots: Vec<Mutex<Scratch<T>>>,
+/// Row pairs sorted by operator.
+#[derive(Default)]
+pub struct Buckets {
+    used: usize,
+    lists: Vec<Vec<RowPair>>,
 }
 
-impl<T: Real> ScratchPool<T> {
+impl Buckets {
+    /// Empty lists for `n` operators.
+    pub fn clear(&mut self, n: usize) {
+        self.used = n;
+        self.lists.resize_with(self.lists.len().max(n), Vec::new);
+        self.lists[..n].iter_mut().for_each(Vec::clear);
+    }
+
+    /// Add a pair to operator `operator`.
+    pub fn push(&mut self, operator: usize, target: usize, source: usize) {
+        self.lists[operator].push(RowPair { target: target as u32, source: source as u32 });
+    }
+
+    /// The operators with their pairs.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &[RowPair])> {
+        self.lists[..self.used].iter().map(Vec::as_slice).enumerate().filter(|(_, pairs)| !pairs.is_empty())
+    }
+}
+
+impl<T: Real> Default for Scratch<T> {
+    fn default() -> Self {
+        Self {
+            lanes: Vec::new(),
+            coefficients: Vec::new(),
+            buckets: Buckets::default(),
+            runs: Vec::new(),
+            sources: SourceBlock::new(),
+        }
+    }
+}
+
+/// Work spaces, at most one per thread in use at a time.
+pub struct Pool<S> {
+    slots: Vec<Mutex<S>>,
+}
+
+/// Work spaces of the passes over all particles.
+pub type ScratchPool<T> = Pool<Scratch<T>>;
+
+impl<S: Default> Pool<S> {
     /// One work space per thread of the current pool, and one for a thread outside.
     pub fn new() -> Self {
         let mut pool = Self { slots: Vec::new() };
@@ -39,20 +80,12 @@ impl<T: Real> ScratchPool<T> {
 
     /// Make room for the current thread pool.
     pub fn grow(&mut self) {
-        let empty = || Scratch {
-            lanes: Vec::new(),
-            coefficients: Vec::new(),
-            pairs: Vec::new(),
-            runs: Vec::new(),
-            sources: SourceBlock::new(),
-        };
-        while self.slots.len() < rayon::current_num_threads() + 1 {
-            self.slots.push(Mutex::new(empty()));
-        }
+        let threads = rayon::current_num_threads() + 1;
+        self.slots.resize_with(self.slots.len().max(threads), Mutex::default);
     }
 
     /// The calling thread's work space. Nothing may be spawned while it is held.
-    pub fn get(&self) -> MutexGuard<'_, Scratch<T>> {
+    pub fn get(&self) -> MutexGuard<'_, S> {
         let i = rayon::current_thread_index().unwrap_or(usize::MAX).min(self.slots.len() - 1);
         self.slots[i].lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,44 +1,61 @@
 //! The solver: set-up, assignment of particles to boxes, evaluation.
 
 use kernels::Real;
+use rayon::prelude::*;
 
 use crate::FmmError;
-use crate::assignment::Assignment;
+use crate::assignment::{Assignment, Geometry};
+use crate::boundary::Boundary;
 use crate::convolution::Convolution;
 use crate::exclusions::Exclusions;
 use crate::expansion::ExpansionTable;
+use crate::grid::{BoxGrid, NearSet};
+use crate::group::Group;
 use crate::harmonics::count;
-use crate::lattice::BoxGrid;
 use crate::levels::LevelOperators;
 use crate::passes::{Operators, Passes, StageTimings};
 use crate::potentials::Potentials;
-use crate::scratch::{LANES, ScratchPool};
-use crate::sparse::{Group, GroupPotentials, SparseOperators};
-use crate::tree::{TreeShape, elongation};
+use crate::scratch::{LANES, Pool, ScratchPool};
+use crate::sparse::{GroupPotentials, GroupSpace, GroupTask, SparseOperators};
+use crate::tree::TreeShape;
 
 /// Highest supported order.
 pub const MAX_ORDER: usize = 60;
 
-/// What surrounds the particles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Boundary {
-    /// Nothing.
-    Open,
-    /// Images of a rectangular cell in all three directions, with conducting surroundings (tin-foil); a net charge is neutralised by a
-    /// uniform background.
-    Periodic {
-        /// Edges of the cell.
-        edges: [f64; 3],
-    },
-}
-
 /// Accuracy and shape of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
-    /// Order p of the expansions: (p+1)² coefficients.
+    /// Order p of the expansions: (p+1)² coefficients. Order 0, monopoles alone, is allowed.
     pub order: usize,
     /// Root grid and refinements.
     pub tree: TreeShape,
+    /// Boxes whose centres are less than this many box diameters (longest diagonals) apart interact directly, and all that touch. With cubes
+    /// 1.08 means 27 near boxes (well-separated by one box, ws = 1), 1.2 33, 1.35 57, 1.5 81, 1.7 93 (about ws = 2). From 1 to 4.
+    pub separation: f64,
+}
+
+impl Settings {
+    /// Near boxes are those that touch: with cubes 27, ws = 1.
+    pub const TOUCHING: f64 = 1.08;
+
+    /// Near boxes are those up to two boxes apart: with cubes 93, ws = 2 but for the corners.
+    pub const TWO_APART: f64 = 1.7;
+
+    /// `order` and `tree`, near boxes those that touch.
+    #[must_use]
+    pub fn new(order: usize, tree: TreeShape) -> Self {
+        Self { order, tree, separation: Self::TOUCHING }
+    }
+
+    fn check(&self) -> Result<(), FmmError> {
+        if self.order > MAX_ORDER {
+            return Err(FmmError::Order { order: self.order, max: MAX_ORDER });
+        }
+        if !(1.0..=4.0).contains(&self.separation) {
+            return Err(FmmError::Separation { separation: self.separation });
+        }
+        self.tree.check()
+    }
 }
 
 /// Fast multipole method for the Coulomb potential, k_e = 1, in precision `T`; see the [crate] documentation.
@@ -51,6 +68,7 @@ pub struct Fmm<T: Real> {
     sparse: SparseOperators<T>,
     passes: Passes<T>,
     pool: ScratchPool<T>,
+    group_pool: Pool<GroupSpace<T>>,
     timings: StageTimings,
 }
 
@@ -58,17 +76,11 @@ impl<T: Real> Fmm<T> {
     /// Prepare the operators.
     ///
     /// # Errors
-    /// Order 0 or above [`MAX_ORDER`], an empty or too large tree, edges that are not positive, boxes too elongated to converge.
+    /// An order above [`MAX_ORDER`], an empty or too large tree, a separation out of range, periods that are not finite or not independent.
     pub fn new(boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
-        if settings.order == 0 || settings.order > MAX_ORDER {
-            return Err(FmmError::Order { order: settings.order, max: MAX_ORDER });
-        }
-        settings.tree.check()?;
-        let operators = make_operators(
-            settings,
-            box_edges(&boundary, settings.tree)?,
-            matches!(boundary, Boundary::Periodic { .. }),
-        );
+        settings.check()?;
+        boundary.check()?;
+        let operators = make_operators(settings, &Geometry::new(&boundary, settings.tree, &[]));
         Ok(Self {
             boundary,
             settings,
@@ -77,42 +89,58 @@ impl<T: Real> Fmm<T> {
             groups: Vec::new(),
             sparse: SparseOperators::default(),
             passes: Passes::new(),
-            pool: ScratchPool::new(),
+            pool: Pool::new(),
+            group_pool: Pool::new(),
             timings: StageTimings::default(),
         })
     }
 
-    /// Order and tree.
+    /// Order, tree, separation.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// The boundary with its present edges.
+    /// The boundary with its present periods.
     pub fn boundary(&self) -> Boundary {
         self.boundary
     }
 
-    /// Change the cell edges, keeping the assignment: positions are expected to scale with the cell. Isotropic scaling costs nothing; a
-    /// change of shape recomputes the operators. Nothing happens with an open boundary.
+    /// Change the periods, keeping the assignment: positions are expected to scale with the cell. Isotropic scaling costs nothing; a change
+    /// of shape makes the operators anew.
     ///
     /// # Errors
-    /// As [`Fmm::new`].
-    pub fn set_edges(&mut self, edges: [f64; 3]) -> Result<(), FmmError> {
-        if self.boundary == Boundary::Open {
-            return Ok(());
-        }
-        let boundary = Boundary::Periodic { edges };
-        let shape = box_edges(&boundary, self.settings.tree)?;
-        // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
-        if (0..3).any(|a| (shape[a] - self.operators.box_edges[a]).abs() > 1e-12) {
-            self.operators = make_operators(self.settings, shape, true);
-            self.sparse = SparseOperators::default();
+    /// Periods that are not finite or not independent; another kind of boundary.
+    pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
+        boundary.check()?;
+        if boundary.periods().len() != self.boundary.periods().len() {
+            return Err(FmmError::Kind { before: self.boundary.periods().len(), after: boundary.periods().len() });
         }
         self.boundary = boundary;
+        let geometry = match &self.assignment {
+            Some(assignment) => assignment.geometry.follow(&boundary),
+            None => Geometry::new(&boundary, self.settings.tree, &[]),
+        };
+        if self.assignment.as_ref().is_some_and(|a| a.geometry.topology != geometry.topology) {
+            // The cell has been sheared so much that its grid closes in another way: boxes have new neighbours.
+            self.assignment = None;
+        }
+        self.follow(&geometry);
         if let Some(assignment) = &mut self.assignment {
-            assignment.geometry = crate::assignment::Geometry::new(&boundary, self.settings.tree, &[]);
+            assignment.geometry = geometry;
         }
         Ok(())
+    }
+
+    /// New operators if the shape of the boxes has changed.
+    fn follow(&mut self, geometry: &Geometry) {
+        let (now, then) = (geometry.unit_basis(), self.operators.grid.basis);
+        // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
+        let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
+        if !same || geometry.root() != self.operators.grid.topology {
+            self.operators = make_operators(self.settings, geometry);
+            self.sparse = SparseOperators::default();
+            self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
+        }
     }
 
     /// Sort the particles into boxes and find the pairs to skip. Positions may lie anywhere; the image each one is wrapped to stays frozen
@@ -121,32 +149,34 @@ impl<T: Real> Fmm<T> {
     /// `groups`: particles of each sparse site, for [`Fmm::evaluate_group`].
     ///
     /// # Errors
-    /// A position that is not finite, exclusions for another number of particles, an excluded pair that does not lie in neighbouring boxes, a
-    /// group with a particle that does not exist.
+    /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
+    /// near boxes, a group with a particle that does not exist.
     pub fn assign(
         &mut self,
         positions: &[[f64; 3]],
         exclusions: &Exclusions,
         groups: &[Vec<u32>],
     ) -> Result<(), FmmError> {
-        if exclusions.n_particles() != positions.len() {
-            return Err(FmmError::Length {
-                what: "exclusions",
-                expected: positions.len(),
-                found: exclusions.n_particles(),
-            });
-        }
+        check_length("exclusions", positions.len(), exclusions.n_particles())?;
         for (group, particles) in groups.iter().enumerate() {
             if let Some(&p) = particles.iter().find(|p| **p as usize >= positions.len()) {
                 return Err(FmmError::Particle { group, particle: p as usize });
             }
         }
+        if let Some(particle) = positions.par_iter().position_first(|p| p.iter().any(|x| !x.is_finite())) {
+            return Err(FmmError::NotFinite { particle, what: "position" });
+        }
         self.assignment = None;
-        let assignment = Assignment::new(&self.boundary, self.settings.tree, positions, exclusions)?;
+        self.groups.clear();
+        let geometry = Geometry::new(&self.boundary, self.settings.tree, positions);
+        self.follow(&geometry);
+        let near = &self.operators.grid.near;
+        let assignment = Assignment::new(geometry, near, positions, exclusions)?;
         self.passes.fit(&assignment, self.operators.stride);
+        self.groups = groups.par_iter().map(|g| Group::new(g, &assignment, near, positions, exclusions)).collect();
+        self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
         self.pool.grow();
-        self.groups = groups.iter().map(|g| Group::new(g, &assignment, positions, exclusions)).collect();
-        self.sparse.prepare(&self.groups, &assignment, &self.operators, self.settings.order);
+        self.group_pool.grow();
         self.assignment = Some(assignment);
         Ok(())
     }
@@ -154,11 +184,13 @@ impl<T: Real> Fmm<T> {
     /// Potential and field of all particles at every particle; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.
     ///
     /// # Errors
-    /// No assignment, lists of another length, positions or charges that are not finite, two particles on one point.
+    /// No assignment, lists of another length, positions or charges that are not finite, two particles on one point, a net charge in a slab
+    /// or a wire.
     pub fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {
         let Some(assignment) = &self.assignment else { return Err(FmmError::NotAssigned) };
         check_length("positions", assignment.order.len(), positions.len())?;
         check_length("charges", assignment.order.len(), charges.len())?;
+        check_charge(&self.boundary, charges)?;
         self.pool.grow();
         let (energy, timings) =
             self.passes.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)?;
@@ -180,13 +212,43 @@ impl<T: Real> Fmm<T> {
         charges: &[Vec<f64>],
         out: &mut GroupPotentials,
     ) -> Result<(), FmmError> {
-        let Some(assignment) = &self.assignment else { return Err(FmmError::NotAssigned) };
+        self.one_group(positions, group, charges, out)
+    }
+
+    /// [`evaluate_group`](Self::evaluate_group) for all groups, in parallel: `charges[g][v][k]`, and one entry of `out` for each group.
+    ///
+    /// # Errors
+    /// As [`evaluate_group`](Self::evaluate_group).
+    pub fn evaluate_groups(
+        &mut self,
+        positions: &[[f64; 3]],
+        charges: &[Vec<Vec<f64>>],
+        out: &mut Vec<GroupPotentials>,
+    ) -> Result<(), FmmError> {
+        check_length("charges of all groups", self.groups.len(), charges.len())?;
+        out.resize_with(charges.len(), GroupPotentials::default);
+        self.group_pool.grow();
+        let one = |(group, (charges, out)): (usize, (&Vec<Vec<f64>>, &mut GroupPotentials))| {
+            self.one_group(positions, group, charges, out)
+        };
+        charges.par_iter().zip(out).enumerate().try_for_each(one)
+    }
+
+    fn one_group(
+        &self,
+        positions: &[[f64; 3]],
+        group: usize,
+        charges: &[Vec<f64>],
+        out: &mut GroupPotentials,
+    ) -> Result<(), FmmError> {
+        let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
         let Some(members) = self.groups.get(group) else { return Err(FmmError::Group { group }) };
-        check_length("positions", assignment.order.len(), positions.len())?;
+        check_length("positions", to.order.len(), positions.len())?;
         for q in charges {
             check_length("charges of a group", members.len(), q.len())?;
         }
-        members.evaluate(assignment, &self.operators, &self.sparse, positions, charges, out)
+        let task = GroupTask { group: members, to, operators: &self.operators, sparse: &self.sparse };
+        task.evaluate(positions, charges, &mut self.group_pool.get(), out)
     }
 
     /// Seconds spent in each stage of the last [`Fmm::evaluate`].
@@ -199,31 +261,26 @@ fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(),
     if expected == found { Ok(()) } else { Err(FmmError::Length { what, expected, found }) }
 }
 
-/// Edges of a box over its scale, the cube root of its volume.
-fn box_edges(boundary: &Boundary, tree: TreeShape) -> Result<[f64; 3], FmmError> {
-    let Boundary::Periodic { edges } = *boundary else { return Ok([1.0; 3]) };
-    if edges.iter().any(|e| !(e.is_finite() && *e > 0.0)) {
-        return Err(FmmError::Edges { edges });
+/// Slabs and wires have no energy unless they are neutral.
+fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError> {
+    if !matches!(boundary.periods().len(), 1 | 2) {
+        return Ok(());
     }
-    let n = tree.leaves();
-    let leaf = [0, 1, 2].map(|a| edges[a] / n[a] as f64);
-    if elongation(leaf) >= 1.0 {
-        return Err(FmmError::Elongated { edges: leaf });
-    }
-    let scale = leaf.iter().product::<f64>().cbrt();
-    Ok(leaf.map(|e| e / scale))
+    let (charge, size) = charges.iter().fold((0.0, 0.0), |(sum, size), q| (sum + q, size + q.abs()));
+    // Charges of force fields add up to a neutral cell to some 1e-6 of one elementary charge among thousands.
+    if charge.abs() > 1e-9 * size { Err(FmmError::Charged { charge }) } else { Ok(()) }
 }
 
-fn make_operators<T: Real>(settings: Settings, box_edges: [f64; 3], periodic: bool) -> Operators<T> {
-    let Settings { order, tree } = settings;
+fn make_operators<T: Real>(settings: Settings, geometry: &Geometry) -> Operators<T> {
+    let Settings { order, tree, separation } = settings;
     let stride = count(order).next_multiple_of(LANES);
-    let grid = BoxGrid { shape: tree.root, edges: box_edges, periodic };
+    let basis = geometry.unit_basis();
+    let grid = BoxGrid { topology: geometry.root(), basis, near: NearSet::new(&basis, separation) };
     Operators {
         stride,
-        box_edges,
-        grid,
         table: ExpansionTable::new(order),
         root: Convolution::new(&grid, order, stride),
-        levels: LevelOperators::new(order, stride, box_edges, tree.depth),
+        levels: LevelOperators::new(&grid, order, stride, tree.depth),
+        grid,
     }
 }

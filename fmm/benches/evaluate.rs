@@ -14,19 +14,17 @@ fn main() {
     let (n, order, leaves, depth) = (number(0, "3500"), number(1, "7"), number(2, "7"), number(3, "0"));
     let (kind, precision, repeats) = (get(4, "water"), get(5, "f32"), number(6, "50"));
     let (positions, charges, exclusions) = particles(n, kind == "water");
-    let boundary = if kind == "open" { Boundary::Open } else { Boundary::Periodic { edges: [1.0; 3] } };
+    let boundary = if kind == "open" { Boundary::Open } else { Boundary::rectangular([1.0; 3]) };
     let tree = TreeShape { root: [leaves >> depth; 3], depth };
     let system = (&positions[..], &charges[..], &exclusions);
     let out = match precision.as_str() {
-        "f64" => time::<f64>(boundary, Settings { order, tree }, system, repeats),
-        _ => time::<f32>(boundary, Settings { order, tree }, system, repeats),
+        "f64" => time::<f64>(boundary, Settings::new(order, tree), system, repeats),
+        _ => time::<f32>(boundary, Settings::new(order, tree), system, repeats),
     };
     let mut exact = Potentials::default();
-    let mut fmm = Fmm::<f64>::new(
-        boundary,
-        Settings { order: 24, tree: TreeShape { root: [3; 3], depth: if n > 20_000 { 1 } else { 0 } } },
-    )
-    .expect("valid settings");
+    let mut fmm =
+        Fmm::<f64>::new(boundary, Settings::new(24, TreeShape { root: [3; 3], depth: if n > 20_000 { 1 } else { 0 } }))
+            .expect("valid settings");
     fmm.assign(&positions, &exclusions, &[]).expect("valid positions");
     let energy = fmm.evaluate(&positions, &charges, &mut exact).expect("finite");
     let (mut d, mut s) = (0.0, 0.0);

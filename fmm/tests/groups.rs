@@ -16,7 +16,7 @@ fn a_group_feels_exactly_its_own_part_of_the_whole() {
     }
     let groups = vec![(0..12).rev().collect::<Vec<u32>>(), vec![40, 3, 77, 60, 110, 9], vec![], vec![50]];
     let exclusions = Exclusions::from_pairs(120, [[0, 1], [1, 2], [0, 2], [5, 9], [3, 9]]).unwrap();
-    let periodic = Boundary::Periodic { edges: EDGES };
+    let periodic = Boundary::rectangular(EDGES);
     let trees = [
         (periodic, [1; 3], 0),
         (periodic, [4; 3], 0),

@@ -43,8 +43,7 @@ fn single_precision_saturates_at_its_rounding() {
     let (x, q) = cloud(600, [1.0; 3], 0.0, 5);
     let none = Exclusions::none(x.len());
     let (_, exact) = direct::evaluate(&x, &q, &none);
-    let mut fmm =
-        Fmm::<f32>::new(Boundary::Open, Settings { order: 16, tree: TreeShape { root: [4; 3], depth: 0 } }).unwrap();
+    let mut fmm = Fmm::<f32>::new(Boundary::Open, Settings::new(16, TreeShape { root: [4; 3], depth: 0 })).unwrap();
     let shifted: Vec<[f64; 3]> = x.iter().map(|r| r.map(|c| c + 1e4)).collect();
     let mut out = Potentials::default();
     fmm.assign(&shifted, &none, &[]).unwrap();

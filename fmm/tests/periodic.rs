@@ -8,7 +8,7 @@ use fmm::{Boundary, Exclusions, Potentials, ewald};
 const EDGES: [f64; 3] = [2.0, 2.2, 1.9];
 
 fn periodic(order: usize, root: [usize; 3], depth: usize) -> fmm::Fmm<f64> {
-    solver(Boundary::Periodic { edges: EDGES }, order, root, depth)
+    solver(Boundary::rectangular(EDGES), order, root, depth)
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn madelung_constant_of_rock_salt() {
         x.push(c.map(|c| c as f64 + 0.13));
         q.push(if c.iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 });
     }
-    let boundary = Boundary::Periodic { edges: [n as f64; 3] };
+    let boundary = Boundary::rectangular([n as f64; 3]);
     for (root, depth) in [([1; 3], 0), ([2; 3], 0), ([1; 3], 1)] {
         let (energy, _) = run(&mut solver(boundary, 36, root, depth), &x, &q, &Exclusions::none(x.len()));
         let madelung = -2.0 * energy / x.len() as f64;
@@ -104,7 +104,7 @@ fn force_is_minus_the_gradient_of_the_energy_while_boxes_are_frozen() {
 #[test]
 fn charged_cell_energy_does_not_depend_on_the_tree() {
     let (x, q) = cloud(50, [1.7; 3], 4.0, 31);
-    let boundary = Boundary::Periodic { edges: [1.7; 3] };
+    let boundary = Boundary::rectangular([1.7; 3]);
     let energies: Vec<f64> =
         [([1; 3], 0), ([2; 3], 0), ([3; 3], 0), ([5; 3], 0), ([1; 3], 1), ([1; 3], 2), ([3; 3], 1)]
             .iter()
@@ -121,15 +121,15 @@ fn scaling_the_cell_scales_the_energy() {
     let (energy, _) = run(&mut fmm, &x, &q, &none);
     let scale = 1.013;
     let scaled: Vec<[f64; 3]> = x.iter().map(|r| r.map(|c| c * scale)).collect();
-    fmm.set_edges(EDGES.map(|e| e * scale)).unwrap();
+    fmm.set_boundary(Boundary::rectangular(EDGES.map(|e| e * scale))).unwrap();
     let mut out = Potentials::default();
     let e = fmm.evaluate(&scaled, &q, &mut out).unwrap();
     // The virial of Coulomb's law: E ∝ 1/L, also of the truncated expansions.
     assert!((e * scale / energy - 1.0).abs() < 1e-13);
     // A change of shape: as a new solver.
     let edges = [2.1, 2.0, 2.0];
-    fmm.set_edges(edges).unwrap();
+    fmm.set_boundary(Boundary::rectangular(edges)).unwrap();
     let (e, _) = run(&mut fmm, &x, &q, &none);
-    let (fresh, _) = run(&mut solver(Boundary::Periodic { edges }, 8, [3; 3], 0), &x, &q, &none);
+    let (fresh, _) = run(&mut solver(Boundary::rectangular(edges), 8, [3; 3], 0), &x, &q, &none);
     assert!((e / fresh - 1.0).abs() < 1e-14);
 }

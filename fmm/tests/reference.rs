@@ -33,7 +33,7 @@ fn errors(name: &str, order: usize, root: [usize; 3], depth: usize) -> [f64; 3] 
     let r = read(name);
     let edges = [0, 1, 2].map(|a| r.cell[a][a]);
     let mut fmm =
-        Fmm::<f64>::new(Boundary::Periodic { edges }, Settings { order, tree: TreeShape { root, depth } }).unwrap();
+        Fmm::<f64>::new(Boundary::rectangular(edges), Settings::new(order, TreeShape { root, depth })).unwrap();
     fmm.assign(&r.positions, &Exclusions::none(r.positions.len()), &[]).unwrap();
     let mut out = Potentials::default();
     let energy = fmm.evaluate(&r.positions, &r.charges, &mut out).unwrap();

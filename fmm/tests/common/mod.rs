@@ -26,7 +26,7 @@ pub fn cloud(n: usize, edges: [f64; 3], charge: f64, seed: u64) -> (Vec<[f64; 3]
 }
 
 pub fn solver(boundary: Boundary, order: usize, root: [usize; 3], depth: usize) -> Fmm<f64> {
-    Fmm::new(boundary, Settings { order, tree: TreeShape { root, depth } }).unwrap()
+    Fmm::new(boundary, Settings::new(order, TreeShape { root, depth })).unwrap()
 }
 
 /// Assign and evaluate.
