@@ -190,6 +190,28 @@ fn range(positions: &[[f64; 3]], axis: [f64; 3]) -> [f64; 2] {
     positions.par_iter().map(bounds).reduce_with(join).unwrap_or_default()
 }
 
+/// Particles by ascending key below `end`, then by number.
+fn sorted_order(homes: &[(u64, [i32; 3])], end: u64) -> Vec<u32> {
+    let n = homes.len();
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    if end > 4 * n as u64 + 64 {
+        order.par_sort_unstable_by_key(|i| (homes[*i as usize].0, *i));
+        return order;
+    }
+    // Few boxes: count, then place.
+    let mut next = vec![0u32; end as usize + 1];
+    homes.iter().for_each(|h| next[h.0 as usize + 1] += 1);
+    for i in 0..end as usize {
+        next[i + 1] += next[i];
+    }
+    for (i, h) in homes.iter().enumerate() {
+        let at = &mut next[h.0 as usize];
+        order[*at as usize] = i as u32;
+        *at += 1;
+    }
+    order
+}
+
 /// Sorted particles.
 pub struct Assignment {
     /// Boxes.
@@ -218,13 +240,13 @@ impl Assignment {
         let root = geometry.root();
         let home = |(i, p): (usize, &[f64; 3])| {
             let (c, image) = geometry.home(*p).ok_or(FmmError::TooFar { particle: i })?;
-            Ok((geometry.tree.key(&root, c), i as u32, image))
+            Ok((geometry.tree.key(&root, c), image))
         };
-        let mut homes: Vec<(u64, u32, [i32; 3])> =
+        let homes: Vec<(u64, [i32; 3])> =
             positions.par_iter().enumerate().map(home).collect::<Result<_, FmmError>>()?;
-        homes.par_sort_unstable_by_key(|h| (h.0, h.1));
-        let keys: Vec<u64> = homes.iter().map(|h| h.0).collect();
-        let order: Vec<u32> = homes.iter().map(|h| h.1).collect();
+        let order = sorted_order(&homes, (root.len() as u64) << (3 * geometry.tree.depth));
+        let keys: Vec<u64> = order.par_iter().map(|i| homes[*i as usize].0).collect();
+        let images = order.par_iter().map(|i| homes[*i as usize].1).collect();
         let mut place = vec![0; positions.len()];
         order.iter().enumerate().for_each(|(k, i)| place[*i as usize] = k as u32);
         let levels = tree::levels(root, geometry.tree, near, &keys);
@@ -233,7 +255,6 @@ impl Assignment {
         for leaf in 0..leaves.len() {
             leaf_of[leaves.particles(leaf)].fill(leaf as u32);
         }
-        let images = homes.iter().map(|h| h.2).collect();
         let mut out = Self { geometry, levels, order, images, place, leaf_of, exceptions: Vec::new() };
         let tables = 0..out.leaves().len().div_ceil(LEAVES_PER_TABLE);
         let find = |table| out.find_exceptions(table, near, positions, exclusions);

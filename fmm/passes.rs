@@ -126,6 +126,8 @@ pub struct Passes<T> {
     in_root: Vec<[f64; 3]>,
     far: [Vec<T>; 4],
     near: [Vec<T>; 4],
+    /// Potential and field in f64, by sorted place.
+    sums: Vec<[f64; 4]>,
     multipoles: Vec<Vec<T>>,
     locals: Vec<Vec<T>>,
     /// For each chunk of particles: moments; energy, and whether all results are finite.
@@ -142,6 +144,7 @@ impl<T: Real> Passes<T> {
             in_root: Vec::new(),
             far: empty(),
             near: empty(),
+            sums: Vec::new(),
             multipoles: Vec::new(),
             locals: Vec::new(),
             traces: Vec::new(),
@@ -156,6 +159,7 @@ impl<T: Real> Passes<T> {
             v.resize(n, T::zero());
         }
         self.in_root.resize(n, [0.0; 3]);
+        self.sums.resize(n, [0.0; 4]);
         self.traces.resize(n.div_ceil(CHUNK), Trace::default());
         self.energies.resize(n.div_ceil(CHUNK), (0.0, true));
         for expansions in [&mut self.multipoles, &mut self.locals] {
@@ -326,18 +330,26 @@ impl<T: Real> Passes<T> {
         out.field.resize(n, [0.0; 3]);
         let inverse = 1.0 / to.geometry.scale();
         let (near, far, in_root) = (&self.near, &self.far, &self.in_root);
-        let value = |q: usize, k: usize| near[q][k].widen() + far[q][k].widen();
-        let parts = (out.potential.par_chunks_mut(CHUNK), out.field.par_chunks_mut(CHUNK), &mut self.energies);
-        parts.into_par_iter().enumerate().for_each(|(chunk, (potential, fields, sum))| {
-            *sum = (0.0, true);
-            for (n, (potential, out)) in potential.iter_mut().zip(fields).enumerate() {
-                let i = chunk * CHUNK + n;
-                let k = to.place[i] as usize;
+        // In sorted order first, then one cache line for each particle.
+        self.sums.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sums)| {
+            for (n, sum) in sums.iter_mut().enumerate() {
+                let k = chunk * CHUNK + n;
                 let (phi, field) = trace.at(in_root[k]);
-                *potential = phi + inverse * value(0, k);
-                *out = [0, 1, 2].map(|a| field[a] + inverse * inverse * value(a + 1, k));
-                sum.0 += charges[i] * *potential;
-                sum.1 &= potential.is_finite() && out.iter().all(|v| v.is_finite());
+                let value = |q: usize| near[q][k].widen() + far[q][k].widen();
+                let along = |a: usize| field[a] + inverse * inverse * value(a + 1);
+                *sum = [phi + inverse * value(0), along(0), along(1), along(2)];
+            }
+        });
+        let sums = &self.sums;
+        let parts = (out.potential.par_chunks_mut(CHUNK), out.field.par_chunks_mut(CHUNK), &mut self.energies);
+        parts.into_par_iter().enumerate().for_each(|(chunk, (potential, fields, energy))| {
+            *energy = (0.0, true);
+            for (n, (potential, field)) in potential.iter_mut().zip(fields).enumerate() {
+                let i = chunk * CHUNK + n;
+                let [phi, ex, ey, ez] = sums[to.place[i] as usize];
+                (*potential, *field) = (phi, [ex, ey, ez]);
+                energy.0 += charges[i] * phi;
+                energy.1 &= [phi, ex, ey, ez].iter().all(|v| v.is_finite());
             }
         });
         let energy: f64 = self.energies.iter().map(|e| e.0).sum();
