@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use crate::fourier::{Line, LineKernel, RealLine};
 use crate::grid::BoxGrid;
 use crate::harmonics::{Domain, count, m2l, parities};
+use crate::grid::BoxGrid;
 use crate::scratch::ScratchPool;
 
 /// Operators beyond this many bytes are built when needed instead of kept.
@@ -277,7 +278,7 @@ fn fourier_coefficients(grid: &BoxGrid, order: usize) -> Vec<Vec<f64>> {
     let cycle = grid.cycle();
     let half = cycle.map(|n| n / 2 + 1);
     let parity = parities(2 * order);
-    let mut table = crate::lattice::octant(grid, 2 * order);
+    let mut table = crate::lattice::waves::octant(grid, 2 * order);
     let total: usize = cycle.iter().product();
     for axis in 0..3 {
         let n = cycle[axis];

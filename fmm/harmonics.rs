@@ -32,27 +32,58 @@ pub fn sqrt_factorials(n_max: usize) -> Vec<f64> {
 
 /// Normalised real regular harmonics R̂_lm(r) up to order `p`.
 pub fn regular(p: usize, r: [f64; 3]) -> Vec<f64> {
-    let [x, y, z] = r;
-    let r2 = x * x + y * y + z * z;
     let mut out = vec![0.0; count(p)];
-    let (mut c, mut s) = (1.0, 0.0);
-    for m in 0..=p {
-        if m > 0 {
-            let f = sectoral_factor(m);
-            (c, s) = (f * (x * c - y * s), f * (x * s + y * c));
-        }
-        let (mut c0, mut s0, mut c1, mut s1) = (0.0, 0.0, c, s);
-        for l in m..=p {
-            out[index(l, m as isize)] = c1;
+    Recursion::new(p).regular(p, r, &mut out);
+    out
+}
+
+/// Factors of the recursions of the harmonics, for many points.
+pub struct Recursion {
+    /// [`sectoral_factor`] of m = 0..=p.
+    sectoral: Vec<f64>,
+    /// [`recurrence`] of (l, m) at l² + m.
+    factors: Vec<(f64, f64)>,
+}
+
+impl Recursion {
+    /// Factors up to order `p`.
+    pub fn new(p: usize) -> Self {
+        let sectoral = (0..=p).map(|m| if m == 0 { 1.0 } else { sectoral_factor(m) }).collect();
+        let factors = (0..=p).flat_map(|l| (0..=2 * l).map(move |m| recurrence(l, m.min(l)))).collect();
+        Self { sectoral, factors }
+    }
+
+    /// R̂_lm(r) up to order `p`, not above that of the table, to the first (p+1)² elements of `out`.
+    pub fn regular(&self, p: usize, r: [f64; 3], out: &mut [f64]) {
+        let [x, y, z] = r;
+        let r2 = x * x + y * y + z * z;
+        let (mut c, mut s) = (1.0, 0.0);
+        for m in 0..=p {
             if m > 0 {
-                out[index(l, -(m as isize))] = s1;
+                let f = self.sectoral[m];
+                (c, s) = (f * (x * c - y * s), f * (x * s + y * c));
             }
-            let (a, b) = recurrence(l, m);
-            (c0, c1) = (c1, a * z * c1 - b * r2 * c0);
-            (s0, s1) = (s1, a * z * s1 - b * r2 * s0);
+            let (mut c0, mut s0, mut c1, mut s1) = (0.0, 0.0, c, s);
+            for l in m..=p {
+                let at = l * l + l;
+                out[at - m] = s1;
+                out[at + m] = c1;
+                let (a, b) = self.factors[l * l + m];
+                let (az, b) = (a * z, b * r2);
+                (c0, c1) = (c1, az * c1 - b * c0);
+                (s0, s1) = (s1, az * s1 - b * s0);
+            }
         }
     }
-    out
+
+    /// Î_lm(r), r ≠ 0, as [`regular`](Self::regular).
+    pub fn irregular(&self, p: usize, r: [f64; 3], out: &mut [f64]) {
+        let r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+        // Î is R̂ inverted in the unit sphere: R̂_lm(r) / r^{2l+1}.
+        self.regular(p, r.map(|x| x / r2), out);
+        let inv = 1.0 / r2.sqrt();
+        out[..count(p)].iter_mut().for_each(|v| *v *= inv);
+    }
 }
 
 /// Factor f_m of the sectoral step R̂_mm = f_m (x + iy) R̂_{m−1,m−1}, the √2 of m > 0 included.
@@ -68,11 +99,8 @@ pub fn recurrence(l: usize, m: usize) -> (f64, f64) {
 
 /// Normalised real irregular harmonics Î_lm(r) up to order `p`, r ≠ 0.
 pub fn irregular(p: usize, r: [f64; 3]) -> Vec<f64> {
-    let r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-    // Î is R̂ inverted in the unit sphere: R̂_lm(r) / r^{2l+1}.
-    let mut out = regular(p, [r[0] / r2, r[1] / r2, r[2] / r2]);
-    let inv = 1.0 / r2.sqrt();
-    out.iter_mut().for_each(|v| *v *= inv);
+    let mut out = vec![0.0; count(p)];
+    Recursion::new(p).irregular(p, r, &mut out);
     out
 }
 
