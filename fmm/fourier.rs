@@ -4,6 +4,10 @@
 //! X_{n−k} = C_k ± i S_k: a quarter of the work of the plain sum, for every length n. Lines are short (n ≤ 50), so that this is as fast as
 //! a factorised transform. Coefficients run along the vector lanes.
 
+mod grid;
+
+pub use grid::{GridTransform, wave_vector};
+
 use kernels::{Kernel, Real, fma};
 
 use crate::scratch::{LANES, Lane, Scratch};
@@ -64,6 +68,14 @@ fn store<T: Real>(to: &mut [T], at: usize, value: &Lane<T>) {
     to[at..at + LANES].copy_from_slice(value);
 }
 
+/// x (cos + i sin); x as it is where there is no phase.
+#[inline(always)]
+fn turned<T: Real>(x: [Lane<T>; 2], phase: Option<(T, T)>) -> [Lane<T>; 2] {
+    let Some((cos, sin)) = phase else { return x };
+    let [re, im] = x;
+    [std::array::from_fn(|i| cos * re[i] - sin * im[i]), std::array::from_fn(|i| cos * im[i] + sin * re[i])]
+}
+
 /// Complex transform of one line; a row is `stride` real parts, then `stride` imaginary parts.
 pub struct LineKernel<'a, T, R, W> {
     /// Tables.
@@ -76,6 +88,8 @@ pub struct LineKernel<'a, T, R, W> {
     pub n_out: usize,
     /// Sign −1 (true) or +1 of the exponent; neither is normalised.
     pub forward: bool,
+    /// Phases (cos, sin) that the given boxes (forward) or their conjugates that the wanted ones (back) are multiplied by; none if empty.
+    pub turn: &'a [(T, T)],
     /// Where the line is read: box j at element `read(j)`.
     pub input: &'a [T],
     /// See `input`.
@@ -93,7 +107,7 @@ impl<T: Real, R: Fn(usize) -> usize, W: Fn(usize) -> usize> Kernel for LineKerne
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { line, stride, n_in, n_out, forward, input, read, output, write, scratch } = self;
+        let Self { line, stride, n_in, n_out, forward, turn, input, read, output, write, scratch } = self;
         let (n, pairs) = (line.n, line.pairs());
         let zero = [T::zero(); LANES];
         let folded = &mut scratch.lanes;
@@ -101,17 +115,29 @@ impl<T: Real, R: Fn(usize) -> usize, W: Fn(usize) -> usize> Kernel for LineKerne
             folded.resize(4 * pairs, zero);
         }
         for block in (0..stride).step_by(LANES) {
-            let fetch =
-                |j: usize, part: usize| if j < n_in { load(input, read(j) + part * stride + block) } else { zero };
+            let fetch = |j: usize| {
+                if j >= n_in {
+                    return [zero; 2];
+                }
+                let at = read(j) + block;
+                let x = [load(input, at), load(input, at + stride)];
+                if forward { turned(x, turn.get(j).copied()) } else { x }
+            };
+            let mut put = |k: usize, x: [Lane<T>; 2]| {
+                let x = if forward { x } else { turned(x, turn.get(k).map(|(cos, sin)| (*cos, -*sin))) };
+                let at = write(k) + block;
+                store(output, at, &x[0]);
+                store(output, at + stride, &x[1]);
+            };
             for j in 1..=pairs {
+                let (a, b) = (fetch(j), fetch(n - j));
                 for part in 0..2 {
-                    let (a, b) = (fetch(j, part), fetch(n - j, part));
-                    folded[4 * (j - 1) + part] = add(&a, &b);
-                    folded[4 * (j - 1) + 2 + part] = sub(&a, &b);
+                    folded[4 * (j - 1) + part] = add(&a[part], &b[part]);
+                    folded[4 * (j - 1) + 2 + part] = sub(&a[part], &b[part]);
                 }
             }
-            let first = [fetch(0, 0), fetch(0, 1)];
-            let middle = if n % 2 == 0 { [fetch(n / 2, 0), fetch(n / 2, 1)] } else { [zero; 2] };
+            let first = fetch(0);
+            let middle = if n % 2 == 0 { fetch(n / 2) } else { [zero; 2] };
             for k in 0..=n / 2 {
                 if k >= n_out && n - k >= n_out {
                     continue;
@@ -131,14 +157,10 @@ impl<T: Real, R: Fn(usize) -> usize, W: Fn(usize) -> usize> Kernel for LineKerne
                 let plus = [sub(&cr, &si), add(&ci, &sr)];
                 let (at_k, at_mirror) = if forward { (minus, plus) } else { (plus, minus) };
                 if k < n_out {
-                    let at = write(k) + block;
-                    store(output, at, &at_k[0]);
-                    store(output, at + stride, &at_k[1]);
+                    put(k, at_k);
                 }
                 if k > 0 && 2 * k != n && n - k < n_out {
-                    let at = write(n - k) + block;
-                    store(output, at, &at_mirror[0]);
-                    store(output, at + stride, &at_mirror[1]);
+                    put(n - k, at_mirror);
                 }
             }
         }
@@ -268,6 +290,7 @@ mod tests {
                 n_in: m,
                 n_out: n,
                 forward: true,
+                turn: &[],
                 input: &complex,
                 read: at,
                 output: &mut full,
@@ -305,6 +328,7 @@ mod tests {
                 n_in: n,
                 n_out: m,
                 forward: false,
+                turn: &[],
                 input: &full,
                 read: at,
                 output: &mut back,

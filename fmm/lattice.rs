@@ -144,6 +144,8 @@ struct Ewald<'a> {
     radius: f64,
     /// End of the sum over k.
     cut: f64,
+    /// Farthest near box.
+    near: f64,
     recursion: Recursion,
 }
 
@@ -151,7 +153,8 @@ impl<'a> Ewald<'a> {
     fn new(grid: &'a BoxGrid, order: usize, cell: Cell, alpha: f64, radius: f64) -> Self {
         // e^{−c²} ends the sum over images at αr = c and the one over k at k/2α = c.
         let cut = 2.0 * alpha * alpha * radius;
-        Self { grid, order, cell, alpha, radius, cut, recursion: Recursion::new(order) }
+        let near = grid.near.offsets().iter().map(|u| norm(grid.vector(u.map(f64::from)))).fold(0.0, f64::max);
+        Self { grid, order, cell, alpha, radius, cut, near, recursion: Recursion::new(order) }
     }
 
     /// Both sums equally long for one offset.
@@ -185,9 +188,7 @@ impl<'a> Ewald<'a> {
         let mut values = vec![0.0; count(self.order)];
         let mut lower = Vec::new();
         let t = self.grid.vector(offset.map(f64::from));
-        let near_reach = self.grid.near.offsets().iter().map(|u| norm(self.grid.vector(u.map(f64::from))));
-        let radius = near_reach.fold(self.radius, f64::max);
-        for n in self.cell.images(t, radius * (1.0 + 1e-9)) {
+        for n in self.cell.images(t, self.radius.max(self.near) * (1.0 + 1e-9)) {
             let mut u = offset;
             for (times, row) in n.iter().zip(self.cell.boxes) {
                 u = [0, 1, 2].map(|a| u[a] + times * row[a]);
@@ -251,4 +252,4 @@ fn lower_gamma(order: usize, x: f64, terms: &mut Vec<f64>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use crate::grid::{NearSet, Topology, box_vectors};
 use crate::harmonics::regular;
 
 /// Grid of boxes of volume 1 that cuts `boundary`.
-fn grid(boundary: &Boundary, shape: [usize; 3], separation: f64) -> BoxGrid {
+pub fn grid(boundary: &Boundary, shape: [usize; 3], separation: f64) -> BoxGrid {
     let (basis, shear) = box_vectors(boundary, shape, 1.0);
     let scale = dot(basis[0], cross(basis[1], basis[2])).abs().cbrt();
     let basis = basis.map(|e| e.map(|x| x / scale));
