@@ -1,6 +1,21 @@
 //! Madelung constants, tabulated sums of another implementation, independence of the splitting, finite differences.
 
+use nalgebra::Vector3;
+
 use super::*;
+
+/// Energy and potentials with α = `splitting` times the fastest.
+pub fn evaluate_with(
+    splitting: f64,
+    boundary: &Boundary,
+    positions: &[[f64; 3]],
+    charges: &[f64],
+    exclusions: &Exclusions,
+) -> (f64, Potentials) {
+    let targets: Vec<usize> = (0..positions.len()).collect();
+    let p = sum(splitting, boundary, positions, charges, exclusions, &targets, 1e-16);
+    (direct::energy(charges, &p), p)
+}
 
 /// A cubic crystal of nearest neighbours at distance 1.
 struct Crystal {
@@ -36,7 +51,7 @@ fn crystals() -> [Crystal; 3] {
     ]
 }
 
-fn relative(a: f64, b: f64) -> f64 {
+pub fn relative(a: f64, b: f64) -> f64 {
     (a - b).abs() / b.abs()
 }
 
@@ -48,7 +63,7 @@ fn madelung_constants() {
     for Crystal { name, edge, charges, fractions, madelung } in crystals() {
         let positions: Vec<_> = fractions.iter().map(|x| x.map(|s| s * edge)).collect();
         let none = Exclusions::none(charges.len());
-        let (energy, p) = evaluate(&rectangular([edge; 3]), &positions, &charges, &none, 1e-16).unwrap();
+        let (energy, p) = evaluate(&Boundary::rectangular([edge; 3]), &positions, &charges, &none, 1e-16).unwrap();
         let per_ion_pair = -energy * 2.0 / charges.len() as f64;
         assert!(relative(per_ion_pair, madelung) < ROUNDING, "{name}: {per_ion_pair}, should be {madelung}");
         for (phi, q) in p.potential.iter().zip(&charges) {
@@ -64,21 +79,21 @@ fn madelung_constants() {
 #[test]
 fn wigner_lattice() {
     let (energy, p) =
-        evaluate(&rectangular([3.0; 3]), &[[1.0, 7.0, -5.0]], &[2.0], &Exclusions::none(1), 1e-16).unwrap();
+        evaluate(&Boundary::rectangular([3.0; 3]), &[[1.0, 7.0, -5.0]], &[2.0], &Exclusions::none(1), 1e-16).unwrap();
     assert!(relative(p.potential[0], -2.0 * 2.837_297_479_480_62 / 3.0) < ROUNDING);
     assert!(relative(energy, p.potential[0]) < ROUNDING);
 }
 
-struct Reference {
-    cell: [[f64; 3]; 3],
-    positions: Vec<[f64; 3]>,
-    charges: Vec<f64>,
-    energy: f64,
-    potentials: Vec<f64>,
-    forces: Vec<[f64; 3]>,
+pub struct Reference {
+    pub boundary: Boundary,
+    pub positions: Vec<[f64; 3]>,
+    pub charges: Vec<f64>,
+    pub energy: f64,
+    pub potentials: Vec<f64>,
+    pub forces: Vec<[f64; 3]>,
 }
 
-fn reference(name: &str) -> Reference {
+pub fn reference(name: &str) -> Reference {
     let path = format!("{}/../tests/reference/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let file: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let numbers =
@@ -86,8 +101,14 @@ fn reference(name: &str) -> Reference {
     let vectors = |v: &serde_json::Value| -> Vec<[f64; 3]> {
         v.as_array().unwrap().iter().map(|x| numbers(x).try_into().unwrap()).collect()
     };
+    let cell: [[f64; 3]; 3] = vectors(&file["cell"]).try_into().unwrap();
+    let boundary = match file["periodic"].as_str() {
+        Some("xy") => Boundary::Slab { periods: [cell[0], cell[1]] },
+        Some("x") => Boundary::Wire { period: cell[0] },
+        _ => Boundary::Periodic { cell },
+    };
     Reference {
-        cell: vectors(&file["cell"]).try_into().unwrap(),
+        boundary,
         positions: vectors(&file["positions"]),
         charges: numbers(&file["charges"]),
         energy: file["energy"].as_f64().unwrap(),
@@ -96,12 +117,21 @@ fn reference(name: &str) -> Reference {
     }
 }
 
-const NAMES: [&str; 4] = ["dev_cubic_3d", "dev_cubic_3d_charged", "dev_rectangular_3d", "dev_triclinic_3d"];
+pub const NAMES: [&str; 6] =
+    ["dev_cubic_3d", "dev_cubic_3d_charged", "dev_rectangular_3d", "dev_triclinic_3d", "dev_slab_2d", "dev_wire_1d"];
 
 /// Relative error in the root-mean-square sense.
-fn relative_l2(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> f64 {
+pub fn relative_l2(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> f64 {
     let (error, size) = a.into_iter().zip(b).fold((0.0, 0.0), |(e, s), (a, b)| (e + (a - b).powi(2), s + b * b));
     (error / size).sqrt()
+}
+
+/// Relative errors of energy, potentials and fields.
+pub fn errors(a: &(f64, Potentials), b: &(f64, Potentials)) -> [f64; 3] {
+    let potentials = |p: &Potentials| p.potential.clone();
+    let fields = |p: &Potentials| p.field.concat();
+    let error = |part: &dyn Fn(&Potentials) -> Vec<f64>| relative_l2(part(&a.1), part(&b.1));
+    [relative(a.0, b.0), error(&potentials), error(&fields)]
 }
 
 /// Both implementations round: about 60 charges, a few hundred waves and images each.
@@ -110,7 +140,7 @@ fn tabulated_sums() {
     for name in NAMES {
         let r = reference(name);
         let none = Exclusions::none(r.charges.len());
-        let (energy, p) = evaluate(&r.cell, &r.positions, &r.charges, &none, 1e-16).unwrap();
+        let (energy, p) = evaluate(&r.boundary, &r.positions, &r.charges, &none, 1e-16).unwrap();
         let forces = p.field.iter().zip(&r.charges).flat_map(|(e, q)| e.map(|e| q * e));
         let errors = [
             relative(energy, r.energy),
@@ -123,7 +153,7 @@ fn tabulated_sums() {
 }
 
 /// Excluded pairs of neighbours in the arrays, some of them far apart, some across the boundary.
-fn chain(n: usize) -> Exclusions {
+pub fn chain(n: usize) -> Exclusions {
     Exclusions::from_pairs(n, (1..n as u32).filter(|i| i % 4 != 0).map(|i| [i - 1, i])).unwrap()
 }
 
@@ -132,14 +162,10 @@ fn independent_of_the_splitting() {
     for name in NAMES {
         let r = reference(name);
         let some = chain(r.charges.len());
-        let at = |splitting| evaluate_with(splitting, &r.cell, &r.positions, &r.charges, &some, 1e-16).unwrap();
-        let (energy, p) = at(1.0);
-        for splitting in [1.5, 2.5, 4.0] {
-            let (other_energy, other) = at(splitting);
-            let error = relative_l2(other.potential.iter().copied(), p.potential.iter().copied());
-            let fields = [&other, &p].map(|p| p.field.iter().flatten().copied());
-            let [a, b] = fields;
-            let errors = [relative(other_energy, energy), error, relative_l2(a, b)];
+        let at = |splitting| evaluate_with(splitting, &r.boundary, &r.positions, &r.charges, &some);
+        let one = at(1.0);
+        for splitting in [0.6, 0.8, 1.5] {
+            let errors = errors(&at(splitting), &one);
             assert!(errors.iter().all(|&e| e < 1e-13), "{name}, splitting {splitting}: {errors:?}");
         }
     }
@@ -151,18 +177,21 @@ fn exclusions_take_out_the_nearest_image_only() {
         let r = reference(name);
         let n = r.charges.len();
         let some = chain(n);
-        let (all, p_all) = evaluate(&r.cell, &r.positions, &r.charges, &Exclusions::none(n), 1e-16).unwrap();
-        let (energy, p) = evaluate(&r.cell, &r.positions, &r.charges, &some, 1e-16).unwrap();
-        let lattice = Lattice::new(&r.cell).unwrap();
+        let (all, p_all) = evaluate(&r.boundary, &r.positions, &r.charges, &Exclusions::none(n), 1e-16).unwrap();
+        let (energy, p) = evaluate(&r.boundary, &r.positions, &r.charges, &some, 1e-16).unwrap();
+        let periods = r.boundary.periods();
+        // All of the periods, with images −3 … 3 along each.
+        let along = |i: usize| if i < periods.len() { -3..=3 } else { 0..=0 };
+        let period = |i: usize| periods.get(i).map_or_else(Vector3::zeros, |&p| Vector3::from(p));
         let mut pairs = 0.0;
         for i in 0..n {
             let (mut phi, mut field) = (0.0, Vector3::zeros());
             for j in some.partners(i).iter().map(|&j| j as usize) {
                 let d = Vector3::from(r.positions[i]) - Vector3::from(r.positions[j]);
-                // Nearest of 7³ images of the pair as it stands: another way than the one in the module.
-                let shifts = (-3..=3).flat_map(|a| (-3..=3).flat_map(move |b| (-3..=3).map(move |c| [a, b, c])));
+                // Nearest of 7 images along each period of the pair as it stands: another way than the one in the module.
+                let shifts = along(0).flat_map(|a| along(1).flat_map(move |b| along(2).map(move |c| [a, b, c])));
                 let x = shifts
-                    .map(|n: [i32; 3]| d + lattice.direct * Vector3::from(n.map(f64::from)))
+                    .map(|n: [i32; 3]| d + (0..3).map(|i| period(i) * f64::from(n[i])).sum::<Vector3<f64>>())
                     .min_by(|a, b| a.norm().total_cmp(&b.norm()))
                     .unwrap();
                 phi += r.charges[j] / x.norm();
@@ -183,7 +212,7 @@ fn exclusions_take_out_the_nearest_image_only() {
 fn an_excluded_pair_at_one_point_is_finite() {
     let positions = [[0.3, 0.2, 0.9]; 2];
     let pair = Exclusions::from_pairs(2, [[0, 1]]).unwrap();
-    let (energy, p) = evaluate(&rectangular([2.0; 3]), &positions, &[0.7, 1.3], &pair, 1e-16).unwrap();
+    let (energy, p) = evaluate(&Boundary::rectangular([2.0; 3]), &positions, &[0.7, 1.3], &pair, 1e-16).unwrap();
     // Each sees the images of both: a Wigner lattice of charge 2 in an edge of 2.
     let wigner = -2.837_297_479_480_62;
     assert!(relative(p.potential[0], wigner) < ROUNDING && relative(p.potential[1], wigner) < ROUNDING);
@@ -197,11 +226,11 @@ fn field_is_minus_the_gradient() {
     let some = chain(r.charges.len());
     let step = 1e-4;
     for (i, axis) in [(0, 0), (7, 1), (30, 2)] {
-        let base = evaluate(&r.cell, &r.positions, &r.charges, &some, 1e-16).unwrap().1;
+        let base = evaluate(&r.boundary, &r.positions, &r.charges, &some, 1e-16).unwrap().1;
         let mut energy = |h: f64| {
             let x = r.positions[i][axis];
             r.positions[i][axis] = x + h;
-            let energy = evaluate(&r.cell, &r.positions, &r.charges, &some, 1e-16).unwrap().0;
+            let energy = evaluate(&r.boundary, &r.positions, &r.charges, &some, 1e-16).unwrap().0;
             r.positions[i][axis] = x;
             energy
         };
@@ -214,20 +243,31 @@ fn field_is_minus_the_gradient() {
 
 #[test]
 fn wrong_input_is_refused() {
-    let cube = rectangular([1.0; 3]);
-    let none = Exclusions::none(1);
-    let message = |cell: &[[f64; 3]; 3], q: &[f64], tolerance| {
-        evaluate(cell, &[[0.0; 3]], q, &none, tolerance).unwrap_err().to_string()
+    let cube = Boundary::rectangular([1.0; 3]);
+    let message = |boundary: &Boundary, x: f64, q: &[f64], tolerance| {
+        evaluate(boundary, &[[x; 3]], q, &Exclusions::none(1), tolerance).unwrap_err().to_string()
     };
-    let flat = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
+    let flat = Boundary::Periodic { cell: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]] };
+    for boundary in [flat, Boundary::rectangular([1.0, f64::NAN, 1.0])] {
+        assert!(message(&boundary, 0.0, &[1.0], 1e-16).contains("must be finite, not zero"));
+    }
+    assert_eq!(message(&cube, 0.0, &[1.0], 0.5), "the tolerance is 5e-1; it must lie between 1e-16 and 1e-1");
     assert_eq!(
-        message(&flat, &[1.0], 1e-16),
-        "the cell vectors span the volume 0e0; they must be finite and not lie in a plane"
-    );
-    assert!(message(&rectangular([1.0, f64::NAN, 1.0]), &[1.0], 1e-16).contains("span the volume NaN"));
-    assert_eq!(message(&cube, &[1.0], 0.5), "the tolerance is 5e-1; it must lie between 1e-16 and 1e-1");
-    assert_eq!(
-        message(&cube, &[1.0, 2.0], 1e-10),
+        message(&cube, 0.0, &[1.0, 2.0], 1e-10),
         "1 positions, 2 charges and exclusions for 1 particles do not match"
+    );
+    let not_finite = "position or charge of particle 0 is not finite";
+    assert_eq!(message(&cube, f64::INFINITY, &[1.0], 1e-10), not_finite);
+    assert_eq!(message(&cube, 0.0, &[f64::NAN], 1e-10), not_finite);
+    let (wire, slab) = (
+        Boundary::Wire { period: [1.0, 0.0, 0.0] },
+        Boundary::Slab { periods: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] },
+    );
+    for boundary in [wire, slab] {
+        assert_eq!(message(&boundary, 0.0, &[0.5], 1e-10), "the net charge is 5e-1; a slab or wire must be neutral");
+    }
+    assert_eq!(
+        at(&cube, &[[0.0; 3]], &[1.0], &Exclusions::none(1), &[1], 1e-10).unwrap_err().to_string(),
+        "target 1 does not exist: there are 1 particles"
     );
 }
