@@ -193,8 +193,7 @@ fn sum(
         let own = -TWO_OVER_SQRT_PI * alpha * charges[i];
         parts.into_iter().fold((own, Vector3::zeros()), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     };
-    let (potential, field) =
-        targets.par_iter().map(parts).map(|(phi, field)| (phi, <[f64; 3]>::from(field))).unzip();
+    let (potential, field) = targets.par_iter().map(parts).map(|(phi, field)| (phi, <[f64; 3]>::from(field))).unzip();
     Potentials { potential, field }
 }
 

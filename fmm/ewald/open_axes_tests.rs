@@ -80,10 +80,8 @@ fn wire_is_the_limit_of_its_images() {
         // Neville's scheme.
         for order in 1..counts.len() {
             for at in 0..counts.len() - order {
-                values[at] =
-                    [0, 1, 2, 3].map(|c| {
-                        (x[at] * values[at + 1][c] - x[at + order] * values[at][c]) / (x[at] - x[at + order])
-                    });
+                values[at] = [0, 1, 2, 3]
+                    .map(|c| (x[at] * values[at + 1][c] - x[at + order] * values[at][c]) / (x[at] - x[at + order]));
             }
         }
         values[0]

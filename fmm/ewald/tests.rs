@@ -134,7 +134,8 @@ pub fn errors(a: &(f64, Potentials), b: &(f64, Potentials)) -> [f64; 3] {
     [relative(a.0, b.0), error(&potentials), error(&fields)]
 }
 
-/// Both implementations round: about 60 charges, a few hundred waves and images each.
+/// Both implementations round: about 60 charges, a few hundred waves and images each. The energy of the slab is a 50th of
+/// the sum of its absolute terms.
 #[test]
 fn tabulated_sums() {
     for name in NAMES {
@@ -148,7 +149,7 @@ fn tabulated_sums() {
             relative_l2(forces, r.forces.into_iter().flatten()),
         ];
         println!("{name}: relative errors of energy, potentials, forces {errors:?}");
-        assert!(errors.iter().all(|&e| e < 1e-13), "{name}: energy, potentials, forces {errors:?}");
+        assert!(errors[0] < 1e-12 && errors[1].max(errors[2]) < 1e-13, "{name}: energy, potentials, forces {errors:?}");
     }
 }
 
@@ -259,10 +260,8 @@ fn wrong_input_is_refused() {
     let not_finite = "position or charge of particle 0 is not finite";
     assert_eq!(message(&cube, f64::INFINITY, &[1.0], 1e-10), not_finite);
     assert_eq!(message(&cube, 0.0, &[f64::NAN], 1e-10), not_finite);
-    let (wire, slab) = (
-        Boundary::Wire { period: [1.0, 0.0, 0.0] },
-        Boundary::Slab { periods: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] },
-    );
+    let (wire, slab) =
+        (Boundary::Wire { period: [1.0, 0.0, 0.0] }, Boundary::Slab { periods: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] });
     for boundary in [wire, slab] {
         assert_eq!(message(&boundary, 0.0, &[0.5], 1e-10), "the net charge is 5e-1; a slab or wire must be neutral");
     }

@@ -49,8 +49,10 @@ impl Waves {
         let particles: Vec<_> =
             system.positions.iter().zip(system.charges).map(|(x, &q)| (waves.fractional(x), q)).collect();
         let part = particles.len().div_ceil(PARTS).max(1).next_multiple_of(CHUNK);
-        let sums: Vec<_> =
-            particles.par_chunks(part).map(|particles| dispatch(StructureFactors { waves: &waves, particles })).collect();
+        let sums: Vec<_> = particles
+            .par_chunks(part)
+            .map(|particles| dispatch(StructureFactors { waves: &waves, particles }))
+            .collect();
         let weight = |k: &Vector3<f64>| {
             let k2 = k.norm_squared();
             8.0 * PI / cell.volume * (-k2 / (4.0 * system.alpha * system.alpha)).exp() / k2
@@ -76,7 +78,8 @@ impl Waves {
         let (mut phi, mut field) = (0.0, Vector3::zeros());
         for row in &self.rows {
             let both = power(0, row.h[0]) * power(1, row.h[1]);
-            for ((h, a), k) in (row.first..).zip(&self.amplitudes[row.start..][..row.len]).zip(&self.vectors[row.start..])
+            for ((h, a), k) in
+                (row.first..).zip(&self.amplitudes[row.start..][..row.len]).zip(&self.vectors[row.start..])
             {
                 let wave = both * power(2, h) * a;
                 phi += wave.re;
