@@ -7,7 +7,8 @@
 //! - [`rows_times_matrix`]: c_t += b_s M for many pairs (t, s) of expansions, the M2L translation.
 //!
 //! Each has an AVX-512, an AVX2 + FMA and a portable path ([`Isa`]), all tested against plain loops in `f64`.
-//! [`dispatch`] compiles other plain Rust for the machine's instruction set. The crate knows points, charges and
+//! [`dispatch`] compiles other plain Rust for the machine's instruction set; [`dispatch_vectors`] runs loops written over
+//! [`Vector`] registers. The crate knows points, charges and
 //! matrices, nothing of trees. Dimensionless, k_e = 1.
 //!
 //! All `unsafe` of the FMM lives here.
@@ -18,11 +19,11 @@ mod isa;
 mod p2p;
 mod product;
 mod real;
-#[cfg(target_arch = "x86_64")]
 mod simd;
 mod sources;
 #[cfg(test)]
 mod test_numbers;
+mod vector;
 
 pub use dispatch::{Kernel, dispatch, dispatch_on, fma};
 pub use exceptions::{ExceptionTable, LeafExceptions, TARGET_BLOCK};
@@ -31,3 +32,4 @@ pub use p2p::{FieldMut, p2p, p2p_on};
 pub use product::{Operator, RowPair, rows_times_matrix, set_rows_times_matrix};
 pub use real::Real;
 pub use sources::{CHUNK, Points, Run, SourceBlock};
+pub use vector::{CacheLine, Line, Vector, VectorKernel, dispatch_vectors, dispatch_vectors_on};

@@ -120,6 +120,12 @@ unsafe impl Lanes for F32x8 {
         unsafe { _mm_storeu_ps(out.as_mut_ptr(), sums) };
         out
     }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn interleave(self, b: Self) -> (Self, Self) {
+        let (low, high) = (_mm256_unpacklo_ps(self.0, b.0), _mm256_unpackhi_ps(self.0, b.0));
+        (Self(_mm256_permute2f128_ps::<0x20>(low, high)), Self(_mm256_permute2f128_ps::<0x31>(low, high)))
+    }
 }
 
 // SAFETY: each method needs AVX2 and FMA only, which the contract of `Lanes` demands of the caller.
@@ -205,5 +211,11 @@ unsafe impl Lanes for F64x4 {
         // SAFETY: the array holds 4 elements.
         unsafe { _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(low, high)) };
         out
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn interleave(self, b: Self) -> (Self, Self) {
+        let (low, high) = (_mm256_unpacklo_pd(self.0, b.0), _mm256_unpackhi_pd(self.0, b.0));
+        (Self(_mm256_permute2f128_pd::<0x20>(low, high)), Self(_mm256_permute2f128_pd::<0x31>(low, high)))
     }
 }

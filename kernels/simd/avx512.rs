@@ -117,6 +117,13 @@ unsafe impl Lanes for F32x16 {
         unsafe { _mm_storeu_ps(out.as_mut_ptr(), sums) };
         out
     }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn interleave(self, b: Self) -> (Self, Self) {
+        let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        let high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+        (Self(_mm512_permutex2var_ps(self.0, low, b.0)), Self(_mm512_permutex2var_ps(self.0, high, b.0)))
+    }
 }
 
 // SAFETY: each method needs AVX-512 F and DQ only, which the contract of `Lanes` demands of the caller.
@@ -202,5 +209,12 @@ unsafe impl Lanes for F64x8 {
         // SAFETY: the array holds 4 elements.
         unsafe { _mm256_storeu_pd(out.as_mut_ptr(), _mm256_add_pd(low, high)) };
         out
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn interleave(self, b: Self) -> (Self, Self) {
+        let low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+        let high = _mm512_add_epi64(low, _mm512_set1_epi64(4));
+        (Self(_mm512_permutex2var_pd(self.0, low, b.0)), Self(_mm512_permutex2var_pd(self.0, high, b.0)))
     }
 }

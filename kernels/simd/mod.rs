@@ -3,8 +3,11 @@
 //! A kernel is written once over [`Lanes`], marked `#[inline(always)]`, and instantiated inside a function that
 //! carries `#[target_feature]`, so that every operation becomes one instruction.
 
+#[cfg(target_arch = "x86_64")]
 pub mod avx2;
+#[cfg(target_arch = "x86_64")]
 pub mod avx512;
+pub mod plain;
 
 use crate::Real;
 
@@ -37,7 +40,7 @@ pub unsafe trait Lanes: Copy {
     unsafe fn sub(self, b: Self) -> Self;
     /// self · b.
     unsafe fn mul(self, b: Self) -> Self;
-    /// self · b + c, rounded once.
+    /// self · b + c, rounded once (except `plain`).
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
     /// c / √self with c = `ROOT_SCALE`, to the precision of the type (about one unit in the last place).
     unsafe fn inverse_root(self) -> Self;
@@ -45,4 +48,6 @@ pub unsafe trait Lanes: Copy {
     unsafe fn inverse_root_except(self, skip: u16) -> Self;
     /// Sum over the lanes of each of four vectors.
     unsafe fn sum_each(four: [Self; 4]) -> [Self::Elem; 4];
+    /// The elements of self and b in turn, self[0], b[0], self[1], … : first and second half.
+    unsafe fn interleave(self, b: Self) -> (Self, Self);
 }
