@@ -1,105 +1,227 @@
-//! P2M and L2P: from charges to the multipole expansion of their leaf box, and from its local expansion to potential and field.
+//! P2M, L2P and M2P: from charges to the multipole expansion of their leaf box, and from an expansion to potential and field.
 //!
-//!   M_lm = Σ_i q_i R̂_lm(u_i),   φ(u) = Σ_lm L_lm R̂_lm(u),   E(u) = −Σ_jk R̂_jk(u) Σ_lm L_lm ∂_{lm,jk}
+//!   M_lm = Σ_i q_i R̂_lm(u_i)
+//!   L2P:  φ(u) = Σ_lm L_lm R̂_lm(u),   E = −∇φ, harmonics of order p − 1
+//!   M2P:  φ(u) = Σ_lm M_lm Î_lm(u),   E = −∇φ, harmonics of order p + 1,   Î_lm(u) = R̂_lm(u/u²) / |u|
 //!
-//! with u relative to the box centre in units of the leaf scale. Sixteen particles at a time run along the vector lanes; the harmonics come
-//! from their recurrences (see `harmonics.rs`) and are never stored.
+//! with u relative to the box centre in units of the box's scale. A vector of particles at a time runs through the recurrences of the
+//! harmonics (see `harmonics.rs`), which are never stored. ∇ is applied to the coefficients, once for each box.
+//!
+//! M2P is the step of a treecode that goes from a box to the particles themselves: R. Yokota, L. A. Barba,
+//! Int. J. High Perform. Comput. Appl. 26, 337 (2012), doi:10.1177/1094342011429952.
 
-use kernels::{Kernel, Points, Real, fma};
+use kernels::{Line, Points, Real, Vector, VectorKernel};
 
-use crate::harmonics::{count, gradient, recurrence, sectoral_factor};
-use crate::scratch::{LANES, Lane, Scratch};
+use crate::harmonics::{count, gradient, index, recurrence, sectoral_factor};
+use crate::scratch::Scratch;
 
-/// Constants of the recurrences and of the gradient for one order.
-pub struct ExpansionTable<T> {
+/// Constants of the recurrences of the regular harmonics for one order.
+struct Recurrences<T> {
     order: usize,
     /// f_m of the sectoral step to m = 1..=p.
     sectoral: Vec<T>,
-    /// For m = 0..=p, l = m..p: coefficients of the step l → l + 1.
+    /// For m = 0..=p, l = m..p: coefficients a, −b of the step l → l + 1.
     steps: Vec<(T, T)>,
-    /// For each coefficient of order p − 1: sources and weights of the derivatives.
-    gradient: Vec<([u32; 5], [T; 5])>,
+}
+
+/// Sparse ∇: for each coefficient of the result, where its x (0–1), y (2–3) and z (4) derivatives come from, and the weights.
+type Gradient<T> = Vec<([u32; 5], [T; 5])>;
+
+/// Constants of P2M and L2P for one order.
+pub struct ExpansionTable<T> {
+    recurrences: Recurrences<T>,
+    gradient: Gradient<T>,
+}
+
+/// Constants of M2P for one order.
+pub struct M2pTable<T> {
+    recurrences: Recurrences<T>,
+    gradient: Gradient<T>,
 }
 
 impl<T: Real> ExpansionTable<T> {
     /// Constants for order `order` ≥ 1.
     pub fn new(order: usize) -> Self {
+        Self { recurrences: Recurrences::new(order), gradient: round(gradient(order)) }
+    }
+}
+
+impl<T: Real> M2pTable<T> {
+    /// Constants for multipole expansions of order `order`.
+    pub fn new(order: usize) -> Self {
+        Self { recurrences: Recurrences::new(order + 1), gradient: round(gradient_irregular(order)) }
+    }
+
+    /// What [`M2p`] needs of a multipole expansion, for any number of uses: [φ, E_x, E_y, E_z] per unit of each harmonic.
+    pub fn field_coefficients(&self, multipole: &[T], out: &mut Vec<[T; 4]>) {
+        let order = self.recurrences.order;
+        field_coefficients(&multipole[..count(order - 1)], count(order), &self.gradient, out);
+    }
+}
+
+fn round<T: Real>(gradient: Gradient<f64>) -> Gradient<T> {
+    gradient.into_iter().map(|(s, w)| (s, w.map(T::of))).collect()
+}
+
+/// ∇ of irregular harmonics, in the form of [`gradient`]: for each coefficient (j, k) of order p + 1, where the x, y and z derivatives of
+/// Σ_lm M_lm Î_lm of order p come from.
+///
+/// With ∂_± = ∂_x ± i∂_y, the complex harmonics obey ∂_z I_l^m = −I_{l+1}^m, ∂_+ I_l^m = −I_{l+1}^{m+1}, ∂_− I_l^m = I_{l+1}^{m−1}
+/// (White & Head-Gordon 1994, doi:10.1063/1.468354, with the signs of `harmonics.rs`); real and imaginary parts times N_{l+1,k}/N_lm follow.
+pub fn gradient_irregular(p: usize) -> Gradient<f64> {
+    let diagonal = std::f64::consts::FRAC_1_SQRT_2;
+    // N_{l+1,b} / N_{l,a} for |a − b| ≤ 1.
+    let ratio = |l: usize, a: usize, b: usize| {
+        let product = match b {
+            _ if b == a => (l + 1 - a) * (l + 1 + a),
+            _ if b > a => (l + 1 + a) * (l + 2 + a),
+            _ => (l + 1 - a) * (l + 2 - a),
+        };
+        (product as f64).sqrt()
+    };
+    let mut out = vec![([0u32; 5], [0.0; 5]); count(p + 1)];
+    for l in 0..=p {
+        for m in -(l as isize)..=l as isize {
+            let k = m.unsigned_abs();
+            let mut add = |first: usize, last: usize, to: isize, weight: f64| {
+                let (sources, weights) = &mut out[index(l + 1, to)];
+                if let Some(slot) = (first..=last).find(|s| weights[*s] == 0.0) {
+                    sources[slot] = index(l, m) as u32;
+                    weights[slot] = weight * ratio(l, k, to.unsigned_abs());
+                }
+            };
+            let (up, down) = (m.abs() + 1, m.abs() - 1);
+            add(4, 4, m, -1.0);
+            match m {
+                0 => {
+                    add(0, 1, 1, -diagonal);
+                    add(2, 3, -1, -diagonal);
+                }
+                1.. => {
+                    add(0, 1, up, -0.5);
+                    add(2, 3, -up, -0.5);
+                    add(0, 1, down, if k == 1 { diagonal } else { 0.5 });
+                    if k > 1 {
+                        add(2, 3, -down, -0.5);
+                    }
+                }
+                _ => {
+                    add(0, 1, -up, -0.5);
+                    add(2, 3, up, 0.5);
+                    add(2, 3, down, if k == 1 { diagonal } else { 0.5 });
+                    if k > 1 {
+                        add(0, 1, -down, 0.5);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+impl<T: Real> Recurrences<T> {
+    fn new(order: usize) -> Self {
         let step = |(l, m)| {
             let (a, b) = recurrence(l, m);
-            (T::of(a), T::of(b))
+            (T::of(a), T::of(-b))
         };
         Self {
             order,
             sectoral: (1..=order).map(|m| T::of(sectoral_factor(m))).collect(),
             steps: (0..=order).flat_map(|m| (m..order).map(move |l| (l, m))).map(step).collect(),
-            gradient: gradient(order).into_iter().map(|(s, w)| (s, w.map(T::of))).collect(),
         }
     }
 
-    /// Call `emit(index, values)` for all harmonics at the points, each times `start`.
+    /// Hand all harmonics at the points, each times `start`, to `sink`.
     #[inline(always)]
-    fn harmonics<const FMA: bool>(
-        &self,
-        [x, y, z]: &[Lane<T>; 3],
-        start: &Lane<T>,
-        mut emit: impl FnMut(usize, &Lane<T>),
-    ) {
-        let zero = [T::zero(); LANES];
-        let r2: Lane<T> = std::array::from_fn(|i| x[i] * x[i] + y[i] * y[i] + z[i] * z[i]);
+    fn harmonics<V: Vector<Elem = T>>(&self, [x, y, z]: [V; 3], start: V, sink: &mut impl Sink<V>) {
+        let zero = start.splat(T::zero());
+        let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
         let p = self.order;
-        let (mut c, mut s) = (*start, zero);
+        let (mut c, mut s) = (start, zero);
         let mut step = self.steps.iter();
         for m in 0..=p {
             if m > 0 {
-                let f = self.sectoral[m - 1];
-                let (x, y): (Lane<T>, Lane<T>) = (std::array::from_fn(|i| f * x[i]), std::array::from_fn(|i| f * y[i]));
-                let next = std::array::from_fn(|i| x[i] * c[i] - y[i] * s[i]);
-                s = std::array::from_fn(|i| fma::<FMA, T>(x[i], s[i], y[i] * c[i]));
-                c = next;
+                let f = start.splat(self.sectoral[m - 1]);
+                let (x, y) = (f.mul(x), f.mul(y));
+                (c, s) = (x.mul(c).sub(y.mul(s)), x.mul_add(s, y.mul(c)));
             }
             let (mut c0, mut s0, mut c1, mut s1) = (zero, zero, c, s);
             for l in m..=p {
-                emit(l * l + l + m, &c1);
+                sink.take(l * l + l + m, c1);
                 if m > 0 {
-                    emit(l * l + l - m, &s1);
+                    sink.take(l * l + l - m, s1);
                 }
                 if l == p {
                     break;
                 }
                 let Some(&(a, b)) = step.next() else { break };
-                let (u, v): (Lane<T>, Lane<T>) =
-                    (std::array::from_fn(|i| a * z[i]), std::array::from_fn(|i| -b * r2[i]));
-                let next = std::array::from_fn(|i| fma::<FMA, T>(u[i], c1[i], v[i] * c0[i]));
-                c0 = c1;
-                c1 = next;
+                let (u, v) = (z.mul(start.splat(a)), r2.mul(start.splat(b)));
+                (c0, c1) = (c1, u.mul_add(c1, v.mul(c0)));
                 if m > 0 {
-                    let next = std::array::from_fn(|i| fma::<FMA, T>(u[i], s1[i], v[i] * s0[i]));
-                    s0 = s1;
-                    s1 = next;
+                    (s0, s1) = (s1, u.mul_add(s1, v.mul(s0)));
                 }
             }
         }
     }
 }
 
-#[inline(always)]
-fn fetch<T: Real>(values: &[T], at: usize) -> Lane<T> {
-    match values.get(at..at + LANES) {
-        Some(v) => std::array::from_fn(|i| v[i]),
-        None => std::array::from_fn(|i| values.get(at + i).copied().unwrap_or(T::zero())),
+/// Takes the harmonics one by one.
+trait Sink<V> {
+    /// Harmonic `i` of a vector of particles.
+    fn take(&mut self, i: usize, v: V);
+}
+
+/// Adds up each harmonic.
+struct Moments<'a, V: Vector>(&'a mut [V::Line]);
+
+impl<V: Vector> Sink<V> for Moments<'_, V> {
+    #[inline(always)]
+    fn take(&mut self, i: usize, v: V) {
+        let sum = &mut self.0[i];
+        v.add(v.load(sum)).store(sum);
     }
 }
 
-/// Sum over the lanes. Not inlined: compilers turn the loop over coefficients into slow gathers.
-#[inline(never)]
-fn sum<T: Real>(lanes: &Lane<T>) -> T {
-    let eight: [T; 8] = std::array::from_fn(|i| lanes[i] + lanes[i + 8]);
-    let four: [T; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
-    (four[0] + four[2]) + (four[1] + four[3])
+/// Adds up coefficient times harmonic for potential and field.
+struct Fields<'a, V: Vector> {
+    coefficients: &'a [[V::Elem; 4]],
+    sums: [V; 4],
+}
+
+impl<V: Vector> Sink<V> for Fields<'_, V> {
+    #[inline(always)]
+    fn take(&mut self, i: usize, v: V) {
+        let c = &self.coefficients[i];
+        for q in 0..4 {
+            self.sums[q] = v.splat(c[q]).mul_add(v, self.sums[q]);
+        }
+    }
+}
+
+/// The numbers from `at` on, `fill` beyond the end.
+#[inline(always)]
+fn fetch<V: Vector>(zero: V, values: &[V::Elem], at: usize, fill: V::Elem) -> V {
+    let mut line = V::Line::ZERO;
+    let rest = &values[at..];
+    match rest.get(..V::LANES) {
+        Some(whole) => line.get_mut().copy_from_slice(whole),
+        None => {
+            let (used, unused) = line.get_mut().split_at_mut(rest.len());
+            used.copy_from_slice(rest);
+            unused.fill(fill);
+        }
+    }
+    zero.load(&line)
+}
+
+#[inline(always)]
+fn fetch_points<V: Vector>(zero: V, points: Points<'_, V::Elem>, at: usize, fill: V::Elem) -> [V; 3] {
+    [fetch(zero, points.x, at, fill), fetch(zero, points.y, at, fill), fetch(zero, points.z, at, fill)]
 }
 
 /// Multipole expansion of one box.
-pub struct P2m<'a, T> {
+pub struct P2m<'a, T: Real> {
     /// Constants.
     pub table: &'a ExpansionTable<T>,
     /// Particles of the box.
@@ -112,34 +234,42 @@ pub struct P2m<'a, T> {
     pub scratch: &'a mut Scratch<T>,
 }
 
-impl<T: Real> Kernel for P2m<'_, T> {
+impl<T: Real> VectorKernel<T> for P2m<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) {
         let Self { table, points, charges, out, scratch } = self;
-        let k = count(table.order);
-        let sums = &mut scratch.lanes;
+        let k = count(table.recurrences.order);
+        let sums = &mut scratch.lines;
         sums.clear();
-        sums.resize(k, [T::zero(); LANES]);
-        for at in (0..charges.len()).step_by(LANES) {
-            let r = [fetch(points.x, at), fetch(points.y, at), fetch(points.z, at)];
-            table.harmonics::<FMA>(&r, &fetch(charges, at), |i, v| {
-                let s = &mut sums[i];
-                for n in 0..LANES {
-                    s[n] += v[n];
-                }
-            });
+        sums.resize(k.next_multiple_of(4), T::Line::ZERO);
+        for at in (0..charges.len()).step_by(V::LANES) {
+            let r = fetch_points(zero, points, at, T::zero());
+            table.recurrences.harmonics(r, fetch(zero, charges, at, T::zero()), &mut Moments::<V>(sums));
         }
-        for (o, s) in out[..k].iter_mut().zip(sums.iter()) {
-            *o = sum(s);
+        for (o, s) in out[..k].chunks_mut(4).zip(sums.as_chunks::<4>().0) {
+            let four = V::sum_each([zero.load(&s[0]), zero.load(&s[1]), zero.load(&s[2]), zero.load(&s[3])]);
+            o.copy_from_slice(&four[..o.len()]);
         }
         out[k..].fill(T::zero());
     }
 }
 
+/// [φ, E_x, E_y, E_z] per unit of each of the first `n` harmonics, from an expansion and ∇.
+#[inline(always)]
+fn field_coefficients<T: Real>(expansion: &[T], n: usize, gradient: &Gradient<T>, out: &mut Vec<[T; 4]>) {
+    out.clear();
+    out.extend((0..n).map(|i| {
+        let potential = expansion.get(i).copied().unwrap_or(T::zero());
+        let Some((s, w)) = gradient.get(i) else { return [potential, T::zero(), T::zero(), T::zero()] };
+        let term = |e: usize| w[e] * expansion[s[e] as usize];
+        [potential, -(term(0) + term(1)), -(term(2) + term(3)), -term(4)]
+    }));
+}
+
 /// Potential and field of one box's local expansion at its particles.
-pub struct L2p<'a, T> {
+pub struct L2p<'a, T: Real> {
     /// Constants.
     pub table: &'a ExpansionTable<T>,
     /// Particles of the box.
@@ -152,40 +282,67 @@ pub struct L2p<'a, T> {
     pub scratch: &'a mut Scratch<T>,
 }
 
-impl<T: Real> Kernel for L2p<'_, T> {
+impl<T: Real> VectorKernel<T> for L2p<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let Self { table, points, local, out, scratch } = self;
+    fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) {
+        let Self { table, points, local, mut out, scratch } = self;
         let coefficients = &mut scratch.coefficients;
-        coefficients.clear();
-        for (i, &l) in local[..count(table.order)].iter().enumerate() {
-            let mut c = [l, T::zero(), T::zero(), T::zero()];
-            if let Some((s, w)) = table.gradient.get(i) {
-                let term = |e: usize| w[e] * local[s[e] as usize];
-                c[1] = -(term(0) + term(1));
-                c[2] = -(term(2) + term(3));
-                c[3] = -term(4);
-            }
-            coefficients.push(c);
-        }
+        let known = &local[..count(table.recurrences.order)];
+        field_coefficients(known, known.len(), &table.gradient, coefficients);
         let n = out[0].len();
-        for at in (0..n).step_by(LANES) {
-            let r = [fetch(points.x, at), fetch(points.y, at), fetch(points.z, at)];
-            let mut sums = [[T::zero(); LANES]; 4];
-            table.harmonics::<FMA>(&r, &[T::one(); LANES], |i, v| {
-                let c = &coefficients[i];
-                for (s, c) in sums.iter_mut().zip(c) {
-                    for n in 0..LANES {
-                        s[n] = fma::<FMA, T>(*c, v[n], s[n]);
-                    }
-                }
-            });
-            let width = LANES.min(n - at);
-            for q in 0..4 {
-                out[q][at..at + width].copy_from_slice(&sums[q][..width]);
+        for at in (0..n).step_by(V::LANES) {
+            let mut fields = Fields { coefficients, sums: [zero; 4] };
+            let r = fetch_points(zero, points, at, T::zero());
+            table.recurrences.harmonics(r, zero.splat(T::one()), &mut fields);
+            let mut line = V::Line::ZERO;
+            for (out, sum) in out.iter_mut().zip(fields.sums) {
+                sum.store(&mut line);
+                let to = &mut out[at..n.min(at + V::LANES)];
+                to.copy_from_slice(&line.get()[..to.len()]);
             }
         }
     }
 }
+
+/// Potential and field of one box's multipole expansion at particles outside of it.
+pub struct M2p<'a, T: Real> {
+    /// Constants.
+    pub table: &'a M2pTable<T>,
+    /// The particles, relative to the centre of the multipole's box in units of that box's scale; none at the centre.
+    pub points: Points<'a, T>,
+    /// [`M2pTable::field_coefficients`] of the multipole expansion.
+    pub coefficients: &'a [[T; 4]],
+    /// φ, E_x, E_y, E_z in the same units, added.
+    pub out: [&'a mut [T]; 4],
+}
+
+impl<T: Real> VectorKernel<T> for M2p<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) {
+        let Self { table, points, coefficients, mut out } = self;
+        let n = out[0].len();
+        for at in (0..n).step_by(V::LANES) {
+            let mut fields = Fields { coefficients, sums: [zero; 4] };
+            // Unused lanes: anywhere but at the centre.
+            let [x, y, z] = fetch_points(zero, points, at, T::one());
+            let inverse = z.mul_add(z, y.mul_add(y, x.mul(x))).inverse_root();
+            let inverse2 = inverse.mul(inverse);
+            let inverted = [x.mul(inverse2), y.mul(inverse2), z.mul(inverse2)];
+            table.recurrences.harmonics(inverted, inverse, &mut fields);
+            let mut line = V::Line::ZERO;
+            for (out, sum) in out.iter_mut().zip(fields.sums) {
+                sum.store(&mut line);
+                for (o, s) in out[at..n.min(at + V::LANES)].iter_mut().zip(line.get()) {
+                    *o += *s;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
