@@ -83,20 +83,16 @@ impl Electrostatics {
         edges: Option<Vector3<f64>>,
         sites: &[Vec<u32>],
     ) -> Result<Self, FmmError> {
-        let boundary = match edges {
-            Some(edges) => Boundary::Periodic { edges: edges.into() },
-            None => Boundary::Open,
-        };
+        let boundary = boundary(edges);
         let n = topology.n_atoms();
-        let tree = match (settings.depth, edges) {
-            (Depth::Levels(depth), Some(edges)) => TreeShape::near_cubic(edges.into(), depth as usize),
-            (Depth::Levels(depth), None) => TreeShape { root: [1; 3], depth: depth as usize },
-            (Depth::Auto, _) => match settings.precision {
-                Precision::Single => automatic_tree::<f32>(settings.order as usize, start, edges),
-                Precision::Double => automatic_tree::<f64>(settings.order as usize, start, edges),
-            },
+        let workload = Workload::new(&boundary, bytemuck::cast_slice(start), SMALLEST_LEAF);
+        let order = settings.order as usize;
+        let tree = match (settings.depth, settings.precision) {
+            (Depth::Levels(depth), _) => TreeShape::near_cubic(workload.edges, depth as usize),
+            (Depth::Auto, Precision::Single) => TreeShape::auto::<f32>(order, Settings::TOUCHING, &workload),
+            (Depth::Auto, Precision::Double) => TreeShape::auto::<f64>(order, Settings::TOUCHING, &workload),
         };
-        let fmm_settings = Settings { order: settings.order as usize, tree };
+        let fmm_settings = Settings::new(order, tree);
         let solver = match settings.precision {
             Precision::Single => Solver::Single(Box::new(Fmm::new(boundary, fmm_settings)?)),
             Precision::Double => Solver::Double(Box::new(Fmm::new(boundary, fmm_settings)?)),
@@ -238,9 +234,10 @@ impl Electrostatics {
     /// Lets the tree follow a box that has changed.
     fn follow(&mut self, edges: Option<Vector3<f64>>) -> Result<(), FmmError> {
         if let Some(new) = edges.filter(|_| edges != self.edges) {
+            let boundary = Boundary::rectangular(new.into());
             match &mut self.solver {
-                Solver::Single(fmm) => fmm.set_edges(new.into())?,
-                Solver::Double(fmm) => fmm.set_edges(new.into())?,
+                Solver::Single(fmm) => fmm.set_boundary(boundary)?,
+                Solver::Double(fmm) => fmm.set_boundary(boundary)?,
             }
             self.edges = edges;
         }
@@ -278,20 +275,6 @@ impl SitePairs {
     }
 }
 
-/// The fastest tree by the cost model of the FMM for the atoms at `x`.
-fn automatic_tree<T: kernels::Real>(order: usize, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> TreeShape {
-    let extent = || {
-        let bounds = |pick: fn(f64, f64) -> f64, start: f64| {
-            x.iter().fold(Vector3::repeat(start), |bound: Vector3<f64>, x| bound.zip_map(x, pick))
-        };
-        let size = bounds(f64::max, f64::NEG_INFINITY) - bounds(f64::min, f64::INFINITY);
-        Vector3::repeat(size.max().max(SMALLEST_LEAF))
-    };
-    let workload = Workload {
-        particles: x.len(),
-        edges: edges.unwrap_or_else(extent).into(),
-        periodic: edges.is_some(),
-        minimum_leaf: SMALLEST_LEAF,
-    };
-    TreeShape::auto::<T>(order, &workload)
+fn boundary(edges: Option<Vector3<f64>>) -> Boundary {
+    edges.map_or(Boundary::Open, |edges| Boundary::rectangular(edges.into()))
 }

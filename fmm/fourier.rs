@@ -77,7 +77,7 @@ fn turned<T: Real>(x: [Lane<T>; 2], phase: Option<(T, T)>) -> [Lane<T>; 2] {
 }
 
 /// Complex transform of one line; a row is `stride` real parts, then `stride` imaginary parts.
-pub struct LineKernel<'a, T, R, W> {
+pub struct LineKernel<'a, T: Real, R, W> {
     /// Tables.
     pub line: &'a Line<T>,
     /// Coefficients per row, a multiple of [`LANES`].
@@ -168,7 +168,7 @@ impl<T: Real, R: Fn(usize) -> usize, W: Fn(usize) -> usize> Kernel for LineKerne
 }
 
 /// Transform of a real line of `n` boxes to the n/2+1 independent complex ones (`forward`) or back; both contiguous, not normalised.
-pub struct RealLine<'a, T> {
+pub struct RealLine<'a, T: Real> {
     /// Tables.
     pub line: &'a Line<T>,
     /// Coefficients per row, a multiple of [`LANES`].

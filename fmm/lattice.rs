@@ -121,7 +121,6 @@ impl Cell {
             })
             .filter(move |k| dot(*k, *k) <= cut * cut)
     }
-    irregular(order, [0, 1, 2].map(|a| f64::from(offset[a]) * edges(grid)[a]))
 }
 
 type Range = std::ops::RangeInclusive<i32>;

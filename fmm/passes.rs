@@ -266,7 +266,7 @@ impl<T: Real> Passes<T> {
                     continue;
                 }
                 let points = points(sorted, places.clone());
-                kernels::dispatch(P2m { table, points, charges: &sorted[3][places], out, scratch });
+                kernels::dispatch_vectors(P2m { table, points, charges: &sorted[3][places], out, scratch });
             }
         });
     }
@@ -289,7 +289,7 @@ impl<T: Real> Passes<T> {
                 let part = split_front(&mut out, places.len());
                 if !places.is_empty() {
                     let local = &locals[leaf * stride..][..*stride];
-                    kernels::dispatch(L2p { table, points: points(sorted, places), local, out: part, scratch });
+                    kernels::dispatch_vectors(L2p { table, points: points(sorted, places), local, out: part, scratch });
                 }
             }
         });

@@ -11,9 +11,11 @@ pub const LANES: usize = 16;
 pub type Lane<T> = [T; LANES];
 
 /// Work space of one thread.
-pub struct Scratch<T> {
-    /// Rows of lanes: folded input of a Fourier line, sums of P2M, coefficients of L2P.
+pub struct Scratch<T: Real> {
+    /// Rows of lanes: folded input of a Fourier line.
     pub lanes: Vec<Lane<T>>,
+    /// Sums of P2M.
+    pub lines: Vec<T::Line>,
     /// Coefficients of potential and gradient of one box.
     pub coefficients: Vec<[T; 4]>,
     /// Row pairs of each operator.
@@ -54,6 +56,7 @@ impl<T: Real> Default for Scratch<T> {
     fn default() -> Self {
         Self {
             lanes: Vec::new(),
+            lines: Vec::new(),
             coefficients: Vec::new(),
             buckets: Buckets::default(),
             runs: Vec::new(),

@@ -30,13 +30,13 @@ pub struct Settings {
     /// Root grid and refinements.
     pub tree: TreeShape,
     /// Boxes whose centres are less than this many box diameters (longest diagonals) apart interact directly, and all that touch. With cubes
-    /// 1.08 means 27 near boxes (well-separated by one box, ws = 1), 1.2 33, 1.35 57, 1.5 81, 1.7 93 (about ws = 2). From 1 to 4.
+    /// 1.12 means 27 near boxes (well-separated by one box, ws = 1), 1.2 33, 1.35 57, 1.5 81, 1.7 93 (about ws = 2). From 1 to 4.
     pub separation: f64,
 }
 
 impl Settings {
     /// Near boxes are those that touch: with cubes 27, ws = 1.
-    pub const TOUCHING: f64 = 1.08;
+    pub const TOUCHING: f64 = 1.12;
 
     /// Near boxes are those up to two boxes apart: with cubes 93, ws = 2 but for the corners.
     pub const TWO_APART: f64 = 1.7;

@@ -86,7 +86,7 @@ fn octant<T>(operators: &Operators<T>, u: [i32; 3]) -> ([i32; 3], [bool; 3]) {
 }
 
 /// Work space of one group's evaluation; rows of expansions are at box · n_vec + v.
-pub struct GroupSpace<T> {
+pub struct GroupSpace<T: Real> {
     x: [Vec<T>; 3],
     /// At v · n + member.
     q: Vec<T>,
@@ -216,7 +216,7 @@ impl<T: Real> GroupTask<'_, T> {
         for (row, out) in leaves.chunks_exact_mut(*stride).enumerate() {
             let (range, v) = (self.group.members(row / n_vec), row % n_vec);
             let charges = &q[v * n..][range.clone()];
-            kernels::dispatch(P2m { table, points: points(x, range), charges, out, scratch });
+            kernels::dispatch_vectors(P2m { table, points: points(x, range), charges, out, scratch });
         }
         for d in (1..levels.len()).rev() {
             let (coarse, fine) = multipoles.split_at_mut(d);
@@ -288,7 +288,7 @@ impl<T: Real> GroupTask<'_, T> {
         for (row, local) in leaves.chunks_exact(*stride).enumerate() {
             let (range, v) = (self.group.members(row / n_vec), row % n_vec);
             let out = far.each_mut().map(|f| &mut f[v * n..][range.clone()]);
-            kernels::dispatch(L2p { table, points: points(x, range), local, out, scratch });
+            kernels::dispatch_vectors(L2p { table, points: points(x, range), local, out, scratch });
         }
     }
 

@@ -101,7 +101,7 @@ pub fn bench(arguments: &BenchFmm) -> Result<ExitCode> {
     charges.iter_mut().for_each(|q| *q -= mean);
     let boundary = match arguments.boundary {
         BoundaryArgument::Open => Boundary::Open,
-        BoundaryArgument::Periodic => Boundary::Periodic { edges: [1.0; 3] },
+        BoundaryArgument::Periodic => Boundary::rectangular([1.0; 3]),
     };
     let (precision, order, depth) = (arguments.precision, arguments.order, arguments.depth);
     let (positions, charges) = (&positions[..], &charges[..]);
@@ -142,24 +142,17 @@ fn sentence(settings: Settings, n: usize) -> String {
 
 /// What surrounds the charges of a reference file.
 fn boundary(reference: &Reference, path: &Path) -> Result<Boundary> {
-    let cell = reference.cell;
-    let rectangular = (0..3).all(|i| (0..3).all(|j| i == j || cell[i][j] == 0.0));
-    let wrong = |found: String, valid: &str| -> Error { InputError::new(found, valid).in_file(path).into() };
+    let cell @ [a, b, _] = reference.cell;
     match reference.periodic.as_str() {
         "" | "none" | "open" => Ok(Boundary::Open),
-        "xyz" if rectangular => Ok(Boundary::Periodic { edges: [cell[0][0], cell[1][1], cell[2][2]] }),
-        "xyz" => Err(wrong("the cell is triclinic".into(), "supported are rectangular cells")),
-        other => Err(wrong(format!("periodic is \"{other}\""), "supported are \"xyz\" and \"none\"")),
+        "x" => Ok(Boundary::Wire { period: a }),
+        "xy" => Ok(Boundary::Slab { periods: [a, b] }),
+        "xyz" => Ok(Boundary::Periodic { cell }),
+        other => {
+            let valid = "valid are \"xyz\", \"xy\" (a slab), \"x\" (a wire) and \"none\"";
+            Err(InputError::new(format!("periodic is \"{other}\""), valid).in_file(path).into())
+        }
     }
-}
-
-/// Edges of the smallest box around the charges.
-fn extent(positions: &[[f64; 3]]) -> [f64; 3] {
-    std::array::from_fn(|axis| {
-        let along = positions.iter().map(|position| position[axis]);
-        let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-        (high - low).max(f64::MIN_POSITIVE)
-    })
 }
 
 impl Task<'_> {
@@ -171,17 +164,13 @@ impl Task<'_> {
     }
 
     fn settings<T: Real>(&self) -> Settings {
-        let (edges, periodic) = match self.boundary {
-            Boundary::Open => (extent(self.positions), false),
-            Boundary::Periodic { edges } => (edges, true),
-        };
         let order = self.order as usize;
-        let workload = Workload { particles: self.positions.len(), edges, periodic, minimum_leaf: 0.0 };
+        let workload = Workload::new(&self.boundary, self.positions, 0.0);
         let tree = match self.depth {
-            Depth::Levels(depth) => TreeShape::near_cubic(edges, depth as usize),
-            Depth::Auto => TreeShape::auto::<T>(order, &workload),
+            Depth::Levels(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
+            Depth::Auto => TreeShape::auto::<T>(order, Settings::TOUCHING, &workload),
         };
-        Settings { order, tree }
+        Settings::new(order, tree)
     }
 
     /// The fastest of `repeats` evaluations.

@@ -64,8 +64,7 @@ fn tail(period: [f64; 3], explicit: usize, t: [f64; 3]) -> Vec<f64> {
     Recursion::new(TAIL).regular(TAIL, period.map(|x| x / length), &mut field);
     for l in 0..=TAIL {
         let power = (l + 1) as i32;
-        let factor =
-            if l % 2 == 0 && l > 0 { 2.0 * length.powi(-power) * zeta(power, explicit + 1) } else { 0.0 };
+        let factor = if l % 2 == 0 && l > 0 { 2.0 * length.powi(-power) * zeta(power, explicit + 1) } else { 0.0 };
         field[l * l..(l + 1) * (l + 1)].iter_mut().for_each(|v| *v *= factor);
     }
     // e^{t·∇}, which ends.

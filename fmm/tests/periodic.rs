@@ -27,7 +27,7 @@ fn charged_cell_with_exclusions_matches_ewald_for_every_tree() {
     let pairs =
         (0..x.len() as u32).flat_map(|i| (0..i).map(move |j| [i, j])).filter(|p| near(p[0] as usize, p[1] as usize));
     let exclusions = Exclusions::from_pairs(x.len(), pairs).unwrap();
-    let (energy, exact) = ewald::evaluate(&ewald::rectangular(EDGES), &x, &q, &exclusions, 1e-15).unwrap();
+    let (energy, exact) = ewald::evaluate(&Boundary::rectangular(EDGES), &x, &q, &exclusions, 1e-15).unwrap();
     for (root, depth) in [([1; 3], 0), ([2; 3], 0), ([3; 3], 0), ([4, 5, 4], 0), ([1; 3], 1), ([1; 3], 2), ([2; 3], 1)]
     {
         let (e, out) = run(&mut periodic(24, root, depth), &x, &q, &exclusions);
