@@ -3,7 +3,7 @@
 use nalgebra::{Rotation3, Vector3};
 
 use super::mean::ein;
-use super::tests::{NAMES, chain, errors, reference, relative_l2};
+use super::tests::{NAMES, Reference, chain, errors, reference, relative_l2};
 use super::*;
 
 #[test]
@@ -38,31 +38,32 @@ fn orientation_choice_of_periods_and_of_images_change_nothing() {
 /// off as e^{−2πh/L}. I.-C. Yeh, M. L. Berkowitz, J. Chem. Phys. 111 (1999) 3155, doi 10.1063/1.479595.
 #[test]
 fn slab_is_a_cell_with_much_vacuum_and_the_dipole_correction() {
-    let r = reference("dev_slab_2d");
-    let Boundary::Slab { periods: [a, b] } = r.boundary else { unreachable!() };
-    // Edge 2, thickness 2: e^{−π·14} = 1e-19.
-    let cell = [a, b, [0.0, 0.0, 16.0]];
-    let some = chain(r.charges.len());
-    let (_, mut p) = evaluate(&Boundary::Periodic { cell }, &r.positions, &r.charges, &some, 1e-16).unwrap();
-    let moment = |m: i32| r.positions.iter().zip(&r.charges).map(|(x, q)| q * x[2].powi(m)).sum::<f64>();
-    let volume = 64.0;
     let pi = std::f64::consts::PI;
-    for (i, x) in r.positions.iter().enumerate() {
-        p.potential[i] += 4.0 * pi / volume * x[2] * moment(1) - 2.0 * pi / volume * moment(2);
-        p.field[i][2] -= 4.0 * pi / volume * moment(1);
+    // The thick one reaches beyond the first images of the trapezoidal rule, 2 · 37/2π = 12 apart, if they were not moved out.
+    for stretch in [1.0, 12.0] {
+        let mut r = reference("dev_slab_2d");
+        let Boundary::Slab { periods: [a, b] } = r.boundary else { unreachable!() };
+        r.positions.iter_mut().for_each(|x| x[2] *= stretch);
+        // Edge 2, thickness 2 · stretch, vacuum 14: e^{−14π} = 1e-19.
+        let height = 2.0 * stretch + 14.0;
+        let volume = 4.0 * height;
+        let cell = Boundary::Periodic { cell: [a, b, [0.0, 0.0, height]] };
+        let some = chain(r.charges.len());
+        let (_, mut p) = evaluate(&cell, &r.positions, &r.charges, &some, 1e-16).unwrap();
+        let moment = |m: i32| r.positions.iter().zip(&r.charges).map(|(x, q)| q * x[2].powi(m)).sum::<f64>();
+        for (i, x) in r.positions.iter().enumerate() {
+            p.potential[i] += 4.0 * pi / volume * x[2] * moment(1) - 2.0 * pi / volume * moment(2);
+            p.field[i][2] -= 4.0 * pi / volume * moment(1);
+        }
+        let slab = evaluate(&r.boundary, &r.positions, &r.charges, &some, 1e-16).unwrap();
+        let errors = errors(&(p.energy(&r.charges), p), &slab);
+        assert!(errors.iter().all(|&e| e < 2e-13), "{stretch}: {errors:?}");
     }
-    let slab = evaluate(&r.boundary, &r.positions, &r.charges, &some, 1e-16).unwrap();
-    let errors = errors(&(p.energy(&r.charges), p), &slab);
-    assert!(errors.iter().all(|&e| e < 2e-13), "{errors:?}");
 }
 
 /// Images −M … M of a neutral wire: the rest is a series in (M + ½)⁻², extrapolated to 0.
-#[test]
-fn wire_is_the_limit_of_its_images() {
-    let r = reference("dev_wire_1d");
-    let Boundary::Wire { period } = r.boundary else { unreachable!() };
-    let counts = [8, 16, 32, 64, 128, 256];
-    let partial = |i: usize, images: i32| {
+fn extrapolated_images(r: &Reference, period: [f64; 3], counts: [i32; 6], i: usize) -> [f64; 4] {
+    let partial = |images: i32| {
         let mut sum = [0.0; 4];
         for (j, (y, q)) in r.positions.iter().zip(&r.charges).enumerate() {
             for n in (-images..=images).filter(|n| i != j || *n != 0) {
@@ -74,27 +75,48 @@ fn wire_is_the_limit_of_its_images() {
         }
         sum
     };
-    let limit = |i: usize| {
-        let x = counts.map(|m| (f64::from(m) + 0.5).powi(-2));
-        let mut values = counts.map(|m| partial(i, m));
-        // Neville's scheme.
-        for order in 1..counts.len() {
-            for at in 0..counts.len() - order {
-                values[at] = [0, 1, 2, 3]
-                    .map(|c| (x[at] * values[at + 1][c] - x[at + order] * values[at][c]) / (x[at] - x[at + order]));
-            }
-        }
-        values[0]
-    };
-    let none = Exclusions::none(r.charges.len());
-    let (_, p) = evaluate(&r.boundary, &r.positions, &r.charges, &none, 1e-16).unwrap();
-    for (i, (phi, e)) in p.potential.iter().zip(&p.field).enumerate() {
-        let exact = limit(i);
-        // Sums of 6000 terms up to 20, the differences of extrapolation: some 1e-13.
-        for (value, exact) in [phi].into_iter().chain(e).zip(exact) {
-            assert!((value - exact).abs() < 1e-12 * exact.abs().max(1.0), "particle {i}: {value} for {exact}");
+    let x = counts.map(|m| (f64::from(m) + 0.5).powi(-2));
+    let mut values = counts.map(partial);
+    // Neville's scheme.
+    for order in 1..counts.len() {
+        for at in 0..counts.len() - order {
+            let [low, high] = [x[at], x[at + order]];
+            values[at] = [0, 1, 2, 3].map(|c| (low * values[at + 1][c] - high * values[at][c]) / (low - high));
         }
     }
+    values[0]
+}
+
+#[test]
+fn wire_is_the_limit_of_its_images() {
+    // The thick one as in the slab.
+    for (stretch, counts) in [(1.0, [8, 16, 32, 64, 128, 256]), (12.0, [64, 96, 144, 216, 324, 486])] {
+        let mut r = reference("dev_wire_1d");
+        let Boundary::Wire { period } = r.boundary else { unreachable!() };
+        r.positions.iter_mut().for_each(|x| (1..3).for_each(|a| x[a] *= stretch));
+        let none = Exclusions::none(r.charges.len());
+        let (_, p) = evaluate(&r.boundary, &r.positions, &r.charges, &none, 1e-16).unwrap();
+        for (i, (phi, e)) in p.potential.iter().zip(&p.field).enumerate() {
+            let exact = extrapolated_images(&r, period, counts, i);
+            // Sums of 6000 terms up to 20, the differences of extrapolation: some 1e-13.
+            for (value, exact) in [phi].into_iter().chain(e).zip(exact) {
+                let error = (value - exact).abs() / exact.abs().max(1.0);
+                assert!(error < 1e-12, "{stretch}, particle {i}: {value} for {exact}, {error:e}");
+            }
+        }
+    }
+}
+
+/// Distances along open axes are never wrapped.
+#[test]
+fn an_excluded_pair_far_apart_across_the_wire() {
+    let wire = Boundary::Wire { period: [2.0, 0.0, 0.0] };
+    let positions = [[0.0; 3], [0.0, 100.0, 0.0]];
+    let phi =
+        |exclusions: &Exclusions| evaluate(&wire, &positions, &[1.0, -1.0], exclusions, 1e-16).unwrap().1.potential;
+    let [all, none] = [Exclusions::none(2), Exclusions::from_pairs(2, [[0, 1]]).unwrap()].map(|e| phi(&e));
+    // −1/100 less: rounding of the potential ln(100).
+    assert!((all[0] - none[0] + 0.01).abs() < 1e-13, "{all:?} {none:?}");
 }
 
 #[test]

@@ -76,15 +76,17 @@ impl Waves {
             Complex64::new(re[0], im[0])
         };
         let (mut phi, mut field) = (0.0, Vector3::zeros());
+        // Row by row: fewer additions to a large sum, less rounding.
         for row in &self.rows {
             let both = power(0, row.h[0]) * power(1, row.h[1]);
-            for ((h, a), k) in
-                (row.first..).zip(&self.amplitudes[row.start..][..row.len]).zip(&self.vectors[row.start..])
-            {
+            let places = row.start..row.start + row.len;
+            let waves = (row.first..).zip(&self.amplitudes[places.clone()]).zip(&self.vectors[places]);
+            let sum = waves.fold((0.0, Vector3::zeros()), |(phi, field), ((h, a), k)| {
                 let wave = both * power(2, h) * a;
-                phi += wave.re;
-                field += wave.im * k;
-            }
+                (phi + wave.re, field + wave.im * k)
+            });
+            phi += sum.0;
+            field += sum.1;
         }
         (phi, field)
     }
