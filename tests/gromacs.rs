@@ -125,8 +125,8 @@ fn short_range(stem: &str, json: &str) {
 
 /// Coulomb energy (without 1-4 pairs), potentials and fields by FMM of order 40 on 4³ boxes, k_e = 1.
 fn coulomb(s: &System, charges: &[f64]) -> (f64, Potentials) {
-    let boundary = Boundary::Periodic { edges: s.edges.into() };
-    let settings = Settings { order: 40, tree: TreeShape { root: [4; 3], depth: 0 } };
+    let boundary = Boundary::rectangular(s.edges.into());
+    let settings = Settings::new(40, TreeShape { root: [4; 3], depth: 0 });
     let positions: Vec<[f64; 3]> = s.x.iter().map(|&x| x.into()).collect();
     let exclusions = fmm::Exclusions::from_pairs(positions.len(), s.top.exclusions.pairs()).unwrap();
     let mut fmm = Fmm::<f64>::new(boundary, settings).unwrap();

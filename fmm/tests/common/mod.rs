@@ -1,6 +1,8 @@
 //! Small systems for the tests.
 #![allow(dead_code)] // each test file uses some of them
 
+pub mod lattices;
+
 use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
 
 /// Uniform numbers in [0, 1), the same on every machine.
