@@ -11,11 +11,11 @@
 //!   a_lm = Σ_far Î_lm(r_n) Q_l − Σ_near Î_lm(r_n) P_l + (4π/V) Σ_{k≠0} e^{−k²/4α²}/k² R̂_lm(k)/(2l−1)!! cos(k·t − lπ/2) − δ_l0 π/(α²V),
 //!   P_l = γ(l+½, α²r²)/Γ(l+½) = 1 − Q_l,  r_n = t + n.
 //!
-//! Any cell and every l converge. In a slab (two periods, [`slab`]) the sum over k goes over the in-plane waves and an integral normal to
-//! them; in a wire (one period, [`wire`]) the images are summed as they are, the far ones as Riemann ζ values. Without a net charge
+//! Any cell and every l converge. In a slab (two periods, `slab`) the sum over k goes over the in-plane waves and an integral normal to
+//! them; in a wire (one period, `wire`) the images are summed as they are, the far ones as Riemann ζ values. Without a net charge
 //! a constant that is the same for all t drops out: slab and wire are only defined up to it. An open grid has no images.
 //!
-//! [`waves`] makes the discrete Fourier transform of the coefficients over a whole grid.
+//! `waves` makes the discrete Fourier transform of the coefficients over a whole grid.
 //!
 //! Lengths in units of the scale of the root grid's boxes, f64 throughout.
 //! Theory: C. G. Lambert, T. A. Darden, J. A. Board, J. Comput. Phys. 126, 274 (1996), doi:10.1006/jcph.1996.0137 (lattice sums of
@@ -27,9 +27,11 @@ mod wire;
 
 use std::f64::consts::PI;
 
+use wire::Wire;
+
 use crate::boundary::{cross, dot, norm};
 use crate::grid::BoxGrid;
-use crate::harmonics::{Recursion, count, irregular};
+use crate::harmonics::{Recursion, count};
 
 /// Radius of both sums for one offset in units of the size of the cell, V^(1/3) or A^(1/2), and of its reciprocal.
 const REACH: f64 = 5.0;
@@ -39,11 +41,20 @@ const DIGITS: f64 = 40.0;
 
 /// Coefficients a_lm of the far field between two boxes `offset` boxes apart (target − source), up to order `order`.
 pub fn coefficients(grid: &BoxGrid, order: usize, offset: [i32; 3]) -> Vec<f64> {
+    let mut sum = vec![0.0; count(order)];
     match grid.topology.periodic {
-        [true, true, _] => Ewald::for_one(grid, order).sum(offset),
-        [true, false, _] => wire::coefficients(grid, order, offset),
-        _ if grid.near.contains(offset) => vec![0.0; count(order)],
-        _ => irregular(order, grid.vector(offset.map(f64::from))),
+        [true, true, _] => return Ewald::with_width(grid, order, 1.0).sum(offset),
+        [true, false, _] => Wire::new(grid, order).add(&mut sum, offset),
+        _ => add_one(&mut sum, grid, &Recursion::new(order), offset),
+    }
+    sum
+}
+
+/// Î_lm of one pair of boxes, if it is not near.
+fn add_one(sum: &mut [f64], grid: &BoxGrid, recursion: &Recursion, offset: [i32; 3]) {
+    if !grid.near.contains(offset) {
+        let order = sum.len().isqrt() - 1;
+        recursion.irregular(order, grid.vector(offset.map(f64::from)), sum);
     }
 }
 
@@ -156,12 +167,7 @@ impl<'a> Ewald<'a> {
         Self { grid, order, cell, alpha, radius, cut, near, recursion: Recursion::new(order) }
     }
 
-    /// Both sums equally long for one offset.
-    fn for_one(grid: &'a BoxGrid, order: usize) -> Self {
-        Self::with_width(grid, order, 1.0)
-    }
-
-    /// α = `width` · √π / size of the cell; the result does not depend on it.
+    /// For one offset: both sums equally long with α = √π / size of the cell, times `width`, on which the result does not depend.
     fn with_width(grid: &'a BoxGrid, order: usize, width: f64) -> Self {
         let cell = Cell::new(grid);
         let size = cell.size() / width;

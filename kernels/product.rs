@@ -88,16 +88,19 @@ impl<T: Real> Operator<T> {
         }
         let single = has_single.then_some(Single { column: in_panels, start });
         let mut packed = vec![Line([T::zero(); LINE]); (start + n_in).div_ceil(LINE)];
-        let mut put = |at: usize, k: usize, n: usize| packed[at / LINE].0[at % LINE] = T::of(row_major[k * n_out + n]);
-        for k in 0..n_in {
+        for (k, row) in row_major.chunks_exact(n_out.max(1)).enumerate() {
             for p in &panels {
-                let width = p.vectors * lanes;
-                for n in 0..width.min(in_panels - p.first_column) {
-                    put(p.start + k * width + n, k, p.first_column + n);
+                let columns = &row[p.first_column..in_panels.min(p.first_column + p.vectors * lanes)];
+                // A vector lies in one line: panels start at multiples of the lanes.
+                let first = p.start + k * p.vectors * lanes;
+                for (at, vector) in (first..).step_by(lanes).zip(columns.chunks(lanes)) {
+                    let to = &mut packed[at / LINE].0[at % LINE..];
+                    to.iter_mut().zip(vector).for_each(|(to, v)| *to = T::of(*v));
                 }
             }
             if let Some(s) = single {
-                put(s.start + k, k, s.column);
+                let at = s.start + k;
+                packed[at / LINE].0[at % LINE] = T::of(row[s.column]);
             }
         }
         Self { isa, n_in, n_out, panels, single, packed }

@@ -32,7 +32,7 @@ pub struct GridTransform<T> {
     cycle: [usize; 3],
     stride: usize,
     lines: [Line<T>; 3],
-    /// e^{2πi…} of the shears along axis 0, [κ₁][κ₂][i], and axis 1, [κ₂][j]; empty without shears.
+    /// e^{2πi…} of the shears along axis 0, `[κ₁][κ₂][i]`, and axis 1, `[κ₂][j]`; empty without shears.
     turns: [Vec<(T, T)>; 2],
     slabs: Vec<T>,
     columns: Vec<T>,
@@ -59,7 +59,7 @@ impl<T: Real> GridTransform<T> {
         }
     }
 
-    /// Elements of the transform: rows [κ₁][κ₂][κ₀].
+    /// Elements of the transform: rows `[κ₁][κ₂][κ₀]`.
     pub fn len(&self) -> usize {
         let [nx, ny, nz] = self.cycle;
         nx * ny * (nz / 2 + 1) * 2 * self.stride
@@ -70,7 +70,7 @@ impl<T: Real> GridTransform<T> {
         if self.turns[axis].is_empty() { &[] } else { &self.turns[axis][line * m..][..m] }
     }
 
-    /// `waves`, rows [κ₁][κ₂][κ₀], from `boxes`, one row of `stride` elements per box, z fastest.
+    /// `waves`, rows `[κ₁][κ₂][κ₀]`, from `boxes`, one row of `stride` elements per box, z fastest.
     pub fn forward(&mut self, boxes: &[T], waves: &mut [T], pool: &ScratchPool<T>) {
         let mut slabs = std::mem::take(&mut self.slabs);
         let mut columns = std::mem::take(&mut self.columns);

@@ -2,7 +2,7 @@ use super::*;
 use crate::boundary::Boundary;
 use crate::exclusions::Exclusions;
 use crate::grid::{NearSet, Topology, box_vectors};
-use crate::harmonics::regular;
+use crate::harmonics::{irregular, regular};
 
 /// Grid of boxes of volume 1 that cuts `boundary`.
 pub fn grid(boundary: &Boundary, shape: [usize; 3], separation: f64) -> BoxGrid {

@@ -13,11 +13,12 @@ use std::f64::consts::PI;
 use kernels::Kernel;
 use rayon::prelude::*;
 
-use super::{Cell, DIGITS, Ewald, coefficients, slab, triples};
+use super::wire::Wire;
+use super::{Cell, DIGITS, Ewald, add_one, slab, triples};
 use crate::boundary::{cross, dot, norm};
 use crate::fourier::{GridTransform, wave_vector};
 use crate::grid::{BoxGrid, Topology};
-use crate::harmonics::{count, parities};
+use crate::harmonics::{Recursion, count, parities};
 use crate::scratch::{LANES, ScratchPool};
 
 /// The cycle of the convolution as a grid that repeats along all axes.
@@ -33,31 +34,39 @@ pub fn unique(grid: &BoxGrid) -> [usize; 3] {
 
 /// T_lm(κ) / (number of wave vectors of the cycle) up to order `order` for the [`unique`] wave vectors, κ₂ fastest.
 pub fn far_field(grid: &BoxGrid, order: usize) -> Vec<f64> {
-    let ewald = grid.topology.periodic[1].then(|| Ewald::for_grid(grid, order));
-    let images = |u: [i32; 3], sum: &mut [f64]| match &ewald {
-        Some(ewald) => {
-            ewald.add_images(sum, u);
-            if ewald.cell.is_slab {
-                slab::add_uniform(sum, ewald, grid.vector(u.map(f64::from)));
-            }
+    let recursion = Recursion::new(order);
+    let open = |u: [i32; 3], row: &mut [f64]| add_one(&mut row[..count(order)], grid, &recursion, u);
+    match grid.topology.periodic {
+        [true, true, _] => {}
+        [true, false, _] => {
+            let wire = Wire::new(grid, order);
+            return transformed(grid, order, |u, row| wire.add(row, u));
         }
-        None => sum[..count(order)].copy_from_slice(&coefficients(grid, order, u)),
-    };
-    let mut waves =
-        if grid.is_mirror_symmetric() { mirrored(grid, order, images) } else { general(grid, order, images) };
-    if let Some(ewald) = &ewald {
-        ewald.add_folded(&mut waves);
+        _ => return transformed(grid, order, open),
     }
+    let ewald = Ewald::for_grid(grid, order);
+    let mut waves = transformed(grid, order, |u, row| {
+        ewald.add_images(row, u);
+        if ewald.cell.is_slab {
+            slab::add_uniform(row, &ewald, grid.vector(u.map(f64::from)));
+        }
+    });
+    ewald.add_folded(&mut waves);
     waves
 }
 
-/// Transform of a_lm(u), given by `coefficients`, for a grid with mirror symmetry: cosine or sine transforms, by the parity of the harmonic.
-fn mirrored(grid: &BoxGrid, order: usize, coefficients: impl Fn([i32; 3], &mut [f64]) + Sync) -> Vec<f64> {
+/// Transform of a_lm(u), which `add` adds to zeros.
+fn transformed(grid: &BoxGrid, order: usize, add: impl Fn([i32; 3], &mut [f64]) + Sync) -> Vec<f64> {
+    if grid.is_mirror_symmetric() { mirrored(grid, order, add) } else { general(grid, order, add) }
+}
+
+/// For a grid with mirror symmetry: cosine or sine transforms, by the parity of the harmonic.
+fn mirrored(grid: &BoxGrid, order: usize, add: impl Fn([i32; 3], &mut [f64]) + Sync) -> Vec<f64> {
     let (n, cycle) = (count(order), grid.cycle());
     let octant = Topology { shape: unique(grid), periodic: [false; 3], shear: [0; 3] };
     let mut table = vec![0.0; octant.len() * n];
     table.par_chunks_mut(n).enumerate().for_each(|(i, row)| {
-        coefficients(octant.coordinates(i).map(|u| u as i32), row);
+        add(octant.coordinates(i).map(|u| u as i32), row);
     });
     let parity = parities(order);
     let [_, hy, hz] = octant.shape;
@@ -123,8 +132,8 @@ impl<'a, I: Fn(usize) -> &'a [f64]> Kernel for MirrorLine<'a, I> {
     }
 }
 
-/// As [`mirrored`], for any grid.
-fn general(grid: &BoxGrid, order: usize, coefficients: impl Fn([i32; 3], &mut [f64]) + Sync) -> Vec<f64> {
+/// For any grid.
+fn general(grid: &BoxGrid, order: usize, add: impl Fn([i32; 3], &mut [f64]) + Sync) -> Vec<f64> {
     let (n, torus) = (count(order), torus(grid));
     let stride = n.next_multiple_of(LANES);
     let offset = |i: usize| {
@@ -138,7 +147,7 @@ fn general(grid: &BoxGrid, order: usize, coefficients: impl Fn([i32; 3], &mut [f
     let mut table = vec![0.0; torus.len() * stride];
     table.par_chunks_mut(stride).enumerate().for_each(|(i, row)| {
         if i <= reversed(i) {
-            coefficients(offset(i), row);
+            add(offset(i), &mut row[..n]);
         }
     });
     for i in 0..torus.len() {

@@ -15,74 +15,91 @@ use crate::harmonics::{Recursion, count, gradient};
 /// Order of the expansion of the far images: 4^−28 is below rounding.
 const TAIL: usize = 28;
 
-/// Coefficients a_lm for boxes `offset` apart.
-pub fn coefficients(grid: &BoxGrid, order: usize, offset: [i32; 3]) -> Vec<f64> {
-    let boxes = grid.topology.shape[0] as i32;
-    let nearest = (f64::from(offset[0]) / f64::from(boxes)).round() as i32;
-    let offset = [offset[0] - nearest * boxes, offset[1], offset[2]];
-    let period = grid.vector([f64::from(boxes), 0.0, 0.0]);
-    let t = grid.vector(offset.map(f64::from));
-    let explicit = (4.0 * (norm(t) + 2.0) / norm(period)).ceil() as i32;
-    let explicit = explicit.max(grid.near.offsets().iter().fold(0, |r, u| r.max(u[0])) / boxes + 1);
-    let mut sum = vec![0.0; count(order)];
-    let mut values = vec![0.0; count(order)];
-    let recursion = Recursion::new(order);
-    // The farthest ones, the smallest, first.
-    for n in (0..=explicit).rev() {
-        for n in if n == 0 { 0..=0 } else { 0..=1 }.map(|side| n - 2 * side * n) {
-            let u = [offset[0] + n * boxes, offset[1], offset[2]];
-            if grid.near.contains(u) {
-                continue;
+/// What the sums of all offsets of a grid have in common.
+pub struct Wire<'a> {
+    grid: &'a BoxGrid,
+    order: usize,
+    /// Boxes per period.
+    boxes: i32,
+    period: [f64; 3],
+    recursion: Recursion,
+    /// R̂_lm(p̂).
+    axial: Vec<f64>,
+    gradient: Vec<([u32; 5], [f64; 5])>,
+}
+
+impl<'a> Wire<'a> {
+    /// For coefficients up to order `order`.
+    pub fn new(grid: &'a BoxGrid, order: usize) -> Self {
+        let boxes = grid.topology.shape[0] as i32;
+        let period = grid.vector([f64::from(boxes), 0.0, 0.0]);
+        let recursion = Recursion::new(order.max(TAIL));
+        let mut axial = vec![0.0; count(TAIL)];
+        recursion.regular(TAIL, period.map(|x| x / norm(period)), &mut axial);
+        Self { grid, order, boxes, period, recursion, axial, gradient: gradient(TAIL) }
+    }
+
+    /// Add the coefficients a_lm for boxes `offset` apart.
+    pub fn add(&self, sum: &mut [f64], offset: [i32; 3]) {
+        let Self { grid, order, boxes, .. } = *self;
+        let nearest = (f64::from(offset[0]) / f64::from(boxes)).round() as i32;
+        let offset = [offset[0] - nearest * boxes, offset[1], offset[2]];
+        let t = grid.vector(offset.map(f64::from));
+        let length = norm(self.period);
+        let explicit = (4.0 * (norm(t) + 2.0) / length).ceil() as i32;
+        let explicit = explicit.max(grid.near.offsets().iter().fold(0, |r, u| r.max(u[0])) / boxes + 1);
+        let tail = self.tail(explicit as usize, t);
+        for l in 0..=order.min(TAIL) {
+            for i in l * l..(l + 1) * (l + 1) {
+                sum[i] += if l % 2 == 0 { tail[i] } else { -tail[i] };
             }
-            let r = grid.vector(u.map(f64::from));
-            let p = orders_at(norm(r)).min(order);
-            recursion.irregular(p, r, &mut values);
-            sum.iter_mut().zip(&values[..count(p)]).for_each(|(s, v)| *s += v);
         }
-        if n > 0 {
-            sum[0] -= 2.0 / (f64::from(n) * norm(period));
+        let mut values = vec![0.0; count(order)];
+        // The farthest ones, the smallest, first.
+        for n in (0..=explicit).rev() {
+            for n in if n == 0 { 0..=0 } else { 0..=1 }.map(|side| n - 2 * side * n) {
+                let u = [offset[0] + n * boxes, offset[1], offset[2]];
+                if grid.near.contains(u) {
+                    continue;
+                }
+                let r = grid.vector(u.map(f64::from));
+                let p = orders_at(norm(r)).min(order);
+                self.recursion.irregular(p, r, &mut values);
+                sum.iter_mut().zip(&values[..count(p)]).for_each(|(s, v)| *s += v);
+            }
+            if n > 0 {
+                sum[0] -= 2.0 / (f64::from(n) * length);
+            }
         }
     }
-    let tail = tail(period, explicit as usize, t);
-    for l in 0..=order.min(TAIL) {
-        for i in l * l..(l + 1) * (l + 1) {
-            sum[i] += if l % 2 == 0 { tail[i] } else { -tail[i] };
+
+    /// Coefficients around t of the potential of the images |n| > `explicit`, up to order [`TAIL`].
+    fn tail(&self, explicit: usize, t: [f64; 3]) -> Vec<f64> {
+        let mut field = vec![0.0; count(TAIL)];
+        for l in (2..=TAIL).step_by(2) {
+            let (power, orders) = ((l + 1) as i32, l * l..(l + 1) * (l + 1));
+            let strength = 2.0 * norm(self.period).powi(-power) * zeta(power, explicit + 1);
+            field[orders.clone()].iter_mut().zip(&self.axial[orders]).for_each(|(f, a)| *f = strength * a);
         }
+        // e^{t·∇}: the n-th term has orders up to TAIL − n.
+        let mut term = field.clone();
+        let mut next = field.clone();
+        for n in 1..=TAIL {
+            let rows = count(TAIL - n);
+            for (next, (s, w)) in next.iter_mut().zip(&self.gradient[..rows]) {
+                let along = [0, 1, 2, 3, 4].map(|e| w[e] * term[s[e] as usize]);
+                *next = dot(t, [along[0] + along[1], along[2] + along[3], along[4]]) / n as f64;
+            }
+            field.iter_mut().zip(&next[..rows]).for_each(|(f, t)| *f += t);
+            std::mem::swap(&mut term, &mut next);
+        }
+        field
     }
-    sum
 }
 
 /// Orders above this one are below rounding, relative to 2^-(l+1), for an image at distance `r`.
 fn orders_at(r: f64) -> usize {
     if r <= 2.5 { usize::MAX } else { (DIGITS / (r / 2.0).ln()).ceil() as usize }
-}
-
-/// Coefficients around t of the potential of the images |n| > `explicit`, up to order [`TAIL`].
-fn tail(period: [f64; 3], explicit: usize, t: [f64; 3]) -> Vec<f64> {
-    let length = norm(period);
-    let mut field = vec![0.0; count(TAIL)];
-    Recursion::new(TAIL).regular(TAIL, period.map(|x| x / length), &mut field);
-    for l in 0..=TAIL {
-        let power = (l + 1) as i32;
-        let factor = if l % 2 == 0 && l > 0 { 2.0 * length.powi(-power) * zeta(power, explicit + 1) } else { 0.0 };
-        field[l * l..(l + 1) * (l + 1)].iter_mut().for_each(|v| *v *= factor);
-    }
-    // e^{t·∇}, which ends.
-    let table = gradient(TAIL);
-    let mut term = field.clone();
-    for n in 1..=TAIL {
-        let next: Vec<f64> = table
-            .iter()
-            .map(|(s, w)| {
-                let along = [0, 1, 2, 3, 4].map(|e| w[e] * term[s[e] as usize]);
-                dot(t, [along[0] + along[1], along[2] + along[3], along[4]]) / n as f64
-            })
-            .collect();
-        term.fill(0.0);
-        term[..next.len()].copy_from_slice(&next);
-        field.iter_mut().zip(&term).for_each(|(f, t)| *f += t);
-    }
-    field
 }
 
 /// Hurwitz ζ(s, first) = Σ_{n≥first} n^−s by the Euler–Maclaurin formula, to rounding for s = 2..=30.
