@@ -192,9 +192,8 @@ struct Fields<'a, V: Vector> {
 impl<V: Vector> Sink<V> for Fields<'_, V> {
     #[inline(always)]
     fn take(&mut self, i: usize, v: V) {
-        let c = &self.coefficients[i];
-        for q in 0..4 {
-            self.sums[q] = v.splat(c[q]).mul_add(v, self.sums[q]);
+        for (sum, c) in self.sums.iter_mut().zip(self.coefficients[i]) {
+            *sum = v.splat(c).mul_add(v, *sum);
         }
     }
 }

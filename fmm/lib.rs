@@ -47,6 +47,7 @@ pub mod lattice;
 mod levels;
 mod passes;
 pub mod potentials;
+pub mod rotation;
 mod scratch;
 mod solver;
 mod sparse;

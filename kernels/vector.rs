@@ -258,8 +258,17 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
     fn gather(self, rows: &[&[L::Elem]], lines: &mut [Self::Line]) {
         let n = lines.len();
         assert!(rows.len() == Self::LANES && rows.iter().all(|r| r.len() >= n), "{} rows of {n}", Self::LANES);
-        let whole = n - n % L::LANES;
-        for first in (0..whole).step_by(L::LANES) {
+        if n < L::LANES {
+            for (c, line) in lines.iter_mut().enumerate() {
+                for (to, row) in line.get_mut().iter_mut().zip(rows) {
+                    *to = row[c];
+                }
+            }
+            return;
+        }
+        for first in (0..n).step_by(L::LANES) {
+            // The last block overlaps with the one before.
+            let first = first.min(n - L::LANES);
             for part in 0..N {
                 // SAFETY: see above; rows have `n` elements, lines N · L::LANES.
                 unsafe {
@@ -275,11 +284,6 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
                 }
             }
         }
-        for (c, line) in lines.iter_mut().enumerate().skip(whole) {
-            for (to, row) in line.get_mut().iter_mut().zip(rows) {
-                *to = row[c];
-            }
-        }
     }
 
     #[inline(always)]
@@ -287,27 +291,26 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
         let n = lines.len();
         assert!(starts.len() <= Self::LANES, "at most {} rows", Self::LANES);
         assert!(starts.iter().all(|s| s.checked_add(n).is_some_and(|end| end <= all.len())), "rows leave the array");
-        let whole = n - n % L::LANES;
-        for first in (0..whole).step_by(L::LANES) {
+        for first in (0..n).step_by(L::LANES) {
+            let width = L::LANES.min(n - first);
             for (part, starts) in starts.chunks(L::LANES).enumerate() {
                 // SAFETY: see above; lines have N · L::LANES elements, rows `n` from their start.
                 unsafe {
                     let mut block = [L::zero(); 16];
-                    for (i, v) in block.iter_mut().enumerate().take(L::LANES) {
+                    for (i, v) in block.iter_mut().enumerate().take(width) {
                         let line = lines.get_unchecked(first + i).get().as_ptr();
                         *v = L::load(line.add(part * L::LANES));
                     }
                     transpose(&mut block);
                     for (v, start) in block.into_iter().zip(starts) {
                         let to = all.as_mut_ptr().add(start + first);
-                        v.add(L::load(to)).store(to);
+                        if width == L::LANES {
+                            v.add(L::load(to)).store(to);
+                        } else {
+                            v.write_first::<true>(to, width);
+                        }
                     }
                 }
-            }
-        }
-        for (c, line) in lines.iter().enumerate().skip(whole) {
-            for (from, start) in line.get().iter().zip(starts) {
-                all[start + c] += *from;
             }
         }
     }

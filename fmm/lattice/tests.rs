@@ -141,7 +141,7 @@ fn triclinic_coefficients_make_the_ewald_potential() {
             let r = [0, 1, 2].map(|x| (t[x] + w[x]) * scale);
             let positions = [[0.0; 3], r];
             let (_, exact) =
-                crate::ewald::evaluate(&cell, &positions, &[1.0, 0.0], &Exclusions::none(2), 1e-16).unwrap();
+                crate::ewald::evaluate(&TRICLINIC, &positions, &[1.0, 0.0], &Exclusions::none(2), 1e-16).unwrap();
             let near = near_part(&grid, offset, w);
             let trace = 2.0 * PI / (3.0 * volume) * dot(w, w);
             let g = far_part(&values, order, w) + near + trace;
