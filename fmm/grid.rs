@@ -168,16 +168,23 @@ impl NearSet {
     /// The near set of boxes with edge vectors `basis`.
     pub fn new(basis: &[[f64; 3]; 3], separation: f64) -> Self {
         let [e0, e1, e2] = *basis;
-        let length = |u: [f64; 3]| norm([0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a]));
-        let diagonals = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]].map(length);
-        let radius = separation * diagonals.into_iter().fold(0.0, f64::max);
+        let radius = separation * diameter(basis);
         let volume = dot(e0, cross(e1, e2)).abs();
         // |u_a| ≤ |dual vector a| · radius.
         let [a, b, c] = [cross(e1, e2), cross(e2, e0), cross(e0, e1)]
             .map(|dual| ((norm(dual) / volume * radius).floor() as i32).max(1));
         let all = (-a..=a).flat_map(|x| (-b..=b).flat_map(move |y| (-c..=c).map(move |z| [x, y, z])));
-        let near = |u: &[i32; 3]| u.iter().all(|u| u.abs() <= 1) || length(u.map(f64::from)) < radius;
+        let near = |u: &[i32; 3]| u.iter().all(|u| u.abs() <= 1) || length(basis, u.map(f64::from)) < radius;
         Self(OffsetSet::new(all.filter(near).collect()))
+    }
+
+    /// Diameter of a box over the distance of the nearest box that is not near: below 1, and √3/2 for cubes of which those that touch are near.
+    pub fn opening(&self, basis: &[[f64; 3]; 3]) -> f64 {
+        let [a, b, c] = self.0.reach.map(|r| r + 1);
+        let all = (-a..=a).flat_map(|x| (-b..=b).flat_map(move |y| (-c..=c).map(move |z| [x, y, z])));
+        let nearest =
+            all.filter(|u| !self.contains(*u)).map(|u| length(basis, u.map(f64::from))).fold(f64::INFINITY, f64::min);
+        diameter(basis) / nearest
     }
 
     /// All near offsets, in ascending order, the box itself included.
@@ -195,6 +202,17 @@ impl NearSet {
     pub fn contains(&self, u: [i32; 3]) -> bool {
         self.slot(u).is_some()
     }
+}
+
+/// Length of `u` boxes.
+fn length([e0, e1, e2]: &[[f64; 3]; 3], u: [f64; 3]) -> f64 {
+    norm([0, 1, 2].map(|a| u[0] * e0[a] + u[1] * e1[a] + u[2] * e2[a]))
+}
+
+/// Longest diagonal of a box.
+fn diameter(basis: &[[f64; 3]; 3]) -> f64 {
+    let diagonals = [[1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]];
+    diagonals.into_iter().map(|u| length(basis, u)).fold(0.0, f64::max)
 }
 
 /// The root grid: topology, shape of a box, near boxes.

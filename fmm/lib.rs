@@ -31,6 +31,7 @@
 //! Relative L2 error of the forces: disordered water 5.5e-4 at order 8; uncorrelated charges 1.8e-5 at order 8; a factor 2.3 less per order.
 //! [`direct`] and [`ewald`] are the references it is tested against.
 
+pub mod accuracy;
 mod assignment;
 mod boundary;
 mod convolution;

@@ -1,0 +1,94 @@
+//! Settings found for a tolerance keep it, over the whole range of double precision.
+
+mod common;
+
+use common::{Random, cloud};
+use fmm::accuracy::{Tolerance, TuneError, Tuned, tune};
+use fmm::{Boundary, Exclusions, Fmm, Potentials, direct, ewald};
+
+/// Molecules of three charges on a jittered lattice in a unit cube.
+fn water(molecules_per_axis: usize) -> (Vec<[f64; 3]>, Vec<f64>, Exclusions) {
+    let mut r = Random(99);
+    let spacing = 1.0 / molecules_per_axis as f64;
+    let (mut x, mut q, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..molecules_per_axis.pow(3) {
+        let cell = [i / molecules_per_axis.pow(2), i / molecules_per_axis % molecules_per_axis, i % molecules_per_axis];
+        let oxygen = cell.map(|c| (c as f64 + 0.3 * r.uniform()) * spacing);
+        let first = x.len() as u32;
+        x.push(oxygen);
+        for _ in 0..2 {
+            let (z, phi) = (2.0 * r.uniform() - 1.0, std::f64::consts::TAU * r.uniform());
+            let (s, bond) = ((1.0 - z * z).sqrt(), 0.32 * spacing);
+            x.push([oxygen[0] + bond * s * phi.cos(), oxygen[1] + bond * s * phi.sin(), oxygen[2] + bond * z]);
+        }
+        q.extend([-0.834, 0.417, 0.417]);
+        pairs.extend([[first, first + 1], [first, first + 2], [first + 1, first + 2]]);
+    }
+    let exclusions = Exclusions::from_pairs(x.len(), pairs).unwrap();
+    (x, q, exclusions)
+}
+
+/// Relative error of all forces, and of the energy.
+fn errors(
+    tuned: &Tuned,
+    boundary: Boundary,
+    x: &[[f64; 3]],
+    q: &[f64],
+    none: &Exclusions,
+    exact: &(f64, Potentials),
+) -> [f64; 2] {
+    let mut fmm = Fmm::<f64>::new(boundary, tuned.settings).unwrap();
+    fmm.assign(x, none, &[]).unwrap();
+    let mut out = Potentials::default();
+    let energy = fmm.evaluate(x, q, &mut out).unwrap();
+    let (mut difference, mut size) = (0.0, 0.0);
+    for (q, (a, b)) in q.iter().zip(out.field.iter().zip(&exact.1.field)) {
+        for (a, b) in a.iter().zip(b) {
+            difference += (q * (a - b)).powi(2);
+            size += (q * b).powi(2);
+        }
+    }
+    [(difference / size).sqrt(), ((energy - exact.0) / exact.0).abs()]
+}
+
+#[test]
+fn observed_force_errors_stay_below_the_requested_ones() {
+    let (x, q, exclusions) = water(8);
+    let boundary = Boundary::rectangular([1.0; 3]);
+    let exact = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-16).unwrap();
+    for exponent in (2..=12).step_by(2) {
+        let wanted = 10f64.powi(-exponent);
+        let tuned = tune::<f64>(&boundary, &x, &q, &exclusions, 0.05, Tolerance::Force(wanted)).unwrap();
+        let [found, _] = errors(&tuned, boundary, &x, &q, &exclusions, &exact);
+        eprintln!("{wanted:.0e}: {found:.1e} with {:?}, {} trials", tuned.settings, tuned.trials.len());
+        assert!(found < wanted, "{wanted:e}: {found:e} {tuned:?}");
+        // Not more accurate than it costs: two orders of magnitude are some four orders of expansion.
+        assert!(found > 1e-3 * wanted || exponent == 12, "{wanted:e}: {found:e} {tuned:?}");
+    }
+}
+
+#[test]
+fn observed_energy_errors_stay_below_the_requested_ones() {
+    let (x, q) = cloud(1500, [1.0; 3], 0.0, 3);
+    let none = Exclusions::none(x.len());
+    let exact = direct::evaluate(&x, &q, &none);
+    for wanted in [1e-2, 1e-5, 1e-8, 1e-11] {
+        let tuned = tune::<f64>(&Boundary::Open, &x, &q, &none, 0.0, Tolerance::Energy(wanted)).unwrap();
+        let [_, found] = errors(&tuned, Boundary::Open, &x, &q, &none, &exact);
+        eprintln!("{wanted:.0e}: {found:.1e} with {:?}", tuned.settings);
+        assert!(found < wanted, "{wanted:e}: {found:e} {tuned:?}");
+        let absolute = Tolerance::AbsoluteEnergy(wanted * exact.0.abs());
+        let tuned = tune::<f64>(&Boundary::Open, &x, &q, &none, 0.0, absolute).unwrap();
+        assert!(errors(&tuned, Boundary::Open, &x, &q, &none, &exact)[1] < wanted);
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_said() {
+    let (x, q) = cloud(300, [1.0; 3], 0.0, 3);
+    let none = Exclusions::none(x.len());
+    let refused = |tolerance| tune::<f32>(&Boundary::Open, &x, &q, &none, 0.0, tolerance).unwrap_err();
+    assert!(matches!(refused(Tolerance::Force(1e-9)), TuneError::OutOfReach { single: true, .. }));
+    assert!(matches!(refused(Tolerance::Force(0.0)), TuneError::Tolerance { .. }));
+    assert!(matches!(refused(Tolerance::Energy(f64::NAN)), TuneError::Tolerance { .. }));
+}
