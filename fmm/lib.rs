@@ -54,6 +54,7 @@ mod solver;
 mod sparse;
 mod tree;
 mod tune;
+mod work;
 
 pub use boundary::Boundary;
 pub use error::FmmError;
@@ -64,3 +65,4 @@ pub use solver::{Fmm, MAX_ORDER, Settings};
 pub use sparse::GroupPotentials;
 pub use tree::TreeShape;
 pub use tune::Workload;
+pub use work::{StageFlops, Work};
