@@ -11,6 +11,11 @@ use octitrate::output::plot::{Axis, Trace, lines};
 /// Boxes per axis; few, so that most pairs are far pairs.
 const ROOT: usize = 4;
 
+/// Separations of cubic boxes, and the numbers of near boxes they mean.
+const NEAR: [(f64, u32); 5] = [(1.12, 27), (1.2, 33), (1.35, 57), (1.5, 81), (1.7, 93)];
+
+const ORDERS: Axis<'static> = Axis { name: "order of the expansions", logarithmic: false };
+
 /// A system with its exact results.
 struct Case {
     name: &'static str,
@@ -28,10 +33,11 @@ struct Case {
 /// # Errors
 /// Files that cannot be written.
 pub fn accuracy(folder: &Folder, particles: usize, highest: u32) -> Result<()> {
-    for case in cases(particles)? {
+    let cases = cases(particles)?;
+    for case in &cases {
         case.measure(folder, highest)?;
     }
-    Ok(())
+    cases.iter().filter(|case| case.name == "random").try_for_each(|case| case.separations(folder, highest))
 }
 
 fn cases(particles: usize) -> Result<Vec<Case>> {
@@ -66,8 +72,8 @@ impl Case {
     }
 
     /// Energy, potentials, forces.
-    fn errors(&self, order: u32, precision: PrecisionArgument) -> Result<[f64; 3]> {
-        let settings = Settings::new(order as usize, TreeShape { root: [ROOT; 3], depth: 0 });
+    fn errors(&self, order: u32, separation: f64, precision: PrecisionArgument) -> Result<[f64; 3]> {
+        let settings = Settings { order: order as usize, tree: TreeShape { root: [ROOT; 3], depth: 0 }, separation };
         let found = self.system.solve(settings, precision, 0, 1)?;
         let differences = forces(&self.system.charges, &found.potentials.field).zip(&self.forces);
         let force = differences.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() / self.force;
@@ -91,7 +97,7 @@ impl Case {
                 points: Vec::new(),
             });
             for order in 0..=highest {
-                let errors = self.errors(order, precision)?;
+                let errors = self.errors(order, Settings::TOUCHING, precision)?;
                 table.line(format_args!("{name},{order},{:.3e},{:.3e},{:.3e}", errors[0], errors[1], errors[2]));
                 for (curve, error) in curves.iter_mut().zip(errors) {
                     curve.points.push((f64::from(order), error));
@@ -99,9 +105,25 @@ impl Case {
             }
             traces.extend(curves);
         }
-        let x = Axis { name: "order of the expansions", logarithmic: false };
-        let y = Axis { name: "relative error", logarithmic: true };
-        let drawn = lines(&self.title, &traces, x, y, true)?;
+        let drawn = lines(&self.title, &traces, ORDERS, Axis { name: "relative error", logarithmic: true })?;
         folder.write(&format!("accuracy-{}", self.name), &table, &drawn)
+    }
+
+    /// Forces, in double precision, with more and more near boxes.
+    fn separations(&self, folder: &Folder, highest: u32) -> Result<()> {
+        let mut table = Table::new("separation,near boxes,order,forces");
+        let mut traces = Vec::new();
+        for (colour, (separation, near)) in NEAR.into_iter().enumerate() {
+            let mut trace = Trace { name: format!("{separation}: {near} near boxes"), colour, ..Trace::default() };
+            for order in 0..=highest {
+                let [_, _, error] = self.errors(order, separation, PrecisionArgument::F64)?;
+                table.line(format_args!("{separation},{near},{order},{error:.3e}"));
+                trace.points.push((f64::from(order), error));
+            }
+            traces.push(trace);
+        }
+        let y = Axis { name: "relative error of the forces", logarithmic: true };
+        let drawn = lines(&format!("{}, separation", self.title), &traces, ORDERS, y)?;
+        folder.write("accuracy-separation", &table, &drawn)
     }
 }

@@ -80,9 +80,9 @@ pub fn scaling(folder: &Folder, largest: usize) -> Result<()> {
     let threads = rayon::current_num_threads();
     let title = format!("lists and evaluation, order {ORDER}, {threads} threads");
     let x = Axis { name: "number of charges", logarithmic: true };
-    let drawn = lines(&title, &times, x, Axis { name: "time (s)", logarithmic: true }, false)?;
+    let drawn = lines(&title, &times, x, Axis { name: "time (s)", logarithmic: true })?;
     folder.write("time", &table, &drawn)?;
-    let drawn = lines(&title, &each, x, Axis { name: "time per charge (ns)", logarithmic: false }, true)?;
+    let drawn = lines(&title, &each, x, Axis { name: "time per charge (ns)", logarithmic: false })?;
     folder.write_plot("time-per-charge", &drawn)
 }
 

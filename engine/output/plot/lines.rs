@@ -30,19 +30,21 @@ pub struct Trace {
     pub dashed: bool,
 }
 
-/// Draws traces; points that have no logarithm are left out. `falling`: from the upper left to the lower right, so that the legend goes to the
-/// upper right; else to the upper left.
+/// Width (pixels) of the legend, right of the plot.
+const LEGEND: u32 = 236;
+
+/// Draws traces, the legend beside them; points that have no logarithm are left out.
 ///
 /// # Errors
 /// If there is nothing to draw, or numbers cannot be drawn.
-pub fn lines(title: &str, traces: &[Trace], x: Axis, y: Axis, falling: bool) -> Result<String, Error> {
+pub fn lines(title: &str, traces: &[Trace], x: Axis, y: Axis) -> Result<String, Error> {
     let traces: Vec<Trace> = traces.iter().map(|trace| transformed(trace, x, y)).collect();
     let all = || traces.iter().flat_map(|trace| &trace.points);
     let (across, up) = (range(all().map(|p| p.0), x), range(all().map(|p| p.1), y));
     if [across, up].iter().any(|(low, high)| !(low.is_finite() && high.is_finite() && low < high)) {
         return Err(Error::input(format!("nothing to draw for {title}"), ""));
     }
-    svg((720, 480), |area| draw(area, title, &traces, [(x, across), (y, up)], falling))
+    svg((700 + LEGEND, 480), |area| draw(area, title, &traces, [(x, across), (y, up)]))
 }
 
 /// Logarithms where the axis asks for them.
@@ -52,12 +54,12 @@ fn transformed(trace: &Trace, x: Axis, y: Axis) -> Trace {
     Trace { points: points.filter(|p| p.0.is_finite() && p.1.is_finite()).collect(), ..trace.clone() }
 }
 
-/// From a tick at or below the smallest value to one at or above the largest; linear ordinates start at zero.
+/// The values with a margin; linear axes start at zero.
 fn range(values: impl Iterator<Item = f64>, axis: Axis) -> (f64, f64) {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     if axis.logarithmic {
-        // A point on the frame would be cut in half.
-        return ((low - 0.05).floor(), (high + 0.05).ceil());
+        let margin = 0.04 * (high - low).max(1.0);
+        return (low - margin, high + margin);
     }
     (low.min(0.0), 1.05 * high)
 }
@@ -108,9 +110,10 @@ impl Ranged for Ticked {
     }
 }
 
-fn draw(area: &super::Area, title: &str, traces: &[Trace], axes: [(Axis, (f64, f64)); 2], falling: bool) -> Drawn {
+fn draw(area: &super::Area, title: &str, traces: &[Trace], axes: [(Axis, (f64, f64)); 2]) -> Drawn {
     let [(x, across), (y, up)] = axes;
-    let mut chart = ChartBuilder::on(area)
+    let (plot, beside) = area.split_horizontally(700 * SCALE);
+    let mut chart = ChartBuilder::on(&plot)
         .caption(title, text(18))
         .margin(14 * SCALE)
         .margin_right(24 * SCALE)
@@ -133,36 +136,35 @@ fn draw(area: &super::Area, title: &str, traces: &[Trace], axes: [(Axis, (f64, f
     for trace in traces {
         let colour = COLOURS[trace.colour % COLOURS.len()];
         let (points, dashed, style) = (trace.points.iter().copied(), trace.dashed, line(colour, 2));
-        let drawn = if dashed {
-            chart.draw_series(DashedLineSeries::new(points.clone(), 7 * SCALE, 5 * SCALE, style))?
+        if dashed {
+            chart.draw_series(DashedLineSeries::new(points.clone(), 7 * SCALE, 5 * SCALE, style))?;
         } else {
-            chart.draw_series(LineSeries::new(points.clone(), style))?
-        };
-        if !trace.name.is_empty() {
-            drawn.label(trace.name.clone()).legend(move |(x, y)| {
-                let ends = [(x, y), (x + 26 * SCALE as i32, y)];
-                if dashed {
-                    DashedPathElement::new(ends, 7 * SCALE, 5 * SCALE, style).into_dyn()
-                } else {
-                    PathElement::new(ends, style).into_dyn()
-                }
-            });
+            chart.draw_series(LineSeries::new(points.clone(), style))?;
         }
         // Open marks are white inside, so that lines do not shine through.
         let inside = if dashed { WHITE.filled() } else { colour.filled() };
         chart.draw_series(points.clone().map(|point| Circle::new(point, 3 * SCALE, inside)))?;
         chart.draw_series(points.map(|point| Circle::new(point, 3 * SCALE, line(colour, 1))))?;
     }
-    if traces.iter().any(|trace| !trace.name.is_empty()) {
-        chart
-            .configure_series_labels()
-            .position(if falling { SeriesLabelPosition::UpperRight } else { SeriesLabelPosition::UpperLeft })
-            .margin(12 * SCALE)
-            .legend_area_size(38 * SCALE)
-            .background_style(WHITE.mix(0.85))
-            .border_style(line(FAINT, 1))
-            .label_font(text(14))
-            .draw()?;
+    legend(&beside, traces)
+}
+
+/// Line, mark and name of each trace, one below the other.
+fn legend(area: &super::Area, traces: &[Trace]) -> Drawn {
+    let pixels = |n: usize| (n * SCALE as usize) as i32;
+    for (row, trace) in traces.iter().filter(|trace| !trace.name.is_empty()).enumerate() {
+        let colour = COLOURS[trace.colour % COLOURS.len()];
+        let (y, style) = (pixels(58 + 23 * row), line(colour, 2));
+        let ends = [(0, y), (pixels(34), y)];
+        if trace.dashed {
+            area.draw(&DashedPathElement::new(ends, 7 * SCALE, 5 * SCALE, style))?;
+        } else {
+            area.draw(&PathElement::new(ends, style))?;
+        }
+        let inside = if trace.dashed { WHITE.filled() } else { colour.filled() };
+        area.draw(&Circle::new((pixels(17), y), 3 * SCALE, inside))?;
+        area.draw(&Circle::new((pixels(17), y), 3 * SCALE, line(colour, 1)))?;
+        area.draw(&Text::new(trace.name.clone(), (pixels(42), y - pixels(8)), text(14)))?;
     }
     Ok(())
 }
@@ -186,10 +188,10 @@ mod tests {
     fn points_without_a_logarithm_are_left_out() {
         let points = vec![(0.0, 1.0), (1e3, 2.0), (1e4, f64::NAN), (1e5, 3.0)];
         let trace = Trace { name: "direct".into(), points, colour: 7, dashed: true };
-        let text = lines("times", std::slice::from_ref(&trace), N, TIME, false).unwrap();
-        // Inside and rim of each.
-        assert_eq!(text.matches("<circle").count(), 4);
+        let text = lines("times", std::slice::from_ref(&trace), N, TIME).unwrap();
+        // Inside and rim of each, and of the mark in the legend.
+        assert_eq!(text.matches("<circle").count(), 6);
         assert!(text.contains("direct") && text.contains("10⁵") && text.contains("times"));
-        assert!(lines("nothing", &[], N, TIME, false).is_err());
+        assert!(lines("nothing", &[], N, TIME).is_err());
     }
 }
