@@ -117,6 +117,9 @@ pub fn dispatch_vectors_on<T: Real, K: VectorKernel<T>>(isa: Isa, kernel: K) -> 
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { run_avx2::<T, K>(kernel) },
+        // SAFETY: as above; NEON is part of the base instruction set.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => kernel.run(unsafe { Registers::<T::Neon, 4>::zero() }),
         // SAFETY: plain arrays need no instruction set.
         _ => kernel.run(unsafe { Registers::<T::Plain, 4>::zero() }),
     }
