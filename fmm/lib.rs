@@ -48,6 +48,7 @@ pub mod lattice;
 mod levels;
 mod passes;
 pub mod potentials;
+pub mod regularised;
 pub mod rotation;
 mod scratch;
 mod solver;
