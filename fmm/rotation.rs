@@ -180,7 +180,7 @@ impl<T: Real> RotationM2l<T> {
             natural[l * l + l].clone_into(&mut turned[l * l]);
         }
         for (m, phase) in self.phases.iter().enumerate().skip(1) {
-            let [cos, sin] = phase.map(|x| zero.splat(x));
+            let (cos, sin) = (zero.splat(phase[0]), zero.splat(phase[1]));
             for l in m..=p {
                 let (c, s) = (zero.load(&natural[l * l + l + m]), zero.load(&natural[l * l + l - m]));
                 cos.mul_add(c, sin.mul(s)).store(&mut turned[l * l + m]);
@@ -211,7 +211,7 @@ impl<T: Real> RotationM2l<T> {
             product(zero, &mut matrix, sines, l, natural, |i| l * l + l - (i + 1));
         }
         for (m, phase) in self.phases.iter().enumerate().skip(1) {
-            let [cos, sin] = phase.map(|x| zero.splat(x));
+            let (cos, sin) = (zero.splat(phase[0]), zero.splat(phase[1]));
             for l in m..=p {
                 let (c, s) = (zero.load(&natural[l * l + l + m]), zero.load(&natural[l * l + l - m]));
                 cos.mul(c).sub(sin.mul(s)).store(&mut natural[l * l + l + m]);
