@@ -24,7 +24,7 @@ use crate::harmonics::{count, sqrt_factorials};
 /// Outputs that share one load of an input: their sums, the input and one broadcast fit 16 registers of half a cache line.
 const TILE: usize = 6;
 
-/// Blocks D^l, l = 0..=p, row-major [m][m'] with m from −l: R̂_lm(Q r) = Σ_m' D^l_mm' R̂_lm'(r) for a proper rotation Q, `q[row][column]`.
+/// Blocks D^l, l = 0..=p, row-major `[m][m']` with m from −l: R̂_lm(Q r) = Σ_m' D^l_mm' R̂_lm'(r) for a proper rotation Q, `q[row][column]`.
 pub fn rotation_blocks(p: usize, q: [[f64; 3]; 3]) -> Vec<Vec<f64>> {
     const AXIS: [usize; 5] = [0, 0, 1, 1, 2];
     let gradient = gradient_irregular(p);
