@@ -135,9 +135,24 @@ impl Geometry {
         [0, 1, 2].map(|x| p[x] - (0..3).map(|a| n[a] * self.periods[a][x]).sum::<f64>())
     }
 
+    /// A position in leaf boxes along each axis, from the corner of the grid.
+    pub fn in_boxes(&self, p: [f64; 3]) -> [f64; 3] {
+        (self.inverse * Vector3::from([0, 1, 2].map(|x| p[x] - self.corner[x]))).into()
+    }
+
+    /// Vector over `u` leaf boxes.
+    pub fn vector(&self, u: [f64; 3]) -> [f64; 3] {
+        (self.basis_matrix() * Vector3::from(u)).into()
+    }
+
+    /// Gradient of a function from its derivatives along the edges of a box.
+    pub fn gradient(&self, slopes: [f64; 3]) -> [f64; 3] {
+        self.inverse.tr_mul(&Vector3::from(slopes)).into()
+    }
+
     /// Leaf and image of a position; none if it is too far away.
     fn home(&self, p: [f64; 3]) -> Option<([usize; 3], [i32; 3])> {
-        let mut u = self.inverse * Vector3::from([0, 1, 2].map(|x| p[x] - self.corner[x]));
+        let mut u = Vector3::from(self.in_boxes(p));
         let shape = self.topology.shape;
         let mut image = [0; 3];
         for (a, row) in self.topology.lattice().into_iter().enumerate() {

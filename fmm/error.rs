@@ -39,6 +39,18 @@ pub enum FmmError {
         /// The separation found.
         separation: f64,
     },
+    /// The width of soft box faces is out of range.
+    #[error("soft faces of width {width}: must lie above 0 and at most at half a box edge")]
+    Width {
+        /// The width found, in box edges.
+        width: f64,
+    },
+    /// Soft box faces need boxes that stay where they are.
+    #[error("soft faces need a cell that repeats in three directions; this one repeats in {periods}")]
+    SoftFaces {
+        /// Number of periods.
+        periods: usize,
+    },
     /// Slabs and wires must be neutral.
     #[error("net charge {charge:e}: a cell that repeats in one or two directions must be neutral")]
     Charged {

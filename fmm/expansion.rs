@@ -12,8 +12,13 @@
 
 use kernels::{Line, Points, Real, Vector, VectorKernel};
 
-use crate::harmonics::{count, gradient, index, recurrence, sectoral_factor};
+use crate::harmonics::{count, recurrence, sectoral_factor};
 use crate::scratch::Scratch;
+use gradient::{FieldCoefficients, FieldTable, Fill};
+
+pub use gradient::gradient_irregular;
+
+mod gradient;
 
 /// Constants of the recurrences of the regular harmonics for one order.
 struct Recurrences<T> {
@@ -24,99 +29,35 @@ struct Recurrences<T> {
     steps: Vec<(T, T)>,
 }
 
-/// Sparse ∇: for each coefficient of the result, where its x (0–1), y (2–3) and z (4) derivatives come from, and the weights.
-type Gradient<T> = Vec<([u32; 5], [T; 5])>;
-
 /// Constants of P2M and L2P for one order.
-pub struct ExpansionTable<T> {
+pub struct ExpansionTable<T: Real> {
     recurrences: Recurrences<T>,
-    gradient: Gradient<T>,
+    fields: FieldTable<T>,
 }
 
 /// Constants of M2P for one order.
-pub struct M2pTable<T> {
+pub struct M2pTable<T: Real> {
     recurrences: Recurrences<T>,
-    gradient: Gradient<T>,
+    fields: FieldTable<T>,
 }
 
 impl<T: Real> ExpansionTable<T> {
     /// Constants for order `order` ≥ 1.
     pub fn new(order: usize) -> Self {
-        Self { recurrences: Recurrences::new(order), gradient: round(gradient(order)) }
+        Self { recurrences: Recurrences::new(order), fields: FieldTable::regular(order) }
     }
 }
 
 impl<T: Real> M2pTable<T> {
     /// Constants for multipole expansions of order `order`.
     pub fn new(order: usize) -> Self {
-        Self { recurrences: Recurrences::new(order + 1), gradient: round(gradient_irregular(order)) }
+        Self { recurrences: Recurrences::new(order + 1), fields: FieldTable::irregular(order) }
     }
 
-    /// What [`M2p`] needs of a multipole expansion, for any number of uses: [φ, E_x, E_y, E_z] per unit of each harmonic.
-    pub fn field_coefficients(&self, multipole: &[T], out: &mut Vec<[T; 4]>) {
-        let order = self.recurrences.order;
-        field_coefficients(&multipole[..count(order - 1)], count(order), &self.gradient, out);
+    /// What [`M2p`] needs of a multipole expansion, for any number of uses.
+    pub fn field_coefficients(&self, multipole: &[T], out: &mut Vec<T>) {
+        kernels::dispatch_vectors(Fill { table: &self.fields, expansion: multipole, out });
     }
-}
-
-fn round<T: Real>(gradient: Gradient<f64>) -> Gradient<T> {
-    gradient.into_iter().map(|(s, w)| (s, w.map(T::of))).collect()
-}
-
-/// ∇ of irregular harmonics, in the form of [`gradient`]: for each coefficient (j, k) of order p + 1, where the x, y and z derivatives of
-/// Σ_lm M_lm Î_lm of order p come from.
-///
-/// With ∂_± = ∂_x ± i∂_y, the complex harmonics obey ∂_z I_l^m = −I_{l+1}^m, ∂_+ I_l^m = −I_{l+1}^{m+1}, ∂_− I_l^m = I_{l+1}^{m−1}
-/// (White & Head-Gordon 1994, doi:10.1063/1.468354, with the signs of `harmonics.rs`); real and imaginary parts times N_{l+1,k}/N_lm follow.
-pub fn gradient_irregular(p: usize) -> Gradient<f64> {
-    let diagonal = std::f64::consts::FRAC_1_SQRT_2;
-    // N_{l+1,b} / N_{l,a} for |a − b| ≤ 1.
-    let ratio = |l: usize, a: usize, b: usize| {
-        let product = match b {
-            _ if b == a => (l + 1 - a) * (l + 1 + a),
-            _ if b > a => (l + 1 + a) * (l + 2 + a),
-            _ => (l + 1 - a) * (l + 2 - a),
-        };
-        (product as f64).sqrt()
-    };
-    let mut out = vec![([0u32; 5], [0.0; 5]); count(p + 1)];
-    for l in 0..=p {
-        for m in -(l as isize)..=l as isize {
-            let k = m.unsigned_abs();
-            let mut add = |first: usize, last: usize, to: isize, weight: f64| {
-                let (sources, weights) = &mut out[index(l + 1, to)];
-                if let Some(slot) = (first..=last).find(|s| weights[*s] == 0.0) {
-                    sources[slot] = index(l, m) as u32;
-                    weights[slot] = weight * ratio(l, k, to.unsigned_abs());
-                }
-            };
-            let (up, down) = (m.abs() + 1, m.abs() - 1);
-            add(4, 4, m, -1.0);
-            match m {
-                0 => {
-                    add(0, 1, 1, -diagonal);
-                    add(2, 3, -1, -diagonal);
-                }
-                1.. => {
-                    add(0, 1, up, -0.5);
-                    add(2, 3, -up, -0.5);
-                    add(0, 1, down, if k == 1 { diagonal } else { 0.5 });
-                    if k > 1 {
-                        add(2, 3, -down, -0.5);
-                    }
-                }
-                _ => {
-                    add(0, 1, -up, -0.5);
-                    add(2, 3, up, 0.5);
-                    add(2, 3, down, if k == 1 { diagonal } else { 0.5 });
-                    if k > 1 {
-                        add(0, 1, -down, 0.5);
-                    }
-                }
-            }
-        }
-    }
-    out
 }
 
 impl<T: Real> Recurrences<T> {
@@ -148,9 +89,10 @@ impl<T: Real> Recurrences<T> {
             }
             let (mut c0, mut s0, mut c1, mut s1) = (zero, zero, c, s);
             for l in m..=p {
-                sink.take(l * l + l + m, c1);
+                let (cosine, sine) = (l * l + l + m, l * l + l - m);
+                sink.take(cosine, sine, c1);
                 if m > 0 {
-                    sink.take(l * l + l - m, s1);
+                    sink.take(sine, cosine, s1);
                 }
                 if l == p {
                     break;
@@ -168,8 +110,8 @@ impl<T: Real> Recurrences<T> {
 
 /// Takes the harmonics one by one.
 trait Sink<V> {
-    /// Harmonic `i` of a vector of particles.
-    fn take(&mut self, i: usize, v: V);
+    /// Harmonic (l, m) of a vector of particles, with `at` = (l, m) and `mirrored` = (l, −m).
+    fn take(&mut self, at: usize, mirrored: usize, v: V);
 }
 
 /// Adds up each harmonic.
@@ -177,22 +119,22 @@ struct Moments<'a, V: Vector>(&'a mut [V::Line]);
 
 impl<V: Vector> Sink<V> for Moments<'_, V> {
     #[inline(always)]
-    fn take(&mut self, i: usize, v: V) {
-        let sum = &mut self.0[i];
+    fn take(&mut self, at: usize, _: usize, v: V) {
+        let sum = &mut self.0[at];
         v.add(v.load(sum)).store(sum);
     }
 }
 
 /// Adds up coefficient times harmonic for potential and field.
 struct Fields<'a, V: Vector> {
-    coefficients: &'a [[V::Elem; 4]],
+    coefficients: FieldCoefficients<'a, V::Elem>,
     sums: [V; 4],
 }
 
 impl<V: Vector> Sink<V> for Fields<'_, V> {
     #[inline(always)]
-    fn take(&mut self, i: usize, v: V) {
-        for (sum, c) in self.sums.iter_mut().zip(self.coefficients[i]) {
+    fn take(&mut self, at: usize, mirrored: usize, v: V) {
+        for (sum, c) in self.sums.iter_mut().zip(self.coefficients.of(at, mirrored)) {
             *sum = v.splat(c).mul_add(v, *sum);
         }
     }
@@ -255,18 +197,6 @@ impl<T: Real> VectorKernel<T> for P2m<'_, T> {
     }
 }
 
-/// [φ, E_x, E_y, E_z] per unit of each of the first `n` harmonics, from an expansion and ∇.
-#[inline(always)]
-fn field_coefficients<T: Real>(expansion: &[T], n: usize, gradient: &Gradient<T>, out: &mut Vec<[T; 4]>) {
-    out.clear();
-    out.extend((0..n).map(|i| {
-        let potential = expansion.get(i).copied().unwrap_or(T::zero());
-        let Some((s, w)) = gradient.get(i) else { return [potential, T::zero(), T::zero(), T::zero()] };
-        let term = |e: usize| w[e] * expansion[s[e] as usize];
-        [potential, -(term(0) + term(1)), -(term(2) + term(3)), -term(4)]
-    }));
-}
-
 /// Potential and field of one box's local expansion at its particles.
 pub struct L2p<'a, T: Real> {
     /// Constants.
@@ -287,9 +217,8 @@ impl<T: Real> VectorKernel<T> for L2p<'_, T> {
     #[inline(always)]
     fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) {
         let Self { table, points, local, mut out, scratch } = self;
-        let coefficients = &mut scratch.coefficients;
-        let known = &local[..count(table.recurrences.order)];
-        field_coefficients(known, known.len(), &table.gradient, coefficients);
+        table.fields.fill(zero, local, &mut scratch.coefficients);
+        let coefficients = table.fields.view(&scratch.coefficients);
         let n = out[0].len();
         for at in (0..n).step_by(V::LANES) {
             let mut fields = Fields { coefficients, sums: [zero; 4] };
@@ -312,7 +241,7 @@ pub struct M2p<'a, T: Real> {
     /// The particles, relative to the centre of the multipole's box in units of that box's scale; none at the centre.
     pub points: Points<'a, T>,
     /// [`M2pTable::field_coefficients`] of the multipole expansion.
-    pub coefficients: &'a [[T; 4]],
+    pub coefficients: &'a [T],
     /// φ, E_x, E_y, E_z in the same units, added.
     pub out: [&'a mut [T]; 4],
 }
@@ -323,6 +252,7 @@ impl<T: Real> VectorKernel<T> for M2p<'_, T> {
     #[inline(always)]
     fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) {
         let Self { table, points, coefficients, mut out } = self;
+        let coefficients = table.fields.view(coefficients);
         let n = out[0].len();
         for at in (0..n).step_by(V::LANES) {
             let mut fields = Fields { coefficients, sums: [zero; 4] };

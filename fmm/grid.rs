@@ -180,11 +180,19 @@ impl NearSet {
 
     /// Diameter of a box over the distance of the nearest box that is not near: below 1, and √3/2 for cubes of which those that touch are near.
     pub fn opening(&self, basis: &[[f64; 3]; 3]) -> f64 {
+        diameter(basis) / self.nearest_far(|u| length(basis, u.map(f64::from)))
+    }
+
+    /// Shortest way from a rectangular box to one that is not near.
+    pub fn clearance(&self, basis: &[[f64; 3]; 3]) -> f64 {
+        self.nearest_far(|u| length(basis, u.map(|u| f64::from((u.abs() - 1).max(0)))))
+    }
+
+    /// Smallest distance, as `measure` says, of the boxes that are not near.
+    fn nearest_far(&self, measure: impl Fn([i32; 3]) -> f64) -> f64 {
         let [a, b, c] = self.0.reach.map(|r| r + 1);
         let all = (-a..=a).flat_map(|x| (-b..=b).flat_map(move |y| (-c..=c).map(move |z| [x, y, z])));
-        let nearest =
-            all.filter(|u| !self.contains(*u)).map(|u| length(basis, u.map(f64::from))).fold(f64::INFINITY, f64::min);
-        diameter(basis) / nearest
+        all.filter(|u| !self.contains(*u)).map(measure).fold(f64::INFINITY, f64::min)
     }
 
     /// All near offsets, in ascending order, the box itself included.
@@ -265,6 +273,13 @@ mod tests {
             assert_eq!(set.slot(*u), Some(slot));
         }
         assert!(!set.contains([2, 1, 0]) && set.contains([0, -2, 0]) && !set.contains([9, 9, 9]));
+        // The nearest far boxes of 27, 33, 81: (2, 0, 0), (2, 1, 0), (2, 2, 0).
+        let far = |s: f64| [NearSet::new(&cube, s).opening(&cube), NearSet::new(&cube, s).clearance(&cube)];
+        let exact = [(1.12, 4.0f64, 1.0), (1.2, 5.0, 1.0), (1.5, 8.0, 2.0f64.sqrt())];
+        for (s, distance2, clearance) in exact {
+            let [opening, way] = far(s);
+            assert!((opening - (3.0 / distance2).sqrt()).abs() < 1e-15 && (way - clearance).abs() < 1e-15, "{s}");
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! Fast multipole method for the Coulomb potential: linear cost, open or periodic, with sparse groups for λ-dynamics.
+//! Fast multipole method for the Coulomb potential: linear cost, any periodicity and cell shape, sparse groups for λ-dynamics.
 //!
-//! φ_i = Σ_j q_j / r_ij and E_i = −∇φ_i for every particle, k_e = 1. In a periodic rectangular cell the sum runs over all images with
-//! conducting surroundings (tin-foil); a net charge is neutralised by a uniform background. Excluded pairs are skipped inside the near field.
+//! φ_i = Σ_j q_j / r_ij and E_i = −∇φ_i for every particle, k_e = 1: charge per length and per length squared, in the caller's units.
+//! A [`Boundary`] repeats in none, one, two or three directions, along vectors of any direction. Three: all images with conducting surroundings
+//! (tin-foil), a net charge neutralised by a uniform background. One or two (wire, slab): neutral charges only. Excluded pairs are skipped,
+//! nearest image only.
 //!
 //! ```
 //! use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
@@ -21,15 +23,24 @@
 //! # Ok::<(), fmm::FmmError>(())
 //! ```
 //!
+//! # Use
+//! [`Fmm::new`] makes the operators of a [`Boundary`] and of [`Settings`]: order, tree, separation. [`Fmm::assign`] sorts particles into boxes;
+//! [`Fmm::evaluate`] may then be called many times while particles move a little and the cell scales ([`Fmm::set_boundary`]).
+//! [`Fmm::evaluate_groups`] gives what small groups of particles do to themselves, for many charge vectors at once. All results are f64;
+//! the parameter `T` of [`Fmm`] is the precision of the inner loops. Wrong input is an [`FmmError`], never a panic.
+//!
 //! # Method
-//! Particles are sorted into the leaf boxes of a root grid refined `depth` times ([`TreeShape`]). Touching boxes interact directly
-//! (`kernels::p2p`); all others by expansions in real solid harmonics ([`harmonics`]). On the root grid M2L is one cyclic convolution over all
-//! boxes and images, done in Fourier space: the lattice sums ([`lattice`]) give one operator per wave vector. So trees of up to some 20 boxes
-//! per axis need no refinement; `TreeShape::auto` chooses. Refined levels use M2L as matrix products, one operator for many boxes.
+//! Particles are sorted into the leaf boxes of a root grid refined `depth` times ([`TreeShape`]); refined levels hold occupied boxes only. Near
+//! boxes interact directly (`kernels::p2p`), all others by expansions in real solid harmonics ([`harmonics`]). On the root grid M2L is one
+//! cyclic convolution over all boxes and images, done in Fourier space: the lattice sums ([`lattice`]) give one operator per wave vector. So
+//! trees of up to some 20 boxes per axis need no refinement; [`TreeShape::auto`] chooses. Refined levels turn expansions so that M2L goes
+//! along z ([`rotation`]), low orders use matrix products. Boxes of a triclinic cell are made nearly rectangular by shearing the grid.
 //!
 //! # Accuracy
-//! Relative L2 error of the forces: disordered water 5.5e-4 at order 8; uncorrelated charges 1.8e-5 at order 8; a factor 2.3 less per order.
-//! [`direct`] and [`ewald`] are the references it is tested against.
+//! [`accuracy::tune`] finds settings for a tolerance and checks them against exact sums; [`accuracy::estimate`] guesses them. Relative L2 error
+//! of the forces at order 8: disordered water 4e-4, uncorrelated charges 5e-5; a factor 2 less per order. More near boxes
+//! ([`Settings::separation`]) gain more: 81 instead of 27 a factor 30 at order 8. [`direct`] and [`ewald`] are the references it is tested
+//! against. [`regularised`] makes the energy smooth where particles change boxes.
 
 pub mod accuracy;
 mod assignment;
@@ -48,6 +59,7 @@ pub mod lattice;
 mod levels;
 mod passes;
 pub mod potentials;
+pub mod regularised;
 pub mod rotation;
 mod scratch;
 mod solver;

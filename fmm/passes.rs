@@ -60,7 +60,7 @@ impl StageTimings {
 }
 
 /// Operators of one order and box shape.
-pub struct Operators<T> {
+pub struct Operators<T: Real> {
     /// Coefficients per box, padded.
     pub stride: usize,
     /// Root grid; boxes of every level have its shape.

@@ -24,7 +24,7 @@ use crate::harmonics::{count, sqrt_factorials};
 /// Outputs that share one load of an input: their sums, the input and one broadcast fit 16 registers of half a cache line.
 const TILE: usize = 6;
 
-/// Blocks D^l, l = 0..=p, row-major [m][m'] with m from −l: R̂_lm(Q r) = Σ_m' D^l_mm' R̂_lm'(r) for a proper rotation Q, `q[row][column]`.
+/// Blocks D^l, l = 0..=p, row-major `[m][m']` with m from −l: R̂_lm(Q r) = Σ_m' D^l_mm' R̂_lm'(r) for a proper rotation Q, `q[row][column]`.
 pub fn rotation_blocks(p: usize, q: [[f64; 3]; 3]) -> Vec<Vec<f64>> {
     const AXIS: [usize; 5] = [0, 0, 1, 1, 2];
     let gradient = gradient_irregular(p);
@@ -180,7 +180,7 @@ impl<T: Real> RotationM2l<T> {
             natural[l * l + l].clone_into(&mut turned[l * l]);
         }
         for (m, phase) in self.phases.iter().enumerate().skip(1) {
-            let [cos, sin] = phase.map(|x| zero.splat(x));
+            let (cos, sin) = (zero.splat(phase[0]), zero.splat(phase[1]));
             for l in m..=p {
                 let (c, s) = (zero.load(&natural[l * l + l + m]), zero.load(&natural[l * l + l - m]));
                 cos.mul_add(c, sin.mul(s)).store(&mut turned[l * l + m]);
@@ -211,7 +211,7 @@ impl<T: Real> RotationM2l<T> {
             product(zero, &mut matrix, sines, l, natural, |i| l * l + l - (i + 1));
         }
         for (m, phase) in self.phases.iter().enumerate().skip(1) {
-            let [cos, sin] = phase.map(|x| zero.splat(x));
+            let (cos, sin) = (zero.splat(phase[0]), zero.splat(phase[1]));
             for l in m..=p {
                 let (c, s) = (zero.load(&natural[l * l + l + m]), zero.load(&natural[l * l + l - m]));
                 cos.mul(c).sub(sin.mul(s)).store(&mut natural[l * l + l + m]);

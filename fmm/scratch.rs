@@ -17,7 +17,7 @@ pub struct Scratch<T: Real> {
     /// Sums of P2M.
     pub lines: Vec<T::Line>,
     /// Coefficients of potential and gradient of one box.
-    pub coefficients: Vec<[T; 4]>,
+    pub coefficients: Vec<T>,
     /// Row pairs of each operator.
     pub buckets: Buckets,
     /// Near boxes of one leaf.

@@ -164,12 +164,9 @@ impl<T: Real> Fmm<T> {
                 return Err(FmmError::Particle { group, particle: p as usize });
             }
         }
-        if let Some(particle) = positions.par_iter().position_first(|p| p.iter().any(|x| !x.is_finite())) {
-            return Err(FmmError::NotFinite { particle, what: "position" });
-        }
+        let geometry = self.geometry(positions)?;
         self.assignment = None;
         self.groups.clear();
-        let geometry = Geometry::new(&self.boundary, self.settings.tree, positions);
         self.follow(&geometry);
         let near = &self.operators.grid.near;
         let assignment = Assignment::new(geometry, near, positions, exclusions)?;
@@ -180,6 +177,12 @@ impl<T: Real> Fmm<T> {
         self.group_pool.grow();
         self.assignment = Some(assignment);
         Ok(())
+    }
+
+    /// The boxes that [`assign`](Self::assign) would make for these positions.
+    pub(crate) fn geometry(&self, positions: &[[f64; 3]]) -> Result<Geometry, FmmError> {
+        check_finite(positions)?;
+        Ok(Geometry::new(&self.boundary, self.settings.tree, positions))
     }
 
     /// Potential and field of all particles at every particle; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.
@@ -267,6 +270,13 @@ impl<T: Real> Fmm<T> {
 
 fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), FmmError> {
     if expected == found { Ok(()) } else { Err(FmmError::Length { what, expected, found }) }
+}
+
+fn check_finite(positions: &[[f64; 3]]) -> Result<(), FmmError> {
+    match positions.par_iter().position_first(|p| p.iter().any(|x| !x.is_finite())) {
+        Some(particle) => Err(FmmError::NotFinite { particle, what: "position" }),
+        None => Ok(()),
+    }
 }
 
 /// Slabs and wires have no energy unless they are neutral.

@@ -15,6 +15,7 @@ use crate::expansion::{L2p, P2m};
 use crate::group::{Group, OperatorKey};
 use crate::harmonics::{Domain, count, m2l, parities};
 use crate::lattice;
+use crate::levels::Translation;
 use crate::passes::{Operators, Trace};
 use crate::scratch::Scratch;
 
@@ -31,15 +32,16 @@ pub struct GroupPotentials {
 #[derive(Default)]
 pub struct SparseOperators<T> {
     coefficients: HashMap<[i32; 3], Vec<f64>>,
-    operators: HashMap<OperatorKey, Operator<T>>,
+    operators: HashMap<OperatorKey, Translation<T>>,
 }
 
 impl<T: Real> SparseOperators<T> {
     /// Make what `groups` need.
     pub fn prepare(&mut self, groups: &[Group], operators: &Operators<T>, order: usize) {
         let pairs = groups.iter().flat_map(|g| &g.levels).flat_map(|l| &l.pairs);
-        let mut keys: Vec<OperatorKey> =
-            pairs.map(|p| p.operator).filter(|key| !self.operators.contains_key(key)).collect();
+        let missing =
+            |key: &OperatorKey| !self.operators.contains_key(key) && (key.0 || operators.levels.kept(key.1).is_none());
+        let mut keys: Vec<OperatorKey> = pairs.map(|p| p.operator).filter(missing).collect();
         keys.sort_unstable();
         keys.dedup();
         let grid = &operators.grid;
@@ -50,10 +52,10 @@ impl<T: Real> SparseOperators<T> {
         let values: Vec<Vec<f64>> = offsets.par_iter().map(|u| lattice::coefficients(grid, 2 * order, *u)).collect();
         self.coefficients.extend(offsets.into_iter().zip(values));
         let make = |key: &OperatorKey| match *key {
-            (true, u) => self.root_operator(u, operators, order),
-            (false, u) => operators.levels.m2l_operator(grid, u),
+            (true, u) => Translation::Product(self.root_operator(u, operators, order)),
+            (false, u) => operators.levels.translation(grid, u),
         };
-        let made: Vec<Operator<T>> = keys.par_iter().map(make).collect();
+        let made: Vec<Translation<T>> = keys.par_iter().map(make).collect();
         self.operators.extend(keys.into_iter().zip(made));
     }
 
@@ -69,7 +71,7 @@ impl<T: Real> SparseOperators<T> {
 
 /// The mirror image of an offset in the octant of positive ones, and the axes that were reflected; the offset itself where the grid has no
 /// mirror symmetry.
-fn octant<T>(operators: &Operators<T>, u: [i32; 3]) -> ([i32; 3], [bool; 3]) {
+fn octant<T: Real>(operators: &Operators<T>, u: [i32; 3]) -> ([i32; 3], [bool; 3]) {
     let grid = &operators.grid;
     let (mut out, mut reflected) = (u, [false; 3]);
     if grid.is_mirror_symmetric() {
@@ -119,7 +121,7 @@ impl<T: Real> Default for GroupSpace<T> {
 }
 
 /// A group with what its evaluation needs.
-pub struct GroupTask<'a, T> {
+pub struct GroupTask<'a, T: Real> {
     /// The group.
     pub group: &'a Group,
     /// The tree.
@@ -249,7 +251,7 @@ impl<T: Real> GroupTask<'_, T> {
     /// Local expansions of all boxes.
     fn translate(&self, n_vec: usize, space: &mut GroupSpace<T>) {
         let Operators { stride, levels: shifts, .. } = self.operators;
-        let GroupSpace { multipoles, locals, rows, .. } = space;
+        let GroupSpace { multipoles, locals, rows, scratch, .. } = space;
         let levels = &self.group.levels;
         fit(locals, levels.iter().map(|l| l.boxes.len() * n_vec * stride));
         for (d, level) in levels.iter().enumerate() {
@@ -267,13 +269,15 @@ impl<T: Real> GroupTask<'_, T> {
                 );
             }
             for same in level.pairs.chunk_by(|a, b| a.operator == b.operator) {
-                let Some(operator) = self.sparse.operators.get(&same[0].operator) else { continue };
+                let (on_root, u) = same[0].operator;
+                let kept = if on_root { None } else { shifts.kept(u) };
+                let Some(operator) = kept.or_else(|| self.sparse.operators.get(&(on_root, u))) else { continue };
                 rows.clear();
                 for p in same {
                     let row = |at: u32, v: usize| at * n_vec as u32 + v as u32;
                     rows.extend((0..n_vec).map(|v| RowPair { target: row(p.target, v), source: row(p.source, v) }));
                 }
-                rows_times_matrix(operator, rows, &multipoles[d], *stride, &mut fine[0], *stride);
+                operator.apply(rows, &multipoles[d], &mut fine[0], *stride, &mut scratch.lines);
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Choice of the tree: a cost model with measured constants.
 //!
-//! Per core (AVX-512, f32; f64 twice as much) the near field costs 0.4 ns per pair, P2M and L2P 25 ns per coefficient and block of 16
-//! particles, M2L on the root grid K² flops and a transform of 1 ns per coefficient and box along each axis, M2L on refined levels 7 products
-//! of K² for each near box; operators beyond the cache stream at 10 GB/s. Constants within a factor of two choose trees within some 20 % of
-//! the best.
+//! Per core (AVX-512, f32; f64 twice as much) the near field costs 0.4 ns per pair, P2M and L2P 5 ns per coefficient and block of 16
+//! particles, M2L on the root grid K² flops and a transform of 1 ns per coefficient and box along each axis, M2L on refined levels 25 ns and
+//! 0.065 ns (p+1)³ for each of seven times as many boxes as are near; operators beyond the cache stream at 10 GB/s. Constants within a
+//! factor of two choose trees within some 20 % of the best.
 
 use kernels::Real;
 
@@ -24,8 +24,9 @@ pub struct Workload {
     pub edges: [f64; 3],
     /// Part of that volume that particles occupy: 1 for a liquid, little for droplets in vacuum.
     pub filled: f64,
-    /// Smallest leaf edge allowed: excluded pairs must lie in near boxes, so at least the longest distance of one, plus the way
-    /// particles move before the next `assign`. 0 if there is nothing to respect.
+    /// Shortest way allowed from a box to one that is not near, which is the edge of a box where near boxes are those that touch: excluded
+    /// pairs must lie in near boxes, so at least the longest distance of one, plus the way particles move before the next `assign`. 0 if
+    /// there is nothing to respect.
     pub minimum_leaf: f64,
 }
 
@@ -106,7 +107,8 @@ impl TreeShape {
         for cut in 1..=MAX_LEAVES {
             let n = edges.map(|e| (e / shortest * cut as f64).round().max(1.0) as usize);
             let boxes: f64 = n.iter().map(|n| *n as f64).product();
-            let small = (0..3).any(|a| edges[a] / (n[a] as f64) < workload.minimum_leaf);
+            let leaf = [0, 1, 2].map(|a| edges[a] / n[a] as f64);
+            let small = clearance(leaf, separation) < workload.minimum_leaf;
             if small
                 || n.iter().any(|n| *n > MAX_LEAVES)
                 || boxes * workload.filled > 64.0 + 2.0 * workload.particles as f64
@@ -125,6 +127,12 @@ impl TreeShape {
         }
         best
     }
+}
+
+/// Shortest way from a box with these edges to one that is not near.
+fn clearance(edges: [f64; 3], separation: f64) -> f64 {
+    let basis = [[edges[0], 0.0, 0.0], [0.0, edges[1], 0.0], [0.0, 0.0, edges[2]]];
+    NearSet::new(&basis, separation).clearance(&basis)
 }
 
 /// Estimated seconds of one evaluation on one core; infinite if it takes too much memory.
@@ -150,8 +158,8 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let product = waves * k * k * 2.0 / 80e9;
     let stream = if operators > 8e6 { operators / 10e9 } else { 0.0 };
     let levels: f64 = (1..=tree.depth).map(|d| leaves.min(all / 8f64.powi((tree.depth - d) as i32))).sum();
-    let refined = levels * (7.0 * near + 2.0) * k * k * 2.0 / 80e9;
-    width * (0.4e-9 * pairs + 25e-9 * k * blocks + transform + product + refined) + stream
+    let refined = levels * (7.0 * near * (25e-9 + 0.065e-9 * k.powf(1.5)) + 4.0 * k * k / 80e9);
+    width * (0.4e-9 * pairs + 5e-9 * k * blocks + transform + product + refined) + stream
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Plain Rust loops compiled for the instruction set found at run time.
 //!
 //! A [`Kernel`] is a closure in struct form. [`dispatch`] inlines its `run` into a function that may use AVX-512 or
-//! AVX2 + FMA, so that the compiler vectorises the loops inside for that instruction set. Everything `run` calls must
+//! AVX2 + FMA (NEON may be used everywhere), so that the compiler vectorises the loops inside for that instruction set. Everything `run` calls must
 //! be inlined too (`#[inline(always)]`), or it is compiled for the base instruction set.
 
 use crate::{Isa, Real};
@@ -34,6 +34,7 @@ pub fn dispatch_on<K: Kernel>(isa: Isa, kernel: K) -> K::Output {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { run_avx2(kernel) },
+        Isa::Neon => kernel.run::<true>(),
         _ => kernel.run::<false>(),
     }
 }

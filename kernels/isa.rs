@@ -9,13 +9,15 @@ pub enum Isa {
     Avx512,
     /// AVX2 with FMA: 8 `f32` or 4 `f64` lanes.
     Avx2,
+    /// NEON, part of every AArch64 processor: 4 `f32` or 2 `f64` lanes.
+    Neon,
     /// Plain Rust, any machine.
     Portable,
 }
 
 impl Isa {
     /// All instruction sets, fastest first.
-    pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
     /// The fastest instruction set of this machine (looked up once).
     #[must_use]
@@ -41,6 +43,7 @@ impl Isa {
             Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx512 | Self::Avx2 => false,
+            Self::Neon => cfg!(target_arch = "aarch64"),
             Self::Portable => true,
         }
     }

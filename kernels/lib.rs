@@ -6,7 +6,7 @@
 //!   made by the particles of its near boxes, for one or several charge vectors;
 //! - [`rows_times_matrix`]: c_t += b_s M for many pairs (t, s) of expansions, the M2L translation.
 //!
-//! Each has an AVX-512, an AVX2 + FMA and a portable path ([`Isa`]), all tested against plain loops in `f64`.
+//! Each has an AVX-512, an AVX2 + FMA, a NEON and a portable path ([`Isa`]), all tested against plain loops in `f64`.
 //! [`dispatch`] compiles other plain Rust for the machine's instruction set; [`dispatch_vectors`] runs loops written over
 //! [`Vector`] registers. The crate knows points, charges and
 //! matrices, nothing of trees. Dimensionless, k_e = 1.

@@ -63,10 +63,13 @@ pub fn p2p_on<T: Real>(
     match isa {
         // SAFETY: the instruction set is available and all lengths agree (checked above).
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::p2p_avx512(targets, sources, exceptions, out) },
+        Isa::Avx512 => unsafe { vectors::p2p_avx512(targets, sources, exceptions, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::p2p_avx2(targets, sources, exceptions, out) },
+        Isa::Avx2 => unsafe { vectors::p2p_avx2(targets, sources, exceptions, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => unsafe { vectors::p2p_neon(targets, sources, exceptions, out) },
         _ => p2p_portable(targets, sources, exceptions, out),
     }
 }
@@ -110,8 +113,8 @@ fn p2p_portable<T: Real>(
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vectors {
     use super::FieldMut;
     use crate::exceptions::Exception;
     use crate::simd::Lanes;
@@ -119,6 +122,7 @@ mod x86 {
 
     /// # Safety
     /// AVX-512; lengths as `p2p_on` checks them.
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
     pub unsafe fn p2p_avx512<T: Real>(
         targets: Points<'_, T>,
@@ -132,6 +136,7 @@ mod x86 {
 
     /// # Safety
     /// AVX2 and FMA; lengths as `p2p_on` checks them.
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     pub unsafe fn p2p_avx2<T: Real>(
         targets: Points<'_, T>,
@@ -141,6 +146,20 @@ mod x86 {
     ) {
         // SAFETY: the caller's promise.
         unsafe { all_blocks::<T::Avx2, 2>(targets, sources, exceptions, out) }
+    }
+
+    /// # Safety
+    /// NEON; lengths as `p2p_on` checks them.
+    #[cfg(target_arch = "aarch64")]
+    #[target_feature(enable = "neon")]
+    pub unsafe fn p2p_neon<T: Real>(
+        targets: Points<'_, T>,
+        sources: &SourceBlock<T>,
+        exceptions: LeafExceptions<'_>,
+        out: &mut [FieldMut<'_, T>],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { all_blocks::<T::Neon, 4>(targets, sources, exceptions, out) }
     }
 
     /// Charge vectors by fours, twos and ones; targets in register blocks, `B` for a single charge vector.

@@ -28,7 +28,7 @@ pub struct Operator<T> {
     n_out: usize,
     panels: Vec<Panel>,
     /// Last column, if it would be alone in a vector; never on the portable path.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
     single: Option<Single>,
     /// Panel after panel; inside a panel n_in rows of `vectors` vectors, zero beyond n_out. Then the single column.
     packed: Vec<Line<T>>,
@@ -124,6 +124,7 @@ fn lanes<T: Real>(isa: Isa) -> usize {
     match isa {
         Isa::Avx512 => 64 / size_of::<T>(),
         Isa::Avx2 => 32 / size_of::<T>(),
+        Isa::Neon => 16 / size_of::<T>(),
         Isa::Portable => LINE,
     }
 }
@@ -131,7 +132,7 @@ fn lanes<T: Real>(isa: Isa) -> usize {
 /// Widest panel in vectors.
 fn widest_panel(isa: Isa) -> usize {
     match isa {
-        Isa::Avx512 => 3,
+        Isa::Avx512 | Isa::Neon => 3,
         Isa::Avx2 => 2,
         Isa::Portable => 1,
     }
@@ -202,6 +203,9 @@ fn product<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) 
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { x86::product_avx2::<T, ADD>(operator, rows) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => unsafe { x86::product_neon::<T, ADD>(operator, rows) },
         _ => product_portable::<T, ADD>(operator, rows),
     }
 }
@@ -227,7 +231,7 @@ fn product_portable<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod x86;
 
 #[cfg(test)]

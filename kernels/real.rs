@@ -49,6 +49,9 @@ pub(crate) mod sealed {
         /// AVX2 vector.
         #[cfg(target_arch = "x86_64")]
         type Avx2: crate::simd::Lanes<Elem = Self>;
+        /// NEON vector.
+        #[cfg(target_arch = "aarch64")]
+        type Neon: crate::simd::Lanes<Elem = Self>;
     }
 
     impl Vectors for f32 {
@@ -58,6 +61,8 @@ pub(crate) mod sealed {
         type Avx512 = crate::simd::avx512::F32x16;
         #[cfg(target_arch = "x86_64")]
         type Avx2 = crate::simd::avx2::F32x8;
+        #[cfg(target_arch = "aarch64")]
+        type Neon = crate::simd::neon::F32x4;
     }
 
     impl Vectors for f64 {
@@ -67,5 +72,7 @@ pub(crate) mod sealed {
         type Avx512 = crate::simd::avx512::F64x8;
         #[cfg(target_arch = "x86_64")]
         type Avx2 = crate::simd::avx2::F64x4;
+        #[cfg(target_arch = "aarch64")]
+        type Neon = crate::simd::neon::F64x2;
     }
 }

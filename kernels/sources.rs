@@ -123,10 +123,13 @@ impl<T: Real> SourceBlock<T> {
             // SAFETY: the instruction set is available, every source slice holds the runs, and every row all of them
             // and one chunk more.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => unsafe { x86::copy_runs_avx512(rows, self.stride, points, charges, runs) },
+            Isa::Avx512 => unsafe { vectors::copy_runs_avx512(rows, self.stride, points, charges, runs) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { x86::copy_runs_avx2(rows, self.stride, points, charges, runs) },
+            Isa::Avx2 => unsafe { vectors::copy_runs_avx2(rows, self.stride, points, charges, runs) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => unsafe { vectors::copy_runs_neon(rows, self.stride, points, charges, runs) },
             _ => copy_runs_portable(rows, self.stride, points, charges, runs),
         }
         for row in rows.chunks_exact_mut(self.stride) {
@@ -165,8 +168,8 @@ fn copy_runs_portable<T: Real>(
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vectors {
     use super::{CHUNK, Points, Run, copy_run};
     use crate::Real;
     use crate::simd::Lanes;
@@ -174,6 +177,7 @@ mod x86 {
     /// # Safety
     /// AVX-512; runs inside `points` and `charges`; 3 + `charges.len()` rows of `stride` elements, at least one chunk
     /// longer than all runs together.
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
     pub unsafe fn copy_runs_avx512<T: Real>(
         rows: &mut [T],
@@ -188,6 +192,7 @@ mod x86 {
 
     /// # Safety
     /// AVX2 and FMA; else as `copy_runs_avx512`.
+    #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     pub unsafe fn copy_runs_avx2<T: Real>(
         rows: &mut [T],
@@ -198,6 +203,21 @@ mod x86 {
     ) {
         // SAFETY: the caller's promise.
         unsafe { copy_runs::<T::Avx2>(rows, stride, points, charges, runs) }
+    }
+
+    /// # Safety
+    /// NEON; else as `copy_runs_avx512`.
+    #[cfg(target_arch = "aarch64")]
+    #[target_feature(enable = "neon")]
+    pub unsafe fn copy_runs_neon<T: Real>(
+        rows: &mut [T],
+        stride: usize,
+        points: Points<'_, T>,
+        charges: &[&[T]],
+        runs: &[Run<T>],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { copy_runs::<T::Neon>(rows, stride, points, charges, runs) }
     }
 
     /// Whole vectors, the last one of a run overhanging into the place of the next run, which is written later.

@@ -59,6 +59,16 @@ pub trait Vector: Copy + sealed::Vector {
     fn load(self, from: &Self::Line) -> Self;
     /// The numbers to a line.
     fn store(self, to: &mut Self::Line);
+    /// The first `LANES` numbers, whatever `self` is.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn load_from(self, from: &[Self::Elem]) -> Self;
+    /// To the first `LANES` places.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn store_to(self, to: &mut [Self::Elem]);
     /// self + b.
     #[must_use]
     fn add(self, b: Self) -> Self;
@@ -117,6 +127,9 @@ pub fn dispatch_vectors_on<T: Real, K: VectorKernel<T>>(isa: Isa, kernel: K) -> 
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { run_avx2::<T, K>(kernel) },
+        // SAFETY: as above; NEON is part of the base instruction set.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => kernel.run(unsafe { Registers::<T::Neon, 4>::zero() }),
         // SAFETY: plain arrays need no instruction set.
         _ => kernel.run(unsafe { Registers::<T::Plain, 4>::zero() }),
     }
@@ -185,20 +198,28 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
         Self([unsafe { L::splat(x) }; N])
     }
     #[inline(always)]
-    fn load(mut self, from: &Self::Line) -> Self {
-        let p = from.get().as_ptr();
+    fn load(self, from: &Self::Line) -> Self {
+        self.load_from(from.get())
+    }
+    #[inline(always)]
+    fn store(self, to: &mut Self::Line) {
+        self.store_to(to.get_mut());
+    }
+    #[inline(always)]
+    fn load_from(mut self, from: &[L::Elem]) -> Self {
+        let from = &from[..Self::LANES];
         for (i, v) in self.0.iter_mut().enumerate() {
-            // SAFETY: see above; a line has N · L::LANES elements (`zero`).
-            *v = unsafe { L::load(p.add(i * L::LANES)) };
+            // SAFETY: see above; N · L::LANES = LANES elements (`zero`).
+            *v = unsafe { L::load(from.as_ptr().add(i * L::LANES)) };
         }
         self
     }
     #[inline(always)]
-    fn store(self, to: &mut Self::Line) {
-        let p = to.get_mut().as_mut_ptr();
+    fn store_to(self, to: &mut [L::Elem]) {
+        let to = &mut to[..Self::LANES];
         for (i, v) in self.0.into_iter().enumerate() {
-            // SAFETY: as in `load`.
-            unsafe { v.store(p.add(i * L::LANES)) };
+            // SAFETY: as in `load_from`.
+            unsafe { v.store(to.as_mut_ptr().add(i * L::LANES)) };
         }
     }
     #[inline(always)]

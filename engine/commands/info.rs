@@ -35,6 +35,7 @@ fn vectors() -> &'static str {
     match kernels::Isa::best() {
         kernels::Isa::Avx512 => "AVX-512",
         kernels::Isa::Avx2 => "AVX2",
-        kernels::Isa::Portable => "no AVX: portable kernels",
+        kernels::Isa::Neon => "NEON",
+        kernels::Isa::Portable => "no vector instructions: portable kernels",
     }
 }

@@ -1,4 +1,4 @@
-//! The product in vector registers, for AVX-512 and AVX2.
+//! The product in vector registers, for AVX-512, AVX2 and NEON.
 
 use super::{Operator, Panel, RowPair, Rows, Single};
 use crate::Real;
@@ -6,6 +6,7 @@ use crate::simd::Lanes;
 
 /// # Safety
 /// AVX-512, for which `operator` is packed; pairs inside b and c.
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 pub unsafe fn product_avx512<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) {
     // SAFETY: the caller's promise.
@@ -14,13 +15,23 @@ pub unsafe fn product_avx512<T: Real, const ADD: bool>(operator: &Operator<T>, r
 
 /// # Safety
 /// AVX2 and FMA, for which `operator` is packed; pairs inside b and c.
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 pub unsafe fn product_avx2<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) {
     // SAFETY: the caller's promise.
     unsafe { product::<T::Avx2, 4, ADD>(operator, rows) }
 }
 
-/// `R` rows at a time: R × panel sums, the panel's vectors and one element of b must fit the 32 (AVX-512) or 16 registers.
+/// # Safety
+/// NEON, for which `operator` is packed; pairs inside b and c.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+pub unsafe fn product_neon<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) {
+    // SAFETY: the caller's promise.
+    unsafe { product::<T::Neon, 8, ADD>(operator, rows) }
+}
+
+/// `R` rows at a time: R × panel sums, the panel's vectors and one element of b must fit the 32 (AVX-512, NEON) or 16 registers.
 ///
 /// # Safety
 /// `L`'s instruction set, for which `operator` is packed; pairs inside b and c.
