@@ -45,6 +45,17 @@ impl<T: Real> Translation<T> {
         Self::Product(Operator::new(n, n, &m2l(order, &irregular(2 * order, t), Domain::Space)))
     }
 
+    /// Floating-point operations of one.
+    pub fn flops(order: usize) -> f64 {
+        let k = count(order);
+        if order < Self::first_rotated_order() {
+            return 2.0 * (k * k) as f64;
+        }
+        // Cosines and sines of each degree (turned there and back) or of each m (shifted): the same blocks. Then the phases.
+        let blocks: usize = (0..=order).map(|l| (l + 1) * (l + 1) + l * l).sum();
+        2.0 * (3 * blocks + 4 * (k - order - 1)) as f64
+    }
+
     /// Bytes of one, about: n_out · n_in elements, or the blocks of two rotations and of the shift, 5/3 p³ and more.
     fn bytes(order: usize, stride: usize) -> usize {
         let elements =

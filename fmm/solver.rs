@@ -258,7 +258,7 @@ impl<T: Real> Fmm<T> {
     /// Boxes, pairs and floating-point operations of an evaluation of the present assignment, if there is one.
     #[must_use]
     pub fn work(&self) -> Option<Work> {
-        let count = |to: &Assignment| Work::new(self.settings.order, &self.operators.grid, to);
+        let count = |to: &Assignment| Work::new::<T>(self.settings.order, &self.operators.grid, to);
         self.assignment.as_ref().map(count)
     }
 

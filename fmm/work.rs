@@ -5,17 +5,19 @@
 //! - P2P: 20 for each ordered pair: 3 for r, 5 for r², 1 for 1/r, 2 for q/r and 2 for q/r³, 7 for the sums. The convention of
 //!   R. Yokota, L. A. Barba, Int. J. High Perform. Comput. Appl. 26, 337 (2012), doi:10.1177/1094342011429952;
 //! - P2M: 5 for each particle and coefficient (recurrences and sum), L2P: 12 (recurrences; φ and three components of E);
-//! - M2M, L2L: 2K² for each child and its parent, M2L: 2K² for each pair of boxes;
+//! - M2M, L2L: 2K² for each child and its parent; M2L: for each pair of boxes 2K², or some 4p³ along rotated axes (see `levels`);
 //! - root grid: 2K² for the real and for the imaginary part of each wave vector, and the transforms there and back: a line of n boxes takes
 //!   8 (⌊n/2⌋ + 1) ⌊(n−1)/2⌋ per coefficient, half of that for real boxes (see `fourier`).
 //!
 //! Padding, gathering of sources and loops over empty rows are not counted, so that rates are those of useful work.
 
+use kernels::Real;
 use rayon::prelude::*;
 
 use crate::assignment::Assignment;
 use crate::grid::BoxGrid;
 use crate::harmonics::count;
+use crate::levels::Translation;
 use crate::passes::StageTimings;
 use crate::tree::cousins;
 
@@ -88,7 +90,7 @@ impl StageFlops {
 }
 
 impl Work {
-    pub(crate) fn new(order: usize, grid: &BoxGrid, to: &Assignment) -> Self {
+    pub(crate) fn new<T: Real>(order: usize, grid: &BoxGrid, to: &Assignment) -> Self {
         let (particles, coefficients, leaves) = (to.order.len(), count(order), to.leaves());
         let near = |i: usize| {
             let targets = leaves.particles(i).len() as u64;
@@ -116,7 +118,7 @@ impl Work {
         let flops = StageFlops {
             p2m: 5.0 * k * n,
             m2m: product * children,
-            m2l: product * m2l_pairs as f64,
+            m2l: Translation::<T>::flops(order) * m2l_pairs as f64,
             lattice: 2.0 * product * waves as f64 + transforms(grid) * k,
             l2l: product * children,
             l2p: 12.0 * k * n,

@@ -92,8 +92,9 @@ fn a_missing_job_is_named() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let commands =
-        [&["run"][..], &["titrate"], &["calibrate"], &["energy"], &["check"], &["info"], &["bench", "fmm"], &["fmm"]];
+    let benches = [&["bench", "fmm"][..], &["bench", "sites"], &["bench", "plots"]];
+    let jobs = [&["run"][..], &["titrate"], &["calibrate"], &["energy"], &["check"], &["info"], &["fmm"]];
+    let commands = jobs.into_iter().chain(benches);
     for command in commands {
         let output = octitrate(&[command, &["--help"]].concat());
         let text = String::from_utf8(output.stdout).unwrap();

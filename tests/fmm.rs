@@ -1,0 +1,190 @@
+//! `octitrate fmm` and `octitrate bench`, through the program itself, on small systems.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn octitrate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_octitrate")).args(arguments).output().unwrap()
+}
+
+/// What the program prints as JSON.
+fn answer(arguments: &[&str]) -> Value {
+    let output = octitrate(&[arguments, &["--json"]].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The message of a refusal, exit status 2.
+fn refusal(arguments: &[&str]) -> String {
+    let output = octitrate(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!message.contains("panicked"), "{message}");
+    message
+}
+
+fn reference(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/reference/dev_{name}.json"))
+}
+
+const CELLS: [&str; 6] = ["cubic_3d", "cubic_3d_charged", "rectangular_3d", "triclinic_3d", "slab_2d", "wire_1d"];
+
+#[test]
+fn a_tolerance_is_kept_in_every_cell() {
+    for name in CELLS {
+        let path = reference(name);
+        for (of, key) in [("force", "forces"), ("energy", "energy")] {
+            let arguments = ["fmm", path.to_str().unwrap(), "--tolerance", "1e-6", "--tolerance-of", of];
+            let found = answer(&arguments);
+            // The reference sums are good to 1e-10 and better, the errors of forces are those of all particles.
+            let error = found["relative_errors"][key].as_f64().unwrap();
+            assert!(error < 1e-6, "{name}, {of}: {error:e}");
+            assert_eq!(found["tolerance"]["of"], of);
+            let trials = found["trials"].as_array().unwrap();
+            let same = |trial: &&Value| ["order", "depth", "root", "separation"].iter().all(|k| trial[k] == found[k]);
+            assert!(trials.iter().any(|trial| same(&trial)), "{name}: the choice is none of the trials");
+        }
+    }
+}
+
+#[test]
+fn trials_and_the_reason_of_the_choice_are_shown() {
+    let output = octitrate(&["fmm", reference("cubic_3d").to_str().unwrap(), "--tolerance", "1e-4"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in ["near boxes", "expected", "chosen: the cheapest of these", "relative error of forces"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn more_near_boxes_are_more_accurate() {
+    let path = reference("cubic_3d");
+    let error = |separation: &str| {
+        let arguments = ["fmm", path.to_str().unwrap(), "--order", "8", "--root", "4,4,4", "--separation", separation];
+        answer(&arguments)["relative_errors"]["forces"].as_f64().unwrap()
+    };
+    // 27 and 93 near boxes: the opening falls from 0.87 to 0.58, its eighth power by a factor of 25.
+    let (touching, two_apart) = (error("1.12"), error("1.7"));
+    assert!(two_apart < 0.1 * touching, "{touching:e} and {two_apart:e}");
+}
+
+#[test]
+fn charges_without_results_are_compared_with_exact_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plain.json");
+    let positions: Vec<[f64; 3]> =
+        (0..27).map(|i| [i / 9, i / 3 % 3, i % 3].map(|x| f64::from(x * x + i) * 0.1)).collect();
+    let charges: Vec<f64> = (0..27).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    let write = |charges: &[f64], more: Value| {
+        let mut file = json!({ "positions": positions, "charges": charges });
+        more.as_object().unwrap().iter().for_each(|(key, value)| file[key] = value.clone());
+        std::fs::write(&path, file.to_string()).unwrap();
+    };
+    let path = path.to_str().unwrap();
+    write(&charges, json!({}));
+    let found = answer(&["fmm", path, "--order", "12", "--root", "4,4,4"]);
+    assert_eq!(found["relative_errors"], json!({}));
+    assert_eq!(found["sampled_errors"]["particles"], 27);
+    let error = found["sampled_errors"]["forces"].as_f64().unwrap();
+    assert!(error > 1e-12 && error < 1e-3, "{error:e}");
+    // All pairs, for the energy.
+    let exact: f64 = (0..27)
+        .flat_map(|i| (0..i).map(move |j| (i, j)))
+        .map(|(i, j)| {
+            let square: f64 = (0..3).map(|a| (positions[i][a] - positions[j][a]).powi(2)).sum();
+            charges[i] * charges[j] / square.sqrt()
+        })
+        .sum();
+    let energy = found["energy"].as_f64().unwrap();
+    assert!((energy / exact - 1.0).abs() < 1e-3, "{energy} and {exact}");
+    // Without one of them.
+    write(&charges, json!({ "excluded": [[0, 1]] }));
+    let square: f64 = (0..3).map(|a| (positions[0][a] - positions[1][a]).powi(2)).sum();
+    let without = answer(&["fmm", path, "--order", "20", "--depth", "0"])["energy"].as_f64().unwrap();
+    assert!((without - (exact + 1.0 / square.sqrt())).abs() < 1e-9 * exact.abs(), "{without}");
+
+    write(&charges[1..], json!({}));
+    assert!(refusal(&["fmm", path]).contains("27 positions but 26 charges"));
+    write(&charges, json!({ "periodic": "xy" }));
+    assert!(refusal(&["fmm", path]).contains("the cell is missing"));
+    write(&charges, json!({ "periodic": "y" }));
+    assert!(refusal(&["fmm", path]).contains("periodic is \"y\""));
+    let cell = [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 5.0]];
+    write(&charges, json!({ "periodic": "x", "cell": cell }));
+    let message = refusal(&["fmm", path]);
+    assert!(message.contains("must be neutral") && message.contains("add the charges that are missing"), "{message}");
+}
+
+#[test]
+fn what_cannot_be_done_comes_with_a_remedy() {
+    let path = reference("cubic_3d");
+    let path = path.to_str().unwrap();
+    let message = refusal(&["fmm", path, "--tolerance", "1e-9", "--precision", "f32"]);
+    assert!(message.contains("take --precision f64, or a larger --tolerance"), "{message}");
+    for other in [["--order", "8"], ["--depth", "1"], ["--root", "2,2,2"], ["--separation", "1.2"]] {
+        let message = refusal(&[&["fmm", path, "--tolerance", "1e-3"][..], &other].concat());
+        assert!(message.contains("cannot be used with"), "{message}");
+    }
+    assert!(refusal(&["fmm", path, "--order", "61"]).contains("0..=60"));
+    assert!(refusal(&["fmm", path, "--root", "3,3"]).contains("three whole numbers"));
+    assert!(refusal(&["fmm", path, "--separation", "0.9"]).contains("from 1 to 4"));
+    assert!(refusal(&["fmm", path, "--tolerance", "0"]).contains("a number above zero"));
+    assert!(answer(&["fmm", path, "--order", "0", "--root", "4,4,4"])["energy"].is_f64());
+}
+
+#[test]
+fn the_bench_counts_and_checks_in_every_boundary() {
+    for boundary in ["open", "wire", "slab", "periodic", "triclinic"] {
+        for system in ["random", "water", "droplets"] {
+            let arguments = ["bench", "fmm", "--particles", "600", "--boundary", boundary, "--system", system];
+            let found = answer(&[&arguments[..], &["--repeats", "2", "--order", "6"]].concat());
+            let error = found["sampled_errors"]["forces"].as_f64().unwrap();
+            // Order 6 in water: 0.1 · 0.53⁶ = 2e-3.
+            assert!(error > 0.0 && error < 1e-2, "{boundary}, {system}: {error:e}");
+            let stage = &found["stages"]["p2p"];
+            assert!(stage["least"].as_f64().unwrap() <= stage["median"].as_f64().unwrap());
+            assert_eq!(stage["flop"].as_f64(), found["work"]["particle_pairs"].as_f64().map(|n| 20.0 * n));
+            let share = stage["fraction_of_peak"].as_f64().unwrap();
+            assert!(share > 0.0 && share < 1.0, "{share}");
+        }
+    }
+    let found = answer(&["bench", "fmm", "--particles", "600", "--tolerance", "1e-3", "--no-check", "--repeats", "1"]);
+    assert!(found["order"].is_u64() && found["sampled_errors"].is_null());
+}
+
+#[test]
+fn sites_are_timed_beside_the_whole() {
+    let arguments = ["bench", "sites", "--particles", "3000", "--sites", "8", "--order", "4", "--repeats", "1"];
+    let found = answer(&arguments);
+    assert_eq!((found["particles"].as_u64(), found["sites"].as_u64()), (Some(3000), Some(8)));
+    let seconds = |what: &str| found["seconds"][what]["median"].as_f64().unwrap();
+    let share = found["sites_over_evaluate"].as_f64().unwrap();
+    assert!((share - seconds("sites") / seconds("evaluate")).abs() < 1e-9 * share);
+    let message = refusal(&["bench", "sites", "--particles", "300", "--sites", "100"]);
+    assert!(message.contains("do not fit"), "{message}");
+}
+
+#[test]
+fn the_results_page_is_made_by_one_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results");
+    let sizes = ["--largest", "1000", "--highest-order", "6", "--particles", "216"];
+    let output = octitrate(&[&["bench", "plots", "--output", path.to_str().unwrap()], &sizes[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    for name in
+        ["accuracy-salt", "accuracy-random", "accuracy-droplet", "accuracy-separation", "time", "time-per-charge"]
+    {
+        let text = read(&format!("{name}.svg"));
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>") && text.contains("<circle"), "{name}");
+    }
+    // The last column of the error table of random charges, in double precision: forces at orders 0 to 6.
+    let table = read("accuracy-random.csv");
+    let errors: Vec<f64> = (table.lines().filter(|line| line.starts_with("f64")))
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    // A factor of 0.53 for each order, within two.
+    assert!(errors.len() == 7 && errors[6] < 0.05 * errors[0], "{errors:?}");
+    assert_eq!(read("time.csv").lines().count(), 1 + 5);
+}
