@@ -56,8 +56,8 @@ pub struct TreecodeSettings {
 }
 
 impl TreecodeSettings {
-    /// Force errors within a factor of two of those of the FMM of the same order with touching near boxes.
-    pub const OPENING: f64 = 1.5;
+    /// Force errors as those of the FMM of the same order with touching near boxes: 0.6 to 0.9 of them in uniform clouds, orders 3 to 12.
+    pub const OPENING: f64 = 1.4;
 
     /// `order` and `tree`, the default opening.
     #[must_use]

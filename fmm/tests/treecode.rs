@@ -22,7 +22,7 @@ fn run(method: &mut dyn Coulomb, (x, q): &Particles, exclusions: &Exclusions) ->
     (energy, out)
 }
 
-/// Error of potentials and fields with 64 leaves per 1000 particles.
+/// Error of potentials and fields with 512 leaves.
 fn error(order: usize, opening: f64, system: &Particles, exact: &Potentials) -> f64 {
     let none = Exclusions::none(system.0.len());
     difference(&run(&mut treecode::<f64>(order, opening, [1; 3], 3), system, &none).1, exact)
@@ -130,7 +130,8 @@ fn the_default_is_as_accurate_as_the_fmm_of_the_same_order() {
             difference(&run(&mut fmm, &system, &none).1, &exact)
         }];
         eprintln!("order {order}: treecode {a:.2e}, FMM {b:.2e}");
-        assert!(a < 2.0 * b, "order {order}: {a:e} {b:e}");
+        // Measured 0.73 to 0.79; the sign of either error is chance.
+        assert!(a < 1.3 * b, "order {order}: {a:e} {b:e}");
     }
 }
 
