@@ -1,5 +1,9 @@
 //! The command line.
 
+mod bench;
+
+pub use bench::{Bench, BenchFmm, BenchPlots, BenchSites, BoundaryArgument, SystemArgument};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -77,9 +81,16 @@ Example:
     #[command(subcommand)]
     Bench(Bench),
 
-    /// Compute the charges of a reference file and print the relative errors.
+    /// Compute the charges of a file by the fast multipole method, and say how accurate the result is.
     #[command(after_help = "\
+The file is a JSON object with positions ([[x, y, z], …]) and charges; where it repeats, periodic
+(\"xyz\", \"xy\": a slab, \"x\": a wire) and cell (three vectors). If it also holds the energy, the
+potentials or the forces (k_e = 1), the result is compared with them; else with exact sums at 100
+of the particles.
+
 Example:
+  octitrate fmm tests/reference/dev_cubic_3d.json --tolerance 1e-5
+  octitrate fmm tests/reference/dev_wire_1d.json --tolerance 1e-8 --tolerance-of energy
   octitrate fmm tests/reference/dev_cubic_3d.json --order 30 --depth 2 --precision f64 --json")]
     Fmm(Fmm),
 }
@@ -140,57 +151,79 @@ pub struct Energy {
     pub forces: Option<PathBuf>,
 }
 
-/// `bench …`.
-#[derive(Debug, Subcommand)]
-pub enum Bench {
-    /// The fast multipole method alone: random charges in a unit cube.
-    #[command(after_help = "\
-Example:
-  octitrate bench fmm --particles 50000 --order 8 --depth auto --precision f32 --boundary open --json")]
-    Fmm(BenchFmm),
-}
-
-/// `bench fmm`.
-#[derive(Debug, Args)]
-pub struct BenchFmm {
-    /// Number of charges.
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub particles: u64,
-    /// Multipole order.
-    #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub order: u32,
-    /// Depth of the tree, or auto.
-    #[arg(long, value_name = "D|auto", default_value = "auto", value_parser = depth)]
-    pub depth: DepthArgument,
-    /// Arithmetic of the pair work.
-    #[arg(long, value_enum, default_value_t = PrecisionArgument::F32)]
-    pub precision: PrecisionArgument,
-    /// Boundary conditions.
-    #[arg(long, value_enum, default_value_t = BoundaryArgument::Open)]
-    pub boundary: BoundaryArgument,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `fmm`.
 #[derive(Debug, Args)]
 pub struct Fmm {
-    /// Charges, and energy, potentials and forces to compare with.
+    /// Charges, and perhaps energy, potentials and forces to compare with.
     #[arg(value_name = "FILE.json")]
     pub file: PathBuf,
-    /// Multipole order.
-    #[arg(long, value_name = "P", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=50))]
-    pub order: u32,
-    /// Depth of the tree, or auto.
-    #[arg(long, value_name = "D|auto", default_value = "auto", value_parser = depth)]
-    pub depth: DepthArgument,
+    /// How accurate.
+    #[command(flatten)]
+    pub accuracy: Accuracy,
+    /// What --tolerance is an error of.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = ToleranceOf::Force, requires = "tolerance")]
+    pub tolerance_of: ToleranceOf,
     /// Arithmetic of the pair work.
     #[arg(long, value_enum, default_value_t = PrecisionArgument::F64)]
     pub precision: PrecisionArgument,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A tolerance, or order and tree.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Accuracy {
+    /// Choose order, tree and separation for this error, and check it: 1e-5.
+    #[arg(long, value_name = "ERROR", value_parser = tolerance, conflicts_with_all = ["order", "depth", "root", "separation"])]
+    pub tolerance: Option<f64>,
+    /// Multipole order.
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(0..=60))]
+    pub order: Option<u32>,
+    /// Levels of the tree below its root grid, or auto.
+    #[arg(long, value_name = "D|auto", value_parser = depth)]
+    pub depth: Option<DepthArgument>,
+    /// Boxes of the root grid along each axis, instead of near-cubic ones; depth 0 unless given.
+    #[arg(long, value_name = "A,B,C", value_parser = root)]
+    pub root: Option<Root>,
+    /// Boxes whose centres are less than this many box diameters apart interact directly: 1.12, those that touch; 1.7, up to
+    /// two boxes apart.
+    #[arg(long, value_name = "X", value_parser = separation)]
+    pub separation: Option<f64>,
+}
+
+/// What a tolerance is an error of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ToleranceOf {
+    /// Forces, relative, root mean square.
+    Force,
+    /// Energy, relative.
+    Energy,
+    /// Energy, in the units of the file: charge² / length.
+    AbsoluteEnergy,
+}
+
+/// Boxes of the root grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Root(pub [usize; 3]);
+
+fn number_between(text: &str, low: f64, high: f64, valid: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x| (low..=high).contains(x)).ok_or_else(|| format!("valid is {valid}"))
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    number_between(text, f64::MIN_POSITIVE, f64::MAX, "a number above zero, such as 1e-5")
+}
+
+fn separation(text: &str) -> Result<f64, String> {
+    number_between(text, 1.0, 4.0, "a number from 1 to 4; 1.12 means boxes that touch")
+}
+
+fn root(text: &str) -> Result<Root, String> {
+    let numbers: Option<Vec<usize>> =
+        text.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=64).contains(n))).collect();
+    let three = numbers.and_then(|n| n.try_into().ok()).map(Root);
+    three.ok_or_else(|| "valid are three whole numbers from 1 to 64, such as 7,7,7".into())
 }
 
 /// Depth on the command line.
@@ -215,13 +248,4 @@ pub enum PrecisionArgument {
     F32,
     /// Double.
     F64,
-}
-
-/// Boundary conditions on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum BoundaryArgument {
-    /// No images.
-    Open,
-    /// Three periodic axes.
-    Periodic,
 }

@@ -15,10 +15,13 @@
 //! Units: nm, e, kJ/mol; φ in kJ/mol/e, E in kJ/mol/nm/e.
 
 use crate::config::{self, Depth, Precision};
-use fmm::{Boundary, Fmm, FmmError, GroupPotentials, Potentials, Settings, StageTimings, TreeShape, Workload};
+use fmm::{
+    Boundary, Fmm, FmmError, GroupPotentials, Potentials, Settings, StageTimings, TreeShape, Workload, accuracy,
+};
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
 use forcefield::units::COULOMB;
+use kernels::Real;
 use nalgebra::Vector3;
 
 /// Smallest edge of a leaf box (nm): excluded pairs, 1-4 at most, must lie in the same or in touching boxes.
@@ -43,6 +46,7 @@ pub struct CoulombEnergy {
 /// The Coulomb interaction of one system.
 pub struct Electrostatics {
     solver: Solver,
+    choice: String,
     edges: Option<Vector3<f64>>,
     exclusions: fmm::Exclusions,
     pairs: Vec<Pair14>,
@@ -86,25 +90,25 @@ impl Electrostatics {
         let boundary = boundary(edges);
         let n = topology.n_atoms();
         let workload = Workload::new(&boundary, bytemuck::cast_slice(start), SMALLEST_LEAF);
-        let order = settings.order as usize;
-        let tree = match (settings.depth, settings.precision) {
-            (Depth::Levels(depth), _) => TreeShape::near_cubic(workload.edges, depth as usize),
-            (Depth::Auto, Precision::Single) => TreeShape::auto::<f32>(order, Settings::TOUCHING, &workload),
-            (Depth::Auto, Precision::Double) => TreeShape::auto::<f64>(order, Settings::TOUCHING, &workload),
-        };
-        let fmm_settings = Settings::new(order, tree);
-        let solver = match settings.precision {
-            Precision::Single => Solver::Single(Box::new(Fmm::new(boundary, fmm_settings)?)),
-            Precision::Double => Solver::Double(Box::new(Fmm::new(boundary, fmm_settings)?)),
+        let (solver, chosen) = match settings.precision {
+            Precision::Single => {
+                let chosen = choose::<f32>(settings, &workload);
+                (Solver::Single(Box::new(Fmm::new(boundary, chosen)?)), chosen)
+            }
+            Precision::Double => {
+                let chosen = choose::<f64>(settings, &workload);
+                (Solver::Double(Box::new(Fmm::new(boundary, chosen)?)), chosen)
+            }
         };
         let slack = edges.map_or(OPEN_SLACK, |edges| {
-            let leaves = tree.leaves();
+            let leaves = chosen.tree.leaves();
             (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
         });
         let exclusions = fmm::Exclusions::from_pairs(n, topology.exclusions.pairs())
             .expect("invariant: a topology's exclusions name two different atoms of the system");
         Ok(Self {
             solver,
+            choice: describe(settings, &chosen, &workload),
             edges,
             exclusions,
             pairs: topology.pairs.clone(),
@@ -127,6 +131,11 @@ impl Electrostatics {
             Solver::Single(fmm) => fmm.settings(),
             Solver::Double(fmm) => fmm.settings(),
         }
+    }
+
+    /// Order, boxes, and what they were chosen for, in words.
+    pub fn describe(&self) -> &str {
+        &self.choice
     }
 
     /// Seconds in each stage of the last [`Self::evaluate`].
@@ -243,6 +252,32 @@ impl Electrostatics {
         }
         Ok(())
     }
+}
+
+/// What the job asks for: settings for its tolerance, or its order with the fastest tree unless it names a depth.
+fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -> Settings {
+    if let Some(tolerance) = settings.tolerance {
+        return accuracy::estimate::<T>(tolerance, workload);
+    }
+    let order = settings.order.unwrap_or(config::Electrostatics::DEFAULT_ORDER) as usize;
+    let separation = settings.separation.unwrap_or(Settings::TOUCHING);
+    let tree = match settings.depth {
+        Depth::Levels(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
+        Depth::Auto => TreeShape::auto::<T>(order, separation, workload),
+    };
+    Settings { order, tree, separation }
+}
+
+fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Workload) -> String {
+    let [x, y, z] = chosen.tree.leaves();
+    let levels = chosen.tree.depth + 1;
+    let (plural, near) = (if levels == 1 { "" } else { "s" }, workload.near_boxes(chosen));
+    let expected = accuracy::expected(chosen, workload);
+    let asked = asked.tolerance.map_or(String::new(), |tolerance| format!(", chosen for at most {tolerance:e}"));
+    format!(
+        "FMM of order {}, {x} × {y} × {z} leaf boxes ({levels} level{plural}), {near} near boxes; estimated force error {expected:.1e}{asked}",
+        chosen.order
+    )
 }
 
 /// Adds what the FMM made to what 1-4 pairs made, and gives both their unit.

@@ -127,9 +127,7 @@ impl Hamiltonian {
 
     /// Order and tree of the FMM in words.
     pub fn describe_electrostatics(&self) -> String {
-        let fmm::Settings { order, tree, .. } = self.electrostatics.settings();
-        let [x, y, z] = tree.leaves();
-        format!("FMM of order {order}, {x} × {y} × {z} leaf boxes ({} levels)", tree.depth + 1)
+        self.electrostatics.describe().to_string()
     }
 
     /// Lets the reference of position restraints (nm) follow a box whose lengths are scaled by `factor`.

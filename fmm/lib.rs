@@ -68,6 +68,7 @@ mod sparse;
 mod tree;
 mod treecode;
 mod tune;
+mod work;
 
 pub use boundary::Boundary;
 pub use direct::Direct;
@@ -81,3 +82,4 @@ pub use sparse::GroupPotentials;
 pub use tree::TreeShape;
 pub use treecode::{Treecode, TreecodeSettings};
 pub use tune::Workload;
+pub use work::{StageFlops, Work};

@@ -18,6 +18,7 @@ use crate::potentials::Potentials;
 use crate::scratch::{LANES, Pool, ScratchPool};
 use crate::sparse::{GroupPotentials, GroupSpace, GroupTask, SparseOperators};
 use crate::tree::TreeShape;
+use crate::work::Work;
 
 /// Highest supported order.
 pub const MAX_ORDER: usize = 60;
@@ -252,6 +253,13 @@ impl<T: Real> Fmm<T> {
         }
         let task = GroupTask { group: members, to, operators: &self.operators, sparse: &self.sparse };
         task.evaluate(positions, charges, &mut self.group_pool.get(), out)
+    }
+
+    /// Boxes, pairs and floating-point operations of an evaluation of the present assignment, if there is one.
+    #[must_use]
+    pub fn work(&self) -> Option<Work> {
+        let count = |to: &Assignment| Work::new(self.settings.order, &self.operators.grid, to);
+        self.assignment.as_ref().map(count)
     }
 
     /// Seconds spent in each stage of the last [`Fmm::evaluate`].

@@ -10,6 +10,7 @@ use kernels::Real;
 use crate::boundary::{Boundary, dot, norm};
 use crate::grid::{NearSet, box_vectors};
 use crate::harmonics::count;
+use crate::solver::Settings;
 use crate::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
 
 /// What a tree is wanted for.
@@ -55,6 +56,14 @@ impl Workload {
         let mut out = Self { particles: positions.len(), boundary: *boundary, edges, filled: 1.0, minimum_leaf };
         out.filled = out.occupied(positions, axes, low);
         out
+    }
+
+    /// Number of boxes near each leaf box, itself included.
+    #[must_use]
+    pub fn near_boxes(&self, settings: &Settings) -> usize {
+        let open_edge = (0..3).map(|a| self.edges[a] / settings.tree.root[a] as f64).fold(0.0, f64::max);
+        let (basis, _) = box_vectors(&self.boundary, settings.tree.root, open_edge);
+        NearSet::new(&basis, settings.separation).offsets().len()
     }
 
     /// Part of the volume in boxes that hold particles, at the resolution where these hold [`CROWD`] of them.
@@ -135,9 +144,7 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let all: f64 = tree.leaves().iter().map(|n| *n as f64).product();
     let leaves = (all * workload.filled).min(all).max(1.0);
     let per_box = particles / leaves;
-    let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
-    let near =
-        NearSet::new(&box_vectors(&workload.boundary, tree.root, open_edge).0, separation).offsets().len() as f64;
+    let near = workload.near_boxes(&Settings { order, tree: *tree, separation }) as f64;
     let pairs = particles * (near * per_box + 8.0);
     let blocks = leaves.min(particles) * (per_box / 16.0 + 0.6);
     let cycle = [0, 1, 2].map(|a| if periodic[a] { tree.root[a] as f64 } else { 2.0 * tree.root[a] as f64 - 1.0 });
@@ -158,7 +165,6 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
 
     fn workload(particles: usize, edge: f64, periodic: bool, minimum_leaf: f64) -> Workload {
         let boundary = if periodic { Boundary::rectangular([edge; 3]) } else { Boundary::Open };

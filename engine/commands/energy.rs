@@ -20,7 +20,9 @@ pub fn energy(arguments: &Energy) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
     let mut simulation = Simulation::new(&one_run(&config)?)?;
     let point = simulation.single_point()?;
-    let sites = simulation.describe().sites;
+    let description = simulation.describe();
+    let sites = description.sites;
+    let method = description.facts.into_iter().find(|(name, _)| name == "Coulomb").map(|(_, method)| method);
     if let Some(path) = &arguments.forces {
         let mut text = String::from("atom,x (kJ/mol/nm),y (kJ/mol/nm),z (kJ/mol/nm)\n");
         for (index, force) in point.forces.iter().enumerate() {
@@ -34,8 +36,11 @@ pub fn energy(arguments: &Energy) -> Result<ExitCode> {
             point.energies.iter().map(|q| (q.name.to_string(), json!({ "value": q.value, "unit": q.unit }))).collect();
         let dvdl: serde_json::Map<String, serde_json::Value> =
             sites.iter().zip(&point.dvdl).map(|(site, dvdl)| (site.clone(), json!(dvdl))).collect();
-        println!("{:#}", json!({ "energies": energies, "dvdl (kJ/mol)": dvdl }));
+        println!("{:#}", json!({ "coulomb": method, "energies": energies, "dvdl (kJ/mol)": dvdl }));
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(method) = method {
+        println!("{method}");
     }
     for quantity in &point.energies {
         println!("{:<28} {:>20.6} {}", quantity.name, quantity.value, quantity.unit);

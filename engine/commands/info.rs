@@ -9,7 +9,10 @@ pub fn info() -> Result<ExitCode> {
     println!("octitrate {}", env!("CARGO_PKG_VERSION"));
     println!();
     println!("machine         {} {}, {cores} cores, {}", std::env::consts::OS, std::env::consts::ARCH, vectors());
-    println!("electrostatics  FMM, order 1 to 50, f32 or f64; open, or periodic in three dimensions (tin-foil)");
+    println!(
+        "electrostatics  FMM, order 0 to {}, f32 or f64; open, or periodic in three dimensions (tin-foil)",
+        fmm::MAX_ORDER
+    );
     println!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, C-rescale; steepest descent");
     println!("input           GROMACS .gro, .top and .itp");
     println!("output          CSV, XTC, GRO, SVG, HTML");

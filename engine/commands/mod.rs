@@ -1,10 +1,12 @@
 //! What each command does.
 
+mod bench;
 mod energy;
 mod fmm;
 mod info;
+mod solve;
 
-use crate::cli::{Bench, Cli, Command, Run, Workflow};
+use crate::cli::{Cli, Command, Run, Workflow};
 use octitrate::config::Config;
 use octitrate::error::{Error, Result};
 use octitrate::signals::Stop;
@@ -27,7 +29,7 @@ pub fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Energy(arguments) => energy::energy(&arguments),
         Command::Check(arguments) => energy::check(&arguments),
         Command::Info => info::info(),
-        Command::Bench(Bench::Fmm(arguments)) => fmm::bench(&arguments),
+        Command::Bench(what) => bench::bench(&what),
         Command::Fmm(arguments) => fmm::fmm(&arguments),
     }
 }

@@ -1,7 +1,7 @@
 //! Ranges, contradictions and derived values of a job.
 
 use super::check_titration::{sites, workflows};
-use super::{Config, Modifier, Velocities};
+use super::{Config, Depth, Modifier, Precision, Velocities};
 use crate::error::InputError;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ pub(super) type Check = Result<(), Box<InputError>>;
 /// Checks every value and fills in those that follow from others.
 pub(super) fn resolve(config: &mut Config, path: &Path) -> Check {
     ranges(config)?;
+    electrostatics(config)?;
     length(config)?;
     van_der_waals(config)?;
     temperatures(config)?;
@@ -37,8 +38,6 @@ pub(super) fn not_negative<D: super::quantity::Dimension>(key: &str, value: supe
 }
 
 fn ranges(config: &Config) -> Check {
-    let order = config.electrostatics.order;
-    require((1..=50).contains(&order), "electrostatics.order", order, "a whole number from 1 to 50")?;
     positive("van_der_waals.cutoff", config.van_der_waals.cutoff)?;
     not_negative("neighbour_list.buffer", config.neighbour_list.buffer)?;
     positive("dynamics.time_step", config.dynamics.time_step)?;
@@ -70,6 +69,32 @@ fn ranges(config: &Config) -> Check {
         }
     }
     Ok(())
+}
+
+/// `tolerance`, or `order` with its expert keys; afterwards either the tolerance or all of them are set.
+fn electrostatics(config: &mut Config) -> Check {
+    let fmm = &mut config.electrostatics;
+    let Some(tolerance) = fmm.tolerance else {
+        let order = *fmm.order.get_or_insert(super::Electrostatics::DEFAULT_ORDER);
+        let valid = format!("a whole number from 0 to {}", fmm::MAX_ORDER);
+        require(order as usize <= fmm::MAX_ORDER, "electrostatics.order", order, &valid)?;
+        let separation = *fmm.separation.get_or_insert(fmm::Settings::TOUCHING);
+        let valid = "a number from 1 to 4 box diameters; 1.12: boxes that touch, 1.7: up to two boxes apart";
+        return require((1.0..=4.0).contains(&separation), "electrostatics.separation", separation, valid);
+    };
+    let given =
+        [("order", fmm.order.is_some()), ("separation", fmm.separation.is_some()), ("depth", fmm.depth != Depth::Auto)];
+    if let Some((key, _)) = given.into_iter().find(|(_, given)| *given) {
+        let message = format!("both `tolerance` and `{key}` are given");
+        let help = format!("remove `{key}`, which the tolerance chooses, or remove `tolerance`");
+        return Err(wrong(&format!("electrostatics.{key}"), message, help));
+    }
+    let (least, precision, hint) = match fmm.precision {
+        Precision::Single => (1e-6, "single", ", smaller ones with precision = \"double\""),
+        Precision::Double => (1e-12, "double", ""),
+    };
+    let valid = format!("a relative force error from {least:e} to 0.1 in {precision} precision{hint}");
+    require((least..=0.1).contains(&tolerance), "electrostatics.tolerance", format!("{tolerance:e}"), &valid)
 }
 
 /// `duration` or `steps`, not both; afterwards `steps` is set.

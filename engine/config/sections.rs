@@ -28,8 +28,16 @@ pub struct System {
 pub struct Electrostatics {
     /// Boundary conditions of everything: `periodic` (tin-foil) or `open`.
     pub boundary: Boundary,
-    /// Multipole order p, 1 to 50.
-    pub order: u32,
+    /// Relative error of the forces (root mean square) that order, separation and tree are chosen for, by the estimate for water; in place of
+    /// these keys. 1e-6 to 0.1 in single, 1e-12 to 0.1 in double precision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Multipole order p, 0 to 60; 8 unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<u32>,
+    /// Boxes whose centres are less than this many box diameters apart interact directly, 1 to 4; 1.12 unless given: those that touch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub separation: Option<f64>,
     /// Levels below the root grid: a whole number, or `"auto"` for the fastest by the cost model.
     pub depth: Depth,
     /// Arithmetic of the pair work: `single` or `double`. Energies are summed in double either way.
@@ -38,7 +46,27 @@ pub struct Electrostatics {
 
 impl Default for Electrostatics {
     fn default() -> Self {
-        Electrostatics { boundary: Boundary::Periodic, order: 8, depth: Depth::Auto, precision: Precision::Single }
+        Electrostatics {
+            boundary: Boundary::Periodic,
+            tolerance: None,
+            order: None,
+            separation: None,
+            depth: Depth::Auto,
+            precision: Precision::Single,
+        }
+    }
+}
+
+impl Electrostatics {
+    /// Order unless a tolerance or an order is given.
+    pub const DEFAULT_ORDER: u32 = 8;
+
+    /// What decides the accuracy, in words.
+    pub fn accuracy(&self) -> String {
+        match self.tolerance {
+            Some(tolerance) => format!("tolerance {tolerance:e}"),
+            None => format!("order {}", self.order.unwrap_or(Self::DEFAULT_ORDER)),
+        }
     }
 }
 

@@ -1,4 +1,8 @@
-//! Plots as SVG text: titration curve, λ against time, calibration.
+//! Plots as SVG text: titration curve, λ against time, calibration; lines on linear or logarithmic axes.
+
+mod lines;
+
+pub use lines::{Axis, Trace, lines};
 
 use crate::error::Error;
 use plotters::coord::Shift;

@@ -162,7 +162,6 @@ impl Plan {
         let edges = checkpoint.state.edges.map_or([0.0; 3], Into::into);
         let length = config.steps() as f64 * config.dynamics.time_step.get();
         let precision = if config.electrostatics.precision == Precision::Single { "f32" } else { "f64" };
-        let order = config.electrostatics.order;
         let modifier = match config.van_der_waals.modifier {
             Modifier::None => "plain",
             Modifier::PotentialShift => "potential shift",
@@ -176,7 +175,8 @@ impl Plan {
             atoms: checkpoint.state.positions.len(),
             water_model: config.calibrate.as_ref().map(|calibrate| calibrate.water_model.clone()).unwrap_or_default(),
             electrostatics: format!(
-                "FMM, order {order}, {precision}, {:?}; net charge compensated by the background",
+                "FMM, {}, {precision}, {:?}; net charge compensated by the background",
+                config.electrostatics.accuracy(),
                 config.electrostatics.boundary
             )
             .to_lowercase()

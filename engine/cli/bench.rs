@@ -1,0 +1,124 @@
+//! `bench …`.
+
+use super::{Accuracy, PrecisionArgument};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// What is measured.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// The fast multipole method alone: time and rate of every stage, and its error.
+    #[command(after_help = "\
+Example:
+  octitrate bench fmm --particles 50000 --order 8 --precision f32 --boundary open --json
+  octitrate bench fmm --system water --boundary periodic --tolerance 5e-4")]
+    Fmm(BenchFmm),
+    /// Titratable sites: their sparse trees beside one whole pass.
+    #[command(after_help = "\
+Example:
+  octitrate bench sites --sites 512 --forms 4 --atoms 12 --particles 1000000")]
+    Sites(BenchSites),
+    /// The measurements of the results page, fmm/RESULTS.md: tables (CSV) and plots (SVG).
+    #[command(after_help = "\
+Example:
+  octitrate bench plots --output fmm/results --largest 1000000")]
+    Plots(BenchPlots),
+}
+
+/// `bench fmm`.
+#[derive(Debug, Args)]
+pub struct BenchFmm {
+    /// Number of charges; lattices of molecules are filled to the nearest whole one.
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub particles: u64,
+    /// How accurate; order 8 unless given.
+    #[command(flatten)]
+    pub accuracy: Accuracy,
+    /// Arithmetic of the pair work.
+    #[arg(long, value_enum, default_value_t = PrecisionArgument::F32)]
+    pub precision: PrecisionArgument,
+    /// Boundary conditions.
+    #[arg(long, value_enum, default_value_t = BoundaryArgument::Open)]
+    pub boundary: BoundaryArgument,
+    /// Where the charges are.
+    #[arg(long, value_enum, default_value_t = SystemArgument::Random)]
+    pub system: SystemArgument,
+    /// Evaluations that are timed, after one that is not.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: u32,
+    /// Leave out the comparison with exact sums at 100 of the particles.
+    #[arg(long)]
+    pub no_check: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench sites`.
+#[derive(Debug, Args)]
+pub struct BenchSites {
+    /// Number of sites.
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub sites: u32,
+    /// Forms of each site: sets of charges.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub forms: u32,
+    /// Atoms of each site.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub atoms: u32,
+    /// Number of charges, about: a lattice of water molecules is filled.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(3..=1_000_000_000))]
+    pub particles: u64,
+    /// Multipole order.
+    #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=60))]
+    pub order: u32,
+    /// Repetitions that are timed, after one that is not.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench plots`.
+#[derive(Debug, Args)]
+pub struct BenchPlots {
+    /// Folder of the tables and plots.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Largest number of charges of the times; needs about 1 GB for each million.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
+    pub largest: u64,
+    /// Highest multipole order of the errors.
+    #[arg(long, value_name = "P", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=60))]
+    pub highest_order: u32,
+    /// Charges of the systems whose errors are measured, about.
+    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u64).range(8..=100_000))]
+    pub particles: u64,
+}
+
+/// Boundary conditions on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BoundaryArgument {
+    /// No images.
+    Open,
+    /// Images along one axis.
+    Wire,
+    /// Images along two axes.
+    Slab,
+    /// A cube with images along three axes.
+    Periodic,
+    /// The same with a rhombic dodecahedron.
+    Triclinic,
+}
+
+/// Where charges are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SystemArgument {
+    /// Anywhere, independent of each other.
+    Random,
+    /// Three-site water molecules on a jittered lattice, without their own pairs.
+    Water,
+    /// Droplets of 483 such molecules, far from each other.
+    Droplets,
+}

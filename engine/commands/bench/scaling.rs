@@ -1,0 +1,119 @@
+//! Time against the number of particles.
+
+use super::plots::{Folder, Table};
+use super::systems;
+use crate::cli::{Accuracy, BoundaryArgument, PrecisionArgument, SystemArgument, ToleranceOf};
+use crate::commands::solve::median_and_least;
+use octitrate::error::Result;
+use octitrate::output::plot::{Axis, Trace, lines};
+
+/// What is timed.
+struct Series {
+    name: &'static str,
+    system: SystemArgument,
+    boundary: BoundaryArgument,
+    precision: PrecisionArgument,
+}
+
+/// All at this order.
+const ORDER: u32 = 8;
+
+const SERIES: [Series; 5] = [
+    Series {
+        name: "random, open, single",
+        system: SystemArgument::Random,
+        boundary: BoundaryArgument::Open,
+        precision: PrecisionArgument::F32,
+    },
+    Series {
+        name: "random, periodic, single",
+        system: SystemArgument::Random,
+        boundary: BoundaryArgument::Periodic,
+        precision: PrecisionArgument::F32,
+    },
+    Series {
+        name: "random, periodic, double",
+        system: SystemArgument::Random,
+        boundary: BoundaryArgument::Periodic,
+        precision: PrecisionArgument::F64,
+    },
+    Series {
+        name: "water, periodic, single",
+        system: SystemArgument::Water,
+        boundary: BoundaryArgument::Periodic,
+        precision: PrecisionArgument::F32,
+    },
+    Series {
+        name: "droplets in vacuum, open, single",
+        system: SystemArgument::Droplets,
+        boundary: BoundaryArgument::Open,
+        precision: PrecisionArgument::F32,
+    },
+];
+
+/// Two sizes in each decade from 1000 on.
+fn sizes(largest: usize) -> impl Iterator<Item = usize> {
+    (6..).map(|i| 10f64.powf(0.5 * f64::from(i)).round() as usize).take_while(move |n| *n <= largest)
+}
+
+/// Measures and draws.
+///
+/// # Errors
+/// Files that cannot be written.
+pub fn scaling(folder: &Folder, largest: usize) -> Result<()> {
+    let mut table = Table::new(
+        "series,particles,order,root,depth,operators (s),lists (s),evaluation (s),evaluation least (s),force error",
+    );
+    let (mut times, mut each) = (Vec::new(), Vec::new());
+    for (colour, series) in SERIES.iter().enumerate() {
+        let dashed = series.precision == PrecisionArgument::F64;
+        let trace = Trace { name: series.name.into(), colour, dashed, points: Vec::new() };
+        let (mut time, mut share) = (trace.clone(), trace);
+        for n in sizes(largest) {
+            let (n, seconds) = series.measure(n, &mut table)?;
+            time.points.push((n as f64, seconds));
+            share.points.push((n as f64, 1e9 * seconds / n as f64));
+        }
+        times.push(time);
+        each.push(share);
+    }
+    let threads = rayon::current_num_threads();
+    let title = format!("lists and evaluation, order {ORDER}, {threads} threads");
+    let x = Axis { name: "number of charges", logarithmic: true };
+    let drawn = lines(&title, &times, x, Axis { name: "time (s)", logarithmic: true }, false)?;
+    folder.write("time", &table, &drawn)?;
+    let drawn = lines(&title, &each, x, Axis { name: "time per charge (ns)", logarithmic: false }, true)?;
+    folder.write_plot("time-per-charge", &drawn)
+}
+
+impl Series {
+    /// Number of charges, and seconds (median) of lists and evaluation.
+    fn measure(&self, n: usize, table: &mut Table) -> Result<(usize, f64)> {
+        let system = systems::make(self.system, self.boundary, n)?;
+        let order = Accuracy { order: Some(ORDER), ..Accuracy::default() };
+        let settings = system.choose(&order, ToleranceOf::Force, self.precision, ORDER)?.settings;
+        let repeats = (2_000_000 / n).clamp(3, 15);
+        let found = system.solve(settings, self.precision, 1, repeats)?;
+        let [lists, _] = median_and_least(found.assign.iter().copied());
+        let [evaluation, least] = median_and_least(found.evaluate.iter().copied());
+        let error = system.sampled_errors(&found.potentials)?.forces;
+        let root = settings.tree.root.map(|n| n.to_string()).join(" ");
+        table.line(format_args!(
+            "\"{}\",{},{ORDER},{root},{},{:.3e},{lists:.3e},{evaluation:.3e},{least:.3e},{error:.2e}",
+            self.name,
+            system.len(),
+            settings.tree.depth,
+            found.setup
+        ));
+        Ok((system.len(), lists + evaluation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_end_at_the_largest() {
+        assert_eq!(super::sizes(100_000).collect::<Vec<_>>(), [1000, 3162, 10_000, 31_623, 100_000]);
+        assert_eq!(super::sizes(999).count(), 0);
+    }
+}

@@ -1,0 +1,131 @@
+//! `fmm`: the charges of a file by the fast multipole method, and how accurate the result is.
+
+mod charges;
+
+use super::solve::{Choice, Sampled, Solved, System, forces, relative};
+use crate::cli::{Fmm as Arguments, PrecisionArgument, ToleranceOf};
+use charges::Reference;
+use fmm::Settings;
+use fmm::accuracy::{MARGIN, Tuned};
+use octitrate::error::Result;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Order unless one or a tolerance is given.
+const ORDER: u32 = 30;
+
+/// Computes a file and prints energy and errors.
+///
+/// # Errors
+/// [`octitrate::error::Error::Input`] if the file is not as it should be, or the method refuses it.
+pub fn fmm(arguments: &Arguments) -> Result<ExitCode> {
+    let (system, reference) = charges::read(&arguments.file)?;
+    let choice = system.choose(&arguments.accuracy, arguments.tolerance_of, arguments.precision, ORDER)?;
+    let found = system.solve(choice.settings, arguments.precision, 0, 1)?;
+    // Without anything to compare with, exact sums at some of the particles tell the error.
+    let sampled = if reference.is_empty() { Some(system.sampled_errors(&found.potentials)?) } else { None };
+    let errors = errors(&system, &reference, &found);
+    if arguments.json {
+        let mut object = description(&choice, arguments.precision, system.len());
+        if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
+            object["tolerance"] = json!({ "value": wanted, "of": name(arguments.tolerance_of), "found": tuned.error });
+            object["trials"] = tuned.trials.iter().map(trial).collect();
+        }
+        object["energy"] = json!(found.energy);
+        object["relative_errors"] = errors.iter().map(|(name, error)| (name.to_string(), json!(error))).collect();
+        if let Some(Sampled { particles, potentials, forces }) = sampled {
+            object["sampled_errors"] = json!({ "particles": particles, "potentials": potentials, "forces": forces });
+        }
+        println!("{object:#}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
+        print_trials(&system, tuned, arguments, wanted);
+    }
+    println!("{}", sentence(&choice, system.len()));
+    println!("energy                       {:.12e}", found.energy);
+    for (name, error) in errors {
+        println!("relative error of {name:<10} {error:.2e}");
+    }
+    if let Some(Sampled { particles, potentials, forces }) = sampled {
+        println!(
+            "relative errors at {particles} particles, against exact sums (the file has no results to compare with)"
+        );
+        println!("relative error of potentials {potentials:.2e}");
+        println!("relative error of forces     {forces:.2e}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Relative errors of what the file gives.
+fn errors(system: &System, reference: &Reference, found: &Solved) -> Vec<(&'static str, f64)> {
+    let energy = reference.energy.map(|e| relative([found.energy].into_iter(), [e].into_iter()));
+    let potentials = (reference.potentials.as_ref())
+        .map(|exact| relative(found.potentials.potential.iter().copied(), exact.iter().copied()));
+    let forces = (reference.forces.as_ref())
+        .map(|exact| relative(forces(&system.charges, &found.potentials.field), exact.iter().flatten().copied()));
+    let all = [("energy", energy), ("potentials", potentials), ("forces", forces)];
+    all.into_iter().filter_map(|(name, error)| Some((name, error?))).collect()
+}
+
+/// Settings as JSON.
+pub fn description(choice: &Choice, precision: PrecisionArgument, n: usize) -> Value {
+    let Settings { order, tree, separation } = choice.settings;
+    let precision = if precision == PrecisionArgument::F32 { "f32" } else { "f64" };
+    json!({
+        "particles": n, "order": order, "root": tree.root, "depth": tree.depth, "separation": separation,
+        "near_boxes": choice.near_boxes, "precision": precision,
+    })
+}
+
+/// Settings in words.
+pub fn sentence(choice: &Choice, n: usize) -> String {
+    let Settings { order, tree: fmm::TreeShape { root: [a, b, c], depth }, separation } = choice.settings;
+    let near = choice.near_boxes;
+    format!(
+        "{n} charges, order {order}, root grid {a} × {b} × {c}, depth {depth}, separation {separation} ({near} near boxes)"
+    )
+}
+
+fn name(of: ToleranceOf) -> &'static str {
+    match of {
+        ToleranceOf::Force => "force",
+        ToleranceOf::Energy => "energy",
+        ToleranceOf::AbsoluteEnergy => "absolute-energy",
+    }
+}
+
+fn trial(trial: &fmm::accuracy::Trial) -> Value {
+    let Settings { order, tree, separation } = trial.settings;
+    json!({
+        "order": order, "root": tree.root, "depth": tree.depth, "separation": separation,
+        "expected": trial.expected, "found": trial.found, "seconds_on_one_core": trial.cost,
+    })
+}
+
+/// What was tried for a tolerance, and why the choice fell as it did.
+fn print_trials(system: &System, tuned: &Tuned, arguments: &Arguments, wanted: f64) {
+    let workload = fmm::Workload::new(&system.boundary, &system.positions, system.minimum_leaf);
+    println!("order  root grid     depth  separation  near boxes  expected    found  cost, one core");
+    for trial in &tuned.trials {
+        let Settings { order, tree, separation } = trial.settings;
+        let root = tree.root.map(|n| n.to_string()).join(" × ");
+        let near = workload.near_boxes(&trial.settings);
+        let (expected, found, cost) = (trial.expected, trial.found, 1e3 * trial.cost);
+        let mark = if trial.settings == tuned.settings { "  chosen" } else { "" };
+        println!(
+            "{order:>5}  {root:<12}  {:>5}  {separation:>10}  {near:>10}  {expected:>8.1e} {found:>8.1e}  {cost:>11.3} ms{mark}",
+            tree.depth
+        );
+    }
+    let (error, exact) = match arguments.tolerance_of {
+        ToleranceOf::Force => ("relative force error", format!("at {} particles, against exact sums", tuned.samples)),
+        ToleranceOf::Energy => ("relative energy error", "against ten more orders in double precision".into()),
+        ToleranceOf::AbsoluteEnergy => ("energy error", "against ten more orders in double precision".into()),
+    };
+    println!(
+        "chosen: the cheapest of these with a {error} below {:.0} % of {wanted:e} ({exact}): {:.1e}",
+        100.0 * MARGIN,
+        tuned.error
+    );
+}
