@@ -2,7 +2,7 @@
 
 mod bench;
 
-pub use bench::{Bench, BenchFmm, BenchPlots, BenchSites, BoundaryArgument, SystemArgument};
+pub use bench::{Bench, BenchFmm, BenchMethods, BenchPlots, BenchSites, BoundaryArgument, SystemArgument};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

@@ -252,6 +252,15 @@ impl Assignment {
         positions: &[[f64; 3]],
         exclusions: &Exclusions,
     ) -> Result<Self, FmmError> {
+        let mut out = Self::sorted(geometry, Some(near), positions)?;
+        let tables = 0..out.leaves().len().div_ceil(LEAVES_PER_TABLE);
+        let find = |table| out.find_exceptions(table, near, positions, exclusions);
+        out.exceptions = tables.into_par_iter().map(find).collect::<Result<_, FmmError>>()?;
+        Ok(out)
+    }
+
+    /// Sort `positions` only; boxes get no near boxes if there is no `near`.
+    pub fn sorted(geometry: Geometry, near: Option<&NearSet>, positions: &[[f64; 3]]) -> Result<Self, FmmError> {
         let root = geometry.root();
         let home = |(i, p): (usize, &[f64; 3])| {
             let (c, image) = geometry.home(*p).ok_or(FmmError::TooFar { particle: i })?;
@@ -270,11 +279,7 @@ impl Assignment {
         for leaf in 0..leaves.len() {
             leaf_of[leaves.particles(leaf)].fill(leaf as u32);
         }
-        let mut out = Self { geometry, levels, order, images, place, leaf_of, exceptions: Vec::new() };
-        let tables = 0..out.leaves().len().div_ceil(LEAVES_PER_TABLE);
-        let find = |table| out.find_exceptions(table, near, positions, exclusions);
-        out.exceptions = tables.into_par_iter().map(find).collect::<Result<_, FmmError>>()?;
-        Ok(out)
+        Ok(Self { geometry, levels, order, images, place, leaf_of, exceptions: Vec::new() })
     }
 
     /// The leaf level.

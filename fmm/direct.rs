@@ -4,16 +4,21 @@
 //! φ_i = Σ_{j≠i} q_j / r_ij        E_i = Σ_{j≠i} q_j (x_i − x_j) / r_ij³        E = ½ Σ q_i φ_i        k_e = 1
 //! ```
 //!
-//! over all pairs but the excluded ones. Double precision, N² work. Blocks of sources are summed in vector lanes, and the
+//! over all pairs but the excluded ones, N² work. [`Direct`] is the same sum as a fast method in either precision; the functions here
+//! run in double precision. Blocks of sources are summed in vector lanes, and the
 //! blocks without rounding error (D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B). What is left is the
 //! rounding of each term and inside a block: 1.4e-15 of the potentials and fields in a droplet of 50 000 charges
 //! (tests/lattices.rs), where it is √N ε of a term.
+
+mod blocks;
 
 use kernels::{Kernel, dispatch, fma};
 use rayon::prelude::*;
 
 use crate::exclusions::Exclusions;
 use crate::potentials::Potentials;
+
+pub use blocks::Direct;
 
 /// Sources side by side.
 const LANES: usize = 16;

@@ -57,6 +57,20 @@ pub enum FmmError {
         /// Sum of the charges.
         charge: f64,
     },
+    /// The opening of a treecode is out of range.
+    #[error("opening {opening}: must lie between 0.1 and 1.9 box diameters per distance")]
+    Opening {
+        /// The opening found.
+        opening: f64,
+    },
+    /// The method knows no images.
+    #[error("{method}: open boundary only, but there are {periods} periods; the fast multipole method takes them")]
+    OpenOnly {
+        /// Name of the method.
+        method: &'static str,
+        /// Number of periods wanted.
+        periods: usize,
+    },
     /// A boundary was replaced by one of another kind.
     #[error("the number of periods cannot change from {before} to {after}: make a new solver")]
     Kind {

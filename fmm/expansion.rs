@@ -54,6 +54,11 @@ impl<T: Real> M2pTable<T> {
         Self { recurrences: Recurrences::new(order + 1), fields: FieldTable::irregular(order) }
     }
 
+    /// Elements of [`field_coefficients`](Self::field_coefficients).
+    pub fn width(&self) -> usize {
+        4 * self.fields.width()
+    }
+
     /// What [`M2p`] needs of a multipole expansion, for any number of uses.
     pub fn field_coefficients(&self, multipole: &[T], out: &mut Vec<T>) {
         kernels::dispatch_vectors(Fill { table: &self.fields, expansion: multipole, out });
@@ -157,8 +162,8 @@ fn fetch<V: Vector>(zero: V, values: &[V::Elem], at: usize, fill: V::Elem) -> V 
 }
 
 #[inline(always)]
-fn fetch_points<V: Vector>(zero: V, points: Points<'_, V::Elem>, at: usize, fill: V::Elem) -> [V; 3] {
-    [fetch(zero, points.x, at, fill), fetch(zero, points.y, at, fill), fetch(zero, points.z, at, fill)]
+fn fetch_points<V: Vector>(zero: V, points: Points<'_, V::Elem>, at: usize, [x, y, z]: [V::Elem; 3]) -> [V; 3] {
+    [fetch(zero, points.x, at, x), fetch(zero, points.y, at, y), fetch(zero, points.z, at, z)]
 }
 
 /// Multipole expansion of one box.
@@ -186,7 +191,7 @@ impl<T: Real> VectorKernel<T> for P2m<'_, T> {
         sums.clear();
         sums.resize(k.next_multiple_of(4), T::Line::ZERO);
         for at in (0..charges.len()).step_by(V::LANES) {
-            let r = fetch_points(zero, points, at, T::zero());
+            let r = fetch_points(zero, points, at, [T::zero(); 3]);
             table.recurrences.harmonics(r, fetch(zero, charges, at, T::zero()), &mut Moments::<V>(sums));
         }
         for (o, s) in out[..k].chunks_mut(4).zip(sums.as_chunks::<4>().0) {
@@ -222,7 +227,7 @@ impl<T: Real> VectorKernel<T> for L2p<'_, T> {
         let n = out[0].len();
         for at in (0..n).step_by(V::LANES) {
             let mut fields = Fields { coefficients, sums: [zero; 4] };
-            let r = fetch_points(zero, points, at, T::zero());
+            let r = fetch_points(zero, points, at, [T::zero(); 3]);
             table.recurrences.harmonics(r, zero.splat(T::one()), &mut fields);
             let mut line = V::Line::ZERO;
             for (out, sum) in out.iter_mut().zip(fields.sums) {
@@ -238,8 +243,10 @@ impl<T: Real> VectorKernel<T> for L2p<'_, T> {
 pub struct M2p<'a, T: Real> {
     /// Constants.
     pub table: &'a M2pTable<T>,
-    /// The particles, relative to the centre of the multipole's box in units of that box's scale; none at the centre.
+    /// The particles, in units of the scale of the multipole's box.
     pub points: Points<'a, T>,
+    /// Added to their coordinates: then they are relative to the centre of that box, and none is there.
+    pub shift: [T; 3],
     /// [`M2pTable::field_coefficients`] of the multipole expansion.
     pub coefficients: &'a [T],
     /// φ, E_x, E_y, E_z in the same units, added.
@@ -251,13 +258,15 @@ impl<T: Real> VectorKernel<T> for M2p<'_, T> {
 
     #[inline(always)]
     fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) {
-        let Self { table, points, coefficients, mut out } = self;
+        let Self { table, points, shift, coefficients, mut out } = self;
+        let shift = shift.map(|s| zero.splat(s));
         let coefficients = table.fields.view(coefficients);
         let n = out[0].len();
         for at in (0..n).step_by(V::LANES) {
             let mut fields = Fields { coefficients, sums: [zero; 4] };
-            // Unused lanes: anywhere but at the centre.
-            let [x, y, z] = fetch_points(zero, points, at, T::one());
+            // Unused lanes: as the first particle, so not at the centre.
+            let r = fetch_points(zero, points, at, [points.x[0], points.y[0], points.z[0]]);
+            let [x, y, z] = [r[0].add(shift[0]), r[1].add(shift[1]), r[2].add(shift[2])];
             let inverse = z.mul_add(z, y.mul_add(y, x.mul(x))).inverse_root();
             let inverse2 = inverse.mul(inverse);
             let inverted = [x.mul(inverse2), y.mul(inverse2), z.mul(inverse2)];

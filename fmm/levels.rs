@@ -85,8 +85,8 @@ pub struct LevelOperators<T> {
 }
 
 impl<T: Real> LevelOperators<T> {
-    /// Operators for boxes of this grid. None are made for a tree without refinement.
-    pub fn new(grid: &BoxGrid, order: usize, stride: usize, depth: usize) -> Self {
+    /// M2M and L2L for boxes of this grid, no M2L. None are made for a tree without refinement.
+    pub fn shifts(grid: &BoxGrid, order: usize, stride: usize, depth: usize) -> Self {
         let n = count(order);
         let mut out =
             Self { order, stride, m2m: Vec::new(), l2l: Vec::new(), offsets: OffsetSet::default(), m2l: Vec::new() };
@@ -99,6 +99,15 @@ impl<T: Real> LevelOperators<T> {
             let down: Vec<f64> = (0..n * n).map(|i| 0.5 * up[i % n * n + i / n]).collect();
             out.m2m.push(Operator::new(n, n, &up));
             out.l2l.push(Operator::new(n, n, &down));
+        }
+        out
+    }
+
+    /// Operators for boxes of this grid. None are made for a tree without refinement.
+    pub fn new(grid: &BoxGrid, order: usize, stride: usize, depth: usize) -> Self {
+        let mut out = Self::shifts(grid, order, stride, depth);
+        if depth == 0 {
+            return out;
         }
         out.offsets = offsets(grid);
         if out.offsets.offsets().len() * Translation::<T>::bytes(order, stride) <= OPERATOR_MEMORY {

@@ -8,9 +8,10 @@
 //!
 //!   φ_i += (2π/3V)(Q y_i² − 2 y_i·D + T),  Q = Σ q, D = Σ q z, T = Σ q z².
 
+use std::ops::Range;
 use std::time::Instant;
 
-use kernels::{FieldMut, Points, Real, Run, p2p};
+use kernels::{FieldMut, LeafExceptions, Points, Real, Run, p2p};
 use rayon::prelude::*;
 
 use crate::FmmError;
@@ -46,6 +47,9 @@ pub struct StageTimings {
     pub l2l: f64,
     /// Local expansions to potentials and fields.
     pub l2p: f64,
+    /// Multipole expansions to potentials and fields: treecode only.
+    #[serde(default)]
+    pub m2p: f64,
     /// Near field.
     pub p2p: f64,
     /// Sum of near and far field, trace term, order of the caller.
@@ -55,7 +59,18 @@ pub struct StageTimings {
 impl StageTimings {
     /// Sum of all stages.
     pub fn total(&self) -> f64 {
-        self.sort + self.p2m + self.m2m + self.m2l + self.lattice + self.l2l + self.l2p + self.p2p + self.gather
+        let far = self.p2m + self.m2m + self.m2l + self.lattice + self.l2l + self.l2p + self.m2p;
+        self.sort + far + self.p2p + self.gather
+    }
+}
+
+/// Adds the time since its last call to a number of seconds.
+pub fn stopwatch() -> impl FnMut(&mut f64) {
+    let mut clock = Instant::now();
+    move |seconds| {
+        let now = Instant::now();
+        *seconds += (now - clock).as_secs_f64();
+        clock = now;
     }
 }
 
@@ -121,14 +136,16 @@ impl Trace {
 /// Work space of an evaluation: sorted particles and the expansions of all boxes.
 pub struct Passes<T> {
     /// x, y, z relative to the leaf centre over the leaf scale, and charge.
-    sorted: [Vec<T>; 4],
+    pub sorted: [Vec<T>; 4],
     /// Position relative to the centre of the root box.
     in_root: Vec<[f64; 3]>,
-    far: [Vec<T>; 4],
+    /// φ, E_x, E_y, E_z that the expansions make, in units of the leaf scale.
+    pub far: [Vec<T>; 4],
     near: [Vec<T>; 4],
     /// Potential and field in f64, by sorted place.
     sums: Vec<[f64; 4]>,
-    multipoles: Vec<Vec<T>>,
+    /// Multipole expansions of each level.
+    pub multipoles: Vec<Vec<T>>,
     locals: Vec<Vec<T>>,
     /// For each chunk of particles: moments; energy, and whether all results are finite.
     traces: Vec<Trace>,
@@ -180,17 +197,12 @@ impl<T: Real> Passes<T> {
         out: &mut Potentials,
     ) -> Result<(f64, StageTimings), FmmError> {
         let mut times = StageTimings::default();
-        let mut clock = Instant::now();
-        let mut lap = |seconds: &mut f64| {
-            let now = Instant::now();
-            *seconds += (now - clock).as_secs_f64();
-            clock = now;
-        };
+        let mut lap = stopwatch();
         let trace = self.sort(to, positions, charges);
         lap(&mut times.sort);
-        self.p2m(to, operators, pool);
+        self.p2m(to, &operators.table, operators.stride, pool);
         lap(&mut times.p2m);
-        self.upward(to, operators, pool);
+        self.upward(to, &operators.levels, pool);
         lap(&mut times.m2m);
         operators.root.apply(&self.multipoles[0], &mut self.locals[0], pool);
         lap(&mut times.lattice);
@@ -204,30 +216,19 @@ impl<T: Real> Passes<T> {
         }
         self.l2p(to, operators, pool);
         lap(&mut times.l2p);
-        self.p2p(to, &operators.grid, pool);
+        let grid = &operators.grid;
+        self.p2p(to, &|leaf, runs| near_runs(to.leaves(), grid, leaf, runs), &|leaf| to.exceptions(leaf), pool);
         lap(&mut times.p2p);
         let (energy, finite) = self.gather(to, trace, charges, out);
         lap(&mut times.gather);
         if finite {
             return Ok((energy, times));
         }
-        Err(self.blame(positions, charges, out))
-    }
-
-    /// Why a result is not finite.
-    fn blame(&self, positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> FmmError {
-        if let Some(particle) = positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
-            return FmmError::NotFinite { particle, what: "position" };
-        }
-        if let Some(particle) = charges.iter().position(|q| !q.is_finite()) {
-            return FmmError::NotFinite { particle, what: "charge" };
-        }
-        let infinite = |i: &usize| !out.potential[*i].is_finite() || out.field[*i].iter().any(|v| !v.is_finite());
-        FmmError::Coincident { particle: (0..out.potential.len()).find(infinite).unwrap_or(0) }
+        Err(blame(positions, charges, out))
     }
 
     /// Local coordinates in sorted order; moments of the trace term.
-    fn sort(&mut self, to: &Assignment, positions: &[[f64; 3]], charges: &[f64]) -> Trace {
+    pub fn sort(&mut self, to: &Assignment, positions: &[[f64; 3]], charges: &[f64]) -> Trace {
         let (geometry, leaves) = (&to.geometry, to.leaves());
         let scale = 1.0 / geometry.scale();
         let empty = Trace::new(geometry.volume);
@@ -253,13 +254,13 @@ impl<T: Real> Passes<T> {
         self.traces.iter().fold(empty, Trace::joined)
     }
 
-    fn p2m(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
-        let Operators { stride, table, .. } = operators;
+    /// Multipole expansions of the leaves.
+    pub fn p2m(&mut self, to: &Assignment, table: &ExpansionTable<T>, stride: usize, pool: &ScratchPool<T>) {
         let (sorted, leaves) = (&self.sorted, to.leaves());
         let expansions = &mut self.multipoles[to.geometry.tree.depth];
         expansions.par_chunks_mut(GRAIN * stride).enumerate().for_each(|(chunk, rows)| {
             let scratch = &mut *pool.get();
-            for (n, out) in rows.chunks_exact_mut(*stride).enumerate() {
+            for (n, out) in rows.chunks_exact_mut(stride).enumerate() {
                 let places = leaves.particles(chunk * GRAIN + n);
                 if places.is_empty() {
                     out.fill(T::zero());
@@ -271,10 +272,11 @@ impl<T: Real> Passes<T> {
         });
     }
 
-    fn upward(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
+    /// Multipole expansions of all other boxes.
+    pub fn upward(&mut self, to: &Assignment, operators: &LevelOperators<T>, pool: &ScratchPool<T>) {
         for d in (0..to.geometry.tree.depth).rev() {
             let (coarse, fine) = self.multipoles.split_at_mut(d + 1);
-            operators.levels.m2m(&to.levels[d], &mut coarse[d], &to.levels[d + 1], &fine[0], pool);
+            operators.m2m(&to.levels[d], &mut coarse[d], &to.levels[d + 1], &fine[0], pool);
         }
     }
 
@@ -282,7 +284,7 @@ impl<T: Real> Passes<T> {
         let Operators { stride, table, .. } = operators;
         let (sorted, leaves) = (&self.sorted, to.leaves());
         let locals = &self.locals[to.geometry.tree.depth];
-        over_leaves(leaves, 0..leaves.len(), self.far.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
+        over_leaves(leaves, GRAIN, self.far.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
             let scratch = &mut *pool.get();
             for leaf in range {
                 let places = leaves.particles(leaf);
@@ -295,9 +297,16 @@ impl<T: Real> Passes<T> {
         });
     }
 
-    fn p2p(&mut self, to: &Assignment, grid: &BoxGrid, pool: &ScratchPool<T>) {
+    /// Near field. `runs` appends the source boxes of a leaf, as seen from it; `exceptions`: what the pairs with them skip.
+    pub fn p2p<'e>(
+        &mut self,
+        to: &Assignment,
+        runs: &(impl Fn(usize, &mut Vec<Run<T>>) + Sync),
+        exceptions: &(impl Fn(usize) -> LeafExceptions<'e> + Sync),
+        pool: &ScratchPool<T>,
+    ) {
         let (sorted, leaves) = (&self.sorted, to.leaves());
-        over_leaves(leaves, 0..leaves.len(), self.near.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
+        over_leaves(leaves, GRAIN, self.near.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
             let scratch = &mut *pool.get();
             for leaf in range {
                 let places = leaves.particles(leaf);
@@ -306,25 +315,20 @@ impl<T: Real> Passes<T> {
                     continue;
                 }
                 scratch.runs.clear();
-                scratch.runs.extend(leaves.near(leaf).iter().map(|n| {
-                    let places = leaves.particles(n.source as usize);
-                    let shift = grid.vector(grid.near.offsets()[n.slot as usize].map(f64::from)).map(T::of);
-                    Run { start: places.start as u32, len: places.len() as u32, shift }
-                }));
+                runs(leaf, &mut scratch.runs);
                 let all = points(sorted, 0..sorted[0].len());
                 scratch.sources.gather(all, &[&sorted[3]], &scratch.runs);
                 let [phi, ex, ey, ez] = part;
                 for v in [&mut *phi, &mut *ex, &mut *ey, &mut *ez] {
                     v.fill(T::zero());
                 }
-                let exceptions = to.exceptions(leaf);
-                p2p(points(sorted, places), &scratch.sources, exceptions, &mut [FieldMut { phi, ex, ey, ez }]);
+                p2p(points(sorted, places), &scratch.sources, exceptions(leaf), &mut [FieldMut { phi, ex, ey, ez }]);
             }
         });
     }
 
     /// Near + far + trace in the caller's order and units. Returns the energy, and whether all results are finite.
-    fn gather(&mut self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> (f64, bool) {
+    pub fn gather(&mut self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> (f64, bool) {
         let n = charges.len();
         out.potential.resize(n, 0.0);
         out.field.resize(n, [0.0; 3]);
@@ -357,12 +361,34 @@ impl<T: Real> Passes<T> {
     }
 }
 
-fn points<T>(sorted: &[Vec<T>; 4], range: std::ops::Range<usize>) -> Points<'_, T> {
+/// Why a result is not finite.
+pub fn blame(positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> FmmError {
+    if let Some(particle) = positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
+        return FmmError::NotFinite { particle, what: "position" };
+    }
+    if let Some(particle) = charges.iter().position(|q| !q.is_finite()) {
+        return FmmError::NotFinite { particle, what: "charge" };
+    }
+    let infinite = |i: &usize| !out.potential[*i].is_finite() || out.field[*i].iter().any(|v| !v.is_finite());
+    FmmError::Coincident { particle: (0..out.potential.len()).find(infinite).unwrap_or(0) }
+}
+
+/// The near boxes of a leaf as seen from it, appended.
+fn near_runs<T: Real>(leaves: &Level, grid: &BoxGrid, leaf: usize, runs: &mut Vec<Run<T>>) {
+    runs.extend(leaves.near(leaf).iter().map(|n| {
+        let places = leaves.particles(n.source as usize);
+        let shift = grid.vector(grid.near.offsets()[n.slot as usize].map(f64::from)).map(T::of);
+        Run { start: places.start as u32, len: places.len() as u32, shift }
+    }));
+}
+
+/// The points at some sorted places.
+pub fn points<T>(sorted: &[Vec<T>; 4], range: Range<usize>) -> Points<'_, T> {
     Points { x: &sorted[0][range.clone()], y: &sorted[1][range.clone()], z: &sorted[2][range] }
 }
 
 /// Cut the first `n` elements off each slice.
-fn split_front<'a, T>(slices: &mut [&'a mut [T]; 4], n: usize) -> [&'a mut [T]; 4] {
+pub fn split_front<'a, T>(slices: &mut [&'a mut [T]; 4], n: usize) -> [&'a mut [T]; 4] {
     slices.each_mut().map(|s| {
         let (front, rest) = std::mem::take(s).split_at_mut(n);
         *s = rest;
@@ -370,20 +396,30 @@ fn split_front<'a, T>(slices: &mut [&'a mut [T]; 4], n: usize) -> [&'a mut [T]; 
     })
 }
 
-/// Run `work` on ranges of leaves with their parts of `out`, in parallel.
-fn over_leaves<T: Real>(
+/// Run `work` on ranges of at most `grain` leaves with their parts of `out`, in parallel.
+pub fn over_leaves<T: Real>(
     leaves: &Level,
-    range: std::ops::Range<usize>,
-    mut out: [&mut [T]; 4],
-    work: &(impl Fn(std::ops::Range<usize>, [&mut [T]; 4]) + Sync),
+    grain: usize,
+    out: [&mut [T]; 4],
+    work: &(impl Fn(Range<usize>, [&mut [T]; 4]) + Sync),
 ) {
-    if range.len() <= GRAIN {
+    over_range(leaves, grain, 0..leaves.len(), out, work);
+}
+
+fn over_range<T: Real>(
+    leaves: &Level,
+    grain: usize,
+    range: Range<usize>,
+    mut out: [&mut [T]; 4],
+    work: &(impl Fn(Range<usize>, [&mut [T]; 4]) + Sync),
+) {
+    if range.len() <= grain {
         return work(range, out);
     }
     let middle = range.start + range.len() / 2;
     let front = split_front(&mut out, (leaves.starts[middle] - leaves.starts[range.start]) as usize);
     rayon::join(
-        || over_leaves(leaves, range.start..middle, front, work),
-        || over_leaves(leaves, middle..range.end, out, work),
+        || over_range(leaves, grain, range.start..middle, front, work),
+        || over_range(leaves, grain, middle..range.end, out, work),
     );
 }

@@ -76,7 +76,7 @@ pub fn elongation(edges: [f64; 3]) -> f64 {
 }
 
 /// Bits of x (13 at most) three apart.
-fn spread(x: u64) -> u64 {
+pub fn spread(x: u64) -> u64 {
     (0..13).fold(0, |out, bit| out | (x >> bit & 1) << (3 * bit))
 }
 
@@ -171,8 +171,8 @@ pub fn cousins(parents: &Level, level: &Level, near: &NearSet, i: usize, mut vis
     }
 }
 
-/// All levels of a tree, root first, from the ascending leaf keys of the sorted particles.
-pub fn levels(root: Topology, shape: TreeShape, near: &NearSet, keys: &[u64]) -> Vec<Level> {
+/// All levels of a tree, root first, from the ascending leaf keys of the sorted particles; with near boxes if there is a `near`.
+pub fn levels(root: Topology, shape: TreeShape, near: Option<&NearSet>, keys: &[u64]) -> Vec<Level> {
     let mut out = vec![Level::root(root)];
     out[0].starts = vec![0; root.len() + 1];
     for key in keys {
@@ -181,12 +181,16 @@ pub fn levels(root: Topology, shape: TreeShape, near: &NearSet, keys: &[u64]) ->
     for i in 0..root.len() {
         out[0].starts[i + 1] += out[0].starts[i];
     }
-    find_root_neighbours(&mut out[0], near);
+    if let Some(near) = near {
+        find_root_neighbours(&mut out[0], near);
+    }
     for d in 1..=shape.depth {
         let level = refine(&mut out[d - 1], root.refined(d), (d, shape.depth), keys);
         out.push(level);
         let (above, below) = out.split_at_mut(d);
-        find_neighbours(&above[d - 1], &mut below[0], near);
+        if let Some(near) = near {
+            find_neighbours(&above[d - 1], &mut below[0], near);
+        }
     }
     out
 }

@@ -173,9 +173,15 @@ fn the_results_page_is_made_by_one_command() {
     let output = octitrate(&[&["bench", "plots", "--output", path.to_str().unwrap()], &sizes[..]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
-    for name in
-        ["accuracy-salt", "accuracy-random", "accuracy-droplet", "accuracy-separation", "time", "time-per-charge"]
-    {
+    for name in [
+        "accuracy-salt",
+        "accuracy-random",
+        "accuracy-droplet",
+        "accuracy-separation",
+        "time",
+        "time-per-charge",
+        "methods",
+    ] {
         let text = read(&format!("{name}.svg"));
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>") && text.contains("<circle"), "{name}");
     }
@@ -187,4 +193,12 @@ fn the_results_page_is_made_by_one_command() {
     // A factor of 0.53 for each order, within two.
     assert!(errors.len() == 7 && errors[6] < 0.05 * errors[0], "{errors:?}");
     assert_eq!(read("time.csv").lines().count(), 1 + 5);
+    // Three methods at one size, the errors of the fast ones alike: same order, within a factor of ten.
+    let table = read("methods.csv");
+    let error = |method: &str| -> f64 {
+        let line = table.lines().find(|line| line.starts_with(method)).unwrap_or_default();
+        line.rsplit(',').next().unwrap_or_default().parse().unwrap()
+    };
+    let ratio = error("treecode") / error("fmm");
+    assert!((0.1..10.0).contains(&ratio) && error("direct") < 1e-5, "{table}");
 }

@@ -18,6 +18,11 @@ Example:
 Example:
   octitrate bench sites --sites 512 --forms 4 --atoms 12 --particles 1000000")]
     Sites(BenchSites),
+    /// Direct sum, treecode and FMM side by side, in open space: time against the number of charges (CSV, SVG).
+    #[command(after_help = "\
+Example:
+  octitrate bench methods --output results --order 8 --largest 1000000")]
+    Methods(BenchMethods),
     /// The measurements of the results page, fmm/RESULTS.md: tables (CSV) and plots (SVG).
     #[command(after_help = "\
 Example:
@@ -78,6 +83,23 @@ pub struct BenchSites {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `bench methods`.
+#[derive(Debug, Args)]
+pub struct BenchMethods {
+    /// Folder of the table and the plot.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Largest number of charges; the direct sum is measured up to 100 000 and extrapolated from there.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
+    pub largest: u64,
+    /// Order of the expansions of treecode and FMM.
+    #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub order: u32,
+    /// Arithmetic of the pair work.
+    #[arg(long, value_enum, default_value_t = PrecisionArgument::F32)]
+    pub precision: PrecisionArgument,
 }
 
 /// `bench plots`.

@@ -134,7 +134,8 @@ impl<T: Real> FieldTable<T> {
         Self { order, raises, weights }
     }
 
-    fn width(&self) -> usize {
+    /// Elements of one of the four lists of coefficients.
+    pub fn width(&self) -> usize {
         FRONT + count(self.order) + BACK
     }
 

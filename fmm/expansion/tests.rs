@@ -22,13 +22,14 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn m2p<T: Real>(order: usize, multipole: &[f64], points: &[[f64; 3]]) -> [Vec<f64>; 4] {
     let table = M2pTable::<T>::new(order);
     let multipole: Vec<T> = multipole.iter().map(|m| T::of(*m)).collect();
-    let [x, y, z] = [0, 1, 2].map(|a| points.iter().map(|p| T::of(p[a])).collect::<Vec<T>>());
+    let [x, y, z] = [0, 1, 2].map(|a| points.iter().map(|p| T::of(p[a] - 0.25)).collect::<Vec<T>>());
     let mut out = [(); 4].map(|()| vec![T::one(); points.len()]);
     let mut coefficients = Vec::new();
     table.field_coefficients(&multipole, &mut coefficients);
     kernels::dispatch_vectors(M2p {
         table: &table,
         points: Points { x: &x, y: &y, z: &z },
+        shift: [T::of(0.25); 3],
         coefficients: &coefficients,
         out: out.each_mut().map(Vec::as_mut_slice),
     });

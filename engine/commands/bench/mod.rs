@@ -1,6 +1,7 @@
 //! `bench`: how fast, how accurate.
 
 mod accuracy;
+mod methods;
 mod plots;
 mod scaling;
 mod sites;
@@ -19,6 +20,7 @@ pub fn bench(what: &Bench) -> Result<ExitCode> {
     match what {
         Bench::Fmm(arguments) => speed::speed(arguments),
         Bench::Sites(arguments) => sites::sites(arguments),
+        Bench::Methods(arguments) => methods::methods(arguments),
         Bench::Plots(arguments) => plots::plots(arguments),
     }
 }

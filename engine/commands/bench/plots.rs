@@ -1,7 +1,7 @@
 //! `bench plots`: everything on the results page of the FMM.
 
-use super::{accuracy, scaling};
-use crate::cli::BenchPlots;
+use super::{accuracy, methods, scaling};
+use crate::cli::{BenchPlots, PrecisionArgument};
 use octitrate::error::{Error, Result};
 use octitrate::output::write_atomic;
 use std::fmt::Write;
@@ -69,5 +69,6 @@ pub fn plots(arguments: &BenchPlots) -> Result<ExitCode> {
     let folder = Folder::new(arguments.output.clone())?;
     accuracy::accuracy(&folder, arguments.particles as usize, arguments.highest_order)?;
     scaling::scaling(&folder, arguments.largest as usize)?;
+    methods::crossover(&folder, arguments.largest as usize, 8, PrecisionArgument::F32)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -52,7 +52,7 @@ const SERIES: [Series; 5] = [
 ];
 
 /// Two sizes in each decade from 1000 on.
-fn sizes(largest: usize) -> impl Iterator<Item = usize> {
+pub fn sizes(largest: usize) -> impl Iterator<Item = usize> {
     (6..).map(|i| 10f64.powf(0.5 * f64::from(i)).round() as usize).take_while(move |n| *n <= largest)
 }
 
