@@ -46,12 +46,11 @@ pub fn crossover(folder: &Folder, largest: usize, order: usize, precision: Preci
     let mut beyond = Trace { dashed: true, ..trace(0, "direct, extrapolated") };
     for n in sizes(largest) {
         let system = systems::make(SystemArgument::Random, BoundaryArgument::Open, n)?;
-        for (method, settings) in match precision {
+        let solvers = match precision {
             PrecisionArgument::F32 => solvers::<f32>(&system, order),
             PrecisionArgument::F64 => solvers::<f64>(&system, order),
-        }
-        .map_err(refused)?
-        {
+        };
+        for (method, settings) in solvers.map_err(refused)? {
             let Some(at) = names.iter().position(|name| *name == method.name()) else { continue };
             let name = names[at];
             let [lists, evaluation, error] = measure(&system, method)?;
@@ -68,8 +67,8 @@ pub fn crossover(folder: &Folder, largest: usize, order: usize, precision: Preci
     }
     let crossings = [(0, 1), (0, 2), (1, 2)].map(|(slow, fast)| {
         let crossing = crossing(&traces[slow].points, &traces[fast].points);
-        let where_ = crossing.map_or("not reached".into(), |n| format!("{n:.0} charges"));
-        format!("{} = {}: {where_}", names[slow], names[fast])
+        let place = crossing.map_or("not reached".into(), |n| format!("{n:.0} charges"));
+        format!("{} = {}: {place}", names[slow], names[fast])
     });
     println!("{}", crossings.join(", "));
     if !beyond.points.is_empty() {

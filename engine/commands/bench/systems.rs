@@ -25,7 +25,7 @@ const VACUUM: f64 = 136.0 * 136.0 * 136.0 / 108_663.0;
 /// Longest distance (nm) between atoms of one molecule, H–H, and some more.
 const MOLECULE: f64 = 0.16;
 
-/// Edges of a lattice with `sites` (nearest) per axis, in fractions of a cell of the shape of `boundary` and this volume.
+/// A cell of this volume: a rhombic dodecahedron or a cube.
 fn cell(boundary: BoundaryArgument, volume: f64) -> [Vector; 3] {
     let edge = volume.cbrt();
     if boundary == BoundaryArgument::Triclinic {
@@ -187,7 +187,7 @@ pub fn salt(n: usize) -> Salt {
     let m = 2 * ((n as f64).cbrt() / 2.0).round().max(1.0) as usize;
     // The corner ion lies off the faces of boxes.
     let position = |i: usize| [i / (m * m) % m, i / m % m, i % m].map(|c| c as f64 + 0.31);
-    let charge = |i: usize| if (i / (m * m) + i / m + i) % 2 == 0 { 1.0 } else { -1.0 };
+    let charge = |i: usize| if (i / (m * m) + i / m + i).is_multiple_of(2) { 1.0 } else { -1.0 };
     let (positions, charges): (Vec<Vector>, Vec<f64>) = (0..m.pow(3)).map(|i| (position(i), charge(i))).unzip();
     let potentials = charges.iter().map(|q| -MADELUNG * q).collect();
     let energy = -0.5 * MADELUNG * charges.len() as f64;
