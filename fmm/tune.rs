@@ -63,7 +63,7 @@ impl Workload {
     pub fn near_boxes(&self, settings: &Settings) -> usize {
         let open_edge = (0..3).map(|a| self.edges[a] / settings.tree.root[a] as f64).fold(0.0, f64::max);
         let (basis, _) = box_vectors(&self.boundary, settings.tree.root, open_edge);
-        NearSet::new(&basis, settings.separation).offsets().len()
+        NearSet::checked(&basis, settings.separation).map_or(usize::MAX, |near| near.offsets().len())
     }
 
     /// Part of the volume in boxes that hold particles, at the resolution where these hold [`CROWD`] of them.
@@ -132,7 +132,7 @@ impl TreeShape {
 /// Shortest way from a box with these edges to one that is not near.
 fn clearance(edges: [f64; 3], separation: f64) -> f64 {
     let basis = [[edges[0], 0.0, 0.0], [0.0, edges[1], 0.0], [0.0, 0.0, edges[2]]];
-    NearSet::new(&basis, separation).clearance(&basis)
+    NearSet::checked(&basis, separation).map_or(0.0, |near| near.clearance(&basis))
 }
 
 /// Estimated seconds of one evaluation on one core; infinite if it takes too much memory.
@@ -144,7 +144,10 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let all: f64 = tree.leaves().iter().map(|n| *n as f64).product();
     let leaves = (all * workload.filled).min(all).max(1.0);
     let per_box = particles / leaves;
-    let near = workload.near_boxes(&Settings { order, tree: *tree, separation }) as f64;
+    let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
+    let basis = box_vectors(&workload.boundary, tree.root, open_edge).0;
+    let Ok(near) = NearSet::checked(&basis, separation) else { return f64::INFINITY };
+    let near = near.offsets().len() as f64;
     let pairs = particles * (near * per_box + 8.0);
     let blocks = leaves.min(particles) * (per_box / 16.0 + 0.6);
     let cycle = [0, 1, 2].map(|a| if periodic[a] { tree.root[a] as f64 } else { 2.0 * tree.root[a] as f64 - 1.0 });
