@@ -115,9 +115,13 @@ impl TreeShape {
             {
                 break;
             }
-            for depth in (0..=13).take_while(|d| n.iter().all(|n| n.is_multiple_of(1 << d))) {
-                let tree = Self { root: n.map(|n| n >> depth), depth };
-                if tree.root.iter().all(|m| *m <= MAX_ROOT) {
+            // Other axes are rounded to what the refinement of the shortest one allows.
+            for depth in (0..=13).take_while(|d| cut.is_multiple_of(1 << d)) {
+                let tree =
+                    Self { root: n.map(|n| ((n as f64 / f64::from(1 << depth)).round() as usize).max(1)), depth };
+                let leaves = tree.leaves();
+                let large = (0..3).all(|a| edges[a] / leaves[a] as f64 >= workload.minimum_leaf);
+                if large && tree.check().is_ok() {
                     let seconds = cost::<T>(order, separation, workload, &tree);
                     if seconds < best.1 {
                         best = (tree, seconds);
