@@ -11,7 +11,7 @@ use crate::boundary::{Boundary, dot, norm};
 use crate::grid::{NearSet, box_vectors};
 use crate::harmonics::count;
 use crate::solver::Settings;
-use crate::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
+use crate::tree::{MAX_LEAVES, TreeShape};
 
 /// What a tree is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
