@@ -152,7 +152,7 @@ fn cheapest<T: Real>(decay: f64, workload: &Workload) -> Option<(Settings, f64, 
 fn rate(tree: &TreeShape, separation: f64, workload: &Workload) -> f64 {
     let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
     let (basis, _) = box_vectors(&workload.boundary, tree.root, open_edge);
-    0.72 * NearSet::new(&basis, separation).opening(&basis) - 0.09
+    0.72 * NearSet::checked(&basis, separation).map_or(1.0, |near| near.opening(&basis)) - 0.09
 }
 
 /// The cheapest settings, by the cost model, that keep `tolerance` for these particles, checked: forces against the direct or the Ewald sum

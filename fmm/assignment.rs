@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::FmmError;
 use crate::boundary::{Boundary, dot, norm};
 use crate::exclusions::Exclusions;
-use crate::grid::{NearSet, Topology, box_vectors};
+use crate::grid::{NearSet, Topology, box_vectors, sheared_box_vectors};
 use crate::tree::{self, Level, TreeShape};
 
 /// Leaves per table of exceptions.
@@ -64,13 +64,13 @@ impl Geometry {
             let lowest = 0.5 * (low + high) - 0.5 * n[a] as f64 * edge;
             (0..3).for_each(|x| corner[x] += lowest * unit[a][x]);
         }
-        Self::at(boundary, tree, corner, edge)
+        Self::at(boundary, tree, corner, edge, None)
     }
 
-    fn at(boundary: &Boundary, tree: TreeShape, corner: [f64; 3], open_edge: f64) -> Self {
+    fn at(boundary: &Boundary, tree: TreeShape, corner: [f64; 3], open_edge: f64, shear: Option<[i32; 3]>) -> Self {
         let shape = tree.leaves();
         // Shears are chosen for the root grid, so that boxes nest.
-        let (root, shear) = box_vectors(boundary, tree.root, open_edge * f64::from(1 << tree.depth));
+        let (root, shear) = sheared_box_vectors(boundary, tree.root, open_edge * f64::from(1 << tree.depth), shear);
         let fine = 0.5f64.powi(tree.depth as i32);
         let basis = root.map(|e| e.map(|x| x * fine));
         let topology = Topology { shape, periodic: boundary.periodic(), shear: shear.map(|s| s << tree.depth) };
@@ -89,9 +89,9 @@ impl Geometry {
         }
     }
 
-    /// The same grid after the periods have changed.
+    /// The same boxes, with the same neighbours, after the periods have changed.
     pub fn follow(&self, boundary: &Boundary) -> Self {
-        Self::at(boundary, self.tree, self.corner, norm(self.basis[2]))
+        Self::at(boundary, self.tree, self.corner, norm(self.basis[2]), Some(self.root().shear))
     }
 
     /// Length that the expansions of leaf boxes are scaled by.

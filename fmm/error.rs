@@ -51,6 +51,14 @@ pub enum FmmError {
         /// Number of periods.
         periods: usize,
     },
+    /// The boxes are too thin, or their size is no number.
+    #[error(
+        "boxes so thin, or so large or small, that {near:.1e} of them may be near each other: choose a root grid of near-cubic boxes"
+    )]
+    Boxes {
+        /// Boxes that may be near.
+        near: f64,
+    },
     /// Slabs and wires must be neutral.
     #[error("net charge {charge:e}: a cell that repeats in one or two directions must be neutral")]
     Charged {

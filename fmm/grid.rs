@@ -8,6 +8,7 @@
 //! side, shifted by s boxes along axes 1 and 2. A rhombic dodecahedron then costs as much as a cube of its volume. Boxes tile space; the
 //! cell is the group of boxes modulo its lattice.
 
+use crate::FmmError;
 use crate::boundary::{Boundary, cross, dot, norm};
 
 /// How a grid of boxes closes on itself.
@@ -77,11 +78,23 @@ impl Topology {
 /// Edge vectors of the boxes that cut `boundary` into `shape`, and the shears (see the module's documentation). Axes that do not repeat are
 /// orthogonal to the periods and have edges of `open_edge`.
 pub fn box_vectors(boundary: &Boundary, shape: [usize; 3], open_edge: f64) -> ([[f64; 3]; 3], [i32; 3]) {
+    sheared_box_vectors(boundary, shape, open_edge, None)
+}
+
+/// [`box_vectors`] with the shears given: the same boxes in a cell that has been deformed.
+pub fn sheared_box_vectors(
+    boundary: &Boundary,
+    shape: [usize; 3],
+    open_edge: f64,
+    shear: Option<[i32; 3]>,
+) -> ([[f64; 3]; 3], [i32; 3]) {
     let n = shape.map(|n| n as f64);
     let over = |v: [f64; 3], n: f64| v.map(|x| x / n);
     let less = |v: [f64; 3], times: f64, e: [f64; 3]| [0, 1, 2].map(|a| v[a] - times * e[a]);
     let along = |v: [f64; 3], e: [f64; 3]| dot(v, e) / dot(e, e);
     let unit = |v: [f64; 3]| over(v, norm(v) / open_edge);
+    // Halves, as in a rhombic dodecahedron, always go the same way, however they are rounded.
+    let whole = |pair: usize, x: f64| shear.map_or((x - 1e-9).round(), |s| f64::from(s[pair]));
     match *boundary {
         Boundary::Open => ([[open_edge, 0.0, 0.0], [0.0, open_edge, 0.0], [0.0, 0.0, open_edge]], [0; 3]),
         Boundary::Wire { period } => {
@@ -93,21 +106,24 @@ pub fn box_vectors(boundary: &Boundary, shape: [usize; 3], open_edge: f64) -> ([
         }
         Boundary::Slab { periods: [a, b] } => {
             let e1 = over(b, n[1]);
-            let s01 = along(a, e1).round();
+            let s01 = whole(0, along(a, e1));
             ([over(less(a, s01, e1), n[0]), e1, unit(cross(a, b))], [s01 as i32, 0, 0])
         }
         Boundary::Periodic { cell: [a, b, c] } => {
             let e2 = over(c, n[2]);
-            let s12 = along(b, e2).round();
+            let s12 = whole(2, along(b, e2));
             let e1 = over(less(b, s12, e2), n[1]);
             let upright = less(e1, along(e1, e2), e2);
-            let s01 = along(a, upright).round();
+            let s01 = whole(0, along(a, upright));
             let a = less(a, s01, e1);
-            let s02 = along(a, e2).round();
+            let s02 = whole(1, along(a, e2));
             ([over(less(a, s02, e2), n[0]), e1, e2], [s01 as i32, s02 as i32, s12 as i32])
         }
     }
 }
+
+/// Most offsets to search for near ones: places in the set are 16-bit numbers. Boxes 20 times longer than wide need 14 000 (separation 1.7).
+pub const MAX_NEAR: f64 = 65_000.0;
 
 /// A set of displacements in boxes, each with its place in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -167,12 +183,8 @@ pub struct NearSet(OffsetSet);
 impl NearSet {
     /// The near set of boxes with edge vectors `basis`.
     pub fn new(basis: &[[f64; 3]; 3], separation: f64) -> Self {
-        let [e0, e1, e2] = *basis;
-        let radius = separation * diameter(basis);
-        let volume = dot(e0, cross(e1, e2)).abs();
-        // |u_a| ≤ |dual vector a| · radius.
-        let [a, b, c] = [cross(e1, e2), cross(e2, e0), cross(e0, e1)]
-            .map(|dual| ((norm(dual) / volume * radius).floor() as i32).max(1));
+        let (radius, reach) = Self::reach(basis, separation);
+        let [a, b, c] = reach.map(|r| r as i32);
         let all = (-a..=a).flat_map(|x| (-b..=b).flat_map(move |y| (-c..=c).map(move |z| [x, y, z])));
         let near = |u: &[i32; 3]| u.iter().all(|u| u.abs() <= 1) || length(basis, u.map(f64::from)) < radius;
         Self(OffsetSet::new(all.filter(near).collect()))
@@ -193,6 +205,32 @@ impl NearSet {
         let [a, b, c] = self.0.reach.map(|r| r + 1);
         let all = (-a..=a).flat_map(|x| (-b..=b).flat_map(move |y| (-c..=c).map(move |z| [x, y, z])));
         all.filter(|u| !self.contains(*u)).map(measure).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Radius of the near set, and how many boxes away along each axis some may be near: |u_a| ≤ |dual vector a| · radius.
+    fn reach(basis: &[[f64; 3]; 3], separation: f64) -> (f64, [f64; 3]) {
+        let [e0, e1, e2] = *basis;
+        let radius = separation * diameter(basis);
+        let volume = dot(e0, cross(e1, e2)).abs();
+        let reach =
+            [cross(e1, e2), cross(e2, e0), cross(e0, e1)].map(|dual| (norm(dual) / volume * radius).floor().max(1.0));
+        (radius, reach)
+    }
+
+    /// Number of offsets to search for near ones. It grows with the square of the ratio of the edges of a box.
+    pub fn candidates(basis: &[[f64; 3]; 3], separation: f64) -> f64 {
+        let (radius, reach) = Self::reach(basis, separation);
+        // NaN of a basis that is not finite, which max() hides.
+        reach.map(|r| 2.0 * r + 1.0).iter().product::<f64>() + 0.0 * radius
+    }
+
+    /// [`new`](Self::new) for boxes of any shape.
+    ///
+    /// # Errors
+    /// Boxes so thin, or so large or small, that a list of their neighbours makes no sense.
+    pub fn checked(basis: &[[f64; 3]; 3], separation: f64) -> Result<Self, FmmError> {
+        let near = Self::candidates(basis, separation);
+        if near <= MAX_NEAR { Ok(Self::new(basis, separation)) } else { Err(FmmError::Boxes { near }) }
     }
 
     /// All near offsets, in ascending order, the box itself included.

@@ -77,11 +77,14 @@ impl<T: Real> Fmm<T> {
     /// Prepare the operators.
     ///
     /// # Errors
-    /// An order above [`MAX_ORDER`], an empty or too large tree, a separation out of range, periods that are not finite or not independent.
+    /// An order above [`MAX_ORDER`], an empty or too large tree, a separation out of range, periods that are not finite or not independent,
+    /// boxes too thin.
     pub fn new(boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
         settings.check()?;
         boundary.check()?;
-        let operators = make_operators(settings, &Geometry::new(&boundary, settings.tree, &[]));
+        let geometry = Geometry::new(&boundary, settings.tree, &[]);
+        let near = NearSet::checked(&geometry.unit_basis(), settings.separation)?;
+        let operators = make_operators(settings, &geometry, near);
         Ok(Self {
             boundary,
             settings,
@@ -110,35 +113,36 @@ impl<T: Real> Fmm<T> {
     /// of shape makes the operators anew.
     ///
     /// # Errors
-    /// Periods that are not finite or not independent; another kind of boundary.
+    /// Periods that are not finite or not independent; another kind of boundary; boxes too thin.
     pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
         boundary.check()?;
         if boundary.periods().len() != self.boundary.periods().len() {
             return Err(FmmError::Kind { before: self.boundary.periods().len(), after: boundary.periods().len() });
         }
-        self.boundary = boundary;
-        let geometry = match &self.assignment {
-            Some(assignment) => assignment.geometry.follow(&boundary),
-            None => Geometry::new(&boundary, self.settings.tree, &[]),
+        let (geometry, near) = match &self.assignment {
+            // Near boxes stay near, so that the energy is smooth.
+            Some(assignment) => (assignment.geometry.follow(&boundary), self.operators.grid.near.clone()),
+            None => {
+                let geometry = Geometry::new(&boundary, self.settings.tree, &[]);
+                let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
+                (geometry, near)
+            }
         };
-        if self.assignment.as_ref().is_some_and(|a| a.geometry.topology != geometry.topology) {
-            // The cell has been sheared so much that its grid closes in another way: boxes have new neighbours.
-            self.assignment = None;
-        }
-        self.follow(&geometry);
+        self.boundary = boundary;
+        self.follow(&geometry, near);
         if let Some(assignment) = &mut self.assignment {
             assignment.geometry = geometry;
         }
         Ok(())
     }
 
-    /// New operators if the shape of the boxes has changed.
-    fn follow(&mut self, geometry: &Geometry) {
+    /// New operators if the shape of the boxes has changed, or which of them are near.
+    fn follow(&mut self, geometry: &Geometry, near: NearSet) {
         let (now, then) = (geometry.unit_basis(), self.operators.grid.basis);
         // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
-        if !same || geometry.root() != self.operators.grid.topology {
-            self.operators = make_operators(self.settings, geometry);
+        if !same || geometry.root() != self.operators.grid.topology || near != self.operators.grid.near {
+            self.operators = make_operators(self.settings, geometry, near);
             self.sparse = SparseOperators::default();
             self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
         }
@@ -151,7 +155,7 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
-    /// near boxes, a group with a particle that does not exist.
+    /// near boxes, a group with a particle that does not exist, boxes too thin.
     pub fn assign(
         &mut self,
         positions: &[[f64; 3]],
@@ -167,7 +171,8 @@ impl<T: Real> Fmm<T> {
         let geometry = self.geometry(positions)?;
         self.assignment = None;
         self.groups.clear();
-        self.follow(&geometry);
+        let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
+        self.follow(&geometry, near);
         let near = &self.operators.grid.near;
         let assignment = Assignment::new(geometry, near, positions, exclusions)?;
         self.passes.fit(&assignment, self.operators.stride);
@@ -289,11 +294,11 @@ fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError> {
     if charge.abs() > 1e-9 * size { Err(FmmError::Charged { charge }) } else { Ok(()) }
 }
 
-fn make_operators<T: Real>(settings: Settings, geometry: &Geometry) -> Operators<T> {
-    let Settings { order, tree, separation } = settings;
+fn make_operators<T: Real>(settings: Settings, geometry: &Geometry, near: NearSet) -> Operators<T> {
+    let Settings { order, tree, .. } = settings;
     let stride = count(order).next_multiple_of(LANES);
     let basis = geometry.unit_basis();
-    let grid = BoxGrid { topology: geometry.root(), basis, near: NearSet::new(&basis, separation) };
+    let grid = BoxGrid { topology: geometry.root(), basis, near };
     Operators {
         stride,
         table: ExpansionTable::new(order),

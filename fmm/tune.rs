@@ -11,7 +11,7 @@ use crate::boundary::{Boundary, dot, norm};
 use crate::grid::{NearSet, box_vectors};
 use crate::harmonics::count;
 use crate::solver::Settings;
-use crate::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
+use crate::tree::{MAX_LEAVES, TreeShape};
 
 /// What a tree is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ impl Workload {
     pub fn near_boxes(&self, settings: &Settings) -> usize {
         let open_edge = (0..3).map(|a| self.edges[a] / settings.tree.root[a] as f64).fold(0.0, f64::max);
         let (basis, _) = box_vectors(&self.boundary, settings.tree.root, open_edge);
-        NearSet::new(&basis, settings.separation).offsets().len()
+        NearSet::checked(&basis, settings.separation).map_or(usize::MAX, |near| near.offsets().len())
     }
 
     /// Part of the volume in boxes that hold particles, at the resolution where these hold [`CROWD`] of them.
@@ -115,9 +115,13 @@ impl TreeShape {
             {
                 break;
             }
-            for depth in (0..=13).take_while(|d| n.iter().all(|n| n.is_multiple_of(1 << d))) {
-                let tree = Self { root: n.map(|n| n >> depth), depth };
-                if tree.root.iter().all(|m| *m <= MAX_ROOT) {
+            // Other axes are rounded to what the refinement of the shortest one allows.
+            for depth in (0..=13).take_while(|d| cut.is_multiple_of(1 << d)) {
+                let tree =
+                    Self { root: n.map(|n| ((n as f64 / f64::from(1 << depth)).round() as usize).max(1)), depth };
+                let leaves = tree.leaves();
+                let large = (0..3).all(|a| edges[a] / leaves[a] as f64 >= workload.minimum_leaf);
+                if large && tree.check().is_ok() {
                     let seconds = cost::<T>(order, separation, workload, &tree);
                     if seconds < best.1 {
                         best = (tree, seconds);
@@ -132,7 +136,7 @@ impl TreeShape {
 /// Shortest way from a box with these edges to one that is not near.
 fn clearance(edges: [f64; 3], separation: f64) -> f64 {
     let basis = [[edges[0], 0.0, 0.0], [0.0, edges[1], 0.0], [0.0, 0.0, edges[2]]];
-    NearSet::new(&basis, separation).clearance(&basis)
+    NearSet::checked(&basis, separation).map_or(0.0, |near| near.clearance(&basis))
 }
 
 /// Estimated seconds of one evaluation on one core; infinite if it takes too much memory.
@@ -144,7 +148,10 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let all: f64 = tree.leaves().iter().map(|n| *n as f64).product();
     let leaves = (all * workload.filled).min(all).max(1.0);
     let per_box = particles / leaves;
-    let near = workload.near_boxes(&Settings { order, tree: *tree, separation }) as f64;
+    let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
+    let basis = box_vectors(&workload.boundary, tree.root, open_edge).0;
+    let Ok(near) = NearSet::checked(&basis, separation) else { return f64::INFINITY };
+    let near = near.offsets().len() as f64;
     let pairs = particles * (near * per_box + 8.0);
     let blocks = leaves.min(particles) * (per_box / 16.0 + 0.6);
     let cycle = [0, 1, 2].map(|a| if periodic[a] { tree.root[a] as f64 } else { 2.0 * tree.root[a] as f64 - 1.0 });

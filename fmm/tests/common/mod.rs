@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses some of them
 
 pub mod lattices;
+pub mod systems;
 
 use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
 
