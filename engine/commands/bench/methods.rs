@@ -2,7 +2,7 @@
 //! Int. J. High Perform. Comput. Appl. 26, 337 (2012), doi:10.1177/1094342011429952.
 //!
 //! Random charges in a cube in open space. Treecode and FMM have expansions of the same order, and the opening of the treecode is the one at
-//! which its errors are those of the FMM; the table holds the errors that were found.
+//! which its errors are those of the FMM in large systems; the table holds the errors that were found.
 
 use super::plots::{Folder, Table};
 use super::scaling::sizes;
