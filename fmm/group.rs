@@ -109,7 +109,8 @@ impl Group {
                     for j in self.members(other) {
                         let (a, b) = (particle(i), particle(j));
                         let itself = i == j && offset == [0; 3];
-                        if !itself && !(exclusions.contains(a, b) && to.displacement(a, b, positions) == offset) {
+                        let excluded = || exclusions.contains(a, b) && to.displacement(a, b, positions) == offset;
+                        if !(itself || excluded()) {
                             pairs.push(NearPair { target: i as u32, source: j as u32, offset });
                         }
                     }

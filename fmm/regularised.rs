@@ -113,8 +113,8 @@ impl<T: Real> Regularised<T> {
             for k in self.starts[i] as usize..self.starts[i + 1] as usize {
                 let (part, own) = (self.parts[k], self.out.potential[k]);
                 phi += part.weight * own;
-                for a in 0..3 {
-                    field[a] += part.weight * self.out.field[k][a] - part.gradient[a] * own;
+                for ((sum, e), slope) in field.iter_mut().zip(self.out.field[k]).zip(part.gradient) {
+                    *sum += part.weight * e - slope * own;
                 }
             }
             (out.potential[i], out.field[i]) = (phi, field);

@@ -210,7 +210,8 @@ impl<T: Real> Fmm<T> {
     /// What the charges of one group make on the group's own particles, for several charge vectors at once: images included, exclusions
     /// skipped, with the boxes and operators of [`Fmm::evaluate`], so that the error of the expansions is the same to rounding.
     ///
-    /// `charges[v][k]` is the charge of the k-th particle of the group in vector v.
+    /// `charges[v][k]` is the charge of the k-th particle of the group in vector v. They need not be neutral, in slabs and wires neither:
+    /// potentials then hold the constant that these leave open, the same as in [`Fmm::evaluate`].
     ///
     /// # Errors
     /// No assignment, no such group, lists of another length, results that are not finite.
