@@ -78,7 +78,7 @@ fn electrostatics(config: &mut Config) -> Check {
         let order = *fmm.order.get_or_insert(super::Electrostatics::DEFAULT_ORDER);
         let valid = format!("a whole number from 0 to {}", fmm::MAX_ORDER);
         require(order as usize <= fmm::MAX_ORDER, "electrostatics.order", order, &valid)?;
-        let separation = *fmm.separation.get_or_insert(fmm::Settings::TOUCHING);
+        let separation = *fmm.separation.get_or_insert(super::Electrostatics::DEFAULT_SEPARATION);
         let valid = "a number from 1 to 4 box diameters; 1.12: boxes that touch, 1.7: up to two boxes apart";
         return require((1.0..=4.0).contains(&separation), "electrostatics.separation", separation, valid);
     };
