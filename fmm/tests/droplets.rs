@@ -65,7 +65,6 @@ fn droplet_of_50_000_charges_against_direct() {
 }
 
 #[test]
-#[ignore = "a minute: order 30; in small form above"]
 fn droplet_at_order_30() {
     let w = salt_droplet(16_895, 4);
     let targets = sample(&w, 5000);
