@@ -22,6 +22,9 @@ const SLAB: usize = 128;
 /// Operators made at a time when they are too large to keep.
 const BATCH: usize = 8;
 
+/// Lowest order at which rotations are faster than products, in both precisions; at order 6 they are alike (benches/m2l.rs, AVX-512).
+const FIRST_ROTATED_ORDER: usize = 7;
+
 /// M2L for one vector between boxes.
 pub enum Translation<T> {
     /// K × K matrix.
@@ -31,14 +34,9 @@ pub enum Translation<T> {
 }
 
 impl<T: Real> Translation<T> {
-    /// Lowest order at which rotations are faster (benches/m2l.rs, AVX-512: 0.97 of the time at order 6 in f32, 0.92 in f64).
-    fn first_rotated_order() -> usize {
-        if size_of::<T>() == 4 { 7 } else { 6 }
-    }
-
     /// From a source to a target box that lies `t` from it, in units of the scale of both.
     pub fn new(order: usize, t: [f64; 3]) -> Self {
-        if order >= Self::first_rotated_order() {
+        if order >= FIRST_ROTATED_ORDER {
             return Self::Rotation(RotationM2l::new(order, t));
         }
         let n = count(order);
@@ -48,7 +46,7 @@ impl<T: Real> Translation<T> {
     /// Floating-point operations of one.
     pub fn flops(order: usize) -> f64 {
         let k = count(order);
-        if order < Self::first_rotated_order() {
+        if order < FIRST_ROTATED_ORDER {
             return 2.0 * (k * k) as f64;
         }
         // Cosines and sines of each degree (turned there and back) or of each m (shifted): the same blocks. Then the phases.
@@ -58,8 +56,7 @@ impl<T: Real> Translation<T> {
 
     /// Bytes of one, about: n_out · n_in elements, or the blocks of two rotations and of the shift, 5/3 p³ and more.
     fn bytes(order: usize, stride: usize) -> usize {
-        let elements =
-            if order >= Self::first_rotated_order() { 2 * (order + 2).pow(3) } else { count(order) * stride };
+        let elements = if order >= FIRST_ROTATED_ORDER { 2 * (order + 2).pow(3) } else { count(order) * stride };
         elements * size_of::<T>()
     }
 
