@@ -13,6 +13,7 @@
 //!
 //! All `unsafe` of the FMM lives here.
 
+pub mod device;
 mod dispatch;
 mod exceptions;
 mod isa;

@@ -1,0 +1,98 @@
+//! Memory of a device as a list of numbers.
+
+use super::{Arg, DeviceError, Memory, Queue, Stream, mixed};
+use bytemuck::Pod;
+use std::marker::PhantomData;
+
+/// Memory of a device for `len` elements of type `T`.
+pub struct Buffer<T> {
+    memory: Memory,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    pub(super) fn new(memory: Memory, len: usize) -> Self {
+        Self { memory, len, element: PhantomData }
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn address(&self) -> u64 {
+        match &self.memory {
+            Memory::Cuda(memory) => memory.address(),
+            Memory::Emulator(memory) => memory.address(),
+        }
+    }
+
+    /// Pointer to element `first` as an argument of a kernel.
+    pub fn at(&self, first: usize) -> Arg {
+        Arg::value(&(self.address() + (first * size_of::<T>()) as u64))
+    }
+
+    /// Replaces the content once the stream has come to it; waits until that is done.
+    ///
+    /// # Errors
+    /// Content of another length; a lost device.
+    pub fn write(&self, stream: &Stream, content: &[T]) -> Result<(), DeviceError> {
+        if content.len() != self.len {
+            return Err(DeviceError::Length { expected: self.len, found: content.len() });
+        }
+        let bytes = bytemuck::cast_slice(content);
+        match (&self.memory, &stream.0) {
+            (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.write(stream, bytes),
+            (Memory::Emulator(memory), Queue::Emulator) => {
+                memory.write(bytes);
+                Ok(())
+            }
+            _ => Err(mixed()),
+        }
+    }
+
+    /// Copy of the first elements once the stream has done all work enqueued so far, as many as `out` has room for.
+    ///
+    /// # Errors
+    /// More elements than the buffer has; a lost device.
+    pub fn read_into(&self, stream: &Stream, out: &mut [T]) -> Result<(), DeviceError> {
+        if out.len() > self.len {
+            return Err(DeviceError::Length { expected: self.len, found: out.len() });
+        }
+        let bytes = bytemuck::cast_slice_mut(out);
+        match (&self.memory, &stream.0) {
+            (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.read(stream, bytes),
+            (Memory::Emulator(memory), Queue::Emulator) => {
+                memory.read(bytes);
+                Ok(())
+            }
+            _ => Err(mixed()),
+        }
+    }
+
+    /// Copy of the content once the stream has done all work enqueued so far.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn read(&self, stream: &Stream) -> Result<Vec<T>, DeviceError> {
+        let mut out = vec![T::zeroed(); self.len];
+        self.read_into(stream, &mut out)?;
+        Ok(out)
+    }
+}
+
+impl<T: Pod> From<&Buffer<T>> for Arg {
+    fn from(buffer: &Buffer<T>) -> Self {
+        buffer.at(0)
+    }
+}

@@ -1,0 +1,405 @@
+//! The CUDA driver: context, memory, modules, streams, graphs.
+//!
+//! Nothing here is called before [`probe`] has found the driver's library: cudarc panics without it.
+
+mod stream;
+
+pub use stream::{Graph, Stream};
+
+use super::{Arg, DeviceError, Source, compile};
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys;
+use std::cell::Cell;
+use std::ffi::{CString, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+
+/// Turing, the oldest that NVRTC 13 serves. Kernels need Volta's independent threads in a warp.
+pub const MINIMUM_CAPABILITY: (u32, u32) = (7, 5);
+
+/// Dynamic shared memory that needs no permission, bytes.
+const FREE_SHARED: u32 = 48 * 1024;
+
+/// A GPU that the driver sees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gpu {
+    /// Its number for the driver.
+    pub ordinal: usize,
+    /// Its name.
+    pub name: String,
+    /// Compute capability.
+    pub capability: (u32, u32),
+    /// Memory, bytes.
+    pub memory: usize,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Shared memory that one block may have, bytes.
+    pub shared_memory: u32,
+    /// Clock of the multiprocessors, Hz.
+    pub clock: f64,
+}
+
+fn check<T>(call: &'static str, result: Result<T, DriverError>) -> Result<T, DeviceError> {
+    result.map_err(|error| {
+        let name = error.error_name().map_or_else(|_| format!("{:?}", error.0), |s| s.to_string_lossy().into_owned());
+        let text = error.error_string().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned());
+        if is_lost(error.0) {
+            DeviceError::Lost { call, code: name, text }
+        } else {
+            DeviceError::Driver { call, code: name, text }
+        }
+    })
+}
+
+/// Whether what a context holds is gone after this error.
+fn is_lost(code: sys::CUresult) -> bool {
+    use sys::CUresult as R;
+    matches!(
+        code,
+        R::CUDA_ERROR_ILLEGAL_ADDRESS
+            | R::CUDA_ERROR_MISALIGNED_ADDRESS
+            | R::CUDA_ERROR_LAUNCH_FAILED
+            | R::CUDA_ERROR_LAUNCH_TIMEOUT
+            | R::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | R::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | R::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | R::CUDA_ERROR_INVALID_PC
+            | R::CUDA_ERROR_ASSERT
+            | R::CUDA_ERROR_ECC_UNCORRECTABLE
+            | R::CUDA_ERROR_NVLINK_UNCORRECTABLE
+            | R::CUDA_ERROR_MPS_CLIENT_TERMINATED
+            | R::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | R::CUDA_ERROR_DEINITIALIZED
+            | R::CUDA_ERROR_UNKNOWN
+    )
+}
+
+/// All GPUs.
+///
+/// # Errors
+/// [`DeviceError::NoDriver`], or what the driver says.
+pub fn probe() -> Result<Vec<Gpu>, DeviceError> {
+    // SAFETY: only looks for the library.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(DeviceError::NoDriver);
+    }
+    queues();
+    match result::init() {
+        Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => return Ok(Vec::new()),
+        other => check("cuInit", other)?,
+    }
+    let n = check("cuDeviceGetCount", result::device::get_count())?;
+    (0..n as usize).map(describe).collect()
+}
+
+/// Asks the driver for as many hardware queues as there can be, before it starts: with the 8 it takes by itself, streams of many systems wait
+/// for each other. A number that the user has set stays.
+fn queues() {
+    const NAME: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os(NAME).is_none() {
+            // SAFETY: called when the program looks for GPUs, before it starts threads that read the environment outside of Rust's lock.
+            unsafe { std::env::set_var(NAME, "32") };
+        }
+    });
+}
+
+fn describe(ordinal: usize) -> Result<Gpu, DeviceError> {
+    use sys::CUdevice_attribute as A;
+    let device = check("cuDeviceGet", result::device::get(ordinal as i32))?;
+    // SAFETY: a device that the driver has just given.
+    let get = |what| check("cuDeviceGetAttribute", unsafe { result::device::get_attribute(device, what) });
+    Ok(Gpu {
+        ordinal,
+        name: check("cuDeviceGetName", result::device::get_name(device))?.trim_end_matches('\0').to_string(),
+        capability: (
+            get(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? as u32,
+            get(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)? as u32,
+        ),
+        // SAFETY: as above.
+        memory: check("cuDeviceTotalMem", unsafe { result::device::total_mem(device) })?,
+        multiprocessors: get(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        shared_memory: get(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32,
+        clock: f64::from(get(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?) * 1e3,
+    })
+}
+
+/// The primary context of one GPU.
+pub struct Context {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    gpu: Gpu,
+    /// Held while a sequence is recorded, and by what the driver forbids meanwhile to all threads: memory given, filled and taken back.
+    quiet: Mutex<()>,
+    /// Whether threads that wait for the GPU sleep.
+    asleep: AtomicBool,
+}
+
+thread_local! {
+    /// Whether this thread records: it must not wait for itself. The driver then says what is forbidden.
+    static RECORDING: Cell<bool> = const { Cell::new(false) };
+}
+
+// SAFETY: a context may be used from every thread; each call makes it current first.
+unsafe impl Send for Context {}
+// SAFETY: see above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Takes hold of a GPU, together with all in this process that have taken hold of it before: the driver has one context for them.
+    pub fn shared(ordinal: usize) -> Result<Arc<Self>, DeviceError> {
+        static HELD: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|context| context.strong_count() > 0);
+        if let Some(context) = held.iter().filter_map(Weak::upgrade).find(|context| context.gpu.ordinal == ordinal) {
+            return Ok(context);
+        }
+        let context = Arc::new(Self::new(ordinal)?);
+        held.push(Arc::downgrade(&context));
+        Ok(context)
+    }
+
+    fn new(ordinal: usize) -> Result<Self, DeviceError> {
+        let mut all = probe()?;
+        if ordinal >= all.len() {
+            return Err(DeviceError::NoDevice { ordinal, found: all.len() });
+        }
+        let gpu = all.swap_remove(ordinal);
+        if gpu.capability < MINIMUM_CAPABILITY {
+            return Err(DeviceError::Capability {
+                name: gpu.name,
+                capability: gpu.capability,
+                needed: MINIMUM_CAPABILITY,
+            });
+        }
+        if !compile::has_compiler() {
+            return Err(DeviceError::NoCompiler);
+        }
+        let device = check("cuDeviceGet", result::device::get(ordinal as i32))?;
+        // SAFETY: a device that the driver has just given; released in `drop`.
+        let context = check("cuDevicePrimaryCtxRetain", unsafe { result::primary_ctx::retain(device) })?;
+        let out = Self { device, context, gpu, quiet: Mutex::new(()), asleep: AtomicBool::new(false) };
+        out.bind()?;
+        Ok(out)
+    }
+
+    /// What it is.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Free and total bytes.
+    pub fn memory(&self) -> Result<(usize, usize), DeviceError> {
+        self.bind()?;
+        check("cuMemGetInfo", result::mem_get_info())
+    }
+
+    /// Lets threads that wait sleep between looks.
+    pub fn wait_asleep(&self) {
+        self.asleep.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until no other thread records.
+    fn quiet(&self) -> Option<MutexGuard<'_, ()>> {
+        (!RECORDING.get()).then(|| self.quiet.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn bind(&self) -> Result<(), DeviceError> {
+        // SAFETY: the context is retained as long as `self` lives.
+        check("cuCtxSetCurrent", unsafe { result::ctx::set_current(self.context) })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: retained once in `new`.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+/// Memory of the GPU.
+pub struct Memory {
+    context: Arc<Context>,
+    pointer: sys::CUdeviceptr,
+    bytes: usize,
+}
+
+impl Memory {
+    /// `bytes` zeros.
+    pub fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, DeviceError> {
+        context.bind()?;
+        let quiet = context.quiet();
+        // SAFETY: the context is current; freed in `drop`.
+        let pointer = match unsafe { result::malloc_sync(bytes.max(16)) } {
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                let free = result::mem_get_info().map_or(0, |(free, _)| free);
+                return Err(DeviceError::OutOfMemory { asked: bytes, free });
+            }
+            other => check("cuMemAlloc", other)?,
+        };
+        // SAFETY: memory of this size has just been given.
+        let zeroed = check("cuMemsetD8", unsafe { result::memset_d8_sync(pointer, 0, bytes.max(16)) });
+        // The memset of the default stream may still run, and other streams do not wait for it.
+        let done = zeroed.and_then(|()| check("cuCtxSynchronize", result::ctx::synchronize()));
+        drop(quiet);
+        let out = Self { context: Arc::clone(context), pointer, bytes };
+        done.map(|()| out)
+    }
+
+    /// Address on the GPU.
+    pub fn address(&self) -> u64 {
+        self.pointer
+    }
+
+    /// Content of memory that nothing else uses yet.
+    pub fn fill(&self, content: &[u8]) -> Result<(), DeviceError> {
+        self.context.bind()?;
+        let _quiet = self.context.quiet();
+        // SAFETY: `content` has at most `self.bytes` bytes: the caller made the memory for it.
+        check("cuMemcpyHtoD", unsafe { result::memcpy_htod_sync(self.pointer, content) })?;
+        check("cuCtxSynchronize", result::ctx::synchronize())
+    }
+
+    /// Writes in stream order, then waits.
+    pub fn write(&self, stream: &Stream, content: &[u8]) -> Result<(), DeviceError> {
+        self.context.bind()?;
+        // SAFETY: lengths were compared by the caller; `content` lives until the stream is done.
+        check("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(self.pointer, content, stream.stream) })?;
+        stream.synchronize()
+    }
+
+    /// Reads in stream order, then waits.
+    pub fn read(&self, stream: &Stream, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.context.bind()?;
+        if self.context.asleep.load(Ordering::Relaxed) {
+            // A copy to ordinary memory waits inside the driver, and holds up other threads there.
+            stream.synchronize()?;
+        }
+        // SAFETY: as in `write`.
+        check("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(out, self.pointer, stream.stream) })?;
+        stream.synchronize()
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            let _quiet = self.context.quiet();
+            // SAFETY: given by the driver in `new`; cuMemFree waits for work that uses it.
+            let _ = unsafe { result::free_sync(self.pointer) };
+        }
+    }
+}
+
+/// Loaded kernels.
+pub struct Module {
+    context: Arc<Context>,
+    module: sys::CUmodule,
+}
+
+// SAFETY: handles of the driver, valid in every thread.
+unsafe impl Send for Module {}
+// SAFETY: see above.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// Compiles for this GPU and loads.
+    pub fn new(context: &Arc<Context>, source: &Source) -> Result<Self, DeviceError> {
+        let (major, minor) = context.gpu.capability;
+        let code = compile::cubin(source, &format!("sm_{major}{minor}"))?;
+        context.bind()?;
+        let _quiet = context.quiet();
+        // SAFETY: machine code made by the compiler, or kept under its digest; the driver checks its head.
+        let module = check("cuModuleLoadData", unsafe { result::module::load_data(code.as_ptr().cast()) })?;
+        Ok(Self { context: Arc::clone(context), module })
+    }
+
+    /// The kernel of this name.
+    pub fn function(self: &Arc<Self>, name: &str) -> Option<Function> {
+        self.context.bind().ok()?;
+        // SAFETY: the module is loaded as long as `self` lives, which the function keeps.
+        let function = unsafe { result::module::get_function(self.module, CString::new(name).ok()?) }.ok()?;
+        Some(Function { name: name.into(), module: Arc::clone(self), function, shared: AtomicU32::new(FREE_SHARED) })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: loaded in `new`.
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}
+
+/// One kernel.
+pub struct Function {
+    name: String,
+    module: Arc<Module>,
+    function: sys::CUfunction,
+    /// Dynamic shared memory it may have so far.
+    shared: AtomicU32,
+}
+
+// SAFETY: handles of the driver, valid in every thread.
+unsafe impl Send for Function {}
+// SAFETY: see above.
+unsafe impl Sync for Function {}
+
+impl Function {
+    /// Shared memory that one block may have, bytes.
+    pub fn shared_memory(&self) -> u32 {
+        self.module.context.gpu.shared_memory
+    }
+
+    /// Enqueues a launch.
+    pub fn launch(
+        &self,
+        stream: &Stream,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        args: &[Arg],
+    ) -> Result<(), DeviceError> {
+        self.module.context.bind()?;
+        if shared > self.shared.load(Ordering::Relaxed) {
+            let what = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: a loaded function.
+            let set = unsafe { result::function::set_function_attribute(self.function, what, shared as i32) };
+            check("cuFuncSetAttribute", set)?;
+            self.shared.store(shared, Ordering::Relaxed);
+        }
+        let mut args = args.to_vec();
+        let mut pointers: Vec<*mut c_void> = args.iter_mut().map(Arg::pointer).collect();
+        let (g, b) = ((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]));
+        // SAFETY: the caller vouches for the arguments (see `Stream::launch`); the driver copies them during the call.
+        let launched = check("cuLaunchKernel", unsafe {
+            result::launch_kernel(self.function, g, b, shared, stream.stream, &mut pointers)
+        });
+        launched.map_err(|error| match error {
+            DeviceError::Driver { call, code, text } => {
+                let text = format!("{text}; kernel {}, grid {grid:?}, block {block:?}, {shared} bytes", self.name);
+                DeviceError::Driver { call, code, text }
+            }
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_end_a_context_are_told_apart() {
+        use sys::CUresult as R;
+        for code in [R::CUDA_ERROR_ILLEGAL_ADDRESS, R::CUDA_ERROR_LAUNCH_FAILED, R::CUDA_ERROR_ECC_UNCORRECTABLE] {
+            assert!(is_lost(code));
+        }
+        for code in [R::CUDA_ERROR_OUT_OF_MEMORY, R::CUDA_ERROR_INVALID_VALUE, R::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED]
+        {
+            assert!(!is_lost(code));
+        }
+    }
+}

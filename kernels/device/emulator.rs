@@ -1,0 +1,231 @@
+//! Kernels on the CPU: the text of a [`Source`] compiled as C++ with `emulator.h`, loaded, and run block by block.
+//!
+//! Memory is host memory, streams run at once, graphs keep their work in a list. Far too slow for anything but tests.
+
+use super::{Arg, DeviceError, Extent, Source};
+use libloading::Library;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shared memory that one block may have, bytes: as on Hopper.
+pub const SHARED_MEMORY: u32 = 227 * 1024;
+
+const SHIM: &str = include_str!("emulator.h");
+
+/// Shared memory of kernels is static in the loaded code: one launch at a time.
+static ONE_LAUNCH: Mutex<()> = Mutex::new(());
+
+fn compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".into())
+}
+
+/// Whether there is a C++ compiler.
+pub fn check() -> Result<(), DeviceError> {
+    match Command::new(compiler()).arg("--version").output() {
+        Ok(out) if out.status.success() => Ok(()),
+        _ => Err(DeviceError::Emulator(format!("no C++ compiler {:?}; set CXX", compiler()))),
+    }
+}
+
+/// Host memory that kernels write through raw addresses.
+#[derive(Clone)]
+pub struct Memory(Arc<Vec<AtomicU64>>, usize);
+
+impl Memory {
+    /// `bytes` zeros.
+    pub fn new(bytes: usize) -> Result<Self, DeviceError> {
+        // Two words more, so that 16-byte alignment is always found and an empty buffer has an address.
+        let words = bytes.div_ceil(8) + 2;
+        let mut memory = Vec::new();
+        memory.try_reserve_exact(words).map_err(|_| DeviceError::OutOfMemory { asked: bytes, free: 0 })?;
+        memory.resize_with(words, || AtomicU64::new(0));
+        Ok(Self(Arc::new(memory), bytes))
+    }
+
+    /// Address of the first byte, aligned to 16.
+    pub fn address(&self) -> u64 {
+        (self.0.as_ptr() as u64).next_multiple_of(16)
+    }
+
+    /// Replaces the first bytes.
+    pub fn write(&self, bytes: &[u8]) {
+        // SAFETY: the memory holds self.1 bytes from `address`, `bytes` is not longer and cannot overlap with it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.address() as *mut u8, bytes.len().min(self.1)) };
+    }
+
+    /// Copies the first bytes.
+    pub fn read(&self, out: &mut [u8]) {
+        // SAFETY: as in `write`.
+        unsafe { std::ptr::copy_nonoverlapping(self.address() as *const u8, out.as_mut_ptr(), out.len().min(self.1)) };
+    }
+}
+
+type Entry = unsafe extern "C" fn(*const Extent, *const Extent, u32, *mut *mut c_void, u32) -> i32;
+
+/// Compiled and loaded kernels.
+pub struct Module {
+    entries: HashMap<String, Entry>,
+    library: Arc<Library>,
+}
+
+impl Module {
+    /// Compiles and loads.
+    pub fn new(source: &Source) -> Result<Self, DeviceError> {
+        let kernels = source.kernels();
+        let mut text = source.whole(SHIM);
+        for kernel in &kernels {
+            text.push_str(&format!(
+                "\nextern \"C\" int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, void **a, unsigned n) {{ return emulator::launch({kernel}, g, b, s, a, n); }}\n"
+            ));
+        }
+        let path = build(source.name(), &text)?;
+        // SAFETY: code compiled from our own text; it has no initialisers with effects.
+        let library = unsafe { Library::new(&path) }.map_err(|e| DeviceError::Emulator(e.to_string()))?;
+        let mut entries = HashMap::new();
+        for kernel in kernels {
+            // SAFETY: the symbol was defined above with this signature.
+            let entry = unsafe { library.get::<Entry>(format!("emulate_{kernel}").as_bytes()) };
+            entries.insert(kernel, *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?);
+        }
+        Ok(Self { entries, library: Arc::new(library) })
+    }
+
+    /// The kernel of this name.
+    pub fn function(&self, name: &str) -> Option<Function> {
+        let entry = *self.entries.get(name)?;
+        Some(Function { name: name.into(), entry, _library: Arc::clone(&self.library) })
+    }
+}
+
+/// Compiles to a shared library that is kept under the temporary folder.
+fn build(name: &str, text: &str) -> Result<PathBuf, DeviceError> {
+    let failed = |e: std::io::Error| DeviceError::Emulator(format!("cannot write kernels: {e}"));
+    let folder = std::env::temp_dir().join("octitrate-emulator");
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let stem = format!("{name}-{}", super::compile::digest(&[text.as_bytes(), compiler().as_bytes()]));
+    let library = folder.join(format!("{stem}.so"));
+    if library.exists() {
+        return Ok(library);
+    }
+    let own = format!("{stem}-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
+    let (code, made) = (folder.join(format!("{own}.cpp")), folder.join(format!("{own}.so")));
+    std::fs::write(&code, text).map_err(failed)?;
+    let out = run_compiler(&code, &made).map_err(failed)?;
+    if !out.status.success() {
+        let log = String::from_utf8_lossy(&out.stderr).into_owned();
+        return Err(DeviceError::Compile { source_name: name.into(), target: compiler(), log });
+    }
+    std::fs::remove_file(&code).map_err(failed)?;
+    std::fs::rename(&made, &library).map_err(failed)?;
+    Ok(library)
+}
+
+fn run_compiler(code: &Path, made: &Path) -> std::io::Result<std::process::Output> {
+    let flags = ["-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-ffp-contract=off", "-x", "c++"];
+    Command::new(compiler()).args(flags).arg(code).arg("-o").arg(made).output()
+}
+
+/// One kernel.
+pub struct Function {
+    name: String,
+    entry: Entry,
+    _library: Arc<Library>,
+}
+
+/// Something enqueued.
+pub enum Work {
+    /// A launch.
+    Launch(Arc<Function>, Extent, Extent, u32, Vec<Arg>),
+    /// Zeros.
+    Zero(Memory),
+    /// From, to.
+    Copy(Memory, Memory),
+}
+
+impl Work {
+    /// A launch.
+    pub fn launch(function: &Arc<Function>, grid: Extent, block: Extent, shared: u32, args: &[Arg]) -> Self {
+        Self::Launch(Arc::clone(function), grid, block, shared, args.to_vec())
+    }
+
+    /// Sets memory to zero.
+    pub fn zero(memory: &Memory) -> Self {
+        Self::Zero(memory.clone())
+    }
+
+    /// Copies memory.
+    pub fn copy(from: &Memory, to: &Memory) -> Self {
+        Self::Copy(from.clone(), to.clone())
+    }
+
+    fn run(&self) -> Result<(), DeviceError> {
+        match self {
+            Self::Launch(function, grid, block, shared, args) => {
+                let mut args = args.clone();
+                let mut pointers: Vec<*mut c_void> = args.iter_mut().map(Arg::pointer).collect();
+                let _one = ONE_LAUNCH.lock().unwrap_or_else(PoisonError::into_inner);
+                // SAFETY: the caller vouches for the arguments (see `Stream::launch`); pointers live through the call.
+                let code =
+                    unsafe { (function.entry)(grid, block, *shared, pointers.as_mut_ptr(), pointers.len() as u32) };
+                match code {
+                    0 => Ok(()),
+                    1 => Err(failure(&function.name, "its threads wait at different barriers")),
+                    _ => Err(failure(&function.name, "wrong number of arguments")),
+                }
+            }
+            Self::Zero(memory) => {
+                memory.write(&vec![0; memory.1]);
+                Ok(())
+            }
+            Self::Copy(from, to) => {
+                let mut bytes = vec![0; from.1];
+                from.read(&mut bytes);
+                to.write(&bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn failure(kernel: &str, what: &str) -> DeviceError {
+    DeviceError::Emulator(format!("kernel {kernel}: {what}"))
+}
+
+thread_local! {
+    static RECORDING: RefCell<Option<Vec<Work>>> = const { RefCell::new(None) };
+}
+
+/// Does the work, or adds it to the recording of this thread.
+pub fn enqueue(work: Work) -> Result<(), DeviceError> {
+    let rest = RECORDING.with_borrow_mut(|recording| match recording {
+        Some(list) => {
+            list.push(work);
+            None
+        }
+        None => Some(work),
+    });
+    rest.map_or(Ok(()), |work| work.run())
+}
+
+/// A list of work.
+pub struct Recorded(Vec<Work>);
+
+impl Recorded {
+    /// Does it all.
+    pub fn run(&self) -> Result<(), DeviceError> {
+        self.0.iter().try_for_each(Work::run)
+    }
+}
+
+/// Records what this thread enqueues.
+pub fn record<E>(enqueue: impl FnOnce() -> Result<(), E>) -> Result<Recorded, E> {
+    RECORDING.set(Some(Vec::new()));
+    let result = enqueue();
+    let list = RECORDING.take().unwrap_or_default();
+    result.map(|()| Recorded(list))
+}

@@ -1,0 +1,83 @@
+// Counting sort by key: particles of one box side by side.
+//
+//   starts[k] = number of particles with a key below k
+//   order     = particles by ascending key, then by ascending number
+//
+// count_keys and place_in_any_order use integer atomics, whose order is left to chance; rank_within_keys then puts the particles of each key
+// in ascending order, so that the result is always the same. Work: O(n + keys + Σ (particles of a key)²), which is that of pairs within boxes.
+//
+// starts: n_keys + 1. tickets, unsorted, order: n. totals: one for each tile of TILE keys.
+
+#define TILE (4 * SCAN_THREADS)
+
+KERNEL void count_keys(const unsigned *keys, unsigned *counts, unsigned *tickets, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) tickets[i] = atomicAdd(&counts[keys[i]], 1u);
+}
+
+// Sum over the block; scratch: one for each warp.
+DEVICE unsigned block_total(unsigned v, unsigned *scratch) {
+    for (int lane = 16; lane > 0; lane /= 2) v += __shfl_xor_sync(0xffffffffu, v, lane);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
+    __syncthreads();
+    unsigned sum = 0;
+    for (int w = 0; w < SCAN_THREADS / 32; ++w) sum += scratch[w];
+    return sum;
+}
+
+// Particles of each tile of keys.
+KERNEL void sum_tiles(const unsigned *counts, unsigned *totals, int n_keys) {
+    __shared__ unsigned scratch[SCAN_THREADS / 32];
+    unsigned sum = 0;
+    for (int m = 0; m < 4; ++m) {
+        int key = blockIdx.x * TILE + m * SCAN_THREADS + threadIdx.x;
+        if (key < n_keys) sum += counts[key];
+    }
+    sum = block_total(sum, scratch);
+    if (threadIdx.x == 0) totals[blockIdx.x] = sum;
+}
+
+// One block for each tile: what lies in the tiles before, then a scan of its own.
+KERNEL void scan_keys(const unsigned *counts, const unsigned *totals, unsigned *starts, int n_keys) {
+    __shared__ unsigned scratch[SCAN_THREADS / 32];
+    int thread = threadIdx.x, lane = thread % 32, first = blockIdx.x * TILE + 4 * thread;
+    unsigned before = 0;
+    for (int tile = thread; tile < (int)blockIdx.x; tile += SCAN_THREADS) before += totals[tile];
+    before = block_total(before, scratch);
+
+    unsigned count[4], own = 0;
+    for (int m = 0; m < 4; ++m) {
+        count[m] = first + m < n_keys ? counts[first + m] : 0;
+        own += count[m];
+    }
+    unsigned inclusive = own;
+    for (int step = 1; step < 32; step *= 2) {
+        unsigned other = __shfl_up_sync(0xffffffffu, inclusive, step);
+        if (lane >= step) inclusive += other;
+    }
+    __syncthreads();
+    if (lane == 31) scratch[thread / 32] = inclusive;
+    __syncthreads();
+    unsigned at = before + inclusive - own;
+    for (int w = 0; w < thread / 32; ++w) at += scratch[w];
+    for (int m = 0; m < 4; ++m) {
+        if (first + m < n_keys) starts[first + m] = at;
+        at += count[m];
+        if (first + m == n_keys - 1) starts[n_keys] = at;
+    }
+}
+
+KERNEL void place_in_any_order(const unsigned *keys, const unsigned *starts, const unsigned *tickets, unsigned *unsorted, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) unsorted[starts[keys[i]] + tickets[i]] = i;
+}
+
+KERNEL void rank_within_keys(const unsigned *keys, const unsigned *starts, const unsigned *unsorted, unsigned *order, int n) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k >= n) return;
+    unsigned i = unsorted[k], key = keys[i], first = starts[key], end = starts[key + 1];
+    unsigned rank = 0;
+    for (unsigned m = first; m < end; ++m) rank += unsorted[m] < i;
+    order[first + rank] = i;
+}

@@ -1,0 +1,148 @@
+//! Particles sorted by a key on the device, such as the box that each lies in.
+
+use crate::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+
+/// Threads of a block of the scan; each takes four keys.
+const SCAN_THREADS: u32 = 1024;
+
+/// Threads of a block of the other kernels.
+const THREADS: u32 = 256;
+
+/// Counting sort of `n` keys below `n_keys`. Always the same result for the same keys: ascending key, then ascending number.
+pub struct CountingSort {
+    n: u32,
+    n_keys: u32,
+    counts: Buffer<u32>,
+    totals: Buffer<u32>,
+    tickets: Buffer<u32>,
+    unsorted: Buffer<u32>,
+    order: Buffer<u32>,
+    starts: Buffer<u32>,
+    count: Kernel,
+    sum: Kernel,
+    scan: Kernel,
+    spread: Kernel,
+    rank: Kernel,
+}
+
+impl CountingSort {
+    /// Room for `n` keys, each below `n_keys` (at least one).
+    ///
+    /// # Errors
+    /// Of the device: no memory, no compiler.
+    pub fn new(device: &Device, n: usize, n_keys: usize) -> Result<Self, DeviceError> {
+        let module = device.compile(&source())?;
+        let n_keys = n_keys.max(1);
+        Ok(Self {
+            n: n as u32,
+            n_keys: n_keys as u32,
+            counts: device.zeros(n_keys)?,
+            totals: device.zeros(n_keys.div_ceil(4 * SCAN_THREADS as usize))?,
+            tickets: device.zeros(n.max(1))?,
+            unsorted: device.zeros(n.max(1))?,
+            order: device.zeros(n.max(1))?,
+            starts: device.zeros(n_keys + 1)?,
+            count: module.kernel("count_keys")?,
+            sum: module.kernel("sum_tiles")?,
+            scan: module.kernel("scan_keys")?,
+            spread: module.kernel("place_in_any_order")?,
+            rank: module.kernel("rank_within_keys")?,
+        })
+    }
+
+    /// Sort by `keys`, one for each particle, all below the `n_keys` of [`new`](Self::new).
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue(&self, stream: &Stream, keys: &Buffer<u32>) -> Result<(), DeviceError> {
+        let (n, n_keys) = (self.n as i32, self.n_keys as i32);
+        let (blocks, tiles) = (self.n.div_ceil(THREADS), self.n_keys.div_ceil(4 * SCAN_THREADS));
+        stream.zero(&self.counts)?;
+        stream.launch(&self.count, blocks, THREADS, 0, args![keys, &self.counts, &self.tickets, n])?;
+        if tiles > 1 {
+            stream.launch(&self.sum, tiles, SCAN_THREADS, 0, args![&self.counts, &self.totals, n_keys])?;
+        }
+        stream.launch(&self.scan, tiles, SCAN_THREADS, 0, args![&self.counts, &self.totals, &self.starts, n_keys])?;
+        stream.launch(&self.spread, blocks, THREADS, 0, args![keys, &self.starts, &self.tickets, &self.unsorted, n])?;
+        self.rank(stream, keys)
+    }
+
+    /// Particles of each key by ascending number.
+    fn rank(&self, stream: &Stream, keys: &Buffer<u32>) -> Result<(), DeviceError> {
+        let arguments = args![keys, &self.starts, &self.unsorted, &self.order, self.n as i32];
+        stream.launch(&self.rank, self.n.div_ceil(THREADS), THREADS, 0, arguments)
+    }
+
+    /// Number of the particle at each sorted place.
+    #[must_use]
+    pub fn order(&self) -> &Buffer<u32> {
+        &self.order
+    }
+
+    /// First sorted place of each key, and the end.
+    #[must_use]
+    pub fn starts(&self) -> &Buffer<u32> {
+        &self.starts
+    }
+}
+
+/// Its kernels.
+pub(super) fn source() -> Source {
+    Source::new("sort", include_str!("sort.cu")).define("SCAN_THREADS", SCAN_THREADS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_numbers::Numbers;
+
+    /// Stable sort on the host.
+    fn expected(keys: &[u32], n_keys: usize) -> (Vec<u32>, Vec<u32>) {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.sort_by_key(|&i| keys[i as usize]);
+        let below = |key: usize| keys.iter().filter(|&&k| (k as usize) < key).count() as u32;
+        let mut starts = vec![0; n_keys + 1];
+        let mut counts = vec![0; n_keys];
+        keys.iter().for_each(|&k| counts[k as usize] += 1);
+        (0..n_keys).for_each(|k| starts[k + 1] = starts[k] + counts[k]);
+        assert_eq!(starts[n_keys / 2], below(n_keys / 2));
+        (order, starts)
+    }
+
+    #[test]
+    fn order_is_that_of_a_stable_sort() {
+        let device = Device::of_tests().unwrap();
+        let stream = device.stream().unwrap();
+        let mut numbers = Numbers::new(7);
+        // Around the tiles of 4096 keys; all particles under one key; more keys than particles.
+        for (n, n_keys) in [(0, 3), (1, 1), (257, 1), (1000, 60), (3000, 4096), (2000, 4097), (5000, 20_000)] {
+            let keys: Vec<u32> = (0..n).map(|_| numbers.below(n_keys) as u32).collect();
+            let sort = CountingSort::new(&device, n, n_keys).unwrap();
+            let buffer = device.upload(&keys).unwrap();
+            // A second time: nothing is left of the first.
+            for _ in 0..2 {
+                sort.enqueue(&stream, &buffer).unwrap();
+                let (order, starts) = expected(&keys, n_keys);
+                assert_eq!(sort.order().read(&stream).unwrap()[..n], order, "{n} {n_keys}");
+                assert_eq!(sort.starts().read(&stream).unwrap(), starts, "{n} {n_keys}");
+            }
+        }
+    }
+
+    /// On a GPU the particles of a key come in any order.
+    #[test]
+    fn chance_leaves_no_trace() {
+        let device = Device::of_tests().unwrap();
+        let stream = device.stream().unwrap();
+        let keys: Vec<u32> = (0..900).map(|i| i * i % 7).collect();
+        let sort = CountingSort::new(&device, 900, 7).unwrap();
+        let buffer = device.upload(&keys).unwrap();
+        sort.enqueue(&stream, &buffer).unwrap();
+        let (order, starts) = expected(&keys, 7);
+        let mut unsorted = order.clone();
+        starts.windows(2).for_each(|ends| unsorted[ends[0] as usize..ends[1] as usize].reverse());
+        sort.unsorted.write(&stream, &unsorted).unwrap();
+        sort.rank(&stream, &buffer).unwrap();
+        assert_eq!(sort.order().read(&stream).unwrap(), order);
+    }
+}
