@@ -8,13 +8,17 @@
 //! within a factor of two from order 4 to 28 for θ from 0.58 (93 near boxes) to 0.87 (27): C = 0.08 for water, 0.01 for uncorrelated charges
 //! (disordered systems of 6 000 charges in a periodic cube, f64, 343 boxes). [`tune`] measures C for the system at hand.
 
+use bytemuck::Pod;
 use kernels::Real;
+use kernels::device::Device;
 
 use crate::FmmError;
 use crate::boundary::Boundary;
+use crate::device::DeviceCoulomb;
 use crate::ewald::{self, EwaldError};
 use crate::exclusions::Exclusions;
 use crate::grid::{NearSet, box_vectors};
+use crate::method::Coulomb;
 use crate::potentials::Potentials;
 use crate::solver::{Fmm, MAX_ORDER, Settings};
 use crate::tree::TreeShape;
@@ -91,7 +95,7 @@ pub struct Trial {
     pub expected: f64,
     /// The error that was found.
     pub found: f64,
-    /// Estimated seconds of an evaluation on one core.
+    /// Estimated seconds of an evaluation, on one core or on the device.
     pub cost: f64,
 }
 
@@ -112,7 +116,7 @@ pub struct Tuned {
 /// or better. An estimate: see [`tune`] for one that is checked.
 #[must_use]
 pub fn estimate<T: Real>(tolerance: f64, workload: &Workload) -> Settings {
-    cheapest::<T>(tolerance / WATER, workload)
+    cheapest(tolerance / WATER, workload, &|order, separation| TreeShape::with_cost::<T>(order, separation, workload))
         .map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |c| c.0)
 }
 
@@ -123,14 +127,17 @@ pub fn expected(settings: &Settings, workload: &Workload) -> f64 {
     WATER * rate(&settings.tree, settings.separation, workload).powi(settings.order as i32)
 }
 
+/// The tree for an order and a separation, and the estimated seconds of an evaluation.
+type Trees<'a> = &'a dyn Fn(usize, f64) -> (TreeShape, f64);
+
 /// Cheapest settings with ρ^p ≤ `decay`, with ρ^p and cost.
-fn cheapest<T: Real>(decay: f64, workload: &Workload) -> Option<(Settings, f64, f64)> {
+fn cheapest(decay: f64, workload: &Workload, trees: Trees) -> Option<(Settings, f64, f64)> {
     let mut best: Option<(Settings, f64, f64)> = None;
     for separation in SEPARATIONS {
         // The shape of the boxes, and with it ρ, depends on the tree, which depends on the order: twice is enough.
         let mut order = 8;
         for _ in 0..2 {
-            let tree = TreeShape::auto::<T>(order, separation, workload);
+            let (tree, _) = trees(order, separation);
             order = (decay.ln() / rate(&tree, separation, workload).ln()).ceil().clamp(1.0, 1e3) as usize;
             if order > MAX_ORDER {
                 break;
@@ -139,7 +146,7 @@ fn cheapest<T: Real>(decay: f64, workload: &Workload) -> Option<(Settings, f64, 
         if order > MAX_ORDER {
             continue;
         }
-        let (tree, cost) = TreeShape::with_cost::<T>(order, separation, workload);
+        let (tree, cost) = trees(order, separation);
         let reached = rate(&tree, separation, workload).powi(order as i32);
         if best.as_ref().is_none_or(|b| cost < b.2) {
             best = Some((Settings { order, tree, separation }, reached, cost));
@@ -168,13 +175,61 @@ pub fn tune<T: Real>(
     minimum_leaf: f64,
     tolerance: Tolerance,
 ) -> Result<Tuned, TuneError> {
+    boundary.check()?;
+    let workload = Workload::new(boundary, positions, minimum_leaf);
+    let system = System { boundary, positions, charges, exclusions };
+    let method = Method {
+        single: size_of::<T>() == 4,
+        trees: &|order, separation| TreeShape::with_cost::<T>(order, separation, &workload),
+        evaluate: &|settings| system.evaluate(&mut Fmm::<T>::new(*boundary, settings)?),
+        reference: &|settings| system.reference(settings),
+    };
+    tune_by(&method, &workload, &system, tolerance)
+}
+
+/// The same on a device, by its cost model; energies are compared with the CPU.
+///
+/// # Errors
+/// As [`tune`]; the device.
+pub fn tune_on<T: Real + Pod>(
+    device: &Device,
+    boundary: &Boundary,
+    positions: &[[f64; 3]],
+    charges: &[f64],
+    exclusions: &Exclusions,
+    minimum_leaf: f64,
+    tolerance: Tolerance,
+) -> Result<Tuned, TuneError> {
+    boundary.check()?;
+    let workload = Workload::new(boundary, positions, minimum_leaf);
+    let system = System { boundary, positions, charges, exclusions };
+    let method = Method {
+        single: size_of::<T>() == 4,
+        trees: &|order, separation| TreeShape::with_cost_on::<T>(device, order, separation, &workload),
+        evaluate: &|settings| system.evaluate(&mut DeviceCoulomb::<T>::new(device, *boundary, settings)?),
+        reference: &|settings| {
+            let tree = TreeShape::auto::<f64>(settings.order, settings.separation, &workload);
+            system.reference(Settings { tree, ..settings })
+        },
+    };
+    tune_by(&method, &workload, &system, tolerance)
+}
+
+/// What is tuned.
+struct Method<'a> {
+    single: bool,
+    trees: Trees<'a>,
+    evaluate: &'a dyn Fn(Settings) -> Result<(f64, Potentials), FmmError>,
+    /// A better energy.
+    reference: &'a dyn Fn(Settings) -> Result<f64, FmmError>,
+}
+
+fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tolerance) -> Result<Tuned, TuneError> {
+    let &System { boundary, positions, charges, exclusions } = system;
     let wanted = tolerance.value();
     if !(wanted > 0.0 && wanted.is_finite()) {
         return Err(TuneError::Tolerance { value: wanted });
     }
-    boundary.check()?;
-    let workload = Workload::new(boundary, positions, minimum_leaf);
-    let system = System { boundary, positions, charges, exclusions };
     let step = positions.len().div_ceil(SAMPLES).max(1);
     let targets: Vec<u32> = (0..positions.len() as u32).step_by(step).collect();
     let exact = match tolerance {
@@ -193,16 +248,16 @@ pub fn tune<T: Real>(
     let (mut best_cost, mut reached) = (f64::INFINITY, f64::INFINITY);
     let mut constant = WATER;
     for _ in 0..TRIALS {
-        let Some((settings, decay, cost)) = cheapest::<T>(MARGIN * wanted / constant, &workload) else { break };
+        let Some((settings, decay, cost)) = cheapest(MARGIN * wanted / constant, workload, method.trees) else { break };
         if tuned.trials.iter().any(|t: &Trial| t.settings == settings) {
             break;
         }
-        let (energy, out) = system.evaluate::<T>(settings)?;
+        let (energy, out) = (method.evaluate)(settings)?;
         let found = match (tolerance, &exact) {
             (Tolerance::Force(_), Some(exact)) => force_error(&out, exact, charges, &targets),
-            (Tolerance::AbsoluteEnergy(_), _) => (energy - system.reference(settings)?).abs(),
+            (Tolerance::AbsoluteEnergy(_), _) => (energy - (method.reference)(settings)?).abs(),
             _ => {
-                let reference = system.reference(settings)?;
+                let reference = (method.reference)(settings)?;
                 ((energy - reference) / reference).abs()
             }
         };
@@ -217,7 +272,7 @@ pub fn tune<T: Real>(
     if tuned.error.is_finite() {
         return Ok(tuned);
     }
-    Err(TuneError::OutOfReach { reached, wanted, single: size_of::<T>() == 4 })
+    Err(TuneError::OutOfReach { reached, wanted, single: method.single })
 }
 
 struct System<'a> {
@@ -228,9 +283,8 @@ struct System<'a> {
 }
 
 impl System<'_> {
-    fn evaluate<T: Real>(&self, settings: Settings) -> Result<(f64, Potentials), FmmError> {
-        let mut fmm = Fmm::<T>::new(*self.boundary, settings)?;
-        fmm.assign(self.positions, self.exclusions, &[])?;
+    fn evaluate(&self, fmm: &mut dyn Coulomb) -> Result<(f64, Potentials), FmmError> {
+        fmm.assign(self.positions, self.exclusions)?;
         let mut out = Potentials::default();
         let energy = fmm.evaluate(self.positions, self.charges, &mut out)?;
         Ok((energy, out))
@@ -240,7 +294,8 @@ impl System<'_> {
     fn reference(&self, settings: Settings) -> Result<f64, FmmError> {
         let order = (settings.order + 10).min(MAX_ORDER);
         let separation = (1.2 * settings.separation).min(Settings::TWO_APART);
-        Ok(self.evaluate::<f64>(Settings { order, separation, ..settings })?.0)
+        let mut fmm = Fmm::<f64>::new(*self.boundary, Settings { order, separation, ..settings })?;
+        Ok(self.evaluate(&mut fmm)?.0)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::tree::{self, Level, TreeShape};
 const LEAVES_PER_TABLE: usize = 64;
 
 /// Farthest image, in cells, that a position may lie in: beyond it coordinates in f64 hold less than single precision.
-const FARTHEST_IMAGE: f64 = 1e8;
+pub const FARTHEST_IMAGE: f64 = 1e8;
 
 /// Open directions of slabs and wires: boxes grow in steps of this factor with the extent of the particles, so that operators are seldom
 /// made anew.
@@ -97,6 +97,26 @@ impl Geometry {
     /// Length that the expansions of leaf boxes are scaled by.
     pub fn scale(&self) -> f64 {
         self.basis_matrix().determinant().abs().cbrt()
+    }
+
+    /// Corner of the grid.
+    pub fn corner(&self) -> [f64; 3] {
+        self.corner
+    }
+
+    /// Coordinates in boxes from lengths: rows of the matrix.
+    pub fn inverse(&self) -> [[f64; 3]; 3] {
+        [0, 1, 2].map(|a| [0, 1, 2].map(|b| self.inverse[(a, b)]))
+    }
+
+    /// Image vectors; zero for open axes.
+    pub fn periods(&self) -> [[f64; 3]; 3] {
+        self.periods
+    }
+
+    /// Lower bound of the length of lattice vectors; infinite if there are none.
+    pub fn shortest(&self) -> f64 {
+        self.shortest
     }
 
     /// Edge vectors of a box over the scale.

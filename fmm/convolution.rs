@@ -54,7 +54,7 @@ impl<T: Real> Convolution<T> {
             waves = Vec::new();
         }
         let transform = GridTransform::new(grid.topology.shape, &torus, stride);
-        let images = if grid.is_mirror_symmetric() { IMAGES } else { 1 };
+        let images = images(grid);
         Self {
             order,
             stride,
@@ -121,6 +121,11 @@ impl<T: Real> Convolution<T> {
     }
 }
 
+/// Wave vectors, up to this number, that an operator serves besides their conjugates.
+pub fn images(grid: &BoxGrid) -> usize {
+    if grid.is_mirror_symmetric() { IMAGES } else { 1 }
+}
+
 /// Operator of one wave vector.
 fn operator<T: Real>(order: usize, wave: &[f64]) -> Operator<T> {
     Operator::new(count(order), count(order), &m2l(order, wave, Domain::Fourier))
@@ -141,7 +146,7 @@ fn mirrored(cycle: [usize; 3], u: [usize; 3], image: usize) -> Option<[usize; 3]
 }
 
 /// Operator and mirror image of wave vector `k`.
-fn home(cycle: [usize; 3], unique: [usize; 3], k: [usize; 3]) -> (usize, usize) {
+pub fn home(cycle: [usize; 3], unique: [usize; 3], k: [usize; 3]) -> (usize, usize) {
     let (mut u, mut image) = (k, 0);
     for a in 0..2 {
         if k[a] >= unique[a] {

@@ -1,5 +1,6 @@
 //! What can be wrong with a request to the FMM.
 
+use kernels::device::DeviceError;
 use thiserror::Error;
 
 /// Errors of [`Fmm`](crate::Fmm). Particles are counted from 0.
@@ -142,4 +143,23 @@ pub enum FmmError {
     /// `evaluate` was called before `assign`.
     #[error("assign() must be called before evaluate()")]
     NotAssigned,
+    /// A tree with too many boxes for a device, where empty ones count too.
+    #[error("{boxes} leaf boxes; on a GPU a tree has at most {max}, empty ones included")]
+    DeviceBoxes {
+        /// Number of leaf boxes.
+        boxes: usize,
+        /// Most there may be.
+        max: usize,
+    },
+    /// More particles than indices on a device count.
+    #[error("{particles} particles; at most {max} fit on one GPU")]
+    DeviceParticles {
+        /// Number of particles.
+        particles: usize,
+        /// Most that fit.
+        max: usize,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
 }

@@ -6,7 +6,7 @@
 
 mod grid;
 
-pub use grid::{GridTransform, wave_vector};
+pub use grid::{GridTransform, turns, wave_vector};
 
 use kernels::{Kernel, Real, fma};
 

@@ -211,7 +211,7 @@ impl<T: Real> LevelOperators<T> {
 }
 
 /// Displacements of children of near boxes that are not near themselves.
-fn offsets(grid: &BoxGrid) -> OffsetSet {
+pub fn offsets(grid: &BoxGrid) -> OffsetSet {
     let mut out = Vec::new();
     for across in grid.near.offsets() {
         for d in 0..27 {

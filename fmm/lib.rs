@@ -46,6 +46,7 @@ pub mod accuracy;
 mod assignment;
 mod boundary;
 mod convolution;
+pub mod device;
 pub mod direct;
 mod error;
 pub mod ewald;

@@ -17,7 +17,7 @@ use crate::passes::{Operators, Passes, StageTimings};
 use crate::potentials::Potentials;
 use crate::scratch::{LANES, Pool, ScratchPool};
 use crate::sparse::{GroupPotentials, GroupSpace, GroupTask, SparseOperators};
-use crate::tree::TreeShape;
+use crate::tree::{MAX_ROOT, TreeShape};
 use crate::work::Work;
 
 /// Highest supported order.
@@ -48,14 +48,15 @@ impl Settings {
         Self { order, tree, separation: Self::TOUCHING }
     }
 
-    fn check(&self) -> Result<(), FmmError> {
+    /// Trees of root grids up to `max_root` boxes per axis.
+    pub(crate) fn check(&self, max_root: usize) -> Result<(), FmmError> {
         if self.order > MAX_ORDER {
             return Err(FmmError::Order { order: self.order, max: MAX_ORDER });
         }
         if !(1.0..=4.0).contains(&self.separation) {
             return Err(FmmError::Separation { separation: self.separation });
         }
-        self.tree.check()
+        self.tree.check(max_root)
     }
 }
 
@@ -80,7 +81,7 @@ impl<T: Real> Fmm<T> {
     /// An order above [`MAX_ORDER`], an empty or too large tree, a separation out of range, periods that are not finite or not independent,
     /// boxes too thin.
     pub fn new(boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
-        settings.check()?;
+        settings.check(MAX_ROOT)?;
         boundary.check()?;
         let geometry = Geometry::new(&boundary, settings.tree, &[]);
         let near = NearSet::checked(&geometry.unit_basis(), settings.separation)?;
@@ -286,7 +287,7 @@ fn check_finite(positions: &[[f64; 3]]) -> Result<(), FmmError> {
 }
 
 /// Slabs and wires have no energy unless they are neutral.
-fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError> {
+pub(crate) fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError> {
     if !matches!(boundary.periods().len(), 1 | 2) {
         return Ok(());
     }

@@ -14,6 +14,9 @@ use crate::grid::{NearSet, Topology};
 /// Most root boxes per axis: their M2L is one convolution over all of them.
 pub const MAX_ROOT: usize = 64;
 
+/// The same on a device, which holds operators of (2p+1)² numbers instead of K².
+pub const MAX_DEVICE_ROOT: usize = 128;
+
 /// Most leaf boxes per axis.
 pub const MAX_LEAVES: usize = 1 << 13;
 
@@ -53,12 +56,13 @@ impl TreeShape {
         self.root.map(|m| m << self.depth)
     }
 
-    pub(crate) fn check(&self) -> Result<(), FmmError> {
-        let fits = |m: &usize| (1..=MAX_ROOT).contains(m) && self.depth <= 13 && (m << self.depth) <= MAX_LEAVES;
+    /// Root boxes up to `max_root` per axis.
+    pub(crate) fn check(&self, max_root: usize) -> Result<(), FmmError> {
+        let fits = |m: &usize| (1..=max_root).contains(m) && self.depth <= 13 && (m << self.depth) <= MAX_LEAVES;
         if self.root.iter().all(fits) {
             return Ok(());
         }
-        Err(FmmError::Tree { root: self.root, depth: self.depth, max_root: MAX_ROOT, max: MAX_LEAVES })
+        Err(FmmError::Tree { root: self.root, depth: self.depth, max_root, max: MAX_LEAVES })
     }
 
     /// Key of the leaf at `c`: root box, then Morton order.

@@ -78,7 +78,7 @@ impl TreecodeSettings {
         if !(0.1..=1.9).contains(&self.opening) {
             return Err(FmmError::Opening { opening: self.opening });
         }
-        self.tree.check()
+        self.tree.check(MAX_ROOT)
     }
 }
 

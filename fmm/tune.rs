@@ -6,12 +6,13 @@
 //! factor of two choose trees within some 20 % of the best.
 
 use kernels::Real;
+use rayon::prelude::*;
 
 use crate::boundary::{Boundary, dot, norm};
 use crate::grid::{NearSet, box_vectors};
 use crate::harmonics::count;
 use crate::solver::Settings;
-use crate::tree::{MAX_LEAVES, TreeShape};
+use crate::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
 
 /// What a tree is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +81,7 @@ impl Workload {
                     ((x / edge).floor()) as i32
                 })
             }));
-            boxes.sort_unstable();
+            boxes.par_sort_unstable();
             boxes.dedup();
             if n < 1.5 * CROWD * boxes.len() as f64 {
                 break;
@@ -121,7 +122,7 @@ impl TreeShape {
                     Self { root: n.map(|n| ((n as f64 / f64::from(1 << depth)).round() as usize).max(1)), depth };
                 let leaves = tree.leaves();
                 let large = (0..3).all(|a| edges[a] / leaves[a] as f64 >= workload.minimum_leaf);
-                if large && tree.check().is_ok() {
+                if large && tree.check(MAX_ROOT).is_ok() {
                     let seconds = cost::<T>(order, separation, workload, &tree);
                     if seconds < best.1 {
                         best = (tree, seconds);
@@ -134,7 +135,7 @@ impl TreeShape {
 }
 
 /// Shortest way from a box with these edges to one that is not near.
-fn clearance(edges: [f64; 3], separation: f64) -> f64 {
+pub fn clearance(edges: [f64; 3], separation: f64) -> f64 {
     let basis = [[edges[0], 0.0, 0.0], [0.0, edges[1], 0.0], [0.0, 0.0, edges[2]]];
     NearSet::checked(&basis, separation).map_or(0.0, |near| near.clearance(&basis))
 }

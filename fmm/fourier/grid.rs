@@ -32,7 +32,7 @@ pub struct GridTransform<T> {
     cycle: [usize; 3],
     stride: usize,
     lines: [Line<T>; 3],
-    /// e^{2πi…} of the shears along axis 0, `[κ₁][κ₂][i]`, and axis 1, `[κ₂][j]`; empty without shears.
+    /// See [`turns`].
     turns: [Vec<(T, T)>; 2],
     slabs: Vec<T>,
     columns: Vec<T>,
@@ -186,8 +186,8 @@ impl<T: Real> GridTransform<T> {
     }
 }
 
-/// The phases of the shears along axes 0 and 1.
-fn turns<T: Real>(shape: [usize; 3], torus: &Topology) -> [Vec<(T, T)>; 2] {
+/// The phases (cos, sin) of the shears along axis 0, `[κ₁][κ₂][i]`, and axis 1, `[κ₂][j]`, for `shape` boxes; empty without shears.
+pub fn turns<T: Real>(shape: [usize; 3], torus: &Topology) -> [Vec<(T, T)>; 2] {
     if torus.shear == [0; 3] {
         return [Vec::new(), Vec::new()];
     }

@@ -69,9 +69,25 @@ fn mirrored(grid: &BoxGrid, order: usize, add: impl Fn([i32; 3], &mut [f64]) + S
         add(octant.coordinates(i).map(|u| u as i32), row);
     });
     let parity = parities(order);
-    let [_, hy, hz] = octant.shape;
+    let mut waves = mirror_transform(table, cycle, &parity);
+    let total: usize = cycle.iter().product();
+    let signs: Vec<f64> = mirror_signs(&parity).map(|s| s / total as f64).collect();
+    waves.par_chunks_mut(n).for_each(|row| row.iter_mut().zip(&signs).for_each(|(v, s)| *v *= s));
+    waves
+}
+
+/// (−i)² for two or three axes with a sine.
+pub(super) fn mirror_signs(parity: &[[f64; 3]]) -> impl Iterator<Item = f64> {
+    let sines = |p: &[f64; 3]| p.iter().filter(|s| **s < 0.0).count();
+    parity.iter().map(move |p| if sines(p) >= 2 { -1.0 } else { 1.0 })
+}
+
+/// Sums over a whole cycle of an octant of rows, along each axis with cosines for even and sines for odd coefficients. Its own inverse but
+/// for a factor, the length of the cycle.
+pub(super) fn mirror_transform(mut table: Vec<f64>, cycle: [usize; 3], parity: &[[f64; 3]]) -> Vec<f64> {
+    let n = parity.len();
     // Each pass transforms the first axis and makes it the last.
-    let mut shape = [octant.shape[0], hy, hz];
+    let mut shape = cycle.map(|n| n / 2 + 1);
     for axis in 0..3 {
         let factors = line_factors(cycle[axis]);
         let even: Vec<f64> = parity.iter().map(|p| if p[axis] > 0.0 { 1.0 } else { 0.0 }).collect();
@@ -86,11 +102,6 @@ fn mirrored(grid: &BoxGrid, order: usize, add: impl Fn([i32; 3], &mut [f64]) + S
         });
         (table, shape) = (out, [b, c, a]);
     }
-    let total: usize = cycle.iter().product();
-    // (−i)² for two axes with a sine.
-    let sines = |p: &[f64; 3]| p.iter().filter(|s| **s < 0.0).count();
-    let signs: Vec<f64> = parity.iter().map(|p| if sines(p) >= 2 { -1.0 } else { 1.0 } / total as f64).collect();
-    table.par_chunks_mut(n).for_each(|row| row.iter_mut().zip(&signs).for_each(|(v, s)| *v *= s));
     table
 }
 

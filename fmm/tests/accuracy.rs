@@ -3,8 +3,10 @@
 mod common;
 
 use common::{Random, cloud};
-use fmm::accuracy::{Tolerance, TuneError, Tuned, tune};
-use fmm::{Boundary, Exclusions, Fmm, Potentials, direct, ewald};
+use fmm::accuracy::{Tolerance, TuneError, Tuned, tune, tune_on};
+use fmm::device::DeviceCoulomb;
+use fmm::{Boundary, Coulomb, Exclusions, Fmm, Potentials, direct, ewald};
+use kernels::device::Device;
 
 /// Molecules of three charges on a jittered lattice in a unit cube.
 fn water(molecules_per_axis: usize) -> (Vec<[f64; 3]>, Vec<f64>, Exclusions) {
@@ -37,8 +39,17 @@ fn errors(
     none: &Exclusions,
     exact: &(f64, Potentials),
 ) -> [f64; 2] {
-    let mut fmm = Fmm::<f64>::new(boundary, tuned.settings).unwrap();
-    fmm.assign(x, none, &[]).unwrap();
+    errors_of(&mut Fmm::<f64>::new(boundary, tuned.settings).unwrap(), x, q, none, exact)
+}
+
+fn errors_of(
+    fmm: &mut dyn Coulomb,
+    x: &[[f64; 3]],
+    q: &[f64],
+    none: &Exclusions,
+    exact: &(f64, Potentials),
+) -> [f64; 2] {
+    fmm.assign(x, none).unwrap();
     let mut out = Potentials::default();
     let energy = fmm.evaluate(x, q, &mut out).unwrap();
     let (mut difference, mut size) = (0.0, 0.0);
@@ -80,6 +91,22 @@ fn observed_energy_errors_stay_below_the_requested_ones() {
         let absolute = Tolerance::AbsoluteEnergy(wanted * exact.0.abs());
         let tuned = tune::<f64>(&Boundary::Open, &x, &q, &none, 0.0, absolute).unwrap();
         assert!(errors(&tuned, Boundary::Open, &x, &q, &none, &exact)[1] < wanted);
+    }
+}
+
+#[test]
+fn settings_for_a_device_keep_their_tolerance_there() {
+    let device = Device::of_tests().unwrap();
+    let (x, q, exclusions) = water(5);
+    let boundary = Boundary::rectangular([1.0; 3]);
+    let exact = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-16).unwrap();
+    for (tolerance, which) in [(Tolerance::Force(2e-3), 0), (Tolerance::Energy(1e-4), 1)] {
+        let tuned = tune_on::<f32>(&device, &boundary, &x, &q, &exclusions, 0.08, tolerance).unwrap();
+        let mut fmm = DeviceCoulomb::<f32>::new(&device, boundary, tuned.settings).unwrap();
+        let found = errors_of(&mut fmm, &x, &q, &exclusions, &exact)[which];
+        eprintln!("{tolerance:?}: {found:.1e} with {:?}, {} trials", tuned.settings, tuned.trials.len());
+        assert!(found < tolerance.value(), "{found:e} {tuned:?}");
+        assert!(tuned.settings.tree.depth == 0 && tuned.settings.tree.root[0] > 1, "{tuned:?}");
     }
 }
 

@@ -1,0 +1,76 @@
+//! The convolution over a root grid whose boxes are refined: from multipoles to local expansions.
+
+use bytemuck::Pod;
+use kernels::Real;
+use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+
+use super::{FarField, LINES, Plan, Step, tables};
+use crate::device::m2l::row_length;
+use crate::grid::BoxGrid;
+
+/// Threads of a column of boxes.
+const THREADS: usize = 128;
+
+/// [`FarField`] between expansions instead of particles.
+pub struct RootField<T> {
+    far: FarField<T>,
+    to_columns: Kernel,
+    to_locals: Kernel,
+    nothing: (Buffer<T>, Buffer<u32>),
+}
+
+impl<T: Real + Pod> RootField<T> {
+    /// For expansions of order `order` on `grid`.
+    ///
+    /// # Errors
+    /// As [`FarField::new`].
+    pub fn new(device: &Device, grid: &BoxGrid, order: usize) -> Result<Self, DeviceError> {
+        let far = FarField::new(device, grid, order, grid.topology.len())?;
+        let module = device.compile(&source(&far.plan))?;
+        Ok(Self {
+            to_columns: module.kernel("root_columns")?,
+            to_locals: module.kernel("root_locals")?,
+            nothing: (device.zeros(1)?, device.zeros(1)?),
+            far,
+        })
+    }
+
+    /// Local expansions that the multipoles of all boxes and images that are not near make, overwritten; rows of
+    /// [`row_length`] in the order of [`places`].
+    ///
+    /// # Errors
+    /// The device.
+    pub fn enqueue(&self, stream: &Stream, multipoles: &Buffer<T>, locals: &Buffer<T>) -> Result<(), DeviceError> {
+        let (far, (particles, starts)) = (&self.far, &self.nothing);
+        let (columns, complex) = (far.plan.columns() as u32, 2 * far.plan.stride * far.plan.real);
+        let table = &far.tables[0];
+        let shared = (far.plan.shape[2] * complex / 2) as u32;
+        stream.launch(&self.to_columns, columns, THREADS as u32, shared, args![multipoles, table, &far.columns])?;
+        for step in [Step::Forward, Step::Operators, Step::Back] {
+            far.enqueue_step(step, stream, particles, starts, particles)?;
+        }
+        let shared = (far.plan.half() * complex) as u32;
+        stream.launch(&self.to_locals, columns, THREADS as u32, shared, args![&far.columns, table, locals])
+    }
+}
+
+/// The transforms along z.
+pub(super) fn source(plan: &Plan) -> Source {
+    let ([mx, my, mz], [_, _, nz]) = (plan.shape, plan.cycle);
+    Source::new("far_root", include_str!("root.cu"))
+        .header(LINES)
+        .define("REAL", if plan.real == 4 { "float" } else { "double" })
+        .define("MX", mx)
+        .define("MY", my)
+        .define("MZ", mz)
+        .define("NZ", nz)
+        .define("KS", plan.stride)
+        .define("KB", plan.column_waves)
+        .define("ROW", row_length(plan.order))
+        .define("THREADS", THREADS)
+}
+
+/// Place in a row of each coefficient, by its index.
+pub fn places(order: usize) -> Vec<usize> {
+    tables::places(order)
+}

@@ -1,0 +1,167 @@
+//! The solver on a device (emulated) against the one on the CPU and against exact sums, in cells of every shape.
+
+mod common;
+
+use std::path::Path;
+
+use common::systems::{DODECAHEDRON, TRICLINIC, exact, filled, force_error};
+use common::{difference, relative_l2};
+use fmm::device::DeviceCoulomb;
+use fmm::{Boundary, Coulomb, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};
+use kernels::device::Device;
+
+fn settings(order: usize, root: [usize; 3], separation: f64) -> Settings {
+    Settings { order, tree: TreeShape { root, depth: 0 }, separation }
+}
+
+fn run(method: &mut dyn Coulomb, x: &[[f64; 3]], q: &[f64], exclusions: &Exclusions) -> (f64, Potentials) {
+    let mut out = Potentials::default();
+    method.assign(x, exclusions).unwrap();
+    let energy = method.evaluate(x, q, &mut out).unwrap();
+    (energy, out)
+}
+
+/// Every third particle and the two after it exclude each other, if they lie close enough for any tree here.
+fn exclusions(boundary: &Boundary, x: &[[f64; 3]]) -> Exclusions {
+    let close = |p: &[u32; 2]| common::systems::distance(boundary, x[p[0] as usize], x[p[1] as usize]) < 0.4;
+    let pairs = (0..x.len() as u32 - 2).step_by(3).flat_map(|i| [[i, i + 1], [i, i + 2], [i + 1, i + 2]]);
+    Exclusions::from_pairs(x.len(), pairs.filter(close)).unwrap()
+}
+
+#[test]
+fn device_and_cpu_agree_to_rounding() {
+    let device = Device::emulator().unwrap();
+    let cases = [
+        (Boundary::rectangular([2.0; 3]), [4; 3], 1.2, 0.0, 6),
+        (Boundary::rectangular([2.0, 3.0, 1.5]), [3, 5, 2], 1.12, 4.0, 5),
+        (Boundary::Periodic { cell: TRICLINIC }, [3, 3, 4], 1.2, -2.0, 5),
+        (Boundary::Periodic { cell: DODECAHEDRON }, [4, 4, 5], 1.12, 0.0, 6),
+        (Boundary::Open, [3; 3], 1.2, 3.0, 7),
+    ];
+    for (number, (boundary, root, separation, charge, order)) in cases.into_iter().enumerate() {
+        let (mut x, q) = filled(&boundary, 400, charge, 5 + number as u64);
+        for i in (0..398).step_by(3) {
+            (0..3).for_each(|a| (x[i + 1][a], x[i + 2][a]) = (x[i][a] + 0.05, x[i][a] - 0.03 * a as f64 - 0.02));
+        }
+        let exclusions = exclusions(&boundary, &x);
+        assert!(exclusions.n_pairs() > 380);
+        let settings = settings(order, root, separation);
+        let (energy, cpu) = run(&mut Fmm::<f64>::new(boundary, settings).unwrap(), &x, &q, &exclusions);
+        let (e, out) = run(&mut DeviceCoulomb::<f64>::new(&device, boundary, settings).unwrap(), &x, &q, &exclusions);
+        let d = difference(&out, &cpu);
+        eprintln!("{number}: {d:e}, energy {:e}", e / energy - 1.0);
+        // The same operations in another order; excluded pairs, a hundred times larger, are added and subtracted again.
+        assert!(d < 1e-11 && (e - energy).abs() < 1e-11 * energy.abs().max(1.0), "case {number}: {d:e} {e} {energy}");
+        if number % 4 > 0 {
+            continue;
+        }
+        let (e, out) = run(&mut DeviceCoulomb::<f32>::new(&device, boundary, settings).unwrap(), &x, &q, &exclusions);
+        let d = difference(&out, &cpu);
+        eprintln!("{number}: {d:e}, energy {:e}", e / energy - 1.0);
+        // Rounding of coordinates, 6e-8 of a box; excluded pairs at a tenth of it leave 6e-8 of 1/r², a hundred times the rest.
+        assert!(
+            d < 3e-5 && (e - energy).abs() < 1e-5 * energy.abs().max(1.0),
+            "case {number} in f32: {d:e} {e} {energy}"
+        );
+    }
+}
+
+#[test]
+fn errors_against_exact_sums_are_those_of_the_cpu() {
+    let device = Device::emulator().unwrap();
+    for (boundary, root) in [(Boundary::Periodic { cell: TRICLINIC }, [3, 3, 3]), (Boundary::Open, [4; 3])] {
+        let (x, q) = filled(&boundary, 400, 1.0, 9);
+        let none = Exclusions::none(400);
+        let (_, truth) = exact(&boundary, &x, &q, &none);
+        let settings = settings(12, root, 1.2);
+        let (_, out) = run(&mut DeviceCoulomb::<f64>::new(&device, boundary, settings).unwrap(), &x, &q, &none);
+        let (_, cpu) = run(&mut Fmm::<f64>::new(boundary, settings).unwrap(), &x, &q, &none);
+        let [device, cpu] = [&out, &cpu].map(|p| force_error(&q, p, &truth));
+        assert!((device / cpu - 1.0).abs() < 1e-3 && device < 1e-5, "{device:e} {cpu:e}");
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Reference {
+    cell: [[f64; 3]; 3],
+    positions: Vec<[f64; 3]>,
+    charges: Vec<f64>,
+    energy: f64,
+    potentials: Vec<f64>,
+    forces: Vec<[f64; 3]>,
+}
+
+#[test]
+fn reference_cells_are_met() {
+    let device = Device::emulator().unwrap();
+    let files = [
+        ("dev_cubic_3d.json", [3; 3]),
+        ("dev_cubic_3d_charged.json", [3; 3]),
+        ("dev_rectangular_3d.json", [2, 3, 2]),
+        ("dev_triclinic_3d.json", [2; 3]),
+    ];
+    for (name, root) in files {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/reference").join(name);
+        let r: Reference = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let boundary = Boundary::Periodic { cell: r.cell };
+        let none = Exclusions::none(r.positions.len());
+        let mut method = DeviceCoulomb::<f64>::new(&device, boundary, settings(12, root, 1.7)).unwrap();
+        let (energy, out) = run(&mut method, &r.positions, &r.charges, &none);
+        let forces: Vec<f64> = out.field.iter().zip(&r.charges).flat_map(|(e, q)| e.map(|e| q * e)).collect();
+        let errors = [
+            ((energy - r.energy) / r.energy).abs(),
+            relative_l2(&out.potential, &r.potentials),
+            relative_l2(&forces, r.forces.as_flattened()),
+        ];
+        // Boxes three apart gain a factor of 3.5 with each order where particles are: 3.5^-12 = 3e-7.
+        assert!(errors.iter().all(|e| *e < 1e-6), "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_other_methods() {
+    let device = Device::emulator().unwrap();
+    let boundary = Boundary::rectangular([2.0; 3]);
+    let mut method = DeviceCoulomb::<f32>::new(&device, boundary, settings(4, [4; 3], 1.12)).unwrap();
+    let (mut x, mut q) = filled(&boundary, 300, 0.0, 2);
+    let mut out = Potentials::default();
+    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::NotAssigned));
+    let wrong = FmmError::Length { what: "exclusions", expected: 300, found: 299 };
+    assert_eq!(method.assign(&x, &Exclusions::none(299)), Err(wrong));
+    let none = Exclusions::none(300);
+    method.assign(&x, &none).unwrap();
+    let wrong = FmmError::Length { what: "charges", expected: 300, found: 299 };
+    assert_eq!(method.evaluate(&x, &q[1..], &mut out), Err(wrong));
+    let keep = std::mem::replace(&mut q[3], f64::INFINITY);
+    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::NotFinite { particle: 3, what: "charge" }));
+    q[3] = keep;
+    let (keep, other) = (x[11], x[290]);
+    x[11] = other;
+    method.assign(&x, &none).unwrap();
+    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 11 }));
+    x[11] = [f64::NAN; 3];
+    assert_eq!(method.assign(&x, &none), Err(FmmError::NotFinite { particle: 11, what: "position" }));
+    x[11] = keep;
+    method.assign(&x, &none).unwrap();
+    method.evaluate(&x, &q, &mut out).unwrap();
+    let open = settings(4, [4; 3], 0.5);
+    assert!(matches!(DeviceCoulomb::<f32>::new(&device, boundary, open).err(), Some(FmmError::Separation { .. })));
+}
+
+/// The cell shrinks and the particles with it: as a fresh start, without one.
+#[test]
+fn barostats_scale_the_cell() {
+    let device = Device::emulator().unwrap();
+    let cell = |s: f64| Boundary::Periodic { cell: TRICLINIC.map(|v| v.map(|x| s * x)) };
+    let (mut x, q) = filled(&cell(1.0), 300, 0.0, 4);
+    let none = Exclusions::none(300);
+    let mut method = DeviceCoulomb::<f64>::new(&device, cell(1.0), settings(6, [3; 3], 1.12)).unwrap();
+    let (energy, first) = run(&mut method, &x, &q, &none);
+    x.as_flattened_mut().iter_mut().for_each(|x| *x *= 0.8);
+    method.set_boundary(cell(0.8)).unwrap();
+    let mut out = Potentials::default();
+    let e = method.evaluate(&x, &q, &mut out).unwrap();
+    out.potential.iter_mut().for_each(|phi| *phi *= 0.8);
+    out.field.as_flattened_mut().iter_mut().for_each(|e| *e *= 0.64);
+    assert!((0.8 * e / energy - 1.0).abs() < 1e-12 && difference(&out, &first) < 1e-12);
+}
