@@ -6,6 +6,7 @@
 //! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
 
 pub mod bonded;
+pub mod device;
 pub mod energy;
 pub mod exclusions;
 pub mod gromacs;

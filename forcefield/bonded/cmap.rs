@@ -40,6 +40,11 @@ impl CmapSpline {
         Self { size: n, nodes }
     }
 
+    /// \[V, ∂V/∂u, ∂V/∂v, ∂²V/∂u∂v\] at each grid point, u and v counted in grid steps.
+    pub(crate) fn nodes(&self) -> &[[f64; 4]] {
+        &self.nodes
+    }
+
     /// V (kJ/mol), ∂V/∂φ and ∂V/∂ψ (kJ/mol/rad) at angles in radians.
     ///
     /// ```

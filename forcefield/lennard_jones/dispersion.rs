@@ -68,6 +68,11 @@ impl DispersionCorrection {
         }
     }
 
+    /// a, b, c of the energy a/V + b and the virial trace c/V (kJ/mol, V in nm³).
+    pub(crate) fn coefficients(&self) -> [f64; 3] {
+        [self.energy_times_volume, self.constant, self.virial_times_volume]
+    }
+
     /// Energy and virial trace (kJ/mol) in a box of `volume` nm³.
     pub fn at_volume(&self, volume: f64) -> TermEnergy {
         TermEnergy {

@@ -11,9 +11,10 @@ mod list;
 mod modifier;
 mod simd;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use dispersion::{DispersionCorrection, dispersion_correction};
+pub(crate) use modifier::Modified;
 pub use modifier::Modifier;
 
 use nalgebra::Vector3;
@@ -25,7 +26,6 @@ use crate::energy::TermEnergy;
 use crate::topology::{LennardJonesTable, Topology};
 use kernel::{Coefficients, Input};
 use list::{Chunk, Clusters, NO_ATOM};
-use modifier::Modified;
 use simd::{Lane, Level};
 
 /// Why Lennard-Jones cannot be computed.
@@ -124,21 +124,7 @@ impl LennardJones {
     /// # Errors
     /// A cut-off, buffer or switch that makes no sense; too many atoms.
     pub fn new(top: &Topology, cutoff: f64, modifier: Modifier, buffer: f64) -> Result<Self, LennardJonesError> {
-        if !(cutoff > 0.0 && cutoff.is_finite()) {
-            return Err(LennardJonesError::Cutoff(cutoff));
-        }
-        if !(buffer >= 0.0 && buffer.is_finite()) {
-            return Err(LennardJonesError::Buffer(buffer));
-        }
-        if let Modifier::ForceSwitch { r_switch } = modifier
-            && !(r_switch > 0.0 && r_switch < cutoff)
-        {
-            return Err(LennardJonesError::Switch { r_switch, cutoff });
-        }
-        // Twice: room for partly filled clusters.
-        if top.atoms.len() > 1 << 26 {
-            return Err(LennardJonesError::TooManyAtoms(top.atoms.len()));
-        }
+        check_settings(top, cutoff, modifier, buffer)?;
         let active: Vec<u32> =
             (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
@@ -266,8 +252,33 @@ impl LennardJones {
     }
 }
 
+/// Whether cut-off, modifier and buffer (nm) make sense for `top`.
+pub(crate) fn check_settings(
+    top: &Topology,
+    cutoff: f64,
+    modifier: Modifier,
+    buffer: f64,
+) -> Result<(), LennardJonesError> {
+    if !(cutoff > 0.0 && cutoff.is_finite()) {
+        return Err(LennardJonesError::Cutoff(cutoff));
+    }
+    if !(buffer >= 0.0 && buffer.is_finite()) {
+        return Err(LennardJonesError::Buffer(buffer));
+    }
+    if let Modifier::ForceSwitch { r_switch } = modifier
+        && !(r_switch > 0.0 && r_switch < cutoff)
+    {
+        return Err(LennardJonesError::Switch { r_switch, cutoff });
+    }
+    // Twice: room for partly filled clusters.
+    if top.atoms.len() > 1 << 26 {
+        return Err(LennardJonesError::TooManyAtoms(top.atoms.len()));
+    }
+    Ok(())
+}
+
 /// Types that have equal coefficients with every other type become one class: class of each atom, and the table of classes.
-fn merge_types(types: &[u32], table: &LennardJonesTable) -> (Vec<u32>, LennardJonesTable) {
+pub(crate) fn merge_types(types: &[u32], table: &LennardJonesTable) -> (Vec<u32>, LennardJonesTable) {
     let mut used: Vec<u32> = types.to_vec();
     used.sort_unstable();
     used.dedup();

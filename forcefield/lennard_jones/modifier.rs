@@ -25,7 +25,7 @@ pub enum Modifier {
 
 /// Constants of the modified power 1/r^α.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Power {
+pub(crate) struct Power {
     /// A of x² in the force.
     pub a: f64,
     /// B of x³ in the force.
@@ -36,7 +36,7 @@ pub(super) struct Power {
 
 /// Both powers modified for one cut-off.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Modified {
+pub(crate) struct Modified {
     /// Cut-off r_c, nm.
     pub cutoff: f64,
     /// Start of the switch r₁, nm (= r_c without a switch).

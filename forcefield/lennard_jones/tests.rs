@@ -7,7 +7,7 @@ use crate::topology::{Atom, AtomType};
 const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.6 }];
 
 /// Numbers in [0, 1) from a fixed sequence (SplitMix64).
-fn uniform(mut seed: u64) -> impl FnMut() -> f64 {
+pub(crate) fn uniform(mut seed: u64) -> impl FnMut() -> f64 {
     move || {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +18,7 @@ fn uniform(mut seed: u64) -> impl FnMut() -> f64 {
 
 /// `n` atoms of 4 types on a jittered lattice of `spacing`: type 1 equals type 0, type 3 is inert, the pair 0–2 breaks
 /// every combination rule. Every third atom excludes the two that follow.
-fn system(n_side: [usize; 3], spacing: f64) -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
+pub(crate) fn system(n_side: [usize; 3], spacing: f64) -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
     let mut random = uniform(7);
     let mut x = Vec::new();
     for i in 0..n_side[0] * n_side[1] * n_side[2] {

@@ -1,0 +1,201 @@
+// Bonded terms, 1-4 pairs and position restraints: one thread per term, all kinds in one launch, f64 throughout.
+//
+// Each kind begins at a block of its own (`first_block`), so that a block holds one kind and its energy is one block sum.
+// Term t of kind k has atom m at indices[atoms[k] + m count[k] + t] and number m at parameters[…] likewise. Functions
+// (units nm, rad, kJ/mol; geometry in geometry.cuh):
+//   bond ½ k (r − r₀)²; angle ½ k (θ − θ₀)²; Urey–Bradley: both; periodic dihedral k (1 + cos(n φ − φ₀));
+//   harmonic improper ½ k (ξ − ξ₀)², difference in (−π, π]; Ryckaert–Bellemans Σ c_n cosⁿ(φ − π);
+//   correction map: bicubic on [V, V_u, V_v, V_uv] per grid point; 1-4 pair c12/r¹² − c6/r⁶ + s k_e q_i q_j/r, which also
+//   adds its potential s k_e q_j/r (kJ/mol/e) to `potential`; restraint ½ Σ k_d (x_d − x⁰_d)² to the nearest image.
+// Molecules are whole. Virial Σ r·F: distances only (angles and dihedrals do not change under scaling).
+// Needs forces.cuh, geometry.cuh.
+
+enum { BOND, ANGLE, UREY_BRADLEY, PROPER, IMPROPER, HARMONIC_IMPROPER, RYCKAERT_BELLEMANS, CMAP, PAIR_14, RESTRAINT, KINDS };
+
+struct Layout {
+    int first_block[KINDS + 1];
+    int count[KINDS];
+    int atoms[KINDS];
+    int parameters[KINDS];
+    int slot[KINDS];
+};
+
+struct Result {
+    double energy, virial;
+};
+
+// What every term reads and writes.
+struct System {
+    const double *x;
+    const double *q;
+    long long *forces;
+    long long *potential;
+    unsigned *status;
+};
+
+DEVICE Vec position(const System &s, int atom) {
+    const double *r = s.x + 3ll * atom;
+    return {r[0], r[1], r[2]};
+}
+
+DEVICE void push(const System &s, int atom, Vec f) {
+    long long *p = s.forces + 3ll * atom;
+    bool within = add_force(p, f.x);
+    within = add_force(p + 1, f.y) && within;
+    within = add_force(p + 2, f.z) && within;
+    if (!within) atomicMax(s.status, 1u);
+}
+
+DEVICE Result harmonic_distance(const System &s, int i, int j, double r0, double k) {
+    Vec d = position(s, i) - position(s, j);
+    double r = sqrt(dot(d, d)), stretch = r - r0;
+    // Also true for NaN, which is told.
+    if (r != 0.0) {
+        Vec f = d * (-k * stretch / r);
+        push(s, i, f);
+        push(s, j, -f);
+    }
+    return {0.5 * k * stretch * stretch, -k * stretch * r};
+}
+
+DEVICE Result harmonic_angle(const System &s, int i, int j, int k, double theta0, double constant) {
+    Vec at = position(s, j), a = position(s, i) - at, b = position(s, k) - at, n = cross(a, b);
+    double sine = sqrt(dot(n, n)), bend = atan2(sine, dot(a, b)) - theta0;
+    if (sine != 0.0) {
+        Vec torque = n * (-constant * bend / sine);
+        Vec force_i = cross(a, torque) * (1.0 / dot(a, a)), force_k = cross(torque, b) * (1.0 / dot(b, b));
+        push(s, i, force_i);
+        push(s, k, force_k);
+        push(s, j, -(force_i + force_k));
+    }
+    return {0.5 * constant * bend * bend, 0.0};
+}
+
+DEVICE Dihedral dihedral_of(const System &s, int i, int j, int k, int l) {
+    return dihedral(position(s, i), position(s, j), position(s, k), position(s, l));
+}
+
+// Forces −slope ∂φ/∂r.
+DEVICE void twist(const System &s, const Dihedral &d, double slope, int i, int j, int k, int l) {
+    push(s, i, d.i * -slope);
+    push(s, j, d.j * -slope);
+    push(s, k, d.k * -slope);
+    push(s, l, d.l * -slope);
+}
+
+DEVICE Result pair_14(const System &s, int i, int j, double c6, double c12, double scale) {
+    Vec d = position(s, i) - position(s, j);
+    double u = 1.0 / dot(d, d), p = u * u * u, attraction = c6 * p, repulsion = c12 * p * p;
+    double coulomb = scale * COULOMB * sqrt(u), phi_i = coulomb * s.q[j], phi_j = coulomb * s.q[i];
+    double energy = phi_i * s.q[i], virial = 12.0 * repulsion - 6.0 * attraction;
+    Vec f = d * ((virial + energy) * u);
+    push(s, i, f);
+    push(s, j, -f);
+    bool within = add_force(s.potential + i, phi_i);
+    within = add_force(s.potential + j, phi_j) && within;
+    if (!within) atomicMax(s.status, 1u);
+    return {repulsion - attraction, virial};
+}
+
+DEVICE double pair_14_coulomb(const System &s, int i, int j, double scale) {
+    Vec d = position(s, i) - position(s, j);
+    return scale * COULOMB * s.q[i] * s.q[j] / sqrt(dot(d, d));
+}
+
+DEVICE Result restraint(const System &s, int atom, const double *k, int stride, const double *reference,
+                                   const double *edges) {
+    Vec d = position(s, atom) - Vec{reference[0], reference[1], reference[2]};
+#if PERIODIC
+    d.x -= edges[0] * round(d.x / edges[0]);
+    d.y -= edges[1] * round(d.y / edges[1]);
+    d.z -= edges[2] * round(d.z / edges[2]);
+#endif
+    Vec f = {-k[0] * d.x, -k[stride] * d.y, -k[2 * stride] * d.z};
+    push(s, atom, f);
+    double energy = -0.5 * dot(d, f);
+    return {energy, -2.0 * energy};
+}
+
+template <bool ENERGY>
+DEVICE void evaluate(const System &s, const int *indices, const double *parameters, const double *surfaces,
+                                const double *references, const double *edges, long long *energies, const Layout &layout) {
+    int kind = 0, block = blockIdx.x;
+    while (kind < KINDS - 1 && block >= layout.first_block[kind + 1]) ++kind;
+    int t = (block - layout.first_block[kind]) * (int)blockDim.x + (int)threadIdx.x, n = layout.count[kind];
+    Result v = {0.0, 0.0};
+    double coulomb = 0.0;
+    if (t < n) {
+        const int *a = indices + layout.atoms[kind] + t;
+        const double *p = parameters + layout.parameters[kind] + t;
+        int i = a[0];
+        if (kind == BOND) {
+            v = harmonic_distance(s, i, a[n], p[0], p[n]);
+        } else if (kind == ANGLE || kind == UREY_BRADLEY) {
+            v = harmonic_angle(s, i, a[n], a[2 * n], p[0], p[n]);
+            if (kind == UREY_BRADLEY) {
+                Result ends = harmonic_distance(s, i, a[2 * n], p[2 * n], p[3 * n]);
+                v.energy += ends.energy;
+                v.virial += ends.virial;
+            }
+        } else if (kind == PAIR_14) {
+            v = pair_14(s, i, a[n], p[0], p[n], p[2 * n]);
+            if (ENERGY) coulomb = pair_14_coulomb(s, i, a[n], p[2 * n]);
+        } else if (kind == RESTRAINT) {
+            v = restraint(s, i, p, n, references + 3 * t, edges);
+        } else {
+            int j = a[n], k = a[2 * n], l = a[3 * n];
+            Dihedral d = dihedral_of(s, i, j, k, l);
+            double slope = 0.0;
+            if (kind == CMAP) {
+                int m = a[4 * n];
+                Dihedral e = dihedral_of(s, j, k, l, m);
+                Surface w = surface(surfaces + a[5 * n], a[6 * n], d.phi, e.phi);
+                v.energy = w.energy;
+                slope = w.by_phi;
+                twist(s, e, w.by_psi, j, k, l, m);
+            } else if (kind == RYCKAERT_BELLEMANS) {
+                double sine = -sin(d.phi), cosine = -cos(d.phi);
+                for (int m = 5; m >= 0; --m) {
+                    slope = slope * cosine + v.energy;
+                    v.energy = v.energy * cosine + p[m * n];
+                }
+                slope *= -sine;
+            } else if (kind == HARMONIC_IMPROPER) {
+                double off = d.phi - p[0];
+                off -= 2.0 * PI * round(off / (2.0 * PI));
+                slope = p[n] * off;
+                v.energy = 0.5 * slope * off;
+            } else {
+                double multiplicity = p[2 * n], angle = multiplicity * d.phi - p[0];
+                slope = -p[n] * multiplicity * sin(angle);
+                v.energy = p[n] * (1.0 + cos(angle));
+            }
+            twist(s, d, slope, i, j, k, l);
+        }
+    }
+    if (ENERGY) {
+        __shared__ double scratch[32];
+        double energy = block_sum(v.energy, scratch);
+        double virial = block_sum(v.virial + coulomb, scratch);
+        coulomb = block_sum(coulomb, scratch);
+        if (threadIdx.x == 0) {
+            add_energy(energies + layout.slot[kind], energy);
+            add_energy(energies + SLOT_VIRIAL, virial);
+            if (kind == PAIR_14) add_energy(energies + SLOT_COULOMB_14, coulomb);
+        }
+    }
+}
+
+KERNEL void bonded(const double *x, const double *q, const int *indices, const double *parameters, const double *surfaces,
+                   const double *references, const double *edges, long long *forces, long long *potential,
+                   unsigned *status, Layout layout) {
+    System s = {x, q, forces, potential, status};
+    evaluate<false>(s, indices, parameters, surfaces, references, edges, (long long *)0, layout);
+}
+
+KERNEL void bonded_energy(const double *x, const double *q, const int *indices, const double *parameters,
+                          const double *surfaces, const double *references, const double *edges, long long *forces,
+                          long long *potential, unsigned *status, long long *energies, Layout layout) {
+    System s = {x, q, forces, potential, status};
+    evaluate<true>(s, indices, parameters, surfaces, references, edges, energies, layout);
+}

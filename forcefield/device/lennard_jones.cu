@@ -1,0 +1,144 @@
+// Lennard-Jones forces, energy and virial of the Verlet list; LANES threads per site.
+//
+// Per pair inside the cut-off, u = 1/r², p = u³: V = c12 p² − c6 p minus constants, r·F = 12 c12 p² − 6 c6 p plus the switch.
+// MODE 0: cut; 1: potential shifted by SHIFT6, SHIFT12; 2: force switch, x = max(r − R_SWITCH, 0), per power α
+// −d/dr → α/r^(α+1) + A x² + B x³, Φ = 1/r^α − A x³/3 − B x⁴/4 − C (GROMACS manual 2022, DOI 10.5281/zenodo.6451567).
+// Every pair is met twice, so energy and virial are halved. Lane s of a site reads four list entries of each chunk of 4 LANES
+// at once, those numbered s, s + LANES, …: lanes side by side meet sites that are close in space and in memory. Sums over lanes in fixed order, then fixed-point.
+// `table`[class_i N_CLASSES + class_j] = (c6, c12). Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
+
+// Sites of this step from positions, and how far each has moved since the list was made, as a fraction of what is allowed:
+// half of s (cut-off + buffer) − cut-off, s the smallest ratio of edges now and then. Uniform scaling is no movement.
+KERNEL void gather_sites(const double *x, const unsigned *atoms, const double *edges, const double *origin,
+                         const double *listed_inverse, const Site *listed, Site *sites, unsigned *status, int n) {
+    __shared__ unsigned largest;
+    __shared__ double inverse_edges[3], inverse_limit2;
+    if (threadIdx.x < 3) inverse_edges[threadIdx.x] = 1.0 / edges[threadIdx.x];
+    if (threadIdx.x == 3) {
+        largest = 0;
+        double scale = edges[0] * listed_inverse[0];
+        for (int d = 1; d < 3; ++d) scale = fmin(scale, edges[d] * listed_inverse[d]);
+        double limit = 0.5 * (scale * REACH - CUTOFF);
+        inverse_limit2 = limit > 0.0 ? 1.0 / (limit * limit) : 1e300;
+    }
+    __syncthreads();
+    int place = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned moved = 0;
+    if (place < n) {
+        unsigned atom = atoms[place];
+        Site then = listed[place];
+        Site now = site_at(x, atom, origin, inverse_edges, then.kind);
+        sites[place] = now;
+        real step[3];
+        for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+        double ratio = (double)distance_squared(now, then, step) * inverse_limit2;
+        // Also true for NaN, and where nothing is left of the buffer.
+        bool stale = !(ratio < 1e30 && inverse_limit2 < 1e300) || !position_is_finite(x, atom);
+        moved = stale ? INFINITE_BITS : __float_as_uint((float)ratio);
+    }
+    for (int k = 16; k > 0; k >>= 1) moved = max(moved, __shfl_xor_sync(ALL_LANES, moved, k));
+    if ((threadIdx.x & 31) == 0) atomicMax(&largest, moved);
+    __syncthreads();
+    if (threadIdx.x == 0 && largest > status[STATUS_STALENESS]) atomicMax(&status[STATUS_STALENESS], largest);
+}
+
+struct Sums {
+    real fx, fy, fz, energy, virial;
+};
+
+// Adds one pair; forces and virial divided by 6.
+template <bool ENERGY>
+DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, unsigned j, const real *step,
+                                const real2 *table, real2 only) {
+    Site b = sites[j];
+    real dx = nearest(a.x, b.x, step[0]), dy = nearest(a.y, b.y, step[1]), dz = nearest(a.z, b.z, step[2]);
+    real r2 = dx * dx + dy * dy + dz * dz;
+    real2 c = N_CLASSES == 1 ? only : table[(unsigned)a.kind * N_CLASSES + (unsigned)b.kind];
+    bool inside = r2 < (real)(CUTOFF * CUTOFF) && j != i;
+    real inverse = rsqrt_r(r2), u = inverse * inverse, p = u * u * u, repulsion = c.y * p;
+    real plain = p * (repulsion - c.x), w = p * (2 * repulsion - c.x);
+#if MODE == 2
+    real x = r2 * inverse - (real)R_SWITCH;
+    x = x > 0 ? x : 0;
+    real x2 = x * x;
+    w += r2 * inverse * x2 * (c.y * ((real)(A12 / 6) + (real)(B12 / 6) * x) - c.x * ((real)(A6 / 6) + (real)(B6 / 6) * x));
+#endif
+    w = inside ? w : 0;
+    real f = inside ? w * u : 0;
+    sum.fx += f * dx;
+    sum.fy += f * dy;
+    sum.fz += f * dz;
+    if (ENERGY) {
+#if MODE == 1
+        plain -= c.y * (real)SHIFT12 - c.x * (real)SHIFT6;
+#elif MODE == 2
+        real x3 = x2 * x;
+        plain -= c.y * ((real)SHIFT12 + x3 * ((real)(A12 / 3) + (real)(B12 / 4) * x)) -
+                 c.x * ((real)SHIFT6 + x3 * ((real)(A6 / 3) + (real)(B6 / 4) * x));
+#endif
+        sum.energy += inside ? plain : 0;
+        sum.virial += w;
+    }
+}
+
+template <bool ENERGY>
+DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict__ atoms,
+                                 const unsigned *__restrict__ list, const unsigned *__restrict__ chunks,
+                                 const real2 *__restrict__ table, const double *__restrict__ edges, long long *forces,
+                                 long long *energies, unsigned *status, double dispersion_energy, double dispersion_constant,
+                                 double dispersion_virial, int capacity, int n) {
+    int site = (int)((blockIdx.x * blockDim.x + threadIdx.x) / LANES), lane = threadIdx.x % LANES;
+    unsigned i = (unsigned)min(site, n - 1);
+    Site a = sites[i];
+    real step[3];
+    for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+    real2 only = table[0];
+    Sums sum = {0, 0, 0, 0, 0};
+    int count = site < n ? (int)chunks[i] : 0;
+    const uint4 *row = (const uint4 *)(list + (long long)i * capacity) + lane;
+    uint4 next = count > 0 ? row[0] : uint4{i, i, i, i};
+    for (int c = 0; c < count; ++c) {
+        uint4 j = next;
+        if (c + 1 < count) next = row[(c + 1) * LANES];
+        add_pair<ENERGY>(sum, a, sites, i, j.x, step, table, only);
+        add_pair<ENERGY>(sum, a, sites, i, j.y, step, table, only);
+        add_pair<ENERGY>(sum, a, sites, i, j.z, step, table, only);
+        add_pair<ENERGY>(sum, a, sites, i, j.w, step, table, only);
+    }
+    for (int k = LANES / 2; k > 0; k >>= 1) {
+        sum.fx += __shfl_xor_sync(ALL_LANES, sum.fx, k);
+        sum.fy += __shfl_xor_sync(ALL_LANES, sum.fy, k);
+        sum.fz += __shfl_xor_sync(ALL_LANES, sum.fz, k);
+    }
+    if (site < n && lane < 3) {
+        double f = 6.0 * (double)(lane == 0 ? sum.fx : (lane == 1 ? sum.fy : sum.fz));
+        if (!add_force(forces + 3ll * atoms[i] + lane, f)) atomicMax(&status[STATUS_SATURATED], 1u);
+    }
+    if (ENERGY) {
+        __shared__ double scratch[32];
+        double energy = block_sum(0.5 * (double)sum.energy, scratch);
+        double virial = block_sum(3.0 * (double)sum.virial, scratch);
+        if (threadIdx.x == 0) {
+            add_energy(energies + SLOT_LENNARD_JONES, energy);
+            if (blockIdx.x == 0 && dispersion_energy != 0.0) {
+                double per_volume = 1.0 / (edges[0] * edges[1] * edges[2]);
+                add_energy(energies + SLOT_DISPERSION, dispersion_energy * per_volume + dispersion_constant);
+                virial += dispersion_virial * per_volume;
+            }
+            add_energy(energies + SLOT_VIRIAL, virial);
+        }
+    }
+}
+
+KERNEL void lennard_jones(const Site *sites, const unsigned *atoms, const unsigned *list, const unsigned *chunks,
+                          const real2 *table, const double *edges, long long *forces, unsigned *status, int capacity, int n) {
+    sum_pairs<false>(sites, atoms, list, chunks, table, edges, forces, (long long *)0, status, 0.0, 0.0, 0.0, capacity, n);
+}
+
+KERNEL void lennard_jones_energy(const Site *sites, const unsigned *atoms, const unsigned *list, const unsigned *chunks,
+                                 const real2 *table, const double *edges, long long *forces, long long *energies,
+                                 unsigned *status, double dispersion_energy, double dispersion_constant,
+                                 double dispersion_virial, int capacity, int n) {
+    sum_pairs<true>(sites, atoms, list, chunks, table, edges, forces, energies, status, dispersion_energy,
+                    dispersion_constant, dispersion_virial, capacity, n);
+}

@@ -1,0 +1,342 @@
+//! The device against [`LennardJones`] on the CPU and against brute force, on the emulator.
+
+use super::source::sources;
+use super::*;
+use crate::TermEnergy;
+use crate::device::{ENERGY_SLOTS, EnergyTerm, FORCE_ONE};
+use crate::lennard_jones::LennardJones;
+use crate::lennard_jones::tests::{system, uniform};
+use kernels::device::compiles;
+
+const SIDES: [usize; 3] = [7, 8, 9];
+const SETTINGS: Settings = Settings {
+    cutoff: 0.85,
+    modifier: Modifier::PotentialShift,
+    buffer: 0.1,
+    dispersion_correction: false,
+    precision: Precision::Double,
+};
+
+impl ListStatus {
+    /// Whether every pair within the cut-off has been met since the status was reset.
+    fn is_complete(&self) -> bool {
+        self.neighbours <= self.capacity && self.staleness <= 1.0
+    }
+}
+
+impl DeviceLennardJones {
+    /// All pairs of the list as atom numbers, each in both directions.
+    fn read_list(&self, stream: &Stream) -> Vec<[u32; 2]> {
+        let [atoms, chunks, list] = [&self.atoms, &self.chunks, &self.list].map(|buffer| buffer.read(stream).unwrap());
+        let row = |i: usize| &list[i * self.capacity..][..chunks[i] as usize * CHUNK];
+        let pairs = |i: usize| row(i).iter().filter(move |&&j| j as usize != i).map(move |&j| (i, j as usize));
+        (0..self.n).flat_map(pairs).map(|(i, j)| [atoms[i], atoms[j]]).collect()
+    }
+}
+
+fn flat(x: &[Vector3<f64>]) -> Vec<f64> {
+    x.iter().flat_map(|r| [r.x, r.y, r.z]).collect()
+}
+
+/// A term on the emulator with its positions and edges.
+struct Case {
+    stream: Stream,
+    x: Buffer<f64>,
+    cell: Buffer<f64>,
+    lj: DeviceLennardJones,
+}
+
+impl Case {
+    fn new(top: &Topology, x: &[Vector3<f64>], settings: Settings, edges: Option<Vector3<f64>>) -> Self {
+        let device = Device::of_tests().unwrap();
+        let stream = device.stream().unwrap();
+        let cell = device.upload(edges.unwrap_or_default().as_slice()).unwrap();
+        let x = device.upload(&flat(x)).unwrap();
+        let mut lj = DeviceLennardJones::new(&device, top, settings, edges).unwrap();
+        lj.rebuild(&stream, &x, &cell).unwrap();
+        Self { stream, x, cell, lj }
+    }
+
+    fn put(&self, x: &[Vector3<f64>], edges: Vector3<f64>) {
+        self.x.write(&self.stream, &flat(x)).unwrap();
+        self.cell.write(&self.stream, edges.as_slice()).unwrap();
+    }
+
+    /// Energies, forces with energy, fixed-point forces without.
+    fn evaluate(&self) -> (Vec<i64>, Vec<Vector3<f64>>) {
+        let zeros = |n| self.lj.device.zeros::<i64>(n).unwrap();
+        let run = |with_energy| {
+            let (forces, energies) = (zeros(self.x.len()), zeros(ENERGY_SLOTS));
+            self.lj.enqueue_forces(&self.stream, &self.x, &self.cell, &forces, &energies, with_energy).unwrap();
+            (energies.read(&self.stream).unwrap(), forces.read(&self.stream).unwrap())
+        };
+        let (energies, forces) = run(true);
+        assert_eq!(run(false), (vec![0; ENERGY_SLOTS], forces.clone()), "forces without energy");
+        (energies, forces.chunks(3).map(|f| Vector3::from_fn(|d, _| f[d] as f64 / FORCE_ONE)).collect())
+    }
+
+    fn status(&self) -> ListStatus {
+        self.lj.status(&self.stream).unwrap()
+    }
+}
+
+fn on_cpu(
+    top: &Topology,
+    x: &[Vector3<f64>],
+    settings: Settings,
+    edges: Option<Vector3<f64>>,
+) -> (TermEnergy, Vec<Vector3<f64>>) {
+    let mut lj = LennardJones::new(top, settings.cutoff, settings.modifier, settings.buffer).unwrap();
+    lj.rebuild(x, edges).unwrap();
+    let mut f = vec![Vector3::zeros(); x.len()];
+    let v = lj.evaluate(x, edges, &mut f);
+    (v, f)
+}
+
+/// Energy and virial within `energy` of the virial, forces within `force` of the largest.
+fn assert_same(
+    (energies, f): (Vec<i64>, Vec<Vector3<f64>>),
+    (v, expected): (TermEnergy, Vec<Vector3<f64>>),
+    tolerance: f64,
+    what: &str,
+) {
+    // Energies are added per block of 16 sites in units of 2^-24.
+    let quanta = (1 + f.len() / 16) as f64 / crate::device::ENERGY_ONE;
+    for (term, expected) in [(EnergyTerm::LennardJones, v.energy), (EnergyTerm::Virial, v.virial)] {
+        let error = (term.of(&energies) - expected).abs();
+        assert!(error < tolerance * v.virial.abs() + quanta, "{what}: {term:?} off by {error} of {expected}");
+    }
+    let largest = expected.iter().map(Vector3::norm).fold(0.0, f64::max);
+    let worst = f.iter().zip(&expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    assert!(largest > 0.0 && worst < tolerance * largest + 1e-8, "{what}: forces differ by {worst} of {largest}");
+}
+
+/// r² to five roundings of 6e-8, in its seventh power; sums are dominated by the closest pair.
+const SINGLE: f64 = 2e-6;
+
+const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.6 }];
+
+#[test]
+fn double_precision_equals_the_cpu() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    for edges in [Some(edges), None] {
+        for modifier in MODIFIERS {
+            let settings = Settings { modifier, ..SETTINGS };
+            let case = Case::new(&top, &x, settings, edges);
+            // Fractional coordinates are rounded to 1e-16 of the frame, some nm; r·F ~ 13 r δ/r, forces of 1e4.
+            let what = format!("{modifier:?} {edges:?}");
+            assert_same(case.evaluate(), on_cpu(&top, &x, settings, edges), 2e-13, &what);
+            assert!(case.status().is_complete() && !case.status().saturated);
+        }
+    }
+}
+
+#[test]
+fn single_precision_has_the_accuracy_of_f32() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    // A plain cut-off jumps: there a pair on its edge may fall on the other side.
+    for edges in [Some(edges), None] {
+        for modifier in &MODIFIERS[1..] {
+            let settings = Settings { modifier: *modifier, precision: Precision::Single, ..SETTINGS };
+            let case = Case::new(&top, &x, settings, edges);
+            assert_same(case.evaluate(), on_cpu(&top, &x, settings, edges), SINGLE, &format!("{modifier:?} {edges:?}"));
+        }
+    }
+}
+
+#[test]
+fn close_pairs_far_from_the_origin_keep_their_accuracy() {
+    // Two pairs 0.25 nm apart, one of them across the boundary of a box of 60 nm, where f32 positions are off by 4e-6 nm.
+    let (mut top, _, _) = system([1, 1, 4], 0.3);
+    top.atoms.iter_mut().for_each(|a| a.type_index = 0);
+    top.exclusions = crate::Exclusions::from_pairs(4, []);
+    let edges = Vector3::new(60.0, 61.0, 59.0);
+    let x = [[59.9, 30.0, 3.0], [0.12, 30.08, 2.95], [41.234567, 47.1, 58.3], [41.1, 47.3123456, 58.29]]
+        .map(Vector3::from)
+        .to_vec();
+    let settings = Settings { precision: Precision::Single, ..SETTINGS };
+    let case = Case::new(&top, &x, settings, Some(edges));
+    assert_same(case.evaluate(), on_cpu(&top, &x, settings, Some(edges)), SINGLE, "two pairs");
+}
+
+fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, edges: Option<Vector3<f64>>) -> Vec<[u32; 2]> {
+    let mut pairs = Vec::new();
+    let inert = |i: u32| top.lj.is_inert(top.atoms[i as usize].type_index);
+    for i in 0..x.len() as u32 {
+        for j in 0..x.len() as u32 {
+            let mut d = x[i as usize] - x[j as usize];
+            if let Some(edges) = edges {
+                d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
+            }
+            if i != j && d.norm() < reach && !inert(i) && !inert(j) && !top.exclusions.contains(i, j) {
+                pairs.push([i, j]);
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn the_list_is_that_of_brute_force() {
+    for (sides, spacing, cutoff) in [(SIDES, 0.28, 0.85), ([6, 7, 20], 0.35, 0.6), ([9, 3, 3], 0.7, 0.94)] {
+        let (top, x, edges) = system(sides, spacing);
+        for edges in [Some(edges), None] {
+            let settings = Settings { cutoff, ..SETTINGS };
+            let case = Case::new(&top, &x, settings, edges);
+            let mut found = case.lj.read_list(&case.stream);
+            found.sort_unstable();
+            let expected = brute_force(&top, &x, cutoff + 0.1, edges);
+            assert!(expected.len() > x.len());
+            assert_eq!(found, expected, "{sides:?} {edges:?}");
+            let mut counts = vec![0; x.len()];
+            expected.iter().for_each(|[i, _]| counts[*i as usize] += 1);
+            assert_eq!(case.status().neighbours, *counts.iter().max().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_list_that_overflows_says_so_and_grows() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    let mut case = Case::new(&top, &x, SETTINGS, Some(edges));
+    let expected = case.evaluate();
+    let needed = case.status().neighbours;
+    assert!(needed > CHUNK);
+    case.lj.set_capacity(CHUNK).unwrap();
+    case.lj.reset_status(&case.stream).unwrap();
+    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.cell).unwrap();
+    let status = case.status();
+    assert_eq!((status.neighbours, status.capacity), (needed, CHUNK));
+    assert!(!status.is_complete());
+    assert_ne!(case.evaluate(), expected, "a list that is too short still meets all pairs");
+    assert!(case.lj.rebuild(&case.stream, &case.x, &case.cell).unwrap());
+    assert!(case.status().is_complete());
+    assert_eq!(case.evaluate(), expected);
+    assert!(!case.lj.rebuild(&case.stream, &case.x, &case.cell).unwrap());
+}
+
+#[test]
+fn staleness_is_the_largest_displacement() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    let settings = Settings { buffer: 0.06, ..SETTINGS };
+    let case = Case::new(&top, &x, settings, Some(edges));
+    let mut random = uniform(3);
+    let moved: Vec<_> = x.iter().map(|r| r + 0.02997 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
+    case.put(&moved, edges);
+    assert_same(case.evaluate(), on_cpu(&top, &moved, settings, Some(edges)), 2e-13, "moved");
+    // Rounded to f32.
+    assert!((case.status().staleness - 0.999).abs() < 1e-6 && case.status().is_complete());
+    let mut one = x.clone();
+    one[10].x += 0.03003;
+    case.put(&one, edges);
+    case.evaluate();
+    assert!((case.status().staleness - 1.001).abs() < 1e-6 && !case.status().is_complete());
+    case.put(&x, edges);
+    case.evaluate();
+    assert!(!case.status().is_complete(), "the status keeps the worst");
+    case.lj.reset_status(&case.stream).unwrap();
+    case.evaluate();
+    assert_eq!(case.status().staleness, 0.0);
+    one[10].x = f64::NAN;
+    case.put(&one, edges);
+    case.evaluate();
+    assert_eq!(case.status().staleness, f64::INFINITY);
+}
+
+#[test]
+fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    let settings = Settings { cutoff: 0.8, ..SETTINGS };
+    let case = Case::new(&top, &x, settings, Some(edges));
+    let scale = |s: f64| case.put(&x.iter().map(|r| r * s).collect::<Vec<_>>(), edges * s);
+    scale(0.9);
+    let y: Vec<_> = x.iter().map(|r| r * 0.9).collect();
+    let expected = on_cpu(&top, &y, Settings { buffer: 0.05, ..settings }, Some(edges * 0.9));
+    assert_same(case.evaluate(), expected, 2e-13, "scaled");
+    assert!(case.status().staleness < 1e-6);
+    scale(0.88);
+    case.evaluate();
+    assert_eq!(case.status().staleness, f64::INFINITY);
+    // Lists are not made for cells with less than twice the reach along an axis.
+    case.lj.reset_status(&case.stream).unwrap();
+    case.put(&x, edges * 0.8);
+    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.cell).unwrap();
+    assert_eq!(case.status().staleness, f64::INFINITY);
+}
+
+#[test]
+fn images_change_nothing_and_overlaps_are_reported() {
+    let (top, mut x, edges) = system(SIDES, 0.28);
+    let settings = Settings { precision: Precision::Single, ..SETTINGS };
+    let expected = on_cpu(&top, &x, settings, Some(edges));
+    for (i, r) in x.iter_mut().enumerate() {
+        *r += edges.component_mul(&Vector3::new((i % 3) as f64, -2.0, 0.0));
+    }
+    let case = Case::new(&top, &x, settings, Some(edges));
+    assert_same(case.evaluate(), expected, SINGLE, "images");
+    assert!(!case.status().saturated);
+    x[40] = x[25];
+    case.put(&x, edges);
+    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.cell).unwrap();
+    case.evaluate();
+    assert!(case.status().saturated);
+}
+
+#[test]
+fn dispersion_follows_the_volume() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    let settings = Settings { dispersion_correction: true, ..SETTINGS };
+    let case = Case::new(&top, &x, settings, Some(edges));
+    let plain = Case::new(&top, &x, SETTINGS, Some(edges));
+    let correction = DispersionCorrection::new(&top, settings.cutoff, settings.modifier);
+    for scale in [1.0, 0.97] {
+        let y: Vec<_> = x.iter().map(|r| r * scale).collect();
+        case.put(&y, edges * scale);
+        plain.put(&y, edges * scale);
+        let ((a, forces), (b, plain_forces)) = (case.evaluate(), plain.evaluate());
+        assert_eq!(forces, plain_forces);
+        let v = correction.at_volume((edges * scale).product());
+        assert!((EnergyTerm::Dispersion.of(&a) - v.energy).abs() < 1e-7 && v.energy.abs() > 1.0);
+        assert!((EnergyTerm::Virial.of(&a) - EnergyTerm::Virial.of(&b) - v.virial).abs() < 2e-7);
+        assert_eq!(EnergyTerm::LennardJones.of(&a), EnergyTerm::LennardJones.of(&b));
+    }
+}
+
+#[test]
+fn few_atoms_and_none() {
+    let (mut top, x, _) = system([1, 5, 1], 0.35);
+    let settings = Settings { modifier: Modifier::None, buffer: 0.0, ..SETTINGS };
+    let case = Case::new(&top, &x, settings, None);
+    assert_eq!(case.lj.n_active(), 4);
+    assert_same(case.evaluate(), on_cpu(&top, &x, settings, None), 2e-13, "few");
+    for atom in &mut top.atoms {
+        atom.type_index = 3;
+    }
+    for edges in [None, Some(Vector3::repeat(2.0))] {
+        let case = Case::new(&top, &x, settings, edges);
+        let (energies, forces) = case.evaluate();
+        assert!(energies.iter().all(|e| *e == 0) && forces.iter().all(|f| f.norm() == 0.0));
+        assert!(case.status().is_complete());
+    }
+}
+
+#[test]
+fn bad_settings_are_named() {
+    let (top, _, edges) = system(SIDES, 0.28);
+    let device = Device::of_tests().unwrap();
+    let new = |settings| DeviceLennardJones::new(&device, &top, settings, Some(edges)).map(|_| ()).unwrap_err();
+    let error = new(Settings { cutoff: -1.0, ..SETTINGS });
+    assert_eq!(error, DeviceTermError::LennardJones(LennardJonesError::Cutoff(-1.0)));
+    let error = new(Settings { cutoff: 0.9, ..SETTINGS });
+    assert!(error.to_string().contains("along x"), "{error}");
+}
+
+/// Needs libnvrtc, no GPU.
+#[test]
+fn kernels_compile_for_gpus() {
+    for (modifier, precision) in MODIFIERS.into_iter().zip([Precision::Single, Precision::Double, Precision::Single]) {
+        for source in sources(Settings { modifier, precision, ..SETTINGS }, 3) {
+            ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
+        }
+    }
+}

@@ -1,0 +1,178 @@
+// Verlet list of the Lennard-Jones term: cells, sites in cell order, neighbours of every site.
+//
+// 1. frame_of_atoms (open systems): origin and edges of a frame that holds all atoms with a margin of 2 (cut-off + buffer).
+// 2. cell_keys: cell of every active atom, z fastest; the counting sort makes `order` and `starts` of it.
+// 3. place_sites: fixed-point sites by place, kept also as the reference of displacements.
+// 4. build_list: one warp per site. Each lane works out which cells of one column (x, y) the sphere of radius `reach` can
+//    touch (contiguous in place, two pieces where it wraps); then the warp walks the columns and tests 32 sites at a time.
+//    Row i: places of all sites within `reach`, ascending by column, exclusions left out; both directions of a pair are
+//    listed. Rows have `capacity` entries and are filled up with i itself to a multiple of CHUNK; `chunks[i]` = how many.
+//    In a chunk entries stand in the order in which the lanes of the force kernel load them.
+// The order of a row depends on the positions only. Units: nm. Needs sites.cuh.
+
+KERNEL void frame_of_atoms(const double *x, const unsigned *active, double *frame, double margin, int n) {
+    __shared__ double low[3][32], high[3][32];
+    int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    for (int d = 0; d < 3; ++d) {
+        double a = 1e300, b = -1e300;
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+            double r = x[3ll * active[i] + d];
+            a = fmin(a, r);
+            b = fmax(b, r);
+        }
+        for (int k = 16; k > 0; k >>= 1) {
+            a = fmin(a, __shfl_xor_sync(ALL_LANES, a, k));
+            b = fmax(b, __shfl_xor_sync(ALL_LANES, b, k));
+        }
+        if (lane == 0) {
+            low[d][warp] = a;
+            high[d][warp] = b;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < 3) {
+        int d = threadIdx.x;
+        double a = low[d][0], b = high[d][0];
+        for (int k = 1; k < warps; ++k) {
+            a = fmin(a, low[d][k]);
+            b = fmax(b, high[d][k]);
+        }
+        frame[d] = (b - a) + 2.0 * margin;
+        frame[3 + d] = a - margin;
+    }
+}
+
+DEVICE int cell_of(UCOORD u, int cells) {
+    unsigned top = (unsigned)(u >> (COORD_BITS - 32));
+    return (int)(((unsigned long long)top * (unsigned)cells) >> 32);
+}
+
+KERNEL void cell_keys(const double *x, const unsigned *active, const double *edges, const double *origin, unsigned *keys,
+                      double *listed_inverse, unsigned *status, int nx, int ny, int nz, double reach, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i == 0) {
+        bool fits = true;
+        for (int d = 0; d < 3; ++d) {
+            listed_inverse[d] = 1.0 / edges[d];
+            fits = fits && edges[d] >= 2.0 * reach && is_finite(edges[d]);
+        }
+        if (!fits) atomicMax(&status[STATUS_STALENESS], INFINITE_BITS);
+    }
+    if (i >= n) return;
+    Site s = site_at(x, active[i], origin, inverse_of(edges).of, 0);
+    keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
+    if (!position_is_finite(x, active[i])) atomicMax(&status[STATUS_STALENESS], INFINITE_BITS);
+}
+
+KERNEL void place_sites(const double *x, const unsigned *active, const unsigned *kinds, const unsigned *order,
+                        const double *edges, const double *origin, Site *sites, Site *listed, unsigned *atoms, int n) {
+    int place = blockIdx.x * blockDim.x + threadIdx.x;
+    if (place >= n) return;
+    unsigned i = order[place], atom = active[i];
+    Site s = site_at(x, atom, origin, inverse_of(edges).of, kinds[i]);
+    sites[place] = s;
+    listed[place] = s;
+    atoms[place] = atom;
+}
+
+// Position within the grid of one axis, in cells.
+DEVICE float in_cells(UCOORD u, int cells) {
+    return (float)((double)(unsigned)(u >> (COORD_BITS - 32)) * (cells * (1.0 / 4294967296.0)));
+}
+
+// Squared distance (in cells²) from position f in [0, 1] of cell 0 to cell d.
+DEVICE float cell_distance(float f, int d) {
+    float gap = d > 0 ? d - f : (d < 0 ? f - d - 1.0f : 0.0f);
+    return gap > 0.0f ? gap : 0.0f;
+}
+
+// The same for the nearest image of cell d on a ring of `cells`.
+DEVICE float ring_distance(float f, int d, int cells) {
+    return fminf(cell_distance(f, d), fminf(cell_distance(f, d - cells), cell_distance(f, d + cells)));
+}
+
+// Cells of `width` on each side that lie within `reach`.
+DEVICE int span(float reach, float width, int cells) {
+    float h = ceilf(reach / width);
+    return h < cells ? (int)h : cells;
+}
+
+// Where entry t of a row is stored: lane s of the LANES that share a chunk reads entries s, s + LANES, … with one load.
+DEVICE int stored(int t) {
+    int in_chunk = t % CHUNK;
+    return t - in_chunk + in_chunk % (CHUNK / 4) * 4 + in_chunk / (CHUNK / 4);
+}
+
+KERNEL void build_list(const Site *sites, const unsigned *starts, const double *edges, const unsigned *order,
+                       const unsigned *excluded_starts, const unsigned *excluded, unsigned *list, unsigned *chunks,
+                       unsigned *status, int nx, int ny, int nz, double reach, int capacity, int n) {
+    int i = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
+    if (i >= n) return;
+    Site a = sites[i];
+    real step[3];
+    for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+    real reach2 = (real)(reach * reach);
+    unsigned first_excluded = excluded_starts[order[i]], end_excluded = excluded_starts[order[i] + 1];
+
+    // Rounding of the geometry of cells must not lose a pair.
+    float limit = (float)(1.0001 * reach), limit2 = limit * limit;
+    float wx = (float)edges[0] / nx, wy = (float)edges[1] / ny, wz = (float)edges[2] / nz;
+    int cx = cell_of(a.x, nx), cy = cell_of(a.y, ny);
+    float fx = in_cells(a.x, nx) - cx, fy = in_cells(a.y, ny) - cy, z = in_cells(a.z, nz);
+    int hx = span(limit, wx, nx), hy = span(limit, wy, ny);
+    int across = min(2 * hx + 1, nx), along = min(2 * hy + 1, ny), columns = across * along;
+
+    unsigned *row = list + (long long)i * capacity;
+    int found = 0;
+    for (int batch = 0; batch < columns; batch += 32) {
+        // Places first … first + length and second … of the column of this lane.
+        int first = 0, length = 0, second = 0, total = 0, k = batch + lane;
+        if (k < columns) {
+            int dx = k / along - across / 2, dy = k % along - along / 2;
+            float gx = wx * ring_distance(fx, dx, nx), gy = wy * ring_distance(fy, dy, ny);
+            float left = limit2 - gx * gx - gy * gy;
+            if (left > 0.0f) {
+                int column = ((cx + dx + nx) % nx * ny + (cy + dy + ny) % ny) * nz;
+                float half = sqrtf(left) / wz + 1e-3f;
+                int low = 0, height = nz;
+                if (2.0f * half + 2.0f < nz) {
+                    low = (int)floorf(z - half);
+                    height = (int)floorf(z + half) - low + 1;
+                    low = (low + nz) % nz;
+                }
+                int end = min(low + height, nz), rest = low + height - end;
+                first = (int)starts[column + low];
+                length = (int)starts[column + end] - first;
+                second = (int)starts[column];
+                total = length + (int)starts[column + rest] - second;
+            }
+        }
+        int live = min(32, columns - batch);
+        for (int c = 0; c < live; ++c) {
+            int column_total = __shfl_sync(ALL_LANES, total, c), column_length = __shfl_sync(ALL_LANES, length, c);
+            int column_first = __shfl_sync(ALL_LANES, first, c), column_second = __shfl_sync(ALL_LANES, second, c);
+            for (int base = 0; base < column_total; base += 32) {
+                int t = base + lane, place = t < column_length ? column_first + t : column_second + (t - column_length);
+                bool hit = false;
+                if (t < column_total && place != i && distance_squared(a, sites[place], step) < reach2) {
+                    hit = true;
+                    if (first_excluded < end_excluded) {
+                        unsigned partner = order[place];
+                        for (unsigned e = first_excluded; e < end_excluded; ++e) hit = hit && excluded[e] != partner;
+                    }
+                }
+                unsigned hits = __ballot_sync(ALL_LANES, hit);
+                int at = found + __popc(hits & ((1u << lane) - 1u));
+                if (hit && at < capacity) row[stored(at)] = (unsigned)place;
+                found += __popc(hits);
+            }
+        }
+    }
+    int used = min((found + CHUNK - 1) / CHUNK * CHUNK, capacity);
+    for (int t = found + lane; t < used; t += 32) row[stored(t)] = (unsigned)i;
+    if (lane == 0) {
+        chunks[i] = (unsigned)(used / CHUNK);
+        // The maximum only grows: an old value read here costs at most an atomic that changes nothing.
+        if ((unsigned)found > status[STATUS_NEIGHBOURS]) atomicMax(&status[STATUS_NEIGHBOURS], (unsigned)found);
+    }
+}

@@ -1,0 +1,58 @@
+// Sites of the Lennard-Jones term: fixed-point fractional coordinates of the active atoms, in the order of the cells.
+//
+// u = 2^b frac((x − origin)/L) per axis, b = 32 (REAL = float) or 64 (REAL = double), so that the difference of two
+// coordinates as signed integers, times L/2^b, is the distance to the nearest image: no shifts, no branches. The quantum is
+// L/2^32 ≈ 5e-12 nm for L = 20 nm; a difference is rounded to `real` only after the subtraction, so that close pairs keep
+// the full relative accuracy of `real` wherever they are in the box. Scaling of the box by a barostat leaves u as it is.
+// Open systems use a frame around all atoms with so much margin that images never meet.
+// Units: nm, kJ/mol. Defines: COORD, UCOORD (signed and unsigned integer of b bits), COORD_BITS = b, QUANTA = 2^b.
+
+struct alignas(16) Site {
+    UCOORD x, y, z;
+    // Class of Lennard-Jones parameters.
+    UCOORD kind;
+};
+
+// Integer coordinate of position `x` in a frame of edge 1/`inverse`; 0 for what is not finite.
+DEVICE UCOORD fixed_coordinate(double x, double origin, double inverse) {
+    double s = (x - origin) * inverse;
+    s -= floor(s);
+    // A tiny negative s rounds up to one; the comparison is false for NaN.
+    return s < 1.0 ? (UCOORD)(s * QUANTA) : (UCOORD)0;
+}
+
+DEVICE bool is_finite(double x) { return fabs(x) < 1e300; }
+
+// a − b to the nearest image, in units of `step` = L/2^b.
+DEVICE real nearest(UCOORD a, UCOORD b, real step) { return (real)(COORD)(a - b) * step; }
+
+DEVICE real distance_squared(const Site &a, const Site &b, const real *step) {
+    real dx = nearest(a.x, b.x, step[0]), dy = nearest(a.y, b.y, step[1]), dz = nearest(a.z, b.z, step[2]);
+    return dx * dx + dy * dy + dz * dz;
+}
+
+DEVICE Site site_at(const double *x, unsigned atom, const double *origin, const double *inverse, UCOORD kind) {
+    const double *r = x + 3ll * atom;
+    Site s;
+    s.x = fixed_coordinate(r[0], origin[0], inverse[0]);
+    s.y = fixed_coordinate(r[1], origin[1], inverse[1]);
+    s.z = fixed_coordinate(r[2], origin[2], inverse[2]);
+    s.kind = kind;
+    return s;
+}
+
+// 1/L per axis.
+struct Inverse {
+    double of[3];
+};
+DEVICE Inverse inverse_of(const double *edges) { return {{1.0 / edges[0], 1.0 / edges[1], 1.0 / edges[2]}}; }
+
+DEVICE bool position_is_finite(const double *x, unsigned atom) {
+    const double *r = x + 3ll * atom;
+    return is_finite(r[0]) && is_finite(r[1]) && is_finite(r[2]);
+}
+
+// Words of the status: largest number of neighbours found, (largest displacement / limit)² as bits of a float, forces
+// that were cut down to the range of fixed-point sums.
+enum { STATUS_NEIGHBOURS = 0, STATUS_STALENESS = 1, STATUS_SATURATED = 2 };
+const unsigned INFINITE_BITS = 0x7f800000u;
