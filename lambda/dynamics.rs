@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::coordinate::linear;
 
 /// How far λ may be from ½ before the motion counts as broken; the walls hold it within 0.75.
-const ESCAPE: f64 = 1.0;
+pub(crate) const ESCAPE: f64 = 1.0;
 
 /// Random streams of this crate; numbers are part of the reproducible result and must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,13 +264,11 @@ impl LambdaDynamics {
         let Some(coupling_time) = self.settings.coupling_time else {
             return;
         };
-        let mut rng = self.random(Stream::Thermostat, step);
         let kept = (-self.settings.time_step / coupling_time).exp();
         let quantum = 0.5 * GAS_CONSTANT * self.settings.temperature;
         let before = self.kinetic(velocity);
         if before > 0.0 {
-            let first = normal(&mut rng);
-            let others: f64 = velocity.iter().skip(1).map(|_| normal(&mut rng).powi(2)).sum();
+            let [first, others] = self.noise(step, velocity.len());
             let added = quantum * (1.0 - kept) / before;
             // c² = (√kept + √added R₁)² + added Σ R²: a sum of squares, never negative.
             let along = kept.sqrt() + added.sqrt() * first;
@@ -279,8 +277,21 @@ impl LambdaDynamics {
         } else {
             // At rest there is no direction to scale: the same process gives independent normal velocities.
             let width = (2.0 * quantum * (1.0 - kept) / self.settings.mass).sqrt();
-            velocity.iter_mut().for_each(|v| *v = width * normal(&mut rng));
+            velocity.iter_mut().zip(self.normals(step)).for_each(|(v, normal)| *v = width * normal);
         }
+    }
+
+    /// What chance adds at a step with `free` λ that move: R₁ and the sum of the squares of the other free − 1 normal numbers.
+    pub fn noise(&self, step: u64, free: usize) -> [f64; 2] {
+        let mut normals = self.normals(step);
+        let first = normals.next().unwrap_or_default();
+        [first, normals.take(free.saturating_sub(1)).map(|r| r * r).sum()]
+    }
+
+    /// The normal numbers of a step, of which λ at rest take one each.
+    pub(crate) fn normals(&self, step: u64) -> impl Iterator<Item = f64> {
+        let mut rng = self.random(Stream::Thermostat, step);
+        std::iter::repeat_with(move || normal(&mut rng))
     }
 
     fn random(&self, stream: Stream, step: u64) -> ChaCha8Rng {

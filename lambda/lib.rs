@@ -10,6 +10,7 @@
 //! Units: nm, ps, u, e, kJ/mol, K; λ has no unit and its mass is in u nm².
 
 pub mod bias;
+pub mod device;
 pub mod dynamics;
 pub mod hamiltonian;
 pub mod library;
@@ -32,6 +33,7 @@ pub mod analysis {
     pub mod titration;
 }
 
+pub use device::DeviceSites;
 pub use dynamics::{LambdaDynamics, LambdaState};
 pub use library::SiteLibrary;
 pub use site::{Site, find_sites};

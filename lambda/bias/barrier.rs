@@ -18,13 +18,13 @@ use thiserror::Error;
 use super::Term;
 
 /// Width s of the central barrier.
-const CENTRE_WIDTH: f64 = 0.3;
+pub(crate) const CENTRE_WIDTH: f64 = 0.3;
 /// Height w of the walls, kJ/mol.
-const WALL_HEIGHT: f64 = 1000.0;
+pub(crate) const WALL_HEIGHT: f64 = 1000.0;
 /// Steepness r of the walls.
 pub(crate) const WALL_STEEPNESS: f64 = 13.5;
 /// Position m of the walls outside [0, 1].
-const WALL_OFFSET: f64 = 0.201852;
+pub(crate) const WALL_OFFSET: f64 = 0.201852;
 /// Standard deviation σ₀ of λ in a well.
 const WELL_DEVIATION: f64 = 0.02;
 /// Tolerance of the published parameters: of the mean, and of the width in units of itself.

@@ -62,6 +62,11 @@ impl ModelCorrection {
         Term { energy: -(self.integral(inside) - self.integral_at_zero()) + derivative * (lambda - inside), derivative }
     }
 
+    /// Coefficients c_k, their range, and the integral that is taken off, so that the energy at λ = 0 is zero.
+    pub(crate) fn parameters(&self) -> (&[f64], [f64; 2], f64) {
+        (&self.dvdl, self.range, self.integral_at_zero())
+    }
+
     fn integral(&self, lambda: f64) -> f64 {
         let terms = self.dvdl.iter().enumerate().rev();
         lambda * terms.fold(0.0, |sum, (k, c)| sum * lambda + c / (k as f64 + 1.0))

@@ -60,6 +60,11 @@ impl PhPotential {
         Ok(Self { step: Some(step), ..linear })
     }
 
+    /// RT ln10 (pKa − pH) and the position of the smoothed step, if it is smoothed.
+    pub(crate) fn parameters(&self) -> (f64, Option<f64>) {
+        (self.free_energy, self.step)
+    }
+
     /// Energy and derivative at `lambda`.
     pub fn evaluate(&self, lambda: f64) -> Term {
         match self.step {

@@ -1,0 +1,98 @@
+// Charges of titratable sites from their λ, and from potentials ∂V/∂λ, energy and force corrections (see hamiltonian.rs).
+//
+//   q_i = Σ_α λ_α q_i^α
+//   ∂V/∂λ_α = Σ_{i∈s} q_i^α (φ_i − φ^s_i) + W(q^α),   W(a) = ½ Σ_i a_i φ^a_i,   φ^s = Σ_α λ_α φ^α
+//   V += Σ_α λ_α W(q^α) − W(q),   F_i += Σ_α λ_α q_i^α E_i^α − q_i E_i^s
+//
+// φ^α, E^α: what form α makes on its own atoms: that of the groups of the FMM, times `coulomb`, and the 1-4 pairs inside the site, plain and
+// without images. φ = coulomb · (FMM) + 1-4 part. Charge interpolation: ∂V/∂λ_α = Σ q_i^α φ_i alone. Linear coordinate of two forms:
+// λ_0 = 1 − λ, λ_1 = λ, dV/dλ = ∂V/∂λ_1 − ∂V/∂λ_0.
+//
+// Units: nm, e, kJ/mol. Layout: atoms of all sites one site after the other (`starts`), values of form α of atom k of site s at
+// values[s] + α n + k. Positions, forces (fixed point) by atom of the system. FORMS: most forms of a site.
+
+DEVICE double weight_of(double lambda, int form) { return form == 0 ? 1.0 - lambda : lambda; }
+
+KERNEL void set_charges(const unsigned *starts, const unsigned *values, const unsigned *forms, const unsigned *site_of, const unsigned *atoms,
+                        const double *form_charges, const double *lambda, double *charges, int n_atoms) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= n_atoms) return;
+    const int site = site_of[at], n = starts[site + 1] - starts[site], k = at - starts[site];
+    double q = 0.0;
+    for (int form = 0; form < (int)forms[site]; form++) q += weight_of(lambda[site], form) * form_charges[values[site] + form * n + k];
+    charges[atoms[at]] = q;
+}
+
+// 1-4 partners of atom `at` of the sites: adds the potentials and fields that the charges of each form make there.
+DEVICE void add_pairs(const unsigned *pair_starts, const unsigned *partners, const double *scales, const unsigned *atoms, const double *x,
+                      const double *form_charges, int at, int first, int n, int n_forms, double own[FORMS][4]) {
+    for (int e = pair_starts[at]; e < (int)pair_starts[at + 1]; e++) {
+        const int k = partners[e];
+        const double *a = x + 3LL * atoms[at], *b = x + 3LL * atoms[first + k];
+        const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+        const double inverse = 1.0 / sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), scaled = scales[e] * inverse;
+        for (int form = 0; form < FORMS; form++) {
+            if (form >= n_forms) break;
+            const double phi = scaled * form_charges[form * n + k];
+            own[form][0] += phi;
+            for (int c = 0; c < 3; c++) own[form][1 + c] += phi * inverse * inverse * d[c];
+        }
+    }
+}
+
+// A warp for each site. own_potential null: charge interpolation.
+KERNEL __launch_bounds__(32) void interpolate_sites(const unsigned *starts, const unsigned *values, const unsigned *forms,
+                                                    const unsigned *atoms, const double *form_charges, const unsigned *pair_starts,
+                                                    const unsigned *partners, const double *scales, const double *lambda, const double *x,
+                                                    const double *potential, const long long *potential_14, const double *own_potential,
+                                                    const double *own_field, int hamiltonian, double coulomb, long long *forces,
+                                                    long long *energy, long long *virial, double *derivatives, double *dvdl) {
+    const int site = blockIdx.x, first = starts[site], n = starts[site + 1] - first, n_forms = forms[site], lane = threadIdx.x;
+    form_charges += values[site], own_potential += values[site], own_field += 3LL * values[site];
+    double gained = 0.0, by_form[FORMS];
+    for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
+    for (int k = lane; k < n; k += 32) {
+        const long long atom = atoms[first + k];
+        const double phi = coulomb * potential[atom] + potential_14[atom] / FIXED_ONE;
+        double own[FORMS][4], mean[4] = {0.0, 0.0, 0.0, 0.0}, charge = 0.0, force[3] = {0.0, 0.0, 0.0};
+        for (int form = 0; form < FORMS; form++)
+            for (int c = 0; c < 4; c++) own[form][c] = 0.0;
+        if (hamiltonian) {
+            for (int form = 0; form < FORMS; form++) {
+                if (form >= n_forms) break;
+                own[form][0] = own_potential[form * n + k];
+                for (int c = 0; c < 3; c++) own[form][1 + c] = own_field[3LL * (form * n + k) + c];
+            }
+            add_pairs(pair_starts, partners, scales, atoms, x, form_charges, first + k, first, n, n_forms, own);
+        }
+        for (int form = 0; form < FORMS; form++) {
+            if (form >= n_forms) break;
+            const double weight = weight_of(lambda[site], form);
+            charge += weight * form_charges[form * n + k];
+            for (int c = 0; c < 4; c++) {
+                own[form][c] *= coulomb;
+                mean[c] += weight * own[form][c];
+            }
+        }
+        gained -= 0.5 * charge * mean[0];
+        for (int form = 0; form < FORMS; form++) {
+            if (form >= n_forms) break;
+            const double weight = weight_of(lambda[site], form), q = form_charges[form * n + k], self = 0.5 * q * own[form][0];
+            gained += weight * self;
+            by_form[form] += q * (phi - mean[0]) + self;
+            for (int c = 0; c < 3; c++) force[c] += weight * q * own[form][1 + c];
+        }
+        if (hamiltonian) {
+            for (int c = 0; c < 3; c++) add_fixed(&forces[3 * atom + c], force[c] - charge * mean[1 + c]);
+        }
+    }
+    gained = warp_sum(gained);
+    for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
+    if (lane != 0) return;
+    for (int form = 0; form < n_forms; form++) derivatives[FORMS * site + form] = by_form[form];
+    dvdl[site] = by_form[1] - by_form[0];
+    if (hamiltonian) {
+        add_energy(energy, gained);
+        add_energy(virial, gained);
+    }
+}
