@@ -1,10 +1,14 @@
 //! The command line.
 
-mod bench;
+pub mod bench;
 
-pub use bench::{Bench, BenchFmm, BenchMethods, BenchPlots, BenchSites, BoundaryArgument, SystemArgument};
+pub use bench::{
+    Bench, BenchFmm, BenchM2l, BenchMd, BenchMethods, BenchPlots, BenchSites, BoundaryArgument, SchemeArgument,
+    SystemArgument,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use octitrate::device::Choice;
 use std::path::PathBuf;
 
 /// Constant-pH molecular dynamics with a built-in fast multipole method.
@@ -25,6 +29,9 @@ pub struct Cli {
     /// Threads for the computation; all cores unless given.
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
+    /// What computes: auto (the first GPU, or the CPU if there is none), cpu, or cuda:N.
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
+    pub device: Choice,
 }
 
 /// The commands.
@@ -43,9 +50,11 @@ Example:
     #[command(after_help = "\
 The job needs a section [titrate]. Each pH and replica has a folder of its own;
 runs that are finished are not repeated, runs that were stopped continue.
+On the CPU every run is a process; on a GPU they run side by side in one.
 
 Example:
   octitrate titrate glu.toml
+  octitrate titrate glu.toml --device cuda:0 --jobs 32
   octitrate titrate glu.toml --slurm > glu.sbatch
 The last one prints a Slurm array; call titrate again when its runs are done.")]
     Titrate(Workflow),
@@ -91,6 +100,7 @@ of the particles.
 Example:
   octitrate fmm tests/reference/dev_cubic_3d.json --tolerance 1e-5
   octitrate fmm tests/reference/dev_wire_1d.json --tolerance 1e-8 --tolerance-of energy
+  octitrate fmm tests/reference/dev_cubic_3d.json --order 20 --root 2,2,2 --device cuda:0
   octitrate fmm tests/reference/dev_cubic_3d.json --order 30 --depth 2 --precision f64 --json")]
     Fmm(Fmm),
 }
@@ -129,7 +139,7 @@ pub struct Workflow {
     /// Folder of the results, instead of output.folder of the job.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Runs at once, instead of `jobs` of the job.
+    /// Runs at once, instead of `jobs` of the job: as many as cores, or 16 on a GPU.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub jobs: Option<u32>,
     /// Write the folders and print a Slurm array script instead of running.
@@ -221,9 +231,9 @@ fn separation(text: &str) -> Result<f64, String> {
 
 fn root(text: &str) -> Result<Root, String> {
     let numbers: Option<Vec<usize>> =
-        text.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=64).contains(n))).collect();
+        text.split(',').map(|n| n.trim().parse().ok().filter(|n| (1..=128).contains(n))).collect();
     let three = numbers.and_then(|n| n.try_into().ok()).map(Root);
-    three.ok_or_else(|| "valid are three whole numbers from 1 to 64, such as 7,7,7".into())
+    three.ok_or_else(|| "valid are three whole numbers from 1 to 64 (128 on a GPU), such as 7,7,7".into())
 }
 
 /// Depth on the command line.

@@ -22,6 +22,7 @@ use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
 use forcefield::units::COULOMB;
 use kernels::Real;
+use kernels::device::Device;
 use nalgebra::Vector3;
 
 /// Smallest edge of a leaf box (nm): excluded pairs, 1-4 at most, must lie in the same or in touching boxes.
@@ -266,6 +267,24 @@ fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -> Se
         Depth::Auto => TreeShape::auto::<T>(order, separation, workload),
     };
     Settings { order, tree, separation }
+}
+
+/// Order, separation and boxes for a GPU: no refinement, and boxes as small as excluded pairs allow, because there the near field costs most.
+/// `start`, `edges` as in [`Electrostatics::new`]. With them the words of [`Electrostatics::describe`].
+pub fn settings_on_device(
+    device: &Device,
+    settings: &config::Electrostatics,
+    start: &[Vector3<f64>],
+    edges: Option<Vector3<f64>>,
+) -> (Settings, String) {
+    let workload = Workload::new(&boundary(edges), bytemuck::cast_slice(start), SMALLEST_LEAF);
+    let chosen = choose::<f32>(settings, &workload);
+    let tree = match settings.precision {
+        Precision::Single => TreeShape::finest_root_on::<f32>,
+        Precision::Double => TreeShape::finest_root_on::<f64>,
+    };
+    let chosen = Settings { tree: tree(device, chosen.order, chosen.separation, &workload), ..chosen };
+    (chosen, describe(settings, &chosen, &workload))
 }
 
 fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Workload) -> String {

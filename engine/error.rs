@@ -26,6 +26,9 @@ pub enum Error {
     /// The simulation cannot go on.
     #[error(transparent)]
     Physics(#[from] Box<PhysicsError>),
+    /// The memory of a device is full; when another run has ended, it may do.
+    #[error(transparent)]
+    Memory(Box<InputError>),
     /// A file cannot be read or written.
     #[error("{}: cannot {action}: {}", path.display(), describe_io(source))]
     File {
@@ -42,7 +45,7 @@ impl Error {
     /// Exit status of the program: 2 for input and files, 3 for physics.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Error::Input(_) | Error::File { .. } => 2,
+            Error::Input(_) | Error::Memory(_) | Error::File { .. } => 2,
             Error::Physics(_) => 3,
         }
     }

@@ -140,6 +140,13 @@ impl Hamiltonian {
         &self.reference
     }
 
+    /// Puts the positions (nm) that restraints of these atoms hold.
+    pub fn move_references(&mut self, references: &[(u32, Vector3<f64>)]) {
+        for (atom, x) in references {
+            self.reference[*atom as usize] = *x;
+        }
+    }
+
     /// Puts the positions (nm) that position restraints hold.
     pub fn set_reference(&mut self, reference: Vec<Vector3<f64>>) {
         self.reference = reference;
@@ -247,7 +254,7 @@ impl Hamiltonian {
     }
 
     /// Refuses energies or forces that are not finite and names the term and the atom.
-    fn check(&self, energies: &Energies, forces: &[Vector3<f64>]) -> Result<()> {
+    pub(crate) fn check(&self, energies: &Energies, forces: &[Vector3<f64>]) -> Result<()> {
         let term = energies.terms().into_iter().find(|term| !term.value.is_finite());
         let atom = forces.iter().position(|force| !force.iter().all(|f| f.is_finite()));
         if term.is_none() && atom.is_none() {
@@ -264,7 +271,8 @@ impl Hamiltonian {
     }
 }
 
-fn modifier(settings: &config::VanDerWaals) -> Modifier {
+/// What is done at the cut-off.
+pub(crate) fn modifier(settings: &config::VanDerWaals) -> Modifier {
     match settings.modifier {
         config::Modifier::None => Modifier::None,
         config::Modifier::PotentialShift => Modifier::PotentialShift,
@@ -276,7 +284,7 @@ fn modifier(settings: &config::VanDerWaals) -> Modifier {
 }
 
 /// What the FMM refused, with the atom behind its particle number.
-fn coulomb(error: &FmmError, topology: &Topology) -> Error {
+pub(crate) fn coulomb(error: &FmmError, topology: &Topology) -> Error {
     let (message, particle) = match error {
         FmmError::NotFinite { particle, what } => (format!("the {what} of an atom is not finite"), Some(*particle)),
         FmmError::Coincident { particle } => ("another atom sits at the same position".into(), Some(*particle)),

@@ -6,6 +6,7 @@ pub mod checkpoint;
 pub mod com;
 pub mod config;
 pub mod constraints;
+pub mod device;
 pub mod electrostatics;
 pub mod error;
 pub mod hamiltonian;

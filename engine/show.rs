@@ -60,7 +60,7 @@ impl Shown {
 
     fn of(error: &Error) -> Shown {
         match error {
-            Error::Input(error) => Shown::input(error),
+            Error::Input(error) | Error::Memory(error) => Shown::input(error),
             Error::Physics(error) => {
                 let mut plain = (**error).clone();
                 let help = std::mem::take(&mut plain.help);

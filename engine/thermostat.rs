@@ -65,19 +65,30 @@ impl VRescale {
         if !(kinetic.is_finite() && kinetic > 0.0) {
             return Err(ThermostatError::KineticEnergy { kinetic });
         }
+        let [first, others] = self.numbers(seed, step);
+        let [keep, mix] = self.coefficients(dt);
+        let mix = mix / kinetic;
+        let square = keep + mix * (first * first + others) + 2.0 * first * (keep * mix).sqrt();
+        let factor = square.max(0.0).sqrt().copysign(first * mix.sqrt() + keep.sqrt());
+        self.work += (factor * factor - 1.0) * kinetic;
+        Ok(factor)
+    }
+
+    /// The random numbers of a step: R₁ and Σ_{i≥2} R_i².
+    pub fn numbers(&self, seed: u64, step: u64) -> [f64; 2] {
         let mut rng = generator(seed, Stream::Thermostat, step);
         let first: f64 = StandardNormal.sample(&mut rng);
         let others = match ChiSquared::new((self.degrees_of_freedom - 1) as f64) {
             Ok(distribution) => distribution.sample(&mut rng),
             Err(_) => 0.0, // one degree of freedom has no others
         };
+        [first, others]
+    }
+
+    /// c = e^{−dt/τ} and (1−c) K̄/N_f (kJ/mol), with expm1 for steps that are short beside τ.
+    pub fn coefficients(&self, dt: f64) -> [f64; 2] {
         let keep = (-dt / self.tau).exp();
-        // (1−c) K̄/(N_f K), with expm1 for steps that are short beside τ.
-        let mix = -(-dt / self.tau).exp_m1() * 0.5 * GAS_CONSTANT * self.temperature / kinetic;
-        let square = keep + mix * (first * first + others) + 2.0 * first * (keep * mix).sqrt();
-        let factor = square.max(0.0).sqrt().copysign(first * mix.sqrt() + keep.sqrt());
-        self.work += (factor * factor - 1.0) * kinetic;
-        Ok(factor)
+        [keep, -(-dt / self.tau).exp_m1() * 0.5 * GAS_CONSTANT * self.temperature]
     }
 
     /// Energy given to the system so far, kJ/mol: E − work is conserved.

@@ -7,7 +7,10 @@
 use crate::config::{self, Config, PhTerm};
 use crate::error::{Error, PhysicsError, Result};
 use forcefield::Topology;
+use forcefield::topology::Pair14;
+use kernels::device::Device;
 use lambda::bias::{Barrier, BiasTerms, ModelCorrection, PhPotential, SiteBias};
+use lambda::device::{DeviceSites, SitesError};
 use lambda::dynamics::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState};
 use lambda::library::{Correction, SiteLibrary};
 use lambda::site::{Selection, Site, SiteRequest};
@@ -64,6 +67,20 @@ impl Sites {
             dynamics: dynamics(motion)?,
             free: dynamics(LambdaSettings { coupling_time: None, ..motion })?,
         }))
+    }
+
+    /// The same on a device, for a system of `n_atoms` atoms with these 1-4 pairs; random numbers for `steps` steps at a time.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn on_device(
+        &self,
+        device: &Device,
+        pairs: &[Pair14],
+        n_atoms: usize,
+        steps: usize,
+    ) -> std::result::Result<DeviceSites, SitesError> {
+        DeviceSites::new(device, &self.sites, &self.biases, pairs, &self.dynamics, (n_atoms, steps))
     }
 
     /// Names of the sites, and what to know before trusting them.

@@ -8,9 +8,9 @@ fn octitrate(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_octitrate")).args(arguments).output().unwrap()
 }
 
-/// What the program prints as JSON.
+/// What the program prints as JSON, computed by the CPU.
 fn answer(arguments: &[&str]) -> Value {
-    let output = octitrate(&[arguments, &["--json"]].concat());
+    let output = octitrate(&[arguments, &["--json", "--device", "cpu"]].concat());
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -50,7 +50,7 @@ fn a_tolerance_is_kept_in_every_cell() {
 
 #[test]
 fn trials_and_the_reason_of_the_choice_are_shown() {
-    let output = octitrate(&["fmm", reference("cubic_3d").to_str().unwrap(), "--tolerance", "1e-4"]);
+    let output = octitrate(&["fmm", reference("cubic_3d").to_str().unwrap(), "--tolerance", "1e-4", "--device", "cpu"]);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in ["near boxes", "expected", "chosen: the cheapest of these", "relative error of forces"] {
         assert!(text.contains(part), "no {part:?} in {text}");
@@ -131,6 +131,36 @@ fn what_cannot_be_done_comes_with_a_remedy() {
     assert!(refusal(&["fmm", path, "--separation", "0.9"]).contains("from 1 to 4"));
     assert!(refusal(&["fmm", path, "--tolerance", "0"]).contains("a number above zero"));
     assert!(answer(&["fmm", path, "--order", "0", "--root", "4,4,4"])["energy"].is_f64());
+}
+
+#[test]
+fn what_a_gpu_has_to_do_with_it_is_said() {
+    let path = reference("cubic_3d");
+    let path = path.to_str().unwrap();
+    // No machine has so many.
+    for command in [&["fmm", path][..], &["bench", "fmm"], &["bench", "sites"], &["bench", "m2l"]] {
+        let message = refusal(&[command, &["--device", "cuda:99"]].concat());
+        assert!(
+            message.contains("--device cuda:99: no ") && message.contains("--device cpu runs without"),
+            "{message}"
+        );
+    }
+    let message = refusal(&["bench", "m2l", "--device", "cpu"]);
+    assert!(message.contains("bench m2l measures a GPU") && message.contains("--device cuda:0"), "{message}");
+    let message = refusal(&["bench", "plots", "--output", "nowhere", "--device", "cuda:0"]);
+    assert!(message.contains("bench plots measures the CPU") && !Path::new("nowhere").exists(), "{message}");
+    for (option, wrong, valid) in [
+        ("--scheme", "gemm,fast", "naive, dynamic, symmetric"),
+        ("--orders", "20-1", "such as 1-20 or 4,8,12"),
+        ("--depths", "x", "such as 1-20 or 4,8,12"),
+        ("--precision", "f16", "f32"),
+    ] {
+        let message = refusal(&["bench", "m2l", option, wrong]);
+        assert!(message.contains(valid), "{message}");
+    }
+    assert!(refusal(&["fmm", path, "--root", "129,2,2"]).contains("128 on a GPU"));
+    let message = refusal(&["fmm", path, "--root", "65,2,2", "--device", "cpu"]);
+    assert!(message.contains("1 to 64 root boxes") && message.contains("a smaller --root"), "{message}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::constraints::Constraints;
 use crate::random::{Stream, generator};
 
 /// Largest relative change of lengths in one scaling that is still taken for physics.
-const LARGEST_CHANGE: f64 = 0.05;
+pub(crate) const LARGEST_CHANGE: f64 = 0.05;
 
 /// Why a barostat cannot work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -106,7 +106,7 @@ impl CRescale {
         let BarostatSettings { pressure: wanted, temperature, tau, compressibility } = self.settings;
         let rt = GAS_CONSTANT * temperature;
         let rate = compressibility * dt / (2.0 * tau);
-        let normal: f64 = StandardNormal.sample(&mut generator(seed, Stream::Barostat, step));
+        let normal = Self::number(seed, step);
         let root = volume.sqrt();
         let change = -rate * root * (wanted - pressure - 0.5 * rt / volume) + (rt * rate).sqrt() * normal;
         let factor = ((root + change) / root).max(0.0).powi(2).cbrt();
@@ -116,6 +116,16 @@ impl CRescale {
         self.pending = volume * (factor.powi(3) - 1.0);
         self.work -= 0.5 * pressure * self.pending;
         Ok(factor)
+    }
+
+    /// The random number of a step: normal.
+    pub fn number(seed: u64, step: u64) -> f64 {
+        StandardNormal.sample(&mut generator(seed, Stream::Barostat, step))
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &BarostatSettings {
+        &self.settings
     }
 
     /// Energy given to the system so far, kJ/mol: E − work is conserved.

@@ -2,6 +2,7 @@
 
 use super::{Accuracy, PrecisionArgument};
 use clap::{Args, Subcommand, ValueEnum};
+use fmm::device::m2l::Scheme;
 use std::path::PathBuf;
 
 /// What is measured.
@@ -11,13 +12,28 @@ pub enum Bench {
     #[command(after_help = "\
 Example:
   octitrate bench fmm --particles 50000 --order 8 --precision f32 --boundary open --json
-  octitrate bench fmm --system water --boundary periodic --tolerance 5e-4")]
+  octitrate bench fmm --system water --boundary periodic --tolerance 5e-4
+  octitrate bench fmm --particles 10000000 --boundary periodic --device cuda:0")]
     Fmm(BenchFmm),
+    /// Whole steps of molecular dynamics of a job: milliseconds per step, ns/day. Nothing is written.
+    #[command(after_help = "\
+Example:
+  octitrate bench md water.toml --steps 5000 --device cuda:0
+  octitrate bench md glu.toml --replicas 16 --device cuda:0
+  octitrate bench md glu.toml --profile --device cuda:0")]
+    Md(BenchMd),
     /// Titratable sites: their sparse trees beside one whole pass.
     #[command(after_help = "\
 Example:
-  octitrate bench sites --sites 512 --forms 4 --atoms 12 --particles 1000000")]
+  octitrate bench sites --sites 512 --forms 4 --atoms 12 --particles 1000000
+  octitrate bench sites --sites 128 --forms 2 --device cuda:0")]
     Sites(BenchSites),
+    /// Translations between boxes on a GPU, by several schemes: time, rate, error (a table; CSV, SVG).
+    #[command(after_help = "\
+Example:
+  octitrate bench m2l --device cuda:0
+  octitrate bench m2l --scheme naive,symmetric,gemm,tensor --orders 1-20 --depths 3-5 --precision f32,f64 --output results")]
+    M2l(BenchM2l),
     /// Direct sum, treecode and FMM side by side, in open space: time against the number of charges (CSV, SVG).
     #[command(after_help = "\
 Example:
@@ -28,6 +44,26 @@ Example:
 Example:
   octitrate bench plots --output fmm/results --largest 1000000")]
     Plots(BenchPlots),
+}
+
+/// `bench md`.
+#[derive(Debug, Args)]
+pub struct BenchMd {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+    /// Steps that are timed, in five parts, after a tenth as many that are not.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(5..=1_000_000_000))]
+    pub steps: u64,
+    /// Copies of the system that run side by side in one process.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub replicas: u32,
+    /// Microseconds of each part of a step on a GPU, each alone, instead of whole steps.
+    #[arg(long, conflicts_with_all = ["steps", "replicas"])]
+    pub profile: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bench fmm`.
@@ -83,6 +119,61 @@ pub struct BenchSites {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `bench m2l`.
+#[derive(Debug, Args)]
+pub struct BenchM2l {
+    /// Schemes: naive, dynamic (or grouped), symmetric (after B. Kohnke et al.), basic, siblings, clusters, slices (after T. Takahashi et al.),
+    /// gemm, tensor (ours).
+    #[arg(long, value_name = "SCHEME,…", value_delimiter = ',', value_parser = scheme,
+        default_value = "naive,dynamic,symmetric,basic,siblings,clusters,slices,gemm,tensor")]
+    pub scheme: Vec<SchemeArgument>,
+    /// Multipole orders: 8, 1-20 or 4,8,12.
+    #[arg(long, value_name = "P", value_parser = numbers, default_value = "1-20")]
+    pub orders: Numbers,
+    /// Levels, of 2^D boxes per axis.
+    #[arg(long, value_name = "D", value_parser = numbers, default_value = "3-5")]
+    pub depths: Numbers,
+    /// Arithmetic of the expansions.
+    #[arg(long, value_enum, value_name = "PRECISION,…", value_delimiter = ',', default_value = "f32")]
+    pub precision: Vec<PrecisionArgument>,
+    /// Repetitions that are timed.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: u32,
+    /// A scheme that took longer than this (s) is left out at higher orders of a level.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.05)]
+    pub limit: f64,
+    /// Folder of a table and a plot for each level and precision.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A scheme on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemeArgument(pub Scheme);
+
+fn scheme(text: &str) -> Result<SchemeArgument, String> {
+    let name = if text == "grouped" { "dynamic" } else { text };
+    let valid = || format!("valid are {}", Scheme::ALL.map(Scheme::name).join(", "));
+    Scheme::from_name(name).map(SchemeArgument).ok_or_else(valid)
+}
+
+/// Whole numbers, in any order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbers(pub Vec<usize>);
+
+fn numbers(text: &str) -> Result<Numbers, String> {
+    let one = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n <= 100);
+    let found = match text.split_once('-') {
+        Some((first, last)) => one(first).zip(one(last)).map(|(first, last)| (first..=last).collect::<Vec<_>>()),
+        None => text.split(',').map(one).collect(),
+    };
+    let found = found.filter(|numbers| !numbers.is_empty());
+    found.map(Numbers).ok_or_else(|| "valid is a whole number, or several, such as 1-20 or 4,8,12".into())
 }
 
 /// `bench methods`.

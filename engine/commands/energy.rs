@@ -1,11 +1,12 @@
 //! `energy` and `check`: one look at a job, nothing moves.
 
-use super::job;
+use super::{job, warn};
 use crate::cli::{Energy, Job};
 use octitrate::config::Config;
+use octitrate::device::Choice;
 use octitrate::error::Result;
 use octitrate::output::write_atomic;
-use octitrate::simulation::Simulation;
+use octitrate::workflow::many::Many;
 use octitrate::workflow::run::Propagate;
 use octitrate::workflow::{calibrate, titrate};
 use serde_json::json;
@@ -16,9 +17,9 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// Those of the job and of the computation.
-pub fn energy(arguments: &Energy) -> Result<ExitCode> {
+pub fn energy(arguments: &Energy, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
-    let mut simulation = Simulation::new(&one_run(&config)?)?;
+    let mut simulation = device.open()?.simulation(&one_run(&config)?, &mut warn)?;
     let point = simulation.single_point()?;
     let description = simulation.describe();
     let sites = description.sites;
@@ -52,10 +53,10 @@ pub fn energy(arguments: &Energy) -> Result<ExitCode> {
 }
 
 /// The job itself, or the first run of a titration or calibration.
-fn one_run(config: &Config) -> Result<Config> {
+pub fn one_run(config: &Config) -> Result<Config> {
     Ok(match (&config.titrate, &config.calibrate) {
-        (Some(_), _) => titrate::Plan::new(config.clone(), None)?.first().clone(),
-        (_, Some(_)) => calibrate::Plan::new(config.clone(), None)?.first().clone(),
+        (Some(_), _) => titrate::Plan::new(config.clone(), None)?.batch().first().clone(),
+        (_, Some(_)) => calibrate::Plan::new(config.clone(), None)?.batch().first().clone(),
         _ => config.clone(),
     })
 }
@@ -64,9 +65,9 @@ fn one_run(config: &Config) -> Result<Config> {
 ///
 /// # Errors
 /// Those of the job.
-pub fn check(arguments: &Job) -> Result<ExitCode> {
+pub fn check(arguments: &Job, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
-    let description = Simulation::new(&one_run(&config)?)?.describe();
+    let description = device.open()?.simulation(&one_run(&config)?, &mut warn)?.describe();
     for (name, value) in &description.facts {
         println!("{name:<20} {value}");
     }

@@ -1,14 +1,22 @@
 //! `info`: what this program and this machine can do.
 
+use octitrate::device::Choice;
 use octitrate::error::{Error, Result};
 use std::process::ExitCode;
 
 /// Prints version, machine, methods and the library of titratable residues.
-pub fn info() -> Result<ExitCode> {
+///
+/// # Errors
+/// A device that was asked for and is not there.
+pub fn info(device: Choice) -> Result<ExitCode> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!("octitrate {}", env!("CARGO_PKG_VERSION"));
     println!();
     println!("machine         {} {}, {cores} cores, {}", std::env::consts::OS, std::env::consts::ARCH, vectors());
+    for (index, gpu) in octitrate::device::gpus().iter().enumerate() {
+        println!("{:<15} {gpu}", if index == 0 { "GPU" } else { "" });
+    }
+    println!("{:<15} {}", "computed by", device.open()?);
     println!(
         "electrostatics  FMM, order 0 to {}, f32 or f64; open, or periodic in three dimensions (tin-foil)",
         fmm::MAX_ORDER

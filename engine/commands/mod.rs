@@ -8,9 +8,11 @@ mod solve;
 
 use crate::cli::{Cli, Command, Run, Workflow};
 use octitrate::config::Config;
+use octitrate::device::Choice;
 use octitrate::error::{Error, Result};
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
+use octitrate::workflow::many::{self, Many};
 use octitrate::workflow::run::{Outcome, run};
 use octitrate::workflow::{calibrate, titrate};
 use std::path::{Path, PathBuf};
@@ -23,14 +25,20 @@ use std::process::ExitCode;
 pub fn execute(cli: Cli) -> Result<ExitCode> {
     threads(cli.threads)?;
     match cli.command {
-        Command::Run(arguments) => run_job(&arguments),
-        Command::Titrate(arguments) => titrate_job(&arguments),
-        Command::Calibrate(arguments) => calibrate_job(&arguments),
-        Command::Energy(arguments) => energy::energy(&arguments),
-        Command::Check(arguments) => energy::check(&arguments),
-        Command::Info => info::info(),
-        Command::Bench(what) => bench::bench(&what),
-        Command::Fmm(arguments) => fmm::fmm(&arguments),
+        Command::Run(arguments) => run_job(&arguments, cli.device),
+        Command::Titrate(arguments) => {
+            let config = job(&arguments.job, arguments.output.as_deref())?;
+            run_many(&titrate::Plan::new(config, arguments.jobs)?, &arguments, cli.device)
+        }
+        Command::Calibrate(arguments) => {
+            let config = job(&arguments.job, arguments.output.as_deref())?;
+            run_many(&calibrate::Plan::new(config, arguments.jobs)?, &arguments, cli.device)
+        }
+        Command::Energy(arguments) => energy::energy(&arguments, cli.device),
+        Command::Check(arguments) => energy::check(&arguments, cli.device),
+        Command::Info => info::info(cli.device),
+        Command::Bench(what) => bench::bench(&what, cli.device),
+        Command::Fmm(arguments) => fmm::fmm(&arguments, cli.device),
     }
 }
 
@@ -58,7 +66,7 @@ fn executable() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::input(format!("this program cannot find itself: {e}"), ""))
 }
 
-fn run_job(arguments: &Run) -> Result<ExitCode> {
+fn run_job(arguments: &Run, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, arguments.output.as_deref())?;
     for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
         if present {
@@ -81,37 +89,33 @@ fn run_job(arguments: &Run) -> Result<ExitCode> {
     if arguments.leash {
         stop.also_when_stdin_ends();
     }
-    let mut simulation = Simulation::new(&config)?;
+    let mut simulation = device.open()?.simulation(&config, &mut |line| {
+        if !arguments.quiet {
+            warn(line);
+        }
+    })?;
     match run(&config, &mut simulation, &stop, arguments.quiet)? {
         Outcome::Finished | Outcome::AlreadyFinished => Ok(ExitCode::SUCCESS),
         Outcome::Stopped(_) => Ok(ExitCode::from(stop.exit_status())),
     }
 }
 
-fn titrate_job(arguments: &Workflow) -> Result<ExitCode> {
-    let plan = titrate::Plan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.jobs)?;
+fn run_many(plan: &dyn Many, arguments: &Workflow, device: Choice) -> Result<ExitCode> {
     // What the first run would refuse is better said before any is started, and in terms of this job.
-    Simulation::new(plan.first())?;
+    let first = plan.batch().first();
     if arguments.slurm {
-        print!("{}", plan.slurm(&executable()?)?);
+        Simulation::new(first)?;
+        print!("{}", plan.batch().slurm(&executable()?, device)?);
         return Ok(ExitCode::SUCCESS);
     }
+    let mut chosen = device.open()?;
+    chosen.simulation(first, &mut warn)?;
     let stop = signals()?;
-    Ok(ended(plan.run(&executable()?, &stop)?, &stop))
+    let finished = many::run(plan, &executable()?, &chosen, &stop)?;
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
 }
 
-fn calibrate_job(arguments: &Workflow) -> Result<ExitCode> {
-    let plan = calibrate::Plan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.jobs)?;
-    // What the first run would refuse is better said before any is started, and in terms of this job.
-    Simulation::new(plan.first())?;
-    if arguments.slurm {
-        print!("{}", plan.slurm(&executable()?)?);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let stop = signals()?;
-    Ok(ended(plan.run(&executable()?, &stop)?, &stop))
-}
-
-fn ended(finished: bool, stop: &Stop) -> ExitCode {
-    if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) }
+/// A line for the person, not for the results.
+fn warn(line: &str) {
+    eprintln!("warning: {line}");
 }

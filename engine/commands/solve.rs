@@ -1,10 +1,15 @@
 //! A set of charges, evaluated and timed by the fast multipole method in either precision.
 
 use crate::cli::{Accuracy, PrecisionArgument, ToleranceOf};
+use bytemuck::Pod;
 use fmm::accuracy::{self, Tolerance, TuneError, Tuned};
+use fmm::device::DeviceCoulomb;
 use fmm::ewald::{self, EwaldError};
-use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, StageTimings, TreeShape, Work, Workload};
+use fmm::{
+    Boundary, Coulomb, Exclusions, Fmm, FmmError, Potentials, Settings, StageTimings, TreeShape, Work, Workload,
+};
 use kernels::Real;
+use kernels::device::{Device, DeviceError};
 use octitrate::config::Depth;
 use octitrate::error::{Error, Result};
 use std::time::Instant;
@@ -56,7 +61,8 @@ impl System {
         self.positions.len()
     }
 
-    /// What the command line asks for: settings for a tolerance, checked, or an order with the fastest tree unless one is named.
+    /// What the command line asks for: settings for a tolerance, checked, or an order with the fastest tree, of the CPU or of `device`, unless one
+    /// is named.
     ///
     /// # Errors
     /// A tolerance out of reach, and what the FMM refuses.
@@ -66,14 +72,21 @@ impl System {
         of: ToleranceOf,
         precision: PrecisionArgument,
         default_order: u32,
+        device: Option<&Device>,
     ) -> Result<Choice> {
         match precision {
-            PrecisionArgument::F32 => self.choose_in::<f32>(wanted, of, default_order),
-            PrecisionArgument::F64 => self.choose_in::<f64>(wanted, of, default_order),
+            PrecisionArgument::F32 => self.choose_in::<f32>(wanted, of, default_order, device),
+            PrecisionArgument::F64 => self.choose_in::<f64>(wanted, of, default_order, device),
         }
     }
 
-    fn choose_in<T: Real>(&self, wanted: &Accuracy, of: ToleranceOf, default_order: u32) -> Result<Choice> {
+    fn choose_in<T: Real + Pod>(
+        &self,
+        wanted: &Accuracy,
+        of: ToleranceOf,
+        default_order: u32,
+        device: Option<&Device>,
+    ) -> Result<Choice> {
         let workload = Workload::new(&self.boundary, &self.positions, self.minimum_leaf);
         if let Some(tolerance) = wanted.tolerance {
             let tolerance = match of {
@@ -81,9 +94,12 @@ impl System {
                 ToleranceOf::Energy => Tolerance::Energy(tolerance),
                 ToleranceOf::AbsoluteEnergy => Tolerance::AbsoluteEnergy(tolerance),
             };
-            let (boundary, x, q) = (&self.boundary, &self.positions, &self.charges);
-            let tuned = accuracy::tune::<T>(boundary, x, q, &self.exclusions, self.minimum_leaf, tolerance)
-                .map_err(not_tuned)?;
+            let (boundary, x, q, skipped) = (&self.boundary, &self.positions, &self.charges, &self.exclusions);
+            let tuned = match device {
+                None => accuracy::tune::<T>(boundary, x, q, skipped, self.minimum_leaf, tolerance),
+                Some(device) => accuracy::tune_on::<T>(device, boundary, x, q, skipped, self.minimum_leaf, tolerance),
+            };
+            let tuned = tuned.map_err(not_tuned)?;
             let settings = tuned.settings;
             return Ok(Choice { settings, near_boxes: workload.near_boxes(&settings), tuned: Some(tuned) });
         }
@@ -93,7 +109,10 @@ impl System {
             (Some(root), Some(Depth::Levels(depth))) => TreeShape { root: root.0, depth: depth as usize },
             (Some(root), _) => TreeShape { root: root.0, depth: 0 },
             (None, Some(Depth::Levels(depth))) => TreeShape::near_cubic(workload.edges, depth as usize),
-            (None, _) => TreeShape::auto::<T>(order, separation, &workload),
+            (None, _) => match device {
+                None => TreeShape::auto::<T>(order, separation, &workload),
+                Some(device) => TreeShape::auto_on::<T>(device, order, separation, &workload),
+            },
         };
         let settings = Settings { order, tree, separation };
         Ok(Choice { settings, near_boxes: workload.near_boxes(&settings), tuned: None })
@@ -115,6 +134,31 @@ impl System {
             PrecisionArgument::F64 => self.solve_in::<f64>(settings, warm, repeats),
         };
         solved.map_err(refused)
+    }
+
+    /// Energy and potentials by a device.
+    ///
+    /// # Errors
+    /// What the FMM refuses; the device.
+    pub fn solve_on(
+        &self,
+        device: &Device,
+        settings: Settings,
+        precision: PrecisionArgument,
+    ) -> Result<(f64, Potentials)> {
+        let solver: std::result::Result<Box<dyn Coulomb>, FmmError> = match precision {
+            PrecisionArgument::F32 => {
+                DeviceCoulomb::<f32>::new(device, self.boundary, settings).map(|s| Box::new(s) as _)
+            }
+            PrecisionArgument::F64 => {
+                DeviceCoulomb::<f64>::new(device, self.boundary, settings).map(|s| Box::new(s) as _)
+            }
+        };
+        let mut solver = solver.map_err(refused)?;
+        solver.assign(&self.positions, &self.exclusions).map_err(refused)?;
+        let mut out = Potentials::default();
+        let energy = solver.evaluate(&self.positions, &self.charges, &mut out).map_err(refused)?;
+        Ok((energy, out))
     }
 
     fn solve_in<T: Real>(
@@ -197,7 +241,22 @@ pub fn refused(error: FmmError) -> Error {
         FmmError::ExclusionTooFar { .. } => "take fewer, larger boxes: a smaller --root or --depth",
         FmmError::Coincident { .. } => "move one of the two, or make one charge of both",
         FmmError::NotFinite { .. } | FmmError::TooFar { .. } => "correct the positions and charges",
+        FmmError::DeviceBoxes { .. } => "take fewer boxes: a smaller --root or --depth, or --device cpu",
+        FmmError::DeviceParticles { .. } => "take fewer charges, or --device cpu",
+        FmmError::Device(error) => return device_refused(error),
         _ => "",
+    };
+    Error::input(error.to_string(), help)
+}
+
+/// What the device refused, with what helps.
+pub fn device_refused(error: &DeviceError) -> Error {
+    let help = match error {
+        DeviceError::OutOfMemory { .. } => "take fewer charges or boxes, a larger GPU, or --device cpu",
+        DeviceError::SharedMemory { .. } => {
+            "take a smaller --root, refined by --depth, a lower --order, or --device cpu"
+        }
+        _ => "--device cpu runs without a GPU",
     };
     Error::input(error.to_string(), help)
 }

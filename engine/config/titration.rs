@@ -96,7 +96,7 @@ pub struct Titrate {
     /// Start of each run that is left out of the analysis (ps).
     #[serde(default = "no_time")]
     pub equilibration: Time,
-    /// Runs at once: a number, or `"auto"` for as many as there are cores.
+    /// Runs at once: a number, or `"auto"` for as many as there are cores, or 16 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }
@@ -120,7 +120,7 @@ pub struct Calibrate {
     /// Name of the water model, for the provenance of the coefficients.
     #[serde(default = "unnamed")]
     pub water_model: String,
-    /// Windows at once: a number, or `"auto"` for as many as there are cores.
+    /// Windows at once: a number, or `"auto"` for as many as there are cores, or 16 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }

@@ -32,14 +32,23 @@ pub const DEFAULT_TOLERANCE: f64 = 1e-10;
 /// Groups that one task takes: enough work to outweigh its start.
 const GROUPS_PER_TASK: usize = 256;
 
+/// Atoms that constraints connect.
 #[derive(Clone, Debug)]
-enum Group {
-    Water { atoms: [u32; 3], kind: u32 },
+pub enum Group {
+    /// A rigid water: O, H, H, and its kind, an index into [`Constraints::kinds`].
+    Water {
+        /// O, H, H.
+        atoms: [u32; 3],
+        /// Shape and masses.
+        kind: u32,
+    },
+    /// Any other.
     Bonds(BondGroup),
 }
 
 impl Group {
-    fn atoms(&self) -> &[u32] {
+    /// Their indices.
+    pub fn atoms(&self) -> &[u32] {
         match self {
             Self::Water { atoms, .. } => atoms,
             Self::Bonds(group) => &group.atoms,
@@ -107,6 +116,21 @@ impl Constraints {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Relative tolerance of bond lengths.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// All groups, in the order of their first atoms.
+    pub fn all(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Shapes and masses of the rigid waters there are.
+    pub fn kinds(&self) -> &[Triangle] {
+        &self.kinds
     }
 
     /// Atoms of each group of atoms that constraints connect.

@@ -40,6 +40,11 @@ impl Triangle {
         ((self.ra + self.rb).hypot(self.rc), 2.0 * self.rc)
     }
 
+    /// Distances (nm) of the apex and of the middle of the base from the centre of mass, and half the base.
+    pub fn radii(&self) -> [f64; 3] {
+        [self.ra, self.rb, self.rc]
+    }
+
     /// Displacements (nm) that forces along the reference bonds must make so that `moved` gets the shape of the triangle.
     ///
     /// `reference`: O, H, H before the step; `moved`: after a step without constraints. Displacements, not positions,

@@ -1,8 +1,8 @@
 //! The files of one run, opened together, cut together on continuation and closed together.
 
-use super::Frame;
 use super::tables::Table;
 use super::trajectory::Xtc;
+use super::{Frame, Wanted};
 use crate::config::Config;
 use crate::error::Result;
 use std::collections::BTreeMap;
@@ -41,9 +41,9 @@ pub struct Due {
 }
 
 impl Due {
-    /// Whether the frame needs energies.
-    pub fn energies(self) -> bool {
-        self.energy
+    /// What the frame must hold.
+    pub fn wanted(self) -> Wanted {
+        Wanted { energies: self.energy, derivatives: self.lambda, positions: self.trajectory }
     }
 
     /// Whether anything is due.
@@ -86,6 +86,15 @@ impl Files {
             lambda: at(&self.lambda, step),
             trajectory: at(&self.trajectory, step) || (last && self.trajectory.is_some()),
         }
+    }
+
+    /// The first step after `step` at which something is due.
+    pub fn next(&self, step: u64) -> u64 {
+        fn after<T>(file: &Every<T>, step: u64) -> Option<u64> {
+            file.as_ref().map(|(_, every)| (step / every + 1) * every)
+        }
+        let files = [after(&self.energy, step), after(&self.lambda, step), after(&self.trajectory, step)];
+        files.into_iter().flatten().fold(self.last.max(step + 1), u64::min)
     }
 
     /// Writes what is due.

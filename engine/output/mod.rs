@@ -23,7 +23,23 @@ pub struct Quantity {
     pub value: f64,
 }
 
-/// State of one step as the outputs see it. Names, units and their order are the same in every frame of a run.
+/// Parts of a [`Frame`] that cost something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Energies.
+    pub energies: bool,
+    /// ∂V/∂λ.
+    pub derivatives: bool,
+    /// Positions and velocities.
+    pub positions: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Self = Self { energies: true, derivatives: true, positions: true };
+}
+
+/// State of one step as the outputs see it. What was not [`Wanted`] is empty. Names, units and their order are the same in every frame of a run.
 #[derive(Debug, Clone)]
 pub struct Frame<'a> {
     /// Number of the step; 0 is the start.
@@ -31,7 +47,6 @@ pub struct Frame<'a> {
     /// Time (ps).
     pub time: f64,
     /// Energies and other numbers of this step, in the order of the columns of `energy.csv`.
-    /// Empty if this step was not asked for energies.
     pub energies: Vec<Quantity>,
     /// λ of each site.
     pub lambda: Vec<f64>,

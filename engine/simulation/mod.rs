@@ -14,6 +14,7 @@
 //!
 //! Units: nm, ps, u, kJ/mol, K; pressure in bar towards people.
 
+mod device;
 mod propagate;
 mod start;
 
@@ -30,6 +31,7 @@ use crate::output::Quantity;
 use crate::thermostat::VRescale;
 use crate::titration::Sites;
 use forcefield::Topology;
+use kernels::device::Device;
 use lambda::dynamics::LambdaState;
 use nalgebra::Vector3;
 
@@ -56,6 +58,9 @@ pub struct Simulation {
     previous: Vec<Vector3<f64>>,
     /// Positions for output, with every fragment in the box.
     wrapped: Vec<Vector3<f64>>,
+    on_device: Option<device::OnDevice>,
+    /// What computes, in words.
+    computed_by: String,
 }
 
 /// Energies and their derivatives at one point.
@@ -107,6 +112,26 @@ impl Simulation {
     /// # Errors
     /// [`Error::Input`] with file and line, or the key of the job.
     pub fn new(config: &Config) -> Result<Self> {
+        Self::build(config, None, true)
+    }
+
+    /// The same on a GPU, if one is given.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`]; a system that the device cannot hold.
+    pub fn on(config: &Config, device: Option<&Device>) -> Result<Self> {
+        Self::build(config, device, true)
+    }
+
+    /// One of many on the same GPU: nothing in a step runs side by side, which leaves room for the others.
+    ///
+    /// # Errors
+    /// As [`Simulation::on`].
+    pub fn among_many(config: &Config, device: Option<&Device>) -> Result<Self> {
+        Self::build(config, device, false)
+    }
+
+    fn build(config: &Config, device: Option<&Device>, alone: bool) -> Result<Self> {
         let (mut topology, structure) = crate::system::read(config)?;
         topology.constrain_bonds(match config.dynamics.constraints {
             config::Constraints::None => forcefield::topology::BondConstraints::None,
@@ -135,7 +160,7 @@ impl Simulation {
         let n = x.len();
         let lambda = sites.as_ref().map_or(Ok(LambdaState::fixed(Vec::new())), Sites::initial_state)?;
         let list: &[lambda::Site] = sites.as_ref().map_or(&[], |sites| &sites.sites);
-        Ok(Self {
+        let mut simulation = Self {
             hamiltonian: Hamiltonian::new(config, topology, &x, edges, list)?,
             sites,
             thermostat,
@@ -148,7 +173,19 @@ impl Simulation {
             previous: Vec::with_capacity(n),
             wrapped: Vec::new(),
             model,
-        })
+            on_device: None,
+            computed_by: device.map_or_else(crate::device::choice::cpu, Device::name),
+        };
+        simulation.on_device =
+            device.map(|device| device::OnDevice::new(config, device, alone, &simulation)).transpose()?;
+        Ok(simulation)
+    }
+
+    /// Says more about what computes, for the log.
+    #[must_use]
+    pub fn computed_by(mut self, words: String) -> Self {
+        self.computed_by = words;
+        self
     }
 
     /// The topology.
@@ -188,13 +225,16 @@ impl Simulation {
     /// Puts λ of the sites at these values.
     pub fn set_lambda(&mut self, lambda: &[f64]) {
         self.now.lambda.lambda.copy_from_slice(lambda);
-        self.energies = None;
+        self.touch();
     }
 
     /// Energies and forces of the present state; lists are rebuilt where needed.
     fn refresh(&mut self) -> Result<Energies> {
         if let Some(energies) = self.energies {
             return Ok(energies);
+        }
+        if self.on_device.is_some() {
+            return self.refresh_on_device();
         }
         let step = self.now.step;
         self.update_lists().map_err(|e| at_step(e, step))?;

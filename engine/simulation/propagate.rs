@@ -5,7 +5,7 @@ use crate::cell::Cell;
 use crate::checkpoint::{Owner, State};
 use crate::error::{Error, Result};
 use crate::integrator;
-use crate::output::{Frame, Quantity};
+use crate::output::{Frame, Quantity, Wanted};
 use crate::workflow::run::{Description, Propagate};
 use forcefield::gromacs::{Structure, write_gro};
 use forcefield::units::{BAR, DENSITY};
@@ -16,6 +16,7 @@ use std::path::Path;
 impl Simulation {
     /// The columns of `energy.csv` at the present step.
     fn columns(&mut self) -> Result<Vec<Quantity>> {
+        self.pull()?;
         let energies = self.refresh()?;
         let motion = self.look_ahead().map_err(|e| at_step(e, self.now.step))?;
         let kinetic = motion.step.kinetic();
@@ -60,6 +61,8 @@ impl Simulation {
 impl Propagate for Simulation {
     fn describe(&self) -> Description {
         let topology = self.hamiltonian.topology();
+        let on_device = self.on_device.as_ref().map(|on| on.coulomb.clone());
+        let coulomb = on_device.unwrap_or_else(|| self.hamiltonian.describe_electrostatics());
         let (masses, now) = (&self.model.masses, &self.now);
         let mut facts = vec![
             (
@@ -75,7 +78,8 @@ impl Propagate for Simulation {
                 "degrees of freedom",
                 format!("{} ({} constraints)", self.model.degrees_of_freedom, self.model.constraints.count()),
             ),
-            ("Coulomb", self.hamiltonian.describe_electrostatics()),
+            ("Coulomb", coulomb),
+            ("device", self.computed_by.clone()),
         ];
         if let Some(edges) = now.edges {
             facts.insert(1, ("box", format!("{:.4} × {:.4} × {:.4} nm", edges.x, edges.y, edges.z)));
@@ -93,19 +97,40 @@ impl Propagate for Simulation {
         self.now.step
     }
 
-    fn advance(&mut self) -> Result<()> {
-        let step = self.now.step;
-        self.move_on().map_err(|e| at_step(e, step))
+    fn pace(&self) -> u64 {
+        if self.on_device.is_some() { super::device::PACE } else { 1 }
     }
 
-    fn frame(&mut self, energies: bool) -> Result<Frame<'_>> {
-        let energies = if energies { self.columns()? } else { Vec::new() };
-        if self.sites.is_some() {
-            self.refresh()?;
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        if self.advance_on_device(steps)? {
+            return Ok(());
         }
-        self.wrapped.clone_from(&self.now.x);
-        if let Some(cell) = self.now.edges.and_then(|edges| Cell::new(edges).ok()) {
-            self.model.fragments.wrap(&cell, &mut self.wrapped);
+        for step in self.now.step..self.now.step + steps {
+            self.move_on().map_err(|e| at_step(e, step))?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>> {
+        let energies = if wanted.energies { self.columns()? } else { Vec::new() };
+        if wanted.derivatives && self.energies.is_none() {
+            if self.on_device.is_some() {
+                self.derivatives_on_device()?;
+            } else {
+                self.refresh()?;
+            }
+        }
+        if wanted.positions {
+            self.pull()?
+        } else {
+            self.pull_lambda()?
+        };
+        self.wrapped.clear();
+        if wanted.positions {
+            self.wrapped.clone_from(&self.now.x);
+            if let Some(cell) = self.now.edges.and_then(|edges| Cell::new(edges).ok()) {
+                self.model.fragments.wrap(&cell, &mut self.wrapped);
+            }
         }
         let now = &self.now;
         Ok(Frame {
@@ -113,14 +138,15 @@ impl Propagate for Simulation {
             time: now.step as f64 * self.model.dt,
             energies,
             lambda: now.lambda.lambda.clone(),
-            dvdl: self.dvdl.clone(),
+            dvdl: if wanted.derivatives { self.dvdl.clone() } else { Vec::new() },
             positions: &self.wrapped,
-            velocities: &now.v,
+            velocities: if wanted.positions { &now.v } else { &[] },
             edges: now.edges,
         })
     }
 
-    fn state(&self) -> State {
+    fn state(&mut self) -> Result<State> {
+        self.pull()?;
         let mut extra = BTreeMap::new();
         let flat = |x: &[Vector3<f64>]| x.iter().flatten().copied().collect::<Vec<f64>>();
         extra.insert("list_positions".into(), flat(&self.lists.0));
@@ -129,7 +155,8 @@ impl Propagate for Simulation {
         extra.insert("thermostat_work".into(), vec![self.thermostat.map_or(0.0, |t| t.work())]);
         extra.insert("barostat".into(), self.barostat.map_or([0.0; 2], |b| b.state()).to_vec());
         extra.insert("lambda_heat".into(), vec![self.now.lambda.heat]);
-        State {
+        extra.extend(self.device_extras().into_iter().map(|(name, values)| (name.to_string(), values)));
+        Ok(State {
             step: self.now.step,
             positions: self.now.x.clone(),
             velocities: self.now.v.clone(),
@@ -137,7 +164,7 @@ impl Propagate for Simulation {
             lambda: self.now.lambda.lambda.clone(),
             lambda_velocities: self.now.lambda.velocity.clone(),
             extra,
-        }
+        })
     }
 
     fn restore(&mut self, state: &State) -> Result<()> {
@@ -174,11 +201,11 @@ impl Propagate for Simulation {
         self.now.x.clone_from(&state.positions);
         self.now.v.clone_from(&state.velocities);
         self.now.edges = state.edges;
-        if !lists.0.is_empty() {
+        if !lists.0.is_empty() && self.on_device.is_none() {
             self.hamiltonian.rebuild(&lists.0, lists.1)?;
         }
         self.lists = lists;
-        self.energies = None;
+        self.restored(state);
         Ok(())
     }
 
@@ -194,10 +221,12 @@ impl Propagate for Simulation {
             .constraints
             .apply(&start, &mut self.now.x)
             .map_err(|e| constraint_error(&e, self.hamiltonian.topology()))?;
+        self.touch();
         self.first_velocities()
     }
 
-    fn write_structure(&self, path: &Path) -> Result<()> {
+    fn write_structure(&mut self, path: &Path) -> Result<()> {
+        self.pull()?;
         let now = &self.now;
         let topology = self.hamiltonian.topology();
         let mut x = now.x.clone();

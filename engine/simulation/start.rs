@@ -35,7 +35,7 @@ impl Simulation {
         let mut x = self.now.x.clone();
         let forces = |x: &[Vector3<f64>], forces: &mut [Vector3<f64>]| -> Result<f64> {
             self.now.x.copy_from_slice(x);
-            self.energies = None;
+            self.touch();
             let energies = self.refresh()?;
             forces.copy_from_slice(&self.forces);
             Ok(energies.potential())
@@ -47,7 +47,7 @@ impl Simulation {
             other => physics("minimisation", &other),
         })?;
         self.now.x = x;
-        self.energies = None;
+        self.touch();
         let label = self.hamiltonian.topology().label(progress.atom as u32);
         let end = match end {
             MinimiseEnd::Converged => "converged",
@@ -68,6 +68,7 @@ impl Simulation {
         if let Some(v) = self.model.start_velocities.take() {
             self.now.v = v;
             let projected = self.model.constraints.project(&self.now.x, &mut self.now.v);
+            self.touch();
             projected.map_err(|e| topology_error(e, self.hamiltonian.topology()))?;
             return Ok(());
         }
@@ -81,8 +82,9 @@ impl Simulation {
         self.refresh()?;
         let model = &self.model;
         let leap = LeapFrog { masses: &model.masses, constraints: &model.constraints, dt: model.dt };
-        leap.half_step_back(&self.now.x, &mut self.now.v, &self.forces)
-            .map_err(|e| topology_error(e, self.hamiltonian.topology()))
+        let back = leap.half_step_back(&self.now.x, &mut self.now.v, &self.forces);
+        self.touch();
+        back.map_err(|e| topology_error(e, self.hamiltonian.topology()))
     }
 }
 

@@ -5,29 +5,23 @@
 //! the built-in one with its correction replaced: name it in `titration.library` of a job to use it.
 
 use super::calibrate_report;
-use super::children::{self, Child, Share};
-use super::run::lock;
+use super::children::{self, Child};
+use super::many::{Batch, Many};
 use crate::checkpoint::Checkpoint;
-use crate::config::{Config, Jobs, Modifier, Precision, RESOLVED, SiteRequest};
+use crate::config::{Config, Jobs, Modifier, Precision, SiteRequest};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
-use crate::output::progress::{Log, duration};
 use crate::output::tables::LambdaSeries;
-use crate::signals::Stop;
 use lambda::analysis::blocks::{Mean, mean};
 use lambda::analysis::polynomial::{DataPoint, PolynomialFit, fit};
 use lambda::library::{Calibration as Coefficients, Entry, Provenance, entry_with_calibration};
-use std::path::Path;
-use std::time::Instant;
 
 /// A calibration as planned.
 #[derive(Debug)]
 pub struct Plan {
-    config: Config,
     windows: Vec<f64>,
     entry: Entry,
-    children: Vec<Child>,
-    share: Share,
+    batch: Batch,
 }
 
 /// Everything a calibration found.
@@ -53,6 +47,22 @@ pub struct Calibration {
     pub warnings: Vec<String>,
 }
 
+impl Many for Plan {
+    fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    fn title(&self) -> String {
+        format!("calibration: {} windows", self.windows.len())
+    }
+
+    fn conclude(&self) -> Result<String> {
+        let (calibration, config) = (self.evaluate()?, &self.batch.config);
+        calibrate_report::write(&calibration, config)?;
+        Ok(calibrate_report::table(&calibration, config.folder()))
+    }
+}
+
 impl Plan {
     /// Plans the windows of a job; `jobs` overrides those of the job.
     ///
@@ -68,51 +78,8 @@ impl Plan {
         let windows = calibrate.windows.to_vec();
         let children: Vec<Child> =
             windows.iter().enumerate().map(|(index, &lambda)| child(&config, &site, lambda, index as u64)).collect();
-        let share = Share::new(jobs.map_or(calibrate.jobs, Jobs::Count), children.len());
-        Ok(Plan { windows, entry, children, share, config })
-    }
-
-    /// The job of the first window.
-    pub fn first(&self) -> &Config {
-        &self.children[0].config
-    }
-
-    /// Folders, jobs and a Slurm array script that runs them.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn slurm(&self, executable: &Path) -> Result<String> {
-        let folder = self.config.folder();
-        let _lock = lock(folder)?;
-        self.config.save(&folder.join(RESOLVED))?;
-        let again = format!("{} calibrate {}", executable.display(), self.config.path().display());
-        children::slurm(executable, &self.children, folder, "calibrate", &again)
-    }
-
-    /// Runs what is not finished, then fits and writes the results; false if asked to stop before the end.
-    ///
-    /// # Errors
-    /// Those of the runs and of the files.
-    pub fn run(&self, executable: &Path, stop: &Stop) -> Result<bool> {
-        let folder = self.config.folder();
-        let _lock = lock(folder)?;
-        self.config.save(&folder.join(RESOLVED))?;
-        let mut log = Log::open(&folder.join(files::LOG), false)?;
-        let (share, length) = (self.share, self.config.steps() as f64 * self.config.dynamics.time_step.get());
-        let (runs, at_once, threads) = (self.children.len(), share.jobs, share.threads);
-        log.line(&format!(
-            "calibration: {runs} windows of {length} ps; {at_once} at once, threads of each: {threads}"
-        ))?;
-        let started = Instant::now();
-        if !children::run_all(executable, &self.children, share, &mut log, stop)? {
-            log.line("the same command continues")?;
-            return Ok(false);
-        }
-        let calibration = self.evaluate()?;
-        calibrate_report::write(&calibration, &self.config)?;
-        log.line(&format!("all windows are finished ({} in this call)", duration(started.elapsed().as_secs_f64())))?;
-        log.line(&format!("\n{}", calibrate_report::table(&calibration, folder)))?;
-        Ok(true)
+        let jobs = jobs.map_or(calibrate.jobs, Jobs::Count);
+        Ok(Plan { windows, entry, batch: Batch { config, children, jobs, noun: "windows", command: "calibrate" } })
     }
 
     /// Averages the finished windows and fits the polynomial.
@@ -120,11 +87,11 @@ impl Plan {
     /// # Errors
     /// If a window has too few frames, or the windows do not determine the polynomial.
     pub fn evaluate(&self) -> Result<Calibration> {
-        let settings = self.config.calibrate.as_ref();
+        let settings = self.batch.config.calibrate.as_ref();
         let start = settings.map_or(0.0, |calibrate| calibrate.equilibration.get());
         let degree = settings.map_or(1, |calibrate| calibrate.degree as usize);
         let (mut means, mut frames, mut site) = (Vec::new(), Vec::new(), String::new());
-        for child in &self.children {
+        for child in &self.batch.children {
             let path = child.config.result(files::LAMBDA);
             let series = LambdaSeries::read(&path)?.after(start);
             let wrong = |message: String| -> Error { InputError::new(message, "").in_file(&path).into() };
@@ -138,7 +105,7 @@ impl Plan {
         }
         let point = |(&x, mean): (&f64, &Mean)| DataPoint { x, y: mean.value, error: mean.error };
         let points: Vec<DataPoint> = self.windows.iter().zip(&means).map(point).collect();
-        let refused = |message: String| self.config.error_at("calibrate.windows", message, "");
+        let refused = |message: String| self.batch.config.error_at("calibrate.windows", message, "");
         let fit = fit(&points, degree).map_err(|e| refused(e.to_string()))?;
         let coefficients = fit.calibration(self.provenance(start)?).map_err(|e| refused(e.to_string()))?;
         let text =
@@ -154,8 +121,8 @@ impl Plan {
 
     /// Where the coefficients come from.
     fn provenance(&self, start: f64) -> Result<Provenance> {
-        let config = &self.config;
-        let folder = self.children[0].config.folder();
+        let config = &self.batch.config;
+        let folder = self.batch.children[0].config.folder();
         let Some((checkpoint, _)) = Checkpoint::load(folder)? else {
             return Err(InputError::new("the window has no checkpoint", "remove its folder").in_file(folder).into());
         };

@@ -3,6 +3,7 @@
 pub mod calibrate;
 pub mod calibrate_report;
 pub mod children;
+pub mod many;
 pub mod run;
 pub mod statistics;
 pub mod titrate;

@@ -6,9 +6,9 @@
 use crate::checkpoint::{Checkpoint, Owner, State};
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
-use crate::output::Frame;
 use crate::output::files::{self, Files};
 use crate::output::progress::{Log, Progress, duration};
+use crate::output::{Frame, Wanted};
 use crate::signals::Stop;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,20 +32,26 @@ pub trait Propagate {
     /// Steps done.
     fn step(&self) -> u64;
 
-    /// One time step.
+    /// Steps that are best done at once: between two looks at signals and the clock.
+    fn pace(&self) -> u64;
+
+    /// So many time steps.
     ///
     /// # Errors
     /// [`Error::Physics`] if the result is not finite or does not converge.
-    fn advance(&mut self) -> Result<()>;
+    fn advance(&mut self, steps: u64) -> Result<()>;
 
-    /// The present state for the outputs; energies are filled in only if `energies` is true.
+    /// The present state for the outputs, as far as it is wanted.
     ///
     /// # Errors
     /// [`Error::Physics`] if energies have to be computed and are not finite.
-    fn frame(&mut self, energies: bool) -> Result<Frame<'_>>;
+    fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>>;
 
     /// Everything that is needed to go on from here bit for bit.
-    fn state(&self) -> State;
+    ///
+    /// # Errors
+    /// If a device that holds the state is lost.
+    fn state(&mut self) -> Result<State>;
 
     /// Goes to a state of the same run.
     ///
@@ -66,7 +72,7 @@ pub trait Propagate {
     ///
     /// # Errors
     /// [`Error::File`].
-    fn write_structure(&self, path: &Path) -> Result<()>;
+    fn write_structure(&mut self, path: &Path) -> Result<()>;
 }
 
 /// How a run ended.
@@ -137,7 +143,7 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
 }
 
 /// Keeps the positions of a failed step and names their file in the error.
-fn keep_frame<P: Propagate>(path: &Path, simulation: &P, error: Error) -> Error {
+fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
     match error {
         Error::Physics(mut physics) => {
             // The physics is the error to report; without a frame it is reported without one.
@@ -176,15 +182,16 @@ impl Work<'_> {
                 self.log.line(&text)?;
                 return Ok(Outcome::Stopped(step));
             }
-            simulation.advance()?;
+            simulation.advance(self.next(simulation, logged) - simulation.step())?;
             self.outputs(simulation)?;
             let step = simulation.step();
             if logged.is_some_and(|every| step.is_multiple_of(every)) {
-                progress.record(&mut self.log, &simulation.frame(true)?)?;
+                let wanted = Wanted { energies: true, ..Wanted::default() };
+                progress.record(&mut self.log, &simulation.frame(wanted)?)?;
                 self.files.flush()?;
             }
             if progress.due(&self.log) {
-                progress.show(&mut self.log, step, &simulation.frame(false)?.lambda);
+                progress.show(&mut self.log, step, &simulation.frame(Wanted::default())?.lambda);
             }
             if self.saved.elapsed() >= pause {
                 self.checkpoint(simulation)?;
@@ -200,18 +207,26 @@ impl Work<'_> {
         Ok(Outcome::Finished)
     }
 
+    /// The step to go to next: where something is due, or a multiple of the pace of the simulation, so that it does not depend on where
+    /// the run was stopped before.
+    fn next<P: Propagate>(&self, simulation: &P, logged: Option<u64>) -> u64 {
+        let (step, pace) = (simulation.step(), simulation.pace());
+        let due = [Some(self.files.next(step)), logged.map(|every| (step / every + 1) * every)];
+        due.into_iter().flatten().chain([(step / pace + 1) * pace]).min().unwrap_or(step + 1)
+    }
+
     /// Writes what is due at the present step.
     fn outputs<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
         let due = self.files.due(simulation.step());
         if due.any() {
-            self.files.write(&simulation.frame(due.energies())?, due)?;
+            self.files.write(&simulation.frame(due.wanted())?, due)?;
         }
         Ok(())
     }
 
-    fn checkpoint<P: Propagate>(&mut self, simulation: &P) -> Result<()> {
+    fn checkpoint<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
         let lengths = self.files.sync()?;
-        Checkpoint { state: simulation.state(), owner: self.owner.clone(), lengths }.save(self.config.folder())?;
+        Checkpoint { state: simulation.state()?, owner: self.owner.clone(), lengths }.save(self.config.folder())?;
         self.saved = Instant::now();
         Ok(())
     }

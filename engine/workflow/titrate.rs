@@ -4,27 +4,21 @@
 //! ([`super::children`]). When all are finished their `lambda.csv` are evaluated together, so that calling the command
 //! again after a Slurm array, or with more pH values, evaluates everything that is there.
 
-use super::children::{self, Child, Share};
-use super::run::lock;
+use super::children::{self, Child};
+use super::many::{Batch, Many};
 use super::statistics::{self, Fraction};
 use super::titrate_report;
-use crate::config::{Config, Jobs, RESOLVED};
+use crate::config::{Config, Jobs};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
-use crate::output::progress::{Log, duration};
 use crate::output::tables::LambdaSeries;
-use crate::signals::Stop;
 use lambda::analysis::hill::HillFit;
-use std::path::Path;
-use std::time::Instant;
 
 /// A titration as planned.
 #[derive(Debug)]
 pub struct Plan {
-    config: Config,
     ph: Vec<f64>,
-    children: Vec<Child>,
-    share: Share,
+    batch: Batch,
 }
 
 /// Everything a titration found.
@@ -55,6 +49,22 @@ pub struct SiteCurve {
     pub reference: Option<f64>,
 }
 
+impl Many for Plan {
+    fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    fn title(&self) -> String {
+        format!("titration at {} pH values: {} runs", self.ph.len(), self.batch.children.len())
+    }
+
+    fn conclude(&self) -> Result<String> {
+        let (titration, config) = (self.evaluate()?, &self.batch.config);
+        titrate_report::write(&titration, config)?;
+        Ok(titrate_report::table(&titration, config.folder()))
+    }
+}
+
 impl Plan {
     /// Plans the runs of a job; `jobs` overrides those of the job.
     ///
@@ -70,53 +80,8 @@ impl Plan {
         let replicas = titrate.replicas;
         let runs = ph.iter().flat_map(|&ph| (1..=replicas).map(move |replica| (ph, replica)));
         let children: Vec<Child> = runs.map(|(ph, replica)| child(&config, ph, replica)).collect();
-        let share = Share::new(jobs.map_or(titrate.jobs, Jobs::Count), children.len());
-        Ok(Plan { config, ph, children, share })
-    }
-
-    /// The job of the first run.
-    pub fn first(&self) -> &Config {
-        &self.children[0].config
-    }
-
-    /// Folders, jobs and a Slurm array script that runs them.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn slurm(&self, executable: &Path) -> Result<String> {
-        let folder = self.config.folder();
-        let _lock = lock(folder)?;
-        self.config.save(&folder.join(RESOLVED))?;
-        let again = format!("{} titrate {}", executable.display(), self.config.path().display());
-        children::slurm(executable, &self.children, folder, "titrate", &again)
-    }
-
-    /// Runs what is not finished, then evaluates and writes the results; false if asked to stop before the end.
-    ///
-    /// # Errors
-    /// Those of the runs and of the files.
-    pub fn run(&self, executable: &Path, stop: &Stop) -> Result<bool> {
-        let folder = self.config.folder();
-        let _lock = lock(folder)?;
-        self.config.save(&folder.join(RESOLVED))?;
-        let mut log = Log::open(&folder.join(files::LOG), false)?;
-        let share = self.share;
-        let length = self.config.steps() as f64 * self.config.dynamics.time_step.get();
-        let (runs, values) = (self.children.len(), self.ph.len());
-        let (at_once, threads) = (share.jobs, share.threads);
-        log.line(&format!(
-            "titration at {values} pH values: {runs} runs of {length} ps, {at_once} at once, threads of each: {threads}"
-        ))?;
-        let started = Instant::now();
-        if !children::run_all(executable, &self.children, share, &mut log, stop)? {
-            log.line("the same command continues")?;
-            return Ok(false);
-        }
-        let titration = self.evaluate()?;
-        titrate_report::write(&titration, &self.config)?;
-        log.line(&format!("all runs are finished ({} in this call)", duration(started.elapsed().as_secs_f64())))?;
-        log.line(&format!("\n{}", titrate_report::table(&titration, folder)))?;
-        Ok(true)
+        let jobs = jobs.map_or(titrate.jobs, Jobs::Count);
+        Ok(Plan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate" } })
     }
 
     /// Evaluates the finished runs.
@@ -124,15 +89,16 @@ impl Plan {
     /// # Errors
     /// If a `lambda.csv` is missing, damaged or of other sites.
     pub fn evaluate(&self) -> Result<Titration> {
-        let start = self.config.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration.get());
-        let replicas = self.children.len() / self.ph.len();
+        let start = self.batch.config.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration.get());
+        let replicas = self.batch.children.len() / self.ph.len();
         let mut series: Vec<Vec<LambdaSeries>> = Vec::new();
-        for children in self.children.chunks(replicas) {
+        for children in self.batch.children.chunks(replicas) {
             let read = |child: &Child| Ok(LambdaSeries::read(&child.config.result(files::LAMBDA))?.after(start));
             series.push(children.iter().map(read).collect::<Result<_>>()?);
         }
         let names = &series[0][0].sites;
-        if let Some((child, _)) = self.children.iter().zip(series.iter().flatten()).find(|(_, one)| one.sites != *names)
+        if let Some((child, _)) =
+            self.batch.children.iter().zip(series.iter().flatten()).find(|(_, one)| one.sites != *names)
         {
             let help = "remove the folder of that run";
             let message = format!("the run has other sites than the first one, {}", names.join(", "));
@@ -142,12 +108,12 @@ impl Plan {
         for (index, name) in names.iter().enumerate() {
             let lambda: Vec<Vec<&[f64]>> =
                 series.iter().map(|runs| runs.iter().map(|run| run.lambda[index].as_slice()).collect()).collect();
-            let (fractions, hill) = statistics::titration(&self.ph, &lambda, self.config.dynamics.seed)?;
+            let (fractions, hill) = statistics::titration(&self.ph, &lambda, self.batch.config.dynamics.seed)?;
             sites.push(SiteCurve {
                 name: name.clone(),
                 fractions,
                 hill,
-                reference: statistics::reference_pka(&self.config, name)?,
+                reference: statistics::reference_pka(&self.batch.config, name)?,
             });
         }
         let title = names.join(", ");
@@ -159,7 +125,7 @@ impl Plan {
     /// Warnings of the runs, and those the numbers give rise to.
     fn warnings(&self, titration: &Titration) -> Result<Vec<String>> {
         let mut warnings: Vec<String> = Vec::new();
-        for child in &self.children {
+        for child in &self.batch.children {
             let path = child.config.result(files::LOG);
             let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, "read", e))?;
             warnings.extend(text.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string));

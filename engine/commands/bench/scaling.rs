@@ -91,7 +91,7 @@ impl Series {
     fn measure(&self, n: usize, table: &mut Table) -> Result<(usize, f64)> {
         let system = systems::make(self.system, self.boundary, n)?;
         let order = Accuracy { order: Some(ORDER), ..Accuracy::default() };
-        let settings = system.choose(&order, ToleranceOf::Force, self.precision, ORDER)?.settings;
+        let settings = system.choose(&order, ToleranceOf::Force, self.precision, ORDER, None)?.settings;
         let repeats = (2_000_000 / n).clamp(3, 15);
         let found = system.solve(settings, self.precision, 1, repeats)?;
         let [lists, _] = median_and_least(found.assign.iter().copied());

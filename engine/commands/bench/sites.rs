@@ -3,10 +3,14 @@
 //! Water at its density in a periodic cube, f32. A site is a compact cluster of whole molecules of the lattice, cut to the number of atoms
 //! asked for; sites are spread evenly. Each form is a set of random charges on the site's atoms.
 
+use super::device_sites::{self, OnDevice};
 use super::systems;
 use crate::cli::{BenchSites, BoundaryArgument, SystemArgument};
-use crate::commands::solve::{System, median_and_least, refused};
+use crate::commands::solve::{System, device_refused, median_and_least, refused};
+use fmm::device::GroupsError;
 use fmm::{Fmm, FmmError, GroupPotentials, Potentials, Settings, TreeShape, Workload};
+use kernels::device::Device;
+use octitrate::device::Choice;
 use octitrate::error::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,10 +19,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// Atoms of each site, one list for each.
-type Sites = Vec<Vec<u32>>;
+pub type Sites = Vec<Vec<u32>>;
 
 /// Charges of each form of each site.
-type Forms = Vec<Vec<Vec<f64>>>;
+pub type Forms = Vec<Vec<Vec<f64>>>;
 
 /// Seconds of each repetition.
 #[derive(Default)]
@@ -29,60 +33,106 @@ struct Seconds {
     sites: Vec<f64>,
 }
 
-/// Times sites.
+/// Seconds: median, least.
+pub struct Times {
+    pub assign: [f64; 2],
+    pub assign_with_sites: [f64; 2],
+    pub evaluate: [f64; 2],
+    pub sites: [f64; 2],
+}
+
+/// Times sites, on a GPU if there is one.
 ///
 /// # Errors
-/// More atoms in sites than there are; settings that the method refuses.
-pub fn sites(arguments: &BenchSites) -> Result<ExitCode> {
+/// More atoms in sites than there are; settings that the method refuses; a GPU that cannot be used.
+pub fn sites(arguments: &BenchSites, device: Choice) -> Result<ExitCode> {
+    let device = device.open()?.device;
+    let (system, groups, forms) = system_of(arguments)?;
+    let (order, repeats) = (arguments.order as usize, arguments.repeats as usize);
+    let workload = Workload::new(&system.boundary, &system.positions, system.minimum_leaf);
+    let settings = |tree| Settings::new(order, tree);
+    match &device {
+        None => {
+            let settings = settings(TreeShape::auto::<f32>(order, Settings::TOUCHING, &workload));
+            let times = measure(&system, settings, &groups, &forms, repeats).map_err(refused)?;
+            print(arguments, &system, settings, &times, None);
+        }
+        Some(device) => {
+            let tree = TreeShape::finest_root_on::<f32>(device, order, Settings::TOUCHING, &workload);
+            let found = device_sites::measure(&system, device, settings(tree), (&groups, &forms), repeats);
+            let found = found.map_err(|e| match e {
+                GroupsError::Device(e) => device_refused(&e),
+                GroupsError::Fmm(e) => refused(e),
+                other => Error::input(other.to_string(), "--device cpu has other limits"),
+            })?;
+            print(arguments, &system, settings(tree), &found.times, Some((device, &found)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The water, its sites, and charges of their forms.
+///
+/// # Errors
+/// More atoms in sites than there are.
+pub fn system_of(arguments: &BenchSites) -> Result<(System, Sites, Forms)> {
     let system = systems::make(SystemArgument::Water, BoundaryArgument::Periodic, arguments.particles as usize)?;
     let per_axis = systems::molecules_per_axis(arguments.particles as usize);
     let (count, atoms) = (arguments.sites as usize, arguments.atoms as usize);
     let groups = clusters(per_axis, count, atoms)?;
     let mut random = ChaCha8Rng::seed_from_u64(4);
     let mut charges = |n: usize| (0..n).map(|_| random.random_range(-1.0..1.0)).collect::<Vec<f64>>();
-    let forms: Forms = (0..count).map(|_| (0..arguments.forms).map(|_| charges(atoms)).collect()).collect();
-    let order = arguments.order as usize;
-    let workload = Workload::new(&system.boundary, &system.positions, system.minimum_leaf);
-    let settings = Settings::new(order, TreeShape::auto::<f32>(order, Settings::TOUCHING, &workload));
-    let seconds = measure(&system, settings, &groups, &forms, arguments.repeats as usize).map_err(refused)?;
-    let of = |seconds: &[f64]| median_and_least(seconds.iter().copied());
-    let [assign, with_sites, evaluate, sites] =
-        [&seconds.assign, &seconds.assign_with_sites, &seconds.evaluate, &seconds.sites].map(|s| of(s));
-    let share = sites[0] / evaluate[0];
-    let threads = rayon::current_num_threads();
+    let forms = (0..count).map(|_| (0..arguments.forms).map(|_| charges(atoms)).collect()).collect();
+    Ok((system, groups, forms))
+}
+
+fn print(arguments: &BenchSites, system: &System, settings: Settings, times: &Times, on: Option<(&Device, &OnDevice)>) {
+    let Times { assign, assign_with_sites, evaluate, sites } = *times;
+    let (share, threads) = (sites[0] / evaluate[0], rayon::current_num_threads());
+    let overhead = on.map(|(_, found)| found.both[0] / evaluate[0] - 1.0);
+    let (count, atoms, order, tree) = (arguments.sites, arguments.atoms, settings.order, settings.tree);
     if arguments.json {
         let pair = |[median, least]: [f64; 2]| json!({ "median": median, "least": least });
-        let object = json!({
+        let mut object = json!({
             "particles": system.len(), "sites": count, "forms": arguments.forms, "atoms": atoms, "order": order,
-            "root": settings.tree.root, "depth": settings.tree.depth, "precision": "f32", "threads": threads,
+            "root": tree.root, "depth": tree.depth, "precision": "f32", "threads": threads,
             "seconds": {
-                "assign": pair(assign), "assign_with_sites": pair(with_sites),
+                "assign": pair(assign), "assign_with_sites": pair(assign_with_sites),
                 "evaluate": pair(evaluate), "sites": pair(sites),
             },
             "sites_over_evaluate": share,
         });
+        if let Some((device, found)) = on {
+            object["device"] = json!(device.name());
+            object["seconds"]["evaluate_with_sites"] = pair(found.both);
+            object["overhead"] = json!(overhead);
+            object["deviation_from_cpu"] = json!(found.deviation);
+        }
         println!("{object:#}");
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
-    let [a, b, c] = settings.tree.root;
-    println!(
-        "{} charges, order {order}, root grid {a} × {b} × {c}, depth {}, f32, {threads} threads",
-        system.len(),
-        settings.tree.depth
-    );
+    let [a, b, c] = tree.root;
+    let place = on.map_or_else(|| format!("{threads} threads"), |(device, _)| device.name());
+    println!("{} charges, order {order}, root grid {a} × {b} × {c}, depth {}, f32, {place}", system.len(), tree.depth);
     println!("{count} sites of {atoms} atoms with {} forms", arguments.forms);
     println!("{:<30} {:>11} {:>11}   of {}", "", "median", "least", arguments.repeats);
-    let lines = [
+    let mut lines = vec![
         ("tree and lists", assign),
-        ("tree and lists with the sites", with_sites),
+        ("tree and lists with the sites", assign_with_sites),
         ("evaluation of all charges", evaluate),
         ("evaluation of all sites", sites),
     ];
+    lines.extend(on.map(|(_, found)| ("both, side by side", found.both)));
     for (name, [median, least]) in lines {
-        println!("{name:<30} {:>11.3} {:>11.3} ms", 1e3 * median, 1e3 * least);
+        println!("{name:<30} {:>11.4} {:>11.4} ms", 1e3 * median, 1e3 * least);
     }
     println!("the sites take {:.2} % of an evaluation of all charges", 100.0 * share);
-    Ok(ExitCode::SUCCESS)
+    if let Some(overhead) = overhead {
+        println!("beside it they make it {:.2} % longer", 100.0 * overhead);
+    }
+    if let Some(deviation) = on.and_then(|(_, found)| found.deviation) {
+        println!("largest deviation of their potentials from the CPU in double precision: {deviation:.1e}");
+    }
 }
 
 /// `count` clusters of `atoms` atoms in a lattice of `m` molecules per axis: blocks of molecules, evenly spread.
@@ -113,7 +163,7 @@ fn measure(
     groups: &Sites,
     forms: &Forms,
     repeats: usize,
-) -> std::result::Result<Seconds, FmmError> {
+) -> std::result::Result<Times, FmmError> {
     let mut solver = Fmm::<f32>::new(system.boundary, settings)?;
     let (mut potentials, mut own) = (Potentials::default(), Vec::<GroupPotentials>::new());
     let mut seconds = Seconds::default();
@@ -135,7 +185,10 @@ fn measure(
         solver.evaluate_groups(&system.positions, forms, &mut own)?;
         lap(&mut seconds.sites);
     }
-    Ok(seconds)
+    let Seconds { assign, assign_with_sites, evaluate, sites } = seconds;
+    let [assign, assign_with_sites, evaluate, sites] =
+        [assign, assign_with_sites, evaluate, sites].map(median_and_least);
+    Ok(Times { assign, assign_with_sites, evaluate, sites })
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! `bench fmm`: time and rate of every stage, and the error.
 
-use super::systems;
+use super::{device_fmm, systems};
 use crate::cli::{BenchFmm, PrecisionArgument, ToleranceOf};
 use crate::commands::fmm::{description, sentence};
 use crate::commands::solve::{Choice, Sampled, Solved, median_and_least};
 use fmm::StageTimings;
 use kernels::Isa;
+use octitrate::device;
 use octitrate::error::Result;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
@@ -27,14 +28,17 @@ impl Stage {
     }
 }
 
-/// Times one system.
+/// Times one system, on a GPU if there is one.
 ///
 /// # Errors
-/// Settings that the method refuses.
-pub fn speed(arguments: &BenchFmm) -> Result<ExitCode> {
+/// Settings that the method refuses; a GPU that cannot be used.
+pub fn speed(arguments: &BenchFmm, device: device::Choice) -> Result<ExitCode> {
+    if let Some(device) = &device.open()?.device {
+        return device_fmm::speed(arguments, device);
+    }
     let precision = arguments.precision;
     let system = systems::make(arguments.system, arguments.boundary, arguments.particles as usize)?;
-    let choice = system.choose(&arguments.accuracy, ToleranceOf::Force, precision, ORDER)?;
+    let choice = system.choose(&arguments.accuracy, ToleranceOf::Force, precision, ORDER, None)?;
     let threads = rayon::current_num_threads();
     let peak = threads as f64
         * match precision {

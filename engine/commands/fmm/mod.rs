@@ -2,11 +2,13 @@
 
 mod charges;
 
-use super::solve::{Choice, Sampled, Solved, System, forces, relative};
+use super::solve::{Choice, Sampled, System, forces, relative};
 use crate::cli::{Fmm as Arguments, PrecisionArgument, ToleranceOf};
 use charges::Reference;
-use fmm::Settings;
 use fmm::accuracy::{MARGIN, Tuned};
+use fmm::{Potentials, Settings};
+use kernels::device::Device;
+use octitrate::device;
 use octitrate::error::Result;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -17,16 +19,27 @@ const ORDER: u32 = 30;
 /// Computes a file and prints energy and errors.
 ///
 /// # Errors
-/// [`octitrate::error::Error::Input`] if the file is not as it should be, or the method refuses it.
-pub fn fmm(arguments: &Arguments) -> Result<ExitCode> {
+/// [`octitrate::error::Error::Input`] if the file is not as it should be, or the method refuses it; a GPU that cannot be used.
+pub fn fmm(arguments: &Arguments, wanted: device::Choice) -> Result<ExitCode> {
     let (system, reference) = charges::read(&arguments.file)?;
-    let choice = system.choose(&arguments.accuracy, arguments.tolerance_of, arguments.precision, ORDER)?;
-    let found = system.solve(choice.settings, arguments.precision, 0, 1)?;
+    let mut device = wanted.open()?.device;
+    let found = match Found::new(&system, arguments, device.as_ref()) {
+        Err(refused) if device.is_some() && wanted == device::Choice::Auto => {
+            // What is wrong with the file is refused here as well, in the same words.
+            let found = Found::new(&system, arguments, None)?;
+            eprintln!("the CPU computes; {} cannot: {refused}", name_of(device.as_ref()));
+            device = None;
+            found
+        }
+        found => found?,
+    };
+    let choice = &found.choice;
     // Without anything to compare with, exact sums at some of the particles tell the error.
     let sampled = if reference.is_empty() { Some(system.sampled_errors(&found.potentials)?) } else { None };
     let errors = errors(&system, &reference, &found);
     if arguments.json {
-        let mut object = description(&choice, arguments.precision, system.len());
+        let mut object = description(choice, arguments.precision, system.len());
+        object["device"] = json!(name_of(device.as_ref()));
         if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
             object["tolerance"] = json!({ "value": wanted, "of": name(arguments.tolerance_of), "found": tuned.error });
             object["trials"] = tuned.trials.iter().map(trial).collect();
@@ -40,9 +53,9 @@ pub fn fmm(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
-        print_trials(&system, tuned, arguments, wanted);
+        print_trials(&system, tuned, arguments, wanted, device.is_some());
     }
-    println!("{}", sentence(&choice, system.len()));
+    println!("{}, {}", sentence(choice, system.len()), name_of(device.as_ref()));
     println!("energy                       {:.12e}", found.energy);
     for (name, error) in errors {
         println!("relative error of {name:<10} {error:.2e}");
@@ -57,8 +70,34 @@ pub fn fmm(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Settings and results.
+struct Found {
+    choice: Choice,
+    energy: f64,
+    potentials: Potentials,
+}
+
+impl Found {
+    fn new(system: &System, arguments: &Arguments, device: Option<&Device>) -> Result<Self> {
+        let precision = arguments.precision;
+        let choice = system.choose(&arguments.accuracy, arguments.tolerance_of, precision, ORDER, device)?;
+        let (energy, potentials) = match device {
+            Some(device) => system.solve_on(device, choice.settings, precision)?,
+            None => {
+                let solved = system.solve(choice.settings, precision, 0, 1)?;
+                (solved.energy, solved.potentials)
+            }
+        };
+        Ok(Self { choice, energy, potentials })
+    }
+}
+
+fn name_of(device: Option<&Device>) -> String {
+    device.map_or_else(|| "CPU".into(), Device::name)
+}
+
 /// Relative errors of what the file gives.
-fn errors(system: &System, reference: &Reference, found: &Solved) -> Vec<(&'static str, f64)> {
+fn errors(system: &System, reference: &Reference, found: &Found) -> Vec<(&'static str, f64)> {
     let energy = reference.energy.map(|e| relative([found.energy].into_iter(), [e].into_iter()));
     let potentials = (reference.potentials.as_ref())
         .map(|exact| relative(found.potentials.potential.iter().copied(), exact.iter().copied()));
@@ -99,14 +138,15 @@ fn trial(trial: &fmm::accuracy::Trial) -> Value {
     let Settings { order, tree, separation } = trial.settings;
     json!({
         "order": order, "root": tree.root, "depth": tree.depth, "separation": separation,
-        "expected": trial.expected, "found": trial.found, "seconds_on_one_core": trial.cost,
+        "expected": trial.expected, "found": trial.found, "estimated_seconds": trial.cost,
     })
 }
 
 /// What was tried for a tolerance, and why the choice fell as it did.
-fn print_trials(system: &System, tuned: &Tuned, arguments: &Arguments, wanted: f64) {
+fn print_trials(system: &System, tuned: &Tuned, arguments: &Arguments, wanted: f64, on_device: bool) {
     let workload = fmm::Workload::new(&system.boundary, &system.positions, system.minimum_leaf);
-    println!("order  root grid     depth  separation  near boxes  expected    found  cost, one core");
+    let place = if on_device { "GPU" } else { "one core" };
+    println!("order  root grid     depth  separation  near boxes  expected    found  cost, {place}");
     for trial in &tuned.trials {
         let Settings { order, tree, separation } = trial.settings;
         let root = tree.root.map(|n| n.to_string()).join(" × ");

@@ -1,0 +1,199 @@
+//! Which device computes: `--device auto|cpu|cuda:N`.
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::simulation::Simulation;
+use kernels::device::{Device, DeviceError, Gpu, probe};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a person asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The first GPU if there is one that can be used, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The GPU of this number, or an error.
+    Cuda(usize),
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => text
+                .strip_prefix("cuda:")
+                .and_then(|ordinal| ordinal.parse().ok())
+                .map(Self::Cuda)
+                .ok_or_else(|| "valid is auto, cpu, or cuda:N with the number N of a GPU, from 0".into()),
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+        }
+    }
+}
+
+/// A device, or the CPU.
+pub struct Chosen {
+    /// The GPU; none: the CPU.
+    pub device: Option<Device>,
+    /// Why the CPU computes, if it was not asked for.
+    pub reason: Option<String>,
+    /// Whether the CPU may take what the GPU refuses.
+    yields: bool,
+}
+
+impl From<Option<Device>> for Chosen {
+    /// This device and no other.
+    fn from(device: Option<Device>) -> Self {
+        Self { device, reason: None, yields: false }
+    }
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.device, &self.reason) {
+            (Some(device), _) => f.write_str(&device.name()),
+            (None, None) => f.write_str(&cpu()),
+            (None, Some(reason)) => write!(f, "{}; {reason}", cpu()),
+        }
+    }
+}
+
+impl Chosen {
+    /// The simulation of a job on this device. If it was chosen by `auto` and refuses the system, the CPU takes its place from now on, and
+    /// `say` gets a line that tells why.
+    ///
+    /// # Errors
+    /// As [`Simulation::on`].
+    pub fn simulation(&mut self, config: &Config, say: &mut dyn FnMut(&str)) -> Result<Simulation> {
+        match Simulation::on(config, self.device.as_ref()) {
+            Err(refused) if self.yields && self.device.is_some() => {
+                // A mistake in the job is refused here as well, in the same words.
+                let simulation = Simulation::new(config)?;
+                let name = self.device.take().map_or_else(String::new, |device| device.name());
+                let reason = format!("{name} cannot take this system: {refused}");
+                say(&format!("the CPU computes; {reason}"));
+                self.reason = Some(reason);
+                Ok(simulation.computed_by(self.to_string()))
+            }
+            simulation => Ok(simulation?.computed_by(self.to_string())),
+        }
+    }
+}
+
+impl Choice {
+    /// Looks for the device.
+    ///
+    /// # Errors
+    /// A GPU that was asked for and cannot be used. `auto` takes the CPU instead, and says why.
+    pub fn open(self) -> Result<Chosen> {
+        match self {
+            Self::Cpu => Ok(None.into()),
+            Self::Cuda(ordinal) => Ok(Some(Device::cuda(ordinal).map_err(|e| refused(self, &e))?).into()),
+            Self::Auto => Ok(match first() {
+                Ok(device) => Chosen { device: Some(device), reason: None, yields: true },
+                Err(e) => Chosen { device: None, reason: Some(e.to_string()), yields: true },
+            }),
+        }
+    }
+}
+
+/// The CPU in words.
+pub fn cpu() -> String {
+    match rayon::current_num_threads() {
+        1 => "CPU, 1 thread".into(),
+        threads => format!("CPU, {threads} threads"),
+    }
+}
+
+/// The GPUs that the driver sees, one line each; or a line that says why there are none.
+pub fn gpus() -> Vec<String> {
+    let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
+    let line = |gpu: &Gpu| {
+        let (name, (major, minor)) = (&gpu.name, gpu.capability);
+        format!("cuda:{}, {name}, {:.1} GiB, compute capability {major}.{minor}", gpu.ordinal, gib(gpu.memory))
+    };
+    match probe() {
+        Ok(gpus) if gpus.is_empty() => vec![DeviceError::NoDevice { ordinal: 0, found: 0 }.to_string()],
+        Ok(gpus) => gpus.iter().map(line).collect(),
+        Err(e) => vec![e.to_string()],
+    }
+}
+
+fn first() -> std::result::Result<Device, DeviceError> {
+    match probe()?.first() {
+        Some(gpu) => Device::cuda(gpu.ordinal),
+        None => Err(DeviceError::NoDevice { ordinal: 0, found: 0 }),
+    }
+}
+
+fn refused(choice: Choice, error: &DeviceError) -> Error {
+    Error::input(format!("--device {choice}: {error}"), "--device cpu runs without a GPU")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_read_and_shown() {
+        for text in ["auto", "cpu", "cuda:0", "cuda:12"] {
+            assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
+        }
+        for text in ["gpu", "cuda:", "cuda:-1", "cuda:x", ""] {
+            assert!(text.parse::<Choice>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_gpu_auto_computes_on_the_cpu_and_others_are_refused() {
+        if probe().is_ok_and(|gpus| !gpus.is_empty()) {
+            return;
+        }
+        let chosen = Choice::Auto.open().unwrap();
+        let words = chosen.to_string();
+        assert!(chosen.device.is_none() && words.starts_with("CPU, ") && words.contains("; no "), "{words}");
+        assert!(!Choice::Cpu.open().unwrap().to_string().contains(';'));
+        let lines = gpus();
+        assert!(lines.len() == 1 && lines[0].starts_with("no "), "{lines:?}");
+        let message = Choice::Cuda(3).open().err().unwrap().to_string();
+        assert!(message.starts_with("--device cuda:3: no ") && message.contains("--device cpu"), "{message}");
+    }
+
+    #[test]
+    fn what_the_first_gpu_refuses_the_cpu_takes_and_says_why() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
+        let job = |order| {
+            let text = format!(
+                "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[electrostatics]\norder = {order}\n[neighbour_list]\nbuffer = \"0.1 nm\""
+            );
+            Config::parse(&text, &path).unwrap()
+        };
+        let device = Device::of_tests().unwrap();
+        let mut chosen = Chosen { device: Some(device.clone()), reason: None, yields: true };
+        let mut said = Vec::new();
+        chosen.simulation(&job(6), &mut |line| said.push(line.to_string())).unwrap();
+        assert!(chosen.device.is_some() && said.is_empty() && chosen.to_string() == device.name(), "{said:?}");
+        // Expansions of this order do not fit into shared memory.
+        chosen.simulation(&job(60), &mut |line| said.push(line.to_string())).unwrap();
+        assert!(chosen.device.is_none() && said.len() == 1 && said[0].contains("shared memory"), "{said:?}");
+        assert!(chosen.to_string().contains(&format!("; {} cannot take this system: ", device.name())));
+        // Asked for by name, it is an error.
+        let mut named = Chosen::from(Some(device));
+        assert!(named.simulation(&job(60), &mut |_| ()).is_err());
+    }
+}

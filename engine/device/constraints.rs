@@ -1,0 +1,239 @@
+//! The units of work of a step on a GPU: rigid waters, stars of fixed bonds, other groups, free atoms; tables for `integrate.cu`.
+//!
+//! A star is an atom with up to four fixed bonds to atoms that have no other (XH, XH₂, XH₃ …): a thread solves it in registers.
+//! Any other group takes a warp: its bonds are sorted into levels, level(k) = 1 + max level of the bonds before k that share
+//! an atom with it. Bonds of one level are independent; sweeps over levels give what sweeps over bonds in their order give.
+//! Blocks of waters that follow each other in memory are marked: their loads are contiguous.
+
+use crate::constraints::shake::BondGroup;
+use crate::constraints::{Constraints, Group};
+use kernels::device::{Arg, Buffer, Device, DeviceError, args};
+
+/// Threads of a block.
+pub const THREADS: usize = 128;
+
+/// Bonds of a star at most.
+pub const LEAVES: usize = 4;
+
+/// Waters in a row that are worth blocks of their own.
+const ROW: usize = 32;
+
+const WATERS: u32 = 0;
+const STARS: u32 = 1;
+const GROUPS: u32 = 2;
+const FREE: u32 = 3;
+
+/// In place of the first atom of a block whose atoms do not follow each other.
+const SCATTERED: u32 = u32::MAX;
+
+/// Lists of units, as the kernels read them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Units {
+    /// Of each block: kind, first unit, number of units, first atom of waters in a row.
+    pub blocks: Vec<[u32; 4]>,
+    /// O, H, H, kind.
+    pub waters: Vec<[u32; 4]>,
+    /// Of each kind of water: masses of O and H, distances of O and of the middle of H–H from the centre of mass, half of H–H.
+    pub kinds: Vec<[f64; 5]>,
+    /// `[row][star]`: centre, number of bonds, other ends.
+    pub stars: Vec<u32>,
+    /// `[row][star]`: 1/m of the centre, 1/m of the other ends, squared lengths.
+    pub star_numbers: Vec<f64>,
+    /// Number of stars.
+    pub n_stars: usize,
+    /// Of each other group: first slot, slots, first level, levels.
+    pub groups: Vec<[u32; 4]>,
+    /// Atom of each slot.
+    pub group_atoms: Vec<u32>,
+    /// 1/m of each slot.
+    pub weights: Vec<f64>,
+    /// First bond of each level, and the number of bonds.
+    pub level_starts: Vec<u32>,
+    /// Slots of each bond.
+    pub ends: Vec<[u32; 2]>,
+    /// Squared length of each bond.
+    pub wanted: Vec<f64>,
+    /// Atoms without constraints.
+    pub free: Vec<u32>,
+}
+
+impl Units {
+    /// Units of `n_atoms` atoms. Slow units come first, so that they do not end last.
+    pub fn new(n_atoms: usize, constraints: &Constraints) -> Self {
+        let mut units = Self { level_starts: vec![0], ..Self::default() };
+        let mut free = vec![true; n_atoms];
+        let mut stars = Vec::new();
+        for group in constraints.all() {
+            group.atoms().iter().for_each(|&atom| free[atom as usize] = false);
+            match group {
+                Group::Water { atoms: [o, h1, h2], kind } => units.waters.push([*o, *h1, *h2, *kind]),
+                Group::Bonds(group) => match Star::new(group) {
+                    Some(star) => stars.push(star),
+                    None => units.add_group(group),
+                },
+            }
+        }
+        units.free = (0..n_atoms as u32).filter(|&atom| free[atom as usize]).collect();
+        for kind in constraints.kinds() {
+            let [ra, rb, rc] = kind.radii();
+            units.kinds.push([kind.mass_o, kind.mass_h, ra, rb, rc]);
+        }
+        units.n_stars = stars.len();
+        for row in 0..2 + LEAVES {
+            units.stars.extend(stars.iter().map(|star| star.atoms[row]));
+        }
+        for row in 0..1 + 2 * LEAVES {
+            units.star_numbers.extend(stars.iter().map(|star| star.numbers[row]));
+        }
+        units.add_blocks(GROUPS, units.groups.len(), THREADS / 32);
+        units.add_blocks(STARS, units.n_stars, THREADS);
+        units.add_waters();
+        units.add_blocks(FREE, units.free.len(), THREADS);
+        units
+    }
+
+    fn add_blocks(&mut self, kind: u32, n: usize, size: usize) {
+        let blocks = (0..n).step_by(size).map(|first| [kind, first as u32, size.min(n - first) as u32, SCATTERED]);
+        self.blocks.extend(blocks);
+    }
+
+    /// Long rows of waters, each in blocks of its own, then all others.
+    fn add_waters(&mut self) {
+        let follows = |a: &[u32; 4], b: &[u32; 4]| b[0] == a[0] + 3;
+        let in_order = |w: &[u32; 4]| w[1] == w[0] + 1 && w[2] == w[0] + 2;
+        let is_row = |row: &[[u32; 4]]| row.len() >= ROW && row.iter().all(in_order);
+        let (rows, others): (Vec<_>, Vec<_>) = self.waters.chunk_by(follows).partition(|row| is_row(row));
+        let mut waters: Vec<[u32; 4]> = Vec::with_capacity(self.waters.len());
+        for row in rows {
+            for block in row.chunks(THREADS) {
+                self.blocks.push([WATERS, waters.len() as u32, block.len() as u32, block[0][0]]);
+                waters.extend_from_slice(block);
+            }
+        }
+        let others = others.concat();
+        for block in others.chunks(THREADS) {
+            self.blocks.push([WATERS, waters.len() as u32, block.len() as u32, SCATTERED]);
+            waters.extend_from_slice(block);
+        }
+        self.waters = waters;
+    }
+
+    fn add_group(&mut self, group: &BondGroup) {
+        let first = self.group_atoms.len() as u32;
+        let mut level_of_atom = vec![0; group.atoms.len()];
+        let mut bonds: Vec<(usize, usize)> = Vec::with_capacity(group.bonds.len());
+        for (k, bond) in group.bonds.iter().enumerate() {
+            let [i, j] = bond.ends.map(|end| end as usize);
+            let level = level_of_atom[i].max(level_of_atom[j]);
+            (level_of_atom[i], level_of_atom[j]) = (level + 1, level + 1);
+            bonds.push((level, k));
+        }
+        bonds.sort_unstable();
+        let first_level = self.level_starts.len() as u32 - 1;
+        for level in bonds.chunk_by(|a, b| a.0 == b.0) {
+            for &(_, k) in level {
+                let bond = &group.bonds[k];
+                self.ends.push(bond.ends.map(|end| first + end));
+                self.wanted.push(bond.length * bond.length);
+            }
+            self.level_starts.push(self.ends.len() as u32);
+        }
+        let levels = self.level_starts.len() as u32 - 1 - first_level;
+        self.groups.push([first, group.atoms.len() as u32, first_level, levels]);
+        self.group_atoms.extend_from_slice(&group.atoms);
+        self.weights.extend_from_slice(&group.inverse_masses);
+    }
+}
+
+/// Rows of one star in the tables.
+struct Star {
+    atoms: [u32; 2 + LEAVES],
+    numbers: [f64; 1 + 2 * LEAVES],
+}
+
+impl Star {
+    /// `None` if the group has another shape.
+    fn new(group: &BondGroup) -> Option<Self> {
+        let n = group.bonds.len();
+        if n > LEAVES || group.atoms.len() != n + 1 {
+            return None;
+        }
+        let at = |end: u32, bond: usize| group.bonds[bond].ends.contains(&end);
+        let centre = group.bonds[0].ends.into_iter().find(|&end| (0..n).all(|bond| at(end, bond)))?;
+        let weight = |end: u32| group.inverse_masses[end as usize];
+        let mut star = Self { atoms: [0; 2 + LEAVES], numbers: [0.0; 1 + 2 * LEAVES] };
+        star.atoms[..2].copy_from_slice(&[group.atoms[centre as usize], n as u32]);
+        star.numbers[0] = weight(centre);
+        for (k, bond) in group.bonds.iter().enumerate() {
+            let leaf = if bond.ends[0] == centre { bond.ends[1] } else { bond.ends[0] };
+            star.atoms[2 + k] = group.atoms[leaf as usize];
+            star.numbers[1 + k] = weight(leaf);
+            star.numbers[1 + LEAVES + k] = bond.length * bond.length;
+        }
+        Some(star)
+    }
+}
+
+/// Buffers of [`Units`].
+pub(super) struct UnitBuffers {
+    pub n_blocks: u32,
+    pub n_stars: i32,
+    pub n_slots: i32,
+    pub blocks: Buffer<u32>,
+    pub waters: Buffer<u32>,
+    pub kinds: Buffer<f64>,
+    pub stars: Buffer<u32>,
+    pub star_numbers: Buffer<f64>,
+    pub groups: Buffer<u32>,
+    pub group_atoms: Buffer<u32>,
+    pub level_starts: Buffer<u32>,
+    pub ends: Buffer<u32>,
+    pub wanted: Buffer<f64>,
+    pub weights: Buffer<f64>,
+    pub scratch: Buffer<f64>,
+    pub free: Buffer<u32>,
+}
+
+impl UnitBuffers {
+    pub fn new(device: &Device, units: &Units) -> Result<Self, DeviceError> {
+        Ok(Self {
+            n_blocks: units.blocks.len() as u32,
+            n_stars: units.n_stars as i32,
+            n_slots: units.group_atoms.len() as i32,
+            blocks: device.upload(units.blocks.as_flattened())?,
+            waters: device.upload(units.waters.as_flattened())?,
+            kinds: device.upload(units.kinds.as_flattened())?,
+            stars: device.upload(&units.stars)?,
+            star_numbers: device.upload(&units.star_numbers)?,
+            groups: device.upload(units.groups.as_flattened())?,
+            group_atoms: device.upload(&units.group_atoms)?,
+            level_starts: device.upload(&units.level_starts)?,
+            ends: device.upload(units.ends.as_flattened())?,
+            wanted: device.upload(&units.wanted)?,
+            weights: device.upload(&units.weights)?,
+            scratch: device.zeros(6 * units.group_atoms.len())?,
+            free: device.upload(&units.free)?,
+        })
+    }
+
+    /// As the kernel of a step takes them.
+    pub fn args(&self) -> [Arg; 15] {
+        *args![
+            &self.blocks,
+            &self.waters,
+            &self.kinds,
+            &self.stars,
+            &self.star_numbers,
+            self.n_stars,
+            &self.groups,
+            &self.group_atoms,
+            &self.level_starts,
+            &self.ends,
+            &self.wanted,
+            &self.weights,
+            &self.scratch,
+            self.n_slots,
+            &self.free,
+        ]
+    }
+}

@@ -1,0 +1,20 @@
+//! The parts of a simulation that run on a GPU ([`kernels::device`]).
+
+pub mod choice;
+pub mod constraints;
+pub mod coupling;
+pub mod electrostatics;
+pub mod integrate;
+pub mod replay;
+pub mod resident;
+pub mod setup;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod twins;
+
+pub use choice::{Choice, Chosen, gpus};
+pub use coupling::{Coupling, ListLimits, MotionError, MotionState, Observed, VirialTerms};
+pub use integrate::DeviceMotion;
+pub use resident::Resident;
+pub use setup::{Lists, ResidentError, ResidentState, Setup};

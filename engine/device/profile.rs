@@ -1,0 +1,108 @@
+//! Where the time of a step goes: each part alone, by replay of graphs.
+//!
+//! In a step most parts run beside each other, so that their times add up to more than a step. Parts that move something are repeated a few
+//! times only; the state is put back afterwards.
+
+use super::{Resident, ResidentError};
+use crate::device::electrostatics::Part;
+use crate::device::replay::{Replays, median, replayed};
+use forcefield::device::EnergyTerm;
+use kernels::device::args;
+use lambda::device::{Own, Whole};
+
+/// Rounds of lists and steps that whole steps are timed in.
+const ROUNDS: u64 = 5;
+
+/// For what moves: it must not get far.
+const FEW: Replays = Replays { launches: 3, most: 4 };
+
+/// For what does not.
+const MANY: Replays = Replays { launches: 5, most: 100 };
+
+/// Names and seconds.
+type Parts = Vec<(&'static str, f64)>;
+
+impl Resident {
+    /// Median seconds of a whole step with its share of new lists, then of each part of it by itself. The state is what it was before.
+    ///
+    /// # Errors
+    /// A lost device; whatever stops the motion.
+    pub fn profile(&mut self) -> Result<Parts, ResidentError> {
+        let (state, lists) = self.download()?;
+        let mut parts = Vec::new();
+        let measured = self.whole_step(&mut parts).and_then(|()| self.parts(&mut parts));
+        self.upload(&state, Some(&lists))?;
+        self.streams.main.zero(&self.forces)?;
+        self.lennard_jones.reset_status(&self.streams.main)?;
+        measured.map(|()| parts)
+    }
+
+    fn whole_step(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
+        let main = &self.streams.main;
+        self.motion.cover(main, self.step, ROUNDS * self.interval)?;
+        if let Some(sites) = &self.sites {
+            sites.supply(main, self.step)?;
+        }
+        main.zero(&self.forces)?;
+        let graphs = self.record()?;
+        let lists_and_steps = || graphs.lists.launch(main).and_then(|()| graphs.batch.launch(main));
+        let time = |_| Ok::<_, ResidentError>(main.time(lists_and_steps)? / self.interval as f64);
+        // The first one is not counted.
+        let seconds = (0..ROUNDS).map(time).collect::<Result<Vec<f64>, _>>()?;
+        self.motion.check(main)?;
+        parts.push(("step, with its share of new lists", median(&seconds[1..])));
+        Ok(())
+    }
+
+    fn parts(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
+        let (step, _) = self.motion.check(&self.streams.main)?;
+        self.motion.cover(&self.streams.main, step, FEW.times())?;
+        let Self { electrostatics, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
+        let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.virial);
+        let mut part = |name, replays, enqueue: &dyn Fn() -> Result<(), ResidentError>| {
+            parts.push((name, median(&replayed(main, replays, enqueue)?)));
+            Ok::<_, ResidentError>(())
+        };
+        part("new list, Lennard-Jones", MANY, &|| Ok(lennard_jones.enqueue_rebuild(main, x, edges)?))?;
+        part("new boxes of the FMM", MANY, &|| electrostatics.enqueue_assign(main, x))?;
+        part("Lennard-Jones", MANY, &|| {
+            Ok(lennard_jones.enqueue_forces(main, x, edges, forces, energies, with_energy)?)
+        })?;
+        if !bonded.is_empty() {
+            let pairs = &self.potential_14;
+            part("bonded terms, 1-4 pairs", MANY, &|| {
+                Ok(bonded.enqueue_forces(main, x, charges, edges, forces, pairs, energies, with_energy)?)
+            })?;
+        }
+        for (piece, name) in Part::ALL {
+            if piece != Part::Groups || electrostatics.own().is_some() {
+                part(name, MANY, &|| electrostatics.enqueue_part(piece, main, x, charges, forces))?;
+            }
+        }
+        let potential = electrostatics.potential();
+        if with_energy {
+            let blocks = (charges.len() as u32).div_ceil(super::THREADS);
+            part("Coulomb energy", MANY, &|| {
+                let args = args![charges, potential, energies, charges.len() as i32];
+                Ok(main.launch(&self.coulomb, blocks, super::THREADS, 0, args)?)
+            })?;
+        }
+        if let Some(sites) = &self.sites {
+            part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;
+            let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
+            let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
+            let own = electrostatics.own().map(|[potential, field]| Own { potential, field, forces, energies, slots });
+            part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, own.as_ref())?))?;
+            part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.clock())?))?;
+        }
+        // Without forces, which have been added up many times.
+        main.zero(forces)?;
+        main.zero(energies)?;
+        let reference = (!bonded.restrained().is_empty()).then(|| bonded.references());
+        part("motion", FEW, &|| {
+            Ok(motion.enqueue_step(main, forces, energies, electrostatics.geometry(), reference, true)?)
+        })?;
+        self.motion.check(main)?;
+        Ok(())
+    }
+}

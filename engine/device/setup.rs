@@ -1,0 +1,118 @@
+//! What a system on a device is made of, the state that goes there and back, and what can be wrong with it.
+
+use super::{Coupling, MotionError, MotionState};
+use crate::config::Interpolation;
+use crate::constraints::Constraints;
+use crate::titration::Sites;
+use fmm::device::GroupsError;
+use fmm::{FmmError, Settings};
+use forcefield::Topology;
+use forcefield::device::DeviceTermError;
+use kernels::device::{DeviceError, Stream};
+use lambda::device::SitesError;
+use lambda::dynamics::LambdaState;
+use nalgebra::Vector3;
+use thiserror::Error;
+
+/// Why a system cannot run on a device.
+#[derive(Debug, Error)]
+pub enum ResidentError {
+    /// Electrostatics.
+    #[error(transparent)]
+    Fmm(#[from] FmmError),
+    /// Other terms.
+    #[error(transparent)]
+    Term(#[from] DeviceTermError),
+    /// What sites do to themselves.
+    #[error(transparent)]
+    Groups(#[from] GroupsError),
+    /// λ.
+    #[error(transparent)]
+    Sites(#[from] SitesError),
+    /// Motion.
+    #[error(transparent)]
+    Motion(#[from] MotionError),
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// More neighbours than there is room for.
+    #[error(
+        "an atom has {found} neighbours within the Lennard-Jones list, with room for {room}: the density has changed too fast"
+    )]
+    Neighbours {
+        /// Most neighbours of an atom.
+        found: usize,
+        /// Room.
+        room: usize,
+    },
+    /// Lists that do not even serve for one step.
+    #[error("atoms move too far in one step for the neighbour list")]
+    Fast,
+    /// A force out of range.
+    #[error("a force is larger than 2e9 kJ/mol/nm")]
+    Saturated,
+}
+
+/// What a resident system is made of.
+pub struct Setup<'a> {
+    /// Topology, constraints included.
+    pub topology: &'a Topology,
+    /// Masses, u.
+    pub masses: &'a [f64],
+    /// Constraints.
+    pub constraints: &'a Constraints,
+    /// Time step, ps.
+    pub dt: f64,
+    /// Thermostat, barostat, centre of mass.
+    pub coupling: Coupling,
+    /// Lennard-Jones.
+    pub lennard_jones: forcefield::device::Settings,
+    /// Order, boxes and separation of the FMM.
+    pub fmm: Settings,
+    /// Positions to lay open boxes around, nm.
+    pub start: &'a [Vector3<f64>],
+    /// Edges of the box, nm.
+    pub edges: Option<Vector3<f64>>,
+    /// Positions that restraints hold, nm; empty without restraints.
+    pub reference: &'a [Vector3<f64>],
+    /// Titratable sites.
+    pub sites: Option<&'a Sites>,
+    /// How their forms are interpolated.
+    pub interpolation: Interpolation,
+    /// Whether the parts of a step run beside each other: faster for one system, slower for many that share a GPU.
+    pub alone: bool,
+}
+
+/// What moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResidentState {
+    /// Atoms, thermostat and barostat.
+    pub atoms: MotionState,
+    /// λ.
+    pub lambda: LambdaState,
+}
+
+/// What lists and boxes were made from, to make them again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lists {
+    /// Positions, nm.
+    pub x: Vec<Vector3<f64>>,
+    /// Edges of the box, nm.
+    pub edges: Option<Vector3<f64>>,
+    /// Lengths of the boxes now, which a barostat has scaled since; empty in open systems.
+    pub geometry: Vec<f64>,
+}
+
+/// Streams of a step.
+pub struct Streams {
+    /// Begins and ends the step.
+    pub main: Stream,
+    /// Far field.
+    pub far: Stream,
+    /// Lennard-Jones and bonded terms.
+    pub short: Stream,
+    /// Sites.
+    pub sites: Stream,
+    /// What a step leaves to be done before the next one ends.
+    pub behind: Stream,
+}

@@ -1,0 +1,255 @@
+//! Motion of the emulated device against that of the CPU with the same forces.
+
+use super::constraints::Units;
+use super::coupling::{ListLimits, TABLE_STEPS, sources};
+use super::twins::{
+    Cpu, DT, Gpu, SEED, System, all_couplings, barostat, compare, difference, fixed_point, normals, thermostat,
+};
+use super::{Coupling, MotionError, MotionState};
+use crate::constraints::ConstraintError;
+use crate::integrator::LeapFrog;
+use crate::toy::{Droplet, spc_forces};
+use kernels::device::compiles;
+use nalgebra::Vector3;
+
+#[test]
+fn units_are_what_the_groups_are() {
+    let system = System::mixed();
+    let units = Units::new(system.x.len(), &system.constraints());
+    assert_eq!((units.waters.len(), units.n_stars, units.groups.len(), units.free.len()), (153, 7, 2, 5 + 3));
+    let rows: Vec<_> = units.blocks.iter().filter(|b| b[0] == 0).map(|b| (b[2], b[3] != u32::MAX)).collect();
+    assert_eq!(rows, [(128, true), (22, true), (3, false)]);
+    // The chain: bonds follow each other, hydrogens at its start share an atom with the first.
+    assert_eq!((units.groups[0][1], units.groups[0][3]), (48, 44));
+    let mut seen: Vec<u32> = units.waters.iter().flat_map(|w| w[..3].to_vec()).collect();
+    seen.extend(units.group_atoms.iter().chain(&units.free));
+    for star in 0..units.n_stars {
+        let n = units.stars[units.n_stars + star] as usize;
+        seen.push(units.stars[star]);
+        seen.extend((0..n).map(|k| units.stars[(2 + k) * units.n_stars + star]));
+    }
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..system.x.len() as u32), "every atom once");
+}
+
+#[test]
+fn rigid_waters_move_as_on_the_cpu() {
+    let mut system = System::default();
+    system.add_waters(200, Vector3::new(-1.0, 2.0, 0.5), false);
+    compare(&system, Coupling::default(), 20);
+}
+
+#[test]
+fn stars_and_chains_move_as_on_the_cpu() {
+    let mut system = System::default();
+    for k in 0..150 {
+        let at = Vector3::new(k % 12, k / 12, 0).map(|i| 0.4 * f64::from(i));
+        system.add_star(1 + k as usize % 4, k as usize % 2, at);
+    }
+    for k in 0..6 {
+        system.add_chain(2 + 9 * k, Vector3::new(0.0, 0.4 * k as f64, 2.0));
+    }
+    compare(&system, Coupling::default(), 20);
+}
+
+#[test]
+fn a_hundred_steps_of_everything_with_thermostat_and_removed_drift() {
+    let system = System::mixed();
+    compare(&system, all_couplings(&system.masses), 100);
+}
+
+#[test]
+fn a_hundred_steps_at_constant_pressure() {
+    let system = System::mixed();
+    let coupling = Coupling { barostat: Some((barostat(), 3)), ..all_couplings(&system.masses) };
+    compare(&system, coupling, 100);
+}
+
+/// Waters that interact; forces of the positions of the device.
+#[test]
+fn energies_of_a_droplet_and_a_look_ahead_are_those_of_the_cpu() {
+    let Droplet { masses, constraints, x } = Droplet::new(2);
+    let mut cpu = Cpu::new(&masses, constraints, &x, Coupling::default());
+    let gpu = Gpu::new(&cpu);
+    let mut forces = vec![Vector3::zeros(); x.len()];
+    for step in 0..100 {
+        let state = gpu.state();
+        let potential = spc_forces(&state.x, &mut forces);
+        let fixed = fixed_point(&forces);
+        gpu.put(&fixed, potential, 1.0);
+        gpu.motion.enqueue_look_ahead(&gpu.stream, &gpu.forces, &gpu.energies).unwrap();
+        let looked = gpu.motion.looked(&gpu.stream).unwrap();
+        assert!(gpu.state() == state);
+        gpu.step();
+        let observed = gpu.motion.observed(&gpu.stream).unwrap();
+        assert_eq!(looked, observed);
+        let of_cpu = cpu.state.x.clone();
+        spc_forces(&of_cpu, &mut forces);
+        let (energies, _) = cpu.step(&forces, 0.0);
+        // Forces are rounded to 2e-10 kJ/mol/nm.
+        assert!((observed.kinetic() - energies.kinetic()).abs() < 1e-8, "step {step}");
+    }
+    assert!(difference(&gpu.state().x, &cpu.state.x) < 1e-10);
+}
+
+#[test]
+fn runs_repeat_bit_for_bit_also_from_a_graph_and_from_a_saved_state() {
+    let system = System::mixed();
+    let coupling = Coupling { barostat: Some((barostat(), 2)), ..all_couplings(&system.masses) };
+    let cpu = Cpu::new(&system.masses, system.constraints(), &system.x, coupling);
+    let mut normal = normals(3);
+    let forces = fixed_point(&system.x.iter().map(|_| 300.0 * normal()).collect::<Vec<_>>());
+    // Forces that stay: nothing is cleared.
+    let enqueue = |gpu: &Gpu| gpu.motion.enqueue_step(&gpu.stream, &gpu.forces, &gpu.energies, None, None, false);
+    let start = |state: &MotionState| {
+        let mut gpu = Gpu::new(&cpu);
+        gpu.motion.upload(&gpu.stream, state).unwrap();
+        gpu.motion.cover(&gpu.stream, state.step, 100).unwrap();
+        gpu.put(&forces, -3000.0, 160.0);
+        gpu
+    };
+    let one = start(&cpu.state);
+    (0..24).for_each(|_| enqueue(&one).unwrap());
+    let two = start(&cpu.state);
+    let graph = two.stream.capture(|| (0..8).try_for_each(|_| enqueue(&two))).unwrap();
+    (0..3).for_each(|_| graph.launch(&two.stream).unwrap());
+    assert!(one.state() == two.state());
+    let half = start(&cpu.state);
+    (0..10).for_each(|_| enqueue(&half).unwrap());
+    let saved = half.state();
+    assert_eq!(saved.step, 10);
+    let rest = start(&saved);
+    (0..14).for_each(|_| enqueue(&rest).unwrap());
+    assert!(one.state() == rest.state(), "a continued run is the same to the last bit");
+    // Without what was prepared it is the same but for the order of a sum.
+    let other = start(&MotionState { prepared: None, ..saved });
+    (0..14).for_each(|_| enqueue(&other).unwrap());
+    let (a, b) = (one.state(), other.state());
+    assert!(difference(&a.x, &b.x) < 1e-13 && difference(&a.v, &b.v) < 1e-12);
+    assert!((a.thermostat_work - b.thermostat_work).abs() < 1e-9);
+}
+
+#[test]
+fn lists_cease_to_serve_when_an_atom_has_moved_too_far() {
+    let mut system = System::default();
+    for k in 0..300 {
+        system.add(10.0, Vector3::new(k % 7, k / 7 % 7, k / 49).map(|i| 0.4 * f64::from(i)));
+    }
+    let lists = Some(ListLimits { cutoff: 1.0, reach: 1.1, slack: 1.0 });
+    let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, Coupling { lists, ..Coupling::default() });
+    cpu.state.v.fill(Vector3::zeros());
+    cpu.state.v[151] = Vector3::new(0.0, 6.0, 0.0);
+    let gpu = Gpu::new(&cpu);
+    for step in 1..=6_u64 {
+        gpu.step();
+        let (_, stale) = gpu.motion.check(&gpu.stream).unwrap();
+        // 0.012 nm a step, and 0.05 nm are left.
+        assert_eq!(stale, (step >= 5).then_some(5));
+        assert!((gpu.motion.observed(&gpu.stream).unwrap().largest_move - 0.012 * step as f64).abs() < 1e-12);
+    }
+    let (then, one) = gpu.motion.lists(&gpu.stream).unwrap();
+    assert!(then == system.x && one == 1.0);
+    gpu.motion.enqueue_mark_lists(&gpu.stream).unwrap();
+    gpu.step();
+    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), (7, Some(5)), "known until it is forgotten");
+    gpu.motion.forget_stale(&gpu.stream).unwrap();
+    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), (7, None));
+    // A box that has shrunk leaves less of the buffer.
+    gpu.motion.restore_lists(&gpu.stream, &gpu.state().x, 0.92).unwrap();
+    gpu.step();
+    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), (8, Some(8)));
+}
+
+#[test]
+fn failures_are_told_and_stop_the_motion() {
+    let system = System::mixed();
+    let fail = |coupling: Coupling, change: &dyn Fn(&mut MotionState), force: Option<(usize, i64)>, virial: f64| {
+        let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, coupling);
+        let mut gpu = Gpu::new(&cpu);
+        change(&mut cpu.state);
+        gpu.motion.upload(&gpu.stream, &cpu.state).unwrap();
+        if let Err(e) = gpu.motion.cover(&gpu.stream, 0, 100) {
+            return e;
+        }
+        let mut forces = vec![0; 3 * system.x.len()];
+        gpu.put(&forces, virial, 165.0);
+        gpu.step();
+        if let Some((place, force)) = force {
+            forces[place] = force;
+        }
+        gpu.put(&forces, virial, 165.0);
+        gpu.step();
+        let stopped = gpu.state();
+        gpu.step();
+        // As text, because a number that is not one is not equal to itself.
+        assert!(format!("{:?}", gpu.state()) == format!("{stopped:?}"), "nothing moves any more");
+        gpu.motion.check(&gpu.stream).unwrap_err()
+    };
+    let none = Coupling::default();
+    let big = 1_i64 << 56;
+    let oxygen = system.settles[40].oxygen;
+    let settle = fail(none, &|_| (), Some((3 * oxygen as usize + 3, big)), 0.0);
+    assert_eq!(settle, MotionError::Settle { step: 1, atom: oxygen });
+    // An atom of a star, of a chain, of a pair: the bond is that of the CPU.
+    for atom in [19, 40, system.x.len() - 1] {
+        let place = 3 * atom + 1;
+        let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, none);
+        let mut forces = vec![Vector3::zeros(); system.x.len()];
+        cpu.step(&forces, 0.0);
+        forces[atom].y = big as f64 / 4_294_967_296.0;
+        let Cpu { masses, constraints, state, .. } = &mut cpu;
+        let leap = LeapFrog { masses, constraints, dt: DT };
+        let error = leap.step(&mut state.x, &mut state.v, &forces, &mut Vec::new()).unwrap_err();
+        let ConstraintError::Shake { mut atoms, .. } = error else { panic!("{error}") };
+        atoms.sort_unstable();
+        assert_eq!(fail(none, &|_| (), Some((place, big)), 0.0), MotionError::Shake { step: 1, atoms });
+    }
+    assert_eq!(fail(none, &|_| (), Some((3 * 2, i64::MAX)), 0.0), MotionError::NotFinite { step: 1, atom: 2 });
+    let nan = |state: &mut MotionState| state.x[3].y = f64::NAN;
+    assert_eq!(fail(none, &nan, None, 0.0), MotionError::NotFinite { step: 0, atom: 3 });
+    let hot = Coupling { thermostat: Some((thermostat(&system.masses), 10)), seed: SEED, ..none };
+    let cold = |state: &mut MotionState| state.v.fill(Vector3::zeros());
+    assert_eq!(fail(hot, &cold, None, 0.0), MotionError::Thermostat { step: 0 });
+    let pressed = Coupling { barostat: Some((barostat(), 2)), ..none };
+    assert_eq!(fail(pressed, &|_| (), None, 1e9), MotionError::Barostat { step: 1 });
+}
+
+#[test]
+fn random_numbers_are_there_for_any_step() {
+    let mut system = System::default();
+    system.add_waters(2, Vector3::zeros(), false);
+    let coupling = Coupling { seed: SEED, thermostat: Some((thermostat(&system.masses), 1)), ..Coupling::default() };
+    let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, coupling);
+    // Near the end of the first table.
+    let mut gpu = Gpu::new(&cpu);
+    gpu.stream.zero(&gpu.forces).unwrap();
+    let last = TABLE_STEPS - 3;
+    for _ in 0..last {
+        gpu.step();
+    }
+    cpu.state = gpu.state();
+    assert_eq!(cpu.state.step, last);
+    cpu.coupling.thermostat.as_mut().unwrap().0.restore_work(cpu.state.thermostat_work);
+    gpu.motion.cover(&gpu.stream, last, 10).unwrap();
+    for _ in 0..10 {
+        gpu.step();
+        cpu.step(&[Vector3::zeros(); 6], 0.0);
+    }
+    let state = gpu.state();
+    assert!(difference(&state.v, &cpu.state.v) < 1e-11);
+    assert!((state.thermostat_work - cpu.state.thermostat_work).abs() < 1e-9);
+    // Without new numbers the motion stops.
+    for _ in 0..TABLE_STEPS {
+        gpu.step();
+    }
+    let step = last + TABLE_STEPS;
+    assert_eq!(gpu.motion.check(&gpu.stream), Err(MotionError::Random { step }));
+}
+
+/// Needs libnvrtc, no GPU.
+#[test]
+fn kernels_compile_for_gpus() {
+    for source in sources() {
+        ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
+    }
+}

@@ -1,0 +1,306 @@
+//! Systems for tests, and the same motion on the CPU and on the emulated device.
+
+use super::{Coupling, DeviceMotion, MotionState, VirialTerms};
+use crate::barostat::{self, BarostatSettings, CRescale};
+use crate::cell::Cell;
+use crate::com;
+use crate::constraints::Constraints;
+use crate::integrator::{LeapFrog, StepEnergies, kinetic_energy, pressure, scale, start_velocities};
+use crate::random::{Stream as Chance, generator};
+use crate::thermostat::VRescale;
+use forcefield::topology::{Constraint, Settle};
+use kernels::device::{Buffer, Device, Stream};
+use nalgebra::{Rotation3, Vector3};
+use rand_distr::{Distribution, StandardNormal};
+
+pub const DT: f64 = 0.002;
+pub const SEED: u64 = 21;
+/// Tight: where rounding decides that one sweep more is made, positions differ by this times the length of a bond.
+pub const TOLERANCE: f64 = 1e-13;
+
+pub type Vectors = Vec<Vector3<f64>>;
+
+pub fn normals(step: u64) -> impl FnMut() -> Vector3<f64> {
+    let mut rng = generator(77, Chance::Velocities, step);
+    move || Vector3::from_fn(|_, _| StandardNormal.sample(&mut rng))
+}
+
+#[derive(Clone, Default)]
+pub struct System {
+    pub x: Vectors,
+    pub masses: Vec<f64>,
+    pub bonds: Vec<Constraint>,
+    pub settles: Vec<Settle>,
+}
+
+impl System {
+    pub fn add(&mut self, mass: f64, at: Vector3<f64>) -> u32 {
+        self.x.push(at);
+        self.masses.push(mass);
+        self.x.len() as u32 - 1
+    }
+
+    pub fn bond(&mut self, i: u32, j: u32) {
+        let length = (self.x[i as usize] - self.x[j as usize]).norm();
+        self.bonds.push(Constraint { atoms: [i, j], length });
+    }
+
+    /// Waters on a grid of 0.31 nm from `corner`; `gap`: an atom between hydrogens, so that atoms do not follow each other.
+    pub fn add_waters(&mut self, n: usize, corner: Vector3<f64>, gap: bool) {
+        let mut normal = normals(1);
+        let (d_oh, d_hh) = (0.09572, 0.15139_f64);
+        let height = (d_oh * d_oh - 0.25 * d_hh * d_hh).sqrt();
+        for k in 0..n {
+            let site = corner + 0.31 * Vector3::new(k % 8, k / 8 % 8, k / 64).map(|i| i as f64);
+            let turn = Rotation3::new(2.0 * normal());
+            let place = |a, b| site + turn * Vector3::new(a, b, 0.0);
+            let oxygen = self.add(15.9994, place(0.0, 0.0));
+            let first = self.add(1.008, place(0.5 * d_hh, height));
+            if gap {
+                self.add(23.0, place(0.0, -0.2));
+            }
+            let second = self.add(1.008, place(-0.5 * d_hh, height));
+            self.settles.push(Settle { oxygen, hydrogens: [first, second], d_oh, d_hh });
+        }
+    }
+
+    /// A heavy atom with `n` hydrogens; the heavy atom comes at place `rank` among them.
+    pub fn add_star(&mut self, n: usize, rank: usize, at: Vector3<f64>) {
+        let corners = [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]].map(Vector3::from);
+        let first = self.x.len() as u32;
+        for k in 0..=n {
+            let leaf = if k < rank { k } else { k.wrapping_sub(1) };
+            if k == rank {
+                self.add(14.0, at)
+            } else {
+                self.add(1.008, at + 0.06 * corners[leaf])
+            };
+        }
+        let centre = first + rank as u32;
+        for leaf in (first..=first + n as u32).filter(|&leaf| leaf != centre) {
+            if leaf % 2 == 0 { self.bond(centre, leaf) } else { self.bond(leaf, centre) }
+        }
+    }
+
+    /// A zigzag chain of `n` carbons with all bonds fixed, three hydrogens at its start.
+    pub fn add_chain(&mut self, n: usize, at: Vector3<f64>) {
+        let first = self.x.len() as u32;
+        for k in 0..n {
+            let place = Vector3::new(0.125 * k as f64, 0.087 * (k % 2) as f64, 0.01 * k as f64);
+            let atom = self.add(12.011, at + place);
+            if k > 0 {
+                self.bond(atom - 1, atom);
+            }
+        }
+        for turn in [0.3, 2.4, 4.5_f64] {
+            let atom = self.add(1.008, at + Vector3::new(-0.036, 0.103 * turn.cos(), 0.103 * turn.sin()));
+            self.bond(first, atom);
+        }
+    }
+
+    /// Everything there is, in odd numbers.
+    pub fn mixed() -> Self {
+        let mut system = Self::default();
+        for k in 0..5 {
+            system.add(22.99, Vector3::new(0.4 * f64::from(k), 3.0, 0.0));
+        }
+        system.add_waters(3, Vector3::new(3.0, 0.0, 0.0), true);
+        for (k, (n, rank)) in [(1, 0), (2, 1), (3, 0), (3, 3), (4, 2)].into_iter().enumerate() {
+            system.add_star(n, rank, Vector3::new(0.4 * k as f64, 3.6, 0.0));
+        }
+        system.add_chain(45, Vector3::new(0.0, 4.0, 1.0));
+        system.add_chain(7, Vector3::new(0.0, 4.5, 1.0));
+        system.add_waters(150, Vector3::new(0.0, 0.0, 0.0), false);
+        // Ends of interleaved pairs.
+        let at = system.x.len() as u32;
+        for k in 0..4 {
+            system.add(14.0, Vector3::new(5.0 + 0.1 * f64::from(k / 2), f64::from(k % 2), 0.0));
+        }
+        system.bond(at, at + 2);
+        system.bond(at + 3, at + 1);
+        system
+    }
+
+    pub fn constraints(&self) -> Constraints {
+        Constraints::from_parts(&self.masses, &self.bonds, &self.settles, TOLERANCE).unwrap()
+    }
+}
+
+/// The motion of the CPU, in the order of the simulation.
+pub struct Cpu {
+    pub masses: Vec<f64>,
+    pub constraints: Constraints,
+    pub coupling: Coupling,
+    pub state: MotionState,
+}
+
+impl Cpu {
+    pub fn new(masses: &[f64], constraints: Constraints, x: &[Vector3<f64>], coupling: Coupling) -> Self {
+        let v = start_velocities(x, masses, &constraints, 300.0, false, 5).unwrap();
+        let edges = Some(Vector3::new(6.0, 5.5, 5.0));
+        let state = MotionState { x: x.to_vec(), v, edges, ..MotionState::default() };
+        Self { masses: masses.to_vec(), constraints, coupling, state }
+    }
+
+    pub fn step(&mut self, forces: &[Vector3<f64>], virial: f64) -> (StepEnergies, f64) {
+        let Self { masses, constraints, coupling, state } = self;
+        let step = state.step;
+        if let Some((thermostat, every)) = &mut coupling.thermostat {
+            if step.is_multiple_of(*every) {
+                let kinetic = kinetic_energy(&state.v, masses);
+                scale(&mut state.v, thermostat.rescale(kinetic, *every as f64 * DT, SEED, step).unwrap());
+            }
+            state.thermostat_work = thermostat.work();
+        }
+        if coupling.remove_com_interval > 0 && step.is_multiple_of(coupling.remove_com_interval) {
+            com::remove_motion(masses, &mut state.v);
+        }
+        let leap = LeapFrog { masses, constraints, dt: DT };
+        let energies = leap.step(&mut state.x, &mut state.v, forces, &mut Vec::new()).unwrap();
+        let mut cell = Cell::new(state.edges.unwrap()).unwrap();
+        let now = pressure(energies.kinetic(), energies.constraint_virial + virial, cell.volume());
+        if let Some((barostat, every)) = &mut coupling.barostat {
+            barostat.observe(now);
+            if (step + 1).is_multiple_of(*every) {
+                let factor = barostat.couple(now, cell.volume(), *every as f64 * DT, SEED, step).unwrap();
+                barostat::rescale(factor, &mut cell, &mut state.x, &mut state.v, masses, constraints).unwrap();
+                state.edges = Some(cell.edges());
+            }
+            state.barostat = barostat.state();
+        }
+        state.step += 1;
+        (energies, now)
+    }
+}
+
+/// A device motion with the buffers around it.
+pub struct Gpu {
+    pub motion: DeviceMotion,
+    pub stream: Stream,
+    pub forces: Buffer<i64>,
+    pub energies: Buffer<i64>,
+    pub geometry: Buffer<f64>,
+    pub reference: Buffer<f64>,
+}
+
+impl Gpu {
+    pub fn new(cpu: &Cpu) -> Self {
+        let device = Device::of_tests().unwrap();
+        let stream = device.stream().unwrap();
+        let virial = VirialTerms { slots: vec![(2, 1.0), (0, -2.0)], tail: 12.5 };
+        let mut motion = DeviceMotion::new(&device, &cpu.masses, &cpu.constraints, DT, cpu.coupling, &virial).unwrap();
+        motion.upload(&stream, &cpu.state).unwrap();
+        motion.cover(&stream, cpu.state.step, 100).unwrap();
+        Self {
+            forces: device.zeros(3 * cpu.masses.len()).unwrap(),
+            energies: device.zeros(3).unwrap(),
+            geometry: device.upload(&[1.0; 33]).unwrap(),
+            reference: device.upload(&[2.0; 150]).unwrap(),
+            motion,
+            stream,
+        }
+    }
+
+    /// Puts forces and a virial (of which the tail is a part).
+    pub fn put(&self, forces: &[i64], virial: f64, volume: f64) {
+        self.forces.write(&self.stream, forces).unwrap();
+        let rest = virial - 12.5 / volume;
+        let fixed = |energy: f64| (energy * 16_777_216.0).round() as i64;
+        // In two parts: −2 · 3 and the rest.
+        self.energies.write(&self.stream, &[fixed(3.0), i64::MIN, fixed(rest + 6.0)]).unwrap();
+    }
+
+    pub fn step(&self) {
+        let (geometry, reference) = (Some(&self.geometry), Some(&self.reference));
+        self.motion.enqueue_step(&self.stream, &self.forces, &self.energies, geometry, reference, true).unwrap();
+    }
+
+    pub fn state(&self) -> MotionState {
+        self.motion.download(&self.stream).unwrap()
+    }
+}
+
+pub fn fixed_point(forces: &[Vector3<f64>]) -> Vec<i64> {
+    forces.iter().flatten().map(|f| (f * 4_294_967_296.0).round() as i64).collect()
+}
+
+/// What the fixed-point numbers say.
+pub fn back(fixed: &[i64]) -> Vectors {
+    fixed.as_chunks::<3>().0.iter().map(|f| Vector3::from(f.map(|f| f as f64 / 4_294_967_296.0))).collect()
+}
+
+pub fn difference(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).amax()).fold(0.0, f64::max)
+}
+
+pub fn thermostat(masses: &[f64]) -> VRescale {
+    VRescale::new(300.0, 0.1, 2 * masses.len()).unwrap()
+}
+
+pub fn barostat() -> CRescale {
+    let settings = BarostatSettings { pressure: 40.0, temperature: 300.0, tau: 0.5, compressibility: 1e-3 };
+    CRescale::new(settings).unwrap()
+}
+
+/// `steps` steps with random forces, all numbers compared in each.
+pub fn compare(system: &System, coupling: Coupling, steps: u64) {
+    let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, coupling);
+    let gpu = Gpu::new(&cpu);
+    let mut size = 1.0;
+    for step in 0..steps {
+        let mut normal = normals(100 + step);
+        let forces: Vectors = system.x.iter().map(|_| 600.0 * normal()).collect();
+        let fixed = fixed_point(&forces);
+        let virial = -5000.0 + 200.0 * normal().x;
+        let volume = cpu.state.edges.unwrap().product();
+        gpu.put(&fixed, virial, volume);
+        gpu.step();
+        let (energies, pressure) = cpu.step(&back(&fixed), virial);
+        let factor = (cpu.state.edges.unwrap().product() / volume).cbrt();
+        size *= factor;
+        let (state, observed) = (gpu.state(), gpu.motion.observed(&gpu.stream).unwrap());
+        assert_eq!(gpu.motion.check(&gpu.stream).unwrap().0, step + 1);
+        // Rounding of coordinates of 5 nm (1e-15) in each step; divided by the time step in velocities.
+        let (dx, dv) = (difference(&state.x, &cpu.state.x), difference(&state.v, &cpu.state.v));
+        assert!(dx < 1e-12 && dv < 1e-10, "step {step}: {dx:e} nm, {dv:e} nm/ps");
+        let close = |a: f64, b: f64, unit: f64, name: &str| {
+            assert!((a - b).abs() < 1e-11 * unit, "step {step}, {name}: {a} {b}");
+        };
+        let kinetic = energies.kinetic();
+        close(observed.kinetic_before, energies.kinetic_before, kinetic, "kinetic energy before");
+        close(observed.kinetic_after, energies.kinetic_after, kinetic, "kinetic energy after");
+        close(observed.constraint_virial, energies.constraint_virial, 10.0 * kinetic, "constraint virial");
+        // The virial was given in units of 2⁻²⁴.
+        assert!((observed.virial - virial).abs() < 1e-6 && (observed.pressure - pressure).abs() < 1e-8);
+        close(state.thermostat_work, cpu.state.thermostat_work, kinetic, "thermostat");
+        assert!((state.barostat[0] - cpu.state.barostat[0]).abs() < 1e-6 * kinetic, "barostat");
+        assert!((state.edges.unwrap() - cpu.state.edges.unwrap()).amax() < 1e-10);
+        // Where the box differs by the rounding of the virial, take that of the CPU, so that errors do not add up.
+        let geometry = gpu.geometry.read(&gpu.stream).unwrap();
+        for (i, g) in geometry.iter().enumerate() {
+            let power = if i == 32 {
+                3
+            } else if (9..18).contains(&i) || i == 31 {
+                -1
+            } else {
+                1
+            };
+            assert!((g / size.powi(power) - 1.0).abs() < 1e-9, "geometry {i}: {g}");
+        }
+        assert!(gpu.reference.read(&gpu.stream).unwrap().iter().all(|r| (r / size - 2.0).abs() < 1e-9));
+        assert!(gpu.forces.read(&gpu.stream).unwrap().iter().all(|f| *f == 0));
+    }
+    if coupling.barostat.is_some() {
+        assert!((size - 1.0).abs() > 1e-6, "the box has changed");
+    }
+}
+
+pub fn all_couplings(masses: &[f64]) -> Coupling {
+    Coupling {
+        seed: SEED,
+        remove_com_interval: 7,
+        thermostat: Some((thermostat(masses), 10)),
+        barostat: None,
+        lists: None,
+    }
+}

@@ -1,0 +1,84 @@
+//! Runs on the CPU: each a child process of this same program.
+//!
+//! A child holds a pipe from its parent as standard input and leaves with a checkpoint when it ends. Closing the pipe is
+//! how the parent stops its children, and a parent that is killed stops them all the same.
+
+use super::{COMPLAINTS, Child, End, Runner, Working};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// Starts processes.
+#[derive(Debug, Clone)]
+pub struct Processes {
+    /// This program.
+    pub executable: PathBuf,
+    /// Threads of each.
+    pub threads: usize,
+}
+
+impl Runner for Processes {
+    fn start(&self, child: &Child) -> Result<Box<dyn Working>> {
+        let job = child.write()?;
+        let complaints = child.config.result(COMPLAINTS);
+        let file = File::create(&complaints).map_err(|e| Error::file(&complaints, "create", e))?;
+        let mut command = Command::new(&self.executable);
+        command.args(["run", "--quiet", "--leash", "--device", "cpu", "--threads", &self.threads.to_string()]);
+        command.arg(&job).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file);
+        own_group(&mut command);
+        let process = command.spawn().map_err(|e| Error::file(&self.executable, "start a run", e))?;
+        Ok(Box::new(Process { process, executable: self.executable.clone(), complaints }))
+    }
+}
+
+/// A group of its own: Ctrl-C reaches the parent alone, which stops its children in order.
+fn own_group(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
+}
+
+struct Process {
+    process: std::process::Child,
+    executable: PathBuf,
+    complaints: PathBuf,
+}
+
+impl Process {
+    /// A finished child, or what it said.
+    fn judge(&self, status: ExitStatus) -> End {
+        if status.success() {
+            // An empty file that stays is only untidy.
+            let _ = std::fs::remove_file(&self.complaints);
+            return End::Finished;
+        }
+        let text = std::fs::read_to_string(&self.complaints).unwrap_or_default();
+        let said = if text.trim().is_empty() { format!("it ended with {status}") } else { text.trim().to_string() };
+        End::Failed { said, physics: status.code() == Some(3) }
+    }
+}
+
+impl Working for Process {
+    fn ready(&self) -> bool {
+        true
+    }
+
+    fn ended(&mut self) -> Result<Option<End>> {
+        let status = self.process.try_wait().map_err(|e| Error::file(&self.executable, "wait for a run", e))?;
+        Ok(status.map(|status| self.judge(status)))
+    }
+
+    fn stop(&mut self) {
+        drop(self.process.stdin.take());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop();
+        // The child leaves by itself; its status was asked for before where it matters.
+        let _ = self.process.wait();
+    }
+}
