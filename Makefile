@@ -7,11 +7,12 @@ export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
 
 .PHONY: demo test ci setup
 
-demo: setup
+demo:
+	scripts/setup.sh build
 	cargo run --release --locked -- titrate inputs/01-glu/titrate.toml
 
 test: setup
-	cargo test --release --workspace --locked
+	scripts/test.sh
 
 ci:
 	.ci/run

@@ -2,6 +2,8 @@
 # Install what the build needs beyond a Rust toolchain: a C++ compiler and cmake (both for chemfiles).
 # Debian or Ubuntu as root (or with passwordless sudo): apt-get. Otherwise cmake comes from PyPI into .tools/
 # (the Makefile puts .tools/bin in front of PATH); a missing compiler can only be reported.
+# Then, unless called as `setup.sh build`, NVIDIA's run-time compiler of PyPI into .tools/nvrtc (58 MB; no GPU, no root), with
+# which tests compile every kernel. Without it they leave that out.
 # Does nothing, quickly, where everything is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -34,6 +36,21 @@ cmake_from_pypi() {
     .tools/bin/cmake --version > /dev/null
 }
 
+# libnvrtc of PyPI in .tools/nvrtc. cudarc looks for libnvrtc.so, which only toolkits have.
+nvrtc_version=13.5.37
+nvrtc_from_pypi() {
+    have python3 || return 1
+    rm -rf .tools/nvrtc.tmp
+    mkdir -p .tools/nvrtc.tmp
+    python3 -m pip download --quiet --retries 1 --no-deps --only-binary=:all: --dest .tools/nvrtc.tmp \
+        "nvidia-cuda-nvrtc==$nvrtc_version" 2> /dev/null &&
+        python3 -m zipfile -e .tools/nvrtc.tmp/*.whl .tools/nvrtc.tmp &&
+        mkdir .tools/nvrtc.tmp/nvrtc &&
+        mv .tools/nvrtc.tmp/nvidia/*/lib/libnvrtc*.so.* .tools/nvrtc.tmp/nvrtc/ &&
+        (cd .tools/nvrtc.tmp/nvrtc && ln -s libnvrtc.so.[0-9]* libnvrtc.so && echo "$nvrtc_version" > version) &&
+        rm -rf .tools/nvrtc && mv .tools/nvrtc.tmp/nvrtc .tools/nvrtc && rm -r .tools/nvrtc.tmp
+}
+
 stop() {
     echo "setup: $1" >&2
     exit 1
@@ -45,3 +62,8 @@ have c++ || have g++ || have clang++ || { echo "setup: installing g++" && apt g+
 have make || apt make || stop "make is missing and cannot be installed from here (Debian: apt install make)"
 have cmake || { echo "setup: installing cmake" && { apt cmake || cmake_from_pypi; }; } ||
     stop "cmake is missing and can be installed neither by apt nor by pip: install it (Debian: apt install cmake)"
+
+[ "${1:-}" != build ] || exit 0
+[ "$(cat .tools/nvrtc/version 2> /dev/null)" = "$nvrtc_version" ] ||
+    { echo "setup: fetching NVRTC $nvrtc_version" && nvrtc_from_pypi; } ||
+    { rm -rf .tools/nvrtc.tmp && echo "setup: NVRTC cannot be fetched (pip of python3, network)"; }
