@@ -110,6 +110,45 @@ fn lambda_feels_and_moves_as_on_the_cpu() {
     assert!((here.3[0] - there.3[0]).abs() < 2e-2, "{:?} {:?}", here.3, there.3);
 }
 
+/// Lists cease to serve, so that their interval comes down; that must depend neither on who looks, nor on where the run is stopped.
+#[test]
+fn observers_and_stops_leave_the_interval_of_the_lists_alone() {
+    let device = Device::of_tests().unwrap();
+    let files = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files");
+    let text = format!(
+        "[system]\nstructure = \"{0}/water.gro\"\ntopology = \"{0}/water.top\"\n[electrostatics]\norder = 3\n\
+         [neighbour_list]\nbuffer = \"0.02 nm\"\n[dynamics]\nsteps = 300\n[thermostat]\n",
+        files.display()
+    );
+    let config = Config::parse(&text, Path::new("device.toml")).unwrap();
+    let start = || {
+        let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
+        simulation.prepare(&mut |_| Ok(())).unwrap();
+        simulation
+    };
+    let mut whole = start();
+    let first = whole.list_interval();
+    whole.advance(230).unwrap();
+    let expected = whole.state().unwrap();
+    assert!(whole.list_interval() < first, "lists served: {first:?}");
+
+    let mut watched = start();
+    for steps in [37, 1, 50, 30, 90, 22] {
+        watched.advance(steps).unwrap();
+        watched.frame(Wanted::ALL).unwrap();
+        watched.state().unwrap();
+    }
+    assert!(watched.state().unwrap() == expected, "observers change the trajectory");
+
+    let mut stopped = start();
+    stopped.advance(87).unwrap();
+    let state = stopped.state().unwrap();
+    let mut continued = Simulation::on(&config, Some(&device)).unwrap();
+    continued.restore(&state).unwrap();
+    continued.advance(143).unwrap();
+    assert!(continued.state().unwrap() == expected, "the continued run differs");
+}
+
 #[test]
 fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
     let device = Device::of_tests().unwrap();

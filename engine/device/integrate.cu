@@ -24,13 +24,12 @@ DEVICE Vec kick(Vec v, Vec force, double mass, double dt, const double *scaling,
 
 DEVICE double as_force(long long fixed) { return (double)fixed * (1.0 / FIXED_ONE); }
 
+DEVICE bool beyond(long long fixed) { return fixed > SUM_LIMIT || fixed < -SUM_LIMIT; }
+
 // Force on one atom; beyond the range of the numbers something is wrong.
 DEVICE Vec take_force(long long *forces, unsigned atom, int flags, unsigned long long *status) {
     long long *f = forces + 3LL * atom;
-    const long long most = 1LL << 62;
-    if (f[0] > most || f[0] < -most || f[1] > most || f[1] < -most || f[2] > most || f[2] < -most) {
-        fail(status, NOT_FINITE, atom, atom);
-    }
+    if (beyond(f[0]) || beyond(f[1]) || beyond(f[2])) fail(status, NOT_FINITE, atom, atom);
     Vec force = vec(as_force(f[0]), as_force(f[1]), as_force(f[2]));
     if (flags & CLEAR_FORCES) f[0] = f[1] = f[2] = 0;
     return force;
@@ -106,12 +105,11 @@ DEVICE void waters_in_a_row(double *stage, unsigned base, int count, uint4 atoms
                             const double *listed, int flags, double dt, Sums &sums, unsigned long long *status) {
     double *at = stage, *speed = stage + 9 * THREADS, *push = stage + 18 * THREADS;
     const long long first = 3LL * base;
-    const long long most = 1LL << 62;
     for (int i = threadIdx.x; i < 9 * count; i += THREADS) {
         at[i] = x[first + i];
         speed[i] = v[first + i];
         long long f = forces[first + i];
-        if (f > most || f < -most) fail(status, NOT_FINITE, base + i / 3, base + i / 3);
+        if (beyond(f)) fail(status, NOT_FINITE, base + i / 3, base + i / 3);
         if (flags & CLEAR_FORCES) forces[first + i] = 0;
         push[i] = as_force(f);
     }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Lists and boxes are made anew every `interval` steps, counted from step 0, so that a continued run makes the same ones. The device
-//! watches how far atoms go in between; if it was too far, the interval is halved.
+//! watches how far atoms go in between; if it was too far, the interval is halved at the next multiple of 100 steps.
 
 use super::electrostatics::{self, Electrostatics};
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
@@ -35,8 +35,9 @@ const SLACK: f64 = 0.2;
 /// The same for open boundaries, nm.
 const OPEN_SLACK: f64 = 0.05;
 
-/// Steps after which the device is asked whether all went well.
-const JUDGED: u64 = 100;
+/// Steps, counted from step 0, after which the host waits for the device, looks whether all went well, and may shorten the interval of the
+/// lists. Nothing else does that: a trajectory must not depend on who looks at it, or when a checkpoint is written.
+const CHECK_INTERVAL: u64 = 100;
 
 /// Steps that random numbers for λ are handed over for at a time.
 const NOISE_STEPS: usize = 4096;
@@ -52,8 +53,8 @@ struct Graphs {
     step: Graph,
     /// As many steps as lists serve.
     batch: Graph,
-    /// ∂V/∂λ alone; all energies.
-    looks: [Graph; 2],
+    /// Forces and ∂V/∂λ; all energies too.
+    evaluate: [Graph; 2],
 }
 
 /// The system on its device.
@@ -81,8 +82,8 @@ pub struct Resident {
     step: u64,
     /// Step that the present lists were made at.
     listed_at: Option<u64>,
-    /// Steps since the last [`Resident::verdict`].
-    unjudged: u64,
+    /// Whether lists had ceased to serve before the state came here, since the last multiple of [`CHECK_INTERVAL`].
+    stale: bool,
 }
 
 impl Resident {
@@ -136,7 +137,7 @@ impl Resident {
             graphs: None,
             step: 0,
             listed_at: None,
-            unjudged: 0,
+            stale: false,
         })
     }
 
@@ -183,7 +184,7 @@ impl Resident {
         self.step = atoms.step;
         // Those of a state that goes on were made before; at a multiple of the interval they are made anew.
         self.listed_at = None;
-        self.unjudged = 0;
+        self.stale = lists.is_some_and(|lists| lists.stale);
         self.graphs = None;
         Ok(())
     }
@@ -192,8 +193,8 @@ impl Resident {
     ///
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
-    pub fn download(&mut self) -> Result<(ResidentState, Lists), ResidentError> {
-        self.verdict()?;
+    pub fn download(&self) -> Result<(ResidentState, Lists), ResidentError> {
+        let stale = self.check()?;
         let main = &self.streams.main;
         let lambda = self.lambda()?.unwrap_or_else(|| LambdaState::fixed(Vec::new()));
         let atoms = self.motion.download(main)?;
@@ -203,6 +204,7 @@ impl Resident {
             x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
             edges: if atoms.edges.is_some() { Some(Vector3::from_vec(edges.read(main)?)) } else { None },
             geometry: geometry.map_or(Ok(Vec::new()), |geometry| geometry.read(main))?,
+            stale,
         };
         Ok((ResidentState { atoms, lambda }, lists))
     }
@@ -239,8 +241,8 @@ impl Resident {
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
     pub fn evaluate(&mut self) -> Result<Vec<i64>, ResidentError> {
-        self.look(true)?;
-        self.verdict()?;
+        self.launch_evaluation(true)?;
+        self.check()?;
         Ok(self.energies.read(&self.streams.main)?)
     }
 
@@ -249,21 +251,21 @@ impl Resident {
     /// # Errors
     /// A lost device.
     pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
-        self.look(false)?;
+        self.launch_evaluation(false)?;
         self.dvdl()
     }
 
-    fn look(&mut self, energies: bool) -> Result<(), ResidentError> {
+    fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
         let graphs = self.recorded()?;
-        self.make_lists(&graphs)?;
+        self.update_lists(&graphs)?;
         self.streams.main.zero(&self.forces)?;
-        graphs.looks[usize::from(energies)].launch(&self.streams.main)?;
+        graphs.evaluate[usize::from(energies)].launch(&self.streams.main)?;
         self.graphs = Some(graphs);
         Ok(())
     }
 
     /// New lists where they are due.
-    fn make_lists(&mut self, graphs: &Graphs) -> Result<(), ResidentError> {
+    fn update_lists(&mut self, graphs: &Graphs) -> Result<(), ResidentError> {
         if self.step.is_multiple_of(self.interval) && self.listed_at != Some(self.step) {
             graphs.lists.launch(&self.streams.main)?;
             self.listed_at = Some(self.step);
@@ -297,22 +299,45 @@ impl Resident {
         }
         self.streams.main.zero(&self.forces)?;
         let end = self.step + steps;
+        while self.step < end {
+            self.launch_steps(((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end))?;
+            if self.step.is_multiple_of(CHECK_INTERVAL) {
+                self.adapt()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps until step `end`.
+    fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
         let graphs = self.recorded()?;
         while self.step < end {
-            self.make_lists(&graphs)?;
+            self.update_lists(&graphs)?;
             let whole = self.step.is_multiple_of(self.interval) && end - self.step >= self.interval;
             let (graph, done) = if whole { (&graphs.batch, self.interval) } else { (&graphs.step, 1) };
             graph.launch(&self.streams.main)?;
             self.step += done;
         }
         self.graphs = Some(graphs);
-        self.unjudged += steps;
-        if self.unjudged >= JUDGED { self.verdict() } else { Ok(()) }
+        Ok(())
     }
 
-    /// Waits, and judges what has been done.
-    fn verdict(&mut self) -> Result<(), ResidentError> {
-        self.unjudged = 0;
+    /// Halves the interval of the lists if they have not served.
+    fn adapt(&mut self) -> Result<(), ResidentError> {
+        if self.check()? {
+            if self.interval == 1 {
+                return Err(ResidentError::Fast);
+            }
+            self.interval /= 2;
+            self.graphs = None;
+            self.stale = false;
+            self.motion.forget_stale(&self.streams.main)?;
+        }
+        Ok(self.lennard_jones.reset_status(&self.streams.main)?)
+    }
+
+    /// Waits, and looks for what went wrong; whether lists have not served since the last multiple of [`CHECK_INTERVAL`].
+    fn check(&self) -> Result<bool, ResidentError> {
         let main = &self.streams.main;
         let (_, stale) = self.motion.check(main)?;
         if let Some(sites) = &self.sites {
@@ -326,16 +351,7 @@ impl Resident {
         if list.saturated || (!self.bonded.is_empty() && self.bonded.saturated(main)?) {
             return Err(ResidentError::Saturated);
         }
-        if stale.is_some() || list.staleness > 1.0 {
-            if self.interval == 1 {
-                return Err(ResidentError::Fast);
-            }
-            self.interval /= 2;
-            self.graphs = None;
-            self.motion.forget_stale(main)?;
-        }
-        self.lennard_jones.reset_status(main)?;
-        Ok(())
+        Ok(self.stale || stale.is_some() || list.staleness > 1.0)
     }
 
     fn record(&self) -> Result<Graphs, ResidentError> {
@@ -344,7 +360,7 @@ impl Resident {
             lists: main.capture(|| self.enqueue_lists())?,
             step: main.capture(|| self.enqueue_steps(1))?,
             batch: main.capture(|| self.enqueue_steps(self.interval))?,
-            looks: [main.capture(|| self.enqueue_forces(false))?, main.capture(|| self.enqueue_forces(true))?],
+            evaluate: [main.capture(|| self.enqueue_forces(false))?, main.capture(|| self.enqueue_forces(true))?],
         })
     }
 

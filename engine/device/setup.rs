@@ -49,7 +49,7 @@ pub enum ResidentError {
     #[error("atoms move too far in one step for the neighbour list")]
     Fast,
     /// A force out of range.
-    #[error("a force is larger than 2e9 kJ/mol/nm")]
+    #[error("a force of one term is larger than 1e8 kJ/mol/nm")]
     Saturated,
 }
 
@@ -101,6 +101,8 @@ pub struct Lists {
     pub edges: Option<Vector3<f64>>,
     /// Lengths of the boxes now, which a barostat has scaled since; empty in open systems.
     pub geometry: Vec<f64>,
+    /// Whether lists have not served since the interval was last looked at.
+    pub stale: bool,
 }
 
 /// Streams of a step.

@@ -13,7 +13,7 @@ use forcefield::device::{DeviceTermError, EnergyTerm, Precision};
 use kernels::device::{Device, DeviceError};
 use lambda::device::SitesError;
 
-/// Steps between two looks at the clock; outputs and lists are due at multiples of their own.
+/// Steps between two looks at signals and the clock; outputs and lists are due at multiples of their own.
 pub(super) const PACE: u64 = 100;
 
 /// Most steps given to the device at once, for which random numbers are there.
@@ -41,6 +41,8 @@ pub(super) struct OnDevice {
     /// What continues a run to the last bit: scaled lengths of the boxes, and what the next step does to the velocities.
     geometry: Vec<f64>,
     prepared: Option<[f64; 5]>,
+    /// Whether lists have not served, which the interval is yet to follow.
+    stale: bool,
 }
 
 impl OnDevice {
@@ -86,7 +88,15 @@ impl OnDevice {
             interpolation: config.titration.as_ref().map_or(config::Interpolation::Hamiltonian, |t| t.interpolation),
         };
         let resident = Resident::new(device, &setup).map_err(|e| setup_error(config, e))?;
-        Ok(Self { resident, coulomb, newest: Newest::Host, restored: false, geometry: Vec::new(), prepared: None })
+        Ok(Self {
+            resident,
+            coulomb,
+            newest: Newest::Host,
+            restored: false,
+            geometry: Vec::new(),
+            prepared: None,
+            stale: false,
+        })
     }
 }
 
@@ -112,6 +122,7 @@ impl Simulation {
         let array = |name: &str| state.extra.get(name).map_or(&[][..], Vec::as_slice);
         on.geometry = array("device_geometry").to_vec();
         on.prepared = array("device_prepared").try_into().ok();
+        on.stale = array("device_list_stale").first() == Some(&1.0);
         if let Some(&interval) = array("device_list_interval").first() {
             on.resident.set_interval(interval as u64);
         }
@@ -134,8 +145,12 @@ impl Simulation {
             prepared: on.prepared.filter(|_| on.restored),
         };
         let state = ResidentState { atoms, lambda: now.lambda.clone() };
-        let lists =
-            on.restored.then(|| Lists { x: self.lists.0.clone(), edges: self.lists.1, geometry: on.geometry.clone() });
+        let lists = on.restored.then(|| Lists {
+            x: self.lists.0.clone(),
+            edges: self.lists.1,
+            geometry: on.geometry.clone(),
+            stale: on.stale,
+        });
         let uploaded = on.resident.upload(&state, lists.as_ref());
         if !on.restored {
             self.lists.0.clone_from(&now.x);
@@ -156,6 +171,7 @@ impl Simulation {
         self.lists = (lists.x, lists.edges);
         on.geometry = lists.geometry;
         on.prepared = state.atoms.prepared;
+        on.stale = lists.stale;
         self.now.x = state.atoms.x;
         self.now.v = state.atoms.v;
         self.now.edges = state.atoms.edges;
@@ -178,6 +194,7 @@ impl Simulation {
         let mut out = vec![("device_geometry", on.geometry.clone())];
         out.extend(on.prepared.map(|prepared| ("device_prepared", prepared.to_vec())));
         out.push(("device_list_interval", vec![on.resident.interval() as f64]));
+        out.push(("device_list_stale", vec![f64::from(u8::from(on.stale))]));
         out
     }
 

@@ -1,9 +1,9 @@
 // What every kernel file starts with: the number type `real`, shared memory, sums in a fixed order.
 //
 // Forces and potentials that several threads add to are 64-bit fixed-point numbers: v 2^32, energies v 2^24. Sums of integers do not
-// depend on their order, so that runs repeat bit for bit. Range of a force: ±1.4e9 kJ/mol/nm at a resolution of 2e-10; of an energy:
-// ±3.5e11 kJ/mol at 6e-8. Beyond it values stop at the ends, 6e18: a sum that holds one of them, or two of the same sign (12e18 wraps to
-// −6.4e18), is beyond 2^62, where no sum that serves ever is and the motion stops.
+// depend on their order, so that runs repeat bit for bit. Range of a force: ±1.2e9 kJ/mol/nm at a resolution of 2e-10; of an energy:
+// ±3.2e11 kJ/mol at 6e-8. Beyond it values stop at the ends, 5.5e18: a sum of up to eight of them of the same sign, wrapped or not, is beyond
+// SUM_LIMIT (2.7e8 kJ/mol/nm), where no force that serves ever is and the motion stops.
 //
 // The same text is compiled by NVRTC for a GPU and by a C++ compiler with emulator.h for tests.
 
@@ -34,6 +34,8 @@ struct alignas(4 * sizeof(real) > 16 ? 16 : 4 * sizeof(real)) real4 {
 #define ALL_LANES 0xffffffffu
 #define FIXED_ONE 4294967296.0
 #define ENERGY_ONE 16777216.0
+#define FIXED_END 5.5e18
+#define SUM_LIMIT (1LL << 60)
 
 DEVICE real2 make_real2(real x, real y) { return {x, y}; }
 DEVICE real3 make_real3(real x, real y, real z) { return {x, y, z}; }
@@ -44,8 +46,7 @@ DEVICE double rsqrt_r(double x) { return rsqrt(x); }
 
 // v in units of 1/one, at the ends of the range if beyond it; not-a-number becomes the lower end.
 DEVICE long long to_fixed(double v, double one) {
-    const double end = 6e18;
-    return __double2ll_rn(fmin(fmax(v * one, -end), end));
+    return __double2ll_rn(fmin(fmax(v * one, -FIXED_END), FIXED_END));
 }
 
 DEVICE void add_fixed(long long *sum, double v) {
