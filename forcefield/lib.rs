@@ -15,6 +15,7 @@ pub mod pairs;
 pub mod restraints;
 pub mod topology;
 pub mod units;
+pub mod variants;
 
 pub use energy::TermEnergy;
 pub use exclusions::Exclusions;

@@ -44,6 +44,20 @@ pub fn read_topology(
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
 ) -> Result<Topology, TopologyError> {
+    read_topology_keeping(path, include_dirs, defines, &[])
+}
+
+/// The same with the Lennard-Jones types `keep` in its tables after those of its atoms, where the force field has them: types that an atom
+/// gets in another form of its residue.
+///
+/// # Errors
+/// As [`read_topology`].
+pub fn read_topology_keeping(
+    path: &Path,
+    include_dirs: &[PathBuf],
+    defines: &[(String, Option<String>)],
+    keep: &[&str],
+) -> Result<Topology, TopologyError> {
     let lines = source::read(path, source::search_path(include_dirs), defines)?;
-    system::assemble(path, &lines)
+    system::assemble(path, &lines, keep)
 }

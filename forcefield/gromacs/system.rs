@@ -110,8 +110,8 @@ struct Reader {
     molecules: Vec<(usize, usize)>,
 }
 
-/// Read all lines and expand the molecules.
-pub(super) fn assemble(path: &Path, lines: &[SourceLine]) -> Result<Topology, TopologyError> {
+/// Read all lines and expand the molecules; `keep`: names of types that stay although no atom has them.
+pub(super) fn assemble(path: &Path, lines: &[SourceLine], keep: &[&str]) -> Result<Topology, TopologyError> {
     let mut reader = Reader::default();
     let mut section = None;
     for line in lines {
@@ -128,7 +128,7 @@ pub(super) fn assemble(path: &Path, lines: &[SourceLine]) -> Result<Topology, To
         }
     }
     let whole = Location { file: Arc::new(path.to_path_buf()), line: 0 };
-    reader.expand(&whole)
+    reader.expand(&whole, keep)
 }
 
 impl Reader {
@@ -236,7 +236,7 @@ impl Reader {
         Ok(())
     }
 
-    fn expand(self, whole: &Location) -> Result<Topology, TopologyError> {
+    fn expand(self, whole: &Location, keep: &[&str]) -> Result<Topology, TopologyError> {
         let missing = |what| Err(whole.error(TopologyProblem::Missing(what)));
         if self.force_field.defaults.is_none() {
             return missing("no [ defaults ] section: include a force field at the top");
@@ -260,15 +260,15 @@ impl Reader {
                 top.exclusions.append(excluded);
             }
         }
-        self.keep_types_in_use(&mut top);
+        self.keep_types_in_use(&mut top, keep);
         if !top.cmaps.is_empty() {
             top.cmap_grids = self.force_field.cmap_grids;
         }
         Ok(top)
     }
 
-    /// Renumber atom types by first appearance and tabulate their Lennard-Jones coefficients.
-    fn keep_types_in_use(&self, top: &mut Topology) {
+    /// Renumber atom types by first appearance, then those of `keep`, and tabulate their Lennard-Jones coefficients.
+    fn keep_types_in_use(&self, top: &mut Topology, keep: &[&str]) {
         let ff = &self.force_field;
         let mut new_index = vec![u32::MAX; ff.types.len()];
         let mut used: Vec<u32> = Vec::new();
@@ -280,6 +280,8 @@ impl Reader {
             }
             atom.type_index = *new;
         }
+        let kept = (0..ff.types.len()).filter(|&t| keep.contains(&ff.types[t].name.as_str()));
+        used.extend(kept.filter(|&t| new_index[t] == u32::MAX).map(|t| t as u32));
         let describe = |&t: &u32| {
             let line = &ff.types[t as usize];
             AtomType { name: line.name.clone(), atomic_number: line.atomic_number }

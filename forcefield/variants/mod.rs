@@ -1,0 +1,257 @@
+//! Forms of titratable sites that differ in Lennard-Jones types and in bonded terms.
+//!
+//! Site s has forms α of weights λ_sα, Σ_α λ_sα = 1; atom i of it has the type t_i^α in form α. With LJ(t, u) the potential of two types
+//! (linear in c6 and c12, so that effective coefficients do the same):
+//!
+//!   pair with an atom of no site       Σ_α λ_sα LJ(t_i^α, t_j)
+//!   pair inside a site                 Σ_α λ_sα LJ(t_i^α, t_j^α)
+//!   pair of two sites                  Σ_αβ λ_sα λ_uβ LJ(t_i^α, t_j^β)
+//!   bonded terms of site s             Σ_α λ_sα V_sα
+//!
+//! V is linear in the weights of each site, ∂V/∂λ_sα is exact for every form. Atoms that change type and bonded terms that change are taken
+//! out of the [`Topology`] given to the ordinary terms and treated here, with the same cut-off, exclusions and nearest image; the 1-4 pairs of
+//! such atoms leave their Coulomb part there. Masses and distances held fixed are those of the topology. A
+//! [`DispersionCorrection`](crate::lennard_jones::DispersionCorrection) made before stays that of the topology's own types (form 0).
+//!
+//! Units: nm, kJ/mol, rad.
+
+mod bonded;
+mod named;
+mod pairs;
+#[cfg(test)]
+mod tests;
+
+use nalgebra::Vector3;
+use thiserror::Error;
+
+use crate::TermEnergy;
+use crate::bonded::BondedEnergies;
+use crate::lennard_jones::{LennardJonesError, Modifier, check_settings};
+use crate::topology::{Angle, Bond, HarmonicImproper, PeriodicDihedral, RyckaertBellemans, Topology, UreyBradley};
+
+pub use named::{NamedTerm, NamedVariants};
+
+/// An atom whose Lennard-Jones type depends on the form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeVariant {
+    /// The atom.
+    pub atom: u32,
+    /// Its type in each form: index into [`Topology::atom_types`].
+    pub types: Vec<u32>,
+}
+
+/// A bonded term that a form has, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BondedTerm {
+    /// Harmonic bond.
+    Bond(Bond),
+    /// Harmonic angle.
+    Angle(Angle),
+    /// Urey–Bradley angle.
+    UreyBradley(UreyBradley),
+    /// Periodic dihedral, proper or improper.
+    Periodic(PeriodicDihedral),
+    /// Harmonic improper.
+    HarmonicImproper(HarmonicImproper),
+    /// Ryckaert–Bellemans dihedral.
+    RyckaertBellemans(RyckaertBellemans),
+}
+
+/// How the forms of one site differ beyond their charges; by default they do not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteVariants {
+    /// Atoms that change their type.
+    pub types: Vec<TypeVariant>,
+    /// Terms of each form; empty where no term changes. A term here replaces all terms of the topology of the same kind on the same atoms.
+    pub terms: Vec<Vec<BondedTerm>>,
+    /// Lennard-Jones of 1-4 pairs over that of other pairs (fudgeLJ), where the topology does not tell.
+    pub pair_scale: Option<f64>,
+}
+
+impl SiteVariants {
+    /// Whether the forms differ in nothing but charges.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.terms.iter().all(Vec::is_empty)
+    }
+
+    /// Adds what changes in another residue of the same site.
+    pub fn extend(&mut self, other: Self) {
+        self.types.extend(other.types);
+        self.terms.resize(self.terms.len().max(other.terms.len()), Vec::new());
+        self.terms.iter_mut().zip(other.terms).for_each(|(mine, more)| mine.extend(more));
+        self.pair_scale = self.pair_scale.or(other.pair_scale);
+    }
+}
+
+/// Why forms cannot differ as wanted.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum VariantError {
+    /// An atom that does not exist, or repeated in one term.
+    #[error(
+        "a form of site {site} has a term on atoms {atoms:?} (counted from 0): they must be different atoms of the topology"
+    )]
+    Atoms {
+        /// Site, from 1.
+        site: usize,
+        /// Its atoms.
+        atoms: Vec<u32>,
+    },
+    /// A type that does not exist.
+    #[error("site {site} has an atom of Lennard-Jones type {found}; there are {types}")]
+    Type {
+        /// Site, from 1.
+        site: usize,
+        /// The type.
+        found: u32,
+        /// Types of the topology.
+        types: usize,
+    },
+    /// Not one value for each form.
+    #[error("{what}: given for {found} forms, the site has {expected}")]
+    Forms {
+        /// What.
+        what: String,
+        /// Given.
+        found: usize,
+        /// Forms of the site.
+        expected: usize,
+    },
+    /// An atom that changes in two ways.
+    #[error("the Lennard-Jones type of {0} is given twice")]
+    Repeated(String),
+    /// A bond that changes but is held fixed.
+    #[error("the bond {atoms} has another length in another form, but its length is held fixed (constraints)")]
+    Constrained {
+        /// Its atoms.
+        atoms: String,
+    },
+    /// The factor of 1-4 pairs cannot be found.
+    #[error(
+        "the 1-4 pair {atoms} changes its types, but 1-4 pairs of this topology are not one constant times the \
+         Lennard-Jones of other pairs, so that those of the other form are not known"
+    )]
+    PairScale {
+        /// Its atoms.
+        atoms: String,
+    },
+    /// A name that means nothing.
+    #[error("{what} {name} of residue {residue} is not in the topology{hint}")]
+    Unknown {
+        /// Atom or type.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// Residue.
+        residue: String,
+        /// What there is.
+        hint: String,
+    },
+    /// A function or parameters that no bonded term has.
+    #[error("bonded term {atoms}: {problem}")]
+    Term {
+        /// Names of its atoms.
+        atoms: String,
+        /// What is wrong and what is valid.
+        problem: String,
+    },
+    /// Of cut-off, list or box.
+    #[error(transparent)]
+    LennardJones(#[from] LennardJonesError),
+}
+
+/// λ-weighted energies of what changes between forms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct VariantEnergies {
+    /// Lennard-Jones within the cut-off of the atoms that change type.
+    pub lennard_jones: TermEnergy,
+    /// The same of their 1-4 pairs.
+    pub lennard_jones_14: TermEnergy,
+    /// Bonded terms that change.
+    pub bonded: BondedEnergies,
+}
+
+/// What changes between the forms of all sites.
+#[derive(Clone, Debug)]
+pub struct Variants {
+    weight_starts: Vec<usize>,
+    changes: Vec<bool>,
+    pairs: pairs::Pairs,
+    terms: Vec<bonded::SiteTerms>,
+}
+
+impl Variants {
+    /// Takes what changes out of `top`: `sites` has one entry for each site, of `forms` forms; cut-off and `buffer` (nm) are those of the
+    /// ordinary Lennard-Jones term.
+    ///
+    /// # Errors
+    /// [`VariantError`]; the topology is then unchanged.
+    pub fn new(
+        top: &mut Topology,
+        sites: &[SiteVariants],
+        forms: &[usize],
+        cutoff: f64,
+        modifier: Modifier,
+        buffer: f64,
+    ) -> Result<Self, VariantError> {
+        check_settings(top, cutoff, modifier, buffer)?;
+        if sites.len() != forms.len() {
+            let what = "differences of forms".to_string();
+            return Err(VariantError::Forms { what, found: sites.len(), expected: forms.len() });
+        }
+        let mut weight_starts = vec![0];
+        for n in forms {
+            weight_starts.push(weight_starts[weight_starts.len() - 1] + n);
+        }
+        let terms = bonded::collect(top, sites, forms)?;
+        let pairs = pairs::Pairs::new(top, sites, &weight_starts, (cutoff, modifier, buffer))?;
+        bonded::take_out(top, sites);
+        pairs.take_out(top);
+        Ok(Self { weight_starts, changes: sites.iter().map(|s| !s.is_empty()).collect(), pairs, terms })
+    }
+
+    /// Whether no site has forms that differ in more than charges.
+    pub fn is_empty(&self) -> bool {
+        self.changes.iter().all(|c| !c)
+    }
+
+    /// Whether the forms of a site, counted from 0, differ in more than charges.
+    pub fn changes(&self, site: usize) -> bool {
+        self.changes.get(site).is_some_and(|c| *c)
+    }
+
+    /// Makes the list of neighbours for positions `x` (nm); to be called whenever the list of the ordinary Lennard-Jones term is made.
+    ///
+    /// # Errors
+    /// Edges below 2 (cut-off + buffer); positions that are not finite.
+    pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), LennardJonesError> {
+        self.pairs.rebuild(x, edges)
+    }
+
+    /// Whether an atom that changes type has moved by more than half the buffer that is left; all other atoms are watched by the ordinary
+    /// term, whose list is made at the same time.
+    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
+        self.pairs.is_stale(x, edges)
+    }
+
+    /// Energies at `x` for the weights of all forms of all sites, one site after the other; adds forces (kJ/mol/nm) to `f` and ∂V/∂λ_α
+    /// (kJ/mol) to `dv`, which is as long as `weights`.
+    pub fn evaluate(
+        &self,
+        x: &[Vector3<f64>],
+        edges: Option<Vector3<f64>>,
+        weights: &[f64],
+        f: &mut [Vector3<f64>],
+        dv: &mut [f64],
+    ) -> VariantEnergies {
+        let mut sum = VariantEnergies {
+            lennard_jones: self.pairs.near(x, edges, weights, f, dv),
+            lennard_jones_14: self.pairs.bonded_14(x, weights, f, dv),
+            bonded: BondedEnergies::default(),
+        };
+        for site in &self.terms {
+            let range = self.weight_starts[site.site]..self.weight_starts[site.site + 1];
+            site.evaluate(x, &weights[range.clone()], f, &mut dv[range], &mut sum.bonded);
+        }
+        sum
+    }
+}

@@ -1,0 +1,177 @@
+//! Differences between forms by names, as a library of residues states them.
+//!
+//! ```toml
+//! [lj_types]
+//! HE2 = ["HO", "H1"]                       # type in each form
+//! [[bonded]]
+//! atoms = ["CD", "OE2", "HE2"]             # "-C" and "+N": of the residue before and after
+//! function = 1                             # with two atoms 1; three 1, 5; four 1, 2, 3, 4, 9
+//! parameters = [[113.0, 418.4], []]        # for each form, columns and units of a GROMACS topology; empty: no such term
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BondedTerm, SiteVariants, TypeVariant, VariantError};
+use crate::topology::{Angle, Bond, HarmonicImproper, PeriodicDihedral, RyckaertBellemans, Topology, UreyBradley};
+
+/// What differs between the forms of a residue besides charges.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NamedVariants {
+    /// Lennard-Jones type in each form, by atom.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub lj_types: BTreeMap<String, Vec<String>>,
+    /// Bonded terms that replace those of the topology on the same atoms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bonded: Vec<NamedTerm>,
+}
+
+/// A bonded term by names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedTerm {
+    /// Atoms; "-" or "+" in front: of the residue before or after.
+    pub atoms: Vec<String>,
+    /// Function as in a GROMACS topology.
+    pub function: u8,
+    /// Parameters in each form as in a GROMACS topology (angles in degrees); empty where a form has no such term.
+    pub parameters: Vec<Vec<f64>>,
+}
+
+impl NamedVariants {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.lj_types.is_empty() && self.bonded.is_empty()
+    }
+
+    /// Names of all types; those that no atom of a system has must be kept when its topology is read.
+    pub fn type_names(&self) -> impl Iterator<Item = &str> {
+        self.lj_types.values().flatten().map(String::as_str)
+    }
+
+    /// Looks up the names in a residue of `top` (an index into its residues) for a site of `n_forms` forms.
+    ///
+    /// # Errors
+    /// Names that mean nothing there; numbers of forms or parameters that do not fit.
+    pub fn resolve(&self, top: &Topology, residue: u32, n_forms: usize) -> Result<SiteVariants, VariantError> {
+        let mut types = Vec::new();
+        for (name, by_form) in &self.lj_types {
+            let atom = atom(top, residue, name)?;
+            count(&format!("Lennard-Jones types of {name}"), by_form.len(), n_forms)?;
+            let types_of = by_form.iter().map(|t| lj_type(top, residue, t)).collect::<Result<Vec<u32>, _>>()?;
+            if types_of.iter().any(|&t| t != top.atoms[atom as usize].type_index) {
+                types.push(TypeVariant { atom, types: types_of });
+            }
+        }
+        types.sort_by_key(|t| t.atom);
+        let mut terms = vec![Vec::new(); if self.bonded.is_empty() { 0 } else { n_forms }];
+        for named in &self.bonded {
+            let atoms = named.atoms.iter().map(|a| atom(top, residue, a)).collect::<Result<Vec<u32>, _>>()?;
+            count(&format!("parameters of {}", named.label()), named.parameters.len(), n_forms)?;
+            for (form, parameters) in named.parameters.iter().enumerate().filter(|(_, p)| !p.is_empty()) {
+                terms[form].push(named.term(&atoms, parameters)?);
+            }
+        }
+        Ok(SiteVariants { types, terms, pair_scale: None })
+    }
+}
+
+impl NamedTerm {
+    fn label(&self) -> String {
+        self.atoms.join(" – ")
+    }
+
+    fn term(&self, atoms: &[u32], parameters: &[f64]) -> Result<BondedTerm, VariantError> {
+        let problem = |problem: String| VariantError::Term { atoms: self.label(), problem };
+        if let Some(value) = parameters.iter().find(|p| !p.is_finite()) {
+            return Err(problem(format!("{value} is not a finite number")));
+        }
+        let expect = |names: &str| {
+            let (found, n) = (parameters.len(), names.split(", ").count());
+            problem(format!("function {} takes {n} parameters ({names}), found {found}", self.function))
+        };
+        match (atoms, self.function) {
+            (&[i, j], 1) => match *parameters {
+                [r0, k] => Ok(BondedTerm::Bond(Bond { atoms: [i, j], r0, k })),
+                _ => Err(expect("b0 nm, k kJ/mol/nm²")),
+            },
+            (&[i, j, k], 1) => match *parameters {
+                [theta0, c] => Ok(BondedTerm::Angle(Angle { atoms: [i, j, k], theta0: theta0.to_radians(), k: c })),
+                _ => Err(expect("θ0 degrees, k kJ/mol/rad²")),
+            },
+            (&[i, j, k], 5) => match *parameters {
+                [theta0, c, r13, k13] => {
+                    let theta0 = theta0.to_radians();
+                    Ok(BondedTerm::UreyBradley(UreyBradley { atoms: [i, j, k], theta0, k: c, r13, k13 }))
+                }
+                _ => Err(expect("θ0 degrees, k kJ/mol/rad², r13 nm, k13 kJ/mol/nm²")),
+            },
+            (&[i, j, k, l], 1 | 4 | 9) => match *parameters {
+                [phi0, c, n] if n.fract() == 0.0 && (0.0..=100.0).contains(&n) => {
+                    Ok(BondedTerm::Periodic(PeriodicDihedral {
+                        atoms: [i, j, k, l],
+                        phi0: phi0.to_radians(),
+                        k: c,
+                        multiplicity: n as u32,
+                        improper: self.function == 4,
+                    }))
+                }
+                _ => Err(expect("φ0 degrees, k kJ/mol, multiplicity from 0 to 100")),
+            },
+            (&[i, j, k, l], 2) => match *parameters {
+                [xi0, c] => {
+                    let xi0 = xi0.to_radians();
+                    Ok(BondedTerm::HarmonicImproper(HarmonicImproper { atoms: [i, j, k, l], xi0, k: c }))
+                }
+                _ => Err(expect("ξ0 degrees, k kJ/mol/rad²")),
+            },
+            (&[i, j, k, l], 3) => match parameters.try_into() {
+                Ok(c) => Ok(BondedTerm::RyckaertBellemans(RyckaertBellemans { atoms: [i, j, k, l], c })),
+                Err(_) => Err(expect("c0, c1, c2, c3, c4, c5 kJ/mol")),
+            },
+            _ => Err(problem(format!(
+                "function {} of {} atoms; there are 1 of two atoms, 1 and 5 of three, 1, 2, 3, 4 and 9 of four",
+                self.function,
+                atoms.len()
+            ))),
+        }
+    }
+}
+
+fn count(what: &str, found: usize, expected: usize) -> Result<(), VariantError> {
+    if found == expected { Ok(()) } else { Err(VariantError::Forms { what: what.to_string(), found, expected }) }
+}
+
+/// The atom of that name in a residue or, with "-" or "+", beside it in the same molecule.
+fn atom(top: &Topology, residue: u32, name: &str) -> Result<u32, VariantError> {
+    let (shift, plain) = match name.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => name.strip_prefix('+').map_or((0, name), |rest| (1, rest)),
+    };
+    let home = top.residues.get(residue as usize);
+    let place = residue.checked_add_signed(shift).and_then(|r| top.residues.get(r as usize));
+    let place = place.filter(|r| home.is_some_and(|home| home.molecule == r.molecule));
+    let found = place.and_then(|r| r.atoms.clone().find(|&a| top.atoms[a as usize].name == plain));
+    found.ok_or_else(|| {
+        let hint = place.map_or(String::new(), |r| {
+            let names: Vec<&str> = r.atoms.clone().map(|a| top.atoms[a as usize].name.as_str()).collect();
+            format!(", which has {}", names.join(", "))
+        });
+        VariantError::Unknown { what: "atom", name: name.to_string(), residue: label(top, residue), hint }
+    })
+}
+
+fn lj_type(top: &Topology, residue: u32, name: &str) -> Result<u32, VariantError> {
+    let found = top.atom_types.iter().position(|t| t.name == name);
+    found.map(|t| t as u32).ok_or_else(|| {
+        let names: Vec<&str> = top.atom_types.iter().map(|t| t.name.as_str()).collect();
+        let hint = format!(", which has {}", names.join(", "));
+        VariantError::Unknown { what: "Lennard-Jones type", name: name.to_string(), residue: label(top, residue), hint }
+    })
+}
+
+fn label(top: &Topology, residue: u32) -> String {
+    top.residues.get(residue as usize).map_or(format!("{residue}"), |r| format!("{} {}", r.name, r.number))
+}

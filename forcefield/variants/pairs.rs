@@ -1,0 +1,391 @@
+//! Lennard-Jones of atoms whose type depends on the form: neighbour list, pairs within the cut-off, 1-4 pairs.
+//!
+//! A pair is c12 v₁₂(r) − c6 v₆(r) with powers modified at the cut-off as those of all other pairs
+//! ([`Modifier`]), or plain and without cut-off for 1-4 pairs; c6 and c12 are
+//! bilinear in the weights of two sites, linear in those of one. The list holds every pair once.
+
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+use super::bonded::labels;
+use super::{SiteVariants, VariantError};
+use crate::lennard_jones::{LennardJonesError, Modified, Modifier};
+use crate::topology::{AtomType, LennardJonesTable, Topology};
+use crate::{Exclusions, TermEnergy};
+
+/// The topology does not change this atom.
+const CONSTANT: u32 = u32::MAX;
+
+/// An atom that changes type.
+#[derive(Clone, Debug)]
+struct Changing {
+    atom: u32,
+    site: usize,
+    /// First of the weights of its site.
+    weights: usize,
+    /// Type in each form.
+    types: Vec<u32>,
+}
+
+/// How c6 and c12 of a pair depend on weights.
+#[derive(Clone, Copy, Debug)]
+enum Mixing {
+    /// On one site's: first weight, number of forms.
+    One(usize, usize),
+    /// On two sites'.
+    Two([(usize, usize); 2]),
+}
+
+/// A 1-4 pair with (c6, c12) of every form, or of every two forms (those of the second site innermost).
+#[derive(Clone, Debug)]
+struct Pair14 {
+    atoms: [u32; 2],
+    mixing: Mixing,
+    coefficients: Vec<(f64, f64)>,
+}
+
+/// v₆, r·f₆, v₁₂, r·f₁₂ of a distance.
+struct Powers {
+    six: [f64; 2],
+    twelve: [f64; 2],
+}
+
+impl Powers {
+    fn plain(r2: f64) -> Self {
+        let u3 = (1.0 / r2).powi(3);
+        Self { six: [u3, 6.0 * u3], twelve: [u3 * u3, 12.0 * u3 * u3] }
+    }
+
+    fn modified(m: &Modified, r2: f64) -> Self {
+        let mut p = Self::plain(r2);
+        let r = r2.sqrt();
+        let x = (r - m.r_switch).max(0.0);
+        for (power, [v, w]) in [(&m.six, &mut p.six), (&m.twelve, &mut p.twelve)] {
+            *v -= x * x * x * (power.a / 3.0 + power.b / 4.0 * x) + power.shift;
+            *w += r * x * x * (power.a + power.b * x);
+        }
+        p
+    }
+
+    /// V and r·F.
+    fn pair(&self, (c6, c12): (f64, f64)) -> [f64; 2] {
+        [c12 * self.twelve[0] - c6 * self.six[0], c12 * self.twelve[1] - c6 * self.six[1]]
+    }
+
+    /// V and r·F of the mixture; adds ∂V/∂λ to `dv`.
+    fn mixed(
+        &self,
+        mixing: Mixing,
+        coefficients: impl Fn(usize, usize) -> (f64, f64),
+        weights: &[f64],
+        dv: &mut [f64],
+    ) -> [f64; 2] {
+        let mut sum = [0.0; 2];
+        match mixing {
+            Mixing::One(first, n) => {
+                for form in 0..n {
+                    let [v, w] = self.pair(coefficients(form, form));
+                    dv[first + form] += v;
+                    sum[0] += weights[first + form] * v;
+                    sum[1] += weights[first + form] * w;
+                }
+            }
+            Mixing::Two([(a, n), (b, m)]) => {
+                for i in 0..n {
+                    for j in 0..m {
+                        let [v, w] = self.pair(coefficients(i, j));
+                        let (one, other) = (weights[a + i], weights[b + j]);
+                        dv[a + i] += other * v;
+                        dv[b + j] += one * v;
+                        sum[0] += one * other * v;
+                        sum[1] += one * other * w;
+                    }
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// All pairs with an atom that changes type.
+#[derive(Clone, Debug)]
+pub(super) struct Pairs {
+    modified: Modified,
+    buffer: f64,
+    table: LennardJonesTable,
+    /// Type of every atom in the topology.
+    types: Vec<u32>,
+    exclusions: Exclusions,
+    changing: Vec<Changing>,
+    /// Number among `changing` of every atom.
+    numbers: Vec<u32>,
+    pairs: Vec<Pair14>,
+    /// Neighbours of each changing atom.
+    neighbours: Vec<Vec<u32>>,
+    listed_at: Vec<Vector3<f64>>,
+    listed_edges: Option<Vector3<f64>>,
+}
+
+impl Pairs {
+    pub fn new(
+        top: &Topology,
+        sites: &[SiteVariants],
+        weight_starts: &[usize],
+        (cutoff, modifier, buffer): (f64, Modifier, f64),
+    ) -> Result<Self, VariantError> {
+        let mut numbers = vec![CONSTANT; top.n_atoms()];
+        let mut changing = Vec::new();
+        for (site, variants) in sites.iter().enumerate() {
+            let (weights, n_forms) = (weight_starts[site], weight_starts[site + 1] - weight_starts[site]);
+            for variant in &variants.types {
+                check(top, site, variant.atom, &variant.types, n_forms)?;
+                let number = &mut numbers[variant.atom as usize];
+                if *number != CONSTANT {
+                    return Err(VariantError::Repeated(top.label(variant.atom)));
+                }
+                *number = changing.len() as u32;
+                changing.push(Changing { atom: variant.atom, site, weights, types: variant.types.clone() });
+            }
+        }
+        let mut all = Self {
+            modified: Modified::new(cutoff, modifier),
+            buffer,
+            table: if changing.is_empty() { LennardJonesTable::default() } else { top.lj.clone() },
+            types: top.atoms.iter().map(|a| a.type_index).collect(),
+            exclusions: if changing.is_empty() { Exclusions::default() } else { top.exclusions.clone() },
+            neighbours: vec![Vec::new(); changing.len()],
+            changing,
+            numbers,
+            pairs: Vec::new(),
+            listed_at: Vec::new(),
+            listed_edges: None,
+        };
+        all.pairs = all.pairs_14(top, sites)?;
+        Ok(all)
+    }
+
+    /// Makes changing atoms inert in `top` and their 1-4 pairs free of Lennard-Jones.
+    pub fn take_out(&self, top: &mut Topology) {
+        if self.changing.is_empty() {
+            return;
+        }
+        let n = top.lj.n_types;
+        let extended = |c: &[f64]| -> Vec<f64> {
+            let rows = c.chunks_exact(n).flat_map(|row| row.iter().copied().chain([0.0]));
+            rows.chain(std::iter::repeat_n(0.0, n + 1)).collect()
+        };
+        top.lj = LennardJonesTable { n_types: n + 1, c6: extended(&top.lj.c6), c12: extended(&top.lj.c12) };
+        top.atom_types.push(AtomType { name: "(changing)".into(), atomic_number: None });
+        self.changing.iter().for_each(|c| top.atoms[c.atom as usize].type_index = n as u32);
+        for pair in &mut top.pairs {
+            if pair.atoms.iter().any(|&a| self.numbers[a as usize] != CONSTANT) {
+                (pair.c6, pair.c12) = (0.0, 0.0);
+            }
+        }
+    }
+
+    fn changing(&self, atom: u32) -> Option<&Changing> {
+        self.changing.get(self.numbers[atom as usize] as usize)
+    }
+
+    /// Which weights a pair depends on, of which at least the first atom changes or the second does.
+    fn mixing(&self, a: Option<&Changing>, b: Option<&Changing>) -> Option<Mixing> {
+        let weights = |c: &Changing| (c.weights, c.types.len());
+        Some(match (a, b) {
+            (Some(a), Some(b)) if a.site != b.site => Mixing::Two([weights(a), weights(b)]),
+            (Some(one), _) | (None, Some(one)) => {
+                let (first, n) = weights(one);
+                Mixing::One(first, n)
+            }
+            (None, None) => return None,
+        })
+    }
+
+    fn type_of(&self, atom: u32, changing: Option<&Changing>, form: usize) -> u32 {
+        changing.map_or(self.types[atom as usize], |c| c.types[form])
+    }
+
+    /// 1-4 pairs of changing atoms: own parameters for the types of the topology, else the Lennard-Jones of the types times one factor.
+    fn pairs_14(&self, top: &Topology, sites: &[SiteVariants]) -> Result<Vec<Pair14>, VariantError> {
+        let mut found = Vec::new();
+        let scale = if self.changing.is_empty() { None } else { pair_scale(top) };
+        for pair in &top.pairs {
+            let [i, j] = pair.atoms;
+            let (a, b) = (self.changing(i), self.changing(j));
+            let Some(mixing) = self.mixing(a, b) else { continue };
+            let forms: Vec<[usize; 2]> = match mixing {
+                Mixing::One(_, n) => (0..n).map(|form| [form; 2]).collect(),
+                Mixing::Two([(_, n), (_, m)]) => (0..n).flat_map(|k| (0..m).map(move |l| [k, l])).collect(),
+            };
+            let given = [a, b].into_iter().flatten().find_map(|c| sites[c.site].pair_scale);
+            let coefficients = forms.into_iter().map(|[k, l]| {
+                let types = [self.type_of(i, a, k), self.type_of(j, b, l)];
+                if types == [self.types[i as usize], self.types[j as usize]] {
+                    return Ok((pair.c6, pair.c12));
+                }
+                let (c6, c12) = top.lj.get(types[0], types[1]);
+                if (c6, c12) == (0.0, 0.0) {
+                    return Ok((0.0, 0.0));
+                }
+                let scale = given.or(scale).ok_or_else(|| VariantError::PairScale { atoms: labels(top, &[i, j]) })?;
+                Ok((scale * c6, scale * c12))
+            });
+            found.push(Pair14 {
+                atoms: [i, j],
+                mixing,
+                coefficients: coefficients.collect::<Result<_, VariantError>>()?,
+            });
+        }
+        Ok(found)
+    }
+
+    pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), LennardJonesError> {
+        if self.changing.is_empty() {
+            return Ok(());
+        }
+        let reach = self.modified.cutoff + self.buffer;
+        // Comparisons that are also false for NaN.
+        if let Some(edges) = edges
+            && let Some(axis) = (0..3).find(|&d| !(edges[d] >= 2.0 * reach && edges[d].is_finite()))
+        {
+            return Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed: 2.0 * reach });
+        }
+        let atoms = self.changing.iter().map(|c| c.atom as usize);
+        if let Some(atom) = atoms.clone().find(|&a| !x[a].iter().all(|c| c.is_finite())) {
+            return Err(LennardJonesError::NotFinite { atom });
+        }
+        self.listed_at = atoms.map(|a| x[a]).collect();
+        self.listed_edges = edges;
+        let lists = (0..self.changing.len()).into_par_iter().map(|k| self.near_atom(k, x, edges, reach)).collect();
+        self.neighbours = lists;
+        Ok(())
+    }
+
+    /// Neighbours of changing atom `k`: other changing atoms only if they come later, so that every pair is met once.
+    fn near_atom(&self, k: usize, x: &[Vector3<f64>], edges: Option<Vector3<f64>>, reach: f64) -> Vec<u32> {
+        let this = &self.changing[k];
+        let excluded = self.exclusions.of(this.atom);
+        let from = x[this.atom as usize];
+        let active: Vec<bool> = (0..self.table.n_types as u32)
+            .map(|t| this.types.iter().any(|&own| self.table.get(own, t) != (0.0, 0.0)))
+            .collect();
+        let wanted = |j: u32| match self.changing(j) {
+            None => active[self.types[j as usize] as usize],
+            Some(_) => self.numbers[j as usize] as usize > k,
+        };
+        (0..x.len() as u32)
+            .filter(|&j| {
+                wanted(j)
+                    && nearest(from - x[j as usize], edges).norm_squared() < reach * reach
+                    && excluded.binary_search(&j).is_err()
+            })
+            .collect()
+    }
+
+    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
+        if self.changing.is_empty() {
+            return false;
+        }
+        let scale = match (self.listed_edges, edges) {
+            (Some(then), Some(now)) => now.component_div(&then),
+            (None, None) => Vector3::repeat(1.0),
+            _ => return true,
+        };
+        let limit = 0.5 * (scale.min() * (self.modified.cutoff + self.buffer) - self.modified.cutoff);
+        let in_place = |(c, then): (&Changing, &Vector3<f64>)| {
+            (x[c.atom as usize] - then.component_mul(&scale)).norm_squared() <= limit * limit
+        };
+        limit < 0.0
+            || self.listed_at.len() != self.changing.len()
+            || !self.changing.iter().zip(&self.listed_at).all(in_place)
+    }
+
+    /// Pairs of the list within the cut-off.
+    pub fn near(
+        &self,
+        x: &[Vector3<f64>],
+        edges: Option<Vector3<f64>>,
+        weights: &[f64],
+        f: &mut [Vector3<f64>],
+        dv: &mut [f64],
+    ) -> TermEnergy {
+        let mut sum = TermEnergy::default();
+        let limit = self.modified.cutoff * self.modified.cutoff;
+        for (this, neighbours) in self.changing.iter().zip(&self.neighbours) {
+            for &j in neighbours {
+                let d = nearest(x[this.atom as usize] - x[j as usize], edges);
+                let r2 = d.norm_squared();
+                if r2 >= limit {
+                    continue;
+                }
+                let other = self.changing(j);
+                let Some(mixing) = self.mixing(Some(this), other) else { continue };
+                let coefficients = |k: usize, l: usize| self.table.get(this.types[k], self.type_of(j, other, l));
+                let [energy, virial] = Powers::modified(&self.modified, r2).mixed(mixing, coefficients, weights, dv);
+                add_pair([this.atom, j], d * (virial / r2), f);
+                sum += TermEnergy { energy, virial };
+            }
+        }
+        sum
+    }
+
+    /// 1-4 pairs: plain, whole molecules.
+    pub fn bonded_14(&self, x: &[Vector3<f64>], weights: &[f64], f: &mut [Vector3<f64>], dv: &mut [f64]) -> TermEnergy {
+        let mut sum = TermEnergy::default();
+        for pair in &self.pairs {
+            let d = x[pair.atoms[0] as usize] - x[pair.atoms[1] as usize];
+            let r2 = d.norm_squared();
+            let columns = match pair.mixing {
+                Mixing::One(..) => 0,
+                Mixing::Two([_, (_, m)]) => m,
+            };
+            let coefficients = |k: usize, l: usize| pair.coefficients[if columns == 0 { k } else { columns * k + l }];
+            let [energy, virial] = Powers::plain(r2).mixed(pair.mixing, coefficients, weights, dv);
+            add_pair(pair.atoms, d * (virial / r2), f);
+            sum += TermEnergy { energy, virial };
+        }
+        sum
+    }
+}
+
+fn add_pair([i, j]: [u32; 2], force: Vector3<f64>, f: &mut [Vector3<f64>]) {
+    f[i as usize] += force;
+    f[j as usize] -= force;
+}
+
+fn nearest(d: Vector3<f64>, edges: Option<Vector3<f64>>) -> Vector3<f64> {
+    edges.map_or(d, |edges| d - edges.component_mul(&d.component_div(&edges).map(f64::round)))
+}
+
+fn check(top: &Topology, site: usize, atom: u32, types: &[u32], n_forms: usize) -> Result<(), VariantError> {
+    if atom as usize >= top.n_atoms() {
+        return Err(VariantError::Atoms { site: site + 1, atoms: vec![atom] });
+    }
+    if types.len() != n_forms {
+        let what = format!("Lennard-Jones types of {}", top.label(atom));
+        return Err(VariantError::Forms { what, found: types.len(), expected: n_forms });
+    }
+    match types.iter().find(|&&t| t as usize >= top.lj.n_types) {
+        Some(&found) => Err(VariantError::Type { site: site + 1, found, types: top.lj.n_types }),
+        None => Ok(()),
+    }
+}
+
+/// Lennard-Jones of 1-4 pairs over that of the same types elsewhere, if it is one number.
+fn pair_scale(top: &Topology) -> Option<f64> {
+    let mut scale = None;
+    for pair in &top.pairs {
+        let [i, j] = pair.atoms.map(|a| top.atoms[a as usize].type_index);
+        let (c6, c12) = top.lj.get(i, j);
+        if c12 == 0.0 {
+            continue;
+        }
+        let ratio = pair.c12 / c12;
+        let first = *scale.get_or_insert(ratio);
+        // Products of the same factor, rounded.
+        if (ratio - first).abs() > 1e-12 * first.abs() || (pair.c6 - first * c6).abs() > 1e-12 * (first * c6).abs() {
+            return None;
+        }
+    }
+    scale
+}

@@ -1,0 +1,277 @@
+//! Forms of two sites that touch, across a periodic boundary, against the plain force field with the topology of each form.
+
+use super::*;
+use crate::bonded::finite_difference::check_forces_and_virial;
+use crate::lennard_jones::LennardJones;
+use crate::lennard_jones::tests::{system, uniform};
+use crate::topology::{Constraint, Pair14, Residue};
+use crate::{bonded, pairs};
+
+const CUTOFF: f64 = 0.85;
+const BUFFER: f64 = 0.1;
+const FUDGE: f64 = 0.5;
+const FORMS: [usize; 2] = [3, 2];
+/// Edges of the box over the spacing.
+const SIDE: [usize; 3] = [7, 8, 9];
+
+/// Energy, forces and virial.
+type Outcome = (TermEnergy, Vec<Vector3<f64>>);
+
+/// Atom 0 lies in a corner: neighbours of both sites are beyond three faces. Atoms 0, 1, 2 and 72 are of site 0, 9 and 73 of site 1.
+fn topology() -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
+    let (mut top, x, edges) = system(SIDE, 0.28);
+    top.residues = vec![Residue { name: "RES".into(), number: 1, molecule: 0, atoms: 0..x.len() as u32 }];
+    let pair = |i: u32, j: u32| {
+        let [t, u] = [i, j].map(|a| top.atoms[a as usize].type_index);
+        let (c6, c12) = top.lj.get(t, u);
+        Pair14 { atoms: [i, j], c6: FUDGE * c6, c12: FUDGE * c12, coulomb_scale: 0.8 }
+    };
+    top.pairs = vec![pair(0, 1), pair(0, 9), pair(9, 10), pair(11, 12), pair(2, 73)];
+    top.bonds = vec![
+        Bond { atoms: [0, 1], r0: 0.2, k: 900.0 },
+        Bond { atoms: [9, 10], r0: 0.21, k: 800.0 },
+        Bond { atoms: [11, 12], r0: 0.2, k: 900.0 },
+    ];
+    top.angles = vec![Angle { atoms: [0, 1, 2], theta0: 1.9, k: 300.0 }];
+    top.propers = [1, 2, 3]
+        .map(|multiplicity| PeriodicDihedral {
+            atoms: [0, 1, 2, 11],
+            phi0: 0.3,
+            k: 4.0,
+            multiplicity,
+            improper: multiplicity == 3,
+        })
+        .to_vec();
+    (top, x, edges)
+}
+
+fn sites() -> Vec<SiteVariants> {
+    let types = |atom: u32, types: &[u32]| TypeVariant { atom, types: types.to_vec() };
+    let bond = |r0: f64, k: f64| BondedTerm::Bond(Bond { atoms: [1, 0], r0, k });
+    let dihedral = |k: f64, multiplicity: u32| {
+        BondedTerm::Periodic(PeriodicDihedral { atoms: [11, 2, 1, 0], phi0: 1.0, k, multiplicity, improper: false })
+    };
+    let other = |k: f64| BondedTerm::HarmonicImproper(HarmonicImproper { atoms: [72, 73, 9, 10], xi0: 0.2, k });
+    vec![
+        SiteVariants {
+            types: vec![types(0, &[0, 2, 3]), types(1, &[1, 0, 2]), types(2, &[2, 2, 0]), types(72, &[2, 3, 0])],
+            terms: vec![vec![bond(0.2, 900.0)], vec![bond(0.23, 700.0), dihedral(3.0, 2)], vec![dihedral(5.0, 1)]],
+            pair_scale: None,
+        },
+        SiteVariants {
+            types: vec![types(9, &[2, 0]), types(73, &[3, 2])],
+            terms: vec![vec![], vec![other(50.0)]],
+            pair_scale: None,
+        },
+    ]
+}
+
+/// The topology of two forms.
+fn of_forms(forms: [usize; 2]) -> Topology {
+    let (mut top, ..) = topology();
+    let sites = sites();
+    let replaced = |atoms: &[u32]| {
+        let all = sites.iter().flat_map(|s| s.terms.iter().flatten());
+        all.into_iter().any(|t| t.atoms() == atoms || t.atoms().iter().rev().eq(atoms))
+    };
+    top.bonds.retain(|t| !replaced(&t.atoms));
+    top.propers.retain(|t| t.improper || !replaced(&t.atoms));
+    for (site, form) in sites.iter().zip(forms) {
+        site.types.iter().for_each(|t| top.atoms[t.atom as usize].type_index = t.types[form]);
+        for term in &site.terms[form] {
+            match *term {
+                BondedTerm::Bond(t) => top.bonds.push(t),
+                BondedTerm::Periodic(t) => top.propers.push(t),
+                BondedTerm::HarmonicImproper(t) => top.harmonic_impropers.push(t),
+                _ => unreachable!(),
+            }
+        }
+    }
+    for pair in &mut top.pairs {
+        let [i, j] = pair.atoms.map(|a| top.atoms[a as usize].type_index);
+        let (c6, c12) = top.lj.get(i, j);
+        (pair.c6, pair.c12) = (FUDGE * c6, FUDGE * c12);
+    }
+    top
+}
+
+fn plain(top: &Topology, x: &[Vector3<f64>], edges: Option<Vector3<f64>>, modifier: Modifier) -> Outcome {
+    let mut f = vec![Vector3::zeros(); x.len()];
+    let mut lj = LennardJones::new(top, CUTOFF, modifier, BUFFER).unwrap();
+    lj.rebuild(x, edges).unwrap();
+    let v = lj.evaluate(x, edges, &mut f)
+        + pairs::lennard_jones_14(top, x, &mut f)
+        + bonded::evaluate(top, x, &mut f).total();
+    (v, f)
+}
+
+/// The same with weights, and ∂V/∂λ.
+fn weighted(
+    x: &[Vector3<f64>],
+    edges: Option<Vector3<f64>>,
+    modifier: Modifier,
+    weights: &[f64],
+) -> (Outcome, Vec<f64>) {
+    let (mut top, ..) = topology();
+    let mut variants = Variants::new(&mut top, &sites(), &FORMS, CUTOFF, modifier, BUFFER).unwrap();
+    let (rest, mut f) = plain(&top, x, edges, modifier);
+    variants.rebuild(x, edges).unwrap();
+    let mut dv = vec![0.0; weights.len()];
+    let v = variants.evaluate(x, edges, weights, &mut f, &mut dv);
+    ((rest + v.lennard_jones + v.lennard_jones_14 + v.bonded.total(), f), dv)
+}
+
+/// Rounding of sums of some 10⁴ pairs whose terms are up to `scale`.
+fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
+    let scale = b.0.virial.abs();
+    assert!((a.0.energy - b.0.energy).abs() < 1e-12 * scale, "{what}: {} {}", a.0.energy, b.0.energy);
+    assert!((a.0.virial - b.0.virial).abs() < 1e-12 * scale, "{what}: {} {}", a.0.virial, b.0.virial);
+    let largest = b.1.iter().map(Vector3::norm).fold(0.0, f64::max);
+    let worst = a.1.iter().zip(&b.1).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    assert!(worst < 1e-12 * largest, "{what}: forces differ by {worst} of {largest}");
+}
+
+const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.6 }];
+const FRACTIONAL: [f64; 5] = [0.2, 0.5, 0.3, 1.1, -0.1];
+
+#[test]
+fn vertices_are_the_plain_force_field_of_each_form() {
+    let (_, x, edges) = topology();
+    for modifier in MODIFIERS {
+        for (i, j) in (0..3).flat_map(|i| (0..2).map(move |j| (i, j))) {
+            let mut weights = [0.0; 5];
+            (weights[i], weights[3 + j]) = (1.0, 1.0);
+            let expected = plain(&of_forms([i, j]), &x, Some(edges), modifier);
+            let (got, _) = weighted(&x, Some(edges), modifier, &weights);
+            assert_same(&got, &expected, &format!("{modifier:?} {i} {j}"));
+        }
+    }
+}
+
+#[test]
+fn between_vertices_all_is_bilinear() {
+    let (_, x, edges) = topology();
+    for edges in [Some(edges), None] {
+        let vertex = |i, j| plain(&of_forms([i, j]), &x, edges, Modifier::PotentialShift);
+        let all: Vec<Vec<Outcome>> = (0..3).map(|i| (0..2).map(|j| vertex(i, j)).collect()).collect();
+        let (w, mut expected) = (FRACTIONAL, (TermEnergy::default(), vec![Vector3::zeros(); x.len()]));
+        for (i, j) in (0..3).flat_map(|i| (0..2).map(move |j| (i, j))) {
+            let (weight, (v, f)) = (w[i] * w[3 + j], &all[i][j]);
+            expected.0 += TermEnergy { energy: weight * v.energy, virial: weight * v.virial };
+            expected.1.iter_mut().zip(f).for_each(|(sum, f)| *sum += f * weight);
+        }
+        let (got, dv) = weighted(&x, edges, Modifier::PotentialShift, &w);
+        assert_same(&got, &expected, "mixture");
+        // ∂V/∂λ_α up to what all forms share: the energy at the vertex of one site, the other fractional.
+        let at = |i: usize| w[3] * all[i][0].0.energy + w[4] * all[i][1].0.energy;
+        let of = |j: usize| (0..3).map(|i| w[i] * all[i][j].0.energy).sum::<f64>();
+        let scale = expected.0.virial.abs();
+        for (got, expected) in
+            [(dv[1] - dv[0], at(1) - at(0)), (dv[2] - dv[0], at(2) - at(0)), (dv[4] - dv[3], of(1) - of(0))]
+        {
+            assert!(expected.abs() > 1.0 && (got - expected).abs() < 1e-12 * scale, "{got} {expected}");
+        }
+    }
+}
+
+#[test]
+fn derivatives_by_weights_are_those_of_the_energy() {
+    let (_, x, edges) = topology();
+    let (_, dv) = weighted(&x, Some(edges), Modifier::PotentialShift, &FRACTIONAL);
+    for k in 0..5 {
+        // V is linear in each weight: any step is exact.
+        let at = |h: f64| {
+            let mut w = FRACTIONAL;
+            w[k] += h;
+            weighted(&x, Some(edges), Modifier::PotentialShift, &w).0.0
+        };
+        let (high, slope) = (at(0.5), at(0.5).energy - at(-0.5).energy);
+        assert!((dv[k] - slope).abs() < 1e-11 * high.virial.abs() && slope.abs() > 0.1, "{k}: {} {slope}", dv[k]);
+    }
+}
+
+#[test]
+fn forces_and_virial_are_derivatives() {
+    let (_, x, _) = topology();
+    // The first two layers hold both sites; a continuous potential, because atoms cross the cut-off.
+    let modifier = MODIFIERS[2];
+    let (mut top, ..) = topology();
+    let mut variants = Variants::new(&mut top, &sites(), &FORMS, CUTOFF, modifier, BUFFER).unwrap();
+    variants.rebuild(&x, None).unwrap();
+    let touched = [0, 1, 2, 9, 10, 11, 72, 73, 74];
+    let near: Vec<_> = touched.iter().map(|&a: &usize| x[a]).collect();
+    check_forces_and_virial(&near, |near, f| {
+        // All others go along with the scaling that tests the virial only if they are far away: leave them out.
+        let mut all = vec![Vector3::repeat(1e3); x.len()];
+        touched.iter().zip(near).for_each(|(&a, r)| all[a] = *r);
+        let mut forces = vec![Vector3::zeros(); x.len()];
+        let v = variants.evaluate(&all, None, &FRACTIONAL, &mut forces, &mut [0.0; 5]);
+        f.iter_mut().zip(touched).for_each(|(f, a)| *f += forces[a]);
+        v.lennard_jones + v.lennard_jones_14 + v.bonded.total()
+    });
+}
+
+#[test]
+fn a_list_serves_until_an_atom_that_changes_has_moved() {
+    let (mut top, x, edges) = topology();
+    let mut variants = Variants::new(&mut top, &sites(), &FORMS, CUTOFF, MODIFIERS[1], BUFFER).unwrap();
+    assert!(variants.is_stale(&x, Some(edges)));
+    variants.rebuild(&x, Some(edges)).unwrap();
+    let mut random = uniform(5);
+    let moved: Vec<_> = x.iter().map(|r| r + 0.0499 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
+    assert!(!variants.is_stale(&moved, Some(edges)));
+    let evaluate = |variants: &Variants| {
+        let (mut f, mut dv) = (vec![Vector3::zeros(); x.len()], vec![0.0; 5]);
+        (variants.evaluate(&moved, Some(edges), &FRACTIONAL, &mut f, &mut dv), f, dv)
+    };
+    let before = evaluate(&variants);
+    variants.rebuild(&moved, Some(edges)).unwrap();
+    assert_eq!(before, evaluate(&variants));
+    let mut far = moved.clone();
+    far[72].z += 0.0501;
+    assert!(variants.is_stale(&far, Some(edges)));
+    far[72].z = f64::NAN;
+    assert!(variants.is_stale(&far, Some(edges)) && variants.rebuild(&far, Some(edges)).is_err());
+}
+
+#[test]
+fn sites_that_do_not_change_leave_the_topology_alone() {
+    let (mut top, x, edges) = topology();
+    let before = top.clone();
+    let none = [SiteVariants::default(), SiteVariants::default()];
+    let mut variants = Variants::new(&mut top, &none, &FORMS, CUTOFF, MODIFIERS[1], BUFFER).unwrap();
+    assert_eq!(top, before);
+    assert!(variants.is_empty() && !variants.is_stale(&x, Some(edges)));
+    variants.rebuild(&x, Some(edges)).unwrap();
+    let (mut f, mut dv) = (vec![Vector3::zeros(); x.len()], [0.0; 5]);
+    let v = variants.evaluate(&x, Some(edges), &FRACTIONAL, &mut f, &mut dv);
+    assert_eq!((v, dv), (VariantEnergies::default(), [0.0; 5]));
+}
+
+#[test]
+fn bad_variants_are_named() {
+    let new = |change: fn(&mut Topology, &mut Vec<SiteVariants>)| {
+        let ((mut top, ..), mut sites) = (topology(), sites());
+        change(&mut top, &mut sites);
+        let before = top.clone();
+        let error = Variants::new(&mut top, &sites, &FORMS, CUTOFF, MODIFIERS[1], BUFFER).unwrap_err();
+        assert_eq!(top, before);
+        error.to_string()
+    };
+    assert!(new(|_, s| s[0].types[0].types.truncate(2)).contains("for 2 forms, the site has 3"));
+    assert!(new(|_, s| s[1].types[0].types[1] = 4).contains("type 4; there are 4"));
+    assert!(new(|_, s| s[1].types[0].atom = 1).contains("twice"));
+    assert!(new(|_, s| s[1].types[0].atom = 9999).contains("9999"));
+    assert!(new(|_, s| s[0].terms.truncate(2)).contains("bonded terms of site 1"));
+    let own = |top: &mut Topology, _: &mut Vec<SiteVariants>| top.pairs[3].c12 *= 1.5;
+    assert!(new(own).contains("1-4 pairs of this topology"));
+    let rigid = |top: &mut Topology, _: &mut Vec<SiteVariants>| {
+        top.constraints.push(Constraint { atoms: [0, 1], length: 0.2 });
+    };
+    assert!(new(rigid).contains("held fixed"));
+    // A factor that is given makes the pairs known.
+    let ((mut top, ..), mut sites) = (topology(), sites());
+    top.pairs[3].c12 *= 1.5;
+    sites.iter_mut().for_each(|s| s.pair_scale = Some(FUDGE));
+    Variants::new(&mut top, &sites, &FORMS, CUTOFF, MODIFIERS[1], BUFFER).unwrap();
+}
