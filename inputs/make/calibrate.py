@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Calibrates the library: the buffer first, then each model compound beside that buffer; as long as said here, on whatever `octitrate` finds.
+
+    python3 calibrate.py OCTITRATE FOLDER NAME... [--window "100 ps"] [--round "150 ps"] [--runs 32] [--jobs 32] [--interpolation hamiltonian]
+
+NAME: water (the buffer), or the name of a folder NN-NAME of inputs. Entries are written to FOLDER/NAME/NAME.toml; they replace those of
+forcefield/titratable. A finished calibration is not repeated, an interrupted one continues.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tomllib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from model_compounds import INPUTS, job_text  # noqa: E402
+
+
+def water():
+    """The job of the buffer: three molecules alone in water."""
+    job = tomllib.loads((INPUTS / "03-water" / "run.toml").read_text())
+    job.pop("barostat", None)
+    job["titration"] = {"buffer": {"molecules": 3}}
+    job["calibrate"] = {"site": "buffer", "windows": {"min": -0.1, "max": 1.1, "step": 0.1}, "water_model": "TIP3P"}
+    return INPUTS / "03-water", job
+
+
+def compound(name):
+    source = next(INPUTS.glob(f"[0-9][0-9]-{name}"))
+    return source, tomllib.loads((source / "calibrate.toml").read_text())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("octitrate")
+    parser.add_argument("folder")
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--window", default="100 ps")
+    parser.add_argument("--equilibration", default="10 ps")
+    parser.add_argument("--round", default="150 ps")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=32)
+    parser.add_argument("--jobs", type=int, default=32)
+    parser.add_argument("--interpolation", default="hamiltonian")
+    arguments, more = parser.parse_known_args()
+    base = pathlib.Path(arguments.folder).resolve()
+    for name in arguments.names:
+        source, job = water() if name == "water" else compound(name)
+        for key in ("structure", "topology"):
+            job["system"][key] = str(source / job["system"][key])
+        job["dynamics"].pop("steps", None)
+        job["dynamics"]["duration"] = arguments.window
+        job["titration"]["interpolation"] = arguments.interpolation
+        job["titration"].setdefault("buffer", {})
+        buffer = base / "water" / "water.toml"
+        if name != "water" and buffer.exists():
+            job["titration"]["library"] = [str(buffer)]
+        job["calibrate"] |= {"equilibration": arguments.equilibration, "round": arguments.round,
+                             "max_rounds": arguments.rounds, "runs": arguments.runs, "jobs": arguments.jobs}
+        folder = base / name
+        folder.mkdir(parents=True, exist_ok=True)
+        job["output"] = {"folder": str(folder), "lambda": "0.2 ps", "trajectory": "0 ps", "energy": "10 ps"}
+        (folder / "job.toml").write_text(job_text(job))
+        done = subprocess.run([arguments.octitrate, "calibrate", str(folder / "job.toml"), *more],
+                              capture_output=True, text=True)
+        print(f"== {name}: {'done' if done.returncode == 0 else 'FAILED'}")
+        print(done.stdout + done.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
