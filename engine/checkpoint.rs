@@ -1,6 +1,6 @@
 //! Checkpoints: everything a run needs to go on exactly where it was.
 //!
-//! Layout: the line `octitrate checkpoint 1`, one line of JSON (step, owner, names and lengths of the arrays, lengths of
+//! Layout: the line `octitrate checkpoint 2`, one line of JSON (step, owner, names and lengths of the arrays, lengths of
 //! the output files), the arrays as little-endian `f64`, and 8 bytes of FNV-1a over all before. A checkpoint is written
 //! to a temporary file, synced and renamed; the one before it stays as `checkpoint.previous`. On continuation the output
 //! files are cut to the recorded lengths, so that a run in pieces leaves the same bytes as a run in one.
@@ -17,7 +17,7 @@ pub const FILE: &str = "checkpoint";
 /// Name of the one before it.
 pub const PREVIOUS: &str = "checkpoint.previous";
 
-const HEADING: &str = "octitrate checkpoint 1\n";
+const HEADING: &str = "octitrate checkpoint 2\n";
 
 /// State of a simulation between two steps. Random numbers are keyed by seed and step, so that neither is stored here
 /// beyond the step itself.
@@ -31,9 +31,9 @@ pub struct State {
     pub velocities: Vec<Vector3<f64>>,
     /// Edges of the box (nm); `None`: open.
     pub edges: Option<Vector3<f64>>,
-    /// λ of each site.
+    /// Coordinates ξ of all sites, one site after the other.
     pub lambda: Vec<f64>,
-    /// Velocity of each λ (1/ps).
+    /// Their velocities (1/ps).
     pub lambda_velocities: Vec<f64>,
     /// Anything else, by name: heat taken by thermostats, positions at the last list rebuild, …
     pub extra: BTreeMap<String, Vec<f64>>,

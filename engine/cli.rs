@@ -67,6 +67,17 @@ Example:
   octitrate calibrate glu_model.toml")]
     Calibrate(Workflow),
 
+    /// pKa values from runs: microscopic and macroscopic, interactions between sites, convergence, a report.
+    #[command(after_help = "\
+Each folder is that of a run, or of a titration with its runs in pH_*/replica_*. All runs are
+evaluated together, by site and pH. Tables, plots and report.html go to the first folder; each run
+gets lambda.parquet and dhdl.parquet beside its lambda.csv.
+
+Example:
+  octitrate pka inputs/01-glu/titrate
+  octitrate pka first second --output both --equilibration \"100 ps\"")]
+    Pka(Pka),
+
     /// Single point: every energy term apart, forces, ∂V/∂λ.
     #[command(after_help = "\
 Example:
@@ -147,6 +158,32 @@ pub struct Workflow {
     pub slurm: bool,
 }
 
+/// `pka`.
+#[derive(Debug, Args)]
+pub struct Pka {
+    /// Runs and titrations.
+    #[arg(value_name = "FOLDER", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Folder of the results, instead of the first one.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Start of each run that is left out, such as "100 ps"; that of the titration unless given.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub equilibration: Option<f64>,
+    /// Weight above which a form is occupied.
+    #[arg(long, value_name = "WEIGHT", default_value = "0.8", value_parser = threshold)]
+    pub threshold: f64,
+    /// Draws of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub draws: u32,
+    /// Seed of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// No Parquet files beside the tables of the runs.
+    #[arg(long)]
+    pub no_parquet: bool,
+}
+
 /// `energy`.
 #[derive(Debug, Args)]
 pub struct Energy {
@@ -223,6 +260,15 @@ fn number_between(text: &str, low: f64, high: f64, valid: &str) -> Result<f64, S
 
 fn tolerance(text: &str) -> Result<f64, String> {
     number_between(text, f64::MIN_POSITIVE, f64::MAX, "a number above zero, such as 1e-5")
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    number_between(text, 0.5, 0.999_999, "a number from 0.5 to below 1, such as 0.8")
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    let time = octitrate::config::quantity::Time::parse(text)?.get();
+    if time >= 0.0 { Ok(time) } else { Err("valid is a time that is not negative, such as \"100 ps\"".into()) }
 }
 
 fn separation(text: &str) -> Result<f64, String> {

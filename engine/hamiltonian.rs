@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The bracket (only with Hamiltonian interpolation) makes V linear in the weights of each site; see
-//! [`lambda::hamiltonian`]. The bias of λ is not part of it ([`crate::titration`]).
+//! [`lambda::hamiltonian`]. Lennard-Jones and bonded terms that differ between forms are λ-weighted sums of those of the forms
+//! ([`forcefield::variants`]). The bias of λ is not part of it ([`crate::titration`]).
 //!
 //! Virials are traces Σ r·F; the Coulomb energy is homogeneous of degree −1, so that its virial is itself.
 //! Units: nm, kJ/mol, kJ/mol/nm.
@@ -18,9 +19,9 @@ use crate::output::Quantity;
 use fmm::FmmError;
 use forcefield::bonded::{Bonded, BondedEnergies};
 use forcefield::lennard_jones::{DispersionCorrection, LennardJones, Modifier};
+use forcefield::variants::{SiteVariants, Variants};
 use forcefield::{TermEnergy, Topology, pairs, restraints};
 use lambda::Site;
-use lambda::coordinate::linear;
 use lambda::hamiltonian::{OwnForm, interpolate, set_effective_charges};
 use nalgebra::Vector3;
 
@@ -81,6 +82,8 @@ pub struct Hamiltonian {
     topology: Topology,
     bonded: Bonded,
     lennard_jones: LennardJones,
+    /// What differs between forms besides charges.
+    variants: Variants,
     dispersion: Option<DispersionCorrection>,
     electrostatics: Electrostatics,
     interpolation: Interpolation,
@@ -90,26 +93,29 @@ pub struct Hamiltonian {
 }
 
 impl Hamiltonian {
-    /// For `topology` in a box of `edges` (nm; `None`: open) with titratable `sites`; `start` (nm): the positions that
+    /// For `topology` in a box of `edges` (nm; `None`: open) with titratable sites and what differs between their forms besides charges; `start` (nm): the positions that
     /// position restraints hold.
     ///
     /// # Errors
     /// A cut-off that does not fit the box, an order or depth that the FMM refuses; named by key.
     pub fn new(
         config: &Config,
-        topology: Topology,
+        mut topology: Topology,
         start: &[Vector3<f64>],
         edges: Option<Vector3<f64>>,
-        sites: &[Site],
+        (sites, variants): (&[Site], &[SiteVariants]),
     ) -> Result<Self> {
         let settings = &config.van_der_waals;
         let (cutoff, buffer) = (settings.cutoff.get(), config.neighbour_list.buffer.get());
         let modifier = modifier(settings);
         let refused = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
-        let lennard_jones =
-            LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
         let dispersion = (settings.dispersion_correction && edges.is_some())
             .then(|| DispersionCorrection::new(&topology, cutoff, modifier));
+        let forms: Vec<usize> = sites.iter().map(|site| site.forms.len()).collect();
+        let variants = Variants::new(&mut topology, variants, &forms, cutoff, modifier, buffer)
+            .map_err(|e| refused("titration.site", &e))?;
+        let lennard_jones =
+            LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
         let atoms: Vec<Vec<u32>> = sites.iter().map(|site| site.atoms.clone()).collect();
         let electrostatics = Electrostatics::new(&config.electrostatics, &topology, start, edges, &atoms)
             .map_err(|e| refused("electrostatics", &e))?;
@@ -117,7 +123,17 @@ impl Hamiltonian {
         let charges = topology.charges();
         let reference = if topology.position_restraints.is_empty() { Vec::new() } else { start.to_vec() };
         let bonded = Bonded::new(&topology);
-        Ok(Self { topology, bonded, lennard_jones, dispersion, electrostatics, interpolation, charges, reference })
+        Ok(Self {
+            topology,
+            bonded,
+            lennard_jones,
+            variants,
+            dispersion,
+            electrostatics,
+            interpolation,
+            charges,
+            reference,
+        })
     }
 
     /// The topology.
@@ -154,7 +170,9 @@ impl Hamiltonian {
 
     /// Whether an atom has moved so far since the last [`Self::rebuild`] that lists may miss a pair, or boxes do not fit.
     pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
-        self.lennard_jones.is_stale(x, edges) || self.electrostatics.is_stale(x, edges)
+        self.lennard_jones.is_stale(x, edges)
+            || self.variants.is_stale(x, edges)
+            || self.electrostatics.is_stale(x, edges)
     }
 
     /// Builds neighbour lists and assigns atoms to boxes of the tree.
@@ -163,10 +181,12 @@ impl Hamiltonian {
     /// Positions that are not finite, a box too small.
     pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<()> {
         self.lennard_jones.rebuild(x, edges).map_err(|e| physics("Lennard-Jones", &e))?;
+        self.variants.rebuild(x, edges).map_err(|e| physics("Lennard-Jones", &e))?;
         self.electrostatics.assign(x, edges).map_err(|e| coulomb(&e, &self.topology))
     }
 
-    /// Energies, forces (kJ/mol/nm) and, per site, dV/dλ (kJ/mol; without bias) at `x` (nm) and `lambda`.
+    /// Energies, forces (kJ/mol/nm) and ∂V/∂λ_α (kJ/mol; without bias) at `x` (nm) and `weights`; weights and derivatives of all sites are
+    /// one list, forms of a site one after the other.
     ///
     /// # Errors
     /// A term that is not finite, with the atom that has the largest force.
@@ -175,27 +195,37 @@ impl Hamiltonian {
         x: &[Vector3<f64>],
         edges: Option<Vector3<f64>>,
         sites: &[Site],
-        lambda: &[f64],
+        weights: &[f64],
         forces: &mut [Vector3<f64>],
-        dvdl: &mut Vec<f64>,
+        by_weight: &mut Vec<f64>,
     ) -> Result<Energies> {
         forces.fill(Vector3::zeros());
         let mut energies = self.force_field(x, edges, forces)?;
-        for (site, &lambda) in sites.iter().zip(lambda) {
-            set_effective_charges(site, &linear::weights(lambda), &mut self.charges).map_err(|e| physics("λ", &e))?;
+        let mut first = 0;
+        for site in sites {
+            let own = &weights[first..first + site.forms.len()];
+            set_effective_charges(site, own, &mut self.charges).map_err(|e| physics("λ", &e))?;
+            first += site.forms.len();
         }
         let coulomb = self.electrostatics.evaluate(x, edges, &self.charges).map_err(|e| coulomb(&e, &self.topology))?;
         for ((force, field), charge) in forces.iter_mut().zip(self.electrostatics.field()).zip(&self.charges) {
             *force += *charge * field;
         }
         (energies.coulomb, energies.coulomb_14) = (coulomb.fmm, coulomb.one_four);
-        dvdl.clear();
-        for (index, (site, &lambda)) in sites.iter().zip(lambda).enumerate() {
-            let (energy, derivative) = self.site(x, index, site, lambda, forces)?;
-            energies.interpolation += energy;
-            dvdl.push(derivative);
+        by_weight.clear();
+        for (index, site) in sites.iter().enumerate() {
+            let first = by_weight.len();
+            let own = &weights[first..first + site.forms.len()];
+            energies.interpolation += self.site(x, index, site, own, forces, by_weight)?;
         }
         energies.virial += energies.coulomb + energies.coulomb_14 + energies.interpolation;
+        if !self.variants.is_empty() {
+            let more = self.variants.evaluate(x, edges, weights, forces, by_weight);
+            energies.lennard_jones += more.lennard_jones.energy;
+            energies.lennard_jones_14 += more.lennard_jones_14.energy;
+            add(&mut energies.bonded, &more.bonded);
+            energies.virial += (more.lennard_jones + more.lennard_jones_14 + more.bonded.total()).virial;
+        }
         self.check(&energies, forces)?;
         Ok(energies)
     }
@@ -226,31 +256,38 @@ impl Hamiltonian {
         })
     }
 
-    /// Interpolation energy and dV/dλ of one site; its force corrections are added.
+    /// Interpolation energy of one site; its ∂V/∂λ_α are appended, its force corrections added.
     fn site(
         &mut self,
         x: &[Vector3<f64>],
         index: usize,
         site: &Site,
-        lambda: f64,
+        weights: &[f64],
         forces: &mut [Vector3<f64>],
-    ) -> Result<(f64, f64)> {
-        let weights = linear::weights(lambda);
-        if self.interpolation == Interpolation::Charge {
+        by_weight: &mut Vec<f64>,
+    ) -> Result<f64> {
+        if self.interpolation == Interpolation::Charge || site.is_buffer() {
             let phi = self.electrostatics.potential();
             let derivative = |form: &lambda::site::Form| -> f64 {
                 site.atoms.iter().zip(&form.charges).map(|(&atom, q)| q * phi[atom as usize]).sum()
             };
-            return Ok((0.0, derivative(&site.forms[1]) - derivative(&site.forms[0])));
+            by_weight.extend(site.forms.iter().map(derivative));
+            return Ok(0.0);
         }
         let charges: Vec<Vec<f64>> = site.forms.iter().map(|form| form.charges.clone()).collect();
         self.electrostatics.evaluate_site(x, index, &charges).map_err(|e| coulomb(&e, &self.topology))?;
         let own = self.electrostatics.own();
         let forms: Vec<OwnForm<'_>> =
             own.iter().map(|form| OwnForm { potential: &form.potential, field: &form.field }).collect();
-        let terms = interpolate(site, &weights, 1.0, self.electrostatics.potential(), &forms, forces)
+        let terms = interpolate(site, weights, 1.0, self.electrostatics.potential(), &forms, forces)
             .map_err(|e| physics("λ", &e))?;
-        Ok((terms.energy, linear::derivative([terms.derivatives[0], terms.derivatives[1]])))
+        by_weight.extend(terms.derivatives);
+        Ok(terms.energy)
+    }
+
+    /// Whether forms of a site, counted from 0, differ in more than charges.
+    pub fn varies(&self, site: usize) -> bool {
+        self.variants.changes(site)
     }
 
     /// Refuses energies or forces that are not finite and names the term and the atom.
@@ -269,6 +306,16 @@ impl Hamiltonian {
         }
         .into())
     }
+}
+
+/// Adds the terms that differ between forms; there are no correction maps among them.
+fn add(sum: &mut BondedEnergies, more: &BondedEnergies) {
+    sum.bonds += more.bonds;
+    sum.angles += more.angles;
+    sum.urey_bradley += more.urey_bradley;
+    sum.proper_dihedrals += more.proper_dihedrals;
+    sum.improper_dihedrals += more.improper_dihedrals;
+    sum.ryckaert_bellemans += more.ryckaert_bellemans;
 }
 
 /// What is done at the cut-off.

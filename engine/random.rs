@@ -25,6 +25,8 @@ pub enum Stream {
     Thermostat = 2,
     /// C-rescale barostat.
     Barostat = 3,
+    /// Swaps of pH between walkers.
+    Exchange = 4,
 }
 
 /// Generator of one stream at one step.

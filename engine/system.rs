@@ -20,7 +20,9 @@ pub fn read(config: &Config) -> Result<(Topology, Structure)> {
             None => (define.trim().to_string(), None),
         })
         .collect();
-    let topology = gromacs::read_topology(&system.topology, &system.include, &defines)
+    let types = crate::titration::lj_types(config)?;
+    let types: Vec<&str> = types.iter().map(String::as_str).collect();
+    let topology = gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types)
         .map_err(|e| Error::input(e.to_string(), ""))?;
     let structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
     let mismatches = structure.check_against(&topology).map_err(|e| config.error_at("system", e.to_string(), ""))?;

@@ -1,13 +1,21 @@
-//! Small systems with forces written out in the plainest way, for the tests of the moving parts.
+//! Small systems with forces or probabilities written out in the plainest way, for the tests of the moving parts.
 
 use forcefield::topology::Settle;
 use forcefield::units::COULOMB;
 use nalgebra::{Rotation3, Vector3};
 
 use crate::cell::Cell;
+use crate::checkpoint::{Owner, State};
 use crate::constraints::{Constraints, DEFAULT_TOLERANCE};
-use crate::random::{Stream, generator};
-use rand_distr::{Distribution, StandardNormal};
+use crate::error::Result;
+use crate::output::sites::{FormRecord, SiteRecord};
+use crate::output::{Frame, Quantity, Wanted, write_atomic};
+use crate::random::{Stream, generator, indexed_generator};
+use crate::signals::Stop;
+use crate::workflow::exchange::Walker;
+use crate::workflow::run::{Description, Propagate};
+use rand_distr::{Distribution, StandardNormal, StandardUniform};
+use std::path::Path;
 
 const D_OH: f64 = 0.1;
 const D_HH: f64 = 0.163_299;
@@ -122,4 +130,138 @@ pub fn slope(series: &[f64]) -> f64 {
         down += t * t;
     }
     up / down
+}
+
+/// Two sites that are protonated or not, and feel each other: the simplest titration that can be solved exactly.
+///
+///   p(x) ∝ 10^{Σ_s x_s (pH − pK_s) − w x_0 x_1},   x_s = 1: deprotonated
+///
+/// Each step draws each site anew with probability 0.1, from its conditional probability: slow enough that swaps of pH matter.
+pub struct Coupled {
+    /// pK of each site alone.
+    pub pk: [f64; 2],
+    /// Interaction of two deprotonated sites, pK units.
+    pub coupling: f64,
+    /// pH.
+    pub ph: f64,
+    /// Seed.
+    pub seed: u64,
+    /// Asks to stop at this step.
+    pub stop_at: Option<(u64, Stop)>,
+    step: u64,
+    state: [bool; 2],
+}
+
+impl Coupled {
+    /// Sites as in the tests of replica exchange, both protonated.
+    pub fn new(ph: f64, seed: u64) -> Self {
+        Self { pk: [3.8, 4.6], coupling: 0.7, ph, seed, stop_at: None, step: 0, state: [false; 2] }
+    }
+
+    fn exponent(&self, state: [bool; 2]) -> f64 {
+        let x = state.map(|lost| f64::from(u8::from(lost)));
+        x[0] * (self.ph - self.pk[0]) + x[1] * (self.ph - self.pk[1]) - self.coupling * x[0] * x[1]
+    }
+
+    /// Probability of each state at a pH: none, the first, the second, both deprotonated.
+    pub fn probabilities(&self, ph: f64) -> [f64; 4] {
+        let here = Self { ph, stop_at: None, ..*self };
+        let p = [[false, false], [true, false], [false, true], [true, true]].map(|x| 10f64.powf(here.exponent(x)));
+        p.map(|one| one / p.iter().sum::<f64>())
+    }
+
+    fn x(&self) -> [f64; 2] {
+        self.state.map(|lost| f64::from(u8::from(lost)))
+    }
+}
+
+impl Propagate for Coupled {
+    fn describe(&self) -> Description {
+        let form = |name: &str, protons_lost| FormRecord { name: name.into(), protons_lost, ..FormRecord::default() };
+        let site = |name: &str| SiteRecord {
+            name: name.into(),
+            forms: vec![form("protonated", 0), form("deprotonated", 1)],
+            ..SiteRecord::default()
+        };
+        Description { sites: vec![site("A 1"), site("B 2")], temperature: 300.0, ..Description::default() }
+    }
+
+    fn step(&self) -> u64 {
+        self.step
+    }
+
+    fn pace(&self) -> u64 {
+        2
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        for _ in 0..steps {
+            for site in 0..2 {
+                let [mut on, mut off] = [self.state; 2];
+                (on[site], off[site]) = (true, false);
+                let odds = 10f64.powf(self.exponent(on) - self.exponent(off));
+                let mut rng = indexed_generator(self.seed, Stream::Thermostat, self.step, site as u64);
+                let [anew, chance]: [f64; 2] = StandardUniform.sample(&mut rng);
+                if anew < 0.1 {
+                    self.state[site] = chance * (1.0 + odds) < odds;
+                }
+            }
+            self.step += 1;
+            if let Some((step, stop)) = &self.stop_at
+                && self.step == *step
+            {
+                stop.request();
+            }
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, _: Wanted) -> Result<Frame<'_>> {
+        let energy = Quantity { name: "potential", unit: "kJ/mol", value: -self.exponent(self.state) };
+        Ok(Frame {
+            step: self.step,
+            time: self.step as f64 * 0.002,
+            energies: vec![energy],
+            lambda: self.x().to_vec(),
+            dvdl: vec![0.0; 2],
+            walker: None,
+            positions: &[],
+            velocities: &[],
+            edges: None,
+        })
+    }
+
+    fn state(&mut self) -> Result<State> {
+        Ok(State { step: self.step, lambda: self.x().to_vec(), ..State::default() })
+    }
+
+    fn restore(&mut self, state: &State) -> Result<()> {
+        self.step = state.step;
+        self.state = [state.lambda[0] > 0.5, state.lambda[1] > 0.5];
+        Ok(())
+    }
+
+    fn owner(&self) -> Owner {
+        Owner { settings: String::new(), topology: 0, atoms: 0, sites: 2 }
+    }
+
+    fn prepare(&mut self, _: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+
+    fn write_structure(&mut self, path: &Path) -> Result<()> {
+        write_atomic(path, "write", format!("{:?}\n", self.state).as_bytes())
+    }
+}
+
+impl Walker for Coupled {
+    fn ph_energy(&mut self, ph: f64) -> Result<f64> {
+        let [a, b] = self.x();
+        Ok(-std::f64::consts::LN_10 * ph * (a + b))
+    }
+
+    fn set_ph(&mut self, ph: f64) -> Result<()> {
+        self.ph = ph;
+        Ok(())
+    }
 }

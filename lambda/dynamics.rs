@@ -1,15 +1,17 @@
-//! Motion of the λ coordinates: leap-frog with a v-rescale thermostat of their own.
+//! Motion of the coordinates ξ of all sites: leap-frog with constraints and a Langevin thermostat of their own.
 //!
-//!   v(t+½Δt) = c v(t−½Δt) − Δt/m dV/dλ(t),   λ(t+Δt) = λ(t) + Δt v(t+½Δt)
+//!   v ← P [v(t−½Δt) − (Δt/2m) ∂V/∂ξ]                velocity at t, kinetic energy of the step
+//!   v ← P [√κ v + √((1−κ)RT/m) R],  κ = e^{−Δt/τ}    Ornstein–Uhlenbeck process, friction 1/2τ; its change of the kinetic energy is heat
+//!   v ← v − (Δt/2m) ∂V/∂ξ,   ξ(t+Δt) = ξ(t) + Δt v + constraints,   v(t+½Δt) = (ξ(t+Δt) − ξ(t))/Δt
 //!
-//! The factor c couples all λ to one bath (Bussi, Donadio, Parrinello 2007, doi:10.1063/1.2408420, eq. A7; the sign of c is
-//! kept, eq. A8, so that with one λ it is exactly the Ornstein–Uhlenbeck process of its velocity). The kinetic energy of step t
-//! is the mean over both half steps; the heat of a step is what the scaling changes in that mean. Summed up, V + kinetic − heat
-//! is conserved as well as V + kinetic without a thermostat.
+//! P takes off what the constraints do not allow ([`constraints`]): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα.
+//! V + kinetic − heat is conserved as well as V + kinetic without a thermostat.
 //!
-//! Random numbers are counter-based, ChaCha8 keyed by (seed, stream, step): λ, velocity and heat are the whole state.
+//! Random numbers are counter-based, ChaCha8 keyed by (seed, stream, step): coordinates, velocities and heat are the whole state.
 //!
-//! Units: ps, u nm² (mass of λ), 1/ps (velocity), kJ/mol, K.
+//! Units: ps, u nm² (masses), 1/ps (velocities), e, kJ/mol, K.
+
+pub mod constraints;
 
 use forcefield::units::GAS_CONSTANT;
 use rand_chacha::ChaCha8Rng;
@@ -18,9 +20,10 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::coordinate::linear;
+use crate::coordinate::Coordinate;
+use constraints::Constraints;
 
-/// How far λ may be from ½ before the motion counts as broken; the walls hold it within 0.75.
+/// How far a linear weight may be from ½ before the motion counts as broken; the walls hold it within 0.75.
 pub(crate) const ESCAPE: f64 = 1.0;
 
 /// Random streams of this crate; numbers are part of the reproducible result and must not change.
@@ -43,42 +46,55 @@ pub enum DynamicsError {
         /// What is valid.
         expected: &'static str,
     },
-    /// Derivatives or λ do not match the number of sites.
-    #[error("λ dynamics: {found} values of {what} for {expected} sites")]
+    /// A list of a wrong length.
+    #[error("λ dynamics: {found} values of {what}, expected {expected}")]
     Length {
-        /// Which array.
+        /// Which list.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// Number of sites.
+        /// Length needed.
         expected: usize,
     },
-    /// dV/dλ is not a number.
-    #[error("step {step}: dV/dλ of site {site} (counted from 1) is {value} kJ/mol at λ = {lambda}")]
+    /// A derivative is not a number.
+    #[error("step {step}: ∂V/∂λ of site {site} (counted from 1) is {value} kJ/mol")]
     NotFinite {
         /// Site, from 1.
         site: usize,
         /// Step.
         step: u64,
-        /// dV/dλ.
+        /// The derivative by a coordinate.
         value: f64,
-        /// λ.
-        lambda: f64,
     },
-    /// λ left its range.
+    /// A weight left its range.
     #[error(
-        "step {step}: λ of site {site} (counted from 1) escaped to {lambda} (dV/dλ {derivative} kJ/mol); \
-         the time step is too long or a potential too steep"
+        "step {step}: λ of site {site} (counted from 1) escaped to {lambda}; the time step is too long or a potential too steep"
     )]
     Escaped {
         /// Site, from 1.
         site: usize,
         /// Step.
         step: u64,
-        /// λ.
+        /// The weight.
         lambda: f64,
-        /// dV/dλ of this step.
-        derivative: f64,
+    },
+    /// The total charge could not be kept.
+    #[error(
+        "step {step}: the total charge of sites and buffers is {found:e} e off; the time step is too long, or nothing that moves can take up charge"
+    )]
+    Charge {
+        /// Step.
+        step: u64,
+        /// Deviation, e.
+        found: f64,
+    },
+    /// Weights at the start that do not have the total charge to be kept.
+    #[error("the sites and buffers have a charge of {found} e at the start, {expected} e are to be kept")]
+    StartCharge {
+        /// Charge at the start, e.
+        found: f64,
+        /// Charge wanted, e.
+        expected: f64,
     },
 }
 
@@ -88,70 +104,44 @@ pub enum DynamicsError {
 pub struct LambdaSettings {
     /// Time step, ps.
     pub time_step: f64,
-    /// Mass of every λ, u nm²; [`linear::MASS`] is usual.
-    pub mass: f64,
     /// Temperature, K.
     pub temperature: f64,
-    /// Coupling time of the thermostat, ps; absent: constant energy.
+    /// Coupling time τ of the thermostat, ps; absent: constant energy.
     pub coupling_time: Option<f64>,
     /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// Whether λ moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Motion {
-    /// λ follows its equation of motion.
-    Free,
-    /// λ stays: a window of a calibration.
-    Fixed,
+/// How one site moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiteMotion {
+    /// Its coordinate.
+    pub coordinate: Coordinate,
+    /// Number of its forms.
+    pub n_forms: usize,
+    /// Mass of each number of ξ, u nm²; [`crate::coordinate::MASS`] is usual.
+    pub mass: f64,
+    /// Net charge of each form, e.
+    pub charges: Vec<f64>,
 }
 
-/// State of all λ: everything that a checkpoint needs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// State of all sites: everything that a checkpoint needs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LambdaState {
-    /// λ of each site at time t.
-    pub lambda: Vec<f64>,
-    /// Velocity of each λ at t − ½Δt, 1/ps.
-    pub velocity: Vec<f64>,
-    /// Heat given to λ by the thermostat so far, kJ/mol.
+    /// ξ of all sites at time t, one site after the other.
+    pub coordinates: Vec<f64>,
+    /// Velocities at t − ½Δt, 1/ps.
+    pub velocities: Vec<f64>,
+    /// Heat given by the thermostat so far, kJ/mol.
     pub heat: f64,
-    /// Free or fixed, for each site.
-    pub motion: Vec<Motion>,
-}
-
-impl LambdaState {
-    /// λ that will not move.
-    pub fn fixed(lambda: Vec<f64>) -> Self {
-        let sites = lambda.len();
-        Self { lambda, velocity: vec![0.0; sites], heat: 0.0, motion: vec![Motion::Fixed; sites] }
-    }
-
-    /// Holds one site, counted from 0, where it is while the others move; nothing beyond the last site.
-    pub fn hold(&mut self, site: usize) {
-        if let (Some(motion), Some(velocity)) = (self.motion.get_mut(site), self.velocity.get_mut(site)) {
-            (*motion, *velocity) = (Motion::Fixed, 0.0);
-        }
-    }
-
-    /// Number of λ that move.
-    pub fn free_sites(&self) -> usize {
-        self.motion.iter().filter(|&&motion| motion == Motion::Free).count()
-    }
-
-    /// Weights (protonated, deprotonated) of site `site`, counted from 0; `None` beyond the last.
-    pub fn weights(&self, site: usize) -> Option<[f64; 2]> {
-        self.lambda.get(site).map(|&lambda| linear::weights(lambda))
-    }
 }
 
 /// Energies of λ at one step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LambdaEnergies {
-    /// Kinetic energy at time t, mean of both half steps, kJ/mol.
+    /// Kinetic energy at time t, kJ/mol.
     pub kinetic: f64,
-    /// Kinetic temperature, K; 0 for fixed λ.
+    /// Kinetic temperature, K; 0 if nothing moves.
     pub temperature: f64,
     /// Heat given by the thermostat up to this step, kJ/mol.
     pub heat: f64,
@@ -164,28 +154,56 @@ impl LambdaEnergies {
     }
 }
 
-/// The equation of motion of all λ.
+/// The equation of motion of all sites.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LambdaDynamics {
     settings: LambdaSettings,
+    sites: Vec<SiteMotion>,
+    constraints: Constraints,
+    /// First number of ξ, and first weight, of each site, and the ends.
+    coordinate_starts: Vec<usize>,
+    weight_starts: Vec<usize>,
+    degrees_of_freedom: usize,
 }
 
 impl LambdaDynamics {
-    /// Checks the settings.
+    /// The motion of `sites`; with `total_charge` (e) the charge Σ λ_sα Q_sα of all of them is kept at this value.
     ///
     /// # Errors
-    /// [`DynamicsError::Setting`] for a value that is not finite or not positive.
-    pub fn new(settings: LambdaSettings) -> Result<Self, DynamicsError> {
-        let positive = [
+    /// [`DynamicsError`] for a value that is not finite or not positive, and charges that are not one for each form.
+    pub fn new(
+        settings: LambdaSettings,
+        sites: Vec<SiteMotion>,
+        total_charge: Option<f64>,
+    ) -> Result<Self, DynamicsError> {
+        let mut positive = vec![
             ("time step", settings.time_step),
-            ("mass", settings.mass),
             ("temperature", settings.temperature),
             ("coupling time", settings.coupling_time.unwrap_or(1.0)),
         ];
-        match positive.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-            Some((name, value)) => Err(DynamicsError::Setting { name, value, expected: "a finite number above 0" }),
-            None => Ok(Self { settings }),
+        positive.extend(sites.iter().map(|site| ("mass", site.mass)));
+        if let Some((name, value)) = positive.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+            return Err(DynamicsError::Setting { name, value, expected: "a finite number above 0" });
         }
+        for site in &sites {
+            length("charges of the forms of a site", site.charges.len(), site.n_forms)?;
+        }
+        let starts = |size: fn(&SiteMotion) -> usize| {
+            let ends = sites.iter().scan(0, |end, site| {
+                *end += size(site);
+                Some(*end)
+            });
+            std::iter::once(0).chain(ends).collect::<Vec<usize>>()
+        };
+        let free: usize = sites.iter().map(|site| site.coordinate.degrees_of_freedom(site.n_forms)).sum();
+        Ok(Self {
+            settings,
+            coordinate_starts: starts(|site| site.coordinate.dimension(site.n_forms)),
+            weight_starts: starts(|site| site.n_forms),
+            degrees_of_freedom: free.saturating_sub(usize::from(total_charge.is_some())),
+            constraints: Constraints::new(total_charge),
+            sites,
+        })
     }
 
     /// The settings.
@@ -193,135 +211,226 @@ impl LambdaDynamics {
         &self.settings
     }
 
-    /// Free λ at the given values with Maxwell–Boltzmann velocities.
-    ///
-    /// # Errors
-    /// [`DynamicsError::Setting`] for a λ that is not finite or farther than 1 from ½.
-    pub fn initial_state(&self, lambda: &[f64]) -> Result<LambdaState, DynamicsError> {
-        if let Some(&value) = lambda.iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
-            return Err(DynamicsError::Setting { name: "initial λ", value, expected: "−0.5 to 1.5" });
-        }
-        let mut rng = self.random(Stream::Velocities, 0);
-        let width = (GAS_CONSTANT * self.settings.temperature / self.settings.mass).sqrt();
-        let velocity = lambda.iter().map(|_| width * normal(&mut rng)).collect();
-        Ok(LambdaState { lambda: lambda.to_vec(), velocity, heat: 0.0, motion: vec![Motion::Free; lambda.len()] })
+    /// How each site moves.
+    pub fn sites(&self) -> &[SiteMotion] {
+        &self.sites
     }
 
-    /// One step: from λ(t), v(t−½Δt) and dV/dλ(t) (kJ/mol, whole: force field and bias) to λ(t+Δt), v(t+½Δt).
-    /// `step` counts the steps of the run; with the seed it fixes the random numbers. Fixed λ stay where they are.
+    /// Charge of all sites that is kept, e.
+    pub fn total_charge(&self) -> Option<f64> {
+        self.constraints.total_charge
+    }
+
+    /// First number of ξ of each site, and the end.
+    pub fn coordinate_starts(&self) -> &[usize] {
+        &self.coordinate_starts
+    }
+
+    /// First weight of each site, and the end.
+    pub fn weight_starts(&self) -> &[usize] {
+        &self.weight_starts
+    }
+
+    /// Number of weights.
+    pub fn n_weights(&self) -> usize {
+        self.weight_starts[self.sites.len()]
+    }
+
+    /// Directions in which all ξ together can move.
+    pub fn degrees_of_freedom(&self) -> usize {
+        self.degrees_of_freedom
+    }
+
+    /// Weights of all sites.
+    pub fn weights(&self, state: &LambdaState) -> Vec<f64> {
+        self.weights_at(&state.coordinates)
+    }
+
+    pub(crate) fn weights_at(&self, coordinates: &[f64]) -> Vec<f64> {
+        let mut weights = vec![0.0; self.n_weights()];
+        for (s, site) in self.sites.iter().enumerate() {
+            let xi = &coordinates[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
+            site.coordinate.weights(xi, &mut weights[self.weight_starts[s]..self.weight_starts[s + 1]]);
+        }
+        weights
+    }
+
+    /// Σ λ_sα Q_sα, e.
+    pub fn charge(&self, weights: &[f64]) -> f64 {
+        self.sites.iter().flat_map(|site| &site.charges).zip(weights).map(|(q, w)| q * w).sum()
+    }
+
+    /// Sites at the given weights (of all sites, one after the other) with Maxwell–Boltzmann velocities.
+    ///
+    /// # Errors
+    /// A weight that is not finite or farther than 1 from ½; weights of another charge than the one to be kept.
+    pub fn initial_state(&self, weights: &[f64]) -> Result<LambdaState, DynamicsError> {
+        length("weights", weights.len(), self.n_weights())?;
+        if let Some(&value) = weights.iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
+            return Err(DynamicsError::Setting { name: "initial λ", value, expected: "−0.5 to 1.5" });
+        }
+        let n = self.coordinate_starts[self.sites.len()];
+        let mut state = LambdaState { coordinates: vec![0.0; n], velocities: vec![0.0; n], heat: 0.0 };
+        for (s, site) in self.sites.iter().enumerate() {
+            let xi = &mut state.coordinates[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
+            site.coordinate.at_weights(&weights[self.weight_starts[s]..self.weight_starts[s + 1]], xi);
+        }
+        self.constraints.settle_start(self, &mut state.coordinates)?;
+        let rt = GAS_CONSTANT * self.settings.temperature;
+        let normals = self.random(Stream::Velocities, 0);
+        for ((v, mass), normal) in self.moving(&mut state.velocities).zip(normals) {
+            *v = (rt / mass).sqrt() * normal;
+        }
+        self.constraints.project(self, &state.coordinates, &mut state.velocities);
+        Ok(state)
+    }
+
+    /// One step: from ξ(t), v(t−½Δt) and ∂V/∂λ_α(t) of all weights (kJ/mol, whole: force field and bias) to ξ(t+Δt), v(t+½Δt).
+    /// `step` counts the steps of the run; with the seed it fixes the random numbers.
     ///
     /// Returns the energies at time t.
     ///
     /// # Errors
-    /// [`DynamicsError`]: wrong length, dV/dλ not finite, λ escaped through the walls. The state is then unchanged.
-    pub fn step(
-        &self,
-        state: &mut LambdaState,
-        derivatives: &[f64],
-        step: u64,
-    ) -> Result<LambdaEnergies, DynamicsError> {
-        check(state, derivatives, step)?;
-        let free: Vec<usize> = (0..state.lambda.len()).filter(|&k| state.motion[k] == Motion::Free).collect();
-        if free.is_empty() {
-            return Ok(LambdaEnergies { kinetic: 0.0, temperature: 0.0, heat: state.heat });
+    /// [`DynamicsError`]: wrong length, derivatives not finite, λ escaped through the walls, charge not kept. The state is then unchanged.
+    pub fn step(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies, DynamicsError> {
+        let slopes = self.derivatives(state, by_weight, step)?;
+        let mut velocities = state.velocities.clone();
+        self.kick(&mut velocities, &slopes);
+        self.constraints.project(self, &state.coordinates, &mut velocities);
+        let kinetic = self.kinetic_of(&velocities);
+        let heat = self.thermostat(&state.coordinates, &mut velocities, kinetic, step);
+        self.kick(&mut velocities, &slopes);
+        let mut moved = state.coordinates.clone();
+        for (xi, v) in moved.iter_mut().zip(&velocities) {
+            *xi += self.settings.time_step * v;
         }
-        let derivatives: Vec<f64> = free.iter().map(|&k| derivatives[k]).collect();
-        let before: Vec<f64> = free.iter().map(|&k| state.velocity[k]).collect();
-        let mut velocity = before.clone();
-        self.thermostat(&mut velocity, step);
-        let kinetic = self.kinetic_on_step(&velocity, &derivatives);
-        let heat = kinetic - self.kinetic_on_step(&before, &derivatives);
-        let mut moved = Vec::with_capacity(free.len());
-        for ((v, &derivative), &k) in velocity.iter_mut().zip(&derivatives).zip(&free) {
-            *v -= self.settings.time_step / self.settings.mass * derivative;
-            let lambda = state.lambda[k] + self.settings.time_step * *v;
-            if (lambda - 0.5).abs() > ESCAPE {
-                return Err(DynamicsError::Escaped { site: k + 1, step, lambda, derivative });
-            }
-            moved.push(lambda);
-        }
-        for ((&k, lambda), v) in free.iter().zip(moved).zip(velocity) {
-            (state.lambda[k], state.velocity[k]) = (lambda, v);
+        self.constraints.apply(self, &state.coordinates, &mut moved, step)?;
+        self.check_range(&moved, step)?;
+        for ((v, now), then) in velocities.iter_mut().zip(&moved).zip(&state.coordinates) {
+            *v = (now - then) / self.settings.time_step;
         }
         state.heat += heat;
-        let temperature = 2.0 * kinetic / (free.len() as f64 * GAS_CONSTANT);
-        Ok(LambdaEnergies { kinetic, temperature, heat: state.heat })
+        (state.coordinates, state.velocities) = (moved, velocities);
+        Ok(self.energies(kinetic, state.heat))
     }
 
-    fn kinetic(&self, velocity: &[f64]) -> f64 {
-        0.5 * self.settings.mass * velocity.iter().map(|v| v * v).sum::<f64>()
+    /// The energies that [`Self::step`] would return, without a step; the heat is that before it.
+    ///
+    /// # Errors
+    /// As [`Self::step`].
+    pub fn look_ahead(
+        &self,
+        state: &LambdaState,
+        by_weight: &[f64],
+        step: u64,
+    ) -> Result<LambdaEnergies, DynamicsError> {
+        let slopes = self.derivatives(state, by_weight, step)?;
+        let mut velocities = state.velocities.clone();
+        self.kick(&mut velocities, &slopes);
+        self.constraints.project(self, &state.coordinates, &mut velocities);
+        Ok(self.energies(self.kinetic_of(&velocities), state.heat))
     }
 
-    /// Mean kinetic energy of v(t−½Δt) and v(t+½Δt) = v(t−½Δt) − Δt/m dV/dλ.
-    fn kinetic_on_step(&self, velocity: &[f64], derivatives: &[f64]) -> f64 {
-        let kick = self.settings.time_step / self.settings.mass;
-        let after: Vec<f64> = velocity.iter().zip(derivatives).map(|(v, d)| v - kick * d).collect();
-        0.5 * (self.kinetic(velocity) + self.kinetic(&after))
+    fn energies(&self, kinetic: f64, heat: f64) -> LambdaEnergies {
+        let free = self.degrees_of_freedom as f64;
+        let temperature = if free > 0.0 { 2.0 * kinetic / (free * GAS_CONSTANT) } else { 0.0 };
+        LambdaEnergies { kinetic, temperature, heat }
     }
 
-    /// Rescales the velocities over one time step.
-    fn thermostat(&self, velocity: &mut [f64], step: u64) {
-        let Some(coupling_time) = self.settings.coupling_time else {
-            return;
-        };
-        let kept = (-self.settings.time_step / coupling_time).exp();
-        let quantum = 0.5 * GAS_CONSTANT * self.settings.temperature;
-        let before = self.kinetic(velocity);
-        if before > 0.0 {
-            let [first, others] = self.noise(step, velocity.len());
-            let added = quantum * (1.0 - kept) / before;
-            // c² = (√kept + √added R₁)² + added Σ R²: a sum of squares, never negative.
-            let along = kept.sqrt() + added.sqrt() * first;
-            let factor = (along * along + added * others).sqrt().copysign(along);
-            velocity.iter_mut().for_each(|v| *v *= factor);
-        } else {
-            // At rest there is no direction to scale: the same process gives independent normal velocities.
-            let width = (2.0 * quantum * (1.0 - kept) / self.settings.mass).sqrt();
-            velocity.iter_mut().zip(self.normals(step)).for_each(|(v, normal)| *v = width * normal);
+    /// dV/dξ of all sites.
+    fn derivatives(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<Vec<f64>, DynamicsError> {
+        let n = self.coordinate_starts[self.sites.len()];
+        length("derivatives", by_weight.len(), self.n_weights())?;
+        length("coordinates", state.coordinates.len(), n)?;
+        length("velocities", state.velocities.len(), n)?;
+        let weights = self.weights(state);
+        let mut slopes = vec![0.0; n];
+        for (s, site) in self.sites.iter().enumerate() {
+            let (at, form) = (
+                self.coordinate_starts[s]..self.coordinate_starts[s + 1],
+                self.weight_starts[s]..self.weight_starts[s + 1],
+            );
+            let xi = &state.coordinates[at.clone()];
+            site.coordinate.derivative(xi, &weights[form.clone()], &by_weight[form], &mut slopes[at.clone()]);
+            if let Some(&value) = slopes[at].iter().find(|slope| !slope.is_finite()) {
+                return Err(DynamicsError::NotFinite { site: s + 1, step, value });
+            }
+        }
+        Ok(slopes)
+    }
+
+    /// Half a step of the forces.
+    fn kick(&self, velocities: &mut [f64], slopes: &[f64]) {
+        let half = 0.5 * self.settings.time_step;
+        for (k, (v, mass)) in self.masses(velocities).enumerate() {
+            *v -= half / mass * slopes[k];
         }
     }
 
-    /// What chance adds at a step with `free` λ that move: R₁ and the sum of the squares of the other free − 1 normal numbers.
-    pub fn noise(&self, step: u64, free: usize) -> [f64; 2] {
-        let mut normals = self.normals(step);
-        let first = normals.next().unwrap_or_default();
-        [first, normals.take(free.saturating_sub(1)).map(|r| r * r).sum()]
+    fn kinetic_of(&self, velocities: &[f64]) -> f64 {
+        let of_site = |(s, site): (usize, &SiteMotion)| {
+            let v = &velocities[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
+            0.5 * site.mass * v.iter().map(|v| v * v).sum::<f64>()
+        };
+        self.sites.iter().enumerate().map(of_site).sum()
     }
 
-    /// The normal numbers of a step, of which λ at rest take one each.
-    pub(crate) fn normals(&self, step: u64) -> impl Iterator<Item = f64> {
-        let mut rng = self.random(Stream::Thermostat, step);
-        std::iter::repeat_with(move || normal(&mut rng))
+    /// The Ornstein–Uhlenbeck process over one step; the heat it brings.
+    fn thermostat(&self, coordinates: &[f64], velocities: &mut [f64], kinetic: f64, step: u64) -> f64 {
+        let Some(coupling_time) = self.settings.coupling_time else {
+            return 0.0;
+        };
+        let kept = (-self.settings.time_step / coupling_time).exp();
+        let scale = (1.0 - kept) * GAS_CONSTANT * self.settings.temperature;
+        for ((v, mass), normal) in self.moving(velocities).zip(self.normals(step)) {
+            *v = kept.sqrt() * *v + (scale / mass).sqrt() * normal;
+        }
+        self.constraints.project(self, coordinates, velocities);
+        self.kinetic_of(velocities) - kinetic
     }
 
-    fn random(&self, stream: Stream, step: u64) -> ChaCha8Rng {
+    fn check_range(&self, coordinates: &[f64], step: u64) -> Result<(), DynamicsError> {
+        for (s, _) in self.sites.iter().enumerate().filter(|(_, site)| site.coordinate.needs_walls()) {
+            let xi = &coordinates[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
+            if let Some(&lambda) = xi.iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
+                return Err(DynamicsError::Escaped { site: s + 1, step, lambda });
+            }
+        }
+        Ok(())
+    }
+
+    /// A number for each ξ, with its mass.
+    fn masses<'a>(&'a self, values: &'a mut [f64]) -> impl Iterator<Item = (&'a mut f64, f64)> {
+        let masses =
+            self.sites.iter().flat_map(|site| std::iter::repeat_n(site.mass, site.coordinate.dimension(site.n_forms)));
+        values.iter_mut().zip(masses)
+    }
+
+    /// The same for those ξ that move: what random numbers are drawn for.
+    fn moving<'a>(&'a self, values: &'a mut [f64]) -> impl Iterator<Item = (&'a mut f64, f64)> {
+        let moves = self.sites.iter().flat_map(|site| {
+            std::iter::repeat_n(site.coordinate != Coordinate::Fixed, site.coordinate.dimension(site.n_forms))
+        });
+        self.masses(values).zip(moves).filter(|(_, moves)| *moves).map(|(value, _)| value)
+    }
+
+    /// The normal numbers of a step, one for each number of ξ that moves.
+    pub fn normals(&self, step: u64) -> impl Iterator<Item = f64> + use<> {
+        self.random(Stream::Thermostat, step)
+    }
+
+    fn random(&self, stream: Stream, step: u64) -> impl Iterator<Item = f64> + use<> {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&self.settings.seed.to_le_bytes());
         key[8..16].copy_from_slice(&(stream as u64).to_le_bytes());
         key[16..24].copy_from_slice(&step.to_le_bytes());
-        ChaCha8Rng::from_seed(key)
+        let mut rng = ChaCha8Rng::from_seed(key);
+        std::iter::repeat_with(move || StandardNormal.sample(&mut rng))
     }
 }
 
-fn normal(rng: &mut ChaCha8Rng) -> f64 {
-    StandardNormal.sample(rng)
-}
-
-fn check(state: &LambdaState, derivatives: &[f64], step: u64) -> Result<(), DynamicsError> {
-    let expected = state.lambda.len();
-    let lengths = [("dV/dλ", derivatives.len()), ("velocity", state.velocity.len()), ("motion", state.motion.len())];
-    for (what, found) in lengths {
-        if found != expected {
-            return Err(DynamicsError::Length { what, found, expected });
-        }
-    }
-    match derivatives.iter().position(|d| !d.is_finite()) {
-        Some(k) => {
-            let (value, lambda) = (derivatives[k], state.lambda[k]);
-            Err(DynamicsError::NotFinite { site: k + 1, step, value, lambda })
-        }
-        None => Ok(()),
-    }
+pub(crate) fn length(what: &'static str, found: usize, expected: usize) -> Result<(), DynamicsError> {
+    if found == expected { Ok(()) } else { Err(DynamicsError::Length { what, found, expected }) }
 }
 
 #[cfg(test)]

@@ -1,32 +1,78 @@
-//! Tests of the motion of λ: energy conservation, temperature, sampling against quadrature, exact continuation.
+//! Tests of the motion of λ: energy conservation, temperature, sampling against quadrature for every coordinate, kept charge, exact continuation.
 
 use super::*;
-use crate::bias::{Barrier, Term};
+use crate::bias::{Acidity, Barrier, Entropy, PhPotential, Separation, SiteBias};
+use crate::coordinate::{Coupling, MASS, Variant};
 
 const TEMPERATURE: f64 = 300.0;
+const RT: f64 = GAS_CONSTANT * TEMPERATURE;
+
+const VARIANTS: [(Variant, Coupling); 6] = [
+    (Variant::Linear, Coupling::Transition),
+    (Variant::Linear, Coupling::Weight),
+    (Variant::Hypersphere, Coupling::Transition),
+    (Variant::Hypersphere, Coupling::Weight),
+    (Variant::Nexp, Coupling::Transition),
+    (Variant::Nexp, Coupling::Weight),
+];
 
 fn settings(coupling_time: Option<f64>) -> LambdaSettings {
-    LambdaSettings { time_step: 0.002, mass: linear::MASS, temperature: TEMPERATURE, coupling_time, seed: 2026 }
+    LambdaSettings { time_step: 0.002, temperature: TEMPERATURE, coupling_time, seed: 2026 }
 }
 
-/// Two λ in double wells with a coupling 8 λ_0 λ_1.
-fn coupled(barrier: &Barrier, lambda: &[f64]) -> (f64, Vec<f64>) {
-    let (v0, v1) = (barrier.evaluate(lambda[0]), barrier.evaluate(lambda[1]));
-    let energy = v0.energy + v1.energy + 8.0 * lambda[0] * lambda[1];
-    (energy, vec![v0.derivative + 8.0 * lambda[1], v1.derivative + 8.0 * lambda[0]])
+/// An acid whose form 0 has charge 0, all others −1.
+fn motion(coordinate: Coordinate, n_forms: usize) -> SiteMotion {
+    let charges = (0..n_forms).map(|form| if form == 0 { 0.0 } else { -1.0 }).collect();
+    SiteMotion { coordinate, n_forms, mass: MASS, charges }
+}
+
+fn separation(coordinate: Coordinate, height: f64) -> Separation {
+    if coordinate.needs_walls() {
+        Separation::Wells(Barrier::solve(height).unwrap())
+    } else {
+        Separation::Parabola(height)
+    }
+}
+
+/// A known potential of the weights of one site: a bias, a tilt and a curvature.
+fn potential(coordinate: Coordinate, n_forms: usize, height: f64) -> impl Fn(&[f64], &mut [f64]) -> f64 + Clone {
+    let bias = SiteBias { separation: separation(coordinate, height), ph: None, correction: None, entropy: None };
+    move |w: &[f64], d: &mut [f64]| {
+        d[n_forms - 1] += 1.5 - 6.0 * w[0];
+        d[0] -= 6.0 * w[n_forms - 1];
+        bias.evaluate(w, d).total() + 1.5 * w[n_forms - 1] - 6.0 * w[0] * w[n_forms - 1]
+    }
+}
+
+/// Two sites of `n_forms` forms in such potentials, coupled by 8 λ_00 λ_10.
+fn coupled(coordinate: Coordinate, n_forms: usize) -> impl Fn(&[f64]) -> (f64, Vec<f64>) {
+    let one = potential(coordinate, n_forms, 5.0);
+    move |w: &[f64]| {
+        let mut d = vec![0.0; 2 * n_forms];
+        let energy = one(&w[..n_forms], &mut d[..n_forms]) + one(&w[n_forms..], &mut d[n_forms..]);
+        d[0] += 8.0 * w[n_forms];
+        d[n_forms] += 8.0 * w[0];
+        (energy + 8.0 * w[0] * w[n_forms], d)
+    }
+}
+
+fn uneven(n_forms: usize) -> Vec<f64> {
+    let sum: f64 = (0..n_forms).map(|k| 1.0 / (1.0 + k as f64)).sum();
+    (0..n_forms).map(|k| 1.0 / (1.0 + k as f64) / sum).collect()
 }
 
 /// Root mean square deviation and drift (kJ/mol/ps, least squares) of V + kinetic − heat.
-fn conservation(time_step: f64, coupling_time: Option<f64>, time: f64) -> (f64, f64) {
-    let barrier = Barrier::solve(5.0).unwrap();
-    let dynamics = LambdaDynamics::new(LambdaSettings { time_step, ..settings(coupling_time) }).unwrap();
-    let mut state = dynamics.initial_state(&[0.1, 0.9]).unwrap();
-    let steps = (time / time_step).round() as u64;
+fn conservation(coordinate: Coordinate, n: usize, time_step: f64, coupling_time: Option<f64>, time: f64) -> (f64, f64) {
+    let settings = LambdaSettings { time_step, ..settings(coupling_time) };
+    let dynamics = LambdaDynamics::new(settings, vec![motion(coordinate, n); 2], None).unwrap();
+    let energy = coupled(coordinate, n);
+    let mut state = dynamics.initial_state(&[uneven(n), uneven(n)].concat()).unwrap();
     let mut series = Vec::new();
-    for step in 0..steps {
-        let (potential, derivatives) = coupled(&barrier, &state.lambda);
+    for step in 0..(time / time_step).round() as u64 {
+        let (potential, derivatives) = energy(&dynamics.weights(&state));
+        let heat = state.heat;
         let energies = dynamics.step(&mut state, &derivatives, step).unwrap();
-        series.push(potential + energies.conserved());
+        series.push(potential + energies.kinetic - heat);
     }
     let n = series.len() as f64;
     let mean = series.iter().sum::<f64>() / n;
@@ -38,161 +84,314 @@ fn conservation(time_step: f64, coupling_time: Option<f64>, time: f64) -> (f64, 
 }
 
 #[test]
-fn energy_is_conserved_to_second_order() {
-    let (coarse, drift) = conservation(0.002, None, 200.0);
-    let (fine, _) = conservation(0.001, None, 200.0);
-    println!("deviation {coarse:.3e} {fine:.3e} kJ/mol, drift {drift:.3e} kJ/mol/ps");
-    assert!(drift.abs() < 1e-5, "drift {drift} kJ/mol/ps");
-    // Second order: a factor of 4 for half the step; trajectories differ, hence the margin.
-    assert!(coarse < 0.05 && (3.0..5.0).contains(&(coarse / fine)), "{coarse} {fine}");
+fn energy_is_conserved_to_second_order_by_every_coordinate() {
+    for (variant, coupling) in VARIANTS {
+        for n in [2, 3] {
+            let Ok(coordinate) = Coordinate::new(variant, Some(coupling), n) else { continue };
+            let (coarse, drift) = conservation(coordinate, n, 0.002, None, 200.0);
+            let (fine, _) = conservation(coordinate, n, 0.001, None, 200.0);
+            println!("{coordinate:?} {n}: deviation {coarse:.3e} {fine:.3e} kJ/mol, drift {drift:.3e} kJ/mol/ps");
+            assert!(drift.abs() < 2e-5, "{coordinate:?} {n}: drift {drift} kJ/mol/ps");
+            // Second order: a factor of 4 for half the step; trajectories differ, hence the margin.
+            assert!(coarse < 0.05 && (2.5..6.0).contains(&(coarse / fine)), "{coordinate:?} {n}: {coarse} {fine}");
+        }
+    }
 }
 
 #[test]
 fn heat_bookkeeping_keeps_the_conserved_energy() {
-    // kT-sized heat is exchanged every 0.5 ps over 400 ps, and the deviation stays that of constant energy (1.4e-3 kJ/mol)
-    // but for the higher energies visited.
-    let (deviation, drift) = conservation(0.002, Some(0.5), 400.0);
-    println!("deviation {deviation:.3e} kJ/mol, drift {drift:.3e} kJ/mol/ps");
-    assert!(deviation < 0.03 && drift.abs() < 2e-4, "{deviation} {drift}");
+    // Heat of the size of RT is exchanged every 0.5 ps over 400 ps, and the deviation stays near that of constant energy.
+    for (coordinate, n) in [(Coordinate::Linear, 2), (Coordinate::Sphere, 3), (Coordinate::NexpWeights, 3)] {
+        let (deviation, drift) = conservation(coordinate, n, 0.002, Some(0.5), 400.0);
+        println!("{coordinate:?}: deviation {deviation:.3e} kJ/mol, drift {drift:.3e} kJ/mol/ps");
+        assert!(deviation < 0.06 && drift.abs() < 3e-4, "{coordinate:?}: {deviation} {drift}");
+    }
 }
 
-/// Histogram of λ over [−0.1, 1.1] in 24 bins, and mean kinetic temperature.
-fn sample(potential: impl Fn(f64) -> Term, steps: u64) -> (Vec<f64>, f64) {
-    let dynamics = LambdaDynamics::new(settings(Some(0.5))).unwrap();
-    let mut state = dynamics.initial_state(&[0.5]).unwrap();
-    let (mut bins, mut temperature) = (vec![0.0; 24], 0.0);
+/// Averages over a trajectory of what `measure` makes of the weights, and the mean temperature.
+fn sample(
+    dynamics: &LambdaDynamics,
+    start: &[f64],
+    energy: impl Fn(&[f64], &mut [f64]) -> f64,
+    steps: u64,
+    measure: impl Fn(&[f64]) -> Vec<f64>,
+) -> (Vec<f64>, f64) {
+    let mut state = dynamics.initial_state(start).unwrap();
+    let (mut means, mut temperature) = (vec![0.0; measure(start).len()], 0.0);
     for step in 0..steps {
-        let derivative = potential(state.lambda[0]).derivative;
-        temperature += dynamics.step(&mut state, &[derivative], step).unwrap().temperature;
-        let bin = ((state.lambda[0] + 0.1) / 0.05).floor();
-        if (0.0..24.0).contains(&bin) {
-            bins[bin as usize] += 1.0 / steps as f64;
+        let weights = dynamics.weights(&state);
+        let mut derivatives = vec![0.0; weights.len()];
+        energy(&weights, &mut derivatives);
+        temperature += dynamics.step(&mut state, &derivatives, step).unwrap().temperature / steps as f64;
+        means.iter_mut().zip(measure(&weights)).for_each(|(mean, x)| *mean += x / steps as f64);
+    }
+    (means, temperature)
+}
+
+/// The same averages by quadrature over ξ, each with its measure.
+fn quadrature(
+    coordinate: Coordinate,
+    n: usize,
+    energy: impl Fn(&[f64], &mut [f64]) -> f64,
+    measure: impl Fn(&[f64]) -> Vec<f64>,
+) -> Vec<f64> {
+    let (mut sums, mut norm) = (vec![0.0; measure(&uneven(n)).len()], 0.0);
+    let mut add = |xi: &[f64], volume: f64| {
+        let mut weights = vec![0.0; n];
+        coordinate.weights(xi, &mut weights);
+        let p = volume * (-energy(&weights, &mut vec![0.0; n]) / RT).exp();
+        norm += p;
+        sums.iter_mut().zip(measure(&weights)).for_each(|(sum, x)| *sum += p * x);
+    };
+    let tau = std::f64::consts::TAU;
+    let points = |low: f64, high: f64, count: usize| {
+        (0..count).map(move |k| low + (high - low) * (k as f64 + 0.5) / count as f64)
+    };
+    match (coordinate, n) {
+        (Coordinate::Linear, _) => points(-0.4, 1.4, 20_000).for_each(|x| add(&[x], 1.0)),
+        (Coordinate::Circle | Coordinate::Nexp, _) => points(0.0, tau, 20_000).for_each(|x| add(&[x], 1.0)),
+        (Coordinate::LinearWeights, 2) => points(-0.4, 1.4, 20_000).for_each(|x| add(&[1.0 - x, x], 1.0)),
+        (Coordinate::Sphere, 2) => points(0.0, tau, 20_000).for_each(|x| add(&[x.cos(), x.sin()], 1.0)),
+        (Coordinate::NexpWeights, 2) => {
+            points(0.0, tau, 1000).for_each(|x| points(0.0, tau, 1000).for_each(|y| add(&[x, y], 1.0)));
+        }
+        (Coordinate::LinearWeights, _) => {
+            points(-0.3, 1.3, 1000).for_each(|x| points(-0.3, 1.3, 1000).for_each(|y| add(&[x, y, 1.0 - x - y], 1.0)));
+        }
+        (Coordinate::Sphere, _) => points(-1.0, 1.0, 800).for_each(|z: f64| {
+            let r = (1.0 - z * z).sqrt();
+            points(0.0, tau, 800).for_each(|x| add(&[r * x.cos(), r * x.sin(), z], 1.0));
+        }),
+        _ => points(0.0, tau, 160).for_each(|x| {
+            points(0.0, tau, 160).for_each(|y| points(0.0, tau, 160).for_each(|z| add(&[x, y, z], 1.0)));
+        }),
+    }
+    sums.iter().map(|sum| sum / norm).collect()
+}
+
+/// Histogram of each weight in six bins, and the shares of frames in each form.
+fn distribution(weights: &[f64]) -> Vec<f64> {
+    let bin = |w: f64, k: usize| {
+        let (low, high) = (k as f64 / 6.0, (k + 1) as f64 / 6.0);
+        f64::from(u8::from((w >= low || k == 0) && (w < high || k == 5)))
+    };
+    let bins = weights.iter().flat_map(|&w| (0..6).map(move |k| bin(w, k)));
+    bins.chain(weights.iter().map(|&w| f64::from(u8::from(w > 0.8)))).collect()
+}
+
+#[test]
+fn every_coordinate_samples_what_quadrature_says() {
+    for (variant, coupling) in VARIANTS {
+        for n in [2, 3] {
+            let Ok(coordinate) = Coordinate::new(variant, Some(coupling), n) else { continue };
+            let energy = potential(coordinate, n, 3.0);
+            let dynamics = LambdaDynamics::new(settings(Some(0.5)), vec![motion(coordinate, n)], None).unwrap();
+            let (sampled, temperature) = sample(&dynamics, &uneven(n), &energy, 4_000_000, distribution);
+            let exact = quadrature(coordinate, n, &energy, distribution);
+            let worst = sampled.iter().zip(&exact).map(|(s, e)| (s - e).abs()).fold(0.0, f64::max);
+            println!("{coordinate:?} {n}: worst {worst:.4}, T {temperature:.1} K");
+            // 8 ns, correlation 2 to 10 ps: 800 independent samples or more, √(¼/800) = 0.018 for a probability of ½.
+            assert!(worst < 0.045, "{coordinate:?} {n}:\n{sampled:.4?}\n{exact:.4?}");
+            // v² forgets itself in τ = 0.5 ps: 16 000 samples of a χ² of one degree, √2 · 300 K / √16000 = 3.4 K, three times.
+            assert!((temperature - TEMPERATURE).abs() < 10.0, "{coordinate:?} {n}: {temperature} K");
         }
     }
-    (bins, temperature / steps as f64)
-}
-
-/// Exact probabilities of the same bins.
-fn quadrature(potential: impl Fn(f64) -> Term) -> Vec<f64> {
-    let weight = |lambda: f64| (-potential(lambda).energy / (GAS_CONSTANT * TEMPERATURE)).exp();
-    let cell = |start: f64, width: f64| {
-        (0..200).map(|i| weight(start + width * (f64::from(i) + 0.5) / 200.0)).sum::<f64>() * width / 200.0
-    };
-    let norm = cell(-0.5, 0.4) + (0..24).map(|k| cell(-0.1 + 0.05 * f64::from(k), 0.05)).sum::<f64>() + cell(1.1, 0.4);
-    (0..24).map(|k| cell(-0.1 + 0.05 * f64::from(k), 0.05) / norm).collect()
 }
 
 #[test]
-fn flat_potential_and_double_well_are_sampled_as_quadrature_says() {
-    for height in [0.0, 5.0] {
-        let barrier = Barrier::solve(height).unwrap();
-        let tilt = |lambda: f64| barrier.evaluate(lambda) + Term { energy: -1.5 * lambda, derivative: -1.5 };
-        let (sampled, temperature) = sample(tilt, 8_000_000);
-        let exact = quadrature(tilt);
-        let worst = sampled.iter().zip(&exact).map(|(s, e)| (s - e).abs()).fold(0.0, f64::max);
-        let left: f64 = sampled[..12].iter().sum::<f64>() / exact[..12].iter().sum::<f64>();
-        println!("h = {height}: worst bin {worst:.4}, left half {left:.4}, T {temperature:.2} K");
-        // 16 ns; λ forgets itself in about 2 ps (flat) to 4 ps (5 kJ/mol): about 4000 independent samples, 1.5 % of a half.
-        assert!(worst < 0.006, "h = {height}: {worst}");
-        assert!((left - 1.0).abs() < 0.05, "h = {height}: {left}");
-        // v² forgets itself in τ = 0.5 ps: 16 000 samples of a χ² of one degree, √2 · 300 K / √16000 = 3.4 K, three times.
-        assert!((temperature - TEMPERATURE).abs() < 10.0, "h = {height}: {temperature} K");
+fn histograms_are_flat_at_ph_pk_without_a_barrier() {
+    for variant in [Variant::Linear, Variant::Hypersphere, Variant::Nexp] {
+        let coordinate = Coordinate::new(variant, None, 2).unwrap();
+        let acid = vec![Acidity { pk: 0.0, protons_lost: 0 }, Acidity { pk: 4.25, protons_lost: 1 }];
+        let bias = SiteBias {
+            separation: separation(coordinate, 0.0),
+            ph: Some(PhPotential::new(acid, 4.25, TEMPERATURE, None).unwrap()),
+            correction: None,
+            entropy: Entropy::new(coordinate, TEMPERATURE),
+        };
+        let dynamics = LambdaDynamics::new(settings(Some(0.5)), vec![motion(coordinate, 2)], None).unwrap();
+        let bins = |w: &[f64]| (0..9).map(|k| f64::from(u8::from(((w[1] - 0.05) / 0.1).floor() as i32 == k))).collect();
+        let energy = |w: &[f64], d: &mut [f64]| bias.evaluate(w, d).total();
+        let (shares, _) = sample(&dynamics, &[0.5, 0.5], energy, 8_000_000, bins);
+        let mean = shares.iter().sum::<f64>() / 9.0;
+        let spread = shares.iter().map(|s| (s / mean - 1.0).abs()).fold(0.0, f64::max);
+        println!("{variant:?}: spread {spread:.3}, share of 0.05–0.95: {:.3}", 9.0 * mean);
+        // 16 ns, crossings of a bin every 0.5 ps or so: some 3000 visits of each, 2 %, four times.
+        assert!(spread < 0.08, "{variant:?} {shares:.4?}");
+    }
+}
+
+/// Sites with a collective buffer of three molecules of charge ±½.
+fn buffered(coordinate: Coordinate, n: usize, sites: usize, coupling_time: Option<f64>) -> LambdaDynamics {
+    let mut motions = vec![motion(coordinate, n); sites];
+    let buffer = SiteMotion { coordinate: Coordinate::Linear, n_forms: 2, mass: MASS, charges: vec![-1.5, 1.5] };
+    motions.push(buffer);
+    LambdaDynamics::new(settings(coupling_time), motions, Some(0.0)).unwrap()
+}
+
+#[test]
+fn a_buffer_keeps_the_charge_and_the_energy() {
+    for (variant, coupling) in VARIANTS {
+        for n in [2, 3] {
+            let Ok(coordinate) = Coordinate::new(variant, Some(coupling), n) else { continue };
+            let dynamics = buffered(coordinate, n, 2, None);
+            let mut start = vec![0.0; 2 * n];
+            (start[0], start[n], start[n + 1]) = (1.0, 0.6, 0.4);
+            let b = 0.5 + 0.4 / 3.0;
+            start.extend([1.0 - b, b]);
+            let energy = coupled(coordinate, n);
+            let mut state = dynamics.initial_state(&start).unwrap();
+            let (mut first, mut worst, mut charge) = (None, 0.0_f64, 0.0_f64);
+            for step in 0..100_000 {
+                let weights = dynamics.weights(&state);
+                charge = charge.max(dynamics.charge(&weights).abs());
+                let (mut v, mut d) = energy(&weights[..2 * n]);
+                let x = weights[2 * n + 1] - 0.5;
+                v += 40.0 * x * x;
+                d.extend([0.0, 80.0 * x]);
+                let total = v + dynamics.step(&mut state, &d, step).unwrap().kinetic;
+                worst = worst.max((total - *first.get_or_insert(total)).abs());
+            }
+            println!("{coordinate:?} {n}: energy ±{worst:.2e} kJ/mol, charge ±{charge:.1e} e");
+            assert!(charge < 1e-10, "{coordinate:?} {n}: {charge}");
+            assert!(worst < 0.2, "{coordinate:?} {n}: {worst}");
+        }
     }
 }
 
 #[test]
-fn kinetic_energy_of_many_lambdas_is_a_gamma_distribution() {
-    let dynamics = LambdaDynamics::new(settings(Some(0.05))).unwrap();
-    let mut state = dynamics.initial_state(&[0.5; 6]).unwrap();
-    state.velocity = vec![0.0; 6]; // also from rest
+fn a_buffered_site_samples_the_constrained_distribution() {
+    // On Q = const with λ_b = ½ + λ_1/3: element of length √(m dξ² + m dλ_b²) = √(1 + (∂λ_1/∂ξ)²/9) dξ.
+    for coordinate in [Coordinate::Linear, Coordinate::Circle, Coordinate::Nexp] {
+        let dynamics = buffered(coordinate, 2, 1, Some(0.5));
+        let site = potential(coordinate, 2, 3.0);
+        let energy = |w: &[f64], d: &mut [f64]| {
+            d[3] += 30.0 * (w[3] - 0.5);
+            site(&w[..2], &mut d[..2]) + 15.0 * (w[3] - 0.5) * (w[3] - 0.5)
+        };
+        let (sampled, temperature) =
+            sample(&dynamics, &[0.5, 0.5, 0.5 - 1.0 / 6.0, 0.5 + 1.0 / 6.0], energy, 4_000_000, |w| {
+                distribution(&w[..2])
+            });
+        let along = |w: &[f64], _: &mut [f64]| {
+            let b = w[1] / 3.0;
+            let mut slope = [0.0];
+            let mut xi = [0.0];
+            coordinate.at_weights(w, &mut xi);
+            coordinate.derivative(&xi, w, &[0.0, 1.0], &mut slope);
+            site(w, &mut [0.0; 2]) + 15.0 * b * b - 0.5 * RT * (1.0 + slope[0] * slope[0] / 9.0).ln()
+        };
+        let exact = quadrature(coordinate, 2, along, distribution);
+        let worst = sampled.iter().zip(&exact).map(|(s, e)| (s - e).abs()).fold(0.0, f64::max);
+        println!("{coordinate:?}: worst {worst:.4}, T {temperature:.1} K");
+        assert!(worst < 0.045, "{coordinate:?}\n{sampled:.4?}\n{exact:.4?}");
+        assert!((temperature - TEMPERATURE).abs() < 10.0, "{coordinate:?}: {temperature} K");
+    }
+}
+
+#[test]
+fn a_checkpoint_continues_exactly() {
+    for (coordinate, n) in [(Coordinate::Linear, 2), (Coordinate::Sphere, 3), (Coordinate::NexpWeights, 3)] {
+        let dynamics = buffered(coordinate, n, 2, Some(0.5));
+        let energy = coupled(coordinate, n);
+        let run = |state: &mut LambdaState, steps: std::ops::Range<u64>| {
+            for step in steps {
+                let (_, mut derivatives) = energy(&dynamics.weights(state)[..2 * n]);
+                derivatives.extend([0.0, 0.0]);
+                dynamics.step(state, &derivatives, step).unwrap();
+            }
+        };
+        let start = || {
+            let weights = [uneven(n), uneven(n)].concat();
+            let lost = 2.0 - weights[0] - weights[n];
+            dynamics.initial_state(&[weights, vec![0.5 - lost / 3.0, 0.5 + lost / 3.0]].concat()).unwrap()
+        };
+        let mut whole = start();
+        run(&mut whole, 0..1000);
+        let mut part = start();
+        run(&mut part, 0..400);
+        let mut restored: LambdaState = toml::from_str(&toml::to_string(&part).unwrap()).unwrap();
+        run(&mut restored, 400..1000);
+        assert_eq!(restored, whole);
+    }
+}
+
+#[test]
+fn fixed_sites_stay_and_the_others_move_as_if_alone() {
+    let barrier = Barrier::solve(5.0).unwrap();
+    let alone = LambdaDynamics::new(settings(Some(0.5)), vec![motion(Coordinate::Linear, 2)], None).unwrap();
+    let sites = vec![motion(Coordinate::Fixed, 3), motion(Coordinate::Linear, 2)];
+    let both = LambdaDynamics::new(settings(Some(0.5)), sites, None).unwrap();
+    let mut one = alone.initial_state(&[0.9, 0.1]).unwrap();
+    let mut two = both.initial_state(&[0.4, -0.1, 0.7, 0.9, 0.1]).unwrap();
+    for step in 0..2000 {
+        let derivative = barrier.evaluate(one.coordinates[0]).derivative;
+        let energies = alone.step(&mut one, &[0.0, derivative], step).unwrap();
+        assert_eq!(both.step(&mut two, &[50.0, -3.0, 9.0, 0.0, derivative], step).unwrap(), energies);
+    }
+    assert_eq!(two.coordinates, [&[0.4, -0.1, 0.7], &one.coordinates[..]].concat());
+    assert_eq!((&two.velocities[..3], two.heat), (&[0.0; 3][..], one.heat));
+    let still = LambdaDynamics::new(settings(Some(0.5)), vec![motion(Coordinate::Fixed, 2)], None).unwrap();
+    let mut state = still.initial_state(&[0.5, 0.5]).unwrap();
+    assert_eq!(still.step(&mut state, &[1.0, 2.0], 0).unwrap(), LambdaEnergies::default());
+}
+
+#[test]
+fn kinetic_energy_of_many_sites_is_a_gamma_distribution() {
+    let dynamics = LambdaDynamics::new(
+        LambdaSettings { coupling_time: Some(0.05), ..settings(None) },
+        vec![motion(Coordinate::LinearWeights, 4); 2],
+        None,
+    )
+    .unwrap();
+    let start = [0.25; 8];
+    let mut state = dynamics.initial_state(&start).unwrap();
     let (mut mean, mut square, steps) = (0.0, 0.0, 400_000);
     for step in 0..steps {
-        state.lambda = vec![0.5; 6];
-        let kinetic = dynamics.step(&mut state, &[0.0; 6], step).unwrap().kinetic;
+        state.coordinates = start.to_vec();
+        let kinetic = dynamics.step(&mut state, &[0.0; 8], step).unwrap().kinetic;
         if step >= 1000 {
             mean += kinetic / (steps - 1000) as f64;
             square += kinetic * kinetic / (steps - 1000) as f64;
         }
     }
-    let kt = GAS_CONSTANT * TEMPERATURE;
-    // n/2 kT and n/2 (kT)² with n = 6; 32 000 independent samples (25 steps each): 0.4 % and about 2 %.
-    assert!((mean / (3.0 * kt) - 1.0).abs() < 0.015, "{}", mean / (3.0 * kt));
-    assert!(((square - mean * mean) / (3.0 * kt * kt) - 1.0).abs() < 0.06);
-}
-
-#[test]
-fn a_checkpoint_continues_exactly() {
-    let barrier = Barrier::solve(5.0).unwrap();
-    let dynamics = LambdaDynamics::new(settings(Some(0.5))).unwrap();
-    let run = |state: &mut LambdaState, steps: std::ops::Range<u64>| {
-        for step in steps {
-            let (_, derivatives) = coupled(&barrier, &state.lambda);
-            dynamics.step(state, &derivatives, step).unwrap();
-        }
-    };
-    let mut whole = dynamics.initial_state(&[0.0, 1.0]).unwrap();
-    run(&mut whole, 0..1000);
-    let mut part = dynamics.initial_state(&[0.0, 1.0]).unwrap();
-    run(&mut part, 0..400);
-    let mut restored: LambdaState = toml::from_str(&toml::to_string(&part).unwrap()).unwrap();
-    run(&mut restored, 400..1000);
-    assert_eq!(restored, whole);
-    let other = LambdaDynamics::new(LambdaSettings { seed: 2027, ..settings(Some(0.5)) }).unwrap();
-    assert_ne!(
-        other.initial_state(&[0.0, 1.0]).unwrap().velocity,
-        dynamics.initial_state(&[0.0, 1.0]).unwrap().velocity
-    );
-}
-
-#[test]
-fn fixed_lambdas_stay() {
-    let dynamics = LambdaDynamics::new(settings(Some(0.5))).unwrap();
-    let mut state = LambdaState::fixed(vec![0.25, -0.1]);
-    let energies = dynamics.step(&mut state, &[100.0, -5.0], 3).unwrap();
-    assert_eq!(state, LambdaState::fixed(vec![0.25, -0.1]));
-    assert_eq!((energies.kinetic, energies.heat), (0.0, 0.0));
-    assert_eq!(state.weights(0), Some([0.75, 0.25]));
-    assert_eq!(state.weights(2), None);
-}
-
-#[test]
-fn one_site_is_held_while_the_others_move() {
-    // The free site must move exactly as it does alone: own degrees of freedom, own random numbers.
-    let barrier = Barrier::solve(5.0).unwrap();
-    let dynamics = LambdaDynamics::new(settings(Some(0.5))).unwrap();
-    let mut alone = dynamics.initial_state(&[0.1]).unwrap();
-    let mut both = dynamics.initial_state(&[0.1, 0.7]).unwrap();
-    both.hold(1);
-    both.hold(9);
-    assert_eq!(both.free_sites(), 1);
-    for step in 0..2000 {
-        let derivative = barrier.evaluate(alone.lambda[0]).derivative;
-        let one = dynamics.step(&mut alone, &[derivative], step).unwrap();
-        assert_eq!(dynamics.step(&mut both, &[derivative, 50.0], step).unwrap(), one);
-    }
-    assert_eq!(both.lambda, [alone.lambda[0], 0.7]);
-    assert_eq!((both.velocity[1], both.heat), (0.0, alone.heat));
+    assert_eq!(dynamics.degrees_of_freedom(), 6);
+    // n/2 RT and n/2 (RT)² with n = 6; 32 000 independent samples (25 steps each): 0.4 % and about 2 %.
+    assert!((mean / (3.0 * RT) - 1.0).abs() < 0.015, "{}", mean / (3.0 * RT));
+    assert!(((square - mean * mean) / (3.0 * RT * RT) - 1.0).abs() < 0.06);
 }
 
 #[test]
 fn bad_input_is_refused_and_the_state_kept() {
     for change in [
         |s: &mut LambdaSettings| s.time_step = 0.0,
-        |s: &mut LambdaSettings| s.mass = -5.0,
         |s: &mut LambdaSettings| s.temperature = f64::NAN,
         |s: &mut LambdaSettings| s.coupling_time = Some(0.0),
     ] {
         let mut bad = settings(Some(0.5));
         change(&mut bad);
-        assert!(matches!(LambdaDynamics::new(bad), Err(DynamicsError::Setting { .. })));
+        assert!(matches!(LambdaDynamics::new(bad, Vec::new(), None), Err(DynamicsError::Setting { .. })));
     }
-    let dynamics = LambdaDynamics::new(settings(None)).unwrap();
-    assert!(dynamics.initial_state(&[2.0]).is_err() && dynamics.initial_state(&[f64::NAN]).is_err());
-    let mut state = dynamics.initial_state(&[0.5, 0.5]).unwrap();
+    let heavy = SiteMotion { mass: -5.0, ..motion(Coordinate::Linear, 2) };
+    assert!(matches!(LambdaDynamics::new(settings(None), vec![heavy], None), Err(DynamicsError::Setting { .. })));
+    let short = SiteMotion { charges: vec![0.0], ..motion(Coordinate::Linear, 2) };
+    assert!(matches!(LambdaDynamics::new(settings(None), vec![short], None), Err(DynamicsError::Length { .. })));
+    let dynamics = LambdaDynamics::new(settings(None), vec![motion(Coordinate::Linear, 2); 2], None).unwrap();
+    assert!(dynamics.initial_state(&[-1.0, 2.0, 0.5, 0.5]).is_err());
+    assert!(dynamics.initial_state(&[f64::NAN; 4]).is_err());
+    let mut state = dynamics.initial_state(&[0.5; 4]).unwrap();
     let before = state.clone();
     assert!(matches!(dynamics.step(&mut state, &[0.0], 0), Err(DynamicsError::Length { .. })));
-    assert!(matches!(dynamics.step(&mut state, &[0.0, f64::NAN], 0), Err(DynamicsError::NotFinite { site: 2, .. })));
-    let error = dynamics.step(&mut state, &[0.0, 1e9], 7).unwrap_err();
+    let error = dynamics.step(&mut state, &[0.0, 0.0, 0.0, f64::NAN], 0).unwrap_err();
+    assert!(matches!(error, DynamicsError::NotFinite { site: 2, .. }));
+    let error = dynamics.step(&mut state, &[0.0, 0.0, 0.0, 1e9], 7).unwrap_err();
     assert!(matches!(error, DynamicsError::Escaped { site: 2, step: 7, .. }));
     assert_eq!(state, before);
+    let unbalanced = LambdaDynamics::new(settings(None), vec![motion(Coordinate::Linear, 2)], Some(0.0)).unwrap();
+    assert!(matches!(unbalanced.initial_state(&[0.5, 0.5]), Err(DynamicsError::StartCharge { .. })));
+    // Nothing takes up charge at the ends of a circle.
+    let alone = LambdaDynamics::new(settings(None), vec![motion(Coordinate::Circle, 2)], Some(0.0)).unwrap();
+    let mut state = alone.initial_state(&[1.0, 0.0]).unwrap();
+    state.velocities[0] = 3.0;
+    assert!(matches!(alone.step(&mut state, &[0.0; 2], 4), Err(DynamicsError::Charge { step: 4, .. })));
 }

@@ -5,21 +5,28 @@
 
 use super::*;
 use crate::library::Correction;
-use crate::site::Form;
+use crate::site::{Form, SiteKind};
 
 const COULOMB: f64 = forcefield::units::COULOMB;
 const N: usize = 13;
 
 fn site(name: &str, atoms: &[u32], forms: &[&[f64]]) -> Site {
-    let form = |charges: &&[f64]| Form { name: "form".into(), charges: charges.to_vec(), protons_lost: 0 };
+    let form = |charges: &&[f64]| Form {
+        name: "form".into(),
+        charges: charges.to_vec(),
+        protons_lost: 0,
+        pk: 0.0,
+        nominal_charge: 0.0,
+    };
     Site {
         name: name.into(),
         entry: "test".into(),
-        residue: 0,
+        residues: vec![0],
         atoms: atoms.to_vec(),
         forms: forms.iter().map(form).collect(),
-        pka: 4.0,
+        pka: Some(4.0),
         correction: Correction::Uncalibrated,
+        kind: SiteKind::Titratable,
     }
 }
 
@@ -87,7 +94,10 @@ struct Whole {
 }
 
 fn system(weights: &[Vec<f64>; 2], x: &[Vector3<f64>]) -> Whole {
-    let sites = sites();
+    system_of(&sites(), weights, x)
+}
+
+fn system_of(sites: &[Site; 2], weights: &[Vec<f64>; 2], x: &[Vector3<f64>]) -> Whole {
     let mut q: Vec<f64> = (0..N).map(|i| 0.1 * (i as f64 - 5.5)).collect();
     for (site, w) in sites.iter().zip(weights) {
         set_effective_charges(site, w, &mut q).unwrap();
@@ -146,6 +156,32 @@ fn a_pure_form_has_no_correction() {
     let (phi, _) = potentials(&all, &all, &q, &x);
     let plain = 0.5 * COULOMB * phi.iter().zip(&q).map(|(p, q)| p * q).sum::<f64>();
     assert!((whole.energy - plain).abs() < 1e-12 * plain.abs());
+}
+
+#[test]
+fn atoms_that_are_the_same_in_all_forms_may_be_inside_or_outside() {
+    // Atoms 0, 5 and 8, with their charges 0.1 (i − 5.5), as members of the sites: one touches 1-4 pairs and exclusions.
+    let (w, x) = (weights(), positions());
+    let constant = |i: usize| 0.1 * (i as f64 - 5.5);
+    let mut larger = sites();
+    for (site, atoms) in larger.iter_mut().zip([&[0, 5][..], &[8]]) {
+        for &atom in atoms {
+            let place = site.atoms.partition_point(|&a| a < atom);
+            site.atoms.insert(place, atom);
+            site.forms.iter_mut().for_each(|form| form.charges.insert(place, constant(atom as usize)));
+        }
+    }
+    let (without, with) = (system(&w, &x), system_of(&larger, &w, &x));
+    assert!((without.energy - with.energy).abs() < 1e-12 * with.energy.abs());
+    for (a, b) in without.derivatives.iter().zip(&with.derivatives) {
+        for alpha in 1..a.len() {
+            // A constant, the same for all forms, is free: differences count.
+            let difference = (a[alpha] - a[0]) - (b[alpha] - b[0]);
+            assert!(difference.abs() < 1e-11 * 1000.0 && (a[alpha] - a[0]).abs() > 1.0, "{difference}");
+        }
+    }
+    let apart = without.forces.iter().zip(&with.forces).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    assert!(apart < 1e-10, "{apart}");
 }
 
 #[test]

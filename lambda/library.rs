@@ -1,12 +1,19 @@
 //! The library of titratable residues: which atoms, which charges in which form, which reference pKa, which correction.
 //!
 //! One TOML file per residue and force field (`forcefield/titratable/*.toml`). Checked on reading: every form sums to its
-//! net charge, a form that lost d protons carries d elementary charges less, and the backbone charges are the same in all
-//! forms (otherwise reference energies would depend on the sequence, openmm issue 1278).
+//! net charge, a form that lost d protons carries d elementary charges less, the backbone charges are the same in all
+//! forms (otherwise reference energies would depend on the sequence, openmm issue 1278), and the macroscopic pKa belongs to
+//! the pK_α of the forms,
 //!
-//! The correction V_MM is calibrated for one force field and setting; [`Calibration`] keeps the coefficients of
-//! ⟨∂V/∂λ⟩ = Σ_k c_k λ^k (kJ/mol) with their errors and where they come from. [`entry_with_calibration`] writes it into an
-//! entry.
+//!   10^−pKa = Σ_{d_α = 1} 10^−pK_α / Σ_{d_α = 0} 10^−pK_α,
+//!
+//! where d_α is the number of protons lost and pK_α = −log10 of the equilibrium constant that leads from form 0 to α.
+//!
+//! Three kinds of entries: side chains, found by the name of their residue; termini (`terminus = "n"` or `"c"`), found by
+//! their atoms at any residue; buffers (`kind = "buffer"`), whose charges in the topology are the mean of their two forms.
+//!
+//! The correction V_MM is calibrated for one force field and setting ([`Calibration`]); [`entry_with_calibration`] writes
+//! it into an entry.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,12 +21,29 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Largest deviation (e) of a sum of charges from its whole number.
-const CHARGE_TOLERANCE: f64 = 1e-9;
+#[path = "library_correction.rs"]
+mod correction;
+pub use correction::{Calibration, Correction, Provenance};
 
-const BUILTIN: [(&str, &str); 2] = [
+/// Largest deviation (e) of a sum of charges from its net charge.
+const CHARGE_TOLERANCE: f64 = 1e-9;
+/// Largest difference between the pKa of an entry and the one that follows from its forms: two decimals are given.
+const PKA_TOLERANCE: f64 = 0.005;
+
+const BUILTIN: [(&str, &str); 13] = [
     ("glu.toml", include_str!("../forcefield/titratable/glu.toml")),
     ("asp.toml", include_str!("../forcefield/titratable/asp.toml")),
+    ("his.toml", include_str!("../forcefield/titratable/his.toml")),
+    ("lys.toml", include_str!("../forcefield/titratable/lys.toml")),
+    ("arg.toml", include_str!("../forcefield/titratable/arg.toml")),
+    ("tyr.toml", include_str!("../forcefield/titratable/tyr.toml")),
+    ("cys.toml", include_str!("../forcefield/titratable/cys.toml")),
+    ("glu3.toml", include_str!("../forcefield/titratable/glu3.toml")),
+    ("asp3.toml", include_str!("../forcefield/titratable/asp3.toml")),
+    ("nterm.toml", include_str!("../forcefield/titratable/nterm.toml")),
+    ("cterm.toml", include_str!("../forcefield/titratable/cterm.toml")),
+    ("water.toml", include_str!("../forcefield/titratable/water.toml")),
+    ("buf.toml", include_str!("../forcefield/titratable/buf.toml")),
 ];
 
 /// Why an entry of the library cannot be used.
@@ -54,6 +78,27 @@ pub enum LibraryError {
     Empty(PathBuf),
 }
 
+/// What an entry describes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// A group that takes up and loses protons.
+    #[default]
+    Titratable,
+    /// A molecule that compensates the charge of others.
+    Buffer,
+}
+
+/// End of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Terminus {
+    /// Amino end.
+    N,
+    /// Carboxyl end.
+    C,
+}
+
 /// One form of a residue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,66 +107,23 @@ pub struct FormEntry {
     pub name: String,
     /// Protons lost relative to form 0.
     pub protons_lost: u32,
-    /// Net charge, e.
-    pub net_charge: i32,
+    /// Net charge of the residue, e; of a terminus: of the end group.
+    pub net_charge: f64,
+    /// Cumulative pK_α; 0 for form 0.
+    #[serde(default)]
+    pub pk: f64,
 }
 
-/// Where a calibration comes from: enough to repeat it.
+/// A bonded term that differs between forms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Provenance {
-    /// Program and version, such as "octitrate 0.1.0".
-    pub program: String,
-    /// Day of the run, ISO 8601.
-    pub date: String,
-    /// Temperature, K.
-    pub temperature: f64,
-    /// Edges of the box, nm.
-    pub box_edges: [f64; 3],
-    /// Number of atoms of the model system.
-    pub atoms: usize,
-    /// Water model, such as "TIP3P".
-    pub water_model: String,
-    /// Electrostatics: method, order, precision, boundary, what compensates the net charge.
-    pub electrostatics: String,
-    /// Lennard-Jones: cut-off and modifier.
-    pub lennard_jones: String,
-    /// Number of windows of fixed λ.
-    pub windows: usize,
-    /// Time per window that entered the averages, ns.
-    pub time_per_window: f64,
-    /// Time per window discarded before it, ns.
-    pub equilibration_per_window: f64,
-    /// Seed of the random numbers.
-    pub seed: u64,
-    /// χ² per degree of freedom of the fit.
-    pub reduced_chi_squared: f64,
-}
-
-/// A calibrated correction: ⟨∂V/∂λ⟩ of the model compound as a polynomial in λ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Calibration {
-    /// Coefficients c_k of ⟨∂V/∂λ⟩ = Σ_k c_k λ^k, kJ/mol.
-    pub dvdl: Vec<f64>,
-    /// Standard error of each coefficient, kJ/mol.
-    pub errors: Vec<f64>,
-    /// Standard error of the free energy between the forms, ∫₀¹ ⟨∂V/∂λ⟩ dλ, kJ/mol (coefficients are correlated).
-    pub free_energy_error: f64,
-    /// Range of λ of the windows.
-    pub range: [f64; 2],
-    /// Where it comes from.
-    pub provenance: Provenance,
-}
-
-/// Correction V_MM of an entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "lowercase")]
-pub enum Correction {
-    /// No calibration run yet: a titration is refused.
-    Uncalibrated,
-    /// Coefficients of a calibration run.
-    Calibrated(Box<Calibration>),
+pub struct BondedEntry {
+    /// Names of its atoms; "-C" and "+N" are those of the residues before and after.
+    pub atoms: Vec<String>,
+    /// Function number of GROMACS.
+    pub function: u32,
+    /// Parameters in each form, in the order and units of a topology.
+    pub parameters: Vec<Vec<f64>>,
 }
 
 /// One titratable residue of one force field.
@@ -130,26 +132,47 @@ pub enum Correction {
 pub struct Entry {
     /// Short name, such as "glu".
     pub name: String,
-    /// Residue names in topologies; all of them hold every proton of form 0.
+    /// What it describes.
+    #[serde(default)]
+    pub kind: EntryKind,
+    /// The end of a chain, if that is what titrates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminus: Option<Terminus>,
+    /// Residue names in topologies; none for a terminus.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residues: Vec<String>,
+    /// How to get a topology that holds every proton, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// Force field of the charges.
     pub force_field: String,
     /// Source of the figures.
     pub source: String,
     /// Model compound that has the reference pKa.
-    pub model_compound: String,
-    /// Reference pKa.
-    pub pka: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_compound: Option<String>,
+    /// Macroscopic reference pKa of losing the first proton; none for a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pka: Option<f64>,
     /// Source of the reference pKa.
-    pub pka_source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pka_source: Option<String>,
     /// Atoms whose charge is the same in all forms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backbone: Vec<String>,
-    /// Atom that takes the charge left over.
-    pub balanced_at: String,
+    /// Atom that takes the charge left over; none for a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balanced_at: Option<String>,
     /// Forms; form 0 is the fully protonated one.
     pub forms: Vec<FormEntry>,
     /// Atom name → charge in each form, e.
     pub charges: BTreeMap<String, Vec<f64>>,
+    /// Atom name → Lennard-Jones type in each form.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lj_types: BTreeMap<String, Vec<String>>,
+    /// Bonded terms that differ between forms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bonded: Vec<BondedEntry>,
     /// Correction V_MM.
     pub correction: Correction,
 }
@@ -166,15 +189,21 @@ impl Entry {
         Ok(entry)
     }
 
+    /// Macroscopic pKa of losing the first proton, from the pK_α of the forms; none without a form that lost one proton.
+    pub fn macroscopic_pka(&self) -> Option<f64> {
+        let sum = |d: u32| -> f64 {
+            self.forms.iter().filter(|form| form.protons_lost == d).map(|form| 10_f64.powf(-form.pk)).sum()
+        };
+        let ratio = sum(1) / sum(0);
+        (ratio > 0.0).then(|| -ratio.log10())
+    }
+
     fn check(&self) -> Result<(), String> {
-        if self.residues.is_empty() {
-            return Err("residues: at least one residue name is needed".into());
+        if self.residues.is_empty() != self.terminus.is_some() {
+            return Err("residues: give at least one name of a residue, or `terminus`, not both".into());
         }
-        if self.forms.len() != 2 {
-            return Err(format!("forms: {} given, the linear coordinate has exactly two", self.forms.len()));
-        }
-        if !self.pka.is_finite() {
-            return Err(format!("pka: {} is not a number", self.pka));
+        if self.forms.len() < 2 {
+            return Err(format!("forms: {} given, at least two are needed", self.forms.len()));
         }
         for (atom, charges) in &self.charges {
             if charges.len() != self.forms.len() || charges.iter().any(|q| !q.is_finite()) {
@@ -182,10 +211,68 @@ impl Entry {
             }
         }
         self.check_net_charges()?;
-        for atom in self.backbone.iter().chain([&self.balanced_at]) {
-            if !self.charges.contains_key(atom) {
-                return Err(format!("atom {atom} of the backbone or of balanced_at has no charges"));
+        self.check_pka()?;
+        self.check_atoms()?;
+        self.correction.calibration().map_or(Ok(()), |calibration| calibration.check(self.forms.len()))
+    }
+
+    fn check_net_charges(&self) -> Result<(), String> {
+        if self.forms[0].protons_lost != 0 {
+            return Err("forms: the first form must have protons_lost = 0".into());
+        }
+        let sum = |k: usize| -> f64 { self.charges.values().map(|q| q[k]).sum() };
+        for (k, form) in self.forms.iter().enumerate() {
+            // Only the atoms of the end group are listed for a terminus: their sum has a part of the rest of the residue.
+            let apart = if self.terminus.is_some() { sum(0) - self.forms[0].net_charge } else { 0.0 };
+            let found = sum(k) - apart;
+            let whole = self.kind == EntryKind::Buffer || form.net_charge.fract() == 0.0;
+            if (found - form.net_charge).abs() > CHARGE_TOLERANCE || !whole {
+                let (name, net) = (&form.name, form.net_charge);
+                return Err(format!("form {name}: charges sum to {found:.6} e, net_charge is {net}"));
             }
+            let expected = self.forms[0].net_charge - f64::from(form.protons_lost);
+            if (form.net_charge - expected).abs() > CHARGE_TOLERANCE {
+                return Err(format!(
+                    "form {}: net_charge {} after losing {} proton(s), expected {expected}",
+                    form.name, form.net_charge, form.protons_lost
+                ));
+            }
+        }
+        if self.kind == EntryKind::Buffer && (self.forms.len() != 2 || (sum(0) + sum(1)).abs() > CHARGE_TOLERANCE) {
+            return Err("forms: a buffer has two forms of opposite net charge".into());
+        }
+        Ok(())
+    }
+
+    fn check_pka(&self) -> Result<(), String> {
+        if let Some(form) = self.forms.iter().find(|form| !form.pk.is_finite()) {
+            return Err(format!("form {}: pk = {} is not a number", form.name, form.pk));
+        }
+        if self.forms[0].pk != 0.0 {
+            return Err(format!("form {}: pk = {}, the first form has 0", self.forms[0].name, self.forms[0].pk));
+        }
+        if self.kind == EntryKind::Buffer {
+            return if self.pka.is_none() { Ok(()) } else { Err("pka: a buffer has none".into()) };
+        }
+        let Some(pka) = self.pka.filter(|pka| pka.is_finite()) else {
+            return Err(format!("pka: {:?} is not a number", self.pka));
+        };
+        match self.macroscopic_pka() {
+            Some(derived) if (derived - pka).abs() <= PKA_TOLERANCE => Ok(()),
+            Some(derived) => Err(format!("pka: {pka}, but the pk of the forms give {derived:.3}")),
+            None => Err("forms: none with protons_lost = 1".into()),
+        }
+    }
+
+    fn check_atoms(&self) -> Result<(), String> {
+        let bonded = self.bonded.iter().flat_map(|term| &term.atoms).filter(|atom| !atom.starts_with(['-', '+']));
+        for atom in self.backbone.iter().chain(&self.balanced_at).chain(self.lj_types.keys()).chain(bonded) {
+            if !self.charges.contains_key(atom) {
+                return Err(format!("atom {atom} (backbone, balanced_at, lj_types, bonded) has no charges"));
+            }
+        }
+        if self.kind == EntryKind::Titratable && self.balanced_at.is_none() {
+            return Err("balanced_at: the atom that takes the charge left over is missing".into());
         }
         for atom in &self.backbone {
             let charges = &self.charges[atom];
@@ -193,56 +280,14 @@ impl Entry {
                 return Err(format!("charges.{atom}: {charges:?}, backbone charges must be the same in all forms"));
             }
         }
-        match &self.correction {
-            Correction::Uncalibrated => Ok(()),
-            Correction::Calibrated(calibration) => calibration.check(),
+        let n = self.forms.len();
+        if let Some((atom, types)) = self.lj_types.iter().find(|(_, types)| types.len() != n) {
+            return Err(format!("lj_types.{atom}: {types:?}, expected {n} names"));
         }
-    }
-
-    fn check_net_charges(&self) -> Result<(), String> {
-        if self.forms[0].protons_lost != 0 {
-            return Err("forms: the first form must have protons_lost = 0".into());
+        match self.bonded.iter().find(|term| term.parameters.len() != n || !(2..=4).contains(&term.atoms.len())) {
+            Some(term) => Err(format!("bonded {:?}: expected 2 to 4 atoms and parameters of {n} forms", term.atoms)),
+            None => Ok(()),
         }
-        for (k, form) in self.forms.iter().enumerate() {
-            let sum: f64 = self.charges.values().map(|q| q[k]).sum();
-            if (sum - f64::from(form.net_charge)).abs() > CHARGE_TOLERANCE {
-                return Err(format!(
-                    "form {}: charges sum to {sum:.6} e, net_charge is {}",
-                    form.name, form.net_charge
-                ));
-            }
-            let expected = i64::from(self.forms[0].net_charge) - i64::from(form.protons_lost);
-            if i64::from(form.net_charge) != expected {
-                return Err(format!(
-                    "form {}: net_charge {} after losing {} proton(s), expected {expected}",
-                    form.name, form.net_charge, form.protons_lost
-                ));
-            }
-        }
-        if self.forms[1].protons_lost != 1 {
-            return Err(format!("form {}: protons_lost must be 1", self.forms[1].name));
-        }
-        Ok(())
-    }
-}
-
-impl Calibration {
-    fn check(&self) -> Result<(), String> {
-        let numbers = self.dvdl.iter().chain(&self.errors).chain(&self.range);
-        if self.dvdl.is_empty() || self.dvdl.len() != self.errors.len() || numbers.clone().any(|c| !c.is_finite()) {
-            return Err(format!(
-                "correction: {} coefficients and {} errors, expected as many finite numbers of each, at least one",
-                self.dvdl.len(),
-                self.errors.len()
-            ));
-        }
-        if self.errors.iter().chain([&self.free_energy_error]).any(|&e| !(e.is_finite() && e >= 0.0)) {
-            return Err("correction: errors must be numbers ≥ 0".into());
-        }
-        if self.range[0] > 0.0 || self.range[1] < 1.0 {
-            return Err(format!("correction.range: {:?} must contain 0 and 1", self.range));
-        }
-        Ok(())
     }
 }
 
@@ -303,13 +348,13 @@ impl SiteLibrary {
     }
 }
 
-/// Text of an entry with its correction replaced by `calibration`; everything before the table `[correction]`, comments
+/// Text of an entry with its correction replaced by `correction`; everything before the table `[correction]`, comments
 /// included, is kept as it is.
 ///
 /// # Errors
 /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`] for a bad entry, for a table after `[correction]`, and for
 /// a calibration that the library would refuse to read.
-pub fn entry_with_calibration(text: &str, file: &str, calibration: &Calibration) -> Result<String, LibraryError> {
+pub fn entry_with_calibration(text: &str, file: &str, correction: &Correction) -> Result<String, LibraryError> {
     let inconsistent = |reason: String| LibraryError::Inconsistent { file: file.to_string(), reason };
     let mut entry = Entry::from_toml(text, file)?;
     let is_header = |line: &&str| line.trim_start().starts_with("[correction]");
@@ -322,7 +367,7 @@ pub fn entry_with_calibration(text: &str, file: &str, calibration: &Calibration)
     struct Tail<'a> {
         correction: &'a Correction,
     }
-    entry.correction = Correction::Calibrated(Box::new(calibration.clone()));
+    entry.correction = correction.clone();
     let tail = toml::to_string(&Tail { correction: &entry.correction })
         .map_err(|error| inconsistent(format!("correction cannot be written: {error}")))?;
     let written = format!("{}\n{tail}", head.join("\n"));

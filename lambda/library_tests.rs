@@ -8,9 +8,12 @@ fn glu() -> &'static str {
 
 pub(crate) fn calibration() -> Calibration {
     Calibration {
-        dvdl: vec![-310.25, 512.5, -1.0e-3],
+        reason: None,
+        degree: 3,
+        coefficients: vec![-310.25, 512.5, -1.0e-3],
         errors: vec![0.5, 0.75, 1.0e-4],
-        free_energy_error: 0.125,
+        free_energy_errors: vec![0.0, 0.125],
+        flatness: Some(0.5),
         range: [-0.1, 1.1],
         provenance: Provenance {
             program: "octitrate 0.1.0".into(),
@@ -19,6 +22,7 @@ pub(crate) fn calibration() -> Calibration {
             box_edges: [3.5, 3.5, 3.5],
             atoms: 4000,
             water_model: "TIP3P".into(),
+            buffers: 3,
             electrostatics: "FMM order 8".into(),
             lennard_jones: "cut-off 1.0 nm".into(),
             windows: 13,
@@ -30,18 +34,64 @@ pub(crate) fn calibration() -> Calibration {
     }
 }
 
+fn calibrated(calibration: Calibration) -> Correction {
+    Correction::Calibrated(Box::new(calibration))
+}
+
+fn builtin(name: &str) -> Entry {
+    SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == name).unwrap()
+}
+
 #[test]
 fn builtin_entries_are_consistent() {
     let library = SiteLibrary::builtin().unwrap();
-    let names: Vec<&str> = library.entries.iter().map(|e| e.name.as_str()).collect();
-    assert_eq!(names, ["glu", "asp"]);
-    for entry in &library.entries {
-        assert_eq!(entry.forms.iter().map(|f| f.net_charge).collect::<Vec<_>>(), [0, -1]);
-        assert_eq!(entry.balanced_at, "CB");
-        assert_eq!(entry.backbone.len(), 6);
+    let expected = [
+        ("glu", 4.25, &[0.0, -1.0][..]),
+        ("asp", 3.67, &[0.0, -1.0]),
+        ("his", 6.38, &[1.0, 0.0, 0.0]),
+        ("lys", 10.4, &[1.0, 0.0]),
+        ("arg", 13.8, &[1.0, 0.0]),
+        ("tyr", 9.84, &[0.0, -1.0]),
+        ("cys", 8.55, &[0.0, -1.0]),
+        ("glu3", 4.25, &[0.0, 0.0, -1.0]),
+        ("asp3", 3.67, &[0.0, 0.0, -1.0]),
+        ("nterm", 8.0, &[1.0, 0.0]),
+        ("cterm", 3.67, &[0.0, -1.0]),
+    ];
+    for (entry, (name, pka, charges)) in library.entries.iter().zip(expected) {
+        assert_eq!((entry.name.as_str(), entry.pka), (name, Some(pka)));
+        assert_eq!(entry.forms.iter().map(|f| f.net_charge).collect::<Vec<_>>(), charges, "{name}");
+        if entry.terminus.is_none() {
+            // Form 0 is the residue of the force field; N H CA HA C O are the same in every form.
+            assert_eq!(entry.backbone, ["N", "H", "CA", "HA", "C", "O"], "{name}");
+            assert_eq!(entry.balanced_at.as_deref(), Some("CB"));
+        }
+        // Each lost proton leaves one hydrogen without charge.
+        for (k, form) in entry.forms.iter().enumerate() {
+            let empty = |k: usize| entry.charges.values().filter(|q| q[k] == 0.0).count() as u32;
+            assert_eq!(empty(k), empty(0) + form.protons_lost, "{name} {}", form.name);
+        }
     }
-    assert_eq!(library.entries[0].charges.len(), 16);
-    assert_eq!(library.entries[1].charges.len(), 13);
+    for entry in &library.entries[expected.len()..] {
+        assert_eq!((entry.kind, entry.pka, entry.macroscopic_pka().is_some()), (EntryKind::Buffer, None, true));
+    }
+    assert_eq!(library.entries.len(), expected.len() + 2);
+}
+
+#[test]
+fn equal_weights_of_the_water_buffer_are_tip3p() {
+    let charges = builtin("water").charges;
+    for (atom, tip3p) in [("OW", -0.834), ("HW1", 0.417), ("HW2", 0.417)] {
+        assert!((0.5 * (charges[atom][0] + charges[atom][1]) - tip3p).abs() < 1e-15);
+    }
+}
+
+#[test]
+fn macroscopic_pka_follows_from_the_forms() {
+    // His: 10^-6.53 + 10^-6.92. Two equal protonated forms: half of either.
+    assert!((builtin("his").macroscopic_pka().unwrap() - 6.38158).abs() < 1e-5);
+    let glu3 = builtin("glu3");
+    assert!((glu3.forms[2].pk - (4.25 - 2_f64.log10())).abs() < 1e-4 && glu3.forms[1].protons_lost == 0);
 }
 
 #[test]
@@ -53,8 +103,10 @@ fn wrong_entries_are_refused_with_a_reason() {
         ("\"GLU\", \"GLH\", \"GLUH\"", "", "residues"),
         ("balanced_at = \"CB\"", "balanced_at = \"CX\"", "CX"),
         ("pka = 4.25", "pka = nan", "pka"),
+        ("pka = 4.25", "pka = 4.35", "the pk of the forms give 4.250"),
         ("pka = 4.25", "pKa = 4.25", "unknown field `pKa`"),
-        ("status = \"calibrated\"", "status = \"maybe\"", "maybe"),
+        ("[correction]\nstatus = ", "[correction]\nstatus = \"maybe\" # ", "maybe"),
+        ("\ndegree = ", "\ndegree = 1", "finite numbers of each for 2 forms and degree 1"),
     ];
     for (from, to, message) in cases {
         let error = Entry::from_toml(&glu().replace(from, to), "glu.toml").unwrap_err().to_string();
@@ -67,15 +119,15 @@ fn wrong_entries_are_refused_with_a_reason() {
 
 #[test]
 fn a_calibration_is_written_and_read_back() {
-    let written = entry_with_calibration(glu(), "glu.toml", &calibration()).unwrap();
+    let written = entry_with_calibration(glu(), "glu.toml", &calibrated(calibration())).unwrap();
     assert!(written.starts_with("# Glutamic acid"), "comments are kept");
     let entry = Entry::from_toml(&written, "glu.toml").unwrap();
-    assert_eq!(entry.correction, Correction::Calibrated(Box::new(calibration())));
+    assert_eq!(entry.correction, calibrated(calibration()));
     // A second calibration replaces the first.
     let mut second = calibration();
     second.provenance.seed = 8;
-    let again = entry_with_calibration(&written, "glu.toml", &second).unwrap();
-    assert_eq!(Entry::from_toml(&again, "glu.toml").unwrap().correction, Correction::Calibrated(Box::new(second)));
+    let again = entry_with_calibration(&written, "glu.toml", &calibrated(second.clone())).unwrap();
+    assert_eq!(Entry::from_toml(&again, "glu.toml").unwrap().correction, calibrated(second));
     assert_eq!(again.lines().count(), written.lines().count());
 }
 
@@ -83,16 +135,16 @@ fn a_calibration_is_written_and_read_back() {
 fn a_bad_calibration_is_not_written() {
     let mut short = calibration();
     short.errors.pop();
-    assert!(entry_with_calibration(glu(), "glu.toml", &short).is_err());
+    assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(short)).is_err());
     let mut narrow = calibration();
     narrow.range = [0.1, 1.1];
-    assert!(entry_with_calibration(glu(), "glu.toml", &narrow).unwrap_err().to_string().contains("range"));
+    assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(narrow)).unwrap_err().to_string().contains("range"));
     let mut nan = calibration();
-    nan.dvdl[1] = f64::NAN;
-    assert!(entry_with_calibration(glu(), "glu.toml", &nan).is_err());
+    nan.coefficients[1] = f64::NAN;
+    assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(nan)).is_err());
     let before = &glu()[..glu().find("[correction]").unwrap()];
     let table_after = before.to_string() + "[correction]\nstatus = \"uncalibrated\"\n[charges.X]\n";
-    assert!(entry_with_calibration(&table_after, "glu.toml", &calibration()).is_err());
+    assert!(entry_with_calibration(&table_after, "glu.toml", &calibrated(calibration())).is_err());
 }
 
 #[test]
@@ -101,13 +153,14 @@ fn a_folder_is_read_and_counts_before_the_builtin_entries() {
     std::fs::create_dir_all(&folder).unwrap();
     assert!(matches!(SiteLibrary::from_path(&folder), Err(LibraryError::Empty(_))));
     let file = folder.join("mine.toml");
-    std::fs::write(&file, glu().replace("pka = 4.25", "pka = 4.4")).unwrap();
+    std::fs::write(&file, glu().replace("pka = 4.25", "pka = 4.4").replace("pk = 4.25", "pk = 4.4")).unwrap();
     let mine = SiteLibrary::from_path(&folder).unwrap();
     assert_eq!(mine, SiteLibrary::from_path(&file).unwrap());
     assert!(matches!(SiteLibrary::from_path(&folder.join("none.toml")), Err(LibraryError::Io { .. })));
     let mut library = SiteLibrary::default();
     library.extend(mine);
     library.extend(SiteLibrary::builtin().unwrap());
-    assert_eq!(library.entries.iter().map(|e| e.pka).collect::<Vec<_>>(), [4.4, 3.67]);
+    assert_eq!(library.entries[..2].iter().map(|e| e.pka).collect::<Vec<_>>(), [Some(4.4), Some(3.67)]);
+    assert_eq!(library.entries.len(), BUILTIN.len());
     std::fs::remove_dir_all(&folder).unwrap();
 }

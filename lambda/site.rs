@@ -1,27 +1,34 @@
-//! Titratable sites of a system: residues of an unmodified topology that the library knows.
+//! Titratable sites and buffers of a system: groups of an unmodified topology that the library knows.
 //!
-//! A residue is matched by its name, then atom by atom: it must hold every atom of the entry and no other, with the charges
-//! of form 0 (protonated). That catches residues built without the proton, terminal residues, and other force fields.
+//! A side chain is matched by the name of its residue, then atom by atom: the residue must hold every atom of the entry and
+//! no other, with the charges of form 0 (protonated). That catches residues built without the proton and other force
+//! fields. Residues at the end of a chain have somewhat different charges and a few other backbone atoms; there, and for
+//! the termini themselves, the entry is applied as a difference:
+//!
+//!   q_i^α = q_i(topology) + q_i^α(entry) − q_i^0(entry),
+//!
+//! an atom whose charge vanishes in a form has none, and the rest goes to one named atom, so that losing a proton takes
+//! away exactly one elementary charge.
+//!
+//! A site holds only atoms that differ between its forms: what is the same in all of them is environment, since V is linear
+//! in the weights with or without it. So a side chain and the terminus of the same residue are two sites.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use forcefield::Topology;
 use thiserror::Error;
 
-use crate::library::{Correction, Entry, SiteLibrary};
+use crate::library::Correction;
 
-/// Largest deviation (e) of a topology's charge from the library's: files carry four or more decimals.
-const CHARGE_TOLERANCE: f64 = 5e-5;
+#[path = "site_search.rs"]
+mod search;
+pub use search::{buffer_site, find_sites};
 
 /// Why a site cannot be set up.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SiteError {
     /// The residue lacks an atom.
-    #[error(
-        "residue {residue} has no atom {atom}, which the titratable {entry} needs: build it protonated \
-         (gmx pdb2gmx -{entry}, or name it {protonated} in the input)"
-    )]
+    #[error("residue {residue} has no atom {atom}, which the titratable {entry} needs: build it protonated ({build})")]
     MissingAtom {
         /// Residue as "GLU 2".
         residue: String,
@@ -29,14 +36,11 @@ pub enum SiteError {
         atom: String,
         /// Entry of the library.
         entry: String,
-        /// Name of the protonated residue.
-        protonated: String,
+        /// How to build it.
+        build: String,
     },
     /// The residue has an atom that the entry does not know.
-    #[error(
-        "residue {residue} has an atom {atom} that the titratable {entry} does not have \
-         (terminal residues are not in the library)"
-    )]
+    #[error("residue {residue} has an atom {atom} that the titratable {entry} does not have")]
     UnknownAtom {
         /// Residue.
         residue: String,
@@ -55,8 +59,8 @@ pub enum SiteError {
     },
     /// The topology's charge is not that of the protonated form.
     #[error(
-        "atom {atom} of residue {residue} has charge {found} e in the topology, the protonated form of {entry} \
-         ({force_field}) has {expected} e: wrong force field, or the residue was built deprotonated"
+        "atom {atom} of residue {residue} has charge {found} e in the topology, {entry} ({force_field}) expects \
+         {expected} e: wrong force field, or the residue was built in another protonation state"
     )]
     ChargeMismatch {
         /// Residue.
@@ -81,7 +85,9 @@ pub enum SiteError {
         titratable: String,
     },
     /// A request names a residue that the library does not know.
-    #[error("residue {residue} is not in the library, which knows: {known}")]
+    #[error(
+        "residue {residue} is not in the library, which knows: {known}; the end of a chain is requested as \"nterm ALA 1\""
+    )]
     NotTitratable {
         /// Residue.
         residue: String,
@@ -96,15 +102,44 @@ pub enum SiteError {
         /// Number of residues that fit.
         count: usize,
     },
-    /// Two requests give the same residue.
-    #[error("residue {0} is requested twice")]
+    /// A request names an entry that the library does not have, or that is a buffer.
+    #[error("{request}: the library has no titratable entry {entry}, it has: {known}")]
+    UnknownEntry {
+        /// The request.
+        request: String,
+        /// The entry asked for.
+        entry: String,
+        /// Entries that titrate.
+        known: String,
+    },
+    /// Two requests give the same site.
+    #[error("{0} is requested twice")]
     Repeated(String),
+    /// Two sites share an atom.
+    #[error("sites {first} and {second} share the atom {atom}: its charge cannot follow both")]
+    Overlap {
+        /// A site.
+        first: String,
+        /// Another.
+        second: String,
+        /// Name of the atom.
+        atom: String,
+    },
+    /// The library has no buffer for these molecules.
+    #[error("residue {residue} is no buffer of the library, which has: {known}")]
+    NoBuffer {
+        /// Residue name.
+        residue: String,
+        /// Residue names of buffers.
+        known: String,
+    },
     /// All titratable residues are wanted and there are none.
     #[error("no titratable residue in the topology; the library knows: {0}")]
     None(String),
     /// A request cannot be read.
     #[error(
-        "\"{0}\" is not a residue: write \"GLU 2\", or \"1:GLU 2\" with the number of the molecule, counted from 1"
+        "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, or \
+         \"nterm ALA 1\" with the entry of the library"
     )]
     BadRequest(String),
 }
@@ -118,32 +153,75 @@ pub struct Form {
     pub charges: Vec<f64>,
     /// Protons lost relative to form 0.
     pub protons_lost: u32,
+    /// Cumulative pK_α of the model compound; 0 for form 0 and for buffers.
+    pub pk: f64,
+    /// Net charge (e) of the group as chemistry counts it; of all molecules of a buffer. [`Site::net_charge`] sums charges.
+    pub nominal_charge: f64,
 }
 
-/// A titratable site.
+/// What a site is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteKind {
+    /// A group that takes up and loses protons.
+    Titratable,
+    /// Molecules with one common λ that compensate the charge of others.
+    Buffer {
+        /// Their number.
+        molecules: u32,
+    },
+}
+
+/// A titratable site, or the buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
-    /// Name for people, such as "GLU 2".
+    /// Name for people, such as "GLU 2", "nterm ALA 1" or "buffer".
     pub name: String,
     /// Entry of the library, such as "glu".
     pub entry: String,
-    /// Index of the residue in the topology.
-    pub residue: u32,
-    /// Its atoms in the topology, ascending.
+    /// Indices of its residues in the topology: one; of a buffer one per molecule.
+    pub residues: Vec<u32>,
+    /// Atoms in the topology that differ between forms, ascending.
     pub atoms: Vec<u32>,
-    /// Its forms; form 0 is protonated, form 1 deprotonated.
+    /// Its forms; form 0 is the most protonated one.
     pub forms: Vec<Form>,
-    /// Reference pKa of the model compound.
-    pub pka: f64,
-    /// Correction V_MM of the model compound.
+    /// Macroscopic reference pKa of the model compound; none for a buffer.
+    pub pka: Option<f64>,
+    /// Correction V_MM of the model compound, or of one buffer molecule.
     pub correction: Correction,
+    /// What it is for.
+    pub kind: SiteKind,
 }
 
-/// A residue that the user names: "GLU 2", or "1:GLU 2" where molecule 1 is meant.
+impl Site {
+    /// Whether it is a charge buffer. Its charges are always interpolated, not its energies: V need not be linear in λ_b, at λ_b = ½ its
+    /// molecules are exactly what they look like, and a step does not need what dozens of distant molecules do to each other.
+    pub fn is_buffer(&self) -> bool {
+        matches!(self.kind, SiteKind::Buffer { .. })
+    }
+
+    /// Sum of the charges (e) of [`Site::atoms`] in a form. Atoms that are the same in all forms are not among them, so
+    /// that it need not be a whole number; differences between forms are.
+    pub fn net_charge(&self, form: usize) -> f64 {
+        self.forms[form].charges.iter().sum()
+    }
+
+    /// Coefficients of V_MM for the whole site, all molecules of a buffer; none without a calibration.
+    pub fn coefficients(&self) -> Option<Vec<f64>> {
+        let factor = match self.kind {
+            SiteKind::Titratable => 1.0,
+            SiteKind::Buffer { molecules } => f64::from(molecules),
+        };
+        self.correction.calibration().map(|calibration| calibration.coefficients.iter().map(|c| factor * c).collect())
+    }
+}
+
+/// A group that the user names: "GLU 2", "1:GLU 2" where molecule 1 is meant, "nterm ALA 1" for an entry by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteRequest {
     /// Number of the molecule, counted from 1, where it matters.
     pub molecule: Option<u32>,
+    /// Entry of the library; absent: the first side chain that fits.
+    pub entry: Option<String>,
     /// Residue name.
     pub name: String,
     /// Residue number as in the topology.
@@ -159,152 +237,39 @@ impl FromStr for SiteRequest {
             Some((m, rest)) => (Some(m.trim().parse().ok().filter(|&m| m > 0).ok_or_else(bad)?), rest),
             None => (None, text),
         };
-        let (name, number) = rest.trim().rsplit_once(char::is_whitespace).ok_or_else(bad)?;
-        let name = name.trim();
-        if name.is_empty() || name.contains(char::is_whitespace) {
+        let (entry, name, number) = match rest.split_whitespace().collect::<Vec<_>>()[..] {
+            [name, number] => (None, name, number),
+            [entry, name, number] => (Some(entry.to_string()), name, number),
+            _ => return Err(bad()),
+        };
+        if name.parse::<i32>().is_ok() {
             return Err(bad());
         }
-        Ok(Self { molecule, name: name.to_string(), number: number.parse().map_err(|_| bad())? })
+        Ok(Self { molecule, entry, name: name.to_string(), number: number.parse().map_err(|_| bad())? })
     }
 }
 
 impl std::fmt::Display for SiteRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.molecule {
-            Some(molecule) => write!(f, "{molecule}:{} {}", self.name, self.number),
-            None => write!(f, "{} {}", self.name, self.number),
-        }
+        self.molecule.map_or(Ok(()), |molecule| write!(f, "{molecule}:"))?;
+        self.entry.as_ref().map_or(Ok(()), |entry| write!(f, "{entry} "))?;
+        write!(f, "{} {}", self.name, self.number)
     }
 }
 
-/// Which residues titrate.
+/// Which groups titrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection<'a> {
-    /// Every residue whose name is in the library.
+    /// Every side chain whose residue is in the library, and every terminus that has all its protons.
     All,
     /// These and no others.
     Residues(&'a [SiteRequest]),
 }
 
-/// Finds the sites of `topology` in the order of the topology ([`Selection::All`]) or of the requests.
-///
-/// # Errors
-/// [`SiteError`], naming residue and atom, with what to do about it.
-pub fn find_sites(
-    topology: &Topology,
-    library: &SiteLibrary,
-    selection: Selection<'_>,
-) -> Result<Vec<Site>, SiteError> {
-    let chosen: Vec<u32> = match selection {
-        Selection::All => titratable_residues(topology, library),
-        Selection::Residues(requests) => {
-            requests.iter().map(|request| resolve(topology, library, request)).collect::<Result<_, _>>()?
-        }
-    };
-    if chosen.is_empty() {
-        return Err(SiteError::None(known_names(library)));
-    }
-    for (k, &residue) in chosen.iter().enumerate() {
-        if chosen[..k].contains(&residue) {
-            return Err(SiteError::Repeated(label(topology, residue)));
-        }
-    }
-    chosen.into_iter().map(|residue| site_of(topology, library, residue)).collect()
-}
-
-fn titratable_residues(topology: &Topology, library: &SiteLibrary) -> Vec<u32> {
-    let known = |name: &String| library.entries.iter().any(|entry| entry.residues.contains(name));
-    (0..topology.residues.len() as u32).filter(|&r| known(&topology.residues[r as usize].name)).collect()
-}
-
-fn known_names(library: &SiteLibrary) -> String {
-    let names: Vec<&str> = library.entries.iter().flat_map(|entry| &entry.residues).map(String::as_str).collect();
-    names.join(", ")
-}
-
+/// "GLU 2"
 fn label(topology: &Topology, residue: u32) -> String {
     let residue = &topology.residues[residue as usize];
     format!("{} {}", residue.name, residue.number)
-}
-
-fn resolve(topology: &Topology, library: &SiteLibrary, request: &SiteRequest) -> Result<u32, SiteError> {
-    let fits = |r: &u32| {
-        let residue = &topology.residues[*r as usize];
-        residue.name == request.name
-            && residue.number == request.number
-            && request.molecule.is_none_or(|molecule| residue.molecule + 1 == molecule)
-    };
-    let found: Vec<u32> = (0..topology.residues.len() as u32).filter(fits).collect();
-    match found[..] {
-        [residue] => Ok(residue),
-        [] => {
-            let titratable: Vec<String> =
-                titratable_residues(topology, library).into_iter().map(|r| label(topology, r)).collect();
-            let titratable = if titratable.is_empty() { "none".to_string() } else { titratable.join(", ") };
-            Err(SiteError::NotFound { request: request.to_string(), titratable })
-        }
-        _ => Err(SiteError::Ambiguous { request: request.to_string(), count: found.len() }),
-    }
-}
-
-/// The site of one residue: the first entry that fits, or the reason why the first that has its name does not.
-fn site_of(topology: &Topology, library: &SiteLibrary, residue: u32) -> Result<Site, SiteError> {
-    let name = &topology.residues[residue as usize].name;
-    let mut reason = None;
-    for entry in library.entries.iter().filter(|entry| entry.residues.contains(name)) {
-        match match_entry(topology, entry, residue) {
-            Ok(site) => return Ok(site),
-            Err(error) => reason = reason.or(Some(error)),
-        }
-    }
-    Err(reason
-        .unwrap_or_else(|| SiteError::NotTitratable { residue: label(topology, residue), known: known_names(library) }))
-}
-
-fn match_entry(topology: &Topology, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
-    let name = label(topology, residue);
-    let atoms: Vec<u32> = topology.residues[residue as usize].atoms.clone().collect();
-    let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
-    for &atom in &atoms {
-        let atom_name = topology.atoms[atom as usize].name.as_str();
-        if by_name.insert(atom_name, atom).is_some() {
-            return Err(SiteError::RepeatedAtom { residue: name, atom: atom_name.to_string() });
-        }
-    }
-    if let Some(atom) = entry.charges.keys().find(|atom| !by_name.contains_key(atom.as_str())) {
-        return Err(SiteError::MissingAtom {
-            residue: name,
-            atom: atom.clone(),
-            entry: entry.name.clone(),
-            protonated: entry.residues.iter().find(|r| r.ends_with('H')).unwrap_or(&entry.residues[0]).clone(),
-        });
-    }
-    let mut forms: Vec<Form> = entry
-        .forms
-        .iter()
-        .map(|form| Form { name: form.name.clone(), charges: Vec::new(), protons_lost: form.protons_lost })
-        .collect();
-    for &index in &atoms {
-        let atom = &topology.atoms[index as usize];
-        let Some(charges) = entry.charges.get(&atom.name) else {
-            return Err(SiteError::UnknownAtom { residue: name, atom: atom.name.clone(), entry: entry.name.clone() });
-        };
-        if (atom.charge - charges[0]).abs() > CHARGE_TOLERANCE {
-            return Err(SiteError::ChargeMismatch {
-                residue: name,
-                atom: atom.name.clone(),
-                found: atom.charge,
-                expected: charges[0],
-                entry: entry.name.clone(),
-                force_field: entry.force_field.clone(),
-            });
-        }
-        for (form, &charge) in forms.iter_mut().zip(charges) {
-            form.charges.push(charge);
-        }
-    }
-    let correction = entry.correction.clone();
-    Ok(Site { name, entry: entry.name.clone(), residue, atoms, forms, pka: entry.pka, correction })
 }
 
 #[cfg(test)]

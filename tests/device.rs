@@ -77,7 +77,7 @@ fn glu(sections: &str) -> Config {
     let path = path.display();
     let text = format!(
         "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
-         [titration]\nph = 4.0\n[[titration.site]]\nresidue = \"GLH 2\"\ninitial = 0.4\n"
+         [titration]\nph = 4.0\nallow_uncalibrated = true\n[[titration.site]]\nresidue = \"GLH 2\"\ninitial = 0.4\n"
     );
     Config::parse(&text, Path::new("device.toml")).unwrap()
 }
@@ -108,6 +108,99 @@ fn lambda_feels_and_moves_as_on_the_cpu() {
     assert!((here.1[0] - there.1[0]).abs() < 1e-2, "{:?} {:?}", here.1, there.1);
     assert!((here.2[0] - 0.4).abs() > 1e-4 && (here.2[0] - there.2[0]).abs() < 1e-6, "{:?} {:?}", here.2, there.2);
     assert!((here.3[0] - there.3[0]).abs() < 2e-2, "{:?} {:?}", here.3, there.3);
+}
+
+/// A site of three forms and one of two bonded to it, with a buffer that keeps the box neutral.
+fn buffered(coordinate: &str, sections: &str, titration: &str) -> Config {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let (path, library) = (root.join("inputs/01-glu/glu"), root.join("tests/good/library"));
+    let (path, library) = (path.display(), library.display());
+    let text = format!(
+        "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
+         [titration]\nph = 4.5\ncoordinate = \"{coordinate}\"\n{titration}\
+         library = [\"{library}/glu-three.toml\", \"{library}/acetyl.toml\", \"{library}/water-test.toml\"]\n\
+         [[titration.site]]\nresidue = \"GLH 2\"\ninitial = [0.3, 0.5, 0.2]\n\
+         [[titration.site]]\nresidue = \"ACE 1\"\ninitial = 0.4\n[titration.buffer]\n"
+    );
+    Config::parse(&text, Path::new("device.toml")).unwrap()
+}
+
+#[test]
+fn three_forms_and_a_buffer_feel_and_move_as_on_the_cpu() {
+    let device = Device::of_tests().unwrap();
+    for (coordinate, interpolation) in [("linear", "hamiltonian"), ("hypersphere", "charge"), ("nexp", "hamiltonian")] {
+        let sections = "[electrostatics]\nprecision = \"double\"\norder = 14\nseparation = 1.12\n[dynamics]\nsteps = 20\n[thermostat]\n";
+        let config = buffered(coordinate, sections, &format!("interpolation = \"{interpolation}\"\n"));
+        let run = |device: Option<&Device>| {
+            let mut simulation = Simulation::on(&config, device).unwrap();
+            simulation.prepare(&mut |_| Ok(())).unwrap();
+            let before = simulation.frame(Wanted::ALL).unwrap();
+            let (energies, dvdl) = (before.energies.clone(), before.dvdl.clone());
+            simulation.advance(7).unwrap();
+            assert!(simulation.net_charge().unwrap().abs() < 1e-9);
+            simulation.set_ph(6.0).unwrap();
+            simulation.advance(4).unwrap();
+            (energies, dvdl, simulation.weights().unwrap(), simulation.net_charge().unwrap())
+        };
+        let (here, there) = (run(None), run(Some(&device)));
+        for (a, b) in here.0.iter().zip(&there.0) {
+            let tolerance = if a.unit == "bar" { 2.0 } else { 1e-5 * a.value.abs() + 1e-2 };
+            assert!((a.value - b.value).abs() <= tolerance, "{coordinate}, {}: {} and {}", a.name, a.value, b.value);
+        }
+        println!("{coordinate}: ∂V/∂λ {:?} and {:?}; weights {:?} and {:?}", here.1, there.1, here.2, there.2);
+        assert_eq!(here.1.len(), 5);
+        // Truncation of order 14 in different boxes: 1e-5 of potentials of some 100 kJ/mol/e at a dozen charges; a buffer has five molecules.
+        for (a, b) in here.1.iter().zip(&there.1) {
+            assert!((a - b).abs() < 2e-2 + 1e-5 * a.abs(), "{coordinate}: {:?} {:?}", here.1, there.1);
+        }
+        for (a, b) in here.2.iter().zip(&there.2) {
+            assert!((a - b).abs() < 2e-6, "{coordinate}: {:?} {:?}", here.2, there.2);
+        }
+        assert!((here.2[0] - 0.3).abs() > 1e-4, "{:?}", here.2);
+        assert!(there.3.abs() < 1e-9, "{coordinate}: the box has {:e} e", there.3);
+    }
+}
+
+#[test]
+fn barriers_adapt_and_buffers_continue_bit_for_bit() {
+    let device = Device::of_tests().unwrap();
+    let titration = "barrier = { rate = \"20 /ns\", start = \"4 kJ/mol\", during = \"0.2 ps\" }\n";
+    let config = buffered("linear", "[electrostatics]\norder = 3\n[dynamics]\nsteps = 400\n[thermostat]\n", titration);
+    let height = |simulation: &Simulation| simulation.describe().sites[0].barrier.unwrap();
+    let mut whole = Simulation::on(&config, Some(&device)).unwrap();
+    whole.prepare(&mut |_| Ok(())).unwrap();
+    whole.advance(113).unwrap();
+    assert!(height(&whole) < 4.0, "the barrier is still {}", height(&whole));
+    let state = whole.state().unwrap();
+    whole.advance(95).unwrap();
+    let mut continued = Simulation::on(&config, Some(&device)).unwrap();
+    continued.restore(&state).unwrap();
+    for steps in [40, 50, 5] {
+        continued.advance(steps).unwrap();
+        continued.frame(Wanted::ALL).unwrap();
+    }
+    assert_eq!(height(&continued), height(&whole));
+    assert!(continued.state().unwrap() == whole.state().unwrap(), "the continued run differs");
+    assert!(whole.net_charge().unwrap().abs() < 1e-9);
+}
+
+#[test]
+fn forms_of_other_types_are_refused() {
+    let device = Device::of_tests().unwrap();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("inputs/01-glu/glu");
+    let text = format!(
+        "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[titration]\nph = 4.0\ntemperature = \"300 K\"\n\
+         library = [\"{1}\"]\n[[titration.site]]\nresidue = \"GLH 2\"\n",
+        path.display(),
+        root.join("tests/good/library/glu-varied.toml").display()
+    );
+    let config = Config::parse(&text, Path::new("device.toml")).unwrap();
+    let message = Simulation::on(&config, Some(&device)).err().unwrap().to_string();
+    assert!(
+        message.contains("forms of GLH 2 differ in Lennard-Jones types") && message.contains("--device cpu"),
+        "{message}"
+    );
 }
 
 /// Lists cease to serve, so that their interval comes down; that must depend neither on who looks, nor on where the run is stopped.

@@ -109,7 +109,7 @@ fn a_titration_runs_on_one_device() {
     let glu = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
     let text = format!(
         "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\
-         [dynamics]\nsteps = 10\n[thermostat]\ntemperature = \"300 K\"\n[titration]\n[titrate]\nph = [3.0, 5.0]\n\
+         [dynamics]\nsteps = 10\n[thermostat]\ntemperature = \"300 K\"\n[titration]\nallow_uncalibrated = true\n[titrate]\nph = [3.0, 5.0]\n\
          [output]\nfolder = \"out\"\nenergy = \"0 ps\"\nlambda = \"10 fs\"\ntrajectory = \"0 ps\"\n",
         glu.display()
     );

@@ -2,9 +2,10 @@
 
 use lambda::SiteLibrary;
 use lambda::analysis::hill::deprotonated_fraction;
-use lambda::library::{Calibration, Provenance, entry_with_calibration};
+use lambda::library::{Calibration, Correction, Provenance, entry_with_calibration};
 use octitrate::config::Config;
-use octitrate::workflow::{titrate, titrate_report};
+use octitrate::output::sites::{FormRecord, SiteRecord, SitesFile};
+use octitrate::workflow::{pka, titrate};
 use rand::{RngExt, SeedableRng};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -31,15 +32,20 @@ fn library(folder: &Path) -> PathBuf {
         equilibration_per_window: 0.0,
         seed: 1,
         reduced_chi_squared: 1.0,
+        buffers: 0,
     };
     let calibration = Calibration {
-        dvdl: vec![0.0, 0.0],
+        reason: None,
+        degree: 2,
+        coefficients: vec![0.0, 0.0],
         errors: vec![0.0, 0.0],
-        free_energy_error: 0.0,
+        free_energy_errors: vec![0.0, 0.0],
+        flatness: None,
         range: [0.0, 1.0],
         provenance,
     };
-    let text = entry_with_calibration(&toml::to_string(&entry).unwrap(), "glu.toml", &calibration).unwrap();
+    let correction = Correction::Calibrated(Box::new(calibration));
+    let text = entry_with_calibration(&toml::to_string(&entry).unwrap(), "glu.toml", &correction).unwrap();
     let path = folder.join("glu.toml");
     std::fs::write(&path, text).unwrap();
     path
@@ -82,34 +88,51 @@ fn a_synthetic_titration_returns_its_pka() {
                 writeln!(text, "{:.3},{lambda:.6},0.0000", 0.002 * f64::from(frame)).unwrap();
             }
             std::fs::write(run.join("lambda.csv"), text).unwrap();
+            let form = |name: &str, protons_lost, pk| FormRecord { name: name.into(), protons_lost, charge: 0.0, pk };
+            let site = SiteRecord {
+                name: "GLH 2".into(),
+                coordinate: "linear".into(),
+                pka: Some(4.25),
+                forms: vec![form("protonated", 0, 0.0), form("deprotonated", 1, 4.25)],
+                ..SiteRecord::default()
+            };
+            let sites = SitesFile { ph: Some(ph), temperature: 300.0, sites: vec![site] };
+            std::fs::write(run.join("sites.toml"), toml::to_string(&sites).unwrap()).unwrap();
             std::fs::write(run.join("log.txt"), "warning: the same for every run\nother\n").unwrap();
         }
     }
-    let titration = titrate::Plan::new(config.clone(), None).unwrap().evaluate().unwrap();
-    let hill = titration.sites[0].hill.as_ref().unwrap();
-    let (pka, error) = (hill.pka.value().unwrap(), hill.pka.error().unwrap());
+    let evaluation = titrate::Plan::new(config.clone(), None).unwrap().evaluate().unwrap();
+    let site = &evaluation.sites[0];
+    let step = site.titration.macroscopic[0];
+    let (pka, error) = (step.pka.value().unwrap(), step.pka.error().unwrap());
     // 40 000 frames with 39 to a sample, at seven pH: about 0.02.
     assert!((0.01..0.05).contains(&error) && (pka - 4.25).abs() < 3.5 * error, "{pka} ± {error}");
-    let (slope, error) = (hill.slope.value().unwrap(), hill.slope.error().unwrap());
-    assert!((slope - 1.0).abs() < 3.5 * error, "{slope} ± {error}");
-    assert_eq!(titration.sites[0].reference, Some(4.25));
-    assert_eq!(titration.warnings, ["the same for every run"]);
-    for (ph, fraction) in titration.ph.iter().zip(&titration.sites[0].fractions) {
-        let (s, error) = (fraction.deprotonated.unwrap(), fraction.error().unwrap());
-        assert_eq!((fraction.frames, fraction.mixed), (40_000, 0.0));
-        assert!((s - deprotonated_fraction(*ph, 4.25, 1.0)).abs() < 4.0 * error, "pH {ph}: {s} ± {error}");
+    let slope = step.slope.unwrap();
+    assert!((slope.value().unwrap() - 1.0).abs() < 3.5 * slope.error().unwrap(), "{slope}");
+    assert_eq!(
+        (site.record.pka, evaluation.warnings.clone()),
+        (Some(4.25), vec!["the same for every run".to_string()])
+    );
+    for point in &site.titration.points {
+        let (s, [low, high]) = (point.deprotonated.unwrap(), point.interval.unwrap());
+        assert_eq!((point.occupancy.frames(), point.occupancy.mixed), (40_000, 0));
+        let (exact, error) = (deprotonated_fraction(point.ph, 4.25, 1.0), 0.5 * (high - low));
+        assert!((s - exact).abs() < 4.0 * error, "pH {}: {s} ± {error}", point.ph);
         // A switch is drawn with 0.05 and changes the state with 2s(1−s).
         let expected = 40_000.0 * 0.05 * 2.0 * s * (1.0 - s);
-        assert!((fraction.transitions as f64 - expected).abs() < 5.0 * expected.sqrt() + 4.0, "pH {ph}");
+        let found = point.occupancy.transitions as f64;
+        assert!((found - expected).abs() < 5.0 * expected.sqrt() + 4.0, "pH {}: {found}", point.ph);
     }
 
-    titrate_report::write(&titration, &config).unwrap();
+    let said = pka::write(&evaluation, config.folder(), None).unwrap();
+    assert!(said.contains("GLH 2") && said.contains("report.html"), "{said}");
     let read = |name: &str| std::fs::read_to_string(config.result(name)).unwrap();
     assert_eq!(read("titration.csv").lines().count(), 8);
-    assert!(read("pka.csv").lines().nth(1).unwrap().starts_with("GLH 2,4."));
+    assert!(read("pka.csv").lines().nth(1).unwrap().starts_with("GLH 2,1,4."));
     assert_eq!(read("titration.svg").matches("<circle").count(), 7);
     let report = read("report.html");
-    assert!(report.matches("<svg").count() == 2 && report.contains("the same for every run"));
+    // The curve, convergence, distribution and λ(t).
+    assert!(report.matches("<svg").count() == 4 && report.contains("the same for every run"));
     // It stands alone: nothing is fetched.
     assert!(!report.contains("src=") && !report.contains("<link") && !report.contains("@import"));
 }
@@ -177,22 +200,61 @@ fn a_slurm_script_names_every_run() {
 #[test]
 fn a_calibration_writes_an_entry_that_the_library_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let rest = "[titration]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 0.5, 1.0]\ndegree = 1\njobs = 2\nwater_model = \"TIP3P\"\n";
+    let rest = "[titration]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 0.5, 1.0]\ndegree = 2\njobs = 2\n\
+                max_rounds = 1\nround = \"60 fs\"\nwater_model = \"TIP3P\"\n";
     let job = job(folder.path(), 12, rest);
     let output = octitrate(&["calibrate", job.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     let out = folder.path().join("out");
     let library = SiteLibrary::from_path(&out.join("glu.toml")).unwrap();
-    let lambda::library::Correction::Calibrated(calibration) = &library.entries[0].correction else {
-        panic!("the entry is not calibrated")
-    };
-    assert_eq!((calibration.dvdl.len(), calibration.range), (2, [0.0, 1.0]));
+    assert_eq!(library.entries[0].correction.status(), "preliminary");
+    let Some(calibration) = library.entries[0].correction.calibration() else { panic!("the entry is not calibrated") };
+    assert_eq!((calibration.coefficients.len(), calibration.range), (2, [0.0, 1.0]));
     assert_eq!((calibration.provenance.windows, calibration.provenance.atoms), (3, 3_532));
+    assert!(calibration.reason.as_ref().is_some_and(|reason| reason.contains("transitions")), "{calibration:?}");
     let table = std::fs::read_to_string(out.join("calibration.csv")).unwrap();
     assert_eq!(table.lines().count(), 4);
     // ∂V/∂λ of losing the proton of a carboxyl group: far from zero at both ends, and not the same.
     let means: Vec<f64> = table.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
     assert!(means.iter().all(|mean| mean.abs() > 1.0) && (means[0] - means[2]).abs() > 10.0, "{means:?}");
     assert!(out.join("calibration.svg").exists() && out.join("report.html").exists());
+    // The round started from what the windows gave, on both sides of the middle.
+    let round = out.join("round_1");
+    assert!(SiteLibrary::from_path(&round.join("glu.toml")).is_ok());
+    let first = |run: &str| {
+        let text = std::fs::read_to_string(round.join(run).join("lambda.csv")).unwrap();
+        assert_eq!(text.lines().count(), 32);
+        text.lines().nth(1).unwrap().split(',').nth(1).unwrap().to_string()
+    };
+    assert_eq!([first("run_1"), first("run_2")], ["0.250000", "0.750000"]);
+}
+
+#[test]
+fn walkers_that_swap_their_ph_continue_where_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = library(folder.path());
+    let start = |steps: u64, out: &str| {
+        let rest = format!(
+            "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
+             [titrate]\nph = [4.0, 4.2, 4.4]\nexchange = \"4 fs\"\n",
+            library.display()
+        );
+        let job = job(folder.path(), steps, &rest);
+        let out = folder.path().join(out);
+        let output =
+            octitrate(&["titrate", job.to_str().unwrap(), "--output", out.to_str().unwrap(), "--device", "cpu"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let runs = ["pH_4.00", "pH_4.20", "pH_4.40"].map(|run| out.join(run).join("replica_1/lambda.csv"));
+        let [a, b, c] = runs.map(|path| std::fs::read_to_string(path).unwrap());
+        [a, b, c, std::fs::read_to_string(out.join("exchange.csv")).unwrap()]
+    };
+    let whole = start(16, "whole");
+    start(6, "pieces");
+    assert!(start(16, "pieces") == whole);
+    assert!(whole[0].starts_with("time (ps),walker,lambda GLH 2,"), "{}", whole[0]);
+    // Neighbours with nearly the same λ swap nearly always.
+    let swapped = whole[3].lines().skip(1).any(|line| !line.ends_with(",1,2,3"));
+    assert!(whole[3].lines().count() == 10 && swapped, "{}", whole[3]);
+    assert!(folder.path().join("whole/exchange.html").exists() && folder.path().join("whole/report.html").exists());
 }

@@ -22,7 +22,7 @@ pub fn energy(arguments: &Energy, device: Choice) -> Result<ExitCode> {
     let mut simulation = device.open()?.simulation(&one_run(&config)?, &mut warn)?;
     let point = simulation.single_point()?;
     let description = simulation.describe();
-    let sites = description.sites;
+    let sites = description.lambdas();
     let method = description.facts.into_iter().find(|(name, _)| name == "Coulomb").map(|(_, method)| method);
     if let Some(path) = &arguments.forces {
         let mut text = String::from("atom,x (kJ/mol/nm),y (kJ/mol/nm),z (kJ/mol/nm)\n");
@@ -72,13 +72,13 @@ pub fn check(arguments: &Job, device: Choice) -> Result<ExitCode> {
         println!("{name:<20} {value}");
     }
     if !description.sites.is_empty() {
-        println!("{:<20} {}", "titratable sites", description.sites.join(", "));
+        println!("{:<20} {}", "titratable sites", description.site_names().join(", "));
     }
     let length = config.steps() as f64 * config.dynamics.time_step.get();
     let runs = |count: usize, what: &str| format!("{count} {what}, each {length} ps");
     let length = match (&config.titrate, &config.calibrate) {
         (Some(titrate), _) => runs(titrate.ph.to_vec().len() * titrate.replicas as usize, "runs"),
-        (_, Some(calibrate)) => runs(calibrate.windows.to_vec().len(), "windows"),
+        (_, Some(_)) => runs(calibrate::Plan::new(config.clone(), None)?.batch().children.len(), "windows"),
         _ => format!("{length} ps"),
     };
     println!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);

@@ -23,17 +23,18 @@ pub fn info(device: Choice) -> Result<ExitCode> {
     );
     println!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, C-rescale; steepest descent");
     println!("input           GROMACS .gro, .top and .itp");
-    println!("output          CSV, XTC, GRO, SVG, HTML");
+    println!("output          CSV, Parquet, XTC, GRO, SVG, HTML");
     println!();
     println!("titratable residues");
     let library = lambda::SiteLibrary::builtin().map_err(|e| Error::input(e.to_string(), ""))?;
     for entry in &library.entries {
-        let calibrated = match entry.correction {
-            lambda::library::Correction::Uncalibrated => "not calibrated",
-            lambda::library::Correction::Calibrated(_) => "calibrated",
+        let pka = entry.pka.map_or_else(|| "buffer   ".into(), |pka| format!("pKa {pka:>5.2}"));
+        let found = match entry.terminus {
+            Some(_) => format!("\"{} ALA 1\"", entry.name),
+            None => entry.residues.join(" "),
         };
-        let (names, field) = (entry.residues.join(" "), &entry.force_field);
-        println!("  {:<6} pKa {:>5.2}   {field}, {calibrated}; residues {names}", entry.name, entry.pka);
+        let (name, forms, status) = (&entry.name, entry.forms.len(), entry.correction.status());
+        println!("  {name:<6} {pka}   {forms} forms, {}, {status}; {found}", entry.force_field);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@ mod bench;
 mod energy;
 mod fmm;
 mod info;
+mod pka;
 mod solve;
 
 use crate::cli::{Cli, Command, Run, Workflow};
@@ -14,7 +15,7 @@ use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::many::{self, Many};
 use octitrate::workflow::run::{Outcome, run};
-use octitrate::workflow::{calibrate, titrate};
+use octitrate::workflow::{calibrate, exchange, titrate};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -28,12 +29,15 @@ pub fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Run(arguments) => run_job(&arguments, cli.device),
         Command::Titrate(arguments) => {
             let config = job(&arguments.job, arguments.output.as_deref())?;
-            run_many(&titrate::Plan::new(config, arguments.jobs)?, &arguments, cli.device)
+            let plan = titrate::Plan::new(config, arguments.jobs)?;
+            let exchanges = plan.batch().config.titrate.as_ref().is_some_and(|titrate| titrate.exchange.is_some());
+            if exchanges { exchange_ph(&plan, &arguments, cli.device) } else { run_many(&plan, &arguments, cli.device) }
         }
         Command::Calibrate(arguments) => {
             let config = job(&arguments.job, arguments.output.as_deref())?;
             run_many(&calibrate::Plan::new(config, arguments.jobs)?, &arguments, cli.device)
         }
+        Command::Pka(arguments) => pka::pka(&arguments),
         Command::Energy(arguments) => energy::energy(&arguments, cli.device),
         Command::Check(arguments) => energy::check(&arguments, cli.device),
         Command::Info => info::info(cli.device),
@@ -105,13 +109,27 @@ fn run_many(plan: &dyn Many, arguments: &Workflow, device: Choice) -> Result<Exi
     let first = plan.batch().first();
     if arguments.slurm {
         Simulation::new(first)?;
-        print!("{}", plan.batch().slurm(&executable()?, device)?);
+        print!("{}", many::slurm(plan, &executable()?, device)?);
         return Ok(ExitCode::SUCCESS);
     }
     let mut chosen = device.open()?;
     chosen.simulation(first, &mut warn)?;
     let stop = signals()?;
     let finished = many::run(plan, &executable()?, &chosen, &stop)?;
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
+}
+
+/// A titration whose runs swap their pH: one process.
+fn exchange_ph(plan: &titrate::Plan, arguments: &Workflow, device: Choice) -> Result<ExitCode> {
+    let config = &plan.batch().config;
+    if arguments.slurm {
+        let help = "submit the command itself, without --slurm";
+        return Err(config.error_at("titrate.exchange", "runs that swap their pH are one process", help));
+    }
+    let mut chosen = device.open()?;
+    chosen.simulation(plan.batch().first(), &mut warn)?;
+    let stop = signals()?;
+    let finished = exchange::titrate(plan, plan.ph(), &chosen, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
 }
 

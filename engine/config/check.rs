@@ -1,6 +1,7 @@
 //! Ranges, contradictions and derived values of a job.
 
-use super::check_titration::{sites, workflows};
+use super::check_sites::sites;
+use super::check_titration::workflows;
 use super::{Config, Depth, Modifier, Precision, Velocities};
 use crate::error::InputError;
 use std::path::Path;
@@ -29,7 +30,7 @@ pub(super) fn require(holds: bool, key: &str, found: impl std::fmt::Display, val
     if holds { Ok(()) } else { Err(wrong(key, format!("found {found}"), format!("valid is {valid}"))) }
 }
 
-fn positive<D: super::quantity::Dimension>(key: &str, value: super::Quantity<D>) -> Check {
+pub(super) fn positive<D: super::quantity::Dimension>(key: &str, value: super::Quantity<D>) -> Check {
     require(value.get() > 0.0, key, value, &format!("{} above zero, such as \"{}\"", D::NAME, D::EXAMPLE))
 }
 
@@ -56,17 +57,6 @@ fn ranges(config: &Config) -> Check {
     if let Some(minimise) = &config.minimise {
         positive("minimise.force_tolerance", minimise.force_tolerance)?;
         positive("minimise.initial_step", minimise.initial_step)?;
-    }
-    if let Some(titration) = &config.titration {
-        not_negative("titration.barrier", titration.barrier)?;
-        positive("titration.mass", titration.mass)?;
-        positive("titration.coupling_time", titration.coupling_time)?;
-        if let Some(temperature) = titration.temperature {
-            positive("titration.temperature", temperature)?;
-        }
-        if let Some(ph) = titration.ph {
-            require(ph.is_finite(), "titration.ph", ph, "a finite number")?;
-        }
     }
     Ok(())
 }
@@ -115,7 +105,11 @@ fn length(config: &mut Config) -> Check {
 }
 
 /// A time as a whole number of steps.
-fn whole_steps(key: &str, time: super::quantity::Time, step: super::quantity::Time) -> Result<u64, Box<InputError>> {
+pub(super) fn whole_steps(
+    key: &str,
+    time: super::quantity::Time,
+    step: super::quantity::Time,
+) -> Result<u64, Box<InputError>> {
     let steps = time.get() / step.get();
     let rounded = steps.round();
     // Times and steps are decimal texts: their ratio is whole to rounding or not at all.

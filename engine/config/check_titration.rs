@@ -1,9 +1,8 @@
-//! Ranges and contradictions of λ-dynamics and of the workflows made of many runs.
+//! Ranges and contradictions of the workflows made of many runs.
 
-use super::check::{Check, not_negative, require, wrong};
+use super::check::{Check, not_negative, positive, require, whole_steps, wrong};
 use super::quantity::Time;
-use super::titration::INITIAL_LAMBDA;
-use super::{Config, Values};
+use super::{Config, Jobs, Values};
 
 /// A job is one run, a titration or a calibration.
 pub(super) fn workflows(config: &Config) -> Check {
@@ -40,15 +39,40 @@ fn titrate(config: &Config) -> Check {
     };
     numbers("titrate.ph", &titrate.ph, "pH value", 1)?;
     require(titrate.replicas > 0, "titrate.replicas", titrate.replicas, "a whole number, 1 or more")?;
-    equilibration(config, "titrate.equilibration", titrate.equilibration)
+    equilibration(config, "titrate.equilibration", titrate.equilibration)?;
+    let Some(exchange) = titrate.exchange else {
+        return Ok(());
+    };
+    positive("titrate.exchange", exchange)?;
+    whole_steps("titrate.exchange", exchange, config.dynamics.time_step)?;
+    let help = "give more values, or remove titrate.exchange";
+    match titrate.ph.to_vec().len() {
+        0 | 1 => Err(wrong("titrate.exchange", "one pH value alone has no neighbour to swap with", help)),
+        _ => Ok(()),
+    }
 }
 
 fn calibrate(config: &Config) -> Check {
     let Some(calibrate) = &config.calibrate else {
         return Ok(());
     };
-    let needed = calibrate.degree as usize + 1;
-    require((1..=12).contains(&calibrate.degree), "calibrate.degree", calibrate.degree, "a whole number from 1 to 12")?;
+    let needed = match calibrate.degree {
+        Jobs::Auto => 2,
+        Jobs::Count(degree) => {
+            let valid = "a whole number from 1 to 12, or \"auto\"";
+            require((1..=12).contains(&degree), "calibrate.degree", degree, valid)?;
+            (degree as usize).max(2)
+        }
+    };
+    positive("calibrate.tolerance", calibrate.tolerance)?;
+    require(calibrate.interior <= 20, "calibrate.interior", calibrate.interior, "a whole number from 0 to 20")?;
+    require((1..=64).contains(&calibrate.runs), "calibrate.runs", calibrate.runs, "a whole number from 1 to 64")?;
+    if let Some(round) = calibrate.round {
+        positive("calibrate.round", round)?;
+        whole_steps("calibrate.round", round, config.dynamics.time_step)?;
+        let valid = "a time above calibrate.equilibration";
+        require(round.get() > calibrate.equilibration.get(), "calibrate.round", round, valid)?;
+    }
     numbers("calibrate.windows", &calibrate.windows, "window", needed)?;
     let outside = calibrate.windows.to_vec().into_iter().find(|lambda| !(-0.2..=1.2).contains(lambda));
     if let Some(lambda) = outside {
@@ -91,53 +115,4 @@ fn equilibration(config: &Config, key: &str, time: Time) -> Check {
     let length = config.steps() as f64 * config.dynamics.time_step.get();
     let length = Time::new((length * 1e9).round() / 1e9);
     require(time.get() < length.get(), key, time, &format!("a time below the length of a run, {length}"))
-}
-
-/// The sites that are asked for.
-pub(super) fn sites(config: &mut Config) -> Check {
-    let Some(titration) = &mut config.titration else {
-        return Ok(());
-    };
-    for (index, site) in titration.sites.iter_mut().enumerate() {
-        let key = |name: &str| format!("titration.site.{index}.{name}");
-        residue(&key("residue"), &mut site.residue)?;
-        if site.fixed.is_some() && site.initial.is_some() {
-            let help = "give one of the two";
-            return Err(wrong(&key("fixed"), "both `initial` and `fixed` are given", help));
-        }
-        if let Some(lambda) = site.initial {
-            require((-0.1..=1.1).contains(&lambda), &key("initial"), lambda, "λ from -0.1 to 1.1")?;
-        }
-        if let Some(lambda) = site.fixed {
-            require((-0.2..=1.2).contains(&lambda), &key("fixed"), lambda, "λ from -0.2 to 1.2")?;
-        }
-        if site.fixed.is_none() {
-            site.initial.get_or_insert(INITIAL_LAMBDA);
-        }
-    }
-    let moving = titration.sites.is_empty() || titration.sites.iter().any(|site| site.fixed.is_none());
-    if moving && titration.ph.is_none() && config.titrate.is_none() && config.calibrate.is_none() {
-        let help = "set titration.ph, or add [titrate] for many pH values";
-        return Err(wrong("titration.ph", "sites move, but there is no pH", help));
-    }
-    Ok(())
-}
-
-/// `"GLU 2"` or `"GLU"`, blanks made single.
-fn residue(key: &str, text: &mut String) -> Check {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let number = |word: &str| word.parse::<i32>().is_ok();
-    let valid = match words[..] {
-        [name] => !number(name),
-        [name, last] => !number(name) && number(last),
-        _ => false,
-    };
-    require(
-        valid,
-        key,
-        format!("\"{text}\""),
-        "a residue name with its number, \"GLU 2\", or a name alone for all of them, \"GLU\"",
-    )?;
-    *text = words.join(" ");
-    Ok(())
 }

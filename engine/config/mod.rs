@@ -7,9 +7,11 @@
 //! error through [`Config::locate`], which adds the place in the file.
 
 mod check;
+mod check_sites;
 mod check_titration;
 pub mod quantity;
 pub mod sections;
+pub mod sites;
 mod source;
 pub mod titration;
 
@@ -18,7 +20,10 @@ pub use sections::{
     Barostat, Boundary, Constraints, Depth, Dynamics, Electrostatics, Minimise, Modifier, NeighbourList, Output,
     Precision, System, Thermostat, VanDerWaals, Velocities,
 };
-pub use titration::{Calibrate, Interpolation, Jobs, PhTerm, SiteRequest, Titrate, Titration, Values};
+pub use sites::{
+    AdaptingBarrier, Barrier, Buffer, Coordinate, Coupling, Interpolation, PhTerm, SiteRequest, Start, Titration,
+};
+pub use titration::{Calibrate, Jobs, Titrate, Values};
 
 use crate::error::{Error, InputError, Result};
 use serde::{Deserialize, Serialize};

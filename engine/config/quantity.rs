@@ -98,6 +98,24 @@ impl Dimension for LambdaMassDimension {
     const EXAMPLE: &'static str = "5 u nm^2";
 }
 
+/// Dimension of [`Rate`].
+pub struct RateDimension;
+impl Dimension for RateDimension {
+    const NAME: &'static str = "a rate";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("/ns", 1.0), ("1/ns", 1.0), ("ns^-1", 1.0), ("/ps", 1e3), ("/us", 1e-3)];
+    const EXAMPLE: &'static str = "20 /ns";
+}
+
+/// Dimension of [`Stiffness`].
+pub struct StiffnessDimension;
+impl Dimension for StiffnessDimension {
+    const NAME: &'static str = "a stiffness";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("kJ/mol/nm^2", 1.0), ("kJ/mol/nm2", 1.0), ("kJ/mol/nm²", 1.0), ("kcal/mol/A^2", 418.4)];
+    const EXAMPLE: &'static str = "1000 kJ/mol/nm^2";
+}
+
 /// Simulated time (ps).
 pub type Time = Quantity<TimeDimension>;
 /// Time on the clock (s).
@@ -116,6 +134,10 @@ pub type Pressure = Quantity<PressureDimension>;
 pub type Compressibility = Quantity<CompressibilityDimension>;
 /// Mass of a λ coordinate (u nm²).
 pub type LambdaMass = Quantity<LambdaMassDimension>;
+/// Rate of transitions (1/ns).
+pub type Rate = Quantity<RateDimension>;
+/// Force constant of a position restraint (kJ/mol/nm²).
+pub type Stiffness = Quantity<StiffnessDimension>;
 
 impl<D> Quantity<D> {
     /// A quantity of this many internal units.

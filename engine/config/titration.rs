@@ -1,88 +1,7 @@
-//! Sections of the job file about λ-dynamics and the two workflows made of many runs.
+//! Sections of the job file about the two workflows made of many runs.
 
-use super::quantity::{Energy, LambdaMass, Temperature, Time};
+use super::quantity::{Energy, Time};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
-
-/// `[titration]`: λ-dynamics of titratable residues (theory: linear coordinate, two forms, λ = 1 is deprotonated).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Titration {
-    /// pH of this run. Given by the workflow in `titrate`; not needed where every site is fixed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ph: Option<f64>,
-    /// How charges of two forms mix.
-    pub interpolation: Interpolation,
-    /// Form of the pH term along λ.
-    pub ph_term: PhTerm,
-    /// Height h of the barrier between the forms (kJ/mol).
-    pub barrier: Energy,
-    /// Mass of λ (u nm²).
-    pub mass: LambdaMass,
-    /// Temperature of λ (K); the thermostat's unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<Temperature>,
-    /// Coupling time of the v-rescale thermostat of λ (ps).
-    pub coupling_time: Time,
-    /// More entries of titratable residues, read after the built-in ones and before them in rank. Relative to the job file.
-    pub library: Vec<PathBuf>,
-    /// The sites, `[[titration.site]]`; every residue of the library that occurs if none is given.
-    #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
-    pub sites: Vec<SiteRequest>,
-}
-
-impl Default for Titration {
-    fn default() -> Self {
-        Titration {
-            ph: None,
-            interpolation: Interpolation::Hamiltonian,
-            ph_term: PhTerm::Linear,
-            barrier: Energy::new(5.0),
-            mass: LambdaMass::new(5.0),
-            temperature: None,
-            coupling_time: Time::new(2.0),
-            library: Vec::new(),
-            sites: Vec::new(),
-        }
-    }
-}
-
-/// How the energies of two forms mix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interpolation {
-    /// V is linear in the weights of each site.
-    Hamiltonian,
-    /// Only the charges are linear in the weights.
-    Charge,
-}
-
-/// Form of the pH term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PhTerm {
-    /// Linear in λ.
-    Linear,
-    /// The smoothed step of Aho 2022.
-    Smoothed,
-}
-
-/// One `[[titration.site]]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SiteRequest {
-    /// `"GLU 2"`: this residue; `"GLU"`: every one of the name.
-    pub residue: String,
-    /// λ at the start, −0.1 to 1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub initial: Option<f64>,
-    /// λ is held at this value (−0.2 to 1.2) and ∂V/∂λ written; instead of `initial`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fixed: Option<f64>,
-}
-
-/// λ at the start of a site that asks for none.
-pub const INITIAL_LAMBDA: f64 = 0.5;
 
 /// `[titrate]`: runs of this file at many pH values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,27 +15,47 @@ pub struct Titrate {
     /// Start of each run that is left out of the analysis (ps).
     #[serde(default = "no_time")]
     pub equilibration: Time,
+    /// Time between swaps of pH between neighbours (ps): replica exchange, all runs in one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Time>,
     /// Runs at once: a number, or `"auto"` for as many as there are cores, or 16 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }
 
-/// `[calibrate]`: ∂V/∂λ of a model compound at fixed λ, and the polynomial that flattens it.
+/// `[calibrate]`: the free energy of a model compound over the weights of its forms, first from windows of fixed weights, then refined by
+/// free runs until these are flat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibrate {
-    /// The residue, such as `"GLU 2"`; not needed if the file has one site.
+    /// The residue, such as `"GLU 2"`, or `"buffer"`; not needed if the file has one site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// λ of the windows: a list, or a range `{ min = -0.1, max = 1.1, step = 0.05 }`.
+    /// Windows along the edge between every two forms, 0 at the first and 1 at the second: a list, or a range
+    /// `{ min = -0.1, max = 1.1, step = 0.05 }`.
     #[serde(default = "windows")]
     pub windows: Values,
+    /// Windows between three forms or more: weights that are multiples of one over this number; 0: none.
+    #[serde(default = "interior")]
+    pub interior: u32,
     /// Start of each window that is left out (ps). The length of a window is `dynamics.duration`.
     #[serde(default = "no_time")]
     pub equilibration: Time,
-    /// Degree of the polynomial fitted to ⟨∂V/∂λ⟩.
-    #[serde(default = "degree")]
-    pub degree: u32,
+    /// Degree of the free energy along each edge: a number, or `"auto"` for the one that the windows justify, 8 at most.
+    #[serde(default)]
+    pub degree: Jobs,
+    /// How flat free runs must be (kJ/mol): deviation plus its standard error, from weight 0.05 to 0.95.
+    #[serde(default = "tolerance")]
+    pub tolerance: Energy,
+    /// Rounds of free runs, at most; 0: none, and the result is preliminary.
+    #[serde(default = "max_rounds")]
+    pub max_rounds: u32,
+    /// Length of each free run (ps); ten times that of a window unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Time>,
+    /// Free runs in a round, from different forms.
+    #[serde(default = "runs")]
+    pub runs: u32,
     /// Name of the water model, for the provenance of the coefficients.
     #[serde(default = "unnamed")]
     pub water_model: String,
@@ -133,8 +72,20 @@ fn no_time() -> Time {
     Time::new(0.0)
 }
 
-fn degree() -> u32 {
-    5
+fn interior() -> u32 {
+    4
+}
+
+fn tolerance() -> Energy {
+    Energy::new(1.0)
+}
+
+fn max_rounds() -> u32 {
+    6
+}
+
+fn runs() -> u32 {
+    2
 }
 
 fn unnamed() -> String {

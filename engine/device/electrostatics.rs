@@ -68,7 +68,7 @@ pub trait Electrostatics: Send {
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError>;
 
-    /// What the forms of every site make on its own atoms; none without sites or with charge interpolation.
+    /// What the forms of every site make on its own atoms; none without sites or with charge interpolation; the buffer, which is the last site, has charge interpolation.
     fn own(&self) -> Option<[&Buffer<f64>; 2]>;
 
     /// φ `[N]`, e/nm.
@@ -120,8 +120,11 @@ impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
         };
         let groups = match setup.sites {
             Some(sites) if setup.interpolation == Interpolation::Hamiltonian => {
-                let groups: Vec<GroupCharges> = sites.sites.iter().map(group).collect();
-                Some(DeviceGroups::new(device, &boundary, &setup.fmm, &groups, &exclusions, None)?)
+                let groups: Vec<GroupCharges> =
+                    sites.sites.iter().filter(|site| !site.is_buffer()).map(group).collect();
+                let some = !groups.is_empty();
+                some.then(|| DeviceGroups::new(device, &boundary, &setup.fmm, &groups, &exclusions, None))
+                    .transpose()?
             }
             _ => None,
         };

@@ -20,9 +20,9 @@ use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyT
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Graph, Kernel, Source, args};
 use lambda::device::{DeviceSites, Own, Whole};
-use lambda::dynamics::LambdaState;
-use nalgebra::Vector3;
 
+#[path = "fetch.rs"]
+mod fetch;
 #[path = "profile.rs"]
 mod profile;
 
@@ -39,7 +39,7 @@ const OPEN_SLACK: f64 = 0.05;
 /// lists. Nothing else does that: a trajectory must not depend on who looks at it, or when a checkpoint is written.
 const CHECK_INTERVAL: u64 = 100;
 
-/// Steps that random numbers for λ are handed over for at a time.
+/// Most steps that random numbers for λ are handed over for at a time.
 const NOISE_STEPS: usize = 4096;
 
 /// Time between two rebuilds of lists, ps.
@@ -179,7 +179,7 @@ impl Resident {
         }
         if let Some(sites) = &mut self.sites {
             sites.upload(main, &state.lambda, atoms.step)?;
-            self.noise_end = atoms.step + NOISE_STEPS as u64;
+            self.noise_end = atoms.step + sites.supplied_steps() as u64;
         }
         self.step = atoms.step;
         // Those of a state that goes on were made before; at a multiple of the interval they are made anew.
@@ -189,54 +189,7 @@ impl Resident {
         Ok(())
     }
 
-    /// The state and its lists.
-    ///
-    /// # Errors
-    /// A lost device; whatever was wrong with the steps before.
-    pub fn download(&self) -> Result<(ResidentState, Lists), ResidentError> {
-        let stale = self.check()?;
-        let main = &self.streams.main;
-        let lambda = self.lambda()?.unwrap_or_else(|| LambdaState::fixed(Vec::new()));
-        let atoms = self.motion.download(main)?;
-        let [x, edges] = &self.listed;
-        let geometry = self.electrostatics.geometry();
-        let lists = Lists {
-            x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
-            edges: if atoms.edges.is_some() { Some(Vector3::from_vec(edges.read(main)?)) } else { None },
-            geometry: geometry.map_or(Ok(Vec::new()), |geometry| geometry.read(main))?,
-            stale,
-        };
-        Ok((ResidentState { atoms, lambda }, lists))
-    }
-
-    /// λ of the sites, their velocities and heat.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn lambda(&self) -> Result<Option<LambdaState>, ResidentError> {
-        let main = &self.streams.main;
-        Ok(self.sites.as_ref().map(|sites| sites.download(main)).transpose()?)
-    }
-
-    /// ∂V/∂λ of the force field (kJ/mol) of the last [`Self::evaluate`].
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn dvdl(&self) -> Result<Vec<f64>, ResidentError> {
-        self.sites.as_ref().map_or(Ok(Vec::new()), |sites| Ok(sites.dvdl().read(&self.streams.main)?))
-    }
-
-    /// Positions that restraints hold (nm), with the atoms they belong to.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn references(&self) -> Result<Vec<(u32, Vector3<f64>)>, ResidentError> {
-        let numbers = self.bonded.references().read(&self.streams.main)?;
-        let positions = numbers.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x));
-        Ok(self.bonded.restrained().iter().copied().zip(positions).collect())
-    }
-
-    /// Energies by slot at the present state; forces stay for [`Self::forces`], ∂V/∂λ for [`Self::dvdl`].
+    /// Energies by slot at the present state; forces stay for [`Self::forces`], ∂V/∂λ for [`Self::by_weight`].
     ///
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
@@ -246,13 +199,13 @@ impl Resident {
         Ok(self.energies.read(&self.streams.main)?)
     }
 
-    /// ∂V/∂λ of the force field (kJ/mol) and λ at the present state, without energies.
+    /// ∂V/∂λ_α of the force field (kJ/mol) at the present state, without energies.
     ///
     /// # Errors
     /// A lost device.
     pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
         self.launch_evaluation(false)?;
-        self.dvdl()
+        self.by_weight()
     }
 
     fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
@@ -277,30 +230,24 @@ impl Resident {
         self.graphs.take().map_or_else(|| self.record(), Ok)
     }
 
-    /// Forces (kJ/mol/nm) of the last [`Self::evaluate`], which are then forgotten.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn forces(&self) -> Result<Vec<Vector3<f64>>, ResidentError> {
-        let fixed = self.forces.read(&self.streams.main)?;
-        let real = |f: &[i64; 3]| Vector3::from(f.map(|f| f as f64 / forcefield::device::FORCE_ONE));
-        Ok(fixed.as_chunks::<3>().0.iter().map(real).collect())
-    }
-
     /// So many steps.
     ///
     /// # Errors
     /// Whatever stops the motion.
     pub fn run(&mut self, steps: u64) -> Result<(), ResidentError> {
         self.motion.cover(&self.streams.main, self.step, steps)?;
-        if let Some(sites) = self.sites.as_ref().filter(|_| self.step + steps > self.noise_end) {
-            sites.supply(&self.streams.main, self.step)?;
-            self.noise_end = self.step + NOISE_STEPS as u64;
-        }
         self.streams.main.zero(&self.forces)?;
         let end = self.step + steps;
         while self.step < end {
-            self.launch_steps(((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end))?;
+            let mut part = ((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end);
+            if let Some(sites) = &self.sites {
+                if part > self.noise_end {
+                    sites.supply(&self.streams.main, self.step)?;
+                    self.noise_end = self.step + sites.supplied_steps() as u64;
+                }
+                part = part.min(self.noise_end);
+            }
+            self.launch_steps(part)?;
             if self.step.is_multiple_of(CHECK_INTERVAL) {
                 self.adapt()?;
             }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub const ENERGY: &str = "energy.csv";
 /// λ and ∂V/∂λ.
 pub const LAMBDA: &str = "lambda.csv";
+/// What the sites are.
+pub const SITES: &str = "sites.toml";
 /// Positions.
 pub const TRAJECTORY: &str = "trajectory.xtc";
 /// Messages.
@@ -28,7 +30,7 @@ pub struct Files {
     energy: Every<Table>,
     lambda: Every<Table>,
     trajectory: Every<Xtc>,
-    sites: Vec<String>,
+    lambdas: Vec<String>,
     last: u64,
 }
 
@@ -53,20 +55,21 @@ impl Due {
 }
 
 impl Files {
-    /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new.
+    /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new. `lambdas`: names
+    /// of the columns of [`LAMBDA`].
     ///
     /// # Errors
     /// As [`Table::open`] and [`Xtc::open`].
-    pub fn open(config: &Config, sites: &[String], lengths: &BTreeMap<String, u64>) -> Result<Files> {
+    pub fn open(config: &Config, lambdas: &[String], lengths: &BTreeMap<String, u64>) -> Result<Files> {
         let length = |name: &str| lengths.get(name).copied();
         let table = |name: &str| Table::open(&config.result(name), length(name));
         let output = &config.output;
         let mut files =
-            Files { energy: None, lambda: None, trajectory: None, sites: sites.to_vec(), last: config.steps() };
+            Files { energy: None, lambda: None, trajectory: None, lambdas: lambdas.to_vec(), last: config.steps() };
         if let Some(every) = config.interval(output.energy) {
             files.energy = Some((table(ENERGY)?, every));
         }
-        if let Some(every) = config.interval(output.lambda).filter(|_| !sites.is_empty()) {
+        if let Some(every) = config.interval(output.lambda).filter(|_| !lambdas.is_empty()) {
             files.lambda = Some((table(LAMBDA)?, every));
         }
         if let Some(every) = config.interval(output.trajectory) {
@@ -106,7 +109,7 @@ impl Files {
             table.energies(frame)?;
         }
         if let (true, Some((table, _))) = (due.lambda, &mut self.lambda) {
-            table.lambdas(frame, &self.sites)?;
+            table.lambdas(frame, &self.lambdas)?;
         }
         if let (true, Some((xtc, _))) = (due.trajectory, &mut self.trajectory) {
             xtc.write(frame)?;

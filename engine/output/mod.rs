@@ -1,9 +1,11 @@
 //! Results of a run: what a step offers, and the files it goes to.
 
 pub mod files;
+pub mod parquet;
 pub mod plot;
 pub mod progress;
 pub mod report;
+pub mod sites;
 pub mod tables;
 pub mod trajectory;
 
@@ -48,10 +50,12 @@ pub struct Frame<'a> {
     pub time: f64,
     /// Energies and other numbers of this step, in the order of the columns of `energy.csv`.
     pub energies: Vec<Quantity>,
-    /// λ of each site.
+    /// λ in the columns of `lambda.csv`: one for a site of two forms, one for each form of others.
     pub lambda: Vec<f64>,
-    /// ∂V/∂λ of each site, without bias (kJ/mol).
+    /// ∂V/∂λ in the same order, without bias (kJ/mol).
     pub dvdl: Vec<f64>,
+    /// Whose coordinates these are, in a replica exchange.
+    pub walker: Option<u32>,
     /// Positions (nm), one per atom.
     pub positions: &'a [Vector3<f64>],
     /// Velocities (nm/ps), one per atom.

@@ -1,8 +1,14 @@
-//! Plots as SVG text: titration curve, λ against time, calibration; lines on linear or logarithmic axes.
+//! Plots as SVG text: titration curve, λ against time, points with curves; lines on linear or logarithmic axes; many small charts; a matrix.
 
+mod curves;
 mod lines;
+mod matrix;
+mod panels;
 
+pub use curves::curves;
 pub use lines::{Axis, Trace, lines};
+pub use matrix::matrix;
+pub use panels::{Chart, Colours, panels};
 
 use crate::error::Error;
 use plotters::coord::Shift;
@@ -81,25 +87,12 @@ fn text<'a>(size: u32) -> TextStyle<'a> {
 /// # Errors
 /// If the numbers cannot be drawn.
 pub fn titration(curves: &[Curve], [low, high]: [f64; 2]) -> Result<String, Error> {
-    svg((720, 460), |area| chart(area, curves, (low - 0.4, high + 0.4), (-0.04, 1.04), ["pH", "deprotonated fraction"]))
-}
-
-/// ⟨∂V/∂λ⟩ against λ with the fitted polynomial.
-///
-/// # Errors
-/// If the numbers cannot be drawn.
-pub fn calibration(curve: &Curve) -> Result<String, Error> {
-    let values = curve.points.iter().flat_map(|p| p.interval).chain(curve.line.iter().map(|p| p.1));
-    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
-    let margin = 0.05 * (high - low).max(1e-6);
-    let xs = curve.points.iter().map(|point| point.x);
-    let (left, right) = xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(left, right), x| (left.min(x), right.max(x)));
-    let ranges = ((left - 0.05, right + 0.05), (low - margin, high + margin));
-    svg((720, 460), |area| chart(area, std::slice::from_ref(curve), ranges.0, ranges.1, ["λ", "⟨∂V/∂λ⟩ (kJ/mol)"]))
+    let (x, y) = ((low - 0.4, high + 0.4), (-0.04, 1.04));
+    svg((720, 460), |area| chart(area, curves, x, y, ["pH", "deprotonated fraction"], &COLOURS))
 }
 
 /// Axes, points with error bars, lines, marks and a legend.
-fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&str; 2]) -> Drawn {
+fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&str; 2], colours: &[RGBColor]) -> Drawn {
     // plotters searches for ticks without end on an axis that is not finite or goes nowhere.
     if [x, y].iter().any(|(low, high)| !(low.is_finite() && high.is_finite() && low < high)) {
         return Err(format!("the axes are {x:?} and {y:?}").into());
@@ -122,7 +115,7 @@ fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&s
         .axis_desc_style(text(18))
         .label_style(text(15))
         .draw()?;
-    for (curve, colour) in curves.iter().zip(COLOURS.iter().cycle()) {
+    for (curve, colour) in curves.iter().zip(colours.iter().cycle()) {
         if let Some(mark) = curve.mark.filter(|mark| (x.0..x.1).contains(mark)) {
             chart.draw_series(DashedLineSeries::new(
                 [(mark, y.0), (mark, y.1)],
@@ -155,7 +148,7 @@ fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&s
     if curves.iter().any(|curve| !curve.name.is_empty()) {
         chart
             .configure_series_labels()
-            .position(if falls(curves) { SeriesLabelPosition::UpperRight } else { SeriesLabelPosition::UpperLeft })
+            .position(legend_place(curves))
             .margin(14 * SCALE)
             .legend_area_size(34 * SCALE)
             .background_style(WHITE.mix(0.85))
@@ -166,10 +159,17 @@ fn chart(area: &Area, curves: &[Curve], x: (f64, f64), y: (f64, f64), names: [&s
     Ok(())
 }
 
-/// Whether the first curve goes down from left to right, so that the legend belongs to the right.
-fn falls(curves: &[Curve]) -> bool {
-    let ends = curves.first().and_then(|curve| Some((curve.points.first()?.y, curve.points.last()?.y)));
-    ends.is_some_and(|(first, last)| last < first)
+/// Where the curves leave room for the legend: where the first one is not, and between those that rise and fall.
+fn legend_place(curves: &[Curve]) -> SeriesLabelPosition {
+    let falls = |curve: &Curve| {
+        let ends = curve.points.first().zip(curve.points.last());
+        ends.is_some_and(|(first, last)| last.y < first.y)
+    };
+    match (curves.first().is_some_and(falls), curves.iter().all(falls)) {
+        (true, true) => SeriesLabelPosition::UpperRight,
+        (true, false) => SeriesLabelPosition::MiddleLeft,
+        _ => SeriesLabelPosition::UpperLeft,
+    }
 }
 
 /// One panel of [`lambda_series`].
@@ -273,8 +273,7 @@ mod tests {
         );
         let nothing = Curve { name: "all frames mixed".into(), ..Curve::default() };
         assert!(titration(std::slice::from_ref(&nothing), [2.0, 6.0]).unwrap().contains("all frames mixed"));
-        assert!(titration(&[], [4.0, 4.0]).is_ok() && calibration(&nothing).is_err());
-        assert_eq!(calibration(&curve).unwrap().matches("<circle").count(), 5);
+        assert!(titration(&[], [4.0, 4.0]).is_ok());
         let panel = Panel { title: "pH 4".into(), series: vec![(vec![0.0, 1.0], vec![0.0, 1.0])] };
         assert!(lambda_series(&[panel.clone(), panel]).unwrap().contains("time (ps)"));
     }

@@ -9,6 +9,9 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// Name of the column of a replica exchange that says whose coordinates they are.
+pub const WALKER: &str = "walker";
+
 /// A growing CSV file.
 #[derive(Debug)]
 pub struct Table {
@@ -52,18 +55,39 @@ impl Table {
         self.end_line()
     }
 
-    /// Adds a line `time,λ,∂V/∂λ,…` with two columns for each site; before the first, the header.
+    /// Adds a line `time,λ,∂V/∂λ,…` with two columns for each of `names`: one λ for a site of two forms, `SITE`, the weight of every
+    /// form for others, `SITE:FORM`. A run of a replica exchange has its `walker` before them. Before the first line, the header.
     ///
     /// # Errors
     /// [`Error::File`].
-    pub fn lambdas(&mut self, frame: &Frame, sites: &[String]) -> Result<()> {
+    pub fn lambdas(&mut self, frame: &Frame, names: &[String]) -> Result<()> {
         if self.length == 0 {
-            let names = sites.iter().flat_map(|site| [format!("lambda {site}"), format!("dV/dlambda {site} (kJ/mol)")]);
-            self.header(names)?;
+            let walker = frame.walker.map(|_| WALKER.to_string());
+            let lambdas =
+                names.iter().flat_map(|name| [format!("lambda {name}"), format!("dV/dlambda {name} (kJ/mol)")]);
+            self.header(walker.into_iter().chain(lambdas))?;
         }
         let _ = write!(self.line, "{}", Clean(frame.time));
+        if let Some(walker) = frame.walker {
+            let _ = write!(self.line, ",{walker}");
+        }
         for (lambda, dvdl) in frame.lambda.iter().zip(&frame.dvdl) {
             let _ = write!(self.line, ",{lambda:.6},{dvdl:.4}");
+        }
+        self.end_line()
+    }
+
+    /// Adds a line `time,…` with the walker at each of `names`; before the first, the header.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn walkers(&mut self, time: f64, names: &[String], walkers: &[u32]) -> Result<()> {
+        if self.length == 0 {
+            self.header(names.iter().cloned())?;
+        }
+        let _ = write!(self.line, "{}", Clean(time));
+        for walker in walkers {
+            let _ = write!(self.line, ",{walker}");
         }
         self.end_line()
     }
@@ -140,12 +164,14 @@ impl std::fmt::Display for Clean {
 pub struct LambdaSeries {
     /// Times (ps).
     pub time: Vec<f64>,
-    /// Names of the sites.
+    /// Names of the columns: `SITE` for two forms, `SITE:FORM` for more.
     pub sites: Vec<String>,
-    /// λ of each site at each time: `[site][time]`.
+    /// λ of each column at each time: `[column][time]`.
     pub lambda: Vec<Vec<f64>>,
-    /// ∂V/∂λ of each site at each time (kJ/mol).
+    /// ∂V/∂λ of each column at each time (kJ/mol).
     pub dvdl: Vec<Vec<f64>>,
+    /// Walker of a replica exchange at each time; empty otherwise.
+    pub walker: Vec<u32>,
 }
 
 impl LambdaSeries {
@@ -163,14 +189,15 @@ impl LambdaSeries {
         let file = File::open(path).map_err(|e| Error::file(path, "read", e))?;
         let mut reader = csv::Reader::from_reader(file);
         let headers = reader.headers().map_err(|e| wrong(None, e.to_string()))?.clone();
-        let sites = headers.iter().skip(1).step_by(2).map(|name| name.strip_prefix("lambda ").map(str::to_string));
+        let first = if headers.get(1) == Some(WALKER) { 2 } else { 1 };
+        let sites = headers.iter().skip(first).step_by(2).map(|name| name.strip_prefix("lambda ").map(str::to_string));
         let sites: Option<Vec<String>> = sites.collect();
-        let Some(sites) = sites.filter(|sites| headers.len() == 1 + 2 * sites.len()) else {
+        let Some(sites) = sites.filter(|sites| headers.len() == first + 2 * sites.len()) else {
             return Err(wrong(Some(1), "the header has other columns".into()));
         };
         let n = sites.len();
         let mut series =
-            LambdaSeries { time: Vec::new(), sites, lambda: vec![Vec::new(); n], dvdl: vec![Vec::new(); n] };
+            LambdaSeries { sites, lambda: vec![Vec::new(); n], dvdl: vec![Vec::new(); n], ..LambdaSeries::default() };
         for record in reader.records() {
             let record = record.map_err(|e| {
                 wrong(e.position().map(csv::Position::line), "the line has another number of columns".into())
@@ -179,9 +206,10 @@ impl LambdaSeries {
             let line = record.position().map(csv::Position::line);
             let numbers = numbers.map_err(|_| wrong(line, "found text where a number belongs".into()))?;
             series.time.push(numbers[0]);
+            series.walker.extend((first == 2).then_some(numbers[1] as u32));
             for site in 0..n {
-                series.lambda[site].push(numbers[1 + 2 * site]);
-                series.dvdl[site].push(numbers[2 + 2 * site]);
+                series.lambda[site].push(numbers[first + 2 * site]);
+                series.dvdl[site].push(numbers[first + 1 + 2 * site]);
             }
         }
         Ok(series)
@@ -197,6 +225,7 @@ impl LambdaSeries {
             sites: self.sites.clone(),
             lambda: cut(&self.lambda),
             dvdl: cut(&self.dvdl),
+            walker: self.walker.get(start..).unwrap_or_default().to_vec(),
         }
     }
 }
@@ -212,6 +241,7 @@ mod tests {
             energies: vec![super::super::Quantity { name: "potential", unit: "kJ/mol", value: -1.5 }],
             lambda: vec![0.25],
             dvdl: vec![-3.0],
+            walker: None,
             positions: &[],
             velocities: &[],
             edges: None,
@@ -241,6 +271,24 @@ mod tests {
         table.lambdas(&frame(0.5), &sites).unwrap();
         table.sync().unwrap();
         assert_eq!(LambdaSeries::read(&path).unwrap().time, [0.0, 0.5]);
+    }
+
+    #[test]
+    fn a_walker_has_its_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lambda.csv");
+        let names = ["HIS 5:HSP", "HIS 5:HSD", "HIS 5:HSE"].map(str::to_string);
+        let mut table = Table::open(&path, None).unwrap();
+        for (time, walker) in [(0.0, 3), (1.0, 1)] {
+            let frame =
+                Frame { walker: Some(walker), lambda: vec![0.25; 3], dvdl: vec![1.0, -2.0, 3.5], ..frame(time) };
+            table.lambdas(&frame, &names).unwrap();
+        }
+        table.sync().unwrap();
+        let series = LambdaSeries::read(&path).unwrap();
+        assert_eq!((series.walker.clone(), series.sites.clone()), (vec![3, 1], names.to_vec()));
+        assert_eq!((&series.dvdl[2], &series.lambda[1]), (&vec![3.5; 2], &vec![0.25; 2]));
+        assert_eq!(series.after(0.0).walker, [1]);
     }
 
     #[test]

@@ -140,6 +140,7 @@ mod tests {
             energies: vec![],
             lambda: vec![],
             dvdl: vec![],
+            walker: None,
             positions,
             velocities: &[],
             edges: Some(Vector3::new(3.0, 3.0, 4.0)),

@@ -6,6 +6,7 @@ use crate::config::{self, Config};
 use crate::device::{Coupling, Lists, MotionError, MotionState, Resident, ResidentError, ResidentState, Setup};
 use crate::error::{Error, InputError, PhysicsError, Result};
 use crate::hamiltonian::{self, Energies};
+use crate::titration::OBSERVE;
 use fmm::FmmError;
 use fmm::device::GroupsError;
 use forcefield::Topology;
@@ -53,6 +54,11 @@ impl OnDevice {
             // Boxes on a device lie where they were laid at the start; molecules that leave them would lose accuracy unseen.
             let message = "open boundaries: molecular dynamics on a GPU is for periodic boxes";
             return Err(config.error_at("electrostatics.boundary", message, "--device cpu has no such limit"));
+        }
+        let list = simulation.sites.iter().flat_map(|sites| &sites.sites).enumerate();
+        if let Some((_, site)) = list.into_iter().find(|(index, _)| simulation.hamiltonian.varies(*index)) {
+            let message = format!("forms of {} differ in Lennard-Jones types or bonded terms: not on a GPU", site.name);
+            return Err(config.error_at("titration", message, "--device cpu has no such limit"));
         }
         let van_der_waals = &config.van_der_waals;
         let (fmm, coulomb) =
@@ -175,7 +181,7 @@ impl Simulation {
         self.now.x = state.atoms.x;
         self.now.v = state.atoms.v;
         self.now.edges = state.atoms.edges;
-        if !state.lambda.lambda.is_empty() {
+        if !state.lambda.coordinates.is_empty() {
             self.now.lambda = state.lambda;
         }
         if let Some(thermostat) = &mut self.thermostat {
@@ -198,6 +204,13 @@ impl Simulation {
         out
     }
 
+    /// Hands the biases of the sites to the device, if there is one.
+    pub(super) fn put_biases(&mut self) -> Result<()> {
+        let (Some(on), Some(sites)) = (&mut self.on_device, &self.sites) else { return Ok(()) };
+        let put = on.resident.set_biases(sites.biases());
+        put.map_err(|e| step_error(e, self.hamiltonian.topology(), self.now.step))
+    }
+
     /// λ from the device if it has moved on there.
     pub(super) fn pull_lambda(&mut self) -> Result<()> {
         let Some(on) = self.on_device.as_mut().filter(|on| on.newest == Newest::Device) else { return Ok(()) };
@@ -218,7 +231,7 @@ impl Simulation {
         let failed = |e| step_error(e, topology, self.now.step);
         let energies = energies(&resident.evaluate().map_err(failed)?);
         self.forces = resident.forces().map_err(failed)?;
-        self.dvdl = resident.dvdl().map_err(failed)?;
+        self.by_weight = resident.by_weight().map_err(failed)?;
         self.hamiltonian.check(&energies, &self.forces)?;
         self.energies = Some(energies);
         Ok(energies)
@@ -228,8 +241,8 @@ impl Simulation {
     pub(super) fn derivatives_on_device(&mut self) -> Result<()> {
         self.push()?;
         let Some(on) = &mut self.on_device else { return Ok(()) };
-        let dvdl = on.resident.derivatives();
-        self.dvdl = dvdl.map_err(|e| step_error(e, self.hamiltonian.topology(), self.now.step))?;
+        let by_weight = on.resident.derivatives();
+        self.by_weight = by_weight.map_err(|e| step_error(e, self.hamiltonian.topology(), self.now.step))?;
         Ok(())
     }
 
@@ -249,12 +262,16 @@ impl Simulation {
             return Ok(false);
         }
         self.push()?;
-        if let Some(on) = &mut self.on_device {
-            self.energies = None;
-            on.newest = Newest::Device;
-            let end = self.now.step + steps;
-            while self.now.step < end {
-                let (step, part) = (self.now.step, PART.min(end - self.now.step));
+        self.energies = None;
+        let end = self.now.step + steps;
+        while self.now.step < end {
+            self.adapt()?;
+            let step = self.now.step;
+            let adapts = self.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until());
+            let look = if adapts { (step / OBSERVE + 1) * OBSERVE } else { u64::MAX };
+            let part = PART.min(end - step).min(look - step);
+            if let Some(on) = &mut self.on_device {
+                on.newest = Newest::Device;
                 on.resident.run(part).map_err(|e| step_error(e, self.hamiltonian.topology(), step))?;
                 self.now.step += part;
             }

@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! lists rebuilt if an atom has moved too far        hamiltonian.rebuild
-//! F(x, λ), dV/dλ                                    hamiltonian.evaluate
+//! F(x, λ), ∂V/∂λ_α                                  hamiltonian.evaluate
+//! barriers that adapt     every 100 steps           titration
 //! v ← α v                 every 10 steps            thermostat
 //! v ← v − v_com           every remove_com steps    com
 //! v ← v + dt F/m, x ← x + dt v, constraints         integrator
@@ -16,7 +17,9 @@
 
 mod device;
 mod propagate;
+mod sites;
 mod start;
+mod walker;
 
 use crate::barostat::{self, CRescale};
 use crate::cell::{Cell, Fragments};
@@ -51,10 +54,10 @@ pub struct Simulation {
     now: Now,
     /// Positions and box of the last list rebuild: a continued run makes the same lists.
     lists: (Vec<Vector3<f64>>, Option<Vector3<f64>>),
-    /// Energies at the present positions and λ, once computed, with `forces` and `dvdl`.
+    /// Energies at the present positions and λ, once computed, with `forces` and `by_weight`, ∂V/∂λ_α of all sites.
     energies: Option<Energies>,
     forces: Vec<Vector3<f64>>,
-    dvdl: Vec<f64>,
+    by_weight: Vec<f64>,
     previous: Vec<Vector3<f64>>,
     /// Positions for output, with every fragment in the box.
     wrapped: Vec<Vector3<f64>>,
@@ -70,7 +73,7 @@ pub struct SinglePoint {
     pub energies: Vec<Quantity>,
     /// Forces (kJ/mol/nm), one per atom.
     pub forces: Vec<Vector3<f64>>,
-    /// dV/dλ of each site without bias (kJ/mol).
+    /// ∂V/∂λ without bias (kJ/mol), in the columns of `lambda.csv`.
     pub dvdl: Vec<f64>,
 }
 
@@ -139,13 +142,14 @@ impl Simulation {
             config::Constraints::AllBonds => forcefield::topology::BondConstraints::AllBonds,
         });
         let edges = crate::system::edges(config, &structure)?;
-        let sites = Sites::new(config, &topology)?;
-        let model = Model::new(config, &topology, &structure, sites.as_ref())?;
-        let mut x = structure.positions;
+        let mut x = structure.positions.clone();
+        let fragments = Fragments::new(&topology);
         if let Some(edges) = edges {
             let cell = Cell::new(edges).map_err(|e| Error::input(e.to_string(), ""))?;
-            model.fragments.make_whole(&cell, &mut x).map_err(|e| Error::input(e.to_string(), ""))?;
+            fragments.make_whole(&cell, &mut x).map_err(|e| Error::input(e.to_string(), ""))?;
         }
+        let sites = Sites::new(config, &mut topology, &x, edges)?;
+        let model = Model::new(config, &topology, &structure, fragments, sites.as_ref())?;
         let thermostat = match &config.thermostat {
             Some(t) => Some(
                 VRescale::new(t.temperature.get(), t.coupling_time.get(), model.degrees_of_freedom)
@@ -158,8 +162,8 @@ impl Simulation {
             None => None,
         };
         let n = x.len();
-        let lambda = sites.as_ref().map_or(Ok(LambdaState::fixed(Vec::new())), Sites::initial_state)?;
-        let list: &[lambda::Site] = sites.as_ref().map_or(&[], |sites| &sites.sites);
+        let lambda = sites.as_ref().map_or(Ok(LambdaState::default()), Sites::initial_state)?;
+        let list = sites.as_ref().map_or((&[][..], &[][..]), |sites| (&sites.sites[..], &sites.variants[..]));
         let mut simulation = Self {
             hamiltonian: Hamiltonian::new(config, topology, &x, edges, list)?,
             sites,
@@ -169,7 +173,7 @@ impl Simulation {
             lists: (Vec::new(), edges),
             energies: None,
             forces: vec![Vector3::zeros(); n],
-            dvdl: Vec::new(),
+            by_weight: Vec::new(),
             previous: Vec::with_capacity(n),
             wrapped: Vec::new(),
             model,
@@ -206,12 +210,12 @@ impl Simulation {
         &self.forces
     }
 
-    /// dV/dλ of each site without bias (kJ/mol), of the last [`Self::energies`].
-    pub fn dvdl(&self) -> &[f64] {
-        &self.dvdl
+    /// ∂V/∂λ_α of every form of every site, without bias (kJ/mol), of the last [`Self::energies`].
+    pub fn derivatives(&self) -> &[f64] {
+        &self.by_weight
     }
 
-    /// Energies, forces and dV/dλ at the present positions and λ.
+    /// Energies, forces and ∂V/∂λ at the present positions and λ.
     ///
     /// # Errors
     /// [`Error::Physics`].
@@ -219,13 +223,8 @@ impl Simulation {
         let energies = self.energies()?;
         let mut list = energies.terms().to_vec();
         list.push(Quantity { name: "potential", unit: "kJ/mol", value: energies.potential() });
-        Ok(SinglePoint { energies: list, forces: self.forces.clone(), dvdl: self.dvdl.clone() })
-    }
-
-    /// Puts λ of the sites at these values.
-    pub fn set_lambda(&mut self, lambda: &[f64]) {
-        self.now.lambda.lambda.copy_from_slice(lambda);
-        self.touch();
+        let dvdl = self.sites.as_ref().map_or(Vec::new(), |sites| sites.columns(&self.by_weight, true));
+        Ok(SinglePoint { energies: list, forces: self.forces.clone(), dvdl })
     }
 
     /// Energies and forces of the present state; lists are rebuilt where needed.
@@ -239,11 +238,11 @@ impl Simulation {
         let step = self.now.step;
         self.update_lists().map_err(|e| at_step(e, step))?;
         let sites: &[lambda::Site] = self.sites.as_ref().map_or(&[], |sites| &sites.sites);
+        let weights = self.sites.as_ref().map_or(Vec::new(), |sites| sites.weights(&self.now.lambda));
         let now = &self.now;
-        let lambda = &now.lambda.lambda;
         let energies = self
             .hamiltonian
-            .evaluate(&now.x, now.edges, sites, lambda, &mut self.forces, &mut self.dvdl)
+            .evaluate(&now.x, now.edges, sites, &weights, &mut self.forces, &mut self.by_weight)
             .map_err(|e| at_step(e, step))?;
         self.energies = Some(energies);
         Ok(energies)
@@ -275,10 +274,9 @@ impl Simulation {
         let step = self.leap()?;
         std::mem::swap(&mut self.now.x, &mut self.previous);
         self.now.v = velocities;
-        let mut lambda = self.now.lambda.clone();
         let (mut lambda_kinetic, mut lambda_temperature) = (0.0, 0.0);
         if let Some(sites) = &self.sites {
-            let energies = sites.look_ahead(&mut lambda, &self.dvdl, self.now.step)?;
+            let energies = sites.look_ahead(&self.now.lambda, &self.by_weight, self.now.step)?;
             (lambda_kinetic, lambda_temperature) = (energies.kinetic, energies.temperature);
         }
         Ok(Motion { step, lambda_kinetic, lambda_temperature })
@@ -296,6 +294,7 @@ impl Simulation {
 
     /// The step, all of it, with forces at hand.
     fn move_on(&mut self) -> Result<()> {
+        self.adapt()?;
         let energies = self.refresh()?;
         let (step, dt, seed) = (self.now.step, self.model.dt, self.model.dynamics.seed);
         if let Some(thermostat) = self.thermostat.as_mut().filter(|_| step.is_multiple_of(THERMOSTAT_INTERVAL)) {
@@ -311,7 +310,7 @@ impl Simulation {
         }
         let motion = self.leap()?;
         if let Some(sites) = &self.sites {
-            sites.advance(&mut self.now.lambda, &self.dvdl, step)?;
+            sites.advance(&mut self.now.lambda, &self.by_weight, step)?;
         }
         self.scale_box(&energies, &motion, step)?;
         self.now.step += 1;

@@ -6,6 +6,7 @@ use crate::checkpoint::{Owner, State};
 use crate::error::{Error, Result};
 use crate::integrator;
 use crate::output::{Frame, Quantity, Wanted};
+use crate::titration::Sites;
 use crate::workflow::run::{Description, Propagate};
 use forcefield::gromacs::{Structure, write_gro};
 use forcefield::units::{BAR, DENSITY};
@@ -25,15 +26,14 @@ impl Simulation {
         let mut potential = energies.potential();
         add("potential", "kJ/mol", potential);
         if let Some(sites) = &self.sites {
-            let bias = sites.bias(&self.now.lambda.lambda);
-            let sum = |term: fn(&lambda::bias::BiasTerms) -> lambda::bias::Term| -> f64 {
-                bias.iter().map(|bias| term(bias).energy).sum()
-            };
+            let weights = sites.weights(&self.now.lambda);
+            let bias = sites.bias(&weights, &mut vec![0.0; weights.len()]);
             for (name, value) in [
-                ("barrier", sum(|b| b.barrier)),
-                ("walls", sum(|b| b.walls)),
-                ("pH", sum(|b| b.ph)),
-                ("correction", sum(|b| b.correction)),
+                ("barrier", bias.barrier),
+                ("walls", bias.walls),
+                ("pH", bias.ph),
+                ("correction", bias.correction),
+                ("entropy", bias.entropy),
             ] {
                 add(name, "kJ/mol", value);
                 potential += value;
@@ -41,7 +41,9 @@ impl Simulation {
             add("λ kinetic", "kJ/mol", motion.lambda_kinetic);
         }
         let total = potential + kinetic + motion.lambda_kinetic;
-        let work = self.thermostat.map_or(0.0, |t| t.work()) + self.barostat.map_or(0.0, |b| b.work());
+        let work = self.thermostat.map_or(0.0, |t| t.work())
+            + self.barostat.map_or(0.0, |b| b.work())
+            + self.sites.as_ref().map_or(0.0, Sites::work);
         add("kinetic", "kJ/mol", kinetic);
         add("total", "kJ/mol", total);
         add("conserved", "kJ/mol", total - work - self.now.lambda.heat);
@@ -84,13 +86,21 @@ impl Propagate for Simulation {
         if let Some(edges) = now.edges {
             facts.insert(1, ("box", format!("{:.4} × {:.4} × {:.4} nm", edges.x, edges.y, edges.z)));
         }
-        let (sites, mut warnings) = self.sites.as_ref().map_or_else(Default::default, |sites| sites.describe(topology));
+        let sites = self.sites.as_ref();
+        let mut warnings = sites.map_or(Vec::new(), |sites| sites.warnings().to_vec());
         let charge = topology.net_charge();
-        if sites.is_empty() && now.edges.is_some() && charge.abs() > CHARGE_TOLERANCE {
+        if sites.is_none() && now.edges.is_some() && charge.abs() > CHARGE_TOLERANCE {
             warnings.push(format!("the net charge of {charge:+.4} e is compensated by a uniform background"));
         }
-        let facts = facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-        Description { facts, warnings, sites }
+        facts.extend(sites.and_then(Sites::facts).map(|words| ("charge buffer", words.to_string())));
+        Description {
+            facts: facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
+            warnings,
+            sites: sites.map_or(Vec::new(), Sites::records),
+            ph: sites.and_then(Sites::ph),
+            temperature: sites.map_or(0.0, Sites::temperature),
+            results: sites.map_or(Vec::new(), Sites::results),
+        }
     }
 
     fn step(&self) -> u64 {
@@ -133,14 +143,18 @@ impl Propagate for Simulation {
             }
         }
         let now = &self.now;
+        let columns = |flat: &[f64], derivatives| {
+            self.sites.as_ref().map_or(Vec::new(), |sites| sites.columns(flat, derivatives))
+        };
         Ok(Frame {
             step: now.step,
             time: now.step as f64 * self.model.dt,
             energies,
-            lambda: now.lambda.lambda.clone(),
-            dvdl: if wanted.derivatives { self.dvdl.clone() } else { Vec::new() },
+            lambda: columns(&self.present_weights(), false),
+            dvdl: if wanted.derivatives { columns(&self.by_weight, true) } else { Vec::new() },
             positions: &self.wrapped,
             velocities: if wanted.positions { &now.v } else { &[] },
+            walker: None,
             edges: now.edges,
         })
     }
@@ -155,14 +169,15 @@ impl Propagate for Simulation {
         extra.insert("thermostat_work".into(), vec![self.thermostat.map_or(0.0, |t| t.work())]);
         extra.insert("barostat".into(), self.barostat.map_or([0.0; 2], |b| b.state()).to_vec());
         extra.insert("lambda_heat".into(), vec![self.now.lambda.heat]);
+        extra.insert("barriers".into(), self.sites.as_ref().map_or(Vec::new(), Sites::state));
         extra.extend(self.device_extras().into_iter().map(|(name, values)| (name.to_string(), values)));
         Ok(State {
             step: self.now.step,
             positions: self.now.x.clone(),
             velocities: self.now.v.clone(),
             edges: self.now.edges,
-            lambda: self.now.lambda.lambda.clone(),
-            lambda_velocities: self.now.lambda.velocity.clone(),
+            lambda: self.now.lambda.coordinates.clone(),
+            lambda_velocities: self.now.lambda.velocities.clone(),
             extra,
         })
     }
@@ -177,7 +192,7 @@ impl Propagate for Simulation {
         let n = self.now.x.len();
         let lists = (vectors("list_positions")?, vectors("list_edges")?.first().copied());
         let lengths = [state.positions.len(), state.velocities.len()];
-        let (sites, lambdas) = (self.now.lambda.lambda.len(), [state.lambda.len(), state.lambda_velocities.len()]);
+        let (sites, lambdas) = (self.now.lambda.coordinates.len(), [state.lambda.len(), state.lambda_velocities.len()]);
         let periodic = |edges: &Option<Vector3<f64>>| edges.is_some() == self.now.edges.is_some();
         let lists_fit = (lists.0.is_empty() || lists.0.len() == n) && periodic(&lists.1) && periodic(&state.edges);
         if lengths != [n; 2] || lambdas != [sites; 2] || !lists_fit {
@@ -185,6 +200,11 @@ impl Propagate for Simulation {
         }
         let reference = vectors("restraint_reference")?;
         if reference.len() != self.hamiltonian.reference().len() {
+            return Err(unusable());
+        }
+        if let Some(sites) = &mut self.sites
+            && !sites.restore(array("barriers")?)?
+        {
             return Err(unusable());
         }
         self.hamiltonian.set_reference(reference);
@@ -195,8 +215,8 @@ impl Propagate for Simulation {
             barostat.restore(array("barostat")?.as_slice().try_into().map_err(|_| unusable())?);
         }
         self.now.lambda.heat = number("lambda_heat")?;
-        self.now.lambda.lambda.clone_from(&state.lambda);
-        self.now.lambda.velocity.clone_from(&state.lambda_velocities);
+        self.now.lambda.coordinates.clone_from(&state.lambda);
+        self.now.lambda.velocities.clone_from(&state.lambda_velocities);
         self.now.step = state.step;
         self.now.x.clone_from(&state.positions);
         self.now.v.clone_from(&state.velocities);
@@ -206,7 +226,7 @@ impl Propagate for Simulation {
         }
         self.lists = lists;
         self.restored(state);
-        Ok(())
+        self.put_biases()
     }
 
     fn owner(&self) -> Owner {

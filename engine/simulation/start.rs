@@ -93,6 +93,7 @@ impl Model {
         config: &Config,
         topology: &Topology,
         structure: &Structure,
+        fragments: Fragments,
         sites: Option<&Sites>,
     ) -> Result<Self> {
         let dynamics = config.dynamics.clone();
@@ -114,7 +115,7 @@ impl Model {
         Ok(Self {
             masses: topology.masses(),
             constraints,
-            fragments: Fragments::new(topology),
+            fragments,
             degrees_of_freedom,
             dt: dynamics.time_step.get(),
             dynamics,

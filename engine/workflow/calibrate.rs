@@ -1,50 +1,46 @@
-//! `calibrate`: ⟨∂V/∂λ⟩ of a model compound in windows of fixed λ, and the polynomial that makes its V_MM.
+//! `calibrate`: the free energy of a model compound over the weights of its forms, whose negative is V_MM.
 //!
-//! Each window is a run of its own in `lambda_0.50` ([`super::children`]). Errors of the means come from the correlation of
-//! their series, the polynomial from weighted least squares (`lambda::analysis`). The result is an entry of the library,
-//! the built-in one with its correction replaced: name it in `titration.library` of a job to use it.
+//! First windows of fixed weights along the edges of the simplex and inside it, each a run of its own in `lambda_0.50`
+//! ([`super::children`]): ⟨∂V/∂λ_α⟩ with errors, least squares. Then rounds of free runs with that V_MM, no barrier and every form equally
+//! likely (pH = pK), in `round_1/run_1`, …: where they are not flat the free energy is corrected, until they are flat within
+//! `calibrate.tolerance`. Which runs follow is worked out from the finished ones alone, so that the same command continues at any point.
+//!
+//! The buffer (`calibrate.site = "buffer"`) is a site of two forms; what is stored belongs to one of its molecules.
+//!
+//! The result is an entry of the library, the present one with its correction replaced: name it in `titration.library` of a job to use it.
 
 use super::calibrate_report;
+use super::calibrate_result::{Progress, Source};
 use super::children::{self, Child};
-use super::many::{Batch, Many};
-use crate::checkpoint::Checkpoint;
-use crate::config::{Config, Jobs, Modifier, Precision, SiteRequest};
+use super::many::{Batch, Many, Stage};
+use crate::config::{Barrier, Config, Coordinate, Coupling, Jobs, PhTerm, SiteRequest, Start, quantity::Energy};
 use crate::error::{Error, InputError, Result};
-use crate::output::files;
-use crate::output::tables::LambdaSeries;
-use lambda::analysis::blocks::{Mean, mean};
-use lambda::analysis::polynomial::{DataPoint, PolynomialFit, fit};
-use lambda::library::{Calibration as Coefficients, Entry, Provenance, entry_with_calibration};
+use crate::output::write_atomic;
+use lambda::analysis::simplex_fit::windows;
+use lambda::library::{Entry, EntryKind};
+use lambda::site::{Selection, Site};
+use std::path::PathBuf;
+
+/// Buffer molecules unless the job says how many: 2N + 1 for one site.
+const BUFFERS: u32 = 3;
+
+/// What is calibrated.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A titratable site: its request and its name.
+    Site(Box<SiteRequest>, String),
+    /// The buffer.
+    Buffer,
+}
 
 /// A calibration as planned.
 #[derive(Debug)]
 pub struct Plan {
-    windows: Vec<f64>,
+    target: Target,
+    forms: Vec<String>,
     entry: Entry,
+    windows: Vec<Vec<f64>>,
     batch: Batch,
-}
-
-/// Everything a calibration found.
-#[derive(Debug, Clone)]
-pub struct Calibration {
-    /// Name of the site, `GLU 2`.
-    pub site: String,
-    /// λ of each window.
-    pub windows: Vec<f64>,
-    /// ⟨∂V/∂λ⟩ of each window (kJ/mol).
-    pub means: Vec<Mean>,
-    /// Frames of each window.
-    pub frames: Vec<usize>,
-    /// The polynomial.
-    pub fit: PolynomialFit,
-    /// The entry of the library.
-    pub coefficients: Coefficients,
-    /// The entry as a file.
-    pub entry: String,
-    /// Name of that file.
-    pub file: String,
-    /// What a reader should know.
-    pub warnings: Vec<String>,
 }
 
 impl Many for Plan {
@@ -56,8 +52,33 @@ impl Many for Plan {
         format!("calibration: {} windows", self.windows.len())
     }
 
+    fn stage(&self, number: usize) -> Result<Option<Stage>> {
+        let progress = Progress::new(&self.source(), number - 1)?;
+        if progress.is_flat() || number > self.max_rounds() {
+            return Ok(None);
+        }
+        let path = self.library_of(number);
+        if !path.exists() {
+            let (text, _) = progress.entry(&self.source())?;
+            let folder = self.folder_of(number);
+            std::fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, "make the folder of a round", e))?;
+            write_atomic(&path, "write", text.as_bytes())?;
+        }
+        let state = progress.rounds.last().map_or(String::new(), |round| {
+            format!("not yet flat, {:.2} ± {:.2} kJ/mol; ", round.deviation.value, round.deviation.error)
+        });
+        let children = self.round(number);
+        let title = format!("{state}round {number}: {} free runs of {} ps", children.len(), self.round_length());
+        Ok(Some(Stage { title, children }))
+    }
+
     fn conclude(&self) -> Result<String> {
-        let (calibration, config) = (self.evaluate()?, &self.batch.config);
+        let mut done = 0;
+        while done < self.max_rounds() && self.is_done(done + 1)? {
+            done += 1;
+        }
+        let (source, config) = (self.source(), &self.batch.config);
+        let calibration = Progress::new(&source, done)?.conclude(&source)?;
         calibrate_report::write(&calibration, config)?;
         Ok(calibrate_report::table(&calibration, config.folder()))
     }
@@ -73,189 +94,200 @@ impl Plan {
             let help = "add one, for example [calibrate] windows = { min = -0.1, max = 1.1, step = 0.1 }";
             return Err(InputError::new("the job has no section [calibrate]", help).in_file(config.path()).into());
         };
-        let site = site(&config)?;
-        let entry = entry(&config, &site)?;
-        let windows = calibrate.windows.to_vec();
-        let children: Vec<Child> =
-            windows.iter().enumerate().map(|(index, &lambda)| child(&config, &site, lambda, index as u64)).collect();
+        let (target, entry) = target(&config)?;
+        let forms: Vec<String> = entry.forms.iter().map(|form| form.name.clone()).collect();
+        let windows = windows(forms.len(), &calibrate.windows.to_vec(), calibrate.interior as usize);
+        let one = |(index, weights): (usize, &Vec<f64>)| window(&config, &target, weights, index as u64);
+        let children: Vec<Child> = windows.iter().enumerate().map(one).collect();
         let jobs = jobs.map_or(calibrate.jobs, Jobs::Count);
-        Ok(Plan { windows, entry, batch: Batch { config, children, jobs, noun: "windows", command: "calibrate" } })
+        let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate" };
+        Ok(Plan { target, forms, entry, windows, batch })
     }
 
-    /// Averages the finished windows and fits the polynomial.
-    ///
-    /// # Errors
-    /// If a window has too few frames, or the windows do not determine the polynomial.
-    pub fn evaluate(&self) -> Result<Calibration> {
-        let settings = self.batch.config.calibrate.as_ref();
-        let start = settings.map_or(0.0, |calibrate| calibrate.equilibration.get());
-        let degree = settings.map_or(1, |calibrate| calibrate.degree as usize);
-        let (mut means, mut frames, mut site) = (Vec::new(), Vec::new(), String::new());
-        for child in &self.batch.children {
-            let path = child.config.result(files::LAMBDA);
-            let series = LambdaSeries::read(&path)?.after(start);
-            let wrong = |message: String| -> Error { InputError::new(message, "").in_file(&path).into() };
-            let ([name], [dvdl]) = (&series.sites[..], &series.dvdl[..]) else {
-                return Err(wrong(format!("found {} sites, a calibration has one", series.sites.len())));
-            };
-            let help = "make dynamics.duration longer, or output.lambda shorter";
-            let average = mean(dvdl).map_err(|e| InputError::new(format!("∂V/∂λ: {e}"), help).in_file(&path))?;
-            (site, frames) = (name.clone(), [frames, vec![dvdl.len()]].concat());
-            means.push(average);
+    /// Where the results of its runs are.
+    pub(super) fn source(&self) -> Source<'_> {
+        Source {
+            config: &self.batch.config,
+            target: &self.target,
+            entry: &self.entry,
+            windows: &self.windows,
+            children: &self.batch.children,
+            library_of: Box::new(|number| self.library_of(number)),
+            round: Box::new(|number| self.round(number)),
         }
-        let point = |(&x, mean): (&f64, &Mean)| DataPoint { x, y: mean.value, error: mean.error };
-        let points: Vec<DataPoint> = self.windows.iter().zip(&means).map(point).collect();
-        let refused = |message: String| self.batch.config.error_at("calibrate.windows", message, "");
-        let fit = fit(&points, degree).map_err(|e| refused(e.to_string()))?;
-        let coefficients = fit.calibration(self.provenance(start)?).map_err(|e| refused(e.to_string()))?;
-        let text =
-            toml::to_string(&self.entry).map_err(|e| Error::input(format!("the entry cannot be written: {e}"), ""))?;
-        let file = format!("{}.toml", self.entry.name);
-        let entry = entry_with_calibration(&text, &file, &coefficients).map_err(|e| Error::input(e.to_string(), ""))?;
-        let windows = self.windows.clone();
-        let mut result =
-            Calibration { site, windows, means, frames, fit, coefficients, entry, file, warnings: Vec::new() };
-        result.warnings = doubts(&result);
-        Ok(result)
     }
 
-    /// Where the coefficients come from.
-    fn provenance(&self, start: f64) -> Result<Provenance> {
+    fn max_rounds(&self) -> usize {
+        self.batch.config.calibrate.as_ref().map_or(0, |calibrate| calibrate.max_rounds as usize)
+    }
+
+    fn folder_of(&self, round: usize) -> PathBuf {
+        self.batch.config.folder().join(format!("round_{round}"))
+    }
+
+    /// The entry whose V_MM a round has.
+    fn library_of(&self, round: usize) -> PathBuf {
+        self.folder_of(round).join(format!("{}.toml", self.entry.name))
+    }
+
+    /// Length of a free run (ps).
+    fn round_length(&self) -> f64 {
         let config = &self.batch.config;
-        let folder = self.batch.children[0].config.folder();
-        let Some((checkpoint, _)) = Checkpoint::load(folder)? else {
-            return Err(InputError::new("the window has no checkpoint", "remove its folder").in_file(folder).into());
-        };
-        let edges = checkpoint.state.edges.map_or([0.0; 3], Into::into);
-        let length = config.steps() as f64 * config.dynamics.time_step.get();
-        let precision = if config.electrostatics.precision == Precision::Single { "f32" } else { "f64" };
-        let modifier = match config.van_der_waals.modifier {
-            Modifier::None => "plain",
-            Modifier::PotentialShift => "potential shift",
-            Modifier::ForceSwitch => "force switch",
-        };
-        Ok(Provenance {
-            program: format!("octitrate {}", env!("CARGO_PKG_VERSION")),
-            date: today(),
-            temperature: config.titration.as_ref().and_then(|titration| titration.temperature).map_or(0.0, |t| t.get()),
-            box_edges: edges,
-            atoms: checkpoint.state.positions.len(),
-            water_model: config.calibrate.as_ref().map(|calibrate| calibrate.water_model.clone()).unwrap_or_default(),
-            electrostatics: format!(
-                "FMM, {}, {precision}, {:?}; net charge compensated by the background",
-                config.electrostatics.accuracy(),
-                config.electrostatics.boundary
-            )
-            .to_lowercase()
-            .replacen("fmm", "FMM", 1),
-            lennard_jones: format!("cut-off {}, {modifier}", config.van_der_waals.cutoff),
-            windows: self.windows.len(),
-            time_per_window: (length - start) * 1e-3,
-            equilibration_per_window: start * 1e-3,
-            seed: config.dynamics.seed,
-            reduced_chi_squared: 0.0,
-        })
+        let window = config.steps() as f64 * config.dynamics.time_step.get();
+        config.calibrate.as_ref().and_then(|calibrate| calibrate.round).map_or(10.0 * window, |round| round.get())
+    }
+
+    fn is_done(&self, round: usize) -> Result<bool> {
+        if !self.library_of(round).exists() {
+            return Ok(false);
+        }
+        self.round(round).iter().try_fold(true, |all, child| Ok(all && child.finished()?))
+    }
+
+    /// The free runs of a round.
+    fn round(&self, number: usize) -> Vec<Child> {
+        let runs = self.batch.config.calibrate.as_ref().map_or(0, |calibrate| calibrate.runs);
+        (0..runs as usize).map(|run| self.free_run(number, run)).collect()
+    }
+
+    fn free_run(&self, round: usize, run: usize) -> Child {
+        let config = &self.batch.config;
+        let mut job = base(config);
+        job.dynamics.steps = Some((self.round_length() / config.dynamics.time_step.get()).round() as u64);
+        if let Some(titration) = &mut job.titration {
+            titration.coordinate = Coordinate::Linear;
+            titration.coupling = Coupling::Auto;
+            titration.barrier = Barrier::Height(Energy::new(0.0));
+            titration.ph_term = PhTerm::None;
+            titration.library.insert(0, self.library_of(round));
+            titration.sites = match &self.target {
+                Target::Site(request, _) => {
+                    let start = start(self.forms.len(), run);
+                    let free = SiteRequest { coordinate: None, barrier: None, fixed: None, ..(**request).clone() };
+                    vec![SiteRequest { initial: Some(start), ..free }]
+                }
+                Target::Buffer => Vec::new(),
+            };
+            if let (Target::Buffer, Some(buffer)) = (&self.target, &mut titration.buffer) {
+                (buffer.fixed, buffer.neutral) = (None, false);
+            }
+        }
+        // Behind the numbers of all windows.
+        let index = (1 << 32) + ((round as u64) << 16) + run as u64;
+        job.dynamics.seed = children::seed(config.dynamics.seed, index);
+        job.output.folder = self.folder_of(round).join(format!("run_{}", run + 1));
+        Child { name: format!("round {round}, run {}", run + 1), config: job }
     }
 }
 
-/// The residue to calibrate: `calibrate.site`, or the only `[[titration.site]]`.
-fn site(config: &Config) -> Result<String> {
+/// What the job calibrates: `calibrate.site`, or the only `[[titration.site]]`; and its entry of the library.
+fn target(config: &Config) -> Result<(Target, Entry)> {
     let asked = config.calibrate.as_ref().and_then(|calibrate| calibrate.site.clone());
     let sites = config.titration.as_ref().map(|titration| titration.sites.as_slice()).unwrap_or_default();
-    match (asked, sites) {
-        (Some(site), _) => Ok(site),
-        (None, [only]) => Ok(only.residue.clone()),
+    if asked.as_deref() == Some("buffer") {
+        return buffer(config);
+    }
+    let request = match (asked, sites) {
+        (Some(asked), sites) => sites.iter().find(|site| site.residue == asked).cloned().unwrap_or(SiteRequest {
+            residue: asked,
+            entry: None,
+            initial: None,
+            fixed: None,
+            coordinate: None,
+            barrier: None,
+        }),
+        (None, [only]) => only.clone(),
         (None, _) => {
             let message = format!("the file has {} sites, and none is named for the calibration", sites.len());
-            Err(config.error_at("calibrate", message, "set calibrate.site = \"GLU 2\""))
+            return Err(config.error_at("calibrate", message, "set calibrate.site = \"GLU 2\""));
         }
-    }
-}
-
-/// The entry of a residue such as `GLU 2`.
-fn entry(config: &Config, site: &str) -> Result<Entry> {
-    let name = site.split_whitespace().next().unwrap_or_default();
+    };
+    let refused = |e: lambda::site::SiteError| config.error_at("calibrate.site", e.to_string(), "");
+    let mut residue: lambda::site::SiteRequest = request.residue.parse().map_err(refused)?;
+    residue.entry = request.entry.clone().or(residue.entry);
     let library = crate::titration::library(config)?;
-    let known: Vec<String> = library.entries.iter().flat_map(|entry| entry.residues.clone()).collect();
-    let found = library.entries.into_iter().find(|entry| entry.residues.iter().any(|residue| residue == name));
-    let message = || format!("the library has no residue {name}");
-    found.ok_or_else(|| config.error_at("calibrate.site", message(), format!("valid are {}", known.join(", "))))
+    let (topology, _) = crate::system::read(config)?;
+    let found = lambda::find_sites(&topology, &library, Selection::Residues(&[residue])).map_err(refused)?;
+    let Site { name, entry, .. } = &found[0];
+    let known = library.entries.into_iter().find(|known| known.name == *entry);
+    let known = known.ok_or_else(|| config.error_at("calibrate.site", format!("the library has no {entry}"), ""))?;
+    Ok((Target::Site(Box::new(request), name.clone()), known))
 }
 
-/// The run of one window.
-fn child(config: &Config, site: &str, lambda: f64, index: u64) -> Child {
+/// The buffer of the job, alone.
+fn buffer(config: &Config) -> Result<(Target, Entry)> {
+    let titration = config.titration.as_ref();
+    let Some(buffer) = titration.and_then(|titration| titration.buffer.as_ref()) else {
+        let help = "add a section [titration.buffer]";
+        return Err(config.error_at("calibrate.site", "the job has no buffer", help));
+    };
+    if titration.is_some_and(|titration| !titration.sites.is_empty()) {
+        let help = "remove [[titration.site]]";
+        return Err(config.error_at("calibrate.site", "the buffer is calibrated alone, and the job has sites", help));
+    }
+    let library = crate::titration::library(config)?;
+    let fits = |entry: &Entry| entry.kind == EntryKind::Buffer && entry.residues.contains(&buffer.residue);
+    let found = library.entries.into_iter().find(fits);
+    let missing = || format!("the library has no buffer made of {}", buffer.residue);
+    found
+        .map(|entry| (Target::Buffer, entry))
+        .ok_or_else(|| config.error_at("titration.buffer.residue", missing(), "name another residue"))
+}
+
+/// What all runs have in common: as many buffer molecules, whatever their correction is worth.
+fn base(config: &Config) -> Config {
     let mut job = config.clone();
     job.calibrate = None;
     if let Some(titration) = &mut job.titration {
-        titration.sites = vec![SiteRequest { residue: site.to_string(), initial: None, fixed: Some(lambda) }];
+        titration.allow_uncalibrated = true;
+        if let Some(buffer) = &mut titration.buffer
+            && buffer.molecules == Jobs::Auto
+        {
+            buffer.molecules = Jobs::Count(BUFFERS);
+        }
+    }
+    job
+}
+
+/// Where free run `run` starts: half of the weight is that of one form, the rest is shared by all.
+fn start(forms: usize, run: usize) -> Start {
+    let share = 0.5 / forms as f64;
+    let weight = |form: usize| if form == run % forms { share + 0.5 } else { share };
+    if forms == 2 { Start::Lambda(weight(1)) } else { Start::Weights((0..forms).map(weight).collect()) }
+}
+
+/// The run of one window.
+fn window(config: &Config, target: &Target, weights: &[f64], index: u64) -> Child {
+    let mut job = base(config);
+    if let Some(titration) = &mut job.titration {
+        match target {
+            Target::Site(request, _) => {
+                let fixed =
+                    if let [_, lambda] = weights { Start::Lambda(*lambda) } else { Start::Weights(weights.to_vec()) };
+                let held = SiteRequest { initial: None, coordinate: None, barrier: None, ..(**request).clone() };
+                titration.sites = vec![SiteRequest { fixed: Some(fixed), ..held }];
+            }
+            Target::Buffer => titration.buffer.iter_mut().for_each(|buffer| buffer.fixed = Some(weights[1])),
+        }
     }
     job.dynamics.seed = children::seed(config.dynamics.seed, index);
-    let short = (lambda * 100.0).round() / 100.0 == lambda;
-    let label = if short { format!("{lambda:.2}") } else { format!("{lambda}") };
+    let label = label(weights);
     job.output.folder = config.folder().join(format!("lambda_{label}"));
-    Child { name: format!("λ = {label}"), config: job }
+    Child { name: format!("λ = {}", label.replace('_', " ")), config: job }
 }
 
-/// What the numbers give reason to doubt.
-fn doubts(calibration: &Calibration) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let few: Vec<String> = calibration
-        .windows
-        .iter()
-        .zip(&calibration.means)
-        .filter(|(_, mean)| mean.effective_samples < 20.0)
-        .map(|(lambda, _)| format!("{lambda}"))
-        .collect();
-    if !few.is_empty() {
-        doubts.push(format!(
-            "fewer than 20 independent samples at λ = {}: their errors are uncertain; run longer",
-            few.join(", ")
-        ));
+/// `0.50` for two forms, `0.25_0.50_0.25` for more.
+fn label(weights: &[f64]) -> String {
+    let number = |weight: f64| {
+        let short = (weight * 100.0).round() / 100.0 == weight;
+        if short { format!("{weight:.2}") } else { format!("{weight}") }
+    };
+    match weights {
+        [_, lambda] => number(*lambda),
+        _ => weights.iter().map(|&weight| number(weight)).collect::<Vec<_>>().join("_"),
     }
-    let chi = calibration.fit.reduced_chi_squared();
-    if chi > 2.0 && calibration.fit.degrees_of_freedom > 0 {
-        doubts.push(format!("χ² per degree of freedom is {chi:.1}: the polynomial does not follow the windows, or their errors are too small; raise calibrate.degree, or run longer"));
-    }
-    if calibration.coefficients.free_energy_error > 0.6 {
-        doubts.push(format!(
-            "the free energy between the forms is known to {:.2} kJ/mol only, which is {:.2} pK units",
-            calibration.coefficients.free_energy_error,
-            calibration.coefficients.free_energy_error / 5.71
-        ));
-    }
-    doubts
-}
-
-/// The day, ISO 8601, UTC (days since 1970 to a date of the Gregorian calendar by eras of 400 years).
-fn today() -> String {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    date(seconds / 86_400)
-}
-
-/// The date `days` after 1970-01-01. Years start in March here, so that the leap day is the last.
-fn date(days: u64) -> String {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = 400 * era + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_of_the_calendar() {
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(11_016), "2000-02-29");
-        assert_eq!(date(11_017), "2000-03-01");
-        assert_eq!(date(19_782), "2024-02-29");
-        assert_eq!(date(20_453), "2025-12-31");
-        assert_eq!(date(20_454), "2026-01-01");
-    }
-}
+#[path = "calibrate_tests.rs"]
+mod tests;

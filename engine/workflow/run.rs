@@ -8,6 +8,7 @@ use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
 use crate::output::files::{self, Files};
 use crate::output::progress::{Log, Progress, duration};
+use crate::output::sites::{self, SiteRecord};
 use crate::output::{Frame, Wanted};
 use crate::signals::Stop;
 use std::path::Path;
@@ -20,8 +21,26 @@ pub struct Description {
     pub facts: Vec<(String, String)>,
     /// What a person should know before trusting the results, one sentence each.
     pub warnings: Vec<String>,
-    /// Names of the titratable sites, `GLU 2`, in the order of λ.
-    pub sites: Vec<String>,
+    /// The titratable sites, in the order of λ.
+    pub sites: Vec<SiteRecord>,
+    /// pH and temperature (K) of the sites, if they have them.
+    pub ph: Option<f64>,
+    /// Temperature of the sites (K).
+    pub temperature: f64,
+    /// What the log says at the end.
+    pub results: Vec<String>,
+}
+
+impl Description {
+    /// Names of the sites, `GLU 2`.
+    pub fn site_names(&self) -> Vec<String> {
+        self.sites.iter().map(|site| site.name.clone()).collect()
+    }
+
+    /// Names of the columns of `lambda.csv`.
+    pub fn lambdas(&self) -> Vec<String> {
+        self.sites.iter().flat_map(SiteRecord::columns).collect()
+    }
 }
 
 /// Something that moves in time: the simulation, and simple stand-ins in the tests of restarts.
@@ -129,21 +148,30 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
             Default::default()
         }
     };
-    let mut work =
-        Work { config, files: Files::open(config, &description.sites, &lengths)?, owner, log, saved: Instant::now() };
+    sites::write(&config.result(files::SITES), &description)?;
+    let mut work = Work {
+        config,
+        files: Files::open(config, &description.lambdas(), &lengths)?,
+        owner,
+        log,
+        saved: Instant::now(),
+    };
     if found.is_none() {
         work.outputs(simulation)?;
         work.checkpoint(simulation)?;
     }
     let outcome = work.steps(simulation, stop).map_err(|e| keep_frame(&config.result(files::FAILED), simulation, e))?;
     if outcome == Outcome::Finished {
+        let description = simulation.describe();
+        description.results.iter().try_for_each(|line| work.log.line(line))?;
+        sites::write(&config.result(files::SITES), &description)?;
         simulation.write_structure(&config.result(files::FINAL))?;
     }
     Ok(outcome)
 }
 
 /// Keeps the positions of a failed step and names their file in the error.
-fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
+pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
     match error {
         Error::Physics(mut physics) => {
             // The physics is the error to report; without a frame it is reported without one.

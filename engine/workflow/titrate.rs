@@ -1,52 +1,22 @@
 //! `titrate`: one job at many pH values, with replicas; fractions, Hill fits and a report.
 //!
 //! Each pH and replica is a run of its own in `pH_4.00/replica_1`, made of the job with that pH and another seed
-//! ([`super::children`]). When all are finished their `lambda.csv` are evaluated together, so that calling the command
-//! again after a Slurm array, or with more pH values, evaluates everything that is there.
+//! ([`super::children`]). When all are finished their `lambda.csv` are evaluated together ([`super::pka`]), so that calling the
+//! command again after a Slurm array, or with more pH values, evaluates everything that is there.
 
 use super::children::{self, Child};
 use super::many::{Batch, Many};
-use super::statistics::{self, Fraction};
-use super::titrate_report;
+use super::pka::{self, Evaluation, Options};
 use crate::config::{Config, Jobs};
-use crate::error::{Error, InputError, Result};
-use crate::output::files;
-use crate::output::tables::LambdaSeries;
-use lambda::analysis::hill::HillFit;
+use crate::error::{InputError, Result};
+use lambda::analysis::counted::Resampling;
+use std::path::PathBuf;
 
 /// A titration as planned.
 #[derive(Debug)]
 pub struct Plan {
     ph: Vec<f64>,
     batch: Batch,
-}
-
-/// Everything a titration found.
-#[derive(Debug, Clone, Default)]
-pub struct Titration {
-    /// Names of the sites.
-    pub title: String,
-    /// pH values, rising.
-    pub ph: Vec<f64>,
-    /// One entry for each site.
-    pub sites: Vec<SiteCurve>,
-    /// λ after equilibration: `[pH][replica]`.
-    pub series: Vec<Vec<LambdaSeries>>,
-    /// What a reader should know.
-    pub warnings: Vec<String>,
-}
-
-/// The titration of one site.
-#[derive(Debug, Clone)]
-pub struct SiteCurve {
-    /// `GLU 2`.
-    pub name: String,
-    /// One for each pH.
-    pub fractions: Vec<Fraction>,
-    /// Fitted Hill curve, with what is known of its pKa and slope; `None` if every frame is mixed.
-    pub hill: Option<HillFit>,
-    /// pKa of the residue in the library.
-    pub reference: Option<f64>,
 }
 
 impl Many for Plan {
@@ -59,9 +29,8 @@ impl Many for Plan {
     }
 
     fn conclude(&self) -> Result<String> {
-        let (titration, config) = (self.evaluate()?, &self.batch.config);
-        titrate_report::write(&titration, config)?;
-        Ok(titrate_report::table(&titration, config.folder()))
+        let config = &self.batch.config;
+        pka::write(&self.evaluate()?, config.folder(), Some(&config.to_toml()?))
     }
 }
 
@@ -84,118 +53,22 @@ impl Plan {
         Ok(Plan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate" } })
     }
 
+    /// pH values, rising.
+    pub fn ph(&self) -> &[f64] {
+        &self.ph
+    }
+
     /// Evaluates the finished runs.
     ///
     /// # Errors
-    /// If a `lambda.csv` is missing, damaged or of other sites.
-    pub fn evaluate(&self) -> Result<Titration> {
-        let start = self.batch.config.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration.get());
-        let replicas = self.batch.children.len() / self.ph.len();
-        let mut series: Vec<Vec<LambdaSeries>> = Vec::new();
-        for children in self.batch.children.chunks(replicas) {
-            let read = |child: &Child| Ok(LambdaSeries::read(&child.config.result(files::LAMBDA))?.after(start));
-            series.push(children.iter().map(read).collect::<Result<_>>()?);
-        }
-        let names = &series[0][0].sites;
-        if let Some((child, _)) =
-            self.batch.children.iter().zip(series.iter().flatten()).find(|(_, one)| one.sites != *names)
-        {
-            let help = "remove the folder of that run";
-            let message = format!("the run has other sites than the first one, {}", names.join(", "));
-            return Err(InputError::new(message, help).in_file(child.config.folder()).into());
-        }
-        let mut sites = Vec::new();
-        for (index, name) in names.iter().enumerate() {
-            let lambda: Vec<Vec<&[f64]>> =
-                series.iter().map(|runs| runs.iter().map(|run| run.lambda[index].as_slice()).collect()).collect();
-            let (fractions, hill) = statistics::titration(&self.ph, &lambda, self.batch.config.dynamics.seed)?;
-            sites.push(SiteCurve {
-                name: name.clone(),
-                fractions,
-                hill,
-                reference: statistics::reference_pka(&self.batch.config, name)?,
-            });
-        }
-        let title = names.join(", ");
-        let mut titration = Titration { title, ph: self.ph.clone(), sites, series, warnings: Vec::new() };
-        titration.warnings = self.warnings(&titration)?;
-        Ok(titration)
+    /// As [`pka::evaluate`].
+    pub fn evaluate(&self) -> Result<Evaluation> {
+        let config = &self.batch.config;
+        let folders: Vec<PathBuf> = self.batch.children.iter().map(|c| c.config.folder().to_path_buf()).collect();
+        let resampling = Resampling { seed: config.dynamics.seed, ..Resampling::default() };
+        let equilibration = config.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration.get());
+        pka::evaluate(&folders, &Options { equilibration, resampling, ..Options::default() })
     }
-
-    /// Warnings of the runs, and those the numbers give rise to.
-    fn warnings(&self, titration: &Titration) -> Result<Vec<String>> {
-        let mut warnings: Vec<String> = Vec::new();
-        for child in &self.batch.children {
-            let path = child.config.result(files::LOG);
-            let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, "read", e))?;
-            warnings.extend(text.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string));
-        }
-        for site in &titration.sites {
-            warnings.extend(doubts(site, &titration.ph));
-        }
-        let mut seen = std::collections::BTreeSet::new();
-        warnings.retain(|warning| seen.insert(warning.clone()));
-        Ok(warnings)
-    }
-}
-
-/// Fewer transitions than this at a pH near the pKa leave its fraction to chance.
-const FEW_TRANSITIONS: usize = 10;
-/// More mixed frames than this say that λ is not at its two ends.
-const MANY_MIXED: f64 = 0.25;
-
-/// What the numbers of a site give reason to doubt.
-fn doubts(site: &SiteCurve, ph: &[f64]) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let name = &site.name;
-    let list = |choose: &dyn Fn(&Fraction) -> bool| -> Vec<String> {
-        ph.iter().zip(&site.fractions).filter(|(_, fraction)| choose(fraction)).map(|(ph, _)| format!("{ph}")).collect()
-    };
-    let between = |fraction: &Fraction| fraction.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
-    let few = list(&|fraction| between(fraction) && fraction.transitions < FEW_TRANSITIONS);
-    if !few.is_empty() {
-        doubts.push(format!(
-            "{name}: fewer than {FEW_TRANSITIONS} transitions at pH {}; run longer, or lower titration.barrier",
-            few.join(", ")
-        ));
-    }
-    let mixed = list(&|fraction| fraction.mixed > MANY_MIXED);
-    if !mixed.is_empty() {
-        doubts.push(format!(
-            "{name}: more than {:.0} % mixed frames (λ from 0.2 to 0.8) at pH {}; raise titration.barrier",
-            100.0 * MANY_MIXED,
-            mixed.join(", ")
-        ));
-    }
-    let empty = list(&|fraction| fraction.deprotonated.is_none());
-    if !empty.is_empty() {
-        doubts.push(format!("{name}: no frame with λ below 0.2 or above 0.8 at pH {}", empty.join(", ")));
-    }
-    doubts.extend(doubts_of_fit(site, ph));
-    doubts
-}
-
-/// What the Hill fit of a site gives reason to doubt.
-fn doubts_of_fit(site: &SiteCurve, ph: &[f64]) -> Vec<String> {
-    let name = &site.name;
-    let Some(hill) = &site.hill else { return Vec::new() };
-    let mut doubts = Vec::new();
-    let (low, high) = (ph[0], ph[ph.len() - 1]);
-    match hill.pka.value() {
-        None => doubts.push(format!("{name}: the fractions do not determine the pKa; run longer, or add pH values where the site is partly deprotonated")),
-        Some(pka) if !(low..=high).contains(&pka) => {
-            doubts.push(format!("{name}: the fitted pKa of {pka:.2} lies outside the pH values, {low} to {high}"));
-        }
-        Some(_) => {}
-    }
-    if let (Some(slope), Some(error)) = (hill.slope.value(), hill.slope.error())
-        && (slope - 1.0).abs() > (3.0 * error).max(0.3)
-    {
-        doubts.push(format!(
-            "{name}: the Hill coefficient is {slope:.2} ± {error:.2}; a single site has 1: the runs may be too short"
-        ));
-    }
-    doubts
 }
 
 /// The run of one pH and replica.

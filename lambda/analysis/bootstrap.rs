@@ -1,7 +1,7 @@
 //! Block bootstrap: the spread of a result when the blocks of its series are drawn anew.
 //!
 //! Blocks of consecutive frames, longer than the correlation, are drawn with replacement from the series closed to a ring
-//! (Politis & Romano 1992), as many as the series holds. What is averaged is counted beforehand, so that a draw costs the
+//! (Politis & Romano 1992), as many as the series holds. States are counted beforehand, so that a draw costs the
 //! number of blocks and not the number of frames.
 //!
 //! Random numbers: ChaCha8 keyed by (seed, number of the draw), so that results do not depend on the order of the draws.
@@ -9,62 +9,55 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Sums over any run of frames of a ring, for several quantities counted per frame.
+use super::occupancy::State;
+
+/// Frames in each state over any run of frames of a ring.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RingSums<const K: usize> {
-    /// cumulative\[t\]: sums over the first t frames.
-    cumulative: Vec<[u64; K]>,
+pub struct RingCounts {
+    frames: usize,
+    count: usize,
+    /// cumulative\[t · count + k\]: frames in state k among the first t.
+    cumulative: Vec<u64>,
 }
 
-impl<const K: usize> RingSums<K> {
-    /// Counts per frame.
-    pub fn new(frames: impl IntoIterator<Item = [u64; K]>) -> Self {
-        let mut sum = [0; K];
-        let mut cumulative = vec![sum];
-        for frame in frames {
-            sum.iter_mut().zip(frame).for_each(|(s, x)| *s += x);
-            cumulative.push(sum);
-        }
-        Self { cumulative }
-    }
-
-    /// Number of frames.
-    pub fn len(&self) -> usize {
-        self.cumulative.len() - 1
-    }
-
-    /// Whether there are no frames.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Sums over all frames.
-    pub fn total(&self) -> [u64; K] {
-        self.cumulative[self.len()]
-    }
-
-    /// Sums over `length` frames from `start`, around the ring; `length` at most the number of frames.
-    fn run(&self, start: usize, length: usize) -> [u64; K] {
-        let end = start + length;
-        let between = |a: usize, b: usize, k: usize| self.cumulative[b][k] - self.cumulative[a][k];
-        std::array::from_fn(|k| {
-            if end <= self.len() {
-                between(start, end, k)
-            } else {
-                between(start, self.len(), k) + between(0, end - self.len(), k)
+impl RingCounts {
+    /// Counts a series of states below `count`; others are in none.
+    pub fn new(states: &[State], count: usize) -> Self {
+        let mut sum = vec![0; count];
+        let mut cumulative = Vec::with_capacity((states.len() + 1) * count);
+        cumulative.extend_from_slice(&sum);
+        for state in states {
+            if let Some(counted) = state.and_then(|k| sum.get_mut(usize::from(k))) {
+                *counted += 1;
             }
-        })
+            cumulative.extend_from_slice(&sum);
+        }
+        Self { frames: states.len(), count, cumulative }
     }
 
-    /// Sums over one draw of blocks: as many frames as the series, the last block cut. Zero for an empty series.
-    pub fn draw(&self, block_length: usize, rng: &mut ChaCha8Rng) -> [u64; K] {
-        let block_length = block_length.clamp(1, self.len().max(1));
-        let mut sums = [0; K];
-        let mut left = self.len();
+    /// Adds the counts of `length` frames from `start`, around the ring; `length` at most the number of frames.
+    fn add_run(&self, start: usize, length: usize, sums: &mut [u64]) {
+        let end = start + length;
+        let mut between = |a: usize, b: usize| {
+            let row = |t: usize| &self.cumulative[t * self.count..(t + 1) * self.count];
+            sums.iter_mut().zip(row(a).iter().zip(row(b))).for_each(|(sum, (from, to))| *sum += to - from);
+        };
+        if end <= self.frames {
+            between(start, end);
+        } else {
+            between(start, self.frames);
+            between(0, end - self.frames);
+        }
+    }
+
+    /// Counts of one draw of blocks: as many frames as the series, the last block cut. Zero for an empty series.
+    pub fn draw(&self, block_length: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+        let block_length = block_length.clamp(1, self.frames.max(1));
+        let mut sums = vec![0; self.count];
+        let mut left = self.frames;
         while left > 0 {
             let length = block_length.min(left);
-            let start = below(self.len(), rng);
-            sums.iter_mut().zip(self.run(start, length)).for_each(|(s, x)| *s += x);
+            self.add_run(below(self.frames, rng), length, &mut sums);
             left -= length;
         }
         sums
@@ -130,11 +123,17 @@ mod tests {
 
     #[test]
     fn sums_around_the_ring_are_right() {
-        let sums = RingSums::new((0..10).map(|i| [i, 1]));
-        assert_eq!(sums.total(), [45, 10]);
-        assert_eq!(sums.run(2, 3), [9, 3]);
-        assert_eq!(sums.run(8, 4), [8 + 9 + 1, 4]);
-        assert_eq!(sums.run(9, 10), [45, 10]);
+        let states: Vec<State> = [0, 1, 1, 9, 0, 2, 2, 2, 0, 1].map(|k| (k < 3).then_some(k)).to_vec();
+        let ring = RingCounts::new(&states, 3);
+        let run = |start, length| {
+            let mut sums = vec![0; 3];
+            ring.add_run(start, length, &mut sums);
+            sums
+        };
+        assert_eq!(run(0, 10), [3, 3, 3]);
+        assert_eq!(run(2, 4), [1, 1, 1]);
+        assert_eq!(run(8, 4), [2, 2, 0]);
+        assert_eq!(run(9, 10), [3, 3, 3]);
     }
 
     #[test]
@@ -142,11 +141,12 @@ mod tests {
         let draws = 20_000;
         let mut counts = [0.0; 7];
         for (frame, count) in counts.iter_mut().enumerate() {
-            let sums = RingSums::new((0..7).map(|i| [u64::from(i == frame), 1]));
+            let states: Vec<State> = (0..7).map(|i| Some(u8::from(i == frame))).collect();
+            let ring = RingCounts::new(&states, 2);
             for number in 0..draws {
-                let [hits, frames] = sums.draw(3, &mut random(5, number));
-                assert_eq!(frames, 7);
-                *count += hits as f64 / draws as f64;
+                let drawn = ring.draw(3, &mut random(5, number));
+                assert_eq!(drawn[0] + drawn[1], 7);
+                *count += drawn[1] as f64 / draws as f64;
             }
         }
         // One per draw on average; its standard deviation is about 1/√20000 = 0.007.
@@ -158,14 +158,16 @@ mod tests {
         // Redrawn with rate 0.05: C(t) = 0.95^t, g = 1.95/0.05 = 39.
         let (n, s) = (200_000, 0.3);
         let series = synthetic::two_state(n, s, 0.05, &mut synthetic::random(6));
-        let sums = RingSums::new(series.iter().map(|&l| [u64::from(l > 0.5)]));
-        let draw = |k| sums.draw(800, &mut random(1, k))[0] as f64 / n as f64;
-        let error = Draws::new((0..400).map(draw)).error().unwrap();
+        let states: Vec<State> = series.iter().map(|&l| (l > 0.5).then_some(0)).collect();
+        let ring = RingCounts::new(&states, 1);
+        let draws = |length: usize| {
+            let draw = |k| ring.draw(length, &mut random(1, k))[0] as f64 / n as f64;
+            Draws::new((0..400).map(draw)).error().unwrap()
+        };
         let exact = (s * (1.0 - s) * 39.0 / n as f64).sqrt();
         // 250 blocks: 4.5 %; 400 draws: 3.5 %; blocks of 20 g lose 5 %.
-        assert!((error / exact - 1.0).abs() < 0.2, "{error} {exact}");
-        let blind = Draws::new((0..400).map(|k| sums.draw(1, &mut random(1, k))[0] as f64 / n as f64)).error().unwrap();
-        assert!(blind < 0.3 * exact);
+        assert!((draws(800) / exact - 1.0).abs() < 0.2, "{} {exact}", draws(800));
+        assert!(draws(1) < 0.3 * exact);
     }
 
     #[test]
@@ -174,8 +176,6 @@ mod tests {
         assert_eq!((draws.len(), draws.quantile(0.5), draws.quantile(0.25)), (3, Some(2.0), Some(1.5)));
         assert_eq!((Draws::new([]).error(), Draws::new([]).quantile(0.5)), (None, None));
         assert!(Draws::new([]).is_empty());
-        let empty = RingSums::<1>::new([]);
-        assert!(empty.is_empty());
-        assert_eq!(empty.draw(10, &mut random(0, 0)), [0]);
+        assert_eq!(RingCounts::new(&[], 1).draw(10, &mut random(0, 0)), [0]);
     }
 }

@@ -6,7 +6,7 @@
 //! the weight they have. ln L is concave in n and n·pKa: Newton's method finds its only maximum, if there is one. Whether there
 //! is one shows beforehand (Albert & Anderson 1984, doi:10.1093/biomet/71.1.1): when no pH lies above a deprotonated and below
 //! a protonated sample, the slope has no upper bound, and the pKa is known to lie between two pH only. That is then the result,
-//! with the pKa for n = 1 beside it. Errors follow from the curvature of ln L, widened by χ² per degree of freedom where that
+//! with the pKa for n = 1 beside it. Errors follow from the curvature of ln L, widened by the deviance per degree of freedom where that
 //! exceeds one. [`crate::analysis::titration`] adds the block bootstrap.
 
 use std::fmt;
@@ -99,8 +99,9 @@ pub struct HillFit {
     pub slope: Determined,
     /// pKa if n = 1, as for a single site.
     pub pka_slope_one: Determined,
-    /// Pearson's χ² of the curve with free slope; `None` where that has no maximum.
-    pub chi_squared: Option<f64>,
+    /// Deviance 2 Σ N [S ln(S/S_fit) + (1 − S) ln((1 − S)/(1 − S_fit))] of the curve with free slope, a χ² that single samples far
+    /// from the pKa do not dominate; `None` where the curve has no maximum.
+    pub deviance: Option<f64>,
     /// Different pH minus the two parameters.
     pub degrees_of_freedom: usize,
 }
@@ -121,7 +122,7 @@ pub fn fit(points: &[TitrationPoint]) -> Result<HillFit, HillError> {
         pka,
         slope: Determined::Unknown,
         pka_slope_one,
-        chi_squared: None,
+        deviance: None,
         degrees_of_freedom,
     };
     let with = |outcome: fn(&TitrationPoint) -> bool| {
@@ -195,7 +196,7 @@ struct Sums {
     gradient: [f64; 2],
     /// Elements aa, ab, bb of minus the second derivatives.
     curvature: [f64; 3],
-    chi_squared: f64,
+    deviance: f64,
 }
 
 fn sums(points: &[TitrationPoint], centre: f64, [a, b]: [f64; 2]) -> Sums {
@@ -213,11 +214,14 @@ fn sums(points: &[TitrationPoint], centre: f64, [a, b]: [f64; 2]) -> Sums {
         sums.curvature[0] += weight;
         sums.curvature[1] += weight * x;
         sums.curvature[2] += weight * x * x;
-        if weight > 0.0 {
-            sums.chi_squared += residual * residual / weight;
-        }
+        sums.deviance += (2.0 * point.samples * (log - entropy(point.deprotonated))).max(0.0);
     }
     sums
+}
+
+/// −S ln S − (1 − S) ln(1 − S).
+fn entropy(s: f64) -> f64 {
+    [s, 1.0 - s].iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
 fn logistic(eta: f64) -> f64 {
@@ -271,7 +275,7 @@ fn slope_one(points: &[TitrationPoint]) -> Determined {
         return Determined::Unknown;
     };
     let spare = points.len().saturating_sub(1);
-    let widening = if spare > 0 { (sums.chi_squared / spare as f64).max(1.0) } else { 1.0 };
+    let widening = if spare > 0 { (sums.deviance / spare as f64).max(1.0) } else { 1.0 };
     Determined::Value { value: centre - a / slope, error: (widening / sums.curvature[0]).sqrt() / slope }
 }
 
@@ -291,7 +295,7 @@ fn free_slope(points: &[TitrationPoint], degrees_of_freedom: usize) -> Option<Hi
     let ([a, b], sums) = maximise(points, centre, [0.0, std::f64::consts::LN_10], step)?;
     let [aa, ab, bb] = sums.curvature;
     let determinant = aa * bb - ab * ab;
-    let widening = if degrees_of_freedom > 0 { (sums.chi_squared / degrees_of_freedom as f64).max(1.0) } else { 1.0 };
+    let widening = if degrees_of_freedom > 0 { (sums.deviance / degrees_of_freedom as f64).max(1.0) } else { 1.0 };
     let covariance = [bb, -ab, aa].map(|element| widening * element / determinant);
     let slope_error = covariance[2].sqrt();
     // pKa = centre − a/b has a meaning only where b is not compatible with zero.
@@ -308,7 +312,7 @@ fn free_slope(points: &[TitrationPoint], degrees_of_freedom: usize) -> Option<Hi
         pka,
         slope: Determined::Value { value: b / ln10, error: slope_error / ln10 },
         pka_slope_one: if falling { Determined::Unknown } else { slope_one(points) },
-        chi_squared: Some(sums.chi_squared),
+        deviance: Some(sums.deviance),
         degrees_of_freedom,
     })
 }

@@ -33,7 +33,7 @@ fn exact_fractions_give_pka_and_slope_back() {
             let fitted = fit(&curve(pka, slope, samples)).unwrap();
             let near = |d: Option<f64>, exact: f64| (d.unwrap() - exact).abs() < 1e-8;
             assert!(near(fitted.slope.value(), slope), "{fitted:?}");
-            assert!(fitted.chi_squared.unwrap() < 1e-9);
+            assert!(fitted.deviance.unwrap() < 1e-9);
             if samples > 2.0 {
                 assert!(near(fitted.pka.value(), pka), "{fitted:?}");
             }
@@ -56,9 +56,9 @@ fn errors_are_those_of_repeated_experiments() {
             point.deprotonated = hits as f64 / samples as f64;
         }
         let fitted = fit(&drawn).unwrap();
-        // χ² widening would bias the pulls: undo it.
-        let Some(chi_squared) = fitted.chi_squared else { continue };
-        let scale = (chi_squared / fitted.degrees_of_freedom as f64).max(1.0).sqrt();
+        // The widening would bias the pulls: undo it.
+        let Some(deviance) = fitted.deviance else { continue };
+        let scale = (deviance / fitted.degrees_of_freedom as f64).max(1.0).sqrt();
         let pull = |d: Determined, exact: f64| ((d.value().unwrap() - exact) / d.error().unwrap() * scale).powi(2);
         pulls[0] += pull(fitted.pka, 4.0);
         pulls[1] += pull(fitted.slope, 1.0);
@@ -83,6 +83,14 @@ fn points_at_zero_and_one_do_no_harm() {
         fit(&points(&[(0.0, 0.0, 1e3), (3.0, 0.06, 50.0), (4.0, 0.36, 50.0), (5.0, 0.86, 50.0), (9.0, 1.0, 1e3)]))
             .unwrap();
     assert!((far.pka.value().unwrap() - fitted.pka.value().unwrap()).abs() < 0.02);
+}
+
+#[test]
+fn one_stray_sample_far_away_does_not_hide_the_pka() {
+    // Half a sample that a run has kept from its start.
+    let fitted =
+        fit(&points(&[(3.0, 0.2, 200.0), (4.0, 0.6, 200.0), (5.0, 0.93, 200.0), (11.0, 0.9975, 200.0)])).unwrap();
+    assert!((fitted.pka.value().unwrap() - 3.7).abs() < 0.3 && fitted.pka.error().unwrap() < 0.5, "{fitted:?}");
 }
 
 #[test]

@@ -1,172 +1,277 @@
-//! From λ(t) at several pH to a titration curve with errors.
+//! From the states of a site at several pH to its pKa values with errors.
 //!
-//! Every series is counted ([`super::fractions`]), its independent samples are estimated, the Hill curve is fitted
-//! ([`super::hill`]), and the fit is repeated on series whose blocks are drawn anew ([`super::bootstrap`]; blocks of three
-//! times the statistical inefficiency). The error given is the larger of bootstrap and likelihood: few transitions make the
-//! bootstrap too sure of itself.
+//! Every series is counted and its independent samples are estimated ([`super::counted`]). Macroscopic: forms of equal
+//! protonation are one class; two classes have a Hill curve ([`super::hill`]), more a binding polynomial
+//! ([`super::equilibrium`]). Microscopic: every form on its own, and the share of each tautomer. Errors are the larger of
+//! likelihood and block bootstrap ([`super::bootstrap`]; blocks of three times the statistical inefficiency).
 //!
-//! A series without a transition has an unknown inefficiency: it is given the largest of the others, or counts as a single
-//! sample if there is none. Several series of one pH (replicas) are independent.
+//! Convergence: the macroscopic pKa from the first and from the last part of every series; for two classes that of slope one,
+//! which little data determine.
 
 use thiserror::Error;
 
-use super::bootstrap::{Draws, RingSums, random};
-use super::fractions::{self, FractionError, Fractions, State, Thresholds};
-use super::hill::{self, Determined, HillError, HillFit, TitrationPoint};
+use super::counted::{Counted, Resampling, SeriesSummary, value_or_nan, widen};
+use super::equilibrium::{self, Equilibrium, Populations};
+use super::hill::{self, Determined, HillFit, TitrationPoint};
+use super::occupancy::{self, Occupancy, State, classes};
 
-/// Share of the draws that must determine a number for the bootstrap to count.
-const NEEDED_SHARE: f64 = 0.9;
-/// Length of the blocks in units of the statistical inefficiency.
-const BLOCK_FACTOR: f64 = 3.0;
-
-/// λ(t) of one run at one pH, frames at equal intervals that are the same for all series.
+/// States of one run at one pH, frames at equal intervals that are the same for all series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TitrationSeries<'a> {
     /// pH.
     pub ph: f64,
-    /// λ of each frame.
-    pub lambda: &'a [f64],
-}
-
-/// How a titration is evaluated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TitrationSettings {
-    /// Thresholds of the states.
-    pub thresholds: Thresholds,
-    /// Number of bootstrap draws.
-    pub resamples: u32,
-    /// Seed of the draws.
-    pub seed: u64,
-}
-
-impl Default for TitrationSettings {
-    fn default() -> Self {
-        Self { thresholds: Thresholds::default(), resamples: 500, seed: 1 }
-    }
+    /// Form of each frame.
+    pub states: &'a [State],
 }
 
 /// Why a titration cannot be evaluated.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TitrationError {
-    /// A series cannot be counted.
-    #[error("series {index} (counted from 0), pH {ph}: {source}")]
-    Series {
+    /// No runs.
+    #[error("no series of states")]
+    Empty,
+    /// A pH that is not a number.
+    #[error("series {index} (counted from 0) has pH {ph}")]
+    Ph {
         /// Index of the series.
         index: usize,
         /// Its pH.
         ph: f64,
-        /// Reason.
-        source: FractionError,
     },
-    /// No curve.
-    #[error(transparent)]
-    Hill(#[from] HillError),
+    /// A site that never loses a proton.
+    #[error("all forms of the site have lost the same number of protons: it has no pKa")]
+    OneClass,
 }
 
-/// One series, counted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeriesSummary {
+/// A site at one pH, all runs together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhPoint {
     /// pH.
     pub ph: f64,
     /// Counts.
-    pub fractions: Fractions,
-    /// Frames per independent sample.
-    pub inefficiency: f64,
-    /// Whether the inefficiency was borrowed because the state never changed.
-    pub borrowed: bool,
-    /// Independent samples among the pure frames.
+    pub occupancy: Occupancy,
+    /// Independent samples of the form.
     pub samples: f64,
-    /// Interval of S of one standard error (Wilson 1927), inside 0…1 also where S is 0 or 1; `None` if all frames are mixed.
+    /// Interval of one standard error of each population (Wilson 1927, doi:10.1080/01621459.1927.10502953), inside 0…1 also
+    /// where that is 0 or 1; `None` if all frames are mixed.
+    pub intervals: Option<Vec<[f64; 2]>>,
+    /// Protons lost beyond the most protonated form, of those there are to lose: the deprotonated fraction of two forms.
+    pub deprotonated: Option<f64>,
+    /// Its interval; for several protons from the spread of their number.
     pub interval: Option<[f64; 2]>,
+}
+
+/// Loss of protons, whatever form they come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Macroscopic {
+    /// Protons lost before.
+    pub from: u32,
+    /// Protons lost after.
+    pub to: u32,
+    /// pKa.
+    pub pka: Determined,
+    /// Hill slope, for two classes.
+    pub slope: Option<Determined>,
+    /// pKa of slope one; the same as `pka` for more than two classes.
+    pub pka_slope_one: Determined,
+    /// The same from the microscopic constants.
+    pub from_microscopic: Determined,
+}
+
+/// Loss of protons by one form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Microscopic {
+    /// Form before.
+    pub from: usize,
+    /// Form after.
+    pub to: usize,
+    /// pK.
+    pub pk: Determined,
 }
 
 /// A titration, evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Titration {
-    /// The series in the order given.
+    /// The series in the order given, counted by form.
     pub series: Vec<SeriesSummary>,
-    /// The curve; errors are the larger of likelihood and bootstrap.
-    pub fit: HillFit,
-    /// pKa of the draws that determine it.
-    pub pka_draws: Draws,
-    /// Slope of the draws that determine it.
-    pub slope_draws: Draws,
-    /// Number of draws.
-    pub resamples: u32,
+    /// Frames per independent sample of the protonation of each series, whatever the form, and whether they are borrowed.
+    pub inefficiencies: Vec<(f64, bool)>,
+    /// By ascending pH.
+    pub points: Vec<PhPoint>,
+    /// Steps of deprotonation.
+    pub macroscopic: Vec<Macroscopic>,
+    /// Every pair of forms one step apart; for two forms the same as the macroscopic one of slope one.
+    pub microscopic: Vec<Microscopic>,
+    /// Share of each form among those of the same protonation.
+    pub shares: Vec<Determined>,
+    /// The binding polynomial of the forms, if it could be fitted.
+    pub equilibrium: Option<Equilibrium>,
+    /// The Hill curve, for two classes.
+    pub hill: Option<HillFit>,
 }
 
-/// Evaluates a titration.
+/// Classes of equal protonation: protons lost by each class, ascending, and the class of each form.
+pub fn protonation(protons: &[u32]) -> (Vec<u32>, Vec<u8>) {
+    let mut lost = protons.to_vec();
+    lost.sort_unstable();
+    lost.dedup();
+    let class = protons.iter().map(|d| lost.binary_search(d).unwrap_or(0) as u8).collect();
+    (lost, class)
+}
+
+/// Evaluates the titration of a site whose forms have lost `protons`.
 ///
 /// # Errors
-/// [`TitrationError`] for a series without frames or with λ that is not finite, bad thresholds or pH, and if every frame of
-/// every series is mixed.
-pub fn evaluate(series: &[TitrationSeries<'_>], settings: &TitrationSettings) -> Result<Titration, TitrationError> {
-    let states = series
-        .iter()
-        .enumerate()
-        .map(|(index, s)| {
-            fractions::states(s.lambda, settings.thresholds).map_err(|source| TitrationError::Series {
-                index,
-                ph: s.ph,
-                source,
-            })
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let summaries = summarise(series, &states);
-    let points: Vec<TitrationPoint> =
-        summaries.iter().map(|s| point(s, s.fractions.protonated as f64, s.fractions.deprotonated as f64)).collect();
-    let fit = hill::fit(&points)?;
-    let rings: Vec<RingSums<2>> = states.iter().map(|s| RingSums::new(s.iter().map(outcome))).collect();
-    let draws: Vec<HillFit> = (0..settings.resamples)
-        .filter_map(|number| {
-            let mut rng = random(settings.seed, u64::from(number));
-            let draw = |(summary, ring): (&SeriesSummary, &RingSums<2>)| {
-                let [protonated, deprotonated] =
-                    ring.draw((BLOCK_FACTOR * summary.inefficiency).ceil() as usize, &mut rng);
-                point(summary, protonated as f64, deprotonated as f64)
-            };
-            let points: Vec<TitrationPoint> = summaries.iter().zip(&rings).map(draw).collect();
-            hill::fit(&points).ok()
-        })
+/// [`TitrationError`] without series, for a pH that is not finite, or forms of one protonation only. Data that determine
+/// nothing are no error: the results say so.
+pub fn evaluate(
+    protons: &[u32],
+    series: &[TitrationSeries<'_>],
+    resampling: Resampling,
+) -> Result<Titration, TitrationError> {
+    let (lost, class) = check(protons, series)?;
+    let by_form: Vec<(f64, &[State])> = series.iter().map(|s| (s.ph, s.states)).collect();
+    let forms = Counted::new(&by_form, protons.len());
+    let equilibrium = equilibrium::fit(&forms.populations(), protons);
+    let pairs: Vec<(usize, usize)> = (0..protons.len())
+        .flat_map(|from| (0..protons.len()).map(move |to| (from, to)))
+        .filter(|&(from, to)| class[to] == class[from] + 1)
         .collect();
-    let pick = |which: fn(&HillFit) -> Determined| Draws::new(draws.iter().filter_map(|fit| which(fit).value()));
-    let (pka_draws, slope_draws) = (pick(|fit| fit.pka), pick(|fit| fit.slope));
-    let widened = |number, draws: &Draws| widen(number, draws, settings.resamples);
-    let fit = HillFit {
-        pka: widened(fit.pka, &pka_draws),
-        slope: widened(fit.slope, &slope_draws),
-        pka_slope_one: widened(fit.pka_slope_one, &pick(|fit| fit.pka_slope_one)),
-        ..fit
+    // Microscopic constants, then shares, then macroscopic constants from them.
+    let numbers = |fitted: Option<&Equilibrium>| -> Vec<Determined> {
+        let Some(fitted) = fitted else {
+            return vec![Determined::Unknown; pairs.len() + protons.len() + lost.len() - 1];
+        };
+        let microscopic = pairs.iter().map(|&(from, to)| fitted.microscopic(from, to));
+        let shares = (0..protons.len()).map(|form| fitted.share(form));
+        microscopic.chain(shares).chain(lost.windows(2).map(|d| fitted.macroscopic(d[0], d[1]))).collect()
     };
-    Ok(Titration { series: summaries, fit, pka_draws, slope_draws, resamples: settings.resamples })
+    let draws = forms.draws(resampling, |points| {
+        numbers(equilibrium::fit(points, protons).as_ref()).into_iter().map(value_or_nan).collect()
+    });
+    let widened = |(k, number)| widen(number, draws.get(k), resampling);
+    let found: Vec<Determined> = numbers(equilibrium.as_ref()).into_iter().enumerate().map(widened).collect();
+    let (microscopic, rest) = found.split_at(pairs.len());
+    let (shares, from_microscopic) = rest.split_at(protons.len());
+    let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
+    let by_class: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
+    let counted = Counted::new(&by_class, lost.len());
+    let (macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
+    Ok(Titration {
+        points: points(&forms.series, protons, &lost),
+        series: forms.series,
+        inefficiencies: counted.inefficiencies(),
+        macroscopic,
+        microscopic: pairs.iter().zip(microscopic).map(|(&(from, to), &pk)| Microscopic { from, to, pk }).collect(),
+        shares: shares.to_vec(),
+        equilibrium,
+        hill,
+    })
 }
 
-fn summarise(series: &[TitrationSeries<'_>], states: &[Vec<State>]) -> Vec<SeriesSummary> {
-    let known: Vec<Option<f64>> = states.iter().map(|s| fractions::inefficiency(s)).collect();
-    let largest = known.iter().flatten().copied().fold(None, |most: Option<f64>, g| Some(most.map_or(g, |m| m.max(g))));
-    series
-        .iter()
-        .zip(states)
-        .zip(known)
-        .map(|((series, states), known)| {
-            let fractions = fractions::count(states);
-            let frames = states.len() as f64;
-            let inefficiency = known.or(largest).unwrap_or(frames).clamp(1.0, frames);
-            let samples = (fractions.protonated + fractions.deprotonated) as f64 / inefficiency;
-            let interval = fractions.deprotonated_fraction().map(|s| wilson(s, samples));
-            SeriesSummary { ph: series.ph, fractions, inefficiency, borrowed: known.is_none(), samples, interval }
-        })
-        .collect()
+fn check(protons: &[u32], series: &[TitrationSeries<'_>]) -> Result<(Vec<u32>, Vec<u8>), TitrationError> {
+    if let Some(index) = series.iter().position(|s| !s.ph.is_finite()) {
+        return Err(TitrationError::Ph { index, ph: series[index].ph });
+    }
+    let (lost, class) = protonation(protons);
+    match (series.is_empty(), lost.len()) {
+        (true, _) => Err(TitrationError::Empty),
+        (_, 0 | 1) => Err(TitrationError::OneClass),
+        _ => Ok((lost, class)),
+    }
 }
 
-fn outcome(state: &State) -> [u64; 2] {
-    [u64::from(*state == State::Protonated), u64::from(*state == State::Deprotonated)]
+fn macroscopic(
+    lost: &[u32],
+    counted: &Counted,
+    from_microscopic: &[Determined],
+    resampling: Resampling,
+) -> (Vec<Macroscopic>, Option<HillFit>) {
+    let populations = counted.populations();
+    if lost.len() == 2 {
+        let numbers = |fit: &HillFit| [fit.pka, fit.slope, fit.pka_slope_one];
+        let unknown = [Determined::Unknown; 3];
+        let draws = counted.draws(resampling, |points| {
+            hill::fit(&two_states(points)).map_or(unknown, |fit| numbers(&fit)).map(value_or_nan).to_vec()
+        });
+        let fit = hill::fit(&two_states(&populations)).ok();
+        let found = fit.as_ref().map_or(unknown, numbers);
+        let [pka, slope, pka_slope_one] = std::array::from_fn(|k| widen(found[k], draws.get(k), resampling));
+        let hill = fit.map(|fit| HillFit { pka, slope, pka_slope_one, ..fit });
+        let from_microscopic = from_microscopic.first().copied().unwrap_or(Determined::Unknown);
+        let (from, to) = (lost[0], lost[1]);
+        return (vec![Macroscopic { from, to, pka, slope: Some(slope), pka_slope_one, from_microscopic }], hill);
+    }
+    let numbers = |points: &[Populations]| steps(points, lost);
+    let draws = counted.draws(resampling, |points| numbers(points).into_iter().map(value_or_nan).collect());
+    let step = |(k, pka): (usize, Determined)| {
+        let pka = widen(pka, draws.get(k), resampling);
+        let from_microscopic = from_microscopic.get(k).copied().unwrap_or(Determined::Unknown);
+        let (from, to) = (lost[k], lost[k + 1]);
+        Macroscopic { from, to, pka, slope: None, pka_slope_one: pka, from_microscopic }
+    };
+    (numbers(&populations).into_iter().enumerate().map(step).collect(), None)
 }
 
-fn point(summary: &SeriesSummary, protonated: f64, deprotonated: f64) -> TitrationPoint {
-    let pure = protonated + deprotonated;
-    let fraction = if pure > 0.0 { deprotonated / pure } else { 0.0 };
-    TitrationPoint { ph: summary.ph, deprotonated: fraction, samples: pure / summary.inefficiency }
+/// Macroscopic pKa values of slope one from samples of the classes.
+fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
+    if lost.len() == 2 {
+        return vec![hill::fit(&two_states(points)).map_or(Determined::Unknown, |fit| fit.pka_slope_one)];
+    }
+    let fitted = equilibrium::fit(points, lost);
+    let sampled = |p: &&Populations| p.samples.iter().sum::<f64>() > 0.0;
+    let ends = || points.iter().filter(sampled);
+    let (first, last) = (ends().map(|p| p.ph).reduce(f64::min), ends().map(|p| p.ph).reduce(f64::max));
+    let seen = |class: usize, ph: Option<f64>| {
+        points.iter().any(|p| ph.is_none_or(|ph| p.ph == ph) && p.samples.get(class).is_some_and(|n| *n > 0.0))
+    };
+    let step = |k: usize| match (&fitted, seen(k, None), seen(k + 1, None), first, last) {
+        (Some(fitted), true, true, ..) => fitted.macroscopic(lost[k], lost[k + 1]),
+        (_, true, false, _, Some(last)) if seen(k, Some(last)) => Determined::AtLeast(last),
+        (_, false, true, Some(first), _) if seen(k + 1, Some(first)) => Determined::AtMost(first),
+        _ => Determined::Unknown,
+    };
+    (0..lost.len() - 1).map(step).collect()
+}
+
+fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
+    let point = |p: &Populations| {
+        let (protonated, deprotonated) = (p.samples[0], p.samples[1]);
+        let samples = protonated + deprotonated;
+        TitrationPoint { ph: p.ph, deprotonated: if samples > 0.0 { deprotonated / samples } else { 0.0 }, samples }
+    };
+    points.iter().map(point).collect()
+}
+
+/// All series of each pH together: counts and independent samples add up.
+fn points(series: &[SeriesSummary], protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
+    let mut ph: Vec<f64> = series.iter().map(|s| s.ph).collect();
+    ph.sort_by(f64::total_cmp);
+    ph.dedup();
+    let point = |&ph: &f64| {
+        let mut occupancy = Occupancy::default();
+        let at = || series.iter().filter(|s| s.ph == ph);
+        at().for_each(|s| occupancy.add(&s.occupancy));
+        let samples: f64 = at().map(|s| s.samples).sum();
+        let populations: Option<Vec<f64>> = (0..protons.len()).map(|form| occupancy.population(form)).collect();
+        let intervals = populations.as_ref().map(|p| p.iter().map(|&p| wilson(p, samples)).collect());
+        let range = f64::from(lost[lost.len() - 1] - lost[0]);
+        let gone = |form: usize| f64::from(protons[form] - lost[0]) / range;
+        let moment = |power: i32| {
+            let of = |p: &Vec<f64>| p.iter().enumerate().map(|(form, p)| p * gone(form).powi(power)).sum::<f64>();
+            populations.as_ref().map(of)
+        };
+        let deprotonated = moment(1).map(|s| s.clamp(0.0, 1.0));
+        let interval = deprotonated.zip(moment(2)).map(|(mean, square)| {
+            if lost.len() == 2 {
+                return wilson(mean, samples);
+            }
+            let error = ((square - mean * mean).max(0.0) / samples).sqrt();
+            [(mean - error).max(0.0), (mean + error).min(1.0)]
+        });
+        PhPoint { ph, occupancy, samples, intervals, deprotonated, interval }
+    };
+    ph.iter().map(point).collect()
 }
 
 /// Interval of one standard error for a fraction `s` of `n` samples.
@@ -176,108 +281,46 @@ fn wilson(s: f64, n: f64) -> [f64; 2] {
     [(centre - half).max(0.0), (centre + half).min(1.0)]
 }
 
-fn widen(number: Determined, draws: &Draws, resamples: u32) -> Determined {
-    match (number, draws.error()) {
-        (Determined::Value { value, error }, Some(bootstrap))
-            if draws.len() as f64 >= NEEDED_SHARE * f64::from(resamples) =>
-        {
-            Determined::Value { value, error: error.max(bootstrap) }
-        }
-        _ => number,
-    }
+/// Macroscopic pKa values from parts of the series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convergence {
+    /// Shares of every series that were used.
+    pub shares: Vec<f64>,
+    /// From the beginning: `[step of deprotonation][share]`.
+    pub forward: Vec<Vec<Determined>>,
+    /// From the end.
+    pub reverse: Vec<Vec<Determined>>,
+}
+
+/// pKa from 1/n, 2/n … of every series, from the beginning and from the end, with the [`Titration::inefficiencies`] of the whole.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn convergence(
+    protons: &[u32],
+    series: &[TitrationSeries<'_>],
+    inefficiencies: &[(f64, bool)],
+    parts: u32,
+) -> Result<Convergence, TitrationError> {
+    let (lost, class) = check(protons, series)?;
+    let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
+    let part = |share: f64, reverse: bool| -> Vec<Determined> {
+        let populations = series.iter().zip(&states).zip(inefficiencies).map(|((series, states), (g, _))| {
+            let length = ((share * states.len() as f64).round() as usize).min(states.len());
+            let range = if reverse { states.len() - length..states.len() } else { 0..length };
+            let counts = occupancy::count(&states[range], lost.len());
+            Populations { ph: series.ph, samples: counts.forms.iter().map(|&n| n as f64 / g).collect() }
+        });
+        steps(&populations.collect::<Vec<_>>(), &lost)
+    };
+    let shares: Vec<f64> = (1..=parts).map(|k| f64::from(k) / f64::from(parts)).collect();
+    let from = |reverse: bool| -> Vec<Vec<Determined>> {
+        let found: Vec<Vec<Determined>> = shares.iter().map(|&share| part(share, reverse)).collect();
+        (0..lost.len() - 1).map(|step| found.iter().map(|all| all[step]).collect()).collect()
+    };
+    Ok(Convergence { forward: from(false), reverse: from(true), shares })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::synthetic::{random as test_random, two_state};
-
-    const PH: [f64; 5] = [2.25, 3.25, 4.25, 5.25, 6.25];
-
-    fn experiment(pka: f64, frames: usize, seed: u64) -> Vec<Vec<f64>> {
-        let mut rng = test_random(seed);
-        PH.iter().map(|&ph| two_state(frames, hill::deprotonated_fraction(ph, pka, 1.0), 0.05, &mut rng)).collect()
-    }
-
-    fn evaluated(lambda: &[Vec<f64>], resamples: u32) -> Titration {
-        let series: Vec<TitrationSeries> =
-            PH.iter().zip(lambda).map(|(&ph, lambda)| TitrationSeries { ph, lambda }).collect();
-        evaluate(&series, &TitrationSettings { resamples, ..TitrationSettings::default() }).unwrap()
-    }
-
-    #[test]
-    fn pka_and_slope_of_correlated_series_lie_within_their_errors() {
-        let runs = 100;
-        let (mut pka, mut slope, mut error) = (0.0, 0.0, 0.0);
-        for seed in 0..runs {
-            let titration = evaluated(&experiment(4.0, 8000, seed), 100);
-            let pull = |d: Determined, exact: f64| ((d.value().unwrap() - exact) / d.error().unwrap()).powi(2);
-            pka += pull(titration.fit.pka, 4.0) / runs as f64;
-            slope += pull(titration.fit.slope, 1.0) / runs as f64;
-            error += titration.fit.pka.error().unwrap() / runs as f64;
-        }
-        // 1 ± 0.14 for 100 runs, less because the larger of two errors is taken; 8000/39 = 205 samples a point give 0.045.
-        assert!((0.4..1.4).contains(&pka) && (0.4..1.4).contains(&slope), "{pka} {slope}");
-        assert!((0.03..0.08).contains(&error), "{error}");
-    }
-
-    #[test]
-    fn results_do_not_depend_on_anything_but_the_seed() {
-        let lambda = experiment(4.5, 2000, 3);
-        assert_eq!(evaluated(&lambda, 50), evaluated(&lambda, 50));
-    }
-
-    #[test]
-    fn series_without_a_transition_borrow_their_correlation() {
-        let mut lambda = experiment(4.0, 4000, 5);
-        lambda[0] = vec![0.01; 4000];
-        lambda[4] = vec![0.99; 4000];
-        let titration = evaluated(&lambda, 100);
-        let g = |k: usize| titration.series[k].inefficiency;
-        assert!(titration.series[0].borrowed && !titration.series[2].borrowed);
-        assert_eq!(g(0), g(1).max(g(2)).max(g(3)));
-        let [low, high] = titration.series[4].interval.unwrap();
-        assert!(low < 1.0 && low > 0.9 && high > 1.0 - 1e-12, "{low} {high}");
-        assert!((titration.fit.pka.value().unwrap() - 4.0).abs() < 4.0 * titration.fit.pka.error().unwrap());
-    }
-
-    #[test]
-    fn a_run_too_short_to_say_anything_says_so() {
-        let stuck: Vec<Vec<f64>> = [0.0, 0.0, 0.0, 1.0, 1.0].map(|l| vec![l; 100]).to_vec();
-        let titration = evaluated(&stuck, 20);
-        assert_eq!(titration.fit.pka, Determined::Between(4.25, 5.25));
-        assert_eq!(titration.fit.slope, Determined::Unknown);
-        assert!(titration.series.iter().all(|s| s.samples == 1.0 && s.borrowed));
-        assert!(titration.pka_draws.is_empty() && titration.slope_draws.is_empty());
-    }
-
-    #[test]
-    fn replicas_of_one_ph_count_together() {
-        let lambda = experiment(4.0, 4000, 8);
-        let whole: Vec<TitrationSeries> =
-            PH.iter().zip(&lambda).map(|(&ph, l)| TitrationSeries { ph, lambda: l }).collect();
-        let halves: Vec<TitrationSeries> = whole
-            .iter()
-            .flat_map(|s| [&s.lambda[..2000], &s.lambda[2000..]].map(|lambda| TitrationSeries { ph: s.ph, lambda }))
-            .collect();
-        let settings = TitrationSettings { resamples: 100, ..TitrationSettings::default() };
-        let (one, two) = (evaluate(&whole, &settings).unwrap(), evaluate(&halves, &settings).unwrap());
-        let (a, b) = (one.fit.pka, two.fit.pka);
-        assert!((a.value().unwrap() - b.value().unwrap()).abs() < a.error().unwrap());
-        assert!((0.5..2.0).contains(&(b.error().unwrap() / a.error().unwrap())));
-    }
-
-    #[test]
-    fn bad_series_are_refused() {
-        let settings = TitrationSettings::default();
-        let refused = |lambda: &[f64], ph: f64| evaluate(&[TitrationSeries { ph, lambda }], &settings).unwrap_err();
-        assert!(matches!(refused(&[], 4.0), TitrationError::Series { source: FractionError::Empty, .. }));
-        assert_eq!(
-            refused(&[0.1, f64::NAN], 4.0).to_string(),
-            "series 0 (counted from 0), pH 4: λ of frame 1 (counted from 0) is NaN"
-        );
-        assert!(matches!(refused(&[0.5; 20], 4.0), TitrationError::Hill(HillError::NoPoints)));
-        assert!(matches!(refused(&[0.1; 20], f64::NAN), TitrationError::Hill(HillError::BadPoint { .. })));
-        assert!(matches!(evaluate(&[], &settings), Err(TitrationError::Hill(HillError::NoPoints))));
-    }
-}
+#[path = "titration_tests.rs"]
+mod tests;

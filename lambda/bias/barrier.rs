@@ -1,6 +1,9 @@
-//! Double well and walls of a two-form site (Aho et al. 2022, doi:10.1021/acs.jctc.2c00516; Donnini et al. 2016).
+//! Barrier between forms, and walls.
 //!
-//!   V = −k [e^{−(λ−1−b)²/2a²} + e^{−(λ+b)²/2a²}] + d e^{−(λ−½)²/2s²}            (wells and barrier)
+//! Linear weights have a double well U in each weight and walls outside (Aho et al. 2022, doi:10.1021/acs.jctc.2c00516; Donnini et al. 2016):
+//! V = ½ Σ_α U(λ_α), so that V along the edge between any two of n forms is that of two forms alone,
+//!
+//!   U = −k [e^{−(λ−1−b)²/2a²} + e^{−(λ+b)²/2a²}] + d e^{−(λ−½)²/2s²}            (wells and barrier)
 //!     + (w/2) [2 + erf(r(λ−1−m)) − erf(r(λ+m))]                                  (walls)
 //!   s = 0.3, d = h/2, w = 1000 kJ/mol, r = 13.5, m = 0.201852; walls are 1 kJ/mol at −2σ₀ and 10 kJ/mol at −4σ₀
 //!
@@ -9,6 +12,9 @@
 //! published, to 0.5 % in the width, on a grid of 0.001: so it gives the published parameters to 2e-6.
 //! Below h = 1 kJ/mol those conditions cease to have a solution (the walls fill the well): the wells of h = 1 kJ/mol are
 //! scaled by h, continuous down to no wells at h = 0.
+//!
+//! Weights of the hypersphere and of Nexp end at the forms and need no well to hold them: V = 4h Σ_{α<β} λ_α λ_β ([`parabola`]), h at the middle of an
+//! edge (Donnini et al. 2011, doi:10.1021/ct200061r).
 //!
 //! Units: kJ/mol.
 
@@ -38,7 +44,7 @@ const MAX_STEPS: usize = 20_000;
 /// Height below which the wells are those of this height, scaled.
 const SMALLEST_SOLVED: f64 = 1.0;
 /// Largest height, kJ/mol: above it the wells are so wide that they lower the barrier between them.
-const LARGEST: f64 = 70.0;
+pub const LARGEST: f64 = 70.0;
 
 /// Why a barrier cannot be made.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -91,6 +97,14 @@ impl Barrier {
     pub fn evaluate(&self, lambda: f64) -> Term {
         self.wells(lambda) + walls(lambda)
     }
+}
+
+/// 4h Σ_{α<β} λ_α λ_β at `weights`; its derivatives are added to `by_weight`.
+pub fn parabola(height: f64, weights: &[f64], by_weight: &mut [f64]) -> f64 {
+    let sum: f64 = weights.iter().sum();
+    let squares: f64 = weights.iter().map(|w| w * w).sum();
+    by_weight.iter_mut().zip(weights).for_each(|(slope, w)| *slope += 4.0 * height * (sum - w));
+    2.0 * height * (sum * sum - squares)
 }
 
 /// The walls: zero between the forms, 1000 kJ/mol far outside.
@@ -164,7 +178,7 @@ fn well_moments(barrier: &Barrier, grid: &[f64], fixed: &[f64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bias::assert_derivative;
+    use crate::bias::{assert_derivative, assert_derivatives};
 
     /// h, a, b, k as published (Aho et al. 2022 procedure, six decimals).
     const PUBLISHED: [[f64; 4]; 6] = [
@@ -213,6 +227,13 @@ mod tests {
         for lambda in [-0.2, 0.0, 0.3, 0.5, 1.0] {
             assert_eq!(zero.evaluate(lambda), walls(lambda));
         }
+    }
+
+    #[test]
+    fn the_parabola_is_h_at_the_middle_of_an_edge() {
+        assert_eq!(parabola(5.0, &[0.5, 0.0, 0.5], &mut [0.0; 3]), 5.0);
+        assert_eq!(parabola(5.0, &[0.0, 1.0, 0.0], &mut [0.0; 3]), 0.0);
+        assert_derivatives(3, |w, d| parabola(5.0, w, d), 1e-8);
     }
 
     #[test]

@@ -1,115 +1,93 @@
-//! V_MM: minus the free energy of the force field along λ, measured for the model compound.
+//! V_MM: minus the free energy of the force field over the weights of the forms, measured for the model compound.
 //!
-//!   ⟨∂V/∂λ⟩_model = Σ_k c_k λ^k   ⇒   V_MM(λ) = −∫₀^λ Σ_k c_k t^k dt = −Σ_k c_k λ^{k+1}/(k+1)
+//!   V_MM(λ) = −F(λ),   F in the basis of [`super::simplex`], coefficients from a calibration
 //!
 //! With it the model compound sees V_pH and the barrier alone, and a site in a protein the difference of its surroundings
-//! from those of the model compound. Outside the range of the calibration windows the derivative keeps its value at the
-//! edge, so that a polynomial does not run away where nothing was measured.
+//! from those of the model compound. Windows reach from λ = −0.1 to 1.1, and walls hold λ within.
 //!
 //! Units: kJ/mol.
 
 use thiserror::Error;
 
-use super::Term;
-use crate::library::Calibration;
+use super::simplex::SimplexBasis;
 
 /// Coefficients that make no correction.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum CorrectionError {
-    /// No coefficients, or not numbers.
-    #[error("V_MM coefficients {0:?}: expected at least one, all finite")]
-    Coefficients(Vec<f64>),
-    /// A range that is empty.
-    #[error("V_MM range {0:?}: expected a lower and a higher finite λ")]
-    Range([f64; 2]),
+#[error("V_MM of {n_forms} forms, degree {degree}: found {found} coefficients, expected {expected}, all finite")]
+pub struct CorrectionError {
+    /// Forms of the site.
+    pub n_forms: usize,
+    /// Degree along an edge.
+    pub degree: usize,
+    /// Coefficients given.
+    pub found: usize,
+    /// Coefficients needed.
+    pub expected: usize,
 }
 
 /// V_MM of one site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCorrection {
-    dvdl: Vec<f64>,
-    range: [f64; 2],
+    basis: SimplexBasis,
+    coefficients: Vec<f64>,
 }
 
 impl ModelCorrection {
-    /// From the coefficients c_k of ⟨∂V/∂λ⟩ (kJ/mol) and the range of λ where they hold.
+    /// From the coefficients (kJ/mol) of F for `n_forms` forms and a degree along the edges.
     ///
     /// # Errors
-    /// [`CorrectionError`] for no or infinite coefficients or an empty range.
-    pub fn new(dvdl: &[f64], range: [f64; 2]) -> Result<Self, CorrectionError> {
-        if dvdl.is_empty() || dvdl.iter().any(|c| !c.is_finite()) {
-            return Err(CorrectionError::Coefficients(dvdl.to_vec()));
+    /// [`CorrectionError`] for a wrong number of coefficients, or one that is not finite.
+    pub fn new(n_forms: usize, degree: usize, coefficients: &[f64]) -> Result<Self, CorrectionError> {
+        let basis = SimplexBasis::new(n_forms, degree);
+        let (found, expected) = (coefficients.len(), basis.len());
+        if found != expected || coefficients.iter().any(|c| !c.is_finite()) {
+            return Err(CorrectionError { n_forms, degree, found, expected });
         }
-        if !(range[0] < range[1] && range.iter().all(|r| r.is_finite())) {
-            return Err(CorrectionError::Range(range));
-        }
-        Ok(Self { dvdl: dvdl.to_vec(), range })
+        Ok(Self { basis, coefficients: coefficients.to_vec() })
     }
 
-    /// From an entry of the library.
-    ///
-    /// # Errors
-    /// As [`ModelCorrection::new`].
-    pub fn from_calibration(calibration: &Calibration) -> Result<Self, CorrectionError> {
-        Self::new(&calibration.dvdl, calibration.range)
+    /// The same `factor` times: a buffer of so many molecules that do not feel each other.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Self {
+        self.coefficients.iter_mut().for_each(|c| *c *= factor);
+        self
     }
 
-    /// Energy and derivative at `lambda`; the energy is 0 at λ = 0.
-    pub fn evaluate(&self, lambda: f64) -> Term {
-        let inside = lambda.clamp(self.range[0], self.range[1]);
-        let slope = self.dvdl.iter().rev().fold(0.0, |sum, c| sum * inside + c);
-        let derivative = -slope;
-        Term { energy: -(self.integral(inside) - self.integral_at_zero()) + derivative * (lambda - inside), derivative }
+    /// Energy at `weights`, zero at form 0; its derivatives are added to `by_weight`.
+    pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> f64 {
+        -self.basis.evaluate(&self.coefficients, weights, -1.0, by_weight)
     }
 
-    /// Coefficients c_k, their range, and the integral that is taken off, so that the energy at λ = 0 is zero.
-    pub(crate) fn parameters(&self) -> (&[f64], [f64; 2], f64) {
-        (&self.dvdl, self.range, self.integral_at_zero())
+    /// The basis.
+    pub fn basis(&self) -> SimplexBasis {
+        self.basis
     }
 
-    fn integral(&self, lambda: f64) -> f64 {
-        let terms = self.dvdl.iter().enumerate().rev();
-        lambda * terms.fold(0.0, |sum, (k, c)| sum * lambda + c / (k as f64 + 1.0))
-    }
-
-    /// Zero, unless the range leaves λ = 0 out: then the integral continued to λ = 0 with the slope at the edge.
-    fn integral_at_zero(&self) -> f64 {
-        let inside = 0.0_f64.clamp(self.range[0], self.range[1]);
-        let slope = self.dvdl.iter().rev().fold(0.0, |sum, c| sum * inside + c);
-        self.integral(inside) - slope * inside
+    /// Coefficients of F, kJ/mol.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bias::assert_derivative;
 
     #[test]
-    fn energy_is_minus_the_integral() {
-        // ⟨∂V/∂λ⟩ = 6 − 12 λ + 12 λ²: integral to 1 is 6 − 6 + 4 = 4.
-        let v = ModelCorrection::new(&[6.0, -12.0, 12.0], [-0.1, 1.1]).unwrap();
-        assert_eq!(v.evaluate(0.0).energy, 0.0);
-        assert!((v.evaluate(1.0).energy + 4.0).abs() < 1e-14);
-        assert!((v.evaluate(0.5).derivative + 3.0).abs() < 1e-14);
-    }
-
-    #[test]
-    fn derivatives_are_right_inside_and_outside_the_range() {
-        for range in [[-0.1, 1.1], [0.2, 0.9]] {
-            let v = ModelCorrection::new(&[-300.0, 500.0, 40.0, -25.0, 3.0], range).unwrap();
-            // Rounding: 1e-16 · 500 kJ/mol / 1e-5; at the edges V'' jumps: h V''/2 ≤ 3e-3.
-            assert_derivative(|l| v.evaluate(l), [-0.55, 1.55], 5e-3);
-            assert_eq!(v.evaluate(1.3).derivative, v.evaluate(range[1]).derivative);
-            assert!(v.evaluate(0.0).energy.abs() < 1e-12);
-        }
+    fn energy_is_minus_the_free_energy() {
+        let v = ModelCorrection::new(2, 2, &[4.0, -3.0]).unwrap();
+        let mut slopes = [0.0; 2];
+        assert_eq!(v.evaluate(&[1.0, 0.0], &mut [0.0; 2]), 0.0);
+        assert_eq!(v.evaluate(&[0.0, 1.0], &mut [0.0; 2]), -4.0);
+        assert_eq!(v.evaluate(&[0.5, 0.5], &mut slopes), -2.0 + 0.75);
+        // dF/dλ at ½ is 4.
+        assert_eq!(slopes[1] - slopes[0], -4.0);
+        assert_eq!(v.times(3.0).evaluate(&[0.0, 1.0], &mut slopes), -12.0);
     }
 
     #[test]
     fn bad_coefficients_are_refused() {
-        assert!(ModelCorrection::new(&[], [-0.1, 1.1]).is_err());
-        assert!(ModelCorrection::new(&[1.0, f64::NAN], [-0.1, 1.1]).is_err());
-        assert!(ModelCorrection::new(&[1.0], [1.1, -0.1]).is_err());
-        assert!(ModelCorrection::new(&[1.0], [f64::NAN, 1.0]).is_err());
+        assert!(ModelCorrection::new(2, 2, &[1.0]).is_err());
+        assert!(ModelCorrection::new(3, 2, &[1.0, 2.0, 3.0, 4.0, f64::NAN]).is_err());
     }
 }

@@ -1,117 +1,153 @@
-//! The chemical potential of the protons as a potential of λ.
+//! The chemical potential of the protons as a potential of the weights.
 //!
-//!   linear    V = λ RT ln10 (pKa − pH)
-//!   smoothed  V = RT ln10 (pKa − pH) / (1 + e^{−5r(λ−λ_s)}),  λ_s = 2a if pKa > pH, else 1 − 2a,  r = 13.5
+//!   G_α = RT ln10 (pK_α − d_α pH)                                          free energy of form α
+//!   linear    V = Σ_α λ_α G_α
+//!   smoothed  V = Σ_α (G_α − G_γ) / (1 + e^{−5r(λ_α − 2a)})                 γ: the form of lowest G, r = 13.5
 //!
-//! Deprotonated (λ = 1) is favoured where pH > pKa. In the smoothed form the wells stay where they are, since the step
-//! lies beside the well that is left uphill (Aho et al. 2022, doi:10.1021/acs.jctc.2c00516); a is the width of the wells.
+//! d_α: protons that form α has lost; pK_α: cumulative, so that forms α and β of a model compound are equally populated where G_α = G_β. For a site with two
+//! forms V = λ RT ln10 (pKa − pH): deprotonated (λ = 1) is favoured where pH > pKa. In the smoothed form the wells stay where they are, since a
+//! step lies beside the well that is favoured (Aho et al. 2022, doi:10.1021/acs.jctc.2c00516); a is the width of the wells.
 //!
 //! Units: kJ/mol, K.
 
 use forcefield::units::GAS_CONSTANT;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::barrier::WALL_STEEPNESS;
-use super::{Barrier, Term};
 
 /// Input that makes no potential.
-#[derive(Clone, Copy, Debug, Error, PartialEq)]
-#[error("pH {ph}, pKa {pka}, temperature {temperature} K: expected finite numbers and a temperature above 0 K")]
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("pH {ph}, pK {pk:?}, temperature {temperature} K: expected finite numbers and a temperature above 0 K")]
 pub struct PhError {
     /// pH.
     pub ph: f64,
-    /// pKa.
-    pub pka: f64,
+    /// pK_α.
+    pub pk: Vec<f64>,
     /// Temperature, K.
     pub temperature: f64,
 }
 
+/// What V_pH knows of a form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Acidity {
+    /// Cumulative pK_α.
+    pub pk: f64,
+    /// Protons lost d_α.
+    pub protons_lost: u32,
+}
+
 /// V_pH of one site.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PhPotential {
-    /// RT ln10 (pKa − pH), kJ/mol.
-    free_energy: f64,
-    /// Position of the smoothed step; absent for the linear potential.
+    forms: Vec<Acidity>,
+    temperature: f64,
+    /// 2a; absent for the linear potential.
     step: Option<f64>,
+    /// G_α, kJ/mol; in the smoothed form relative to the lowest.
+    free_energies: Vec<f64>,
 }
 
 impl PhPotential {
-    /// Linear in λ.
+    /// Linear in the weights, or with smoothed steps beside wells of this width a.
     ///
     /// # Errors
     /// [`PhError`] for numbers that are not finite or a temperature that is not positive.
-    pub fn linear(pka: f64, ph: f64, temperature: f64) -> Result<Self, PhError> {
-        let valid = pka.is_finite() && ph.is_finite() && temperature.is_finite() && temperature > 0.0;
-        if !valid {
-            return Err(PhError { ph, pka, temperature });
+    pub fn new(forms: Vec<Acidity>, ph: f64, temperature: f64, smoothed: Option<f64>) -> Result<Self, PhError> {
+        let finite = forms.iter().all(|form| form.pk.is_finite()) && ph.is_finite() && temperature.is_finite();
+        if !(finite && temperature > 0.0) {
+            return Err(PhError { ph, pk: forms.iter().map(|form| form.pk).collect(), temperature });
         }
-        let free_energy = GAS_CONSTANT * temperature * std::f64::consts::LN_10 * (pka - ph);
-        Ok(Self { free_energy, step: None })
+        let mut v = Self { forms, temperature, step: smoothed.map(|a| 2.0 * a), free_energies: Vec::new() };
+        v.set_ph(ph);
+        Ok(v)
     }
 
-    /// Smoothed step beside a well of `barrier`.
-    ///
-    /// # Errors
-    /// As [`PhPotential::linear`].
-    pub fn smoothed(pka: f64, ph: f64, temperature: f64, barrier: &Barrier) -> Result<Self, PhError> {
-        let linear = Self::linear(pka, ph, temperature)?;
-        let step = if pka > ph { 2.0 * barrier.a } else { 1.0 - 2.0 * barrier.a };
-        Ok(Self { step: Some(step), ..linear })
+    /// Another pH.
+    pub fn set_ph(&mut self, ph: f64) {
+        let unit = GAS_CONSTANT * self.temperature * std::f64::consts::LN_10;
+        let free_energy = |form: &Acidity| unit * (form.pk - f64::from(form.protons_lost) * ph);
+        self.free_energies = self.forms.iter().map(free_energy).collect();
+        if self.step.is_some() {
+            let lowest = self.free_energies.iter().copied().fold(f64::INFINITY, f64::min);
+            self.free_energies.iter_mut().for_each(|g| *g -= lowest);
+        }
     }
 
-    /// RT ln10 (pKa − pH) and the position of the smoothed step, if it is smoothed.
-    pub(crate) fn parameters(&self) -> (f64, Option<f64>) {
-        (self.free_energy, self.step)
+    /// G_α (kJ/mol) and the position of the smoothed steps, if they are smoothed.
+    pub fn parameters(&self) -> (&[f64], Option<f64>) {
+        (&self.free_energies, self.step)
     }
 
-    /// Energy and derivative at `lambda`.
-    pub fn evaluate(&self, lambda: f64) -> Term {
-        match self.step {
-            None => Term { energy: self.free_energy * lambda, derivative: self.free_energy },
-            Some(step) => {
+    /// Energy at `weights`; its derivatives are added to `by_weight`.
+    pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> f64 {
+        let mut energy = 0.0;
+        for ((g, weight), slope) in self.free_energies.iter().zip(weights).zip(by_weight) {
+            let (value, derivative) = self.step.map_or((*weight, 1.0), |step| {
                 let steepness = 5.0 * WALL_STEEPNESS;
-                let s = 1.0 / (1.0 + (-steepness * (lambda - step)).exp());
-                Term { energy: self.free_energy * s, derivative: self.free_energy * steepness * s * (1.0 - s) }
-            }
+                let s = 1.0 / (1.0 + (-steepness * (weight - step)).exp());
+                (s, steepness * s * (1.0 - s))
+            });
+            energy += g * value;
+            *slope += g * derivative;
         }
+        energy
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bias::assert_derivative;
+    use crate::bias::{Barrier, assert_derivatives};
 
-    #[test]
-    fn one_ph_unit_is_rt_ln10() {
-        let v = PhPotential::linear(4.25, 5.25, 298.15).unwrap();
-        // RT ln 10 = 5.7080 kJ/mol at 298.15 K.
-        assert!((v.evaluate(1.0).energy + 5.70804).abs() < 1e-4);
-        assert_eq!(v.evaluate(0.0).energy, 0.0);
-        assert!(v.evaluate(0.4).derivative < 0.0, "pH above pKa drives towards λ = 1");
+    fn acid(pka: f64) -> Vec<Acidity> {
+        vec![Acidity { pk: 0.0, protons_lost: 0 }, Acidity { pk: pka, protons_lost: 1 }]
     }
 
     #[test]
-    fn smoothed_step_has_the_same_free_energy_and_leaves_the_wells_alone() {
-        let barrier = Barrier::solve(7.5).unwrap();
+    fn one_ph_unit_is_rt_ln10() {
+        let v = PhPotential::new(acid(4.25), 5.25, 298.15, None).unwrap();
+        // RT ln 10 = 5.7080 kJ/mol at 298.15 K.
+        assert!((v.evaluate(&[0.0, 1.0], &mut [0.0; 2]) + 5.70804).abs() < 1e-4);
+        assert_eq!(v.evaluate(&[1.0, 0.0], &mut [0.0; 2]), 0.0);
+    }
+
+    #[test]
+    fn smoothed_steps_have_the_same_free_energies_and_leave_the_wells_alone() {
+        let a = Barrier::solve(7.5).unwrap().a;
+        let mut forms = acid(4.25);
+        forms.push(Acidity { pk: 4.9, protons_lost: 1 });
         for ph in [2.25, 6.25] {
-            let linear = PhPotential::linear(4.25, ph, 300.0).unwrap();
-            let smooth = PhPotential::smoothed(4.25, ph, 300.0, &barrier).unwrap();
-            let difference = |v: &PhPotential| v.evaluate(1.0).energy - v.evaluate(0.0).energy;
-            // e^{−67.5·2a} = 0.003 of 11.5 kJ/mol.
-            assert!((difference(&linear) - difference(&smooth)).abs() < 0.05);
-            let uphill_well = if ph < 4.25 { 1.0 } else { 0.0 };
-            assert!(smooth.evaluate(uphill_well).derivative.abs() < 1e-9);
-            assert_derivative(|l| smooth.evaluate(l), [-0.3, 1.3], 1e-4);
-            assert_derivative(|l| linear.evaluate(l), [-0.3, 1.3], 1e-8);
+            let linear = PhPotential::new(forms.clone(), ph, 300.0, None).unwrap();
+            let smooth = PhPotential::new(forms.clone(), ph, 300.0, Some(a)).unwrap();
+            let vertex = |k: usize| (0..3).map(|i| f64::from(u8::from(i == k))).collect::<Vec<f64>>();
+            for k in 1..3 {
+                let difference =
+                    |v: &PhPotential| v.evaluate(&vertex(k), &mut [0.0; 3]) - v.evaluate(&vertex(0), &mut [0.0; 3]);
+                // e^{−67.5·2a} = 0.003 of up to 15 kJ/mol for each form.
+                assert!((difference(&linear) - difference(&smooth)).abs() < 0.1, "{ph} {k}");
+            }
+            let uphill = if ph < 4.25 { 2 } else { 0 };
+            let mut slopes = [0.0; 3];
+            smooth.evaluate(&vertex(uphill), &mut slopes);
+            assert!(slopes[uphill].abs() < 1e-9);
+            assert_derivatives(3, |w, d| smooth.evaluate(w, d), 1e-4);
+            assert_derivatives(3, |w, d| linear.evaluate(w, d), 1e-8);
+        }
+    }
+
+    #[test]
+    fn a_changed_ph_is_that_of_a_new_potential() {
+        for smoothed in [None, Some(0.04)] {
+            let mut v = PhPotential::new(acid(4.25), 3.0, 300.0, smoothed).unwrap();
+            v.set_ph(7.0);
+            assert_eq!(v, PhPotential::new(acid(4.25), 7.0, 300.0, smoothed).unwrap());
         }
     }
 
     #[test]
     fn bad_numbers_are_refused() {
         for (pka, ph, t) in [(f64::NAN, 7.0, 300.0), (4.0, f64::INFINITY, 300.0), (4.0, 7.0, 0.0), (4.0, 7.0, -1.0)] {
-            assert!(PhPotential::linear(pka, ph, t).is_err());
+            assert!(PhPotential::new(acid(pka), ph, t, None).is_err());
         }
     }
 }

@@ -5,10 +5,12 @@
 //! [`DeviceSites::enqueue_interpolate`] makes ∂V/∂λ of the force field and corrects energy and forces, [`DeviceSites::enqueue_advance`] adds
 //! the bias and moves λ. Random numbers are those of the host's generator, handed over in tables of many steps ([`DeviceSites::supply`]):
 //! host and device draw the same ones. Sums run in a fixed order. A λ that escapes stops the motion, not the device: [`DeviceSites::check`]
-//! tells which one and when.
+//! tells which one and when. Weights and ∂V/∂λ_α are flat lists over the forms of all sites ([`LambdaDynamics::weight_starts`]). Biases may be
+//! written anew between steps ([`DeviceSites::set_biases`]): a barrier that adapts, another pH.
 //!
 //! Units: nm, ps, u, e, kJ/mol.
 
+mod biases;
 mod tables;
 
 use bytemuck::Pod;
@@ -17,13 +19,19 @@ use forcefield::units::{COULOMB, GAS_CONSTANT};
 use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 use thiserror::Error;
 
-use crate::bias::{SiteBias, barrier};
-use crate::dynamics::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies, LambdaState, Motion};
+use crate::bias::{BiasEnergies, SiteBias, barrier};
+use crate::coordinate::NEXP_STEEPNESS;
+use crate::dynamics::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE, scale};
+use crate::dynamics::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies, LambdaState};
 use crate::site::Site;
+use biases::Biases;
 use tables::Tables;
 
 /// Threads of the one block that moves λ.
 const THREADS: u32 = 256;
+
+/// Most random numbers that are handed over at a time: 64 MB.
+const MOST_NUMBERS: usize = 8_000_000;
 
 /// Why sites do not work on a device.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -34,13 +42,15 @@ pub enum SitesError {
     /// λ cannot move.
     #[error(transparent)]
     Dynamics(#[from] DynamicsError),
-    /// A site without the two forms of the linear coordinate.
-    #[error("site {site} has {found} forms; the coordinate λ is for two")]
+    /// A site with other forms than its motion has weights.
+    #[error("site {site} has {found} forms, its motion is for {expected} (2 at least)")]
     Forms {
         /// Name of the site.
         site: String,
         /// Its forms.
         found: usize,
+        /// Forms of its motion.
+        expected: usize,
     },
     /// A form with another number of charges than the site has atoms, or an atom that does not exist.
     #[error("site {site}: the charges of a form or its atoms do not fit a system of {n_atoms} atoms")]
@@ -51,13 +61,13 @@ pub enum SitesError {
         n_atoms: usize,
     },
     /// A list of another length.
-    #[error("{found} values of {what} for {expected} sites")]
+    #[error("{found} {what}, expected {expected}")]
     Length {
         /// Which list.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// Number of sites.
+        /// Length needed.
         expected: usize,
     },
     /// The random numbers ran out.
@@ -99,40 +109,40 @@ pub struct Own<'a> {
 pub struct DeviceEnergies {
     /// Kinetic energy, temperature and heat.
     pub motion: LambdaEnergies,
-    /// Barrier, walls, V_pH and V_MM of all sites.
-    pub bias: [f64; 4],
+    /// Bias of all sites.
+    pub bias: BiasEnergies,
 }
 
 /// Titratable sites with their state on a device.
 pub struct DeviceSites {
     n_sites: usize,
     tables: Tables,
+    biases: Biases,
     dynamics: LambdaDynamics,
     charges_kernel: Kernel,
     interpolate_kernel: Kernel,
+    weights_kernel: Kernel,
     advance_kernel: Kernel,
     /// `Settings` of motion.cu.
-    settings: [f64; 6],
-    motion: Vec<Motion>,
-    moves: Buffer<u32>,
-    lambda: Buffer<f64>,
-    velocity: Buffer<f64>,
+    settings: [f64; 11],
+    coordinates: Buffer<f64>,
+    velocities: Buffer<f64>,
+    weights: Buffer<f64>,
     heat: Buffer<f64>,
-    by_form: Buffer<f64>,
-    dvdl: Buffer<f64>,
+    derivatives: Buffer<f64>,
     total: Buffer<f64>,
-    moved: Buffer<f64>,
+    work: Buffer<f64>,
     energies: Buffer<f64>,
     status: Buffer<i64>,
     culprit: Buffer<f64>,
     noise: Buffer<f64>,
     noise_first: Buffer<i64>,
-    rest: Buffer<f64>,
+    supplied_steps: usize,
 }
 
 impl DeviceSites {
-    /// Sites of a system of `n_atoms` with 1-4 pairs `pairs`, their bias (none: held fixed), and the motion of λ; random numbers are handed
-    /// over for `steps` steps at a time.
+    /// Sites of a system of `n_atoms` with 1-4 pairs `pairs`, their bias and their motion; random numbers are handed over for `steps` steps
+    /// at a time, or fewer ([`supplied_steps`](Self::supplied_steps)).
     ///
     /// # Errors
     /// [`SitesError`].
@@ -144,38 +154,35 @@ impl DeviceSites {
         dynamics: &LambdaDynamics,
         (n_atoms, steps): (usize, usize),
     ) -> Result<Self, SitesError> {
-        let n = sites.len();
-        length("biases", biases.len(), n)?;
-        let tables = Tables::new(device, sites, biases, pairs, n_atoms)?;
+        length("biases", biases.len(), sites.len())?;
+        let tables = Tables::new(device, sites, pairs, dynamics, n_atoms)?;
         let module = device.compile(&sites_source(tables.most_forms))?;
-        let settings = dynamics.settings();
-        let coupled = settings.coupling_time.is_some();
-        let kept = settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp());
-        let quantum = 0.5 * GAS_CONSTANT * settings.temperature;
-        let coupled = f64::from_bits(u64::from(coupled));
-        let values = || device.zeros::<f64>(n);
+        let motion = device.compile(&motion_source())?;
+        let supplied_steps = steps.min(MOST_NUMBERS / tables.width.max(1)).max(1);
+        let (n_xi, n_weights) = (dynamics.coordinate_starts()[sites.len()], dynamics.n_weights());
+        let values = |n: usize| device.zeros::<f64>(n);
         Ok(Self {
-            n_sites: n,
+            n_sites: sites.len(),
+            biases: Biases::new(device, biases, dynamics.weight_starts())?,
             charges_kernel: module.kernel("set_charges")?,
             interpolate_kernel: module.kernel("interpolate_sites")?,
-            advance_kernel: device.compile(&motion_source())?.kernel("advance_sites")?,
-            settings: [settings.time_step, settings.mass, kept, quantum, GAS_CONSTANT, coupled],
+            weights_kernel: motion.kernel("set_weights")?,
+            advance_kernel: motion.kernel("advance_sites")?,
+            settings: settings(dynamics),
             dynamics: dynamics.clone(),
-            motion: vec![Motion::Fixed; n],
-            moves: device.zeros(n)?,
-            lambda: values()?,
-            velocity: values()?,
-            heat: device.zeros(1)?,
-            by_form: device.zeros(n * tables.most_forms)?,
-            dvdl: values()?,
-            total: values()?,
-            moved: device.zeros(2 * n)?,
-            energies: device.zeros(7)?,
+            coordinates: values(n_xi)?,
+            velocities: values(n_xi)?,
+            weights: values(n_weights)?,
+            heat: values(1)?,
+            derivatives: values(n_weights)?,
+            total: values(n_weights)?,
+            work: values(4 * n_xi + n_weights)?,
+            energies: values(8)?,
             status: device.zeros(3)?,
-            culprit: device.zeros(2)?,
-            noise: device.zeros(2 * steps.max(1))?,
+            culprit: values(1)?,
+            noise: values(tables.width * supplied_steps)?,
             noise_first: device.upload(&[i64::MIN / 2])?,
-            rest: values()?,
+            supplied_steps,
             tables,
         })
     }
@@ -195,37 +202,33 @@ impl DeviceSites {
         &self.tables.value_starts
     }
 
-    /// λ of each site.
-    pub fn lambda(&self) -> &Buffer<f64> {
-        &self.lambda
+    /// First weight of each site, and the end.
+    pub fn weight_starts(&self) -> &[usize] {
+        self.dynamics.weight_starts()
     }
 
-    /// dV/dλ of the force field, without bias, of the last [`enqueue_interpolate`](Self::enqueue_interpolate).
-    pub fn dvdl(&self) -> &Buffer<f64> {
-        &self.dvdl
+    /// Weights λ_α of all sites, one site after the other.
+    pub fn weights(&self) -> &Buffer<f64> {
+        &self.weights
     }
 
-    /// ∂V/∂λ_α of the same, two for each site; their difference is dV/dλ.
+    /// ∂V/∂λ_α of the force field, without bias, of the last [`enqueue_interpolate`](Self::enqueue_interpolate); as the weights.
     pub fn derivatives(&self) -> &Buffer<f64> {
-        &self.by_form
+        &self.derivatives
     }
 
     /// Sets the state at step `step` and forgets an earlier failure; random numbers are supplied from this step on.
     ///
     /// # Errors
-    /// A state of another number of sites; of the device.
+    /// A state of another size; of the device.
     pub fn upload(&mut self, stream: &Stream, state: &LambdaState, step: u64) -> Result<(), SitesError> {
-        let lengths = [("λ", state.lambda.len()), ("velocity", state.velocity.len()), ("motion", state.motion.len())];
-        lengths.into_iter().try_for_each(|(what, found)| length(what, found, self.len()))?;
-        self.motion.clone_from(&state.motion);
-        let moves: Vec<u32> = state.motion.iter().map(|m| u32::from(*m == Motion::Free)).collect();
-        let mut normals = self.dynamics.normals(step);
-        let rest: Vec<f64> =
-            moves.iter().map(|m| if *m == 1 { normals.next().unwrap_or_default() } else { 0.0 }).collect();
-        self.moves.write(stream, &moves)?;
-        self.rest.write(stream, &rest)?;
-        self.lambda.write(stream, &state.lambda)?;
-        self.velocity.write(stream, &state.velocity)?;
+        length("coordinates", state.coordinates.len(), self.coordinates.len())?;
+        length("velocities", state.velocities.len(), self.velocities.len())?;
+        self.coordinates.write(stream, &state.coordinates)?;
+        self.velocities.write(stream, &state.velocities)?;
+        let t = &self.tables;
+        let arguments = args![&t.motion, &t.masses, &self.coordinates, &self.weights, self.len() as i32];
+        stream.launch(&self.weights_kernel, 1, THREADS, 0, arguments)?;
         self.heat.write(stream, &[state.heat])?;
         self.status.write(stream, &[0; 3])?;
         self.supply(stream, step)
@@ -237,16 +240,23 @@ impl DeviceSites {
     /// Of the device.
     pub fn download(&self, stream: &Stream) -> Result<LambdaState, SitesError> {
         Ok(LambdaState {
-            lambda: self.lambda.read(stream)?,
-            velocity: self.velocity.read(stream)?,
+            coordinates: self.coordinates.read(stream)?,
+            velocities: self.velocities.read(stream)?,
             heat: self.heat.read(stream)?[0],
-            motion: self.motion.clone(),
         })
     }
 
-    /// Number of steps that random numbers are handed over for at a time.
-    fn supplied_steps(&self) -> usize {
-        self.noise.len() / 2
+    /// Other biases of the same sites from the next step on; V_MM may not have more coefficients than at the beginning.
+    ///
+    /// # Errors
+    /// Biases that do not fit; of the device.
+    pub fn set_biases(&self, stream: &Stream, biases: &[Option<SiteBias>]) -> Result<(), SitesError> {
+        self.biases.write(stream, biases)
+    }
+
+    /// Number of steps that random numbers are handed over for at a time: [`supply`](Self::supply) is due after as many.
+    pub fn supplied_steps(&self) -> usize {
+        self.supplied_steps
     }
 
     /// Hands over the random numbers of the steps from `first` on.
@@ -254,9 +264,8 @@ impl DeviceSites {
     /// # Errors
     /// Of the device.
     pub fn supply(&self, stream: &Stream, first: u64) -> Result<(), SitesError> {
-        let free = self.motion.iter().filter(|m| **m == Motion::Free).count();
-        let steps = 0..self.supplied_steps() as u64;
-        let noise: Vec<f64> = steps.flat_map(|k| self.dynamics.noise(first + k, free)).collect();
+        let steps = 0..self.supplied_steps as u64;
+        let noise: Vec<f64> = steps.flat_map(|k| self.dynamics.normals(first + k).take(self.tables.width)).collect();
         self.noise.write(stream, &noise)?;
         Ok(self.noise_first.write(stream, &[first as i64])?)
     }
@@ -267,13 +276,22 @@ impl DeviceSites {
     /// Of the device.
     pub fn enqueue_charges(&self, stream: &Stream, charges: &Buffer<f64>) -> Result<(), DeviceError> {
         let (t, n) = (&self.tables, self.tables.atoms.len());
-        let arguments =
-            args![&t.starts, &t.values, &t.forms, &t.site_of, &t.atoms, &t.charges, &self.lambda, charges, n as i32];
+        let arguments = args![
+            &t.starts,
+            &t.values,
+            &t.first_weights,
+            &t.site_of,
+            &t.atoms,
+            &t.charges,
+            &self.weights,
+            charges,
+            n as i32
+        ];
         stream.launch(&self.charges_kernel, n.div_ceil(128) as u32, 128, 0, arguments)
     }
 
-    /// ∂V/∂λ of the force field. With `own` Hamiltonian interpolation, which also corrects forces and energies; without it charge
-    /// interpolation.
+    /// ∂V/∂λ of the force field. With `own` Hamiltonian interpolation, which also corrects forces and energies, of all sites before the first
+    /// buffer; without it, and for the others, charge interpolation.
     ///
     /// # Errors
     /// Of the device.
@@ -292,25 +310,24 @@ impl DeviceSites {
         let arguments = &[
             Arg::from(&t.starts),
             Arg::from(&t.values),
-            Arg::from(&t.forms),
+            Arg::from(&t.first_weights),
             Arg::from(&t.atoms),
             Arg::from(&t.charges),
             Arg::from(&t.pair_starts),
             Arg::from(&t.partners),
             Arg::from(&t.scales),
-            Arg::from(&self.lambda),
+            Arg::from(&self.weights),
             Arg::from(whole.positions),
             Arg::from(whole.potential),
             Arg::from(whole.potential_14),
             potential,
             field,
-            Arg::from(i32::from(own.is_some())),
+            Arg::from(own.map_or(0, |_| self.tables.interpolated as i32)),
             Arg::from(COULOMB),
             forces,
             energy,
             virial,
-            Arg::from(&self.by_form),
-            Arg::from(&self.dvdl),
+            Arg::from(&self.derivatives),
         ];
         stream.launch(&self.interpolate_kernel, self.len() as u32, 32, 0, arguments)
     }
@@ -320,28 +337,33 @@ impl DeviceSites {
     /// # Errors
     /// Of the device.
     pub fn enqueue_advance(&self, stream: &Stream, step: &Buffer<i64>) -> Result<(), DeviceError> {
-        let t = &self.tables;
+        let (t, b) = (&self.tables, &self.biases);
         let arguments = args![
             Arg::value(&self.settings),
-            &t.biases,
-            &t.bias_terms,
-            &t.coefficients,
-            &self.dvdl,
-            &self.moves,
+            &t.motion,
+            &t.masses,
+            &t.form_charges,
+            &b.rows,
+            &b.terms,
+            &b.coefficients,
+            &b.acidity,
+            &self.derivatives,
             &self.noise,
             &self.noise_first,
-            self.supplied_steps() as i32,
-            &self.rest,
+            self.supplied_steps as i32,
+            t.width as i32,
             step,
-            &self.lambda,
-            &self.velocity,
+            &self.coordinates,
+            &self.velocities,
+            &self.weights,
             &self.heat,
             &self.total,
-            &self.moved,
+            &self.work,
             &self.energies,
             &self.status,
             &self.culprit,
-            self.len() as i32
+            self.len() as i32,
+            self.coordinates.len() as i32
         ];
         stream.launch(&self.advance_kernel, 1, THREADS, 0, arguments)
     }
@@ -351,9 +373,9 @@ impl DeviceSites {
     /// # Errors
     /// Of the device.
     pub fn energies(&self, stream: &Stream) -> Result<DeviceEnergies, SitesError> {
-        let e = read::<f64, 7>(&self.energies, stream)?;
-        let motion = LambdaEnergies { kinetic: e[0], temperature: e[1], heat: e[2] };
-        Ok(DeviceEnergies { motion, bias: [e[3], e[4], e[5], e[6]] })
+        let [kinetic, temperature, heat, barrier, walls, ph, correction, entropy] = read(&self.energies, stream)?;
+        let motion = LambdaEnergies { kinetic, temperature, heat };
+        Ok(DeviceEnergies { motion, bias: BiasEnergies { barrier, walls, ph, correction, entropy } })
     }
 
     /// Whether λ has moved without a failure since the last [`upload`](Self::upload).
@@ -365,14 +387,35 @@ impl DeviceSites {
         if kind == 0 {
             return Ok(());
         }
-        let [lambda, value] = read::<f64, 2>(&self.culprit, stream)?;
+        let [value] = read::<f64, 1>(&self.culprit, stream)?;
         let (site, step) = (site as usize + 1, step as u64);
         Err(match kind {
-            1 => DynamicsError::NotFinite { site, step, value, lambda }.into(),
-            2 => DynamicsError::Escaped { site, step, lambda, derivative: value }.into(),
+            1 => DynamicsError::NotFinite { site, step, value }.into(),
+            2 => DynamicsError::Charge { step, found: value }.into(),
+            3 => DynamicsError::Escaped { site, step, lambda: value }.into(),
             _ => SitesError::Noise { step },
         })
     }
+}
+
+/// `Settings` of motion.cu.
+fn settings(dynamics: &LambdaDynamics) -> [f64; 11] {
+    let settings = dynamics.settings();
+    let kept = settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp());
+    let flag = |set: bool| f64::from(u8::from(set));
+    [
+        settings.time_step,
+        kept,
+        (1.0 - kept) * GAS_CONSTANT * settings.temperature,
+        GAS_CONSTANT,
+        dynamics.total_charge().unwrap_or(0.0),
+        TOLERANCE * scale(dynamics),
+        ACCEPTED * scale(dynamics),
+        flag(settings.coupling_time.is_some()),
+        flag(dynamics.total_charge().is_some()),
+        dynamics.degrees_of_freedom() as f64,
+        MAX_ITERATIONS as f64,
+    ]
 }
 
 fn sites_source(forms: usize) -> Source {
@@ -384,6 +427,7 @@ fn motion_source() -> Source {
     Source::new("motion", include_str!("motion.cu"))
         .define("REAL", "double")
         .define("THREADS", THREADS)
+        .define("NEXP_STEEPNESS", text(NEXP_STEEPNESS))
         .define("CENTRE_WIDTH", text(barrier::CENTRE_WIDTH))
         .define("WALL_HEIGHT", text(barrier::WALL_HEIGHT))
         .define("WALL_STEEPNESS", text(barrier::WALL_STEEPNESS))

@@ -1,23 +1,32 @@
-// One step of all λ: bias, leap-frog, v-rescale thermostat (see bias.rs, dynamics.rs), in double precision and one block.
+// One step of the coordinates ξ of all sites: bias, leap-frog, Langevin thermostat, constraints (see bias.rs, coordinate, dynamics.rs), in
+// double precision and one block, a thread for each site.
 //
-//   v' = c v − Δt/m dV/dλ,   λ' = λ + Δt v'
-//   c² = (√κ + √a R₁)² + a Σ R²,   κ = e^{−Δt/τ},   a = (1 − κ) ½ RT / K,   sign of c: that of √κ + √a R₁
-//   kinetic energy of the step: mean of both half steps, from Σ v², Σ v V', Σ V'²; heat: what the scaling changes in it
+//   v ← P [v − (Δt/2m) ∂V/∂ξ],   v ← P [√κ v + √((1−κ)RT/m) R],   v ← v − (Δt/2m) ∂V/∂ξ
+//   ξ' = ξ + Δt v + constraints,   v' = (ξ' − ξ)/Δt
+//   kinetic energy: that after the first line; heat: what the thermostat changes in it
 //
-// Random numbers come from a table: R₁ and Σ R² of each step, and one number for each λ for the case that all are at rest. Sums run in a
-// fixed order. Units: ps, u nm², kJ/mol. A failed step changes nothing, is noted in `status` (kind, site, step; λ, dV/dλ) and ends the motion.
+// P and the constraints: Σ λ_α = 1 or Σ x_α² = 1 of each site, in closed form; with `charged` the charge Σ λ_sα Q_sα of all sites, its gradient g
+// projected by the sites, one multiplier found by quasi-Newton iteration along m⁻¹ g of the start.
+//
+// `sites`: coordinate, forms, first ξ, first weight, first random number of each site. Weights, ∂V/∂λ and charges one site after the other.
+// Random numbers come from a table with a row for each step. Sums run in a fixed order. Units: ps, u nm², e, kJ/mol. A failed step changes
+// nothing, is noted in `status` (kind, site, step; value) and ends the motion.
 
 #define NOT_FINITE 1
-#define ESCAPED 2
-#define NO_NOISE 3
+#define CHARGE 2
+#define ESCAPED 3
+#define NO_NOISE 4
+
+enum Coordinate { FIXED, LINEAR, LINEAR_WEIGHTS, CIRCLE, SPHERE, NEXP, NEXP_WEIGHTS };
+enum BiasTerm { WELLS = 1, PARABOLA = 2, LINEAR_PH = 4, SMOOTHED_PH = 8, CORRECTION = 16, ENTROPY = 32 };
+
+// added: (1 − κ) RT; coupled, charged: 0 or 1.
+struct Settings {
+    double time_step, kept, added, gas_constant, charge, tolerance, accepted, coupled, charged, freedom, iterations;
+};
 
 struct Term {
     double energy, derivative;
-};
-
-struct Settings {
-    double time_step, mass, kept, quantum, gas_constant;
-    long long coupled;
 };
 
 DEVICE Term gaussian(double amplitude, double centre, double width, double lambda) {
@@ -25,7 +34,6 @@ DEVICE Term gaussian(double amplitude, double centre, double width, double lambd
     return {energy, -energy * x / width};
 }
 
-// row: a, b, k, d of the wells; kind, free energy and step of V_pH; range and integral at 0 of V_MM.
 DEVICE Term wells(const double *row, double lambda) {
     const Term right = gaussian(-row[2], 1.0 + row[1], row[0], lambda), left = gaussian(-row[2], -row[1], row[0], lambda);
     const Term centre = gaussian(row[3], 0.5, CENTRE_WIDTH, lambda);
@@ -38,26 +46,156 @@ DEVICE Term walls(double lambda) {
     return {0.5 * WALL_HEIGHT * (erfc(-right) + erfc(left)), slope * (exp(-right * right) - exp(-left * left))};
 }
 
-DEVICE Term acidity(const double *row, double lambda) {
-    if (row[4] == 0.0) return {0.0, 0.0};
-    if (row[4] == 1.0) return {row[5] * lambda, row[5]};
-    const double steepness = 5.0 * WALL_STEEPNESS, s = 1.0 / (1.0 + exp(-steepness * (lambda - row[6])));
-    return {row[5] * s, row[5] * steepness * s * (1.0 - s)};
+// V_MM = −F: terms λ_α, λ_α λ_β (λ_β − λ_α)^k, λ_α λ_β λ_γ.
+DEVICE double correction(const double *c, int degree, const double *w, int n, double *slopes) {
+    double energy = 0.0;
+    for (int a = 1; a < n; a++) {
+        energy += *c * w[a];
+        slopes[a] -= *c++;
+    }
+    for (int a = 0; a < n; a++) {
+        for (int b = a + 1; b < n; b++) {
+            const double x = w[a], y = w[b];
+            double power = 1.0, slope = 0.0;
+            for (int k = 0; k < degree - 1; k++, c++) {
+                energy += *c * (x * y * power);
+                slopes[a] -= *c * (y * power - x * y * slope);
+                slopes[b] -= *c * (x * power + x * y * slope);
+                slope = (k + 1) * power;
+                power *= y - x;
+            }
+        }
+    }
+    if (degree < 3) return -energy;
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 1; j < n; j++) {
+            for (int k = j + 1; k < n; k++, c++) {
+                energy += *c * (w[i] * w[j] * w[k]);
+                slopes[i] -= *c * (w[j] * w[k]);
+                slopes[j] -= *c * (w[i] * w[k]);
+                slopes[k] -= *c * (w[i] * w[j]);
+            }
+        }
+    }
+    return -energy;
 }
 
-DEVICE Term correction(const double *row, const double *coefficients, int n, double lambda) {
-    if (n == 0) return {0.0, 0.0};
-    const double inside = fmin(fmax(lambda, row[7]), row[8]);
-    double slope = 0.0, integral = 0.0;
-    for (int k = n - 1; k >= 0; k--) {
-        slope = slope * inside + coefficients[k];
-        integral = integral * inside + coefficients[k] / (k + 1.0);
+DEVICE double level(const double *row, double w) { return w * w + row[8] * row[8]; }
+
+// Correction of the measure; row[6], row[7]: factors of its two parts.
+DEVICE double entropy(const double *row, const double *w, int n, double *slopes) {
+    double energy = 0.0;
+    for (int a = 0; a < n; a++) {
+        energy -= 0.5 * row[6] * log(level(row, w[a]));
+        slopes[a] -= row[6] * w[a] / level(row, w[a]);
     }
-    return {-(inside * integral - row[9]) - slope * (lambda - inside), -slope};
+    if (row[7] == 0.0) return energy;
+    const double s = 0.25 * log(level(row, w[1]) / level(row, w[0])) / NEXP_STEEPNESS;
+    const double slope = row[7] * s / (1.0 - s * s) / (2.0 * NEXP_STEEPNESS);
+    slopes[1] += slope * w[1] / level(row, w[1]);
+    slopes[0] -= slope * w[0] / level(row, w[0]);
+    return energy - 0.5 * row[7] * log(1.0 - s * s);
+}
+
+// row: a, b, k, d of the wells, height of the parabola, step of V_pH, two factors and ε of the entropy. Adds to energies: barrier, walls, pH,
+// correction, entropy.
+DEVICE void add_bias(const double *row, int terms, int degree, const double *coefficients, const double *acidity, const double *w, int n,
+                     double *slopes, double *energies) {
+    if (terms & WELLS) {
+        for (int a = 0; a < n; a++) {
+            const Term well = wells(row, w[a]), wall = walls(w[a]);
+            energies[0] += 0.5 * well.energy;
+            energies[1] += 0.5 * wall.energy;
+            slopes[a] += 0.5 * (well.derivative + wall.derivative);
+        }
+    }
+    if (terms & PARABOLA) {
+        double sum = 0.0, squares = 0.0;
+        for (int a = 0; a < n; a++) sum += w[a], squares += w[a] * w[a];
+        for (int a = 0; a < n; a++) slopes[a] += 4.0 * row[4] * (sum - w[a]);
+        energies[0] += 2.0 * row[4] * (sum * sum - squares);
+    }
+    if (terms & (LINEAR_PH | SMOOTHED_PH)) {
+        const double steepness = 5.0 * WALL_STEEPNESS;
+        for (int a = 0; a < n; a++) {
+            const double s = terms & SMOOTHED_PH ? 1.0 / (1.0 + exp(-steepness * (w[a] - row[5]))) : w[a];
+            energies[2] += acidity[a] * s;
+            slopes[a] += acidity[a] * (terms & SMOOTHED_PH ? steepness * s * (1.0 - s) : 1.0);
+        }
+    }
+    if (terms & CORRECTION) energies[3] += correction(coefficients, degree, w, n, slopes);
+    if (terms & ENTROPY) energies[4] += entropy(row, w, n, slopes);
+}
+
+DEVICE bool has_one(int kind) { return kind == LINEAR || kind == CIRCLE || kind == NEXP; }
+
+DEVICE void weights_at(int kind, const double *xi, int n, double *w) {
+    if (kind == LINEAR) {
+        w[0] = 1.0 - xi[0], w[1] = xi[0];
+    } else if (kind == CIRCLE) {
+        const double s = sin(xi[0]), c = cos(xi[0]);
+        w[0] = c * c, w[1] = s * s;
+    } else if (kind == NEXP) {
+        const double u = 2.0 * NEXP_STEEPNESS * sin(xi[0]);
+        w[0] = 1.0 / (1.0 + exp(u)), w[1] = 1.0 / (1.0 + exp(-u));
+    } else if (kind == NEXP_WEIGHTS) {
+        double sum = 0.0;
+        for (int a = 0; a < n; a++) sum += w[a] = exp(NEXP_STEEPNESS * sin(xi[a]));
+        for (int a = 0; a < n; a++) w[a] /= sum;
+    } else {
+        for (int a = 0; a < n; a++) w[a] = kind == SPHERE ? xi[a] * xi[a] : xi[a];
+    }
+}
+
+// dV/dξ from D_α = ∂V/∂λ_α, constraints left out.
+DEVICE void derivative(int kind, const double *xi, const double *w, const double *d, int n, double *out) {
+    if (kind == LINEAR) {
+        out[0] = d[1] - d[0];
+    } else if (kind == CIRCLE) {
+        out[0] = sin(2.0 * xi[0]) * (d[1] - d[0]);
+    } else if (kind == NEXP) {
+        out[0] = 2.0 * NEXP_STEEPNESS * cos(xi[0]) * w[0] * w[1] * (d[1] - d[0]);
+    } else if (kind == NEXP_WEIGHTS) {
+        double mean = 0.0;
+        for (int a = 0; a < n; a++) mean += w[a] * d[a];
+        for (int a = 0; a < n; a++) out[a] = NEXP_STEEPNESS * cos(xi[a]) * w[a] * (d[a] - mean);
+    } else {
+        for (int a = 0; a < n; a++) out[a] = kind == FIXED ? 0.0 : kind == SPHERE ? 2.0 * xi[a] * d[a] : d[a];
+    }
+}
+
+// Takes off the part along the gradient of the site's own constraint.
+DEVICE void project_site(int kind, const double *xi, int n, double *v) {
+    double along = 0.0, square = 0.0;
+    if (kind == LINEAR_WEIGHTS) {
+        for (int a = 0; a < n; a++) along += v[a];
+        for (int a = 0; a < n; a++) v[a] -= along / n;
+    } else if (kind == SPHERE) {
+        for (int a = 0; a < n; a++) along += v[a] * xi[a], square += xi[a] * xi[a];
+        for (int a = 0; a < n; a++) v[a] -= along / square * xi[a];
+    }
+}
+
+// Brings the site back to its own constraint, along the gradient at `start`.
+DEVICE void settle_site(int kind, const double *start, int n, double *moved) {
+    double square = 0.0, b = 0.0, c = 0.0, length = 0.0;
+    if (kind == LINEAR_WEIGHTS) {
+        for (int a = 0; a < n; a++) b += moved[a];
+        for (int a = 0; a < n; a++) moved[a] -= (b - 1.0) / n;
+    } else if (kind == SPHERE) {
+        for (int a = 0; a < n; a++) square += start[a] * start[a], b += moved[a] * start[a], c += moved[a] * moved[a];
+        b /= square, c = (c - 1.0) / square;
+        const double root = b * b - c, mu = root > 0.0 && b > 0.0 ? -c / (b + sqrt(root)) : 0.0;
+        for (int a = 0; a < n; a++) {
+            moved[a] += mu * start[a];
+            length += moved[a] * moved[a];
+        }
+        for (int a = 0; a < n; a++) moved[a] /= sqrt(length);
+    }
 }
 
 // Sums over the block in all threads; `scratch`: 8 numbers for each warp.
-template <int N> DEVICE void all_sums(double sums[N], double *scratch) {
+template <int N> DEVICE void all_sums(double *sums, double *scratch) {
     for (int i = 0; i < N; i++) {
         const double total = warp_sum(sums[i]);
         if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32 * 8 + i] = total;
@@ -70,94 +208,163 @@ template <int N> DEVICE void all_sums(double sums[N], double *scratch) {
     __syncthreads();
 }
 
-// energies: kinetic, temperature, heat so far, barrier, walls, pH, correction.
-KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const double *biases, const unsigned *bias_terms,
-                                                     const double *coefficients, const double *dvdl, const unsigned *moves,
-                                                     const double *noise, const long long *noise_first, int n_noise, const double *rest,
-                                                     const long long *steps, double *lambda, double *velocity, double *heat,
-                                                     double *total, double *moved, double *energies, long long *status, double *culprit,
-                                                     int n_sites) {
+// One site as a thread sees it.
+struct One {
+    int kind, forms, n, at, weight, noise;
+    double mass;
+};
+
+DEVICE One one_site(const unsigned *sites, const double *masses, int s) {
+    const int kind = sites[5 * s], forms = sites[5 * s + 1];
+    return {kind, forms, has_one(kind) ? 1 : forms, (int)sites[5 * s + 2], (int)sites[5 * s + 3], (int)sites[5 * s + 4], masses[s]};
+}
+
+DEVICE double square_of(const One &o, const double *v) {
+    double sum = 0.0;
+    for (int a = 0; a < o.n; a++) sum += v[o.at + a] * v[o.at + a];
+    return sum;
+}
+
+// v ← v − x m⁻¹ g.
+DEVICE void add_along(const One &o, double x, const double *gradient, double *v) {
+    for (int a = 0; a < o.n; a++) v[o.at + a] -= x * gradient[o.at + a] / o.mass;
+}
+
+#define EACH_SITE for (int s = threadIdx.x; s < n_sites; s += THREADS)
+
+// Weights at ξ: of a state that comes from the host, by the arithmetic of the steps.
+KERNEL __launch_bounds__(THREADS) void set_weights(const unsigned *sites, const double *masses, const double *xi, double *weights, int n_sites) {
+    EACH_SITE {
+        const One o = one_site(sites, masses, s);
+        weights_at(o.kind, xi + o.at, o.forms, weights + o.weight);
+    }
+}
+
+// work: 4 numbers for each of n_xi: dV/dξ, ∇Q, new velocities, new ξ; then new weights. energies: kinetic, temperature, heat so far, barrier, walls,
+// pH, correction, entropy.
+KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const unsigned *sites, const double *masses, const double *charges,
+                                                     const double *biases, const unsigned *bias_terms, const double *coefficients,
+                                                     const double *acidity, const double *derivatives, const double *noise,
+                                                     const long long *noise_first, int n_noise, int width, const long long *steps,
+                                                     double *xi, double *velocity, double *weights, double *heat, double *total,
+                                                     double *work, double *energies, long long *status, double *culprit, int n_sites,
+                                                     int n_xi) {
     __shared__ double scratch[THREADS / 32 * 8];
     __shared__ int bad, escaped;
-    const long long step = *steps;
+    const long long step = *steps, row = step - *noise_first;
     if (status[0] != 0) return;
+    const bool thermal = settings.coupled != 0.0 && width > 0, has_noise = row >= 0 && row < n_noise;
+    const double half = 0.5 * settings.time_step;
+    double *slopes = work, *gradient = work + n_xi, *v = work + 2LL * n_xi, *moved = work + 3LL * n_xi, *lambda = work + 4LL * n_xi;
     if (threadIdx.x == 0) bad = escaped = n_sites;
     __syncthreads();
-    // Σ v², Σ v V', Σ V'², number of free λ, energies of the bias.
+    // Barrier, walls, pH, correction, entropy; g·v, g·m⁻¹g.
     double sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-    for (int s = threadIdx.x; s < n_sites; s += THREADS) {
-        double derivative = dvdl[s];
-        if (bias_terms[3 * s]) {
-            const double *row = biases + 10 * s, at = lambda[s];
-            const int first = bias_terms[3 * s + 1];
-            const Term terms[4] = {wells(row, at), walls(at), acidity(row, at),
-                                   correction(row, coefficients + first, bias_terms[3 * s + 2] - first, at)};
-            double bias = 0.0;
-            for (int t = 0; t < 4; t++) {
-                bias += terms[t].derivative;
-                sums[4 + t] += terms[t].energy;
-            }
-            derivative += bias;
+    EACH_SITE {
+        const One o = one_site(sites, masses, s);
+        const double *w = weights + o.weight;
+        double *d = total + o.weight;
+        for (int a = 0; a < o.forms; a++) d[a] = derivatives[o.weight + a];
+        add_bias(biases + 9 * s, bias_terms[3 * s], bias_terms[3 * s + 1], coefficients + bias_terms[3 * s + 2], acidity + o.weight, w, o.forms, d,
+                 sums);
+        derivative(o.kind, xi + o.at, w, d, o.forms, slopes + o.at);
+        for (int a = o.at; a < o.at + o.n; a++) {
+            if (!(fabs(slopes[a]) <= 1.7976931348623157e308)) atomicMin(&bad, s);
+            v[a] = velocity[a] - half / o.mass * slopes[a];
         }
-        total[s] = derivative;
-        if (!(fabs(derivative) <= 1.7976931348623157e308)) atomicMin(&bad, s);
-        if (!moves[s]) continue;
-        sums[0] += velocity[s] * velocity[s];
-        sums[1] += velocity[s] * derivative;
-        sums[2] += derivative * derivative;
-        sums[3] += 1.0;
-    }
-    all_sums<8>(sums, scratch);
-    const double kick = settings.time_step / settings.mass, quarter = 0.25 * settings.mass;
-    const long long row = step - *noise_first;
-    const bool has_noise = row >= 0 && row < n_noise, thermal = settings.coupled && sums[3] > 0.0;
-    const bool at_rest = thermal && sums[0] == 0.0;
-    const double width = sqrt(2.0 * settings.quantum * (1.0 - settings.kept) / settings.mass);
-    double factor = 1.0, after[2] = {sums[0], sums[1]};
-    if (at_rest) {
-        after[0] = after[1] = 0.0;
-        for (int s = threadIdx.x; s < n_sites; s += THREADS) {
-            const double v = moves[s] ? width * rest[s] : 0.0;
-            after[0] += v * v;
-            after[1] += v * total[s];
+        project_site(o.kind, xi + o.at, o.n, v + o.at);
+        if (settings.charged == 0.0) continue;
+        derivative(o.kind, xi + o.at, w, charges + o.weight, o.forms, gradient + o.at);
+        project_site(o.kind, xi + o.at, o.n, gradient + o.at);
+        for (int a = o.at; a < o.at + o.n; a++) {
+            sums[5] += gradient[a] * v[a];
+            sums[6] += gradient[a] * gradient[a] / o.mass;
         }
-        all_sums<2>(after, scratch);
-    } else if (thermal && has_noise) {
-        const double added = settings.quantum * (1.0 - settings.kept) / (0.5 * settings.mass * sums[0]);
-        const double along = sqrt(settings.kept) + sqrt(added) * noise[2 * row];
-        factor = copysign(sqrt(along * along + added * noise[2 * row + 1]), along);
-        after[0] = factor * factor * sums[0];
-        after[1] = factor * sums[1];
     }
-    for (int s = threadIdx.x; s < n_sites; s += THREADS) {
-        if (!moves[s]) continue;
-        const double v = (at_rest ? width * rest[s] : factor * velocity[s]) - kick * total[s], place = lambda[s] + settings.time_step * v;
-        moved[2 * s] = place;
-        moved[2 * s + 1] = v;
-        if (!(fabs(place - 0.5) <= ESCAPE)) atomicMin(&escaped, s);
+    all_sums<7>(sums, scratch);
+    const double norm = sums[6];
+    const bool charged = settings.charged != 0.0 && norm > 0.0;
+    // Kinetic energy, g·v with what chance adds.
+    double first[2] = {0.0, 0.0};
+    EACH_SITE {
+        const One o = one_site(sites, masses, s);
+        if (charged) add_along(o, sums[5] / norm, gradient, v);
+        first[0] += 0.5 * o.mass * square_of(o, v);
+        if (!thermal || !has_noise) continue;
+        if (o.kind != FIXED) {
+            for (int a = 0; a < o.n; a++)
+                v[o.at + a] = sqrt(settings.kept) * v[o.at + a] + sqrt(settings.added / o.mass) * noise[row * width + o.noise + a];
+        }
+        project_site(o.kind, xi + o.at, o.n, v + o.at);
+        if (charged)
+            for (int a = o.at; a < o.at + o.n; a++) first[1] += gradient[a] * v[a];
+    }
+    all_sums<2>(first, scratch);
+    // Kinetic energy after the thermostat, charge.
+    double second[2] = {0.0, 0.0};
+    EACH_SITE {
+        const One o = one_site(sites, masses, s);
+        if (thermal && charged) add_along(o, first[1] / norm, gradient, v);
+        second[0] += 0.5 * o.mass * square_of(o, v);
+        for (int a = o.at; a < o.at + o.n; a++) {
+            v[a] -= half / o.mass * slopes[a];
+            moved[a] = xi[a] + settings.time_step * v[a];
+        }
+        settle_site(o.kind, xi + o.at, o.n, moved + o.at);
+        weights_at(o.kind, moved + o.at, o.forms, lambda + o.weight);
+        for (int a = o.weight; a < o.weight + o.forms; a++) second[1] += lambda[a] * charges[a];
+    }
+    all_sums<2>(second, scratch);
+    double found[1] = {settings.charged != 0.0 ? second[1] - settings.charge : 0.0};
+    for (int k = 0; k < settings.iterations && charged && !(fabs(found[0]) <= settings.tolerance); k++) {
+        double charge = 0.0;
+        EACH_SITE {
+            const One o = one_site(sites, masses, s);
+            add_along(o, found[0] / norm, gradient, moved);
+            settle_site(o.kind, xi + o.at, o.n, moved + o.at);
+            weights_at(o.kind, moved + o.at, o.forms, lambda + o.weight);
+            for (int a = o.weight; a < o.weight + o.forms; a++) charge += lambda[a] * charges[a];
+        }
+        found[0] = charge;
+        all_sums<1>(found, scratch);
+        found[0] -= settings.charge;
+    }
+    EACH_SITE {
+        const One o = one_site(sites, masses, s);
+        if (o.kind != LINEAR && o.kind != LINEAR_WEIGHTS) continue;
+        for (int a = o.at; a < o.at + o.n; a++)
+            if (!(fabs(moved[a] - 0.5) <= ESCAPE)) atomicMin(&escaped, s);
     }
     __syncthreads();
-    const int kind = bad < n_sites ? NOT_FINITE : thermal && !at_rest && !has_noise ? NO_NOISE : escaped < n_sites ? ESCAPED : 0;
+    const int kind = bad < n_sites                                ? NOT_FINITE
+                     : thermal && !has_noise                      ? NO_NOISE
+                     : !(fabs(found[0]) <= settings.accepted)     ? CHARGE
+                     : escaped < n_sites                          ? ESCAPED
+                                                                  : 0;
     if (kind != 0) {
         if (threadIdx.x != 0) return;
         const int site = kind == NOT_FINITE ? bad : kind == ESCAPED ? escaped : 0;
-        status[0] = kind;
-        status[1] = site;
-        status[2] = step;
-        culprit[0] = kind == ESCAPED ? moved[2 * site] : lambda[site];
-        culprit[1] = total[site];
+        const One o = one_site(sites, masses, site);
+        const double *values = kind == NOT_FINITE ? slopes : moved;
+        int at = o.at;
+        while (kind == NOT_FINITE && fabs(values[at]) <= 1.7976931348623157e308) at++;
+        while (kind == ESCAPED && fabs(values[at] - 0.5) <= ESCAPE) at++;
+        status[0] = kind, status[1] = site, status[2] = step;
+        *culprit = kind == CHARGE ? found[0] : values[at];
         return;
     }
-    for (int s = threadIdx.x; s < n_sites; s += THREADS) {
-        if (!moves[s]) continue;
-        lambda[s] = moved[2 * s];
-        velocity[s] = moved[2 * s + 1];
+    EACH_SITE {
+        const One o = one_site(sites, masses, s);
+        for (int a = o.at; a < o.at + o.n; a++) {
+            velocity[a] = (moved[a] - xi[a]) / settings.time_step;
+            xi[a] = moved[a];
+        }
+        for (int a = o.weight; a < o.weight + o.forms; a++) weights[a] = lambda[a];
     }
     if (threadIdx.x != 0) return;
-    const double kinetic = quarter * (2.0 * after[0] - 2.0 * kick * after[1] + kick * kick * sums[2]);
-    *heat += quarter * (2.0 * (after[0] - sums[0]) - 2.0 * kick * (after[1] - sums[1]));
-    energies[0] = kinetic;
-    energies[1] = sums[3] > 0.0 ? 2.0 * kinetic / (sums[3] * settings.gas_constant) : 0.0;
+    if (thermal) *heat += second[0] - first[0];
+    energies[0] = first[0];
+    energies[1] = settings.freedom > 0.0 ? 2.0 * first[0] / (settings.freedom * settings.gas_constant) : 0.0;
     energies[2] = *heat;
-    for (int t = 0; t < 4; t++) energies[3 + t] = sums[4 + t];
+    for (int t = 0; t < 5; t++) energies[3 + t] = sums[t];
 }

@@ -5,21 +5,20 @@
 //   V += Σ_α λ_α W(q^α) − W(q),   F_i += Σ_α λ_α q_i^α E_i^α − q_i E_i^s
 //
 // φ^α, E^α: what form α makes on its own atoms: that of the groups of the FMM, times `coulomb`, and the 1-4 pairs inside the site, plain and
-// without images. φ = coulomb · (FMM) + 1-4 part. Charge interpolation: ∂V/∂λ_α = Σ q_i^α φ_i alone. Linear coordinate of two forms:
-// λ_0 = 1 − λ, λ_1 = λ, dV/dλ = ∂V/∂λ_1 − ∂V/∂λ_0.
+// without images. φ = coulomb · (FMM) + 1-4 part. Charge interpolation: ∂V/∂λ_α = Σ q_i^α φ_i alone.
 //
 // Units: nm, e, kJ/mol. Layout: atoms of all sites one site after the other (`starts`), values of form α of atom k of site s at
-// values[s] + α n + k. Positions, forces (fixed point) by atom of the system. FORMS: most forms of a site.
+// values[s] + α n + k; weights and ∂V/∂λ_α of site s from first_weight[s] on. Positions, forces (fixed point) by atom of the system. FORMS: most
+// forms of a site.
 
-DEVICE double weight_of(double lambda, int form) { return form == 0 ? 1.0 - lambda : lambda; }
-
-KERNEL void set_charges(const unsigned *starts, const unsigned *values, const unsigned *forms, const unsigned *site_of, const unsigned *atoms,
-                        const double *form_charges, const double *lambda, double *charges, int n_atoms) {
+KERNEL void set_charges(const unsigned *starts, const unsigned *values, const unsigned *first_weight, const unsigned *site_of,
+                        const unsigned *atoms, const double *form_charges, const double *weights, double *charges, int n_atoms) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= n_atoms) return;
     const int site = site_of[at], n = starts[site + 1] - starts[site], k = at - starts[site];
+    const int first = first_weight[site], n_forms = first_weight[site + 1] - first;
     double q = 0.0;
-    for (int form = 0; form < (int)forms[site]; form++) q += weight_of(lambda[site], form) * form_charges[values[site] + form * n + k];
+    for (int form = 0; form < n_forms; form++) q += weights[first + form] * form_charges[values[site] + form * n + k];
     charges[atoms[at]] = q;
 }
 
@@ -40,14 +39,17 @@ DEVICE void add_pairs(const unsigned *pair_starts, const unsigned *partners, con
     }
 }
 
-// A warp for each site. own_potential null: charge interpolation.
-KERNEL __launch_bounds__(32) void interpolate_sites(const unsigned *starts, const unsigned *values, const unsigned *forms,
+// A warp for each site. Hamiltonian interpolation for the first n_hamiltonian sites, charge interpolation for the others.
+KERNEL __launch_bounds__(32) void interpolate_sites(const unsigned *starts, const unsigned *values, const unsigned *first_weight,
                                                     const unsigned *atoms, const double *form_charges, const unsigned *pair_starts,
-                                                    const unsigned *partners, const double *scales, const double *lambda, const double *x,
+                                                    const unsigned *partners, const double *scales, const double *all_weights, const double *x,
                                                     const double *potential, const long long *potential_14, const double *own_potential,
-                                                    const double *own_field, int hamiltonian, double coulomb, long long *forces,
-                                                    long long *energy, long long *virial, double *derivatives, double *dvdl) {
-    const int site = blockIdx.x, first = starts[site], n = starts[site + 1] - first, n_forms = forms[site], lane = threadIdx.x;
+                                                    const double *own_field, int n_hamiltonian, double coulomb, long long *forces,
+                                                    long long *energy, long long *virial, double *derivatives) {
+    const int site = blockIdx.x, first = starts[site], n = starts[site + 1] - first, lane = threadIdx.x;
+    const int first_form = first_weight[site], n_forms = first_weight[site + 1] - first_form;
+    const bool hamiltonian = site < n_hamiltonian;
+    const double *weights = all_weights + first_form;
     form_charges += values[site], own_potential += values[site], own_field += 3LL * values[site];
     double gained = 0.0, by_form[FORMS];
     for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
@@ -67,7 +69,7 @@ KERNEL __launch_bounds__(32) void interpolate_sites(const unsigned *starts, cons
         }
         for (int form = 0; form < FORMS; form++) {
             if (form >= n_forms) break;
-            const double weight = weight_of(lambda[site], form);
+            const double weight = weights[form];
             charge += weight * form_charges[form * n + k];
             for (int c = 0; c < 4; c++) {
                 own[form][c] *= coulomb;
@@ -77,7 +79,7 @@ KERNEL __launch_bounds__(32) void interpolate_sites(const unsigned *starts, cons
         gained -= 0.5 * charge * mean[0];
         for (int form = 0; form < FORMS; form++) {
             if (form >= n_forms) break;
-            const double weight = weight_of(lambda[site], form), q = form_charges[form * n + k], self = 0.5 * q * own[form][0];
+            const double weight = weights[form], q = form_charges[form * n + k], self = 0.5 * q * own[form][0];
             gained += weight * self;
             by_form[form] += q * (phi - mean[0]) + self;
             for (int c = 0; c < 3; c++) force[c] += weight * q * own[form][1 + c];
@@ -89,8 +91,7 @@ KERNEL __launch_bounds__(32) void interpolate_sites(const unsigned *starts, cons
     gained = warp_sum(gained);
     for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
     if (lane != 0) return;
-    for (int form = 0; form < n_forms; form++) derivatives[FORMS * site + form] = by_form[form];
-    dvdl[site] = by_form[1] - by_form[0];
+    for (int form = 0; form < n_forms; form++) derivatives[first_form + form] = by_form[form];
     if (hamiltonian) {
         add_energy(energy, gained);
         add_energy(virial, gained);

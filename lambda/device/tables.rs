@@ -6,25 +6,24 @@ use forcefield::topology::Pair14;
 use kernels::device::{Buffer, Device};
 
 use super::SitesError;
-use crate::bias::SiteBias;
+use crate::coordinate::Coordinate;
+use crate::dynamics::LambdaDynamics;
 use crate::site::Site;
-
-/// Numbers of a bias: a, b, k, d of the wells; kind (0 none, 1 linear, 2 smoothed), free energy and step of V_pH; range and integral at zero
-/// of V_MM.
-const BIAS: usize = 10;
 
 /// Tables on a device.
 pub struct Tables {
     /// Forms of the site that has most.
     pub most_forms: usize,
+    /// Sites before the first buffer: those that Hamiltonian interpolation is for.
+    pub interpolated: usize,
     /// First value of each site in lists of one value for each form and atom.
     pub value_starts: Vec<usize>,
     /// First atom of each site, and the end.
     pub starts: Buffer<u32>,
     /// `value_starts`.
     pub values: Buffer<u32>,
-    /// Forms of each site.
-    pub forms: Buffer<u32>,
+    /// First weight of each site, and the end.
+    pub first_weights: Buffer<u32>,
     /// Site of each atom.
     pub site_of: Buffer<u32>,
     /// The atoms in the system.
@@ -37,12 +36,14 @@ pub struct Tables {
     pub partners: Buffer<u32>,
     /// Their factors.
     pub scales: Buffer<f64>,
-    /// [`BIAS`] numbers of each site.
-    pub biases: Buffer<f64>,
-    /// Whether there is a bias, first coefficient of V_MM, and the end.
-    pub bias_terms: Buffer<u32>,
-    /// Coefficients of V_MM of all sites.
-    pub coefficients: Buffer<f64>,
+    /// Coordinate, forms, first number of ξ, first weight and first random number of each site.
+    pub motion: Buffer<u32>,
+    /// Mass of each site, u nm².
+    pub masses: Buffer<f64>,
+    /// Net charge of each form, as the weights.
+    pub form_charges: Buffer<f64>,
+    /// Random numbers of a step.
+    pub width: usize,
 }
 
 impl Tables {
@@ -53,11 +54,12 @@ impl Tables {
     pub fn new(
         device: &Device,
         sites: &[Site],
-        biases: &[Option<SiteBias>],
         pairs: &[Pair14],
+        dynamics: &LambdaDynamics,
         n_atoms: usize,
     ) -> Result<Self, SitesError> {
-        sites.iter().try_for_each(|site| check(site, n_atoms))?;
+        super::length("sites that move", dynamics.sites().len(), sites.len())?;
+        sites.iter().zip(dynamics.sites()).try_for_each(|(site, motion)| check(site, motion.n_forms, n_atoms))?;
         let (mut starts, mut value_starts) = (vec![0_u32], vec![0]);
         let (mut site_of, mut place) = (Vec::new(), HashMap::new());
         for (s, site) in sites.iter().enumerate() {
@@ -81,59 +83,61 @@ impl Tables {
             Some(*sum)
         }));
         let partners: Vec<(u32, f64)> = partners.into_iter().flatten().collect();
-        let (rows, terms, coefficients) = bias_tables(biases);
+        let (motion, width) = motion_table(dynamics);
+        let of_sites = dynamics.sites();
         let charges: Vec<f64> = sites.iter().flat_map(|s| &s.forms).flat_map(|f| &f.charges).copied().collect();
         let number = |v: &[usize]| -> Vec<u32> { v.iter().map(|n| *n as u32).collect() };
         Ok(Self {
+            interpolated: sites.iter().position(Site::is_buffer).unwrap_or(sites.len()),
             most_forms: sites.iter().map(|s| s.forms.len()).max().unwrap_or(2),
             starts: device.upload(&starts)?,
             values: device.upload(&number(&value_starts))?,
-            forms: device.upload(&sites.iter().map(|s| s.forms.len() as u32).collect::<Vec<_>>())?,
+            first_weights: device.upload(&number(dynamics.weight_starts()))?,
             site_of: device.upload(&site_of)?,
             atoms: device.upload(&sites.iter().flat_map(|s| &s.atoms).copied().collect::<Vec<_>>())?,
             charges: device.upload(&charges)?,
             pair_starts: device.upload(&pair_starts)?,
             partners: device.upload(&partners.iter().map(|p| p.0).collect::<Vec<_>>())?,
             scales: device.upload(&partners.iter().map(|p| p.1).collect::<Vec<_>>())?,
-            biases: device.upload(&rows)?,
-            bias_terms: device.upload(&terms)?,
-            coefficients: device.upload(&coefficients)?,
+            motion: device.upload(&motion)?,
+            masses: device.upload(&of_sites.iter().map(|s| s.mass).collect::<Vec<_>>())?,
+            form_charges: device.upload(&of_sites.iter().flat_map(|s| &s.charges).copied().collect::<Vec<_>>())?,
+            width,
             value_starts,
         })
     }
 }
 
-fn check(site: &Site, n_atoms: usize) -> Result<(), SitesError> {
-    if site.forms.len() != 2 {
-        return Err(SitesError::Forms { site: site.name.clone(), found: site.forms.len() });
+fn check(site: &Site, expected: usize, n_atoms: usize) -> Result<(), SitesError> {
+    let found = site.forms.len();
+    if found != expected || found < 2 {
+        return Err(SitesError::Forms { site: site.name.clone(), found, expected });
     }
     let fits = site.forms.iter().all(|f| f.charges.len() == site.atoms.len());
     if fits && site.atoms.iter().all(|atom| (*atom as usize) < n_atoms) {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(SitesError::Atoms { site: site.name.clone(), n_atoms })
     }
-    Err(SitesError::Atoms { site: site.name.clone(), n_atoms })
 }
 
-/// Rows, terms and coefficients of the biases.
-fn bias_tables(biases: &[Option<SiteBias>]) -> (Vec<f64>, Vec<u32>, Vec<f64>) {
-    let (mut rows, mut terms, mut coefficients) = (Vec::new(), Vec::new(), Vec::new());
-    for bias in biases {
-        let first = coefficients.len() as u32;
-        let mut row = [0.0; BIAS];
-        if let Some(SiteBias { barrier, ph, correction }) = bias {
-            row[..4].copy_from_slice(&[barrier.a, barrier.b, barrier.k, barrier.d]);
-            if let Some(ph) = ph {
-                let (free_energy, step) = ph.parameters();
-                row[4..7].copy_from_slice(&[if step.is_some() { 2.0 } else { 1.0 }, free_energy, step.unwrap_or(0.0)]);
-            }
-            if let Some(correction) = correction {
-                let (dvdl, range, at_zero) = correction.parameters();
-                coefficients.extend_from_slice(dvdl);
-                row[7..].copy_from_slice(&[range[0], range[1], at_zero]);
-            }
-        }
-        rows.extend(row);
-        terms.extend([u32::from(bias.is_some()), first, coefficients.len() as u32]);
+/// `sites` of motion.cu, and the number of random numbers of a step.
+fn motion_table(dynamics: &LambdaDynamics) -> (Vec<u32>, usize) {
+    let (mut table, mut width) = (Vec::new(), 0);
+    for (s, site) in dynamics.sites().iter().enumerate() {
+        let kind = match site.coordinate {
+            Coordinate::Fixed => 0,
+            Coordinate::Linear => 1,
+            Coordinate::LinearWeights => 2,
+            Coordinate::Circle => 3,
+            Coordinate::Sphere => 4,
+            Coordinate::Nexp => 5,
+            Coordinate::NexpWeights => 6,
+        };
+        let starts = [dynamics.coordinate_starts()[s], dynamics.weight_starts()[s], width];
+        table.extend([kind, site.n_forms as u32]);
+        table.extend(starts.map(|start| start as u32));
+        width += if kind == 0 { 0 } else { site.coordinate.dimension(site.n_forms) };
     }
-    (rows, terms, coefficients)
+    (table, if dynamics.settings().coupling_time.is_some() { width } else { 0 })
 }

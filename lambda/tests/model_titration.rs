@@ -4,12 +4,14 @@
 //! correction is fitted. The titration must return the reference pKa within its error, with a slope near 1.
 
 use forcefield::units::GAS_CONSTANT;
-use lambda::analysis::polynomial::{DataPoint, fit_best};
-use lambda::analysis::titration::{Titration, TitrationSeries, TitrationSettings, evaluate};
-use lambda::analysis::{blocks, hill};
-use lambda::bias::{Barrier, ModelCorrection, PhPotential, SiteBias};
-use lambda::coordinate::linear;
-use lambda::dynamics::{LambdaDynamics, LambdaSettings};
+use lambda::analysis::counted::Resampling;
+use lambda::analysis::hill;
+use lambda::analysis::occupancy::{OCCUPIED, State, of_lambda};
+use lambda::analysis::simplex_fit::{Window, fit_best};
+use lambda::analysis::titration::{Titration, TitrationSeries, evaluate};
+use lambda::bias::{Acidity, Barrier, ModelCorrection, PhPotential, Separation, SiteBias};
+use lambda::coordinate::{self, Coordinate};
+use lambda::dynamics::{LambdaDynamics, LambdaSettings, SiteMotion};
 
 const TEMPERATURE: f64 = 300.0;
 const PKA: f64 = 4.25;
@@ -27,7 +29,7 @@ fn noise(state: &mut u64) -> f64 {
 /// 13 windows of 4000 frames; the noise has a standard deviation of 16 kJ/mol and forgets itself in 10 frames.
 fn calibrated() -> (ModelCorrection, f64) {
     let mut state = 20_26;
-    let windows: Vec<DataPoint> = (0..13)
+    let windows: Vec<Window> = (0..13)
         .map(|i| {
             let x = -0.1 + 0.1 * f64::from(i);
             let mut slow = 0.0;
@@ -37,32 +39,34 @@ fn calibrated() -> (ModelCorrection, f64) {
                     dvdl(x) + slow
                 })
                 .collect();
-            let mean = blocks::mean(&series).unwrap();
-            DataPoint { x, y: mean.value, error: mean.error }
+            Window::from_series(&[1.0 - x, x], &[series]).unwrap()
         })
         .collect();
-    let fitted = fit_best(&windows, 6).unwrap();
-    let free_energy = fitted.integral(0.0, 1.0);
+    let surface = fit_best(&windows, 8).unwrap().surface;
+    let free_energy = surface.forms()[1];
     assert!((free_energy.value - (-310.0 + 270.0 - 8.0)).abs() < 4.0 * free_energy.error);
-    (ModelCorrection::new(&fitted.coefficients, fitted.range).unwrap(), free_energy.error)
+    (ModelCorrection::new(2, surface.basis.degree(), &surface.coefficients).unwrap(), free_energy.error)
 }
 
 fn run(bias: &SiteBias, ph: f64, steps: u64) -> Vec<f64> {
-    let dynamics = LambdaDynamics::new(LambdaSettings {
+    let settings = LambdaSettings {
         time_step: 0.002,
-        mass: linear::MASS,
         temperature: TEMPERATURE,
         coupling_time: Some(0.5),
         seed: (ph * 100.0) as u64,
-    })
-    .unwrap();
-    let mut state = dynamics.initial_state(&[0.5]).unwrap();
+    };
+    let site =
+        SiteMotion { coordinate: Coordinate::Linear, n_forms: 2, mass: coordinate::MASS, charges: vec![0.0, -1.0] };
+    let dynamics = LambdaDynamics::new(settings, vec![site], None).unwrap();
+    let mut state = dynamics.initial_state(&[0.5; 2]).unwrap();
     let mut series = Vec::new();
     for step in 0..steps {
-        let derivative = dvdl(state.lambda[0]) + bias.evaluate(state.lambda[0]).total().derivative;
-        dynamics.step(&mut state, &[derivative], step).unwrap();
+        let lambda = state.coordinates[0];
+        let mut derivatives = [0.0, dvdl(lambda)];
+        bias.evaluate(&[1.0 - lambda, lambda], &mut derivatives);
+        dynamics.step(&mut state, &derivatives, step).unwrap();
         if step % 50 == 0 {
-            series.push(state.lambda[0]);
+            series.push(lambda);
         }
     }
     series
@@ -72,21 +76,23 @@ fn titrate(smoothed: bool) -> (Titration, f64) {
     let (correction, free_energy_error) = calibrated();
     let barrier = Barrier::solve(5.0).unwrap();
     let acidities: Vec<f64> = (0..5).map(|k| PKA - 2.0 + f64::from(k)).collect();
-    let series: Vec<Vec<f64>> = acidities
+    let states: Vec<Vec<State>> = acidities
         .iter()
         .map(|&ph| {
-            let term = if smoothed {
-                PhPotential::smoothed(PKA, ph, TEMPERATURE, &barrier)
-            } else {
-                PhPotential::linear(PKA, ph, TEMPERATURE)
+            let acid = vec![Acidity { pk: 0.0, protons_lost: 0 }, Acidity { pk: PKA, protons_lost: 1 }];
+            let term = PhPotential::new(acid, ph, TEMPERATURE, smoothed.then_some(barrier.a)).unwrap();
+            let bias = SiteBias {
+                separation: Separation::Wells(barrier),
+                ph: Some(term),
+                correction: Some(correction.clone()),
+                entropy: None,
             };
-            let bias = SiteBias { barrier, ph: Some(term.unwrap()), correction: Some(correction.clone()) };
-            run(&bias, ph, 1_500_000)
+            of_lambda(&run(&bias, ph, 1_500_000), OCCUPIED).unwrap()
         })
         .collect();
     let series: Vec<TitrationSeries> =
-        acidities.iter().zip(&series).map(|(&ph, lambda)| TitrationSeries { ph, lambda }).collect();
-    let titration = evaluate(&series, &TitrationSettings { resamples: 200, ..TitrationSettings::default() }).unwrap();
+        acidities.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+    let titration = evaluate(&[0, 1], &series, Resampling { draws: 200, seed: 1 }).unwrap();
     (titration, free_energy_error / (GAS_CONSTANT * TEMPERATURE * std::f64::consts::LN_10))
 }
 
@@ -94,7 +100,7 @@ fn titrate(smoothed: bool) -> (Titration, f64) {
 fn the_reference_pka_is_returned() {
     for smoothed in [false, true] {
         let (titration, calibration_error) = titrate(smoothed);
-        let (pka, slope) = (titration.fit.pka, titration.fit.slope);
+        let (pka, slope) = (titration.macroscopic[0].pka, titration.macroscopic[0].slope.unwrap());
         println!("smoothed {smoothed}: pKa {pka}, slope {slope}, error of the calibration {calibration_error:.3}");
         for s in &titration.series {
             println!("{:?}", s);
@@ -104,7 +110,8 @@ fn the_reference_pka_is_returned() {
         else {
             panic!("not determined: {pka}, {slope}");
         };
-        assert!(error < 0.1, "{error}");
+        // Sixty or more independent samples near the pKa: 1/(ln 10 √(N S(1−S))) = 0.11.
+        assert!(error < 0.15, "{error}");
         assert!((value - PKA).abs() < 3.0 * error.hypot(calibration_error), "{value} ± {error}");
         // λ < 0.2 and λ > 0.8 lie 0.9 to 1 apart on average, so that the slope of the linear term is at most 1.
         assert!((n - 0.96).abs() < 0.05 + 3.0 * n_error, "{n} ± {n_error}");

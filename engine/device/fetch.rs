@@ -1,0 +1,74 @@
+//! What a resident system gives back, and what it takes between steps: state and lists, forces, ∂V/∂λ_α, biases.
+
+use super::{Lists, Resident, ResidentError, ResidentState};
+use lambda::bias::SiteBias;
+use lambda::dynamics::LambdaState;
+use nalgebra::Vector3;
+
+impl Resident {
+    /// The state and its lists.
+    ///
+    /// # Errors
+    /// A lost device; whatever was wrong with the steps before.
+    pub fn download(&self) -> Result<(ResidentState, Lists), ResidentError> {
+        let stale = self.check()?;
+        let main = &self.streams.main;
+        let lambda = self.lambda()?.unwrap_or_default();
+        let atoms = self.motion.download(main)?;
+        let [x, edges] = &self.listed;
+        let geometry = self.electrostatics.geometry();
+        let lists = Lists {
+            x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
+            edges: if atoms.edges.is_some() { Some(Vector3::from_vec(edges.read(main)?)) } else { None },
+            geometry: geometry.map_or(Ok(Vec::new()), |geometry| geometry.read(main))?,
+            stale,
+        };
+        Ok((ResidentState { atoms, lambda }, lists))
+    }
+
+    /// Coordinates of the sites, their velocities and heat.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn lambda(&self) -> Result<Option<LambdaState>, ResidentError> {
+        let main = &self.streams.main;
+        Ok(self.sites.as_ref().map(|sites| sites.download(main)).transpose()?)
+    }
+
+    /// ∂V/∂λ_α of the force field (kJ/mol) of every form of every site, of the last [`Self::evaluate`].
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn by_weight(&self) -> Result<Vec<f64>, ResidentError> {
+        self.sites.as_ref().map_or(Ok(Vec::new()), |sites| Ok(sites.derivatives().read(&self.streams.main)?))
+    }
+
+    /// Puts other biases: another pH, other barriers.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn set_biases(&mut self, biases: &[Option<SiteBias>]) -> Result<(), ResidentError> {
+        let main = &self.streams.main;
+        Ok(self.sites.as_mut().map_or(Ok(()), |sites| sites.set_biases(main, biases))?)
+    }
+
+    /// Positions that restraints hold (nm), with the atoms they belong to.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn references(&self) -> Result<Vec<(u32, Vector3<f64>)>, ResidentError> {
+        let numbers = self.bonded.references().read(&self.streams.main)?;
+        let positions = numbers.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x));
+        Ok(self.bonded.restrained().iter().copied().zip(positions).collect())
+    }
+
+    /// Forces (kJ/mol/nm) of the last [`Self::evaluate`], which are then forgotten.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn forces(&self) -> Result<Vec<Vector3<f64>>, ResidentError> {
+        let fixed = self.forces.read(&self.streams.main)?;
+        let real = |f: &[i64; 3]| Vector3::from(f.map(|f| f as f64 / forcefield::device::FORCE_ONE));
+        Ok(fixed.as_chunks::<3>().0.iter().map(real).collect())
+    }
+}

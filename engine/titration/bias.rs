@@ -1,0 +1,195 @@
+//! The bias of each site of a run: what it is made of, so that it can be made again with another pH or another barrier.
+//!
+//!   V_bias = V_barrier + walls + V_pH + V_MM + correction of the measure         (`lambda::bias`)
+//!
+//! A barrier that adapts sees the weights every 100 steps and changes ten times until it is frozen, both counted from step 0, so that
+//! neither depends on who looks or where a run is stopped. What a change does to the energy is kept, so that the conserved quantity stays
+//! one.
+
+use crate::config::{self, Config, PhTerm};
+use crate::error::{Error, Result};
+use lambda::bias::{Acidity, Barrier, BarrierTuner, Entropy, ModelCorrection, PhPotential, Separation, SiteBias};
+use lambda::coordinate::Coordinate;
+use lambda::library::Correction;
+use lambda::site::Site;
+
+/// Steps between two looks of a barrier that adapts.
+pub(crate) const OBSERVE: u64 = 100;
+
+/// Changes of a barrier that adapts until it is frozen.
+const CHANGES: u64 = 10;
+
+/// Numbers of [`Recipe::state`].
+const STATE: usize = 3;
+
+/// What the bias of a site that moves is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Recipe {
+    /// Place among the sites.
+    pub index: usize,
+    coordinate: Coordinate,
+    /// Height of the barrier, kJ/mol.
+    pub height: f64,
+    smoothed: bool,
+    acidities: Vec<Acidity>,
+    correction: Option<ModelCorrection>,
+    tuning: Option<Tuning>,
+}
+
+#[derive(Clone, Debug)]
+struct Tuning {
+    tuner: BarrierTuner,
+    /// Steps between two changes; the last is at [`CHANGES`] times that.
+    every: u64,
+}
+
+impl Recipe {
+    /// Of a titratable site.
+    ///
+    /// # Errors
+    /// No correction, or a preliminary one that the job does not allow.
+    pub fn new(
+        config: &Config,
+        settings: &config::Titration,
+        (index, site): (usize, &Site),
+        coordinate: Coordinate,
+        barrier: config::Barrier,
+        temperature: f64,
+    ) -> Result<Self> {
+        let correction = correction(config, settings, site)?;
+        let tuning = match barrier {
+            config::Barrier::Height(_) => None,
+            config::Barrier::Adapting(adapting) => {
+                let steps = adapting.during.get() / config.dynamics.time_step.get();
+                let looks = (steps / (OBSERVE * CHANGES) as f64).round().max(1.0) as u64;
+                let tuner = BarrierTuner::new(adapting.start.get(), adapting.rate.get() * 1e-3, temperature);
+                Some(Tuning { tuner, every: looks * OBSERVE })
+            }
+        };
+        Ok(Self {
+            index,
+            coordinate,
+            height: barrier.start(),
+            smoothed: settings.ph_term == PhTerm::Smoothed,
+            acidities: match settings.ph_term {
+                PhTerm::None => Vec::new(),
+                _ => site.forms.iter().map(|f| Acidity { pk: f.pk, protons_lost: f.protons_lost }).collect(),
+            },
+            correction,
+            tuning,
+        })
+    }
+
+    /// Of the buffer: walls and V_MM.
+    pub fn of_buffer(index: usize, correction: Option<ModelCorrection>) -> Self {
+        Self {
+            index,
+            coordinate: Coordinate::Linear,
+            height: 0.0,
+            smoothed: false,
+            acidities: Vec::new(),
+            correction,
+            tuning: None,
+        }
+    }
+
+    /// Whether V_pH acts.
+    pub fn has_ph(&self) -> bool {
+        !self.acidities.is_empty()
+    }
+
+    /// The bias at a pH.
+    ///
+    /// # Errors
+    /// A height out of range, a pH that is not finite; with the key they come from.
+    pub fn bias(&self, config: &Config, ph: Option<f64>, temperature: f64) -> Result<SiteBias> {
+        let at = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
+        let barrier = Barrier::solve(self.height).map_err(|e| at("titration.barrier", &e))?;
+        let ph = match ph.filter(|_| self.has_ph()) {
+            Some(ph) => {
+                let width = self.smoothed.then_some(barrier.a);
+                let v = PhPotential::new(self.acidities.clone(), ph, temperature, width);
+                Some(v.map_err(|e| at("titration.ph", &e))?)
+            }
+            None => None,
+        };
+        let wells = self.coordinate.needs_walls();
+        Ok(SiteBias {
+            separation: if wells { Separation::Wells(barrier) } else { Separation::Parabola(self.height) },
+            ph,
+            correction: self.correction.clone(),
+            entropy: Entropy::new(self.coordinate, temperature),
+        })
+    }
+
+    /// Steps after which the barrier is frozen; 0 for one that does not adapt.
+    pub fn frozen_after(&self) -> u64 {
+        self.tuning.as_ref().map_or(0, |tuning| tuning.every * CHANGES)
+    }
+
+    /// Looks at the weights at `step`, with the time step `dt` (ps); whether the height changes.
+    pub fn observe(&mut self, weights: &[f64], step: u64, dt: f64) -> bool {
+        let end = self.frozen_after();
+        let Some(tuning) = self.tuning.as_mut().filter(|_| step > 0 && step <= end && step.is_multiple_of(OBSERVE))
+        else {
+            return false;
+        };
+        tuning.tuner.observe(weights);
+        let due = step.is_multiple_of(tuning.every);
+        if due {
+            self.height = tuning.tuner.adapt(tuning.every as f64 * dt);
+        }
+        due
+    }
+
+    /// Numbers for a checkpoint.
+    pub fn state(&self) -> [f64; STATE] {
+        self.tuning.as_ref().map_or([self.height, 0.0, 0.0], |tuning| tuning.tuner.state())
+    }
+
+    /// Goes back to the numbers of a checkpoint.
+    pub fn restore(&mut self, state: [f64; STATE]) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.tuner.restore(state);
+            self.height = tuning.tuner.height();
+        }
+    }
+}
+
+/// V_MM of a site, of good enough calibration.
+fn correction(config: &Config, settings: &config::Titration, site: &Site) -> Result<Option<ModelCorrection>> {
+    let refused = |message: String, help: &str| Err(config.error_at("titration.site", message, help));
+    let (entry, name) = (&site.entry, &site.name);
+    match &site.correction {
+        Correction::Uncalibrated => refused(
+            format!("{entry} of {name} has no calibrated correction V_MM"),
+            "run `octitrate calibrate` and name the file it writes in titration.library",
+        ),
+        Correction::Preliminary(calibration) if !settings.allow_uncalibrated => {
+            let reason = calibration.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+            refused(
+                format!("the correction V_MM of {entry} for {name} is preliminary{reason}"),
+                "run `octitrate calibrate`, or set titration.allow_uncalibrated = true",
+            )
+        }
+        Correction::Preliminary(calibration) | Correction::Calibrated(calibration) => {
+            model(config, site, calibration, 1.0).map(Some)
+        }
+    }
+}
+
+/// V_MM of a calibration, `molecules` times.
+pub(super) fn model(
+    config: &Config,
+    site: &Site,
+    calibration: &lambda::library::Calibration,
+    molecules: f64,
+) -> Result<ModelCorrection> {
+    let model = ModelCorrection::new(site.forms.len(), calibration.degree, &calibration.coefficients);
+    Ok(model.map_err(|e| config.error_at("titration.library", e.to_string(), ""))?.times(molecules))
+}
+
+/// The error of a pH that cannot be set.
+pub(super) fn no_ph(config: &Config) -> Error {
+    config.error_at("titration", "no pH: the key `ph` is missing", "a site that is not `fixed` needs it")
+}

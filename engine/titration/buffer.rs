@@ -1,0 +1,269 @@
+//! The charge buffer: n_b molecules that share one λ and take up the charge that titratable sites give.
+//!
+//! Each molecule has a charge from +½ e (λ_b = 0) to −½ e (λ_b = 1), so that together they hold
+//!
+//! ```text
+//! Q_b(λ_b) = n_b q(λ_b),   |Q_b| ≤ ½ n_b          Q_fixed + Σ_s Σ_α λ_sα Q_sα + Q_b = 0
+//! ```
+//!
+//! The last line gives λ_b at the start and is a holonomic constraint from then on ([`lambda::dynamics`]). The N sites can only ask for
+//! what the buffer has: max |Q_fixed + Σ Q_s| + ¼ ≤ ½ n_b. By default n_b = 2N + 1, or more if that needs it.
+//! Donnini et al. 2016, doi:10.1021/acs.jctc.5b01160; Aho et al. 2022, doi:10.1021/acs.jctc.2c00516.
+//!
+//! Units: e, nm, kJ/mol/nm².
+
+use super::CHARGE_TOLERANCE;
+use super::bias::{Recipe, model};
+use super::place::{PlaceError, Placement, molecules, place};
+use crate::config::{self, Config, Jobs};
+use crate::error::{Error, Result};
+use forcefield::Topology;
+use forcefield::topology::PositionRestraint;
+use lambda::library::{Correction, SiteLibrary};
+use lambda::site::{Site, SiteKind, buffer_site};
+use nalgebra::Vector3;
+
+/// Name of the buffer among the sites.
+pub const NAME: &str = "buffer";
+
+/// Charge (e) that the buffer must be able to take beyond what the sites ask for: λ leaves [0, 1] a little.
+const MARGIN: f64 = 0.25;
+
+/// What the sites ask of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Demand {
+    /// Sites whose charge changes.
+    pub sites: usize,
+    /// Least and largest charge of everything but the buffer, e.
+    pub range: [f64; 2],
+    /// That charge at the start, e.
+    pub start: f64,
+}
+
+/// A buffer with what was decided about it.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// All its molecules as one site.
+    pub site: Site,
+    /// λ at the start.
+    pub lambda: f64,
+    /// Whether it follows the sites; it then moves if they do.
+    pub neutral: bool,
+    /// In words, for the log.
+    pub facts: String,
+    pub warnings: Vec<String>,
+}
+
+impl Demand {
+    /// Of `sites` that move or not, beside atoms of the charge `rest` (e), with `start` the charge of the sites at the start.
+    pub fn new(sites: &[(&Site, bool)], weights: &[Vec<f64>], rest: f64) -> Self {
+        let mut demand = Self { sites: 0, range: [rest; 2], start: rest };
+        for ((site, moves), weights) in sites.iter().zip(weights) {
+            let charges: Vec<f64> = (0..site.forms.len()).map(|form| site.net_charge(form)).collect();
+            let now: f64 = charges.iter().zip(weights).map(|(q, w)| q * w).sum();
+            let [least, most] =
+                charges.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], &q| [a.min(q), b.max(q)]);
+            demand.start += now;
+            demand.sites += usize::from(*moves && most - least > 1e-6);
+            demand.range[0] += if *moves { least } else { now };
+            demand.range[1] += if *moves { most } else { now };
+        }
+        demand
+    }
+
+    /// Largest charge that a buffer has to take up, e.
+    fn largest(&self) -> f64 {
+        self.range[0].abs().max(self.range[1].abs())
+    }
+}
+
+/// Chooses the molecules of `[titration.buffer]`, restrains them, and finds the λ that makes the box neutral.
+///
+/// # Errors
+/// [`Error::Input`]: no such residue, too few molecules, a charge that does not fit.
+pub(super) fn choose(
+    config: &Config,
+    settings: &config::Buffer,
+    library: &SiteLibrary,
+    topology: &mut Topology,
+    (x, edges): (&[Vector3<f64>], Vector3<f64>),
+    demand: Demand,
+) -> Result<Buffer> {
+    let neutral = settings.neutral && settings.fixed.is_none();
+    // The charge that a molecule can have follows from any of them.
+    let one = molecules(topology, &settings.residue).take(1).collect::<Vec<_>>();
+    let refused = |e: lambda::site::SiteError| config.error_at("titration.buffer.residue", e.to_string(), "");
+    let most = match one[..] {
+        [] => 0.5,
+        _ => reach(&buffer_site(topology, library, &settings.residue, &one).map_err(refused)?),
+    };
+    let (count, needed) = count(settings, &demand, most);
+    if neutral && count < needed {
+        let [low, high] = demand.range;
+        let message = format!(
+            "{count} molecules of up to ±{most:.2} e cannot take up the charge of everything else, which goes from {low:+.2} to {high:+.2} e"
+        );
+        let help = format!("take {needed} molecules or more");
+        return Err(config.error_at("titration.buffer.molecules", message, help));
+    }
+    let placed = place(topology, x, edges, &settings.residue, count, settings.distance.get());
+    let placed = placed.map_err(|e| {
+        let key = if matches!(e, PlaceError::None(_)) { "residue" } else { "molecules" };
+        config.error_at(&format!("titration.buffer.{key}"), e.to_string(), "")
+    })?;
+    let site = buffer_site(topology, library, &settings.residue, &placed.residues).map_err(refused)?;
+    let lambda = match settings.fixed {
+        Some(lambda) => lambda,
+        None if neutral => neutral_lambda(&site, demand.start),
+        None => 0.5,
+    };
+    restrain(topology, &placed.residues, settings.restrain.get());
+    let (facts, mut warnings) = describe(settings, &demand, &placed, lambda, neutral);
+    let charge = topology.net_charge();
+    if neutral && (charge - charge.round()).abs() > CHARGE_TOLERANCE {
+        warnings.push(format!(
+            "the topology has a charge of {charge:+.4} e, not a whole number: the buffer takes up the rest"
+        ));
+    }
+    Ok(Buffer { site, lambda, neutral, facts, warnings })
+}
+
+/// Number of molecules, and the number needed.
+fn count(settings: &config::Buffer, demand: &Demand, per_molecule: f64) -> (usize, usize) {
+    let needed = ((demand.largest() + MARGIN) / per_molecule - 1e-6).ceil().max(1.0) as usize;
+    match settings.molecules {
+        Jobs::Count(count) => (count as usize, needed),
+        Jobs::Auto => ((2 * demand.sites + 1).max(needed), needed),
+    }
+}
+
+/// Charge (e) of either sign that the molecules can have.
+fn reach(site: &Site) -> f64 {
+    site.net_charge(0).abs().min(site.net_charge(1).abs())
+}
+
+/// λ at which the buffer holds −`charge` (e).
+fn neutral_lambda(site: &Site, charge: f64) -> f64 {
+    let (low, high) = (site.net_charge(0), site.net_charge(1));
+    (-charge - low) / (high - low)
+}
+
+/// Holds the first atom of each molecule where it is.
+fn restrain(topology: &mut Topology, residues: &[u32], stiffness: f64) {
+    for &residue in residues {
+        let atom = topology.residues[residue as usize].atoms.start;
+        if stiffness > 0.0 && topology.position_restraints.iter().all(|held| held.atom != atom) {
+            topology.position_restraints.push(PositionRestraint { atom, k: Vector3::repeat(stiffness) });
+        }
+    }
+}
+
+fn describe(
+    settings: &config::Buffer,
+    demand: &Demand,
+    placed: &Placement,
+    lambda: f64,
+    neutral: bool,
+) -> (String, Vec<String>) {
+    let (count, residue, wanted) = (placed.residues.len(), &settings.residue, settings.distance.get());
+    let plural = if count == 1 { "" } else { "s" };
+    let number = match settings.molecules {
+        Jobs::Count(_) => "as asked for".to_string(),
+        Jobs::Auto if count == 2 * demand.sites + 1 => {
+            format!("2N + 1 for N = {} sites whose charge changes", demand.sites)
+        }
+        Jobs::Auto => "as many as the charge of the system needs".into(),
+    };
+    let [low, high] = demand.range;
+    let mut facts = format!("{count} molecule{plural} {residue}, {number}");
+    if placed.distance.is_finite() {
+        facts.push_str(&format!(", at least {:.2} nm from the solute and each other", placed.distance));
+    }
+    if neutral {
+        facts.push_str(&format!(
+            "; the charge of everything else goes from {low:+.2} to {high:+.2} e, at the start λ = {lambda:.4} makes the box neutral"
+        ));
+    }
+    let mut warnings = Vec::new();
+    if placed.distance < wanted - 1e-9 {
+        warnings.push(format!(
+            "charge buffers are only {:.2} nm from the solute or each other, {wanted} nm are wanted: the box has no more room",
+            placed.distance
+        ));
+    }
+    (facts, warnings)
+}
+
+/// V_MM of the buffer: that of one molecule, times their number. Without one it moves by the force field alone.
+///
+/// # Errors
+/// A preliminary correction that the job does not allow.
+pub(super) fn recipe(
+    config: &Config,
+    settings: &config::Titration,
+    index: usize,
+    site: &Site,
+) -> Result<(Recipe, Option<String>)> {
+    let SiteKind::Buffer { molecules } = site.kind else { return Ok((Recipe::of_buffer(index, None), None)) };
+    let refused = |what: &str| -> Error {
+        let message = format!("the correction V_MM of the buffer {} is {what}", site.entry);
+        let help = "run `octitrate calibrate` for the buffer, or set titration.allow_uncalibrated = true";
+        config.error_at("titration.buffer", message, help)
+    };
+    match &site.correction {
+        Correction::Calibrated(calibration) => {
+            Ok((Recipe::of_buffer(index, Some(model(config, site, calibration, f64::from(molecules))?)), None))
+        }
+        other if !settings.allow_uncalibrated => Err(refused(other.status())),
+        other => {
+            let warning = format!("the correction V_MM of the buffer {} is {}", site.entry, other.status());
+            let correction = other.calibration().map(|c| model(config, site, c, f64::from(molecules))).transpose()?;
+            Ok((Recipe::of_buffer(index, correction), Some(warning)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lambda::site::Form;
+
+    fn titratable(charges: &[f64]) -> Site {
+        let form = |q: &f64| Form { name: "f".into(), charges: vec![*q], protons_lost: 0, pk: 0.0, nominal_charge: *q };
+        Site {
+            name: "A".into(),
+            entry: "a".into(),
+            residues: vec![0],
+            atoms: vec![0],
+            forms: charges.iter().map(form).collect(),
+            pka: Some(4.0),
+            correction: Correction::Uncalibrated,
+            kind: SiteKind::Titratable,
+        }
+    }
+
+    #[test]
+    fn the_number_follows_from_the_sites_and_their_charge() {
+        let sites: Vec<Site> = [&[0.0, -1.0][..], &[1.0, 0.0, 0.0], &[0.0, -1.0]].map(titratable).to_vec();
+        let refs = [(&sites[0], true), (&sites[1], true), (&sites[2], false)];
+        let weights = [vec![0.5, 0.5], vec![0.2, 0.4, 0.4], vec![0.75, 0.25]];
+        let demand = Demand::new(&refs, &weights, 2.0);
+        assert_eq!(demand.sites, 2);
+        assert!((demand.range[0] - 0.75).abs() < 1e-12 && (demand.range[1] - 2.75).abs() < 1e-12, "{demand:?}");
+        assert!((demand.start - (2.0 - 0.5 + 0.2 - 0.25)).abs() < 1e-12);
+        // 2.75 + 0.25 = 3.0 e in halves: six molecules, one more than 2N + 1.
+        let auto = config::Buffer::default();
+        assert_eq!(count(&auto, &demand, 0.5), (6, 6));
+        assert_eq!(count(&auto, &Demand { range: [-1.0, 1.0], ..demand }, 0.5), (5, 3));
+        let asked = config::Buffer { molecules: Jobs::Count(4), ..auto };
+        assert_eq!(count(&asked, &demand, 0.5), (4, 6));
+    }
+
+    #[test]
+    fn lambda_makes_the_box_neutral() {
+        let buffer = titratable(&[-1.5, 1.5]);
+        assert_eq!(neutral_lambda(&buffer, 0.0), 0.5);
+        let lambda = neutral_lambda(&buffer, -0.7);
+        assert!((-1.5 * (1.0 - lambda) + 1.5 * lambda - 0.7).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,394 @@
+//! Titratable sites of a run and their charge buffer: found in the topology, with their bias, and the dynamics of their weights.
+//!
+//! Per site the whole potential of the weights is V_forcefield(λ) + V_bias(λ). V_forcefield comes from
+//! [`crate::hamiltonian::Hamiltonian`], V_bias (barrier, walls, V_pH, V_MM) is here. A site held at fixed weights (windows of a
+//! calibration) has no bias: its ∂V/∂λ is that of the force field.
+//!
+//! Weights, and ∂V/∂λ_α, of all sites stand in one flat list, forms of a site one after the other, the buffer last.
+
+mod bias;
+mod buffer;
+mod find;
+mod place;
+mod record;
+
+pub use buffer::NAME as BUFFER;
+pub use find::{library, lj_types};
+
+use crate::config::{self, Config};
+use crate::error::{Error, PhysicsError, Result};
+pub(crate) use bias::OBSERVE;
+use bias::{Recipe, no_ph};
+use buffer::{Buffer, Demand};
+use find::{Found, find, variants};
+use forcefield::Topology;
+use forcefield::topology::Pair14;
+use forcefield::variants::SiteVariants;
+use kernels::device::Device;
+use lambda::bias::{BiasEnergies, SiteBias};
+use lambda::coordinate::Coordinate;
+use lambda::device::{DeviceSites, SitesError};
+use lambda::dynamics::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
+use lambda::site::Site;
+use nalgebra::Vector3;
+
+/// Net charges (e) below this come from the rounding of charges in files.
+const CHARGE_TOLERANCE: f64 = 1e-3;
+
+/// The sites of a run.
+#[derive(Debug)]
+pub struct Sites {
+    /// What titrates, and the buffer behind it.
+    pub sites: Vec<Site>,
+    /// What differs between the forms of each besides charges.
+    pub variants: Vec<SiteVariants>,
+    config: Config,
+    recipes: Vec<Recipe>,
+    biases: Vec<Option<SiteBias>>,
+    start: Vec<f64>,
+    dynamics: LambdaDynamics,
+    ph: Option<f64>,
+    temperature: f64,
+    /// What changes of barriers have added to the energy, kJ/mol.
+    work: f64,
+    facts: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Sites {
+    /// Finds the sites that the job asks for in `topology` at `x` (nm) in a box of `edges` (nm), and chooses and restrains the molecules of
+    /// the buffer; `None` if it has no `[titration]`.
+    ///
+    /// # Errors
+    /// [`crate::error::InputError`] that names the key: unknown residue, atoms missing, no calibration, library not readable, a charge that
+    /// the buffer cannot take up.
+    pub fn new(
+        config: &Config,
+        topology: &mut Topology,
+        x: &[Vector3<f64>],
+        edges: Option<Vector3<f64>>,
+    ) -> Result<Option<Self>> {
+        let Some(settings) = &config.titration else {
+            return Ok(None);
+        };
+        let library = library(config)?;
+        let found = find(config, settings, topology, &library)?;
+        let temperature = temperature(config, settings);
+        let (mut motion, mut weights) = (Vec::new(), Vec::new());
+        for one in &found {
+            let coordinate = coordinate(config, settings, one)?;
+            weights.push(reachable(coordinate, one.weights(config)?));
+            motion.push(site_motion(&one.site, coordinate, settings));
+        }
+        let rest = rest(topology, &found);
+        let mut warnings = Vec::new();
+        let buffer = match (&settings.buffer, edges) {
+            (Some(buffer), Some(edges)) => {
+                let moves: Vec<(&Site, bool)> = found.iter().map(|one| (&one.site, !one.is_fixed())).collect();
+                let demand = Demand::new(&moves, &weights, rest);
+                Some((buffer::choose(config, buffer, &library, topology, (x, edges), demand)?, demand))
+            }
+            _ => {
+                warnings.extend(edges.and_then(|_| background(&found, topology.net_charge())));
+                None
+            }
+        };
+        let mut recipes = Vec::new();
+        for (index, one) in found.iter().enumerate().filter(|(_, one)| !one.is_fixed()) {
+            let barrier = one.request.and_then(|(_, request)| request.barrier).unwrap_or(settings.barrier);
+            let at = (index, &one.site);
+            recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);
+        }
+        let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
+        let (mut facts, mut total_charge) = (None, None);
+        if let Some((buffer, demand)) = buffer {
+            let Buffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
+            // With nothing to follow there is nothing to move: the charge is kept by λ where it is.
+            let moves =
+                if neutral { demand.sites > 0 } else { settings.buffer.as_ref().is_some_and(|b| b.fixed.is_none()) };
+            let coordinate = if moves { Coordinate::Linear } else { Coordinate::Fixed };
+            if moves {
+                let (recipe, doubt) = buffer::recipe(config, settings, sites.len(), &site)?;
+                recipes.push(recipe);
+                warnings.extend(doubt);
+                total_charge = neutral.then_some(-rest);
+            }
+            motion.push(site_motion(&site, coordinate, settings));
+            weights.push(vec![1.0 - lambda, lambda]);
+            sites.push(site);
+            warnings.extend(doubts);
+            facts = Some(words);
+        }
+        let dynamics = LambdaDynamics::new(
+            LambdaSettings {
+                time_step: config.dynamics.time_step.get(),
+                temperature,
+                coupling_time: config.thermostat.as_ref().map(|_| settings.coupling_time.get()),
+                seed: config.dynamics.seed,
+            },
+            motion,
+            total_charge,
+        );
+        let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
+        let mut all = Self {
+            variants,
+            biases: vec![None; sites.len()],
+            sites,
+            config: config.clone(),
+            recipes,
+            start: weights.concat(),
+            dynamics: dynamics.map_err(|e| config.error_at("titration", e.to_string(), ""))?,
+            ph: settings.ph,
+            temperature,
+            work: 0.0,
+            facts,
+            warnings,
+        };
+        if all.ph.is_none() && all.recipes.iter().any(Recipe::has_ph) {
+            return Err(no_ph(config));
+        }
+        all.make_biases()?;
+        Ok(Some(all))
+    }
+
+    /// The bias of every site that moves, from its recipe.
+    fn make_biases(&mut self) -> Result<()> {
+        for recipe in &self.recipes {
+            self.biases[recipe.index] = Some(recipe.bias(&self.config, self.ph, self.temperature)?);
+        }
+        Ok(())
+    }
+
+    /// The same on a device, for a system of `n_atoms` atoms with these 1-4 pairs; random numbers for `steps` steps at a time.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn on_device(
+        &self,
+        device: &Device,
+        pairs: &[Pair14],
+        n_atoms: usize,
+        steps: usize,
+    ) -> std::result::Result<DeviceSites, SitesError> {
+        DeviceSites::new(device, &self.sites, &self.biases, pairs, &self.dynamics, (n_atoms, steps))
+    }
+
+    /// The bias of each site; none where it is fixed.
+    pub fn biases(&self) -> &[Option<SiteBias>] {
+        &self.biases
+    }
+
+    /// Weights of all sites.
+    pub fn weights(&self, state: &LambdaState) -> Vec<f64> {
+        self.dynamics.weights(state)
+    }
+
+    /// First weight of each site, and the end.
+    pub fn weight_starts(&self) -> &[usize] {
+        self.dynamics.weight_starts()
+    }
+
+    /// Weights at the start, with Maxwell velocities where they are free.
+    ///
+    /// # Errors
+    /// A start value out of range.
+    pub fn initial_state(&self) -> Result<LambdaState> {
+        self.state_at(&self.start)
+    }
+
+    /// A state with these weights, as at a start.
+    ///
+    /// # Errors
+    /// A weight out of range, or a charge other than the one that is kept.
+    pub fn state_at(&self, weights: &[f64]) -> Result<LambdaState> {
+        self.dynamics.initial_state(weights).map_err(|e| Error::input(e.to_string(), ""))
+    }
+
+    /// Energies of the bias at `weights`; ∂V/∂λ_α are added to `by_weight`. Nothing for sites held fixed.
+    pub fn bias(&self, weights: &[f64], by_weight: &mut [f64]) -> BiasEnergies {
+        let starts = self.dynamics.weight_starts();
+        let mut sum = BiasEnergies::default();
+        for (site, bias) in self.biases.iter().enumerate() {
+            if let Some(bias) = bias {
+                let at = starts[site]..starts[site + 1];
+                sum += bias.evaluate(&weights[at.clone()], &mut by_weight[at]);
+            }
+        }
+        sum
+    }
+
+    /// One step with the derivatives `by_weight` (kJ/mol) of the force field, and those of the bias.
+    ///
+    /// # Errors
+    /// [`PhysicsError`]: ∂V/∂λ not finite, λ through the walls.
+    pub fn advance(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<()> {
+        let whole = self.whole(state, by_weight);
+        self.dynamics.step(state, &whole, step).map(|_| ()).map_err(|e| physics(&e, step))
+    }
+
+    /// Kinetic energy at a step, which does not move.
+    ///
+    /// # Errors
+    /// As [`Self::advance`].
+    pub fn look_ahead(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies> {
+        self.dynamics.look_ahead(state, &self.whole(state, by_weight), step).map_err(|e| physics(&e, step))
+    }
+
+    fn whole(&self, state: &LambdaState, by_weight: &[f64]) -> Vec<f64> {
+        let mut whole = by_weight.to_vec();
+        self.bias(&self.weights(state), &mut whole);
+        whole
+    }
+
+    /// pH that V_pH is for.
+    pub fn ph(&self) -> Option<f64> {
+        self.ph
+    }
+
+    /// Another pH; nothing else changes.
+    ///
+    /// # Errors
+    /// A pH that is not finite.
+    pub fn set_ph(&mut self, ph: f64) -> Result<()> {
+        self.ph = Some(ph);
+        self.make_biases()
+    }
+
+    /// Protons lost, Σ_s Σ_α λ_sα d_α over the sites on which the pH acts.
+    pub fn protons(&self, weights: &[f64]) -> f64 {
+        let starts = self.dynamics.weight_starts();
+        let site = |recipe: &Recipe| -> f64 {
+            let forms = &self.sites[recipe.index].forms;
+            forms.iter().zip(&weights[starts[recipe.index]..]).map(|(form, w)| w * f64::from(form.protons_lost)).sum()
+        };
+        self.recipes.iter().filter(|recipe| recipe.has_ph()).map(site).sum()
+    }
+
+    /// V_pH (kJ/mol) of all sites at `weights` and another pH.
+    ///
+    /// # Errors
+    /// A pH that is not finite.
+    pub fn ph_energy(&self, weights: &[f64], ph: f64) -> Result<f64> {
+        let starts = self.dynamics.weight_starts();
+        let mut sum = 0.0;
+        for recipe in self.recipes.iter().filter(|recipe| recipe.has_ph()) {
+            let at = starts[recipe.index]..starts[recipe.index + 1];
+            let bias = recipe.bias(&self.config, Some(ph), self.temperature)?;
+            sum += bias.ph.map_or(0.0, |v| v.evaluate(&weights[at.clone()], &mut vec![0.0; at.len()]));
+        }
+        Ok(sum)
+    }
+
+    /// Lets barriers that adapt see the weights at `step`; whether a bias has changed.
+    ///
+    /// # Errors
+    /// A height out of range.
+    pub fn observe(&mut self, weights: &[f64], step: u64) -> Result<bool> {
+        if step > self.adapts_until() || !step.is_multiple_of(OBSERVE) {
+            return Ok(false);
+        }
+        let (starts, dt) = (self.dynamics.weight_starts(), self.dynamics.settings().time_step);
+        let mut changed = false;
+        for recipe in &mut self.recipes {
+            let at = starts[recipe.index]..starts[recipe.index + 1];
+            changed |= recipe.observe(&weights[at], step, dt);
+        }
+        if changed {
+            let mut slopes = vec![0.0; weights.len()];
+            let before = self.bias(weights, &mut slopes).total();
+            self.make_biases()?;
+            self.work += self.bias(weights, &mut slopes).total() - before;
+        }
+        Ok(changed)
+    }
+
+    /// Step after which no barrier changes any more.
+    pub fn adapts_until(&self) -> u64 {
+        self.recipes.iter().map(Recipe::frozen_after).max().unwrap_or(0)
+    }
+
+    /// What changes of barriers have added to the energy, kJ/mol.
+    pub fn work(&self) -> f64 {
+        self.work
+    }
+
+    /// Barriers that adapt, for a checkpoint.
+    pub fn state(&self) -> Vec<f64> {
+        std::iter::once(self.work).chain(self.recipes.iter().flat_map(Recipe::state)).collect()
+    }
+
+    /// Goes back to barriers of a checkpoint; false if they do not fit.
+    ///
+    /// # Errors
+    /// A height out of range.
+    pub fn restore(&mut self, state: &[f64]) -> Result<bool> {
+        let Some((work, rest)) = state.split_first() else { return Ok(false) };
+        let (numbers, left) = rest.as_chunks::<3>();
+        if !left.is_empty() || numbers.len() != self.recipes.len() {
+            return Ok(false);
+        }
+        self.work = *work;
+        self.recipes.iter_mut().zip(numbers).for_each(|(recipe, numbers)| recipe.restore(*numbers));
+        self.make_biases()?;
+        Ok(true)
+    }
+}
+
+fn physics(error: &dyn std::fmt::Display, step: u64) -> Error {
+    PhysicsError { message: error.to_string(), term: "λ".into(), step: Some(step), ..PhysicsError::default() }.into()
+}
+
+/// What moves in a site.
+fn coordinate(config: &Config, settings: &config::Titration, found: &Found<'_>) -> Result<Coordinate> {
+    if found.is_fixed() {
+        return Ok(Coordinate::Fixed);
+    }
+    let variant = found.request.and_then(|(_, request)| request.coordinate).unwrap_or(settings.coordinate);
+    Coordinate::new(variant, settings.coupling.lambda(), found.site.forms.len())
+        .map_err(|e| config.error_at("titration.coupling", format!("{}: {e}", found.site.name), "use \"auto\""))
+}
+
+/// The weights that a coordinate has nearest to `weights`.
+fn reachable(coordinate: Coordinate, mut weights: Vec<f64>) -> Vec<f64> {
+    let mut xi = vec![0.0; coordinate.dimension(weights.len())];
+    coordinate.at_weights(&weights, &mut xi);
+    coordinate.weights(&xi, &mut weights);
+    weights
+}
+
+fn site_motion(site: &Site, coordinate: Coordinate, settings: &config::Titration) -> SiteMotion {
+    let n_forms = site.forms.len();
+    let charges = (0..n_forms).map(|form| site.net_charge(form)).collect();
+    SiteMotion { coordinate, n_forms, mass: settings.mass.get(), charges }
+}
+
+/// Charge of all atoms that belong to no site, e.
+fn rest(topology: &Topology, found: &[Found<'_>]) -> f64 {
+    let mut charges = topology.charges();
+    found.iter().flat_map(|one| &one.site.atoms).for_each(|&atom| charges[atom as usize] = 0.0);
+    charges.iter().sum()
+}
+
+/// Warns of the background that compensates a charge.
+fn background(found: &[Found<'_>], charge: f64) -> Option<String> {
+    let mut range = [charge; 2];
+    for one in found {
+        let changes = |form: usize| one.site.net_charge(form) - one.site.net_charge(0);
+        let (least, most) =
+            (1..one.site.forms.len()).map(changes).fold((0.0_f64, 0.0_f64), |(a, b), q| (a.min(q), b.max(q)));
+        range = [range[0] + least, range[1] + most];
+    }
+    let [low, high] = range;
+    (high - low > CHARGE_TOLERANCE || low.abs() > CHARGE_TOLERANCE).then(|| {
+        format!(
+            "the net charge moves between {high:+.2} and {low:+.2} e with λ and is compensated by a uniform background: \
+             free energies depend on the size of the box; [titration.buffer] keeps it neutral"
+        )
+    })
+}
+
+/// Temperature of λ and of V_pH (K): the job's, the thermostat's, or 300 K.
+fn temperature(config: &Config, settings: &config::Titration) -> f64 {
+    let own = settings.temperature.or_else(|| config.thermostat.as_ref().map(|t| t.temperature));
+    own.unwrap_or_else(|| config::Thermostat::default().temperature).get()
+}

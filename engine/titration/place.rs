@@ -1,0 +1,218 @@
+//! Where charge buffers are: molecules of one residue far from the solute and from each other.
+//!
+//! Molecules are taken one after the other, each time the one whose distance from the solute and from all molecules taken so far
+//! is largest (farthest-point order, at least half as good as the best choice). Where that does not reach the wanted distance D,
+//! dense packings are tried: with D' ≤ D always the molecule that is nearest, but not nearer than D', and D' as large as it goes.
+//! Nothing is random, so that a structure always gives the same molecules.
+//!
+//! Distances are those of nearest images, nm, of a molecule's first atom to every atom of the solute: whatever is neither a candidate,
+//! nor a rigid water, nor a single atom.
+
+use forcefield::Topology;
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+/// Bisections of the distance of a dense packing.
+const BISECTIONS: usize = 12;
+
+/// Molecules that were chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    /// Their residues, ascending.
+    pub residues: Vec<u32>,
+    /// Smallest distance of one from the solute or from another, nm; infinite for one molecule without a solute.
+    pub distance: f64,
+}
+
+/// Why there is no choice.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// No molecule consists of this residue.
+    #[error("no molecule consists of one residue {0}")]
+    None(String),
+    /// Fewer molecules than are needed.
+    #[error("{found} molecules {residue} for {wanted} charge buffers")]
+    Few {
+        /// Residue.
+        residue: String,
+        /// Molecules there are.
+        found: usize,
+        /// Molecules wanted.
+        wanted: usize,
+    },
+}
+
+/// `count` molecules `residue` of `topology` at `x` (nm) in a box of `edges` (nm), as far apart as `wanted` (nm) if possible.
+///
+/// # Errors
+/// Too few molecules.
+pub fn place(
+    topology: &Topology,
+    x: &[Vector3<f64>],
+    edges: Vector3<f64>,
+    residue: &str,
+    count: usize,
+    wanted: f64,
+) -> Result<Placement, PlaceError> {
+    let candidates: Vec<u32> = molecules(topology, residue).collect();
+    if candidates.is_empty() {
+        return Err(PlaceError::None(residue.into()));
+    }
+    if candidates.len() < count {
+        return Err(PlaceError::Few { residue: residue.into(), found: candidates.len(), wanted: count });
+    }
+    let solute = solute(topology, &candidates);
+    let at = |r: &u32| x[topology.residues[*r as usize].atoms.start as usize];
+    let places: Vec<Vector3<f64>> = candidates.iter().map(at).collect();
+    let field = Field { places: &places, edges };
+    let start: Vec<f64> = places
+        .par_iter()
+        .map(|p| solute.iter().map(|&a| field.squared(*p, x[a as usize])).fold(f64::INFINITY, f64::min))
+        .collect();
+    let (mut chosen, mut reached) = field.farthest(&start, count);
+    if reached < wanted {
+        let (mut low, mut high) = (reached, wanted);
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (low + high);
+            match field.dense(&start, count, middle) {
+                Some(packed) => (chosen, reached, low) = (packed, middle, middle),
+                None => high = middle,
+            }
+        }
+    }
+    let mut residues: Vec<u32> = chosen.into_iter().map(|k| candidates[k]).collect();
+    residues.sort_unstable();
+    Ok(Placement { residues, distance: reached })
+}
+
+/// Residues called `name` that are a molecule each.
+pub fn molecules<'a>(topology: &'a Topology, name: &'a str) -> impl Iterator<Item = u32> + 'a {
+    let fits = move |residue: &forcefield::topology::Residue| {
+        residue.name == name && topology.molecules[residue.molecule as usize].atoms == residue.atoms
+    };
+    (0..).zip(&topology.residues).filter(move |(_, residue)| fits(residue)).map(|(index, _)| index)
+}
+
+/// Atoms of the solute.
+fn solute(topology: &Topology, candidates: &[u32]) -> Vec<u32> {
+    let mut counts = vec![true; topology.n_atoms()];
+    let mut leave = |atoms: std::ops::Range<u32>| atoms.for_each(|a| counts[a as usize] = false);
+    candidates.iter().for_each(|&r| leave(topology.residues[r as usize].atoms.clone()));
+    topology.molecules.iter().filter(|m| m.atoms.len() == 1).for_each(|m| leave(m.atoms.clone()));
+    for water in &topology.settles {
+        let molecule = topology.atoms[water.oxygen as usize].molecule;
+        leave(topology.molecules[molecule as usize].atoms.clone());
+    }
+    (0..topology.n_atoms() as u32).filter(|&a| counts[a as usize]).collect()
+}
+
+struct Field<'a> {
+    places: &'a [Vector3<f64>],
+    edges: Vector3<f64>,
+}
+
+impl Field<'_> {
+    fn squared(&self, a: Vector3<f64>, b: Vector3<f64>) -> f64 {
+        let d = a - b;
+        (d - self.edges.component_mul(&d.component_div(&self.edges).map(f64::round))).norm_squared()
+    }
+
+    /// Distances (squared) once molecule `taken` is one of the obstacles; its own is negative.
+    fn take(&self, free: &mut [f64], taken: usize) {
+        let place = self.places[taken];
+        free.iter_mut().zip(self.places).for_each(|(free, p)| *free = free.min(self.squared(place, *p)));
+        free[taken] = -1.0;
+    }
+
+    fn farthest(&self, start: &[f64], count: usize) -> (Vec<usize>, f64) {
+        let (mut free, mut chosen, mut least) = (start.to_vec(), Vec::new(), f64::INFINITY);
+        for _ in 0..count {
+            // The first of equals.
+            let best = (0..free.len()).fold(0, |best, k| if free[k] > free[best] { k } else { best });
+            least = least.min(free[best]);
+            chosen.push(best);
+            self.take(&mut free, best);
+        }
+        (chosen, least.max(0.0).sqrt())
+    }
+
+    fn dense(&self, start: &[f64], count: usize, distance: f64) -> Option<Vec<usize>> {
+        let (mut free, mut chosen) = (start.to_vec(), Vec::new());
+        for _ in 0..count {
+            let far = (0..free.len()).filter(|&k| free[k] >= distance * distance);
+            let nearest = far.min_by(|&a, &b| free[a].total_cmp(&free[b]))?;
+            chosen.push(nearest);
+            self.take(&mut free, nearest);
+        }
+        Some(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forcefield::topology::{Atom, Molecule, Residue};
+
+    /// Single atoms "SOL" on a grid, and one molecule of two atoms at the origin.
+    fn grid(side: usize) -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
+        let mut topology = Topology::default();
+        let mut x = Vec::new();
+        let mut add = |name: &str, positions: &[Vector3<f64>]| {
+            let (first, index) = (x.len() as u32, topology.residues.len() as u32);
+            let atoms = first..first + positions.len() as u32;
+            topology.residues.push(Residue { name: name.into(), number: 1, molecule: index, atoms: atoms.clone() });
+            topology.molecules.push(Molecule { name: name.into(), atoms });
+            for p in positions {
+                let (residue, molecule) = (index, index);
+                topology.atoms.push(Atom {
+                    name: "X".into(),
+                    type_index: 0,
+                    residue,
+                    molecule,
+                    charge: 0.0,
+                    mass: 1.0,
+                });
+                x.push(*p);
+            }
+        };
+        add("ALA", &[Vector3::zeros(), Vector3::new(0.1, 0.0, 0.0)]);
+        add("NA", &[Vector3::new(0.3, 0.3, 0.2)]);
+        for k in 0..side.pow(3) {
+            add("SOL", &[Vector3::from([k % side, k / side % side, k / side / side].map(|i| 0.3 * i as f64 + 0.15))]);
+        }
+        (topology, x, Vector3::repeat(0.3 * side as f64))
+    }
+
+    fn least(topology: &Topology, x: &[Vector3<f64>], edges: Vector3<f64>, residues: &[u32]) -> f64 {
+        let at = |r: u32| x[topology.residues[r as usize].atoms.start as usize];
+        let image = |d: Vector3<f64>| (d - edges.component_mul(&d.component_div(&edges).map(f64::round))).norm();
+        let others =
+            residues.iter().flat_map(|&a| residues.iter().filter(move |&&b| b != a).map(move |&b| at(a) - at(b)));
+        let solute = residues.iter().flat_map(|&a| [at(a) - x[0], at(a) - x[1]]);
+        others.chain(solute).map(image).fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn molecules_keep_their_distance() {
+        let (topology, x, edges) = grid(10);
+        for (count, wanted) in [(1, 1.0), (3, 1.5), (5, 1.2), (11, 1.5)] {
+            let placed = place(&topology, &x, edges, "SOL", count, wanted).unwrap();
+            assert_eq!(placed.residues.len(), count);
+            assert!(placed.residues.windows(2).all(|w| w[0] < w[1]));
+            let exact = least(&topology, &x, edges, &placed.residues);
+            // Of a dense packing the distance asked for is said, which the grid may exceed.
+            assert!(exact >= placed.distance - 1e-12, "{count}: {exact} {}", placed.distance);
+            let room = edges.product() / (count as f64 + 1.0);
+            assert!(placed.distance >= wanted || placed.distance > 0.75 * room.cbrt(), "{count}: {placed:?}");
+            assert_eq!(placed, place(&topology, &x, edges, "SOL", count, wanted).unwrap());
+        }
+    }
+
+    #[test]
+    fn too_few_molecules_are_refused() {
+        let (topology, x, edges) = grid(2);
+        let refused = |residue, count| place(&topology, &x, edges, residue, count, 1.0).unwrap_err();
+        assert_eq!(refused("HOH", 1), PlaceError::None("HOH".into()));
+        assert_eq!(refused("SOL", 9), PlaceError::Few { residue: "SOL".into(), found: 8, wanted: 9 });
+    }
+}

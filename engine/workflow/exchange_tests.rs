@@ -1,0 +1,168 @@
+//! Exchange of two coupled sites whose populations are known: populations, acceptance, restarts.
+
+use super::*;
+use crate::output::tables::LambdaSeries;
+use crate::toy::Coupled;
+use crate::workflow::exchange_report::mixing;
+use crate::workflow::titrate::Plan;
+use std::path::Path;
+
+const PH: [f64; 4] = [3.5, 4.0, 4.5, 5.5];
+/// Steps between exchanges.
+const EVERY: u64 = 5;
+
+/// A titration with replicas of so many exchanges in `folder`.
+fn plan(folder: &Path, exchanges: u64, replicas: u32) -> Plan {
+    let text = format!(
+        "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = {}\nseed = 11\n[thermostat]\n\
+         temperature = \"300 K\"\n[titration]\n[titrate]\nph = [5.5, 3.5, 4.5, 4.0]\nexchange = \"10 fs\"\nreplicas = {replicas}\n\
+         [output]\nlambda = \"10 fs\"\nenergy = \"30 fs\"\ntrajectory = \"0 ps\"\n",
+        exchanges * EVERY
+    );
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
+    let mut config = Config::parse(&text, &job).unwrap();
+    config.output.folder = folder.to_path_buf();
+    Plan::new(config, None).unwrap()
+}
+
+fn go(plan: &Plan, side_by_side: bool, stop_at: Option<u64>) -> bool {
+    let batch = plan.batch();
+    let ladders = Ladders { config: &batch.config, slots: &batch.children, ph: &PH, every: EVERY };
+    let (stop, mut built) = (Stop::default(), 0);
+    let mut build = |config: &Config| {
+        let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
+        built += 1;
+        // The last one asks in the middle of a leg, when the others are somewhere else.
+        toy.stop_at = stop_at.filter(|_| built == 4).map(|step| (step, stop.clone()));
+        Ok(toy)
+    };
+    let folder = batch.config.folder();
+    std::fs::create_dir_all(folder).unwrap();
+    let mut log = Log::open(&folder.join("log.txt"), true).unwrap();
+    run(&ladders, &mut build, side_by_side, &mut log, &stop).unwrap()
+}
+
+/// States of the two sites at a pH, as 0 to 3.
+fn states(plan: &Plan, slot: usize) -> Vec<usize> {
+    let series = LambdaSeries::read(&plan.batch().children[slot].config.result(files::LAMBDA)).unwrap();
+    series.lambda[0].iter().zip(&series.lambda[1]).map(|(a, b)| *a as usize + 2 * *b as usize).collect()
+}
+
+#[test]
+fn populations_and_acceptance_are_the_exact_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let n = 40_000;
+    let plan = plan(folder.path(), n, 1);
+    assert!(go(&plan, false, None));
+    let toy = Coupled::new(0.0, 0);
+    let all: Vec<Vec<usize>> = (0..4).map(|slot| states(&plan, slot)).collect();
+    for (states, ph) in all.iter().zip(PH) {
+        assert_eq!(states.len() as u64, n + 1);
+        for (state, exact) in toy.probabilities(ph).into_iter().enumerate() {
+            let found = states.iter().filter(|s| **s == state).count() as f64 / states.len() as f64;
+            // A site is drawn anew in 41 % of the frames, so that one frame in four is independent: five standard errors. With the
+            // wrong sign of Δ populations are off by twenty times that.
+            let tolerance = 10.0 * (exact * (1.0 - exact) / n as f64).sqrt();
+            assert!((found - exact).abs() < tolerance, "pH {ph}, state {state}: {found}, exact {exact}");
+        }
+    }
+    let batch = plan.batch();
+    let ladders = Ladders { config: &batch.config, slots: &batch.children, ph: &PH, every: EVERY };
+    let mixing = mixing(&ladders).unwrap();
+    assert_eq!(mixing.exchanges as u64, n);
+    let lost = |state: usize| [0.0, 1.0, 1.0, 2.0][state];
+    for (pair, (low, high)) in mixing.pairs.iter().zip([(3.5, 4.0), (4.0, 4.5), (4.5, 5.5)]) {
+        let (p, q) = (toy.probabilities(low), toy.probabilities(high));
+        let mut exact = 0.0;
+        for (i, p) in p.into_iter().enumerate() {
+            for (j, q) in q.into_iter().enumerate() {
+                exact += p * q * 10f64.powf(-(low - high) * (lost(i) - lost(j))).min(1.0);
+            }
+        }
+        let (found, tried) = (pair.acceptance().unwrap(), pair.tried as f64);
+        assert_eq!((pair.ph, pair.tried as u64), ([low, high], n / 2));
+        assert!((found - exact).abs() < 10.0 * (exact * (1.0 - exact) / tried).sqrt(), "{pair:?}, exact {exact}");
+    }
+    assert!(mixing.round_trips.iter().all(|&trips| trips > 100) && mixing.doubts().is_empty(), "{mixing:?}");
+    let page = std::fs::read_to_string(folder.path().join("exchange.html")).unwrap();
+    assert!(page.contains("3.50 – 4.00"));
+    // The joint distribution is the product: neighbours that have just been compared know nothing of each other.
+    let mean = |f: &dyn Fn(usize) -> f64| (0..all[0].len()).map(f).sum::<f64>() / all[0].len() as f64;
+    let covariance =
+        mean(&|k| lost(all[1][k]) * lost(all[2][k])) - mean(&|k| lost(all[1][k])) * mean(&|k| lost(all[2][k]));
+    assert!(covariance.abs() < 10.0 * 0.5 / (n as f64).sqrt(), "{covariance}");
+}
+
+/// Every result file below a folder but those that tell of time and pieces.
+fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for item in std::fs::read_dir(next).unwrap() {
+            let path = item.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            if path.is_dir() {
+                open.push(path);
+            } else if !["log.txt", "checkpoint.previous", "resolved.toml"].iter().any(|skip| name.ends_with(skip)) {
+                all.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_run_in_pieces_leaves_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| plan(&folder.path().join(name), 60, 2);
+    let whole = at("whole");
+    assert!(go(&whole, false, None));
+    let expected = results(&folder.path().join("whole"));
+    // Two of everything for four pH values, and four for the set.
+    assert_eq!(expected.len(), 8 * 4 + 3, "{:?}", expected.keys());
+
+    let pieces = at("pieces");
+    for stop_at in [2, 33, 35, 150] {
+        assert!(!go(&pieces, false, Some(stop_at)));
+    }
+    // Killed after its last checkpoint: lines and swaps too many.
+    let more = pieces.batch().children[3].config.result(files::LAMBDA);
+    for path in [more, folder.path().join("pieces").join(JOURNAL)] {
+        let mut text = std::fs::read(&path).unwrap();
+        text.extend(b"0.9,1,1\n7");
+        std::fs::write(&path, text).unwrap();
+    }
+    assert!(go(&pieces, true, None));
+    assert!(results(&folder.path().join("pieces")) == expected);
+
+    let threads = at("threads");
+    assert!(!go(&threads, true, Some(81)) && go(&threads, true, None));
+    assert!(results(&folder.path().join("threads")) == expected);
+    assert!(go(&threads, true, None), "finished before");
+}
+
+#[test]
+fn a_set_of_other_values_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(!go(&plan(folder.path(), 60, 1), false, Some(40)));
+    let other = plan(folder.path(), 60, 2);
+    let ladders = Ladders { config: &other.batch().config, slots: &other.batch().children, ph: &PH, every: EVERY };
+    let mut log = Log::open(&folder.path().join("log.txt"), true).unwrap();
+    let mut build = |_: &Config| Ok(Coupled::new(4.0, 1));
+    let refused = run(&ladders, &mut build, false, &mut log, &Stop::default()).unwrap_err().to_string();
+    assert!(refused.contains("titrate.replicas"), "{refused}");
+}
+
+#[test]
+fn every_pair_of_neighbours_has_its_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path(), 60, 2);
+    let ladders = Ladders { config: &plan.batch().config, slots: &plan.batch().children, ph: &PH, every: EVERY };
+    let pairs = |number| ladders.pairs(number).map(|(_, pair)| pair).collect::<Vec<_>>();
+    assert_eq!(pairs(1), [[0, 2], [4, 6], [1, 3], [5, 7]]);
+    assert_eq!(pairs(2), [[2, 4], [3, 5]]);
+    let mut numbers: Vec<u64> = [1, 2].into_iter().flat_map(|e| ladders.pairs(e)).map(|(index, _)| index).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 6);
+}

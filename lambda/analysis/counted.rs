@@ -1,0 +1,139 @@
+//! Series of states, counted: samples of every state for a fit, and the same from blocks drawn anew.
+//!
+//! A series without a transition has an unknown inefficiency: it is given the largest of the others, or counts as a single
+//! sample if there is none. One short visit says little about how long visits are: series of few transitions have at least the
+//! median inefficiency of those with many. Several series of one pH (replicas) are independent.
+
+use super::bootstrap::{Draws, RingCounts, random};
+use super::equilibrium::Populations;
+use super::hill::Determined;
+use super::occupancy::{self, Occupancy, State};
+
+/// Share of the draws that must determine a number for the bootstrap to count.
+const NEEDED_SHARE: f64 = 0.9;
+/// Series of fewer transitions do not know their inefficiency well.
+const FEW_TRANSITIONS: u64 = 10;
+/// Length of the blocks in units of the statistical inefficiency.
+const BLOCK_FACTOR: f64 = 3.0;
+
+/// Draws of the bootstrap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resampling {
+    /// Number of draws.
+    pub draws: u32,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+impl Default for Resampling {
+    fn default() -> Self {
+        Self { draws: 500, seed: 1 }
+    }
+}
+
+/// One series, counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesSummary {
+    /// pH.
+    pub ph: f64,
+    /// Counts.
+    pub occupancy: Occupancy,
+    /// Frames per independent sample.
+    pub inefficiency: f64,
+    /// Whether the inefficiency was borrowed because the state changed never or rarely.
+    pub borrowed: bool,
+    /// Independent samples among the pure frames.
+    pub samples: f64,
+}
+
+/// Series of one site, or of several together.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// In the order given.
+    pub series: Vec<SeriesSummary>,
+    rings: Vec<RingCounts>,
+}
+
+impl Counted {
+    /// Counts series of states below `count`, given with their pH.
+    pub fn new(series: &[(f64, &[State])], count: usize) -> Self {
+        let known: Vec<Option<f64>> = series.iter().map(|(_, s)| occupancy::inefficiency(s, count)).collect();
+        let largest = known.iter().flatten().copied().reduce(f64::max);
+        let few: Vec<bool> =
+            series.iter().map(|(_, s)| occupancy::count(s, count).transitions < FEW_TRANSITIONS).collect();
+        let mut sure: Vec<f64> = known.iter().zip(&few).filter(|(_, few)| !**few).filter_map(|(g, _)| *g).collect();
+        sure.sort_by(f64::total_cmp);
+        let median = sure.get(sure.len() / 2).copied().unwrap_or(1.0);
+        let given = |k: usize| {
+            let frames = series[k].1.len().max(1) as f64;
+            let found = match known[k] {
+                Some(own) if few[k] => own.max(median),
+                Some(own) => own,
+                None => largest.unwrap_or(frames),
+            };
+            (found.clamp(1.0, frames), known[k] != Some(found))
+        };
+        let inefficiencies: Vec<(f64, bool)> = (0..series.len()).map(given).collect();
+        Self::with_inefficiencies(series, count, &inefficiencies)
+    }
+
+    /// The same with given inefficiencies, and whether they are borrowed.
+    pub fn with_inefficiencies(series: &[(f64, &[State])], count: usize, inefficiencies: &[(f64, bool)]) -> Self {
+        let summary = |(&(ph, states), &(inefficiency, borrowed)): (&(f64, &[State]), &(f64, bool))| {
+            let occupancy = occupancy::count(states, count);
+            let samples = occupancy.pure() as f64 / inefficiency;
+            SeriesSummary { ph, occupancy, inefficiency, borrowed, samples }
+        };
+        Self {
+            series: series.iter().zip(inefficiencies).map(summary).collect(),
+            rings: series.iter().map(|(_, states)| RingCounts::new(states, count)).collect(),
+        }
+    }
+
+    /// Inefficiencies, and whether they are borrowed.
+    pub fn inefficiencies(&self) -> Vec<(f64, bool)> {
+        self.series.iter().map(|s| (s.inefficiency, s.borrowed)).collect()
+    }
+
+    /// Samples of every state, for each series.
+    pub fn populations(&self) -> Vec<Populations> {
+        self.series.iter().map(|s| populations(s, &s.occupancy.forms)).collect()
+    }
+
+    /// Results of the draws, one entry for each number that `results` gives; what is not finite is left out.
+    pub fn draws(&self, resampling: Resampling, results: impl Fn(&[Populations]) -> Vec<f64>) -> Vec<Draws> {
+        let mut all: Vec<Vec<f64>> = Vec::new();
+        for number in 0..resampling.draws {
+            let mut rng = random(resampling.seed, u64::from(number));
+            let draw = |(summary, ring): (&SeriesSummary, &RingCounts)| {
+                let length = (BLOCK_FACTOR * summary.inefficiency).ceil() as usize;
+                populations(summary, &ring.draw(length, &mut rng))
+            };
+            let drawn: Vec<Populations> = self.series.iter().zip(&self.rings).map(draw).collect();
+            let found = results(&drawn);
+            all.resize(found.len().max(all.len()), Vec::new());
+            all.iter_mut().zip(found).for_each(|(list, value)| list.push(value));
+        }
+        all.into_iter().map(Draws::new).collect()
+    }
+}
+
+fn populations(summary: &SeriesSummary, counts: &[u64]) -> Populations {
+    Populations { ph: summary.ph, samples: counts.iter().map(|&n| n as f64 / summary.inefficiency).collect() }
+}
+
+/// A number with the larger of its own error and that of the bootstrap: few transitions make the bootstrap too sure of itself.
+pub fn widen(number: Determined, draws: Option<&Draws>, resampling: Resampling) -> Determined {
+    let enough = |draws: &&Draws| draws.len() as f64 >= NEEDED_SHARE * f64::from(resampling.draws);
+    match (number, draws.filter(enough).and_then(Draws::error)) {
+        (Determined::Value { value, error }, Some(bootstrap)) => {
+            Determined::Value { value, error: error.max(bootstrap) }
+        }
+        _ => number,
+    }
+}
+
+/// Value for [`Counted::draws`]: not a number where there is none.
+pub fn value_or_nan(number: Determined) -> f64 {
+    number.value().unwrap_or(f64::NAN)
+}

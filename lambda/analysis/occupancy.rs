@@ -1,0 +1,259 @@
+//! The form a site is in, frame by frame: populations, mixed frames, transitions, and how many independent samples they are.
+//!
+//!   form α is occupied where λ_α > 0.8 (the threshold), a frame without such a form is mixed;   p_α = N_α / Σ_β N_β
+//!
+//! Mixed frames are counted and reported, and belong to no form. A transition is a change from one form to another, whatever
+//! lies between. Independent samples: from the correlation of being in form α or not (mixed frames keep the last form), the
+//! slowest form counting, and never more than (M+1)/(4p(1−p)) with M changes, what a two-state process with this M and p can
+//! have. The same is done for classes of forms, for example all that have lost one proton.
+
+use thiserror::Error;
+
+use super::blocks::statistical_inefficiency;
+
+/// Weight above which a form is occupied, unless told otherwise.
+pub const OCCUPIED: f64 = 0.8;
+
+/// The occupied form of a frame; `None`: mixed.
+pub type State = Option<u8>;
+
+/// Why states cannot be told.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum OccupancyError {
+    /// A threshold above which two forms could be, or none.
+    #[error("a form cannot count as occupied above a weight of {0}; valid is from 0.5 to below 1")]
+    Threshold(f64),
+    /// No frames.
+    #[error("no frames of λ")]
+    Empty,
+    /// More forms than can be counted, or series of different length.
+    #[error("{forms} series of weights of which the shortest has {frames} frames; expected 2 to 255 of one length")]
+    Forms {
+        /// Series found.
+        forms: usize,
+        /// Frames of the shortest.
+        frames: usize,
+    },
+    /// λ is not a number.
+    #[error("λ of frame {index} (counted from 0) is {value}")]
+    NotFinite {
+        /// Frame.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+}
+
+/// The state of every frame from the weights of the forms, `weights[form][frame]`.
+///
+/// # Errors
+/// [`OccupancyError`] for a threshold out of range, no frames, or weights that are not finite.
+pub fn states(weights: &[&[f64]], threshold: f64) -> Result<Vec<State>, OccupancyError> {
+    if !(0.5..1.0).contains(&threshold) {
+        return Err(OccupancyError::Threshold(threshold));
+    }
+    let frames = weights.iter().map(|w| w.len()).min().unwrap_or(0);
+    if weights.len() < 2 || weights.len() > 255 || weights.iter().any(|w| w.len() != frames) {
+        return Err(OccupancyError::Forms { forms: weights.len(), frames });
+    }
+    if frames == 0 {
+        return Err(OccupancyError::Empty);
+    }
+    let state = |index: usize| {
+        let mut state = None;
+        for (form, weights) in weights.iter().enumerate() {
+            let value = weights[index];
+            if !value.is_finite() {
+                return Err(OccupancyError::NotFinite { index, value });
+            }
+            if value > threshold {
+                state = u8::try_from(form).ok();
+            }
+        }
+        Ok(state)
+    };
+    (0..frames).map(state).collect()
+}
+
+/// The state of every frame of a site with two forms, from λ, the weight of the second.
+///
+/// # Errors
+/// As [`states`].
+pub fn of_lambda(lambda: &[f64], threshold: f64) -> Result<Vec<State>, OccupancyError> {
+    let first: Vec<f64> = lambda.iter().map(|l| 1.0 - l).collect();
+    states(&[&first, lambda], threshold)
+}
+
+/// The class of every frame: `class[form]`.
+pub fn classes(states: &[State], class: &[u8]) -> Vec<State> {
+    states.iter().map(|state| state.and_then(|form| class.get(usize::from(form)).copied())).collect()
+}
+
+/// Joint state of two sites, `count · first + second`, with `count` states of the second; mixed where one is.
+pub fn joint(first: &[State], second: &[State], count: u8) -> Vec<State> {
+    first.iter().zip(second).map(|(a, b)| Some(a.as_ref()? * count + b.as_ref()?)).collect()
+}
+
+/// Counts of one series.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Frames in each form.
+    pub forms: Vec<u64>,
+    /// Frames in none.
+    pub mixed: u64,
+    /// Changes of the form.
+    pub transitions: u64,
+}
+
+impl Occupancy {
+    /// Frames in a form.
+    pub fn pure(&self) -> u64 {
+        self.forms.iter().sum()
+    }
+
+    /// All frames.
+    pub fn frames(&self) -> u64 {
+        self.pure() + self.mixed
+    }
+
+    /// Share of a form among the pure frames; `None` if all are mixed.
+    pub fn population(&self, form: usize) -> Option<f64> {
+        let pure = self.pure();
+        (pure > 0).then(|| self.forms.get(form).copied().unwrap_or(0) as f64 / pure as f64)
+    }
+
+    /// Share of mixed frames; `None` without frames.
+    pub fn mixed_fraction(&self) -> Option<f64> {
+        (self.frames() > 0).then(|| self.mixed as f64 / self.frames() as f64)
+    }
+
+    /// Adds the counts of another series.
+    pub fn add(&mut self, other: &Occupancy) {
+        self.forms.resize(self.forms.len().max(other.forms.len()), 0);
+        self.forms.iter_mut().zip(&other.forms).for_each(|(a, b)| *a += b);
+        self.mixed += other.mixed;
+        self.transitions += other.transitions;
+    }
+}
+
+/// Counts of a series of states of `forms` forms.
+pub fn count(states: &[State], forms: usize) -> Occupancy {
+    let mut counts = Occupancy { forms: vec![0; forms], ..Occupancy::default() };
+    let mut last = None;
+    for &state in states {
+        match state.and_then(|form| counts.forms.get_mut(usize::from(form))) {
+            Some(count) => {
+                *count += 1;
+                counts.transitions += u64::from(last.is_some() && last != state);
+                last = state;
+            }
+            None => counts.mixed += 1,
+        }
+    }
+    counts
+}
+
+/// Frames per independent sample of the state; `None` where it never changes, because nothing is known then.
+pub fn inefficiency(states: &[State], forms: usize) -> Option<f64> {
+    let counts = count(states, forms);
+    // Of two forms, one says everything.
+    let each = if forms == 2 { 1..2 } else { 0..forms };
+    let of_form = |form: usize| {
+        let p = counts.population(form).filter(|p| *p > 0.0 && *p < 1.0)?;
+        let held = held(states, form);
+        let changes = held.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
+        let most = (changes + 1.0) / (4.0 * p * (1.0 - p));
+        Some(correlated(&held, changes).max(states.len() as f64 / most))
+    };
+    each.filter_map(of_form).reduce(f64::max)
+}
+
+/// Blocks for the correlation of slow processes are this much shorter than the mean stay.
+const BLOCKS_PER_STAY: f64 = 32.0;
+
+/// Statistical inefficiency of a series of 0 and 1 that changes `changes` times, from means of short blocks if it is slow;
+/// a series too short for a correlation is bounded by its changes alone.
+fn correlated(held: &[f64], changes: f64) -> f64 {
+    let length = (held.len() as f64 / (changes + 1.0) / BLOCKS_PER_STAY).max(1.0) as usize;
+    if length == 1 {
+        return statistical_inefficiency(held).unwrap_or(1.0);
+    }
+    let blocks: Vec<f64> = held.chunks_exact(length).map(|b| b.iter().sum::<f64>() / length as f64).collect();
+    let variance = |x: &[f64]| {
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64
+    };
+    // error² = g σ²/N = g_b σ_b²/N_b.
+    let scale = length as f64 * variance(&blocks) / variance(held);
+    statistical_inefficiency(&blocks).map_or(1.0, |g| (g * scale).max(1.0))
+}
+
+/// 1 in this form, else 0: mixed frames keep the last form, those at the beginning take the first.
+fn held(states: &[State], form: usize) -> Vec<f64> {
+    let mut last = states.iter().copied().flatten().next();
+    let hold = |state: &State| {
+        last = state.or(last);
+        f64::from(u8::from(last.map(usize::from) == Some(form)))
+    };
+    states.iter().map(hold).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::synthetic;
+
+    fn found(lambda: &[f64]) -> Vec<State> {
+        of_lambda(lambda, OCCUPIED).unwrap()
+    }
+
+    #[test]
+    fn states_and_transitions_are_counted() {
+        let counts = count(&found(&[0.5, 0.1, 0.3, 0.1, 0.5, 0.9, 1.05, 0.79, 0.81, -0.04, 0.21, 0.8]), 2);
+        assert_eq!(counts, Occupancy { forms: vec![3, 3], mixed: 6, transitions: 2 });
+        assert_eq!((counts.frames(), counts.population(1), counts.mixed_fraction()), (12, Some(0.5), Some(0.5)));
+        assert_eq!(count(&found(&[0.5; 3]), 2).population(1), None);
+        assert_eq!(Occupancy::default().mixed_fraction(), None);
+    }
+
+    #[test]
+    fn three_forms_have_classes_and_joint_states() {
+        let weights: [&[f64]; 3] =
+            [&[0.9, 0.05, 0.0, 0.4, 1.0], &[0.1, 0.9, 0.0, 0.3, 0.0], &[0.0, 0.05, 1.0, 0.3, 0.0]];
+        let of_weights = states(&weights, OCCUPIED).unwrap();
+        assert_eq!(of_weights, [Some(0), Some(1), Some(2), None, Some(0)]);
+        let deprotonated = classes(&of_weights, &[0, 1, 1]);
+        assert_eq!(deprotonated, [Some(0), Some(1), Some(1), None, Some(0)]);
+        assert_eq!((count(&of_weights, 3).transitions, count(&deprotonated, 2).transitions), (3, 2));
+        assert_eq!(joint(&deprotonated, &of_weights, 3), [Some(0), Some(4), Some(5), None, Some(0)]);
+    }
+
+    #[test]
+    fn bad_input_is_refused() {
+        assert_eq!(states(&[&[], &[]], OCCUPIED), Err(OccupancyError::Empty));
+        let refused = states(&[&[0.1, 0.0], &[0.9, f64::NAN]], OCCUPIED);
+        assert!(matches!(refused, Err(OccupancyError::NotFinite { index: 1, .. })));
+        assert_eq!(states(&[&[0.1], &[0.9]], 0.4), Err(OccupancyError::Threshold(0.4)));
+        assert_eq!(states(&[&[0.1], &[]], 0.8), Err(OccupancyError::Forms { forms: 2, frames: 0 }));
+    }
+
+    #[test]
+    fn inefficiency_of_a_two_state_process_is_known() {
+        // C(t) = (1 − rate)^t: g = (2 − rate)/rate; the slow one goes through means of blocks.
+        for (s, rate, frames) in [(0.5, 0.05, 400_000), (0.1, 0.05, 400_000), (0.5, 0.001, 2_000_000)] {
+            let lambda = synthetic::two_state(frames, s, rate, &mut synthetic::random(4));
+            let g = inefficiency(&found(&lambda), 2).unwrap() * rate / (2.0 - rate);
+            // 10 000 independent samples, 1000 of the slow one: up to 15 % too much ([`crate::analysis::blocks`]), and 8 % noise.
+            assert!((0.9..1.25).contains(&g), "S = {s}, rate {rate}: {g}");
+        }
+    }
+
+    #[test]
+    fn rare_transitions_are_few_samples_and_none_are_unknown() {
+        let lambda: Vec<f64> = (0..1000).map(|i| if i < 500 { 0.0 } else { 1.0 }).collect();
+        let g = inefficiency(&found(&lambda), 2).unwrap();
+        assert!(1000.0 / g <= 2.0, "one transition is at most two samples, found {}", 1000.0 / g);
+        assert_eq!(inefficiency(&[Some(1); 50], 2), None);
+        assert_eq!(inefficiency(&[None; 50], 3), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! Tests of pairs: two coupled sites whose constants are known exactly, and two that are independent.
+
+use super::*;
+use crate::analysis::occupancy::{OCCUPIED, of_lambda};
+use crate::analysis::synthetic::{coupled, random};
+use crate::analysis::titration::{self, TitrationSeries};
+
+const PH: [f64; 7] = [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+
+/// States of both sites at each pH.
+fn experiment(constants: [f64; 3], frames: usize, seed: u64) -> Vec<[Vec<State>; 2]> {
+    let mut rng = random(seed);
+    let of = |lambda: Vec<f64>| of_lambda(&lambda, OCCUPIED).unwrap();
+    PH.iter().map(|&ph| coupled(frames, ph, constants, 0.1, &mut rng).map(of)).collect()
+}
+
+fn evaluated(states: &[[Vec<State>; 2]], draws: u32) -> Pair {
+    let series: Vec<PairSeries> =
+        PH.iter().zip(states).map(|(&ph, [first, second])| PairSeries { ph, first, second }).collect();
+    let of = |site: usize| {
+        let list: Vec<(f64, &[State])> = PH.iter().zip(states).map(|(&ph, both)| (ph, &both[site][..])).collect();
+        Counted::new(&list, 2).inefficiencies()
+    };
+    evaluate(&series, [&of(0), &of(1)], Resampling { draws, seed: 1 })
+}
+
+fn pull(found: Determined, exact: f64) -> f64 {
+    (found.value().unwrap() - exact) / found.error().unwrap()
+}
+
+#[test]
+fn two_coupled_sites_have_their_analytic_pka_values() {
+    let (pk1, pk2, w) = (5.2_f64, 5.6_f64, 1.5_f64);
+    // Z = 1 + B₁ x + B₂ x²: the macroscopic constants by hand.
+    let b1 = 10f64.powf(-pk1) + 10f64.powf(-pk2);
+    let b2 = 10f64.powf(-pk1 - pk2 - w);
+    let exact = [pk1, pk2, w, -b1.log10(), b1.log10() - b2.log10()];
+    assert!((exact[3] - 5.0545).abs() < 1e-4 && (exact[4] - 7.2455).abs() < 1e-4, "{exact:?}");
+    let runs = 20;
+    let mut squares = [0.0; 5];
+    for seed in 0..runs {
+        let pair = evaluated(&experiment([pk1, pk2, w], 20_000, seed), 50);
+        let found = [pair.pka[0], pair.pka[1], pair.interaction, pair.macroscopic[0], pair.macroscopic[1]];
+        for ((square, found), exact) in squares.iter_mut().zip(found).zip(exact) {
+            // 20 000 frames of which 19 to 40 are one sample.
+            assert!(found.error().unwrap() < 0.15, "{found:?}");
+            *square += pull(found, exact).powi(2) / runs as f64;
+        }
+        assert!(pair.significant(3.0), "{:?}", pair.correlation);
+        assert!(pair.correlation.value().unwrap() < -0.2);
+    }
+    // 1 ± 0.32 each; the larger of two errors is taken.
+    assert!(squares.iter().all(|square| (0.15..1.8).contains(square)), "{squares:?}");
+}
+
+#[test]
+fn the_curve_of_one_of_two_coupled_sites_is_flatter_than_that_of_a_single_site() {
+    let states = experiment([6.0, 6.0, 1.5], 20_000, 77);
+    let series: Vec<TitrationSeries> =
+        PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[0] }).collect();
+    let found = titration::evaluate(&[0, 1], &series, Resampling { draws: 50, seed: 1 }).unwrap();
+    let slope = found.macroscopic[0].slope.unwrap();
+    assert!(slope.value().unwrap() + 3.0 * slope.error().unwrap() < 0.95, "{slope:?}");
+    // By symmetry its midpoint is pK + w/2.
+    assert!(pull(found.macroscopic[0].pka, 6.75).abs() < 3.5);
+}
+
+#[test]
+fn two_independent_sites_have_two_curves_and_no_interaction() {
+    let mut square = [0.0; 2];
+    let runs = 20;
+    for seed in 100..100 + runs {
+        let states = experiment([4.4, 6.8, 0.0], 20_000, seed);
+        let pair = evaluated(&states, 50);
+        square[0] += pull(pair.correlation, 0.0).powi(2) / runs as f64;
+        square[1] += pull(pair.interaction, 0.0).powi(2) / runs as f64;
+        for (site, exact) in [(0, 4.4), (1, 6.8)] {
+            let series: Vec<TitrationSeries> =
+                PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[site] }).collect();
+            let found = titration::evaluate(&[0, 1], &series, Resampling { draws: 20, seed: 1 }).unwrap();
+            let step = found.macroscopic[0];
+            assert!(pull(step.pka, exact).abs() < 4.0, "{step:?}");
+            assert!(pull(step.slope.unwrap(), 1.0).abs() < 4.0, "{step:?}");
+        }
+    }
+    assert!(square.iter().all(|square| (0.1..1.8).contains(square)), "{square:?}");
+}
+
+#[test]
+fn sites_that_never_change_have_no_correlation() {
+    let stuck = vec![[vec![Some(0); 100], vec![Some(1); 100]]; 7];
+    let pair = evaluated(&stuck, 10);
+    assert_eq!((pair.correlation, pair.interaction), (Determined::Unknown, Determined::Unknown));
+    assert!(!pair.significant(3.0));
+    let opposite =
+        PairSeries { ph: 4.0, first: &[Some(0), Some(1)].repeat(50), second: &[Some(1), Some(0)].repeat(50) };
+    assert_eq!(evaluate(&[opposite], [&[(1.0, false)]; 2], Resampling::default()).correlation.value(), Some(-1.0));
+}

@@ -1,0 +1,168 @@
+//! Polynomials on the simplex of weights, Σ λ_α = 1: the free energy of a model compound with n forms.
+//!
+//!   F(λ) = Σ_{α≥1} a_α λ_α + Σ_{α<β} λ_α λ_β Σ_{k=0}^{D−2} c_αβk (λ_β − λ_α)^k + Σ_{α<β<γ} c_αβγ λ_α λ_β λ_γ     (last sum: D ≥ 3)
+//!
+//! F is zero at form 0 and a_α at form α. Along an edge, where two weights alone differ from zero, it is a polynomial of degree D in one of them,
+//! and any such polynomial can be had; for two forms this is all. Derivatives are by each weight as if all were independent; only their
+//! differences count.
+//!
+//! Units: those of the coefficients, kJ/mol.
+
+/// The terms of F for a number of forms and a degree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SimplexBasis {
+    n_forms: usize,
+    degree: usize,
+}
+
+impl SimplexBasis {
+    /// Polynomials of `degree` (1 at least) along each edge between `n_forms` forms (2 at least).
+    pub fn new(n_forms: usize, degree: usize) -> Self {
+        Self { n_forms: n_forms.max(2), degree: degree.max(1) }
+    }
+
+    /// Number of forms.
+    pub fn n_forms(&self) -> usize {
+        self.n_forms
+    }
+
+    /// Degree along an edge.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Number of terms.
+    pub fn len(&self) -> usize {
+        let n = self.n_forms;
+        let triples = if self.degree >= 3 { n * (n - 1) * (n - 2) / 6 } else { 0 };
+        n - 1 + n * (n - 1) / 2 * (self.degree - 1) + triples
+    }
+
+    /// Never: there is one term at least.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Calls `with` for each term with its number, its value, and the derivatives that are not zero, as (form, derivative).
+    fn each(&self, weights: &[f64], mut with: impl FnMut(usize, f64, &[(usize, f64)])) {
+        let n = self.n_forms;
+        for (form, &weight) in weights.iter().enumerate().skip(1) {
+            with(form - 1, weight, &[(form, 1.0)]);
+        }
+        let mut term = n - 1;
+        for a in 0..n {
+            for b in a + 1..n {
+                let (x, y) = (weights[a], weights[b]);
+                let (difference, mut power, mut slope) = (y - x, 1.0, 0.0);
+                for k in 0..self.degree - 1 {
+                    // power = (y − x)^k, slope = its derivative by y.
+                    with(term, x * y * power, &[(a, y * power - x * y * slope), (b, x * power + x * y * slope)]);
+                    slope = (k + 1) as f64 * power;
+                    power *= difference;
+                    term += 1;
+                }
+            }
+        }
+        if self.degree < 3 {
+            return;
+        }
+        for a in 0..n {
+            for b in a + 1..n {
+                for c in b + 1..n {
+                    let (x, y, z) = (weights[a], weights[b], weights[c]);
+                    with(term, x * y * z, &[(a, y * z), (b, x * z), (c, x * y)]);
+                    term += 1;
+                }
+            }
+        }
+    }
+
+    /// The terms at `weights`.
+    pub fn values(&self, weights: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.len()];
+        self.each(weights, |term, value, _| out[term] = value);
+        out
+    }
+
+    /// Their derivatives: that of term t by the weight of form α at t n + α.
+    pub fn gradients(&self, weights: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; self.len() * self.n_forms];
+        self.each(weights, |term, _, slopes| {
+            slopes.iter().for_each(|&(form, slope)| out[term * self.n_forms + form] = slope);
+        });
+        out
+    }
+
+    /// Σ c b(λ); `by_weight` gains `scale` times its derivatives.
+    pub fn evaluate(&self, coefficients: &[f64], weights: &[f64], scale: f64, by_weight: &mut [f64]) -> f64 {
+        let mut energy = 0.0;
+        self.each(weights, |term, value, slopes| {
+            let c = coefficients[term];
+            energy += c * value;
+            slopes.iter().for_each(|&(form, slope)| by_weight[form] += scale * c * slope);
+        });
+        energy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derivatives_are_those_of_the_terms() {
+        for (n, degree) in [(2, 1), (2, 6), (3, 2), (3, 5), (4, 4)] {
+            let basis = SimplexBasis::new(n, degree);
+            let weights: Vec<f64> = (0..n).map(|k| [0.55, -0.08, 0.33, 0.2][k]).collect();
+            let gradients = basis.gradients(&weights);
+            assert_eq!(basis.values(&weights).len(), basis.len());
+            for form in 0..n {
+                let at = |h: f64| {
+                    let mut w = weights.clone();
+                    w[form] += h;
+                    basis.values(&w)
+                };
+                let (up, down) = (at(1e-5), at(-1e-5));
+                for term in 0..basis.len() {
+                    let numerical = (up[term] - down[term]) / 2e-5;
+                    assert!((gradients[term * n + form] - numerical).abs() < 1e-8, "{n} {degree} {term} {form}");
+                }
+            }
+            let coefficients: Vec<f64> = (0..basis.len()).map(|k| 1.0 + k as f64).collect();
+            let mut slopes = vec![1.0; n];
+            let energy = basis.evaluate(&coefficients, &weights, -2.0, &mut slopes);
+            let expected: f64 = basis.values(&weights).iter().zip(&coefficients).map(|(v, c)| v * c).sum();
+            assert!((energy - expected).abs() < 1e-12);
+            for (form, slope) in slopes.iter().enumerate() {
+                let sum: f64 = coefficients.iter().enumerate().map(|(t, c)| c * gradients[t * n + form]).sum();
+                assert!((slope - (1.0 - 2.0 * sum)).abs() < 1e-11);
+            }
+        }
+    }
+
+    #[test]
+    fn any_polynomial_along_an_edge_can_be_had() {
+        // F(t) = t² − t = −λ_0 λ_1 and t³: = t − λ_0λ_1 (3/2 + (λ_1−λ_0)/2).
+        let basis = SimplexBasis::new(2, 3);
+        for t in [-0.1, 0.0, 0.3, 1.0, 1.1] {
+            let mut ignored = [0.0; 2];
+            let square = basis.evaluate(&[0.0, -1.0, 0.0], &[1.0 - t, t], 0.0, &mut ignored);
+            assert!((square - (t * t - t)).abs() < 1e-15);
+            let cube = basis.evaluate(&[1.0, -1.5, -0.5], &[1.0 - t, t], 0.0, &mut ignored);
+            assert!((cube - t * t * t).abs() < 1e-14, "{t} {cube}");
+        }
+    }
+
+    #[test]
+    fn vertices_have_the_linear_coefficients() {
+        let basis = SimplexBasis::new(3, 6);
+        assert_eq!(basis.len(), 2 + 3 * 5 + 1);
+        assert_eq!(
+            [(2, 6), (3, 1), (3, 2), (4, 3)].map(|(n, d)| SimplexBasis::new(n, d).len()),
+            [6, 2, 5, 3 + 6 * 2 + 4]
+        );
+        let coefficients: Vec<f64> = (0..basis.len()).map(|k| 10.0 + k as f64).collect();
+        let at = |w: [f64; 3]| basis.evaluate(&coefficients, &w, 0.0, &mut [0.0; 3]);
+        assert_eq!([at([1.0, 0.0, 0.0]), at([0.0, 1.0, 0.0]), at([0.0, 0.0, 1.0])], [0.0, 10.0, 11.0]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The correction V_MM of an entry: coefficients of a calibration, with errors and where they come from.
+//!
+//!   V_MM(λ) = −F(λ),   F = Σ_k c_k b_k(λ)      free energy of the force field for the model compound, kJ/mol
+//!
+//! The terms b_k on the simplex of n forms, in this order (degree D):
+//!
+//!   λ_α                              α = 1 … n−1
+//!   λ_α λ_β (λ_β − λ_α)^k            each pair α < β, k = 0 … D−2
+//!   λ_α λ_β λ_γ                      each triple α < β < γ, from D = 3
+//!
+//! so that c_1 … c_{n−1} are the free energies of the pure forms relative to form 0, and two forms make a polynomial of
+//! degree D in λ with F(0) = 0. Coefficients of a buffer are those of one molecule.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bias::SimplexBasis;
+
+/// Where a calibration comes from: enough to repeat it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// Program and version, such as "octitrate 0.1.0".
+    pub program: String,
+    /// Day of the run, ISO 8601.
+    pub date: String,
+    /// Temperature, K.
+    pub temperature: f64,
+    /// Edges of the box, nm.
+    pub box_edges: [f64; 3],
+    /// Number of atoms of the model system.
+    pub atoms: usize,
+    /// Water model, such as "TIP3P".
+    pub water_model: String,
+    /// Buffer molecules that kept the box neutral; 0: the uniform background did.
+    #[serde(default)]
+    pub buffers: u32,
+    /// Electrostatics: method, order, precision, boundary, what compensates the net charge.
+    pub electrostatics: String,
+    /// Lennard-Jones: cut-off and modifier.
+    pub lennard_jones: String,
+    /// Number of windows of fixed weights.
+    pub windows: usize,
+    /// Time per window that entered the averages, ns.
+    pub time_per_window: f64,
+    /// Time per window discarded before it, ns.
+    pub equilibration_per_window: f64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// χ² per degree of freedom of the fit.
+    pub reduced_chi_squared: f64,
+}
+
+/// The free energy F of the model compound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Why it is only preliminary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Degree of the polynomial.
+    pub degree: usize,
+    /// Coefficients c_k, kJ/mol.
+    pub coefficients: Vec<f64>,
+    /// Standard error of each coefficient, kJ/mol.
+    pub errors: Vec<f64>,
+    /// Standard error of the free energy of each form relative to form 0, kJ/mol (coefficients are correlated).
+    pub free_energy_errors: Vec<f64>,
+    /// Largest deviation from a flat profile that the refinement reached, kJ/mol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flatness: Option<f64>,
+    /// Range of the weights in the windows.
+    pub range: [f64; 2],
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// Correction V_MM of an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+pub enum Correction {
+    /// No calibration run yet.
+    Uncalibrated,
+    /// From a calibration that is too short, not shown to be flat, or of another setting.
+    Preliminary(Box<Calibration>),
+    /// Flat within its tolerance.
+    Calibrated(Box<Calibration>),
+}
+
+impl Correction {
+    /// The calibration, preliminary or not.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        match self {
+            Self::Uncalibrated => None,
+            Self::Preliminary(calibration) | Self::Calibrated(calibration) => Some(calibration),
+        }
+    }
+
+    /// "uncalibrated", "preliminary" or "calibrated".
+    pub fn status(&self) -> &'static str {
+        match self {
+            Self::Uncalibrated => "uncalibrated",
+            Self::Preliminary(_) => "preliminary",
+            Self::Calibrated(_) => "calibrated",
+        }
+    }
+}
+
+impl Calibration {
+    pub(super) fn check(&self, n_forms: usize) -> Result<(), String> {
+        let expected = SimplexBasis::new(n_forms, self.degree).len();
+        let (found, errors) = (self.coefficients.len(), self.errors.len());
+        let finite = self.coefficients.iter().chain(&self.range).all(|c| c.is_finite());
+        if self.degree == 0 || found != expected || errors != expected || !finite {
+            return Err(format!(
+                "correction: {found} coefficients and {errors} errors, expected {expected} finite numbers of each for \
+                 {n_forms} forms and degree {}",
+                self.degree
+            ));
+        }
+        if self.free_energy_errors.len() != n_forms {
+            return Err(format!("correction.free_energy_errors: expected {n_forms} numbers, one for each form"));
+        }
+        if self.errors.iter().chain(&self.free_energy_errors).any(|&e| !(e.is_finite() && e >= 0.0)) {
+            return Err("correction: errors must be numbers ≥ 0".into());
+        }
+        if self.range[0] > 0.0 || self.range[1] < 1.0 {
+            return Err(format!("correction.range: {:?} must contain 0 and 1", self.range));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! `octitrate pka` on runs with known constants: two sites that feel each other, a histidine, a buffer.
+
+use octitrate::output::sites::{FormRecord, Kind, SiteRecord, SitesFile};
+use octitrate::workflow::pka::{self, Evaluation, Options};
+use octitrate::workflow::pka_runs;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// pK of each site while the other is protonated, and what the second proton costs more.
+const COUPLED: [f64; 3] = [4.0, 4.4, 1.2];
+/// Frames of a run.
+const FRAMES: u32 = 10_000;
+/// Chance of a new draw per frame.
+const RATE: f64 = 0.1;
+
+fn form(name: &str, protons_lost: u32, pk: f64) -> FormRecord {
+    FormRecord { name: name.into(), protons_lost, charge: -f64::from(protons_lost), pk }
+}
+
+fn site(name: &str, forms: Vec<FormRecord>, pka: Option<f64>) -> SiteRecord {
+    SiteRecord {
+        name: name.into(),
+        entry: "test".into(),
+        coordinate: "linear".into(),
+        pka,
+        forms,
+        ..SiteRecord::default()
+    }
+}
+
+fn sites(ph: f64) -> SitesFile {
+    let two =
+        |name: &str, pka: f64| site(name, vec![form("protonated", 0, 0.0), form("deprotonated", 1, pka)], Some(pka));
+    let histidine = site("HIS 5", vec![form("HSP", 0, 0.0), form("HSD", 1, 6.92), form("HSE", 1, 6.53)], Some(6.38));
+    let buffer = SiteRecord { kind: Kind::Buffer, ..two("buffer", 0.0) };
+    let fixed = SiteRecord { coordinate: "fixed".into(), ..two("ASP 9", 3.67) };
+    SitesFile {
+        ph: Some(ph),
+        temperature: 300.0,
+        sites: vec![two("ASP 3", 3.67), two("GLU 4", 4.25), histidine, fixed, buffer],
+    }
+}
+
+/// Draws the next state of two coupled sites and a histidine.
+fn next(ph: f64, state: &mut [usize; 3], random: &mut ChaCha8Rng) {
+    for k in 0..2 {
+        if random.random::<f64>() < RATE {
+            let pk = COUPLED[k] + if state[1 - k] == 1 { COUPLED[2] } else { 0.0 };
+            state[k] = usize::from(random.random::<f64>() < 1.0 / (1.0 + 10f64.powf(pk - ph)));
+        }
+    }
+    if random.random::<f64>() < RATE {
+        let weights = [1.0, 10f64.powf(ph - 6.92), 10f64.powf(ph - 6.53)];
+        let drawn = random.random::<f64>() * weights.iter().sum::<f64>();
+        state[2] = if drawn < weights[0] { 0 } else { usize::from(drawn >= weights[0] + weights[1]) + 1 };
+    }
+}
+
+/// What runs at this pH would have written.
+fn write_run(folder: &Path, ph: f64, walker: bool, random: &mut ChaCha8Rng) {
+    std::fs::create_dir_all(folder).unwrap();
+    let sites = sites(ph);
+    std::fs::write(folder.join("sites.toml"), toml::to_string(&sites).unwrap()).unwrap();
+    let mut text = String::from(if walker { "time (ps),walker" } else { "time (ps)" });
+    for column in sites.sites.iter().flat_map(SiteRecord::columns) {
+        write!(text, ",lambda {column},dV/dlambda {column} (kJ/mol)").unwrap();
+    }
+    text.push('\n');
+    let mut state = [0; 3];
+    for _ in 0..1000 {
+        next(ph, &mut state, random);
+    }
+    for frame in 0..=FRAMES {
+        next(ph, &mut state, random);
+        write!(text, "{:.1}", f64::from(frame) * 0.5).unwrap();
+        if walker {
+            write!(text, ",{}", frame % 3).unwrap();
+        }
+        // A short way lies between the ends.
+        let mut lambda = |exact: f64| {
+            let spread = if random.random::<f64>() < 0.03 { 0.5 } else { 0.05 };
+            exact + (0.5 - exact).signum() * spread * random.random::<f64>()
+        };
+        let (first, second) = (lambda(state[0] as f64), lambda(state[1] as f64));
+        write!(text, ",{first:.6},1.5,{second:.6},-1.5").unwrap();
+        for form in 0..3 {
+            write!(text, ",{:.6},0.25", lambda(f64::from(u8::from(state[2] == form)))).unwrap();
+        }
+        text.push_str(",0.300000,7,0.5,0\n");
+    }
+    std::fs::write(folder.join("lambda.csv"), text).unwrap();
+}
+
+/// A titration of seven pH values and two replicas, the first with walkers.
+fn titration(folder: &Path) {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    for ph in [2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5] {
+        for replica in 1..=2 {
+            let run = folder.join(format!("pH_{ph:.2}/replica_{replica}"));
+            write_run(&run, ph, replica == 1, &mut random);
+        }
+    }
+    std::fs::write(folder.join("pH_2.50/replica_1/log.txt"), "warning: as the run said\nother\n").unwrap();
+}
+
+fn octitrate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_octitrate")).args(arguments).output().unwrap()
+}
+
+fn near(found: lambda::analysis::hill::Determined, exact: f64) -> bool {
+    let (value, error) = (found.value().unwrap(), found.error().unwrap());
+    println!("{value:.3} ± {error:.3}, exact {exact:.3}");
+    (value - exact).abs() < 3.5 * error && error < 0.15
+}
+
+fn check(evaluation: &Evaluation) {
+    let names: Vec<&str> = evaluation.sites.iter().map(|site| site.record.name.as_str()).collect();
+    assert_eq!((names, evaluation.ph.len()), (vec!["ASP 3", "GLU 4", "HIS 5"], 7));
+    let histidine = &evaluation.sites[2].titration;
+    let macroscopic = -(10f64.powf(-6.53) + 10f64.powf(-6.92)).log10();
+    assert!(
+        near(histidine.macroscopic[0].pka, macroscopic) && near(histidine.macroscopic[0].from_microscopic, macroscopic)
+    );
+    assert!(near(histidine.macroscopic[0].slope.unwrap(), 1.0));
+    assert!(near(histidine.microscopic[0].pk, 6.92) && near(histidine.microscopic[1].pk, 6.53));
+    assert_eq!(histidine.points[3].occupancy.frames(), u64::from(2 * FRAMES));
+    // Everything strays for about 3 % of the frames, any of three weights.
+    assert!((0.001..0.1).contains(&histidine.points[3].occupancy.mixed_fraction().unwrap()));
+
+    let pairs: Vec<bool> = evaluation.pairs.iter().map(|result| result.pair.significant(pka::SIGNIFICANT)).collect();
+    assert_eq!(pairs, [true, false, false]);
+    let pair = &evaluation.pairs[0].pair;
+    let [pk1, pk2, w] = COUPLED;
+    assert!(near(pair.pka[0], pk1) && near(pair.pka[1], pk2) && near(pair.interaction, w));
+    let b1 = 10f64.powf(-pk1) + 10f64.powf(-pk2);
+    assert!(near(pair.macroscopic[0], -b1.log10()) && near(pair.macroscopic[1], b1.log10() + pk1 + pk2 + w));
+    assert!(evaluation.warnings.contains(&"as the run said".to_string()), "{:?}", evaluation.warnings);
+}
+
+#[test]
+fn a_titration_of_known_constants_returns_them() {
+    let folder = tempfile::tempdir().unwrap();
+    titration(folder.path());
+    let runs = pka_runs::find(&[folder.path().to_path_buf()]).unwrap();
+    assert_eq!(runs.len(), 14);
+    check(&pka::evaluate(&runs, &Options { parquet: false, ..Options::default() }).unwrap());
+    assert!(!runs[0].join("lambda.parquet").exists());
+
+    let output = octitrate(&["pka", folder.path().to_str().unwrap(), "--draws", "100"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    println!("{said}");
+    assert!(said.contains("ASP 3 and GLU 4: correlation −0.") && said.contains("HSP → HSD 6."), "{said}");
+    assert!(said.contains("warning: as the run said") && said.contains("report.html"));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let lines = |name: &str| read(name).lines().count();
+    assert_eq!((lines("pka.csv"), lines("micro.csv"), lines("pairs.csv")), (4, 5, 4));
+    assert_eq!((lines("titration.csv"), lines("populations.csv"), lines("convergence.csv")), (22, 50, 61));
+    for name in ["pka.csv", "micro.csv", "pairs.csv", "titration.csv", "populations.csv", "convergence.csv"] {
+        let columns: Vec<usize> = read(name).lines().map(|line| line.split(',').count()).collect();
+        assert!(columns.iter().all(|count| *count == columns[0]), "{name}");
+    }
+    // Points of three sites at seven pH.
+    assert_eq!(read("titration.svg").matches("<circle").count(), 21);
+    for name in ["convergence.svg", "lambda.svg", "populations.svg", "correlation.svg"] {
+        assert!(read(name).contains("</svg>"), "{name}");
+    }
+    let report = read("report.html");
+    assert!(report.matches("<svg").count() == 8 && report.contains("as the run said"));
+    // It stands alone: nothing is fetched.
+    assert!(!report.contains("src=") && !report.contains("<link") && !report.contains("@import"));
+
+    // Tables of the runs: those of the CSV, with the frame at 0 ps.
+    let open = |name: &str| SerializedFileReader::new(std::fs::File::open(runs[0].join(name)).unwrap()).unwrap();
+    let columns = |reader: &SerializedFileReader<std::fs::File>| -> Vec<String> {
+        reader.metadata().file_metadata().schema().get_fields().iter().map(|f| f.name().to_string()).collect()
+    };
+    let table = open("lambda.parquet");
+    let header = std::fs::read_to_string(runs[0].join("lambda.csv")).unwrap().lines().next().unwrap().to_string();
+    assert_eq!(columns(&table).join(","), header);
+    assert_eq!(table.metadata().file_metadata().num_rows(), i64::from(FRAMES) + 1);
+    assert!(columns(&open("dhdl.parquet")).contains(&"HIS 5:HSE-lambda".to_string()));
+}
+
+#[test]
+fn runs_may_be_named_one_by_one_and_go_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    let runs: Vec<PathBuf> = [("a", 4.0), ("b", 5.0), ("c", 6.5)]
+        .iter()
+        .map(|(name, ph)| {
+            let run = folder.path().join(name);
+            write_run(&run, *ph, false, &mut random);
+            run
+        })
+        .collect();
+    let results = folder.path().join("results");
+    let mut arguments = vec!["pka", "--output", results.to_str().unwrap(), "--equilibration", "1 ns", "--no-parquet"];
+    arguments.extend(runs.iter().map(|run| run.to_str().unwrap()));
+    arguments.push(runs[0].to_str().unwrap());
+    let output = octitrate(&arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(results.join("report.html").exists() && !runs[0].join("pka.csv").exists());
+    let table = std::fs::read_to_string(results.join("titration.csv")).unwrap();
+    // 5 ns of 0.5 ps, of which one is left out; the run named twice counts once.
+    assert_eq!(table.lines().nth(1).unwrap().split(',').nth(7), Some("8000"));
+    assert!(!runs[0].join("lambda.parquet").exists());
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    let refused = |arguments: &[&str]| {
+        let output = octitrate(&[&["pka", run.to_str().unwrap()], arguments].concat());
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(refused(&[]).contains("there is no lambda.csv"));
+    let write = |sites: &SitesFile, header: &str, rows: &str| {
+        std::fs::write(run.join("sites.toml"), toml::to_string(sites).unwrap()).unwrap();
+        std::fs::write(run.join("lambda.csv"), format!("time (ps){header}\n{rows}")).unwrap();
+    };
+    let asp = SitesFile { sites: sites(4.0).sites[..1].to_vec(), ..sites(4.0) };
+    let header = ",lambda ASP 3,dV/dlambda ASP 3 (kJ/mol)";
+    write(&asp, ",lambda GLU 4,dV/dlambda GLU 4 (kJ/mol)", "0,0.1,2\n");
+    assert!(refused(&[]).contains("the columns are GLU 4, those of the sites ASP 3"));
+    write(&asp, header, "0,0.1,2\n1,NaN,2\n");
+    assert!(refused(&[]).contains("λ of frame 0 (counted from 0) is NaN"));
+    write(&asp, header, "0,0.1,2\n1,0.1,2\n");
+    assert!(refused(&["--equilibration", "5 ps"]).contains("no frames after 5 ps"));
+    assert!(refused(&["--threshold", "0.3"]).contains("0.5"));
+    write(&SitesFile { ph: None, ..asp.clone() }, header, "0,0.1,2\n");
+    assert!(refused(&[]).contains("the run has no pH"));
+    let mut fixed = asp;
+    fixed.sites[0].coordinate = "fixed".into();
+    write(&fixed, header, "0,0.1,2\n1,0.1,2\n");
+    assert!(refused(&[]).contains("none of the runs has a site that titrates"));
+    std::fs::remove_file(run.join("sites.toml")).unwrap();
+    assert!(refused(&[]).contains("sites.toml"));
+}
