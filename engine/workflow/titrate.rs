@@ -38,7 +38,7 @@ impl Plan {
     /// Plans the runs of a job; `jobs` overrides those of the job.
     ///
     /// # Errors
-    /// [`Error::Input`] if the job has no section `[titrate]`.
+    /// [`crate::error::Error::Input`] if the job has no section `[titrate]`.
     pub fn new(config: Config, jobs: Option<u32>) -> Result<Plan> {
         let Some(titrate) = &config.titrate else {
             let help = "add one, for example [titrate] ph = { min = 2.0, max = 7.0, step = 1.0 }";
