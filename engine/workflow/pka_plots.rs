@@ -1,7 +1,7 @@
 //! Plots of an evaluation.
 
 use super::pka::{BINS, Evaluation, SiteResult};
-use super::pka_tables::step_name;
+use super::pka_tables::{determined, step_name};
 use crate::error::Result;
 use crate::output::plot::{self, Chart, Colours, Curve, Panel, Point};
 use lambda::analysis::hill::{Determined, deprotonated_fraction};
@@ -68,8 +68,8 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
         |pka: f64, slope: f64| grid(range(evaluation)).map(|x| (x, deprotonated_fraction(x, pka, slope))).collect();
     let line = match (&steps[..], &site.titration.equilibrium) {
         ([step], _) => {
-            let slope = step.slope.and_then(|slope| slope.value()).unwrap_or(1.0);
-            step.pka.value().map(|pka| hill(pka, slope)).unwrap_or_default()
+            let (pka, slope) = determined(step);
+            pka.value().map(|pka| hill(pka, slope.value().unwrap_or(1.0))).unwrap_or_default()
         }
         (_, Some(fitted)) => {
             let lost = |form: usize| f64::from(site.record.forms[form].protons_lost - steps[0].from);
@@ -82,8 +82,8 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
         }
         _ => Vec::new(),
     };
-    let values: Vec<String> = steps.iter().map(|step| step.pka.to_string()).collect();
-    let mark = if steps.len() == 1 { steps[0].pka.value() } else { None };
+    let values: Vec<String> = steps.iter().map(|step| determined(step).0.to_string()).collect();
+    let mark = if steps.len() == 1 { determined(&steps[0]).0.value() } else { None };
     Curve { name: format!("{}: pKa {}", site.record.name, values.join(", ")), points, line, mark }
 }
 

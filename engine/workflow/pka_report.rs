@@ -200,6 +200,9 @@ fn doubts(site: &SiteResult) -> Vec<String> {
     for (index, step) in site.titration.macroscopic.iter().enumerate() {
         let name = tables::step_name(site, index);
         match (step.pka.value(), ends) {
+            (None, _) if step.pka_slope_one.value().is_some() && step.pka == Determined::Unknown => doubts.push(format!(
+                "{name}: the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
+            )),
             (None, _) => doubts.push(format!(
                 "{name}: the fractions do not determine the pKa; run longer, or add pH values where the site is partly deprotonated"
             )),

@@ -7,6 +7,7 @@ use super::pka::{Evaluation, PairResult, SIGNIFICANT, SiteResult};
 use crate::error::Result;
 use crate::output::write_atomic;
 use lambda::analysis::hill::Determined;
+use lambda::analysis::titration::Macroscopic;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -186,18 +187,25 @@ pub(super) fn shift(pka: Determined, reference: Option<f64>) -> String {
     shift.unwrap_or_default().replace('-', "−")
 }
 
+/// pKa and slope of a step; where the fractions do not determine both, the pKa of slope one.
+pub(super) fn determined(step: &Macroscopic) -> (Determined, Determined) {
+    let slope = step.slope.unwrap_or(Determined::Unknown);
+    if step.pka == Determined::Unknown { (step.pka_slope_one, Determined::Unknown) } else { (step.pka, slope) }
+}
+
 /// Fields of the summary, by step of each site: name, pKa, Hill coefficient, model compound, shift, transitions, mixed.
 pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for site in &evaluation.sites {
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let reference = reference(site, step.from, step.to);
+            let pka = determined(step).0;
             rows.push(vec![
                 step_name(site, index),
-                step.pka.to_string(),
+                pka.to_string(),
                 step.slope.map_or("–".into(), |slope| slope.to_string()),
                 optional(reference, 2),
-                shift(step.pka, reference),
+                shift(pka, reference),
                 transitions(site).to_string(),
                 format!("{:.1} %", 100.0 * mixed(site).unwrap_or(0.0)),
             ]);
