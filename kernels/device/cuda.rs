@@ -2,8 +2,10 @@
 //!
 //! Nothing here is called before [`probe`] has found the driver's library: cudarc panics without it.
 
+mod memory;
 mod stream;
 
+pub use memory::Memory;
 pub use stream::{Graph, Stream};
 
 use super::{Arg, DeviceError, Source, compile};
@@ -127,13 +129,33 @@ fn describe(ordinal: usize) -> Result<Gpu, DeviceError> {
 
 /// The primary context of one GPU.
 pub struct Context {
-    device: sys::CUdevice,
-    context: sys::CUcontext,
+    pool: memory::Pool,
+    context: Primary,
     gpu: Gpu,
     /// Held while a sequence is recorded, and by what the driver forbids meanwhile to all threads: memory given, filled and taken back.
     quiet: Mutex<()>,
     /// Whether threads that wait for the GPU sleep.
     asleep: AtomicBool,
+}
+
+/// The driver's context of a device, released when dropped.
+struct Primary {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+}
+
+impl Primary {
+    fn bind(&self) -> Result<(), DeviceError> {
+        // SAFETY: the context is retained as long as `self` lives.
+        check("cuCtxSetCurrent", unsafe { result::ctx::set_current(self.context) })
+    }
+}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // SAFETY: retained once.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
 }
 
 thread_local! {
@@ -177,11 +199,12 @@ impl Context {
             return Err(DeviceError::NoCompiler);
         }
         let device = check("cuDeviceGet", result::device::get(ordinal as i32))?;
-        // SAFETY: a device that the driver has just given; released in `drop`.
+        // SAFETY: a device that the driver has just given; released by `Primary`.
         let context = check("cuDevicePrimaryCtxRetain", unsafe { result::primary_ctx::retain(device) })?;
-        let out = Self { device, context, gpu, quiet: Mutex::new(()), asleep: AtomicBool::new(false) };
-        out.bind()?;
-        Ok(out)
+        let context = Primary { device, context };
+        context.bind()?;
+        let pool = memory::Pool::new(device)?;
+        Ok(Self { pool, context, gpu, quiet: Mutex::new(()), asleep: AtomicBool::new(false) })
     }
 
     /// What it is.
@@ -192,7 +215,8 @@ impl Context {
     /// Free and total bytes.
     pub fn memory(&self) -> Result<(usize, usize), DeviceError> {
         self.bind()?;
-        check("cuMemGetInfo", result::mem_get_info())
+        let (free, total) = check("cuMemGetInfo", result::mem_get_info())?;
+        Ok((free + self.pool.unused()?, total))
     }
 
     /// Lets threads that wait sleep between looks.
@@ -206,89 +230,14 @@ impl Context {
     }
 
     fn bind(&self) -> Result<(), DeviceError> {
-        // SAFETY: the context is retained as long as `self` lives.
-        check("cuCtxSetCurrent", unsafe { result::ctx::set_current(self.context) })
+        self.context.bind()
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once in `new`.
-        let _ = unsafe { result::primary_ctx::release(self.device) };
-    }
-}
-
-/// Memory of the GPU.
-pub struct Memory {
-    context: Arc<Context>,
-    pointer: sys::CUdeviceptr,
-    bytes: usize,
-}
-
-impl Memory {
-    /// `bytes` zeros.
-    pub fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, DeviceError> {
-        context.bind()?;
-        let quiet = context.quiet();
-        // SAFETY: the context is current; freed in `drop`.
-        let pointer = match unsafe { result::malloc_sync(bytes.max(16)) } {
-            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
-                let free = result::mem_get_info().map_or(0, |(free, _)| free);
-                return Err(DeviceError::OutOfMemory { asked: bytes, free });
-            }
-            other => check("cuMemAlloc", other)?,
-        };
-        // SAFETY: memory of this size has just been given.
-        let zeroed = check("cuMemsetD8", unsafe { result::memset_d8_sync(pointer, 0, bytes.max(16)) });
-        // The memset of the default stream may still run, and other streams do not wait for it.
-        let done = zeroed.and_then(|()| check("cuCtxSynchronize", result::ctx::synchronize()));
-        drop(quiet);
-        let out = Self { context: Arc::clone(context), pointer, bytes };
-        done.map(|()| out)
-    }
-
-    /// Address on the GPU.
-    pub fn address(&self) -> u64 {
-        self.pointer
-    }
-
-    /// Content of memory that nothing else uses yet.
-    pub fn fill(&self, content: &[u8]) -> Result<(), DeviceError> {
-        self.context.bind()?;
-        let _quiet = self.context.quiet();
-        // SAFETY: `content` has at most `self.bytes` bytes: the caller made the memory for it.
-        check("cuMemcpyHtoD", unsafe { result::memcpy_htod_sync(self.pointer, content) })?;
-        check("cuCtxSynchronize", result::ctx::synchronize())
-    }
-
-    /// Writes in stream order, then waits.
-    pub fn write(&self, stream: &Stream, content: &[u8]) -> Result<(), DeviceError> {
-        self.context.bind()?;
-        // SAFETY: lengths were compared by the caller; `content` lives until the stream is done.
-        check("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(self.pointer, content, stream.stream) })?;
-        stream.synchronize()
-    }
-
-    /// Reads in stream order, then waits.
-    pub fn read(&self, stream: &Stream, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.context.bind()?;
-        if self.context.asleep.load(Ordering::Relaxed) {
-            // A copy to ordinary memory waits inside the driver, and holds up other threads there.
-            stream.synchronize()?;
-        }
-        // SAFETY: as in `write`.
-        check("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(out, self.pointer, stream.stream) })?;
-        stream.synchronize()
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if self.context.bind().is_ok() {
-            let _quiet = self.context.quiet();
-            // SAFETY: given by the driver in `new`; cuMemFree waits for work that uses it.
-            let _ = unsafe { result::free_sync(self.pointer) };
-        }
+        // The pool goes next, in this context.
+        let _ = self.bind();
     }
 }
 

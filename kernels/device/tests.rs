@@ -33,6 +33,12 @@ KERNEL void extremes(const double *x, long long *fixed, int times) {
     add_energy(&fixed[32 + threadIdx.x], x[threadIdx.x]);
 }
 
+KERNEL void slow(double *x, int times) {
+    double v = 1.0;
+    for (int k = 0; k < times; k++) v = v * 0.5 + 1.0;
+    x[0] = v;
+}
+
 KERNEL void ballots(unsigned *out) {
     out[threadIdx.x] = __ballot_sync(ALL_LANES, threadIdx.x % 3 == 0);
 }
@@ -77,6 +83,27 @@ fn graphs_repeat_what_was_recorded_and_do_nothing_before() {
     assert_eq!(z.read(&stream).unwrap(), [6.0, 12.0, 18.0]);
     stream.zero(&z).unwrap();
     assert_eq!(z.read(&stream).unwrap(), [0.0; 3]);
+}
+
+#[test]
+fn memory_is_given_beside_the_work_of_others_but_not_while_it_is_in_use() {
+    let (device, module, stream) = device();
+    let on_gpu = device.gpu().is_some();
+    // On a GPU about 0.3 s of work, on more memory than is kept once it has been dropped.
+    let (times, len) = if on_gpu { (1 << 26, (1 << 27) + 1) } else { (1000, 64) };
+    let used = device.zeros::<f64>(len).unwrap();
+    let started = std::time::Instant::now();
+    stream.launch(&module.kernel("slow").unwrap(), 1, 1, 0, args![&used, times]).unwrap();
+    device.upload(&[1.0; 1000]).unwrap();
+    let given = started.elapsed();
+    drop(used);
+    let next = device.zeros::<f64>(len).unwrap();
+    stream.synchronize().unwrap();
+    let done = started.elapsed();
+    let mut first = [1.0; 8];
+    next.read_into(&stream, &mut first).unwrap();
+    assert_eq!(first, [0.0; 8]);
+    assert!(!on_gpu || given < done / 4, "memory after {given:?}, work done after {done:?}");
 }
 
 #[test]

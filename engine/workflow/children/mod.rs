@@ -85,6 +85,9 @@ fn last_time(path: &Path) -> Option<f64> {
 /// systems keep it busy while some of them wait for the host, and more would only divide it and take memory.
 const ON_A_GPU: usize = 16;
 
+/// Between two looks at the runs; a tenth of it while runs are being started.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// How many children run at once, and with how many threads each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
@@ -228,7 +231,8 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
             }
         }
         watch.show(log, children, &crew.0, waiting.len());
-        std::thread::sleep(Duration::from_millis(50));
+        let starting = !waiting.is_empty() && crew.0.len() < at_once;
+        std::thread::sleep(if starting { LOOK / 10 } else { LOOK });
     }
     log.settle();
     if done < children.len() {

@@ -48,6 +48,7 @@ impl Stream {
     pub fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
         context.bind()?;
         let stream = check("cuStreamCreate", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        context.pool.enter(stream);
         Ok(Self { context: Arc::clone(context), stream })
     }
 
@@ -140,6 +141,8 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
+            let _quiet = self.context.quiet();
+            self.context.pool.leave(self.stream);
             // SAFETY: created once; work on it still completes.
             let _ = unsafe { result::stream::destroy(self.stream) };
         }
