@@ -176,7 +176,7 @@ impl Memory {
     /// `bytes` zeros.
     pub fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, DeviceError> {
         context.bind()?;
-        let _quiet = context.quiet();
+        let Some(_quiet) = context.quiet() else { return Err(recording()) };
         let pool = &context.pool;
         let pointer = match pool.give(bytes) {
             Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
@@ -201,7 +201,7 @@ impl Memory {
     pub fn fill(&self, content: &[u8]) -> Result<(), DeviceError> {
         self.context.bind()?;
         let queue = self.context.pool.queue;
-        let _quiet = self.context.quiet();
+        let Some(_quiet) = self.context.quiet() else { return Err(recording()) };
         // SAFETY: `content` has at most `self.bytes` bytes: the caller made the memory for it. It lives until the stream is done.
         check("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(self.pointer, content, queue) })?;
         // SAFETY: the stream lives.
@@ -226,6 +226,16 @@ impl Memory {
         // SAFETY: as in `write`.
         check("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(out, self.pointer, stream.stream) })?;
         stream.synchronize()
+    }
+}
+
+/// Memory has its own stream, which is not recorded.
+fn recording() -> DeviceError {
+    let text = "memory is not given or filled while a sequence is recorded";
+    DeviceError::Driver {
+        call: "cuMemAllocAsync",
+        code: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED".into(),
+        text: text.into(),
     }
 }
 
