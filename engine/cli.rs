@@ -150,7 +150,7 @@ pub struct Workflow {
     /// Folder of the results, instead of output.folder of the job.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Runs at once, instead of `jobs` of the job: as many as cores, or 16 on a GPU.
+    /// Runs at once, instead of `jobs` of the job: as many as cores, or 32 on a GPU.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub jobs: Option<u32>,
     /// Write the folders and print a Slurm array script instead of running.

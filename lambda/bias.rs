@@ -16,7 +16,7 @@ pub use barrier::Barrier;
 pub use correction::ModelCorrection;
 pub use entropy::Entropy;
 pub use ph::{Acidity, PhPotential};
-pub use simplex::SimplexBasis;
+pub use simplex::{LARGEST_INTERIOR, SimplexBasis};
 pub use tuner::BarrierTuner;
 
 /// An energy (kJ/mol) and its derivative with respect to one weight (kJ/mol).
@@ -160,12 +160,12 @@ mod tests {
             (3, Separation::Wells(Barrier::solve(5.0).unwrap()), Coordinate::LinearWeights),
             (3, Separation::Parabola(5.0), Coordinate::Sphere),
         ] {
-            let basis = SimplexBasis::new(n, 3);
+            let basis = SimplexBasis::new(n, 3).with_interior(1);
             let coefficients: Vec<f64> = (0..basis.len()).map(|k| 20.0 - 5.0 * k as f64).collect();
             let bias = SiteBias {
                 separation,
                 ph: Some(PhPotential::new(forms(n as u32), 3.0, 300.0, None).unwrap()),
-                correction: Some(ModelCorrection::new(n, 3, &coefficients).unwrap()),
+                correction: Some(ModelCorrection::new(basis, &coefficients).unwrap()),
                 entropy: Entropy::new(coordinate, 300.0),
             };
             // Truncation h²/6 V''' with V''' up to 5e5 near the walls: 1e-5.

@@ -22,6 +22,7 @@ pub mod analysis {
     pub mod blocks;
     pub mod bootstrap;
     pub mod counted;
+    pub mod ends;
     pub mod equilibrium;
     pub mod flatness;
     pub mod hill;

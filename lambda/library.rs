@@ -175,6 +175,9 @@ pub struct Entry {
     pub bonded: Vec<BondedEntry>,
     /// Correction V_MM.
     pub correction: Correction,
+    /// The file it was read from, comments included.
+    #[serde(skip)]
+    pub text: String,
 }
 
 impl Entry {
@@ -183,8 +186,9 @@ impl Entry {
     /// # Errors
     /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`].
     pub fn from_toml(text: &str, file: &str) -> Result<Self, LibraryError> {
-        let entry: Self = toml::from_str(text)
+        let mut entry: Self = toml::from_str(text)
             .map_err(|source| LibraryError::Parse { file: file.to_string(), source: Box::new(source) })?;
+        entry.text = text.to_string();
         entry.check().map_err(|reason| LibraryError::Inconsistent { file: file.to_string(), reason })?;
         Ok(entry)
     }
@@ -371,6 +375,7 @@ pub fn entry_with_calibration(text: &str, file: &str, correction: &Correction) -
     let tail = toml::to_string(&Tail { correction: &entry.correction })
         .map_err(|error| inconsistent(format!("correction cannot be written: {error}")))?;
     let written = format!("{}\n{tail}", head.join("\n"));
+    entry.text.clone_from(&written);
     if Entry::from_toml(&written, file)? != entry {
         return Err(inconsistent("the entry written does not read back as it was".into()));
     }

@@ -6,14 +6,14 @@
 //!
 //!   λ_α                              α = 1 … n−1
 //!   λ_α λ_β (λ_β − λ_α)^k            each pair α < β, k = 0 … D−2
-//!   λ_α λ_β λ_γ                      each triple α < β < γ, from D = 3
+//!   λ_α λ_β λ_γ · (1; λ_β, λ_γ; λ_βλ_γ, λ_αλ_β, λ_αλ_γ)      each triple α < β < γ, from D = 3, up to the interior degree
 //!
 //! so that c_1 … c_{n−1} are the free energies of the pure forms relative to form 0, and two forms make a polynomial of
 //! degree D in λ with F(0) = 0. Coefficients of a buffer are those of one molecule.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bias::SimplexBasis;
+use crate::bias::{LARGEST_INTERIOR, SimplexBasis};
 
 /// Where a calibration comes from: enough to repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,8 +57,11 @@ pub struct Calibration {
     /// Why it is only preliminary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Degree of the polynomial.
+    /// Degree of the polynomial along the edges.
     pub degree: usize,
+    /// Degree of the factor in the terms of three forms.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub interior: usize,
     /// Coefficients c_k, kJ/mol.
     pub coefficients: Vec<f64>,
     /// Standard error of each coefficient, kJ/mol.
@@ -105,11 +108,23 @@ impl Correction {
     }
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 impl Calibration {
+    /// The terms that the coefficients belong to, for a site with `n_forms` forms.
+    pub fn basis(&self, n_forms: usize) -> SimplexBasis {
+        SimplexBasis::new(n_forms, self.degree).with_interior(self.interior)
+    }
+
     pub(super) fn check(&self, n_forms: usize) -> Result<(), String> {
-        let expected = SimplexBasis::new(n_forms, self.degree).len();
+        let expected = self.basis(n_forms).len();
         let (found, errors) = (self.coefficients.len(), self.errors.len());
         let finite = self.coefficients.iter().chain(&self.range).all(|c| c.is_finite());
+        if self.interior > LARGEST_INTERIOR {
+            return Err(format!("correction.interior: {} is more than {LARGEST_INTERIOR}", self.interior));
+        }
         if self.degree == 0 || found != expected || errors != expected || !finite {
             return Err(format!(
                 "correction: {found} coefficients and {errors} errors, expected {expected} finite numbers of each for \

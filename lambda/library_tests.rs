@@ -10,6 +10,7 @@ pub(crate) fn calibration() -> Calibration {
     Calibration {
         reason: None,
         degree: 3,
+        interior: 0,
         coefficients: vec![-310.25, 512.5, -1.0e-3],
         errors: vec![0.5, 0.75, 1.0e-4],
         free_energy_errors: vec![0.0, 0.125],

@@ -42,6 +42,7 @@ fn sites(ph: f64) -> SitesFile {
         ph: Some(ph),
         temperature: 300.0,
         sites: vec![two("ASP 3", 3.67), two("GLU 4", 4.25), histidine, fixed, buffer],
+        ..SitesFile::default()
     }
 }
 

@@ -37,6 +37,7 @@ fn library(folder: &Path) -> PathBuf {
     let calibration = Calibration {
         reason: None,
         degree: 2,
+        interior: 0,
         coefficients: vec![0.0, 0.0],
         errors: vec![0.0, 0.0],
         free_energy_errors: vec![0.0, 0.0],
@@ -96,7 +97,7 @@ fn a_synthetic_titration_returns_its_pka() {
                 forms: vec![form("protonated", 0, 0.0), form("deprotonated", 1, 4.25)],
                 ..SiteRecord::default()
             };
-            let sites = SitesFile { ph: Some(ph), temperature: 300.0, sites: vec![site] };
+            let sites = SitesFile { ph: Some(ph), temperature: 300.0, sites: vec![site], ..SitesFile::default() };
             std::fs::write(run.join("sites.toml"), toml::to_string(&sites).unwrap()).unwrap();
             std::fs::write(run.join("log.txt"), "warning: the same for every run\nother\n").unwrap();
         }

@@ -18,7 +18,7 @@ pub struct Titrate {
     /// Time between swaps of pH between neighbours (ps): replica exchange, all runs in one process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Time>,
-    /// Runs at once: a number, or `"auto"` for as many as there are cores, or 16 on a GPU.
+    /// Runs at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }
@@ -59,7 +59,7 @@ pub struct Calibrate {
     /// Name of the water model, for the provenance of the coefficients.
     #[serde(default = "unnamed")]
     pub water_model: String,
-    /// Windows at once: a number, or `"auto"` for as many as there are cores, or 16 on a GPU.
+    /// Windows at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }

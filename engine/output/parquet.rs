@@ -146,7 +146,7 @@ mod tests {
             dvdl: vec![vec![-3.5, 1e-300], vec![2.0, 4.0]],
             walker: vec![3, 1],
         };
-        let sites = SitesFile { ph: Some(4.25), temperature: 300.0, sites: Vec::new() };
+        let sites = SitesFile { ph: Some(4.25), temperature: 300.0, ..SitesFile::default() };
         let (names, rows, pairs) = read(lambda(&series, &sites).unwrap());
         assert_eq!(names[..3], ["time (ps)", "walker", "lambda GLU 2"]);
         assert_eq!(names[3..], ["dV/dlambda GLU 2 (kJ/mol)", "lambda HIS 5:HSP", "dV/dlambda HIS 5:HSP (kJ/mol)"]);

@@ -14,6 +14,9 @@ pub struct SitesFile {
     pub ph: Option<f64>,
     /// Temperature, K.
     pub temperature: f64,
+    /// Whether V_pH has smoothed steps; else it is linear in the weights.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub smoothed: bool,
     /// The sites in the order of the columns.
     #[serde(default, rename = "site")]
     pub sites: Vec<SiteRecord>,
@@ -85,7 +88,12 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
     if description.sites.is_empty() {
         return Ok(());
     }
-    let file = SitesFile { ph: description.ph, temperature: description.temperature, sites: description.sites.clone() };
+    let file = SitesFile {
+        ph: description.ph,
+        temperature: description.temperature,
+        smoothed: description.smoothed,
+        sites: description.sites.clone(),
+    };
     let text = toml::to_string(&file).map_err(|e| Error::input(format!("the sites cannot be written: {e}"), ""))?;
     write_atomic(path, "write the sites", text.as_bytes())
 }

@@ -99,6 +99,7 @@ impl Propagate for Simulation {
             sites: sites.map_or(Vec::new(), Sites::records),
             ph: sites.and_then(Sites::ph),
             temperature: sites.map_or(0.0, Sites::temperature),
+            smoothed: sites.is_some_and(Sites::is_smoothed),
             results: sites.map_or(Vec::new(), Sites::results),
         }
     }

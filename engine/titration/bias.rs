@@ -93,6 +93,11 @@ impl Recipe {
         }
     }
 
+    /// Whether V_pH has smoothed steps.
+    pub fn is_smoothed(&self) -> bool {
+        self.smoothed && self.has_ph()
+    }
+
     /// Whether V_pH acts.
     pub fn has_ph(&self) -> bool {
         !self.acidities.is_empty()
@@ -185,7 +190,7 @@ pub(super) fn model(
     calibration: &lambda::library::Calibration,
     molecules: f64,
 ) -> Result<ModelCorrection> {
-    let model = ModelCorrection::new(site.forms.len(), calibration.degree, &calibration.coefficients);
+    let model = ModelCorrection::new(calibration.basis(site.forms.len()), &calibration.coefficients);
     Ok(model.map_err(|e| config.error_at("titration.library", e.to_string(), ""))?.times(molecules))
 }
 

@@ -1,6 +1,7 @@
 //! The sites of a run for people and files: log, `sites.toml`, columns of `lambda.csv`.
 
 use super::Sites;
+use super::bias::Recipe;
 use crate::output::sites::{FormRecord, Kind, SiteRecord};
 use lambda::coordinate::Coordinate;
 use lambda::site::SiteKind;
@@ -19,6 +20,11 @@ impl Sites {
     /// Temperature of λ, K.
     pub fn temperature(&self) -> f64 {
         self.temperature
+    }
+
+    /// Whether V_pH has smoothed steps.
+    pub fn is_smoothed(&self) -> bool {
+        self.recipes.iter().any(Recipe::is_smoothed)
     }
 
     /// The sites as `sites.toml` has them.

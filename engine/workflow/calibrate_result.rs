@@ -9,7 +9,7 @@ use crate::output::files;
 use crate::output::sites::{self, Kind, SiteRecord};
 use crate::output::tables::LambdaSeries;
 use lambda::analysis::flatness::{Flatness, FlatnessError, Prior, Round, estimate};
-use lambda::analysis::simplex_fit::{SimplexFit, Surface, Uncertain, Window, fit, fit_best};
+use lambda::analysis::simplex_fit::{SimplexFit, Surface, Uncertain, Window, fit_best};
 use lambda::library::{Calibration as Coefficients, Correction, Entry, Provenance, entry_with_calibration};
 use std::path::{Path, PathBuf};
 
@@ -162,8 +162,8 @@ impl Progress {
         let pairs = source.windows.iter().zip(source.children);
         let windows = pairs.map(|(weights, child)| source.window(weights, child)).collect::<Result<Vec<_>>>()?;
         let fitted = match source.config.calibrate.as_ref().map(|calibrate| calibrate.degree) {
-            Some(Jobs::Count(degree)) => fit(&windows, degree as usize),
-            _ => fit_best(&windows, MAX_DEGREE),
+            Some(Jobs::Count(degree)) => fit_best(&windows, degree as usize..=degree as usize),
+            _ => fit_best(&windows, 1..=MAX_DEGREE),
         };
         let fit = fitted.map_err(|e| source.config.error_at("calibrate.windows", e.to_string(), ""))?;
         let record = source.record(&source.children[0])?;
@@ -201,7 +201,8 @@ impl Progress {
         let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read", e))?;
         let entry = Entry::from_toml(&text, &path.display().to_string()).map_err(|e| wrong(e.to_string()))?;
         let calibration = entry.correction.calibration();
-        let fits = calibration.filter(|c| c.degree == self.surface.basis.degree());
+        let basis = self.surface.basis;
+        let fits = calibration.filter(|c| c.basis(basis.n_forms()) == basis);
         let calibration = fits.ok_or_else(|| wrong("the round had a polynomial of another degree".into()))?;
         Ok(calibration.coefficients.iter().map(|c| c * self.molecules).collect())
     }
@@ -237,6 +238,7 @@ impl Progress {
         Ok(Coefficients {
             reason: self.reason(source),
             degree: self.surface.basis.degree(),
+            interior: self.surface.basis.interior(),
             coefficients: scaled(&self.surface.coefficients),
             errors: scaled(&self.surface.errors()),
             free_energy_errors: scaled(&errors),
@@ -253,14 +255,17 @@ impl Progress {
     pub fn entry(&self, source: &Source) -> Result<(String, Coefficients)> {
         let coefficients = self.coefficients(source)?;
         let unwritten = |e: String| Error::input(format!("the entry cannot be written: {e}"), "");
-        let text = toml::to_string(source.entry).map_err(|e| unwritten(e.to_string()))?;
         let boxed = Box::new(coefficients.clone());
         let correction = match coefficients.reason {
             Some(_) => Correction::Preliminary(boxed),
             None => Correction::Calibrated(boxed),
         };
         let file = format!("{}.toml", source.entry.name);
-        let text = entry_with_calibration(&text, &file, &correction).map_err(|e| unwritten(e.to_string()))?;
+        // As it was read, with its comments; an entry whose correction is not its last table loses them.
+        let text = entry_with_calibration(&source.entry.text, &file, &correction).or_else(|_| {
+            let plain = toml::to_string(source.entry).map_err(|e| unwritten(e.to_string()))?;
+            entry_with_calibration(&plain, &file, &correction).map_err(|e| unwritten(e.to_string()))
+        })?;
         Ok((text, coefficients))
     }
 

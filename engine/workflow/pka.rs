@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::output::parquet;
 use crate::output::sites::SiteRecord;
 use lambda::analysis::counted::Resampling;
+use lambda::analysis::ends::MeanWeights;
 use lambda::analysis::histogram;
 use lambda::analysis::occupancy::{OCCUPIED, State, classes};
 use lambda::analysis::pairs::{self, Pair, PairSeries};
@@ -77,6 +78,8 @@ pub struct SiteResult {
     pub histograms: Vec<Vec<Vec<f64>>>,
     /// Protonation in each frame of each run: 0 protonated, …
     protonation: Vec<Vec<State>>,
+    /// Mean weights of these classes in each run; none where V_pH is not linear.
+    means_of_classes: Vec<Option<MeanWeights>>,
 }
 
 /// Two sites.
@@ -145,12 +148,20 @@ fn site(record: &SiteRecord, runs: &[Run], options: &Options) -> Result<SiteResu
         }
     }
     let protons: Vec<u32> = record.forms.iter().map(|form| form.protons_lost).collect();
-    let series: Vec<TitrationSeries> =
-        mine.iter().zip(&states).map(|(&run, states)| TitrationSeries { ph: runs[run].ph, states }).collect();
+    let near = |(run, (states, weights)): (&usize, (&Vec<State>, &Vec<Vec<f64>>))| {
+        (!runs[*run].sites.smoothed).then(|| MeanWeights::new(states, weights))
+    };
+    let near: Vec<Option<MeanWeights>> = mine.iter().zip(states.iter().zip(&weights)).map(near).collect();
+    let series: Vec<TitrationSeries> = mine
+        .iter()
+        .zip(&states)
+        .zip(&near)
+        .map(|((&run, states), means)| TitrationSeries { ph: runs[run].ph, states, means: means.as_ref() })
+        .collect();
     let refused = |e: titration::TitrationError| Error::input(format!("{}: {e}", record.name), "");
     let titration = titration::evaluate(&protons, &series, options.resampling).map_err(refused)?;
     let convergence = titration::convergence(&protons, &series, &titration.inefficiencies, PARTS).map_err(refused)?;
-    let (_, class) = protonation(&protons);
+    let (lost, class) = protonation(&protons);
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()
@@ -165,6 +176,7 @@ fn site(record: &SiteRecord, runs: &[Run], options: &Options) -> Result<SiteResu
         record: record.clone(),
         runs: mine,
         protonation: states.iter().map(|states| classes(states, &class)).collect(),
+        means_of_classes: near.iter().map(|near| near.as_ref().map(|near| near.classes(&class, lost.len()))).collect(),
         titration,
         convergence,
         means,
@@ -179,7 +191,9 @@ fn pair([a, b]: [usize; 2], sites: &[SiteResult], runs: &[Run], options: &Option
     for (first, run) in sites[a].runs.iter().enumerate() {
         if let Some(second) = sites[b].runs.iter().position(|other| other == run) {
             let (ph, protonation) = (runs[*run].ph, &sites[b].protonation[second]);
-            series.push(PairSeries { ph, first: &sites[a].protonation[first], second: protonation });
+            let means = sites[a].means_of_classes[first].as_ref().zip(sites[b].means_of_classes[second].as_ref());
+            let means = means.map(|(first, second)| [first, second]);
+            series.push(PairSeries { ph, first: &sites[a].protonation[first], second: protonation, means });
             inefficiencies[0].push(sites[a].titration.inefficiencies[first]);
             inefficiencies[1].push(sites[b].titration.inefficiencies[second]);
         }

@@ -114,7 +114,7 @@ fn populations(evaluation: &Evaluation) -> Result<Plot> {
     let charts = evaluation.sites.iter().filter(|site| site.record.forms.len() > 2).map(|site| {
         let form = |k: usize| {
             let point = |point: &lambda::analysis::titration::PhPoint| {
-                let y = point.occupancy.population(k)?;
+                let y = point.populations.as_ref()?[k];
                 Some(Point { x: point.ph, y, interval: point.intervals.as_ref().map_or([y, y], |ends| ends[k]) })
             };
             let line = site

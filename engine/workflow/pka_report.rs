@@ -71,7 +71,7 @@ fn subtitle(evaluation: &Evaluation) -> String {
         _ => String::new(),
     };
     format!(
-        "{}, {}, {time} in all{left_out}; a form is occupied above a weight of {}",
+        "{}, {}, {time} in all{left_out}; a form is occupied above a weight of {}, populations are those of the pure forms",
         count(evaluation.ph.len(), "pH value", "pH values"),
         count(evaluation.runs.len(), "run", "runs"),
         evaluation.options.threshold

@@ -109,15 +109,16 @@ fn titration(evaluation: &Evaluation) -> String {
 }
 
 fn populations(evaluation: &Evaluation) -> String {
-    let mut text = String::from("pH,site,form,protons lost,population,low,high,mean weight\n");
+    let mut text = String::from("pH,site,form,protons lost,population,low,high,of the frames,mean weight\n");
     for site in &evaluation.sites {
         for (point, means) in site.titration.points.iter().zip(&site.means) {
             for (k, form) in site.record.forms.iter().enumerate() {
                 let ends = point.intervals.as_ref().map_or([None; 2], |ends| ends[k].map(Some));
                 let ends = ends.map(|end| optional(end, 5)).join(",");
-                let population = optional(point.occupancy.population(k), 5);
+                let population = optional(point.populations.as_ref().map(|p| p[k]), 5);
+                let counted = optional(point.occupancy.population(k), 5);
                 let (ph, name, lost, mean) = (point.ph, &site.record.name, form.protons_lost, means[k]);
-                let _ = writeln!(text, "{ph},{name},{},{lost},{population},{ends},{mean:.5}", form.name);
+                let _ = writeln!(text, "{ph},{name},{},{lost},{population},{ends},{counted},{mean:.5}", form.name);
             }
         }
     }

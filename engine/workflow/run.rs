@@ -27,6 +27,8 @@ pub struct Description {
     pub ph: Option<f64>,
     /// Temperature of the sites (K).
     pub temperature: f64,
+    /// Whether V_pH of the sites has smoothed steps.
+    pub smoothed: bool,
     /// What the log says at the end.
     pub results: Vec<String>,
 }

@@ -1,10 +1,12 @@
-//! Series of states, counted: samples of every state for a fit, and the same from blocks drawn anew.
+//! Series of states, counted: samples of every state for a fit, and the same from blocks drawn anew. Of frames near a state they become
+//! samples of the pure state ([`super::ends`]) where mean weights are given.
 //!
 //! A series without a transition has an unknown inefficiency: it is given the largest of the others, or counts as a single
 //! sample if there is none. One short visit says little about how long visits are: series of few transitions have at least the
 //! median inefficiency of those with many. Several series of one pH (replicas) are independent.
 
 use super::bootstrap::{Draws, RingCounts, random};
+use super::ends::Ends;
 use super::equilibrium::Populations;
 use super::hill::Determined;
 use super::occupancy::{self, Occupancy, State};
@@ -52,6 +54,7 @@ pub struct Counted {
     /// In the order given.
     pub series: Vec<SeriesSummary>,
     rings: Vec<RingCounts>,
+    ends: Ends,
 }
 
 impl Counted {
@@ -87,7 +90,15 @@ impl Counted {
         Self {
             series: series.iter().zip(inefficiencies).map(summary).collect(),
             rings: series.iter().map(|(_, states)| RingCounts::new(states, count)).collect(),
+            ends: Ends::default(),
         }
+    }
+
+    /// The same with the mean weights of the states.
+    #[must_use]
+    pub fn at_ends(mut self, ends: Ends) -> Self {
+        self.ends = ends;
+        self
     }
 
     /// Inefficiencies, and whether they are borrowed.
@@ -97,7 +108,9 @@ impl Counted {
 
     /// Samples of every state, for each series.
     pub fn populations(&self) -> Vec<Populations> {
-        self.series.iter().map(|s| populations(s, &s.occupancy.forms)).collect()
+        let mut all = self.series.iter().map(|s| populations(s, &s.occupancy.forms)).collect::<Vec<_>>();
+        self.ends.apply(&mut all);
+        all
     }
 
     /// Results of the draws, one entry for each number that `results` gives; what is not finite is left out.
@@ -109,7 +122,8 @@ impl Counted {
                 let length = (BLOCK_FACTOR * summary.inefficiency).ceil() as usize;
                 populations(summary, &ring.draw(length, &mut rng))
             };
-            let drawn: Vec<Populations> = self.series.iter().zip(&self.rings).map(draw).collect();
+            let mut drawn: Vec<Populations> = self.series.iter().zip(&self.rings).map(draw).collect();
+            self.ends.apply(&mut drawn);
             let found = results(&drawn);
             all.resize(found.len().max(all.len()), Vec::new());
             all.iter_mut().zip(found).for_each(|(list, value)| list.push(value));

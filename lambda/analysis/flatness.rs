@@ -230,11 +230,15 @@ impl Flatness {
     }
 }
 
-/// Whether a term is a polynomial of degree 3 or less: all but λ_α λ_β (λ_β − λ_α)^k, k ≥ 2.
+/// Whether a term is a polynomial of degree 3 or less: λ_α, λ_α λ_β (λ_β − λ_α)^k with k < 2, λ_α λ_β λ_γ.
 fn is_smooth(basis: SimplexBasis, term: usize) -> bool {
     let (n, powers) = (basis.n_forms(), basis.degree() - 1);
     let pair_terms = n * (n - 1) / 2 * powers;
-    term.checked_sub(n - 1).filter(|k| *k < pair_terms).is_none_or(|k| k % powers + 2 <= SMOOTH)
+    match term.checked_sub(n - 1) {
+        None => true,
+        Some(k) if k < pair_terms => k % powers + 2 <= SMOOTH,
+        Some(k) => (k - pair_terms).is_multiple_of(basis.triple_terms()),
+    }
 }
 
 /// Largest deviation of a profile from its mean over the edges.

@@ -11,6 +11,7 @@
 //! of pK) is positive if the second proton goes harder. The macroscopic pKa values of the pair follow from Z.
 
 use super::counted::{Counted, Resampling, value_or_nan, widen};
+use super::ends::{Ends, MeanWeights};
 use super::equilibrium::{self, Equilibrium, Populations};
 use super::hill::Determined;
 use super::occupancy::{State, joint};
@@ -24,6 +25,8 @@ pub struct PairSeries<'a> {
     pub first: &'a [State],
     /// Second site, at the same times.
     pub second: &'a [State],
+    /// Mean weights of the classes of each, as in [`super::titration::TitrationSeries`].
+    pub means: Option<[&'a MeanWeights; 2]>,
 }
 
 /// Protons lost by the joint states 00, 01, 10, 11.
@@ -60,7 +63,9 @@ pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[(f64, bool)]; 2], 
     let slower: Vec<(f64, bool)> = first.iter().zip(second).map(|(a, b)| (a.0.max(b.0), a.1 || b.1)).collect();
     let states: Vec<Vec<State>> = series.iter().map(|s| joint(s.first, s.second, 2)).collect();
     let list: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
-    let counted = Counted::with_inefficiencies(&list, 4, &slower);
+    let [of_first, of_second] =
+        [0, 1].map(|site| Ends::new(series.iter().map(|s| (s.ph, s.means.map(|means| means[site])))));
+    let counted = Counted::with_inefficiencies(&list, 4, &slower).at_ends(of_first.joint(&of_second));
     let numbers = |points: &[Populations], fitted: Option<&Equilibrium>| -> [Determined; 6] {
         let unknown = Determined::Unknown;
         let [first, second, interaction] = CONSTANTS.map(|c| fitted.map_or(unknown, |fitted| fitted.combination(&c)));

@@ -16,7 +16,7 @@ fn experiment(constants: [f64; 3], frames: usize, seed: u64) -> Vec<[Vec<State>;
 
 fn evaluated(states: &[[Vec<State>; 2]], draws: u32) -> Pair {
     let series: Vec<PairSeries> =
-        PH.iter().zip(states).map(|(&ph, [first, second])| PairSeries { ph, first, second }).collect();
+        PH.iter().zip(states).map(|(&ph, [first, second])| PairSeries { ph, first, second, means: None }).collect();
     let of = |site: usize| {
         let list: Vec<(f64, &[State])> = PH.iter().zip(states).map(|(&ph, both)| (ph, &both[site][..])).collect();
         Counted::new(&list, 2).inefficiencies()
@@ -57,7 +57,7 @@ fn two_coupled_sites_have_their_analytic_pka_values() {
 fn the_curve_of_one_of_two_coupled_sites_is_flatter_than_that_of_a_single_site() {
     let states = experiment([6.0, 6.0, 1.5], 20_000, 77);
     let series: Vec<TitrationSeries> =
-        PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[0] }).collect();
+        PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[0], means: None }).collect();
     let found = titration::evaluate(&[0, 1], &series, Resampling { draws: 50, seed: 1 }).unwrap();
     let slope = found.macroscopic[0].slope.unwrap();
     assert!(slope.value().unwrap() + 3.0 * slope.error().unwrap() < 0.95, "{slope:?}");
@@ -75,8 +75,11 @@ fn two_independent_sites_have_two_curves_and_no_interaction() {
         square[0] += pull(pair.correlation, 0.0).powi(2) / runs as f64;
         square[1] += pull(pair.interaction, 0.0).powi(2) / runs as f64;
         for (site, exact) in [(0, 4.4), (1, 6.8)] {
-            let series: Vec<TitrationSeries> =
-                PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[site] }).collect();
+            let series: Vec<TitrationSeries> = PH
+                .iter()
+                .zip(&states)
+                .map(|(&ph, both)| TitrationSeries { ph, states: &both[site], means: None })
+                .collect();
             let found = titration::evaluate(&[0, 1], &series, Resampling { draws: 20, seed: 1 }).unwrap();
             let step = found.macroscopic[0];
             assert!(pull(step.pka, exact).abs() < 4.0, "{step:?}");
@@ -92,7 +95,11 @@ fn sites_that_never_change_have_no_correlation() {
     let pair = evaluated(&stuck, 10);
     assert_eq!((pair.correlation, pair.interaction), (Determined::Unknown, Determined::Unknown));
     assert!(!pair.significant(3.0));
-    let opposite =
-        PairSeries { ph: 4.0, first: &[Some(0), Some(1)].repeat(50), second: &[Some(1), Some(0)].repeat(50) };
+    let opposite = PairSeries {
+        ph: 4.0,
+        first: &[Some(0), Some(1)].repeat(50),
+        second: &[Some(1), Some(0)].repeat(50),
+        means: None,
+    };
     assert_eq!(evaluate(&[opposite], [&[(1.0, false)]; 2], Resampling::default()).correlation.value(), Some(-1.0));
 }

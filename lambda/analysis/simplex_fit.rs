@@ -12,11 +12,13 @@
 //!
 //! Units: kJ/mol.
 
+use std::ops::RangeInclusive;
+
 use nalgebra::{DMatrix, DVector};
 use thiserror::Error;
 
 use super::blocks::{SeriesError, mean};
-use crate::bias::simplex::SimplexBasis;
+use crate::bias::simplex::{LARGEST_INTERIOR, SimplexBasis};
 
 /// Correlations of the averages of a window are taken as no stronger than this: from few frames they are uncertain themselves.
 const STRONGEST: f64 = 0.98;
@@ -241,13 +243,12 @@ fn clean(x: f64) -> f64 {
     (x * 1e9).round() / 1e9
 }
 
-/// Weighted least squares with polynomials of `degree` along the edges.
+/// Weighted least squares in a basis.
 ///
 /// # Errors
 /// [`FitError`].
-pub fn fit(windows: &[Window], degree: usize) -> Result<SimplexFit, FitError> {
-    let n_forms = windows.first().map_or(2, |window| window.weights.len());
-    let basis = SimplexBasis::new(n_forms, degree);
+pub fn fit(windows: &[Window], basis: SimplexBasis) -> Result<SimplexFit, FitError> {
+    let n_forms = basis.n_forms();
     let (rows, needed) = (windows.len() * (n_forms - 1), basis.len());
     if let Some(form) =
         (0..n_forms).find(|&form| !windows.iter().any(|w| w.weights.get(form).is_some_and(|&x| x > 1.0 - SAME)))
@@ -270,8 +271,10 @@ pub fn fit(windows: &[Window], degree: usize) -> Result<SimplexFit, FitError> {
     let qr = design.clone().qr();
     let r = qr.r();
     let diagonal = r.diagonal().map(f64::abs);
-    let inverse =
-        r.try_inverse().filter(|_| diagonal.min() > SINGULAR * diagonal.max()).ok_or(FitError::Singular(degree))?;
+    let inverse = r
+        .try_inverse()
+        .filter(|_| diagonal.min() > SINGULAR * diagonal.max())
+        .ok_or(FitError::Singular(basis.degree()))?;
     let coefficients = &inverse * (qr.q().transpose() * &values);
     let chi_squared = (values - design * &coefficients).norm_squared();
     let degrees_of_freedom = rows - needed;
@@ -295,18 +298,22 @@ fn whitened(basis: SimplexBasis, window: &Window) -> Option<(DMatrix<f64>, DVect
     Some((l.solve_lower_triangular(&a)?, l.solve_lower_triangular(&DVector::from_column_slice(&window.slopes))?))
 }
 
-/// The fit of the degree, at most `max_degree`, that the corrected Akaike criterion prefers.
+/// The fit of the degrees, along the edges and inside, that the corrected Akaike criterion prefers.
 ///
 /// # Errors
-/// As [`fit`]; degrees that the windows cannot determine are not tried.
-pub fn fit_best(windows: &[Window], max_degree: usize) -> Result<SimplexFit, FitError> {
-    let mut best = fit(windows, 1)?;
-    for degree in 2..=max_degree {
-        match fit(windows, degree) {
-            Ok(candidate) if candidate.criterion() < best.criterion() => best = candidate,
-            Ok(_) => {}
-            Err(FitError::TooFew { .. } | FitError::Singular(_)) => break,
-            Err(error) => return Err(error),
+/// As [`fit`] for the lowest degree; others that the windows cannot determine are not tried.
+pub fn fit_best(windows: &[Window], degrees: RangeInclusive<usize>) -> Result<SimplexFit, FitError> {
+    let n_forms = windows.first().map_or(2, |window| window.weights.len());
+    let mut best = fit(windows, SimplexBasis::new(n_forms, *degrees.start()))?;
+    for degree in degrees {
+        let inside = if n_forms > 2 && degree >= 3 { LARGEST_INTERIOR } else { 0 };
+        for interior in 0..=inside {
+            match fit(windows, SimplexBasis::new(n_forms, degree).with_interior(interior)) {
+                Ok(candidate) if candidate.criterion() < best.criterion() => best = candidate,
+                Ok(_) => {}
+                Err(FitError::TooFew { .. } | FitError::Singular(_)) => break,
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(best)

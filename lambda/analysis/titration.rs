@@ -11,6 +11,7 @@
 use thiserror::Error;
 
 use super::counted::{Counted, Resampling, SeriesSummary, value_or_nan, widen};
+use super::ends::{Ends, MeanWeights};
 use super::equilibrium::{self, Equilibrium, Populations};
 use super::hill::{self, Determined, HillFit, TitrationPoint};
 use super::occupancy::{self, Occupancy, State, classes};
@@ -22,6 +23,8 @@ pub struct TitrationSeries<'a> {
     pub ph: f64,
     /// Form of each frame.
     pub states: &'a [State],
+    /// Mean weights of the frames of each form, to extrapolate to the pure forms ([`super::ends`]); without, frames count as they are.
+    pub means: Option<&'a MeanWeights>,
 }
 
 /// Why a titration cannot be evaluated.
@@ -52,8 +55,10 @@ pub struct PhPoint {
     pub occupancy: Occupancy,
     /// Independent samples of the form.
     pub samples: f64,
+    /// Population of each pure form; `None` if all frames are mixed.
+    pub populations: Option<Vec<f64>>,
     /// Interval of one standard error of each population (Wilson 1927, doi:10.1080/01621459.1927.10502953), inside 0…1 also
-    /// where that is 0 or 1; `None` if all frames are mixed.
+    /// where that is 0 or 1.
     pub intervals: Option<Vec<[f64; 2]>>,
     /// Protons lost beyond the most protonated form, of those there are to lose: the deprotonated fraction of two forms.
     pub deprotonated: Option<f64>,
@@ -131,7 +136,9 @@ pub fn evaluate(
 ) -> Result<Titration, TitrationError> {
     let (lost, class) = check(protons, series)?;
     let by_form: Vec<(f64, &[State])> = series.iter().map(|s| (s.ph, s.states)).collect();
-    let forms = Counted::new(&by_form, protons.len());
+    let ends = Ends::new(series.iter().map(|s| (s.ph, s.means)));
+    let of_classes = ends.classes(&class, lost.len());
+    let forms = Counted::new(&by_form, protons.len()).at_ends(ends);
     let equilibrium = equilibrium::fit(&forms.populations(), protons);
     let pairs: Vec<(usize, usize)> = (0..protons.len())
         .flat_map(|from| (0..protons.len()).map(move |to| (from, to)))
@@ -155,10 +162,10 @@ pub fn evaluate(
     let (shares, from_microscopic) = rest.split_at(protons.len());
     let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
     let by_class: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
-    let counted = Counted::new(&by_class, lost.len());
+    let counted = Counted::new(&by_class, lost.len()).at_ends(of_classes);
     let (macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
     Ok(Titration {
-        points: points(&forms.series, protons, &lost),
+        points: points(&forms, protons, &lost),
         series: forms.series,
         inefficiencies: counted.inefficiencies(),
         macroscopic,
@@ -244,7 +251,8 @@ fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
 }
 
 /// All series of each pH together: counts and independent samples add up.
-fn points(series: &[SeriesSummary], protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
+fn points(counted: &Counted, protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
+    let (series, pure) = (&counted.series, counted.populations());
     let mut ph: Vec<f64> = series.iter().map(|s| s.ph).collect();
     ph.sort_by(f64::total_cmp);
     ph.dedup();
@@ -253,8 +261,11 @@ fn points(series: &[SeriesSummary], protons: &[u32], lost: &[u32]) -> Vec<PhPoin
         let at = || series.iter().filter(|s| s.ph == ph);
         at().for_each(|s| occupancy.add(&s.occupancy));
         let samples: f64 = at().map(|s| s.samples).sum();
-        let populations: Option<Vec<f64>> = (0..protons.len()).map(|form| occupancy.population(form)).collect();
-        let intervals = populations.as_ref().map(|p| p.iter().map(|&p| wilson(p, samples)).collect());
+        let of_form = |form: usize| pure.iter().filter(|p| p.ph == ph).map(|p| p.samples[form]).sum::<f64>();
+        let each: Vec<f64> = (0..protons.len()).map(of_form).collect();
+        let worth: f64 = each.iter().sum();
+        let populations = (worth > 0.0).then(|| each.iter().map(|n| n / worth).collect::<Vec<f64>>());
+        let intervals = populations.as_ref().map(|p| p.iter().map(|&p| wilson(p, worth)).collect());
         let range = f64::from(lost[lost.len() - 1] - lost[0]);
         let gone = |form: usize| f64::from(protons[form] - lost[0]) / range;
         let moment = |power: i32| {
@@ -264,12 +275,12 @@ fn points(series: &[SeriesSummary], protons: &[u32], lost: &[u32]) -> Vec<PhPoin
         let deprotonated = moment(1).map(|s| s.clamp(0.0, 1.0));
         let interval = deprotonated.zip(moment(2)).map(|(mean, square)| {
             if lost.len() == 2 {
-                return wilson(mean, samples);
+                return wilson(mean, worth);
             }
-            let error = ((square - mean * mean).max(0.0) / samples).sqrt();
+            let error = ((square - mean * mean).max(0.0) / worth).sqrt();
             [(mean - error).max(0.0), (mean + error).min(1.0)]
         });
-        PhPoint { ph, occupancy, samples, intervals, deprotonated, interval }
+        PhPoint { ph, occupancy, samples, populations, intervals, deprotonated, interval }
     };
     ph.iter().map(point).collect()
 }
@@ -304,6 +315,7 @@ pub fn convergence(
 ) -> Result<Convergence, TitrationError> {
     let (lost, class) = check(protons, series)?;
     let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
+    let ends = Ends::new(series.iter().map(|s| (s.ph, s.means))).classes(&class, lost.len());
     let part = |share: f64, reverse: bool| -> Vec<Determined> {
         let populations = series.iter().zip(&states).zip(inefficiencies).map(|((series, states), (g, _))| {
             let length = ((share * states.len() as f64).round() as usize).min(states.len());
@@ -311,7 +323,9 @@ pub fn convergence(
             let counts = occupancy::count(&states[range], lost.len());
             Populations { ph: series.ph, samples: counts.forms.iter().map(|&n| n as f64 / g).collect() }
         });
-        steps(&populations.collect::<Vec<_>>(), &lost)
+        let mut populations: Vec<Populations> = populations.collect();
+        ends.apply(&mut populations);
+        steps(&populations, &lost)
     };
     let shares: Vec<f64> = (1..=parts).map(|k| f64::from(k) / f64::from(parts)).collect();
     let from = |reverse: bool| -> Vec<Vec<Determined>> {

@@ -22,7 +22,7 @@ fn experiment(pka: f64, frames: usize, seed: u64) -> Vec<Vec<State>> {
 
 fn evaluated(states: &[Vec<State>], draws: u32) -> Titration {
     let series: Vec<TitrationSeries> =
-        PH.iter().zip(states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+        PH.iter().zip(states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
     evaluate(&[0, 1], &series, Resampling { draws, seed: 1 }).unwrap()
 }
 
@@ -59,7 +59,7 @@ fn histidine_is_macroscopic_6_38_from_microscopic_6_53_and_6_92() {
         };
         let states: Vec<Vec<State>> = ph.iter().map(at).collect();
         let series: Vec<TitrationSeries> =
-            ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+            ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
         let found = evaluate(&[0, 1, 1], &series, Resampling { draws: 50, seed: 1 }).unwrap();
         let (step, micro) = (found.macroscopic[0], &found.microscopic);
         assert_eq!([(micro[0].from, micro[0].to), (micro[1].from, micro[1].to)], [(0, 1), (0, 2)]);
@@ -91,7 +91,7 @@ fn a_site_of_two_protons_has_two_macroscopic_pka_values() {
     };
     let states: Vec<Vec<State>> = ph.iter().map(at).collect();
     let series: Vec<TitrationSeries> =
-        ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+        ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
     let found = evaluate(&[0, 1, 2], &series, Resampling { draws: 50, seed: 1 }).unwrap();
     assert_eq!((found.macroscopic.len(), found.hill, found.macroscopic[1].slope), (2, None, None));
     for (step, exact) in found.macroscopic.iter().zip([4.1, 6.2]) {
@@ -142,10 +142,12 @@ fn a_run_too_short_to_say_anything_says_so() {
 fn replicas_of_one_ph_count_together() {
     let states = experiment(4.0, 4000, 8);
     let whole: Vec<TitrationSeries> =
-        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
     let halves: Vec<TitrationSeries> = whole
         .iter()
-        .flat_map(|s| [&s.states[..2000], &s.states[2000..]].map(|states| TitrationSeries { ph: s.ph, states }))
+        .flat_map(|s| {
+            [&s.states[..2000], &s.states[2000..]].map(|states| TitrationSeries { ph: s.ph, states, means: None })
+        })
         .collect();
     let resampling = Resampling { draws: 100, seed: 1 };
     let (one, two) = [&whole, &halves].map(|s| evaluate(&[0, 1], s, resampling).unwrap()).into();
@@ -162,7 +164,7 @@ fn convergence_ends_at_the_whole_and_shows_a_drift() {
     // The first quarter never loses a proton.
     states.iter_mut().for_each(|s| s[..2000].fill(Some(0)));
     let series: Vec<TitrationSeries> =
-        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
     let titration = evaluate(&[0, 1], &series, Resampling { draws: 0, seed: 1 }).unwrap();
     let found = convergence(&[0, 1], &series, &titration.inefficiencies, 8).unwrap();
     let whole = titration.macroscopic[0].pka_slope_one;
@@ -177,7 +179,7 @@ fn convergence_ends_at_the_whole_and_shows_a_drift() {
 
 #[test]
 fn bad_series_are_refused() {
-    let one = |ph| [TitrationSeries { ph, states: &[Some(0), Some(1)] }];
+    let one = |ph| [TitrationSeries { ph, states: &[Some(0), Some(1)], means: None }];
     let refused = |protons: &[u32], ph| evaluate(protons, &one(ph), Resampling::default()).unwrap_err();
     assert!(matches!(refused(&[0, 1], f64::NAN), TitrationError::Ph { index: 0, .. }));
     assert_eq!(refused(&[1, 1], 4.0), TitrationError::OneClass);

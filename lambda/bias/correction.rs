@@ -13,12 +13,16 @@ use super::simplex::SimplexBasis;
 
 /// Coefficients that make no correction.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("V_MM of {n_forms} forms, degree {degree}: found {found} coefficients, expected {expected}, all finite")]
+#[error(
+    "V_MM of {n_forms} forms, degree {degree} and {interior} inside: found {found} coefficients, expected {expected}, all finite"
+)]
 pub struct CorrectionError {
     /// Forms of the site.
     pub n_forms: usize,
     /// Degree along an edge.
     pub degree: usize,
+    /// Interior degree.
+    pub interior: usize,
     /// Coefficients given.
     pub found: usize,
     /// Coefficients needed.
@@ -33,15 +37,15 @@ pub struct ModelCorrection {
 }
 
 impl ModelCorrection {
-    /// From the coefficients (kJ/mol) of F for `n_forms` forms and a degree along the edges.
+    /// From the coefficients (kJ/mol) of F.
     ///
     /// # Errors
     /// [`CorrectionError`] for a wrong number of coefficients, or one that is not finite.
-    pub fn new(n_forms: usize, degree: usize, coefficients: &[f64]) -> Result<Self, CorrectionError> {
-        let basis = SimplexBasis::new(n_forms, degree);
+    pub fn new(basis: SimplexBasis, coefficients: &[f64]) -> Result<Self, CorrectionError> {
         let (found, expected) = (coefficients.len(), basis.len());
         if found != expected || coefficients.iter().any(|c| !c.is_finite()) {
-            return Err(CorrectionError { n_forms, degree, found, expected });
+            let (n_forms, degree, interior) = (basis.n_forms(), basis.degree(), basis.interior());
+            return Err(CorrectionError { n_forms, degree, interior, found, expected });
         }
         Ok(Self { basis, coefficients: coefficients.to_vec() })
     }
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn energy_is_minus_the_free_energy() {
-        let v = ModelCorrection::new(2, 2, &[4.0, -3.0]).unwrap();
+        let v = ModelCorrection::new(SimplexBasis::new(2, 2), &[4.0, -3.0]).unwrap();
         let mut slopes = [0.0; 2];
         assert_eq!(v.evaluate(&[1.0, 0.0], &mut [0.0; 2]), 0.0);
         assert_eq!(v.evaluate(&[0.0, 1.0], &mut [0.0; 2]), -4.0);
@@ -87,7 +91,7 @@ mod tests {
 
     #[test]
     fn bad_coefficients_are_refused() {
-        assert!(ModelCorrection::new(2, 2, &[1.0]).is_err());
-        assert!(ModelCorrection::new(3, 2, &[1.0, 2.0, 3.0, 4.0, f64::NAN]).is_err());
+        assert!(ModelCorrection::new(SimplexBasis::new(2, 2), &[1.0]).is_err());
+        assert!(ModelCorrection::new(SimplexBasis::new(3, 2), &[1.0, 2.0, 3.0, 4.0, f64::NAN]).is_err());
     }
 }

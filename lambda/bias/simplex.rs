@@ -1,9 +1,11 @@
 //! Polynomials on the simplex of weights, Σ λ_α = 1: the free energy of a model compound with n forms.
 //!
-//!   F(λ) = Σ_{α≥1} a_α λ_α + Σ_{α<β} λ_α λ_β Σ_{k=0}^{D−2} c_αβk (λ_β − λ_α)^k + Σ_{α<β<γ} c_αβγ λ_α λ_β λ_γ     (last sum: D ≥ 3)
+//!   F(λ) = Σ_{α≥1} a_α λ_α + Σ_{α<β} λ_α λ_β Σ_{k=0}^{D−2} c_αβk (λ_β − λ_α)^k
+//!          + Σ_{α<β<γ} λ_α λ_β λ_γ [c₀ + c₁λ_β + c₂λ_γ + c₃λ_βλ_γ + c₄λ_αλ_β + c₅λ_αλ_γ]_αβγ                (D ≥ 3)
 //!
 //! F is zero at form 0 and a_α at form α. Along an edge, where two weights alone differ from zero, it is a polynomial of degree D in one of them,
-//! and any such polynomial can be had; for two forms this is all. Derivatives are by each weight as if all were independent; only their
+//! and any such polynomial can be had; for two forms this is all. In the triangle of three forms the factor of λ_αλ_βλ_γ is a constant, any
+//! linear or any quadratic polynomial: one, three or six terms, by the interior degree 0, 1, 2. Derivatives are by each weight as if all were independent; only their
 //! differences count.
 //!
 //! Units: those of the coefficients, kJ/mol.
@@ -13,12 +15,35 @@
 pub struct SimplexBasis {
     n_forms: usize,
     degree: usize,
+    interior: usize,
 }
+
+/// Largest interior degree.
+pub const LARGEST_INTERIOR: usize = 2;
+
+/// Powers of λ_α, λ_β, λ_γ in the terms of three forms.
+const TRIPLES: [[usize; 3]; 6] = [[1, 1, 1], [1, 2, 1], [1, 1, 2], [1, 2, 2], [2, 2, 1], [2, 1, 2]];
 
 impl SimplexBasis {
     /// Polynomials of `degree` (1 at least) along each edge between `n_forms` forms (2 at least).
     pub fn new(n_forms: usize, degree: usize) -> Self {
-        Self { n_forms: n_forms.max(2), degree: degree.max(1) }
+        Self { n_forms: n_forms.max(2), degree: degree.max(1), interior: 0 }
+    }
+
+    /// The same with factors of this degree, 2 at most, in the terms of three forms.
+    #[must_use]
+    pub fn with_interior(self, degree: usize) -> Self {
+        Self { interior: degree.min(LARGEST_INTERIOR), ..self }
+    }
+
+    /// Degree of the factor in the terms of three forms.
+    pub fn interior(&self) -> usize {
+        self.interior
+    }
+
+    /// Terms of each three forms.
+    pub fn triple_terms(&self) -> usize {
+        if self.degree >= 3 { [1, 3, 6][self.interior] } else { 0 }
     }
 
     /// Number of forms.
@@ -34,8 +59,7 @@ impl SimplexBasis {
     /// Number of terms.
     pub fn len(&self) -> usize {
         let n = self.n_forms;
-        let triples = if self.degree >= 3 { n * (n - 1) * (n - 2) / 6 } else { 0 };
-        n - 1 + n * (n - 1) / 2 * (self.degree - 1) + triples
+        n - 1 + n * (n - 1) / 2 * (self.degree - 1) + n * (n - 1) * (n - 2) / 6 * self.triple_terms()
     }
 
     /// Never: there is one term at least.
@@ -63,15 +87,19 @@ impl SimplexBasis {
                 }
             }
         }
-        if self.degree < 3 {
-            return;
-        }
         for a in 0..n {
             for b in a + 1..n {
                 for c in b + 1..n {
-                    let (x, y, z) = (weights[a], weights[b], weights[c]);
-                    with(term, x * y * z, &[(a, y * z), (b, x * z), (c, x * y)]);
-                    term += 1;
+                    for powers in &TRIPLES[..self.triple_terms()] {
+                        // Powers are 1 or 2: w^p and its derivative.
+                        let at = |k: usize, form: usize| {
+                            let w = weights[form];
+                            if powers[k] == 1 { (w, 1.0) } else { (w * w, 2.0 * w) }
+                        };
+                        let ((x, dx), (y, dy), (z, dz)) = (at(0, a), at(1, b), at(2, c));
+                        with(term, x * y * z, &[(a, dx * y * z), (b, x * dy * z), (c, x * y * dz)]);
+                        term += 1;
+                    }
                 }
             }
         }
@@ -111,8 +139,8 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_terms() {
-        for (n, degree) in [(2, 1), (2, 6), (3, 2), (3, 5), (4, 4)] {
-            let basis = SimplexBasis::new(n, degree);
+        for (n, degree, interior) in [(2, 1, 0), (2, 6, 2), (3, 2, 1), (3, 5, 1), (3, 4, 2), (4, 4, 2)] {
+            let basis = SimplexBasis::new(n, degree).with_interior(interior);
             let weights: Vec<f64> = (0..n).map(|k| [0.55, -0.08, 0.33, 0.2][k]).collect();
             let gradients = basis.gradients(&weights);
             assert_eq!(basis.values(&weights).len(), basis.len());
@@ -151,6 +179,21 @@ mod tests {
             let cube = basis.evaluate(&[1.0, -1.5, -0.5], &[1.0 - t, t], 0.0, &mut ignored);
             assert!((cube - t * t * t).abs() < 1e-14, "{t} {cube}");
         }
+    }
+
+    #[test]
+    fn any_quadratic_factor_of_three_weights_can_be_had() {
+        // λ_0² = (1 − λ_1 − λ_2)² = 1 − λ_1 − λ_2 − λ_0 λ_1 − λ_0 λ_2 where the weights add up to 1.
+        let basis = SimplexBasis::new(3, 3).with_interior(2);
+        let mut coefficients = vec![0.0; basis.len()];
+        let triples = basis.len() - 6;
+        coefficients[triples..].copy_from_slice(&[1.0, -1.0, -1.0, 0.0, -1.0, -1.0]);
+        for [y, z] in [[0.2, 0.3], [-0.1, 0.5], [0.7, 0.4]] {
+            let x = 1.0 - y - z;
+            let found = basis.evaluate(&coefficients, &[x, y, z], 0.0, &mut [0.0; 3]);
+            assert!((found - x * y * z * x * x).abs() < 1e-15, "{found}");
+        }
+        assert_eq!([0, 1, 2].map(|d| SimplexBasis::new(4, 3).with_interior(d).len()), [3 + 12 + 4, 15 + 12, 15 + 24]);
     }
 
     #[test]

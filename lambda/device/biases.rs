@@ -20,7 +20,7 @@ const ENTROPY: u32 = 32;
 pub struct Biases {
     /// [`ROW`] numbers of each site.
     pub rows: Buffer<f64>,
-    /// Terms, degree of V_MM and its first coefficient, of each site.
+    /// Terms, degree of V_MM, its terms of each three forms, its first coefficient; of each site.
     pub terms: Buffer<u32>,
     /// Coefficients of V_MM of all sites.
     pub coefficients: Buffer<f64>,
@@ -85,7 +85,7 @@ fn numbers(biases: &[Option<SiteBias>], starts: &[usize], weights: &[usize]) -> 
     let mut all = vec![0.0; starts[biases.len()]];
     let mut acidity = vec![0.0; weights[biases.len()]];
     for (s, bias) in biases.iter().enumerate() {
-        let (mut row, mut has, mut degree) = ([0.0; ROW], 0, 0);
+        let (mut row, mut has, mut degree, mut triples) = ([0.0; ROW], 0, 0, 0);
         if let Some(bias) = bias {
             match bias.separation {
                 Separation::Wells(barrier) => {
@@ -111,6 +111,7 @@ fn numbers(biases: &[Option<SiteBias>], starts: &[usize], weights: &[usize]) -> 
                 super::length("coefficients of V_MM", given.len().max(room), room)?;
                 all[starts[s]..][..given.len()].copy_from_slice(given);
                 degree = correction.basis().degree() as u32;
+                triples = correction.basis().triple_terms() as u32;
                 has |= CORRECTION;
             }
             if let Some(entropy) = bias.entropy {
@@ -119,7 +120,7 @@ fn numbers(biases: &[Option<SiteBias>], starts: &[usize], weights: &[usize]) -> 
             }
         }
         rows.extend(row);
-        terms.extend([has, degree, starts[s] as u32]);
+        terms.extend([has, degree, triples, starts[s] as u32]);
     }
     Ok(Numbers { rows, terms, coefficients: all, acidity })
 }

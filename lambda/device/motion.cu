@@ -46,8 +46,11 @@ DEVICE Term walls(double lambda) {
     return {0.5 * WALL_HEIGHT * (erfc(-right) + erfc(left)), slope * (exp(-right * right) - exp(-left * left))};
 }
 
-// V_MM = −F: terms λ_α, λ_α λ_β (λ_β − λ_α)^k, λ_α λ_β λ_γ.
-DEVICE double correction(const double *c, int degree, const double *w, int n, double *slopes) {
+// w^p of p = 1 or 2, and its derivative.
+DEVICE Term power(double w, bool squared) { return squared ? Term{w * w, 2.0 * w} : Term{w, 1.0}; }
+
+// V_MM = −F: terms λ_α, λ_α λ_β (λ_β − λ_α)^k, and of each three forms λ_α λ_β λ_γ times 1, λ_β, λ_γ, λ_β λ_γ, λ_α λ_β, λ_α λ_γ.
+DEVICE double correction(const double *c, int degree, int triples, const double *w, int n, double *slopes) {
     double energy = 0.0;
     for (int a = 1; a < n; a++) {
         energy += *c * w[a];
@@ -66,14 +69,18 @@ DEVICE double correction(const double *c, int degree, const double *w, int n, do
             }
         }
     }
-    if (degree < 3) return -energy;
+    // Which of three weights are squared, by bits, in each of six terms.
+    const int squared[6] = {0, 2, 4, 6, 3, 5};
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++) {
-            for (int k = j + 1; k < n; k++, c++) {
-                energy += *c * (w[i] * w[j] * w[k]);
-                slopes[i] -= *c * (w[j] * w[k]);
-                slopes[j] -= *c * (w[i] * w[k]);
-                slopes[k] -= *c * (w[i] * w[j]);
+            for (int k = j + 1; k < n; k++) {
+                for (int t = 0; t < triples; t++, c++) {
+                    const Term x = power(w[i], squared[t] & 1), y = power(w[j], squared[t] & 2), z = power(w[k], squared[t] & 4);
+                    energy += *c * (x.energy * y.energy * z.energy);
+                    slopes[i] -= *c * (x.derivative * y.energy * z.energy);
+                    slopes[j] -= *c * (x.energy * y.derivative * z.energy);
+                    slopes[k] -= *c * (x.energy * y.energy * z.derivative);
+                }
             }
         }
     }
@@ -99,7 +106,7 @@ DEVICE double entropy(const double *row, const double *w, int n, double *slopes)
 
 // row: a, b, k, d of the wells, height of the parabola, step of V_pH, two factors and ε of the entropy. Adds to energies: barrier, walls, pH,
 // correction, entropy.
-DEVICE void add_bias(const double *row, int terms, int degree, const double *coefficients, const double *acidity, const double *w, int n,
+DEVICE void add_bias(const double *row, int terms, int degree, int triples, const double *coefficients, const double *acidity, const double *w, int n,
                      double *slopes, double *energies) {
     if (terms & WELLS) {
         for (int a = 0; a < n; a++) {
@@ -123,7 +130,7 @@ DEVICE void add_bias(const double *row, int terms, int degree, const double *coe
             slopes[a] += acidity[a] * (terms & SMOOTHED_PH ? steepness * s * (1.0 - s) : 1.0);
         }
     }
-    if (terms & CORRECTION) energies[3] += correction(coefficients, degree, w, n, slopes);
+    if (terms & CORRECTION) energies[3] += correction(coefficients, degree, triples, w, n, slopes);
     if (terms & ENTROPY) energies[4] += entropy(row, w, n, slopes);
 }
 
@@ -265,7 +272,7 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
         const double *w = weights + o.weight;
         double *d = total + o.weight;
         for (int a = 0; a < o.forms; a++) d[a] = derivatives[o.weight + a];
-        add_bias(biases + 9 * s, bias_terms[3 * s], bias_terms[3 * s + 1], coefficients + bias_terms[3 * s + 2], acidity + o.weight, w, o.forms, d,
+        add_bias(biases + 9 * s, bias_terms[4 * s], bias_terms[4 * s + 1], bias_terms[4 * s + 2], coefficients + bias_terms[4 * s + 3], acidity + o.weight, w, o.forms, d,
                  sums);
         derivative(o.kind, xi + o.at, w, d, o.forms, slopes + o.at);
         for (int a = o.at; a < o.at + o.n; a++) {

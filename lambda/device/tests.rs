@@ -100,8 +100,9 @@ fn biases(shift: f64) -> Vec<Option<SiteBias>> {
     };
     let polynomial = |n: usize, degree: usize| {
         let mut number = random(5);
-        let coefficients: Vec<f64> = (0..SimplexBasis::new(n, degree).len()).map(|_| 20.0 * number()).collect();
-        Some(ModelCorrection::new(n, degree, &coefficients).unwrap())
+        let basis = SimplexBasis::new(n, degree).with_interior(2);
+        let coefficients: Vec<f64> = (0..basis.len()).map(|_| 20.0 * number()).collect();
+        Some(ModelCorrection::new(basis, &coefficients).unwrap())
     };
     let (wells, parabola) = (Separation::Wells(barrier), Separation::Parabola(4.0 + shift));
     let bias = |s: usize, separation, ph, correction| {
