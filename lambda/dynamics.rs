@@ -4,7 +4,8 @@
 //!   v ← P [√κ v + √((1−κ)RT/m) R],  κ = e^{−Δt/τ}    Ornstein–Uhlenbeck process, friction 1/2τ; its change of the kinetic energy is heat
 //!   v ← v − (Δt/2m) ∂V/∂ξ,   ξ(t+Δt) = ξ(t) + Δt v + constraints,   v(t+½Δt) = (ξ(t+Δt) − ξ(t))/Δt
 //!
-//! P takes off what the constraints do not allow ([`constraints`]): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα.
+//! P takes off what the constraints do not allow ([`constraints`]): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα;
+//! ∂V/∂ξ then holds the force that keeps probabilities as they are without that constraint ([`metric`]), whose energy V_Z belongs to V.
 //! V + kinetic − heat is conserved as well as V + kinetic without a thermostat.
 //!
 //! Random numbers are counter-based, ChaCha8 keyed by (seed, stream, step): coordinates, velocities and heat are the whole state.
@@ -12,6 +13,7 @@
 //! Units: ps, u nm² (masses), 1/ps (velocities), e, kJ/mol, K.
 
 pub mod constraints;
+mod metric;
 
 use forcefield::units::GAS_CONSTANT;
 use rand_chacha::ChaCha8Rng;
@@ -145,12 +147,14 @@ pub struct LambdaEnergies {
     pub temperature: f64,
     /// Heat given by the thermostat up to this step, kJ/mol.
     pub heat: f64,
+    /// V_Z, what the constraint on the charge is corrected by, kJ/mol.
+    pub metric: f64,
 }
 
 impl LambdaEnergies {
-    /// kinetic − heat, kJ/mol: plus the potential energy it is conserved.
+    /// kinetic + V_Z − heat, kJ/mol: plus the potential energy it is conserved.
     pub fn conserved(&self) -> f64 {
-        self.kinetic - self.heat
+        self.kinetic + self.metric - self.heat
     }
 }
 
@@ -293,7 +297,7 @@ impl LambdaDynamics {
     /// # Errors
     /// [`DynamicsError`]: wrong length, derivatives not finite, λ escaped through the walls, charge not kept. The state is then unchanged.
     pub fn step(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies, DynamicsError> {
-        let slopes = self.derivatives(state, by_weight, step)?;
+        let (slopes, metric) = self.derivatives(state, by_weight, step)?;
         let mut velocities = state.velocities.clone();
         self.kick(&mut velocities, &slopes);
         self.constraints.project(self, &state.coordinates, &mut velocities);
@@ -311,7 +315,7 @@ impl LambdaDynamics {
         }
         state.heat += heat;
         (state.coordinates, state.velocities) = (moved, velocities);
-        Ok(self.energies(kinetic, state.heat))
+        Ok(self.energies(kinetic, state.heat, metric))
     }
 
     /// The energies that [`Self::step`] would return, without a step; the heat is that before it.
@@ -324,21 +328,21 @@ impl LambdaDynamics {
         by_weight: &[f64],
         step: u64,
     ) -> Result<LambdaEnergies, DynamicsError> {
-        let slopes = self.derivatives(state, by_weight, step)?;
+        let (slopes, metric) = self.derivatives(state, by_weight, step)?;
         let mut velocities = state.velocities.clone();
         self.kick(&mut velocities, &slopes);
         self.constraints.project(self, &state.coordinates, &mut velocities);
-        Ok(self.energies(self.kinetic_of(&velocities), state.heat))
+        Ok(self.energies(self.kinetic_of(&velocities), state.heat, metric))
     }
 
-    fn energies(&self, kinetic: f64, heat: f64) -> LambdaEnergies {
+    fn energies(&self, kinetic: f64, heat: f64, metric: f64) -> LambdaEnergies {
         let free = self.degrees_of_freedom as f64;
         let temperature = if free > 0.0 { 2.0 * kinetic / (free * GAS_CONSTANT) } else { 0.0 };
-        LambdaEnergies { kinetic, temperature, heat }
+        LambdaEnergies { kinetic, temperature, heat, metric }
     }
 
-    /// dV/dξ of all sites.
-    fn derivatives(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<Vec<f64>, DynamicsError> {
+    /// dV/dξ of all sites, V_Z included, and V_Z.
+    fn derivatives(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<(Vec<f64>, f64), DynamicsError> {
         let n = self.coordinate_starts[self.sites.len()];
         length("derivatives", by_weight.len(), self.n_weights())?;
         length("coordinates", state.coordinates.len(), n)?;
@@ -356,7 +360,8 @@ impl LambdaDynamics {
                 return Err(DynamicsError::NotFinite { site: s + 1, step, value });
             }
         }
-        Ok(slopes)
+        let metric = self.metric(&state.coordinates, &mut slopes);
+        Ok((slopes, metric))
     }
 
     /// Half a step of the forces.

@@ -107,6 +107,8 @@ struct Motion {
     step: StepEnergies,
     lambda_kinetic: f64,
     lambda_temperature: f64,
+    /// What the constraint on the charge is corrected by, kJ/mol.
+    lambda_metric: f64,
 }
 
 impl Simulation {
@@ -274,12 +276,13 @@ impl Simulation {
         let step = self.leap()?;
         std::mem::swap(&mut self.now.x, &mut self.previous);
         self.now.v = velocities;
-        let (mut lambda_kinetic, mut lambda_temperature) = (0.0, 0.0);
+        let (mut lambda_kinetic, mut lambda_temperature, mut lambda_metric) = (0.0, 0.0, 0.0);
         if let Some(sites) = &self.sites {
             let energies = sites.look_ahead(&self.now.lambda, &self.by_weight, self.now.step)?;
             (lambda_kinetic, lambda_temperature) = (energies.kinetic, energies.temperature);
+            lambda_metric = energies.metric;
         }
-        Ok(Motion { step, lambda_kinetic, lambda_temperature })
+        Ok(Motion { step, lambda_kinetic, lambda_temperature, lambda_metric })
     }
 
     fn volume(&self) -> Option<f64> {

@@ -33,7 +33,7 @@ impl Simulation {
                 ("walls", bias.walls),
                 ("pH", bias.ph),
                 ("correction", bias.correction),
-                ("entropy", bias.entropy),
+                ("entropy", bias.entropy + motion.lambda_metric),
             ] {
                 add(name, "kJ/mol", value);
                 potential += value;

@@ -182,14 +182,13 @@ fn doubts(site: &SiteResult) -> Vec<String> {
     };
     let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
     let few = list(&|point| between(point) && point.occupancy.transitions < FEW_TRANSITIONS);
-    if !few.is_empty() {
-        doubts.push(format!(
-            "{name}: fewer than {FEW_TRANSITIONS} transitions at pH {}; run longer, or lower titration.barrier",
-            few.join(", ")
-        ));
-    }
     let mixed = list(&|point| point.occupancy.mixed_fraction().is_some_and(|mixed| mixed > MANY_MIXED));
-    if !mixed.is_empty() {
+    if !few.is_empty() {
+        // A lower barrier makes transitions, and more mixed frames.
+        let lower = if mixed.is_empty() { ", or lower titration.barrier" } else { "" };
+        let ph = few.join(", ");
+        doubts.push(format!("{name}: fewer than {FEW_TRANSITIONS} transitions at pH {ph}; run longer{lower}"));
+    } else if !mixed.is_empty() {
         let share = 100.0 * MANY_MIXED;
         doubts.push(format!(
             "{name}: more than {share:.0} % of the frames are mixed at pH {}; raise titration.barrier",

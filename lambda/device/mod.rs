@@ -15,17 +15,16 @@ mod tables;
 
 use bytemuck::Pod;
 use forcefield::topology::Pair14;
-use forcefield::units::{COULOMB, GAS_CONSTANT};
+use forcefield::units::COULOMB;
 use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 use thiserror::Error;
 
 use crate::bias::{BiasEnergies, SiteBias, barrier};
 use crate::coordinate::NEXP_STEEPNESS;
-use crate::dynamics::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE, scale};
 use crate::dynamics::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies, LambdaState};
 use crate::site::Site;
 use biases::Biases;
-use tables::Tables;
+use tables::{Tables, settings};
 
 /// Threads of the one block that moves λ.
 const THREADS: u32 = 256;
@@ -124,7 +123,7 @@ pub struct DeviceSites {
     weights_kernel: Kernel,
     advance_kernel: Kernel,
     /// `Settings` of motion.cu.
-    settings: [f64; 11],
+    settings: [f64; 12],
     coordinates: Buffer<f64>,
     velocities: Buffer<f64>,
     weights: Buffer<f64>,
@@ -177,7 +176,7 @@ impl DeviceSites {
             derivatives: values(n_weights)?,
             total: values(n_weights)?,
             work: values(4 * n_xi + n_weights)?,
-            energies: values(8)?,
+            energies: values(9)?,
             status: device.zeros(3)?,
             culprit: values(1)?,
             noise: values(tables.width * supplied_steps)?,
@@ -373,8 +372,9 @@ impl DeviceSites {
     /// # Errors
     /// Of the device.
     pub fn energies(&self, stream: &Stream) -> Result<DeviceEnergies, SitesError> {
-        let [kinetic, temperature, heat, barrier, walls, ph, correction, entropy] = read(&self.energies, stream)?;
-        let motion = LambdaEnergies { kinetic, temperature, heat };
+        let [kinetic, temperature, heat, barrier, walls, ph, correction, entropy, metric] =
+            read(&self.energies, stream)?;
+        let motion = LambdaEnergies { kinetic, temperature, heat, metric };
         Ok(DeviceEnergies { motion, bias: BiasEnergies { barrier, walls, ph, correction, entropy } })
     }
 
@@ -396,26 +396,6 @@ impl DeviceSites {
             _ => SitesError::Noise { step },
         })
     }
-}
-
-/// `Settings` of motion.cu.
-fn settings(dynamics: &LambdaDynamics) -> [f64; 11] {
-    let settings = dynamics.settings();
-    let kept = settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp());
-    let flag = |set: bool| f64::from(u8::from(set));
-    [
-        settings.time_step,
-        kept,
-        (1.0 - kept) * GAS_CONSTANT * settings.temperature,
-        GAS_CONSTANT,
-        dynamics.total_charge().unwrap_or(0.0),
-        TOLERANCE * scale(dynamics),
-        ACCEPTED * scale(dynamics),
-        flag(settings.coupling_time.is_some()),
-        flag(dynamics.total_charge().is_some()),
-        dynamics.degrees_of_freedom() as f64,
-        MAX_ITERATIONS as f64,
-    ]
 }
 
 fn sites_source(forms: usize) -> Source {

@@ -20,9 +20,9 @@
 enum Coordinate { FIXED, LINEAR, LINEAR_WEIGHTS, CIRCLE, SPHERE, NEXP, NEXP_WEIGHTS };
 enum BiasTerm { WELLS = 1, PARABOLA = 2, LINEAR_PH = 4, SMOOTHED_PH = 8, CORRECTION = 16, ENTROPY = 32 };
 
-// added: (1 − κ) RT; coupled, charged: 0 or 1.
+// added: (1 − κ) RT; coupled, charged: 0 or 1; metric: RT if ½ RT ln Z acts, else 0.
 struct Settings {
-    double time_step, kept, added, gas_constant, charge, tolerance, accepted, coupled, charged, freedom, iterations;
+    double time_step, kept, added, gas_constant, charge, tolerance, accepted, coupled, charged, freedom, iterations, metric;
 };
 
 struct Term {
@@ -171,6 +171,43 @@ DEVICE void derivative(int kind, const double *xi, const double *w, const double
     }
 }
 
+// m Z of one site (dynamics/metric.rs); its derivatives by ξ go to `out`.
+DEVICE double charge_metric(int kind, const double *xi, const double *w, const double *q, int n, double *out) {
+    const double c = NEXP_STEEPNESS, step = q[n - 1] - q[0];
+    double mean = 0.0, plain = 0.0, square = 0.0, shift = 0.0;
+    for (int a = 0; a < n; a++) mean += w[a] * q[a], plain += q[a] / n;
+    if (kind == CIRCLE) {
+        const double s = sin(2.0 * xi[0]);
+        out[0] = 4.0 * step * step * s * cos(2.0 * xi[0]);
+        return step * step * s * s;
+    }
+    if (kind == NEXP) {
+        const double s = sin(xi[0]), k = cos(xi[0]), g = 2.0 * c * w[0] * w[1] * step;
+        out[0] = 2.0 * g * g * k * (2.0 * c * k * k * (w[0] - w[1]) - s);
+        return g * g * k * k;
+    }
+    if (kind == LINEAR) {
+        out[0] = 0.0;
+        return step * step;
+    }
+    if (kind == NEXP_WEIGHTS) {
+        for (int a = 0; a < n; a++) {
+            const double k = c * cos(xi[a]), g = k * w[a] * (q[a] - mean);
+            square += g * g, shift += g * k * w[a];
+        }
+        for (int a = 0; a < n; a++) {
+            const double k = c * cos(xi[a]), g = k * w[a] * (q[a] - mean), own = c * sin(xi[a]) * w[a] * (q[a] - mean);
+            out[a] = 2.0 * (k * (g * g - w[a] * square) - g * (own + shift));
+        }
+        return square;
+    }
+    for (int a = 0; a < n; a++) {
+        out[a] = kind == SPHERE ? 8.0 * xi[a] * q[a] * (q[a] - 2.0 * mean) : 0.0;
+        square += kind == SPHERE ? 4.0 * w[a] * q[a] * q[a] : kind == LINEAR_WEIGHTS ? (q[a] - plain) * (q[a] - plain) : 0.0;
+    }
+    return kind == SPHERE ? square - 4.0 * mean * mean : square;
+}
+
 // Takes off the part along the gradient of the site's own constraint.
 DEVICE void project_site(int kind, const double *xi, int n, double *v) {
     double along = 0.0, square = 0.0;
@@ -248,7 +285,7 @@ KERNEL __launch_bounds__(THREADS) void set_weights(const unsigned *sites, const 
 }
 
 // work: 4 numbers for each of n_xi: dV/dξ, ∇Q, new velocities, new ξ; then new weights. energies: kinetic, temperature, heat so far, barrier, walls,
-// pH, correction, entropy.
+// pH, correction, entropy, ½ RT ln Z.
 KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const unsigned *sites, const double *masses, const double *charges,
                                                      const double *biases, const unsigned *bias_terms, const double *coefficients,
                                                      const double *acidity, const double *derivatives, const double *noise,
@@ -265,6 +302,16 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
     double *slopes = work, *gradient = work + n_xi, *v = work + 2LL * n_xi, *moved = work + 3LL * n_xi, *lambda = work + 4LL * n_xi;
     if (threadIdx.x == 0) bad = escaped = n_sites;
     __syncthreads();
+    // Z, its derivatives meanwhile where new ξ will be.
+    double z[1] = {0.0};
+    if (settings.metric != 0.0) {
+        EACH_SITE {
+            const One o = one_site(sites, masses, s);
+            z[0] += charge_metric(o.kind, xi + o.at, weights + o.weight, charges + o.weight, o.forms, moved + o.at) / o.mass;
+        }
+        all_sums<1>(z, scratch);
+    }
+    const double pull = z[0] > 0.0 ? 0.5 * settings.metric / z[0] : 0.0;
     // Barrier, walls, pH, correction, entropy; g·v, g·m⁻¹g.
     double sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     EACH_SITE {
@@ -276,6 +323,7 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
                  sums);
         derivative(o.kind, xi + o.at, w, d, o.forms, slopes + o.at);
         for (int a = o.at; a < o.at + o.n; a++) {
+            if (pull != 0.0) slopes[a] += pull * moved[a] / o.mass;
             if (!(fabs(slopes[a]) <= 1.7976931348623157e308)) atomicMin(&bad, s);
             v[a] = velocity[a] - half / o.mass * slopes[a];
         }
@@ -374,4 +422,5 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
     energies[1] = settings.freedom > 0.0 ? 2.0 * first[0] / (settings.freedom * settings.gas_constant) : 0.0;
     energies[2] = *heat;
     for (int t = 0; t < 5; t++) energies[3 + t] = sums[t];
+    energies[8] = pull != 0.0 ? 0.5 * settings.metric * log(z[0]) : 0.0;
 }

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use forcefield::topology::Pair14;
+use forcefield::units::GAS_CONSTANT;
 use kernels::device::{Buffer, Device};
 
 use super::SitesError;
 use crate::coordinate::Coordinate;
 use crate::dynamics::LambdaDynamics;
+use crate::dynamics::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE, scale};
 use crate::site::Site;
 
 /// Tables on a device.
@@ -140,4 +142,25 @@ fn motion_table(dynamics: &LambdaDynamics) -> (Vec<u32>, usize) {
         width += if kind == 0 { 0 } else { site.coordinate.dimension(site.n_forms) };
     }
     (table, if dynamics.settings().coupling_time.is_some() { width } else { 0 })
+}
+
+/// `Settings` of motion.cu.
+pub(super) fn settings(dynamics: &LambdaDynamics) -> [f64; 12] {
+    let settings = dynamics.settings();
+    let kept = settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp());
+    let flag = |set: bool| f64::from(u8::from(set));
+    [
+        settings.time_step,
+        kept,
+        (1.0 - kept) * GAS_CONSTANT * settings.temperature,
+        GAS_CONSTANT,
+        dynamics.total_charge().unwrap_or(0.0),
+        TOLERANCE * scale(dynamics),
+        ACCEPTED * scale(dynamics),
+        flag(settings.coupling_time.is_some()),
+        flag(dynamics.total_charge().is_some()),
+        dynamics.degrees_of_freedom() as f64,
+        MAX_ITERATIONS as f64,
+        if dynamics.has_metric() { GAS_CONSTANT * settings.temperature } else { 0.0 },
+    ]
 }

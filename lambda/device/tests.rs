@@ -288,6 +288,7 @@ fn follow(dynamics: &LambdaDynamics, mut cpu: LambdaState, steps: u64) {
         let size = 100.0 * expected.kinetic.abs().max(1.0);
         assert!((energies.motion.kinetic - expected.kinetic).abs() < limit * size);
         assert!((energies.motion.temperature - expected.temperature).abs() < limit * 1000.0 * size);
+        assert!((energies.motion.metric - expected.metric).abs() < limit * 100.0, "½ RT ln Z");
         assert!((energies.motion.heat - cpu.heat).abs() < limit * size, "{} {}", energies.motion.heat, cpu.heat);
         let terms = |e: &BiasEnergies| [e.barrier, e.walls, e.ph, e.correction, e.entropy];
         for (a, b) in terms(&energies.bias).iter().zip(terms(&bias)) {

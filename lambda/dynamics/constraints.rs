@@ -116,6 +116,12 @@ fn norm(dynamics: &LambdaDynamics, gradient: &[f64]) -> f64 {
     dynamics.masses(&mut gradient).map(|(g, mass)| *g * *g / mass).sum()
 }
 
+/// Z of [`super::metric`] by the gradient.
+#[cfg(test)]
+pub(super) fn square_of_gradient(dynamics: &LambdaDynamics, coordinates: &[f64]) -> f64 {
+    norm(dynamics, &gradient(dynamics, coordinates))
+}
+
 /// ∇Q along the directions that each site's own constraint leaves.
 fn gradient(dynamics: &LambdaDynamics, coordinates: &[f64]) -> Vec<f64> {
     let weights = dynamics.weights_at(coordinates);
