@@ -5,7 +5,7 @@
 //!   v ← v − (Δt/2m) ∂V/∂ξ,   ξ(t+Δt) = ξ(t) + Δt v + constraints,   v(t+½Δt) = (ξ(t+Δt) − ξ(t))/Δt
 //!
 //! P takes off what the constraints do not allow ([`constraints`]): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα;
-//! ∂V/∂ξ then holds the force that keeps probabilities as they are without that constraint ([`metric`]), whose energy V_Z belongs to V.
+//! ∂V/∂ξ then holds the force that keeps probabilities as they are without that constraint (`metric`), whose energy V_Z belongs to V.
 //! V + kinetic − heat is conserved as well as V + kinetic without a thermostat.
 //!
 //! Random numbers are counter-based, ChaCha8 keyed by (seed, stream, step): coordinates, velocities and heat are the whole state.
