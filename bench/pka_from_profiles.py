@@ -61,6 +61,8 @@ def main():
             frames = np.genfromtxt(path, delimiter=",", skip_header=1)
             counts = np.histogram(frames[frames[:, 0] > arguments.equilibration, 1], EDGES)[0]
             runs.append((record["ph"], counts.astype(float)))
+        if not runs or len(record["site"][0]["forms"]) != 2:
+            parser.error(f"{folder}: no runs in pH_*, or the first site has more than two forms")
         site = record["site"][0]
         ln_w = measure(site["coordinate"], arguments.buffers, arguments.metric)
         found = difference(runs, ln_w, site["pka"])

@@ -61,7 +61,7 @@ pub struct Calibration {
     pub degree: usize,
     /// Degree of the factor in the terms of three forms.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub interior: usize,
+    pub interior_degree: usize,
     /// Coefficients c_k, kJ/mol.
     pub coefficients: Vec<f64>,
     /// Standard error of each coefficient, kJ/mol.
@@ -115,15 +115,18 @@ fn is_zero(number: &usize) -> bool {
 impl Calibration {
     /// The terms that the coefficients belong to, for a site with `n_forms` forms.
     pub fn basis(&self, n_forms: usize) -> SimplexBasis {
-        SimplexBasis::new(n_forms, self.degree).with_interior(self.interior)
+        SimplexBasis::new(n_forms, self.degree).with_interior(self.interior_degree)
     }
 
     pub(super) fn check(&self, n_forms: usize) -> Result<(), String> {
         let expected = self.basis(n_forms).len();
         let (found, errors) = (self.coefficients.len(), self.errors.len());
         let finite = self.coefficients.iter().chain(&self.range).all(|c| c.is_finite());
-        if self.interior > LARGEST_INTERIOR {
-            return Err(format!("correction.interior: {} is more than {LARGEST_INTERIOR}", self.interior));
+        if self.interior_degree > LARGEST_INTERIOR {
+            return Err(format!(
+                "correction.interior_degree: {}, expected 0 to {LARGEST_INTERIOR}",
+                self.interior_degree
+            ));
         }
         if self.degree == 0 || found != expected || errors != expected || !finite {
             return Err(format!(

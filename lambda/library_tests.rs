@@ -10,7 +10,7 @@ pub(crate) fn calibration() -> Calibration {
     Calibration {
         reason: None,
         degree: 3,
-        interior: 0,
+        interior_degree: 0,
         coefficients: vec![-310.25, 512.5, -1.0e-3],
         errors: vec![0.5, 0.75, 1.0e-4],
         free_energy_errors: vec![0.0, 0.125],
@@ -140,6 +140,10 @@ fn a_bad_calibration_is_not_written() {
     let mut narrow = calibration();
     narrow.range = [0.1, 1.1];
     assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(narrow)).unwrap_err().to_string().contains("range"));
+    let mut inside = calibration();
+    inside.interior_degree = 3;
+    let refused = entry_with_calibration(glu(), "glu.toml", &calibrated(inside)).unwrap_err().to_string();
+    assert!(refused.contains("correction.interior_degree: 3, expected 0 to 2"), "{refused}");
     let mut nan = calibration();
     nan.coefficients[1] = f64::NAN;
     assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(nan)).is_err());

@@ -37,7 +37,7 @@ fn library(folder: &Path) -> PathBuf {
     let calibration = Calibration {
         reason: None,
         degree: 2,
-        interior: 0,
+        interior_degree: 0,
         coefficients: vec![0.0, 0.0],
         errors: vec![0.0, 0.0],
         free_energy_errors: vec![0.0, 0.0],

@@ -238,7 +238,7 @@ impl Progress {
         Ok(Coefficients {
             reason: self.reason(source),
             degree: self.surface.basis.degree(),
-            interior: self.surface.basis.interior(),
+            interior_degree: self.surface.basis.interior(),
             coefficients: scaled(&self.surface.coefficients),
             errors: scaled(&self.surface.errors()),
             free_energy_errors: scaled(&errors),

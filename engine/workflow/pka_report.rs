@@ -250,3 +250,15 @@ fn drift(site: &SiteResult, index: usize) -> Option<String> {
         format!("the first half of the runs gives pKa {first}, the last {last}; leave out more of the beginning, or run longer")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_of_several_sites_is_one_sentence() {
+        let doubt = |name: &str, text: &str| (name.to_string(), text.to_string());
+        let doubts = [doubt("GLU 2", "run longer"), doubt("HIS 3", "few"), doubt("LYS 4", "run longer")];
+        assert_eq!(together(doubts.into_iter()), ["GLU 2, LYS 4: run longer", "HIS 3: few"]);
+    }
+}

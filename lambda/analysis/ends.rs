@@ -85,16 +85,21 @@ impl MeanWeights {
 pub struct Ends(Vec<(f64, MeanWeights)>);
 
 impl Ends {
-    /// From series; without means they are taken as they are.
+    /// From series; where one of a pH has no means, all of that pH are taken as they are.
     pub fn new<'a>(series: impl IntoIterator<Item = (f64, Option<&'a MeanWeights>)>) -> Self {
         let mut all: Vec<(f64, MeanWeights)> = Vec::new();
+        let mut plain = Vec::new();
         for (ph, means) in series {
-            let Some(means) = means else { continue };
+            let Some(means) = means else {
+                plain.push(ph);
+                continue;
+            };
             match all.iter_mut().find(|(known, _)| *known == ph) {
                 Some((_, sum)) => sum.add(means),
                 None => all.push((ph, means.clone())),
             }
         }
+        all.retain(|(ph, _)| !plain.contains(ph));
         Self(all)
     }
 
@@ -244,7 +249,9 @@ mod tests {
         let one = vec![vec![0.9, 0.85], vec![0.1, 0.15]];
         assert_eq!(populations(&one, true), [2.0, 0.0]);
         let mut points = [Populations { ph: 4.0, samples: vec![2.0, 1.0] }];
-        Ends::new([(4.0, None)]).apply(&mut points);
+        // Runs of which one has smoothed steps, at the same pH.
+        let means = MeanWeights::new(&[Some(0), Some(1)], &[vec![0.9, 0.1], vec![0.1, 0.9]]);
+        Ends::new([(4.0, Some(&means)), (4.0, None)]).apply(&mut points);
         assert_eq!(points[0].samples, [2.0, 1.0]);
     }
 }
