@@ -4,9 +4,9 @@
 
 use kernels::device::Device;
 use octitrate::config::Config;
-use octitrate::output::Wanted;
+use octitrate::frame::Wanted;
+use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
-use octitrate::workflow::run::Propagate;
 use std::path::{Path, PathBuf};
 
 /// Water of inputs/03-water with these sections.

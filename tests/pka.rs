@@ -1,6 +1,7 @@
 //! `octitrate pka` on runs with known constants: two sites that feel each other, a histidine, a buffer.
 
-use octitrate::output::sites::{FormRecord, Kind, SiteRecord, SitesFile};
+use octitrate::output::sites::SitesFile;
+use octitrate::record::{FormRecord, Kind, SiteRecord};
 use octitrate::workflow::pka::{self, Evaluation, Options};
 use octitrate::workflow::pka_runs;
 use parquet::file::reader::{FileReader, SerializedFileReader};

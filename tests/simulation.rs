@@ -1,9 +1,9 @@
 //! The whole engine on real systems: exact continuation, independence of threads, conservation of energy with λ moving.
 
 use octitrate::config::Config;
-use octitrate::output::Wanted;
+use octitrate::frame::Wanted;
+use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
-use octitrate::workflow::run::Propagate;
 use std::path::{Path, PathBuf};
 
 fn job(extra: &str) -> Config {

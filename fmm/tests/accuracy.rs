@@ -1,8 +1,6 @@
 //! Settings found for a tolerance keep it, over the whole range of double precision.
 
-mod common;
-
-use common::{Random, cloud};
+use crate::common::{Random, cloud};
 use fmm::accuracy::{Tolerance, TuneError, Tuned, tune, tune_on};
 use fmm::device::DeviceCoulomb;
 use fmm::{Boundary, Coulomb, Exclusions, Fmm, Potentials, direct, ewald};

@@ -1,9 +1,7 @@
 //! Sequences of changes of the cell, as a barostat makes them: as a new solver after each of them.
 
-mod common;
-
-use common::systems::{DODECAHEDRON, PERIODIC, SLAB, TRICLINIC, WIRE, exact, filled, separated};
-use common::{Random, difference, run};
+use crate::common::systems::{DODECAHEDRON, PERIODIC, SLAB, TRICLINIC, WIRE, exact, filled, separated};
+use crate::common::{Random, difference, run};
 use fmm::{Boundary, Exclusions, Potentials};
 
 /// Rows of (1 + strain).

@@ -1,11 +1,9 @@
 //! The solver on a device (emulated) against the one on the CPU and against exact sums, in cells of every shape.
 
-mod common;
-
 use std::path::Path;
 
-use common::systems::{DODECAHEDRON, TRICLINIC, exact, filled, force_error};
-use common::{difference, relative_l2};
+use crate::common::systems::{DODECAHEDRON, TRICLINIC, exact, filled, force_error};
+use crate::common::{difference, relative_l2};
 use fmm::device::DeviceCoulomb;
 use fmm::{Boundary, Coulomb, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};
 use kernels::device::Device;
@@ -23,7 +21,7 @@ fn run(method: &mut dyn Coulomb, x: &[[f64; 3]], q: &[f64], exclusions: &Exclusi
 
 /// Every third particle and the two after it exclude each other, if they lie close enough for any tree here.
 fn exclusions(boundary: &Boundary, x: &[[f64; 3]]) -> Exclusions {
-    let close = |p: &[u32; 2]| common::systems::distance(boundary, x[p[0] as usize], x[p[1] as usize]) < 0.4;
+    let close = |p: &[u32; 2]| crate::common::systems::distance(boundary, x[p[0] as usize], x[p[1] as usize]) < 0.4;
     let pairs = (0..x.len() as u32 - 2).step_by(3).flat_map(|i| [[i, i + 1], [i, i + 2], [i + 1, i + 2]]);
     Exclusions::from_pairs(x.len(), pairs.filter(close)).unwrap()
 }

@@ -1,11 +1,9 @@
 //! A droplet of 50 000 charges and an aerosol of 75 droplets, against the direct sum at a sample of the particles.
 
-mod common;
-
 use std::time::Instant;
 
-use common::lattices::{Water, aerosol, salt_droplet};
-use common::relative_l2;
+use crate::common::lattices::{Water, aerosol, salt_droplet};
+use crate::common::relative_l2;
 use fmm::{Boundary, Fmm, Potentials, Settings, TreeShape, Workload, direct};
 use kernels::Real;
 

@@ -1,17 +1,15 @@
 //! Anything through the public interface: an `FmmError` or the right answer.
 
-mod common;
-
-use common::Random;
-use common::systems::{combine, frame, norm, plus, scattered};
+use crate::common::Random;
+use crate::common::systems::{combine, frame, norm, plus, scattered};
 use fmm::{Boundary, Exclusions, Fmm, FmmError, GroupPotentials, Potentials, Settings, TreeShape, Workload, ewald};
 use proptest::prelude::*;
 
 /// A boundary of `periods` periods from a box with these edges and shears, turned.
 fn boundary(periods: usize, edges: [f64; 3], shears: [f64; 3], turn: [f64; 4]) -> Boundary {
-    let turned = common::lattices::rotation(turn);
+    let turned = crate::common::lattices::rotation(turn);
     let rows = [[edges[0], 0.0, 0.0], [shears[0], edges[1], 0.0], [shears[1], shears[2], edges[2]]];
-    let [a, b, c] = rows.map(|r| common::lattices::turn(&turned, r));
+    let [a, b, c] = rows.map(|r| crate::common::lattices::turn(&turned, r));
     match periods {
         0 => Boundary::Open,
         1 => Boundary::Wire { period: a },
@@ -112,7 +110,7 @@ fn check(
 
 /// Whether two particles, images included, are as good as on one point.
 fn coincide(boundary: &Boundary, x: &[[f64; 3]], length: f64) -> bool {
-    (0..x.len()).any(|i| (0..i).any(|j| common::systems::distance(boundary, x[i], x[j]) < 1e-6 * length))
+    (0..x.len()).any(|i| (0..i).any(|j| crate::common::systems::distance(boundary, x[i], x[j]) < 1e-6 * length))
 }
 
 /// Positions in a cell of reasonable coordinates, so that the distances of images can be searched.
@@ -283,7 +281,7 @@ fn boxes_with_aspect_ratios_of_5_and_20() {
         for edges in [[ratio, 1.0, 1.0], [1.0, ratio, ratio], [1.0, 1.0, ratio]] {
             for periods in 0..=3 {
                 let boundary = boundary(periods, edges, [0.2, -0.3, 0.1], [1.0, 0.2, 0.3, 0.1]);
-                let fractions = common::cloud(20, [1.0; 3], 0.0, 8).0;
+                let fractions = crate::common::cloud(20, [1.0; 3], 0.0, 8).0;
                 let x = positions(&boundary, &fractions, 1.0);
                 let q = charges(20, true, 4);
                 let settings = Settings { order: 8, tree: TreeShape { root: [2; 3], depth: 0 }, separation: 1.3 };

@@ -1,9 +1,7 @@
 //! Sparse groups against a whole evaluation in which only the group's charges are not zero.
 
-mod common;
-
-use common::systems::{DODECAHEDRON, PERIODIC, SLAB, WIRE, filled, separated};
-use common::{cloud, solver};
+use crate::common::systems::{DODECAHEDRON, PERIODIC, SLAB, WIRE, filled, separated};
+use crate::common::{cloud, solver};
 use fmm::{Boundary, Exclusions, Fmm, GroupPotentials, Potentials};
 
 const EDGES: [f64; 3] = [2.0, 2.0, 2.1];

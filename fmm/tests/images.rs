@@ -1,11 +1,9 @@
 //! Small root grids, where several images of the same box are near; excluded pairs across images.
 
-mod common;
-
-use common::systems::{
+use crate::common::systems::{
     BOUNDARIES, DODECAHEDRON, PERIODIC, SLAB, WIRE, close_pairs, exact, filled, frame, plus, scattered, separated,
 };
-use common::{Random, difference, run};
+use crate::common::{Random, difference, run};
 use fmm::{Boundary, Exclusions, FmmError, Potentials};
 
 /// A cell of which the shortest vector is a sixth of the others: its own images are near to each other.
@@ -78,9 +76,9 @@ fn particles_on_faces_edges_and_corners() {
         let mut x = Vec::new();
         for i in 0..27 {
             let f = [i / 9, i / 3 % 3, i % 3].map(|n| f64::from(n) / 8.0);
-            x.push(common::systems::combine(f, &vectors));
+            x.push(crate::common::systems::combine(f, &vectors));
         }
-        x.push(common::systems::combine([0.99; 3], &vectors));
+        x.push(crate::common::systems::combine([0.99; 3], &vectors));
         let q: Vec<f64> = (0..x.len()).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let none = Exclusions::none(x.len());
         let (energy, reference) = exact(&boundary, &x, &q, &none);
@@ -96,7 +94,7 @@ fn particles_on_faces_edges_and_corners() {
 fn excluded_pairs_out_of_reach_are_refused() {
     for boundary in BOUNDARIES {
         let vectors = frame(&boundary, 2.0);
-        let at = |f: f64| common::systems::combine([f; 3], &vectors);
+        let at = |f: f64| crate::common::systems::combine([f; 3], &vectors);
         let x = [at(0.01), at(0.5), at(0.98)];
         let pair = |i, j| Exclusions::from_pairs(3, [[i, j]]).unwrap();
         let mut fmm = separated(boundary, 4, ([6; 3], 0), 1.12);

@@ -1,13 +1,11 @@
 //! What must not change results: translation, images, order of the particles, rotation, choice of the cell vectors, tree.
 
-mod common;
-
-use common::lattices::{rotation, turn};
-use common::systems::{
+use crate::common::lattices::{rotation, turn};
+use crate::common::systems::{
     BOUNDARIES, PERIODIC, SLAB, TRICLINIC, WIRE, close_pairs, dot, filled, force_error, frame, norm, plus, scattered,
     separated,
 };
-use common::{Random, difference, relative_l2, run, solver};
+use crate::common::{Random, difference, relative_l2, run, solver};
 use fmm::{Boundary, Exclusions, Potentials};
 
 const N: usize = 80;
@@ -188,11 +186,11 @@ fn choice_of_the_cell_vectors() {
 #[test]
 fn charged_cell_energy_does_not_depend_on_the_tree() {
     let trees = [([1; 3], 0), ([3; 3], 0), ([2, 4, 3], 0), ([1; 3], 2), ([3, 2, 1], 1)];
-    for cell in [TRICLINIC, common::systems::DODECAHEDRON] {
+    for cell in [TRICLINIC, crate::common::systems::DODECAHEDRON] {
         let boundary = Boundary::Periodic { cell };
         let (x, q) = filled(&boundary, 50, 4.0, 31);
         let none = Exclusions::none(x.len());
-        let (exact, reference) = common::systems::exact(&boundary, &x, &q, &none);
+        let (exact, reference) = crate::common::systems::exact(&boundary, &x, &q, &none);
         for tree in trees {
             let (e, out) = run(&mut separated(boundary, 15, tree, 1.5), &x, &q, &none);
             assert!((e / exact - 1.0).abs() < 1e-8, "{cell:?} {tree:?}: {e} {exact}");
@@ -207,7 +205,7 @@ fn forces_add_up_to_nothing() {
         let charge = if boundary == PERIODIC { 3.0 } else { 0.0 };
         let (x, q) = filled(&boundary, N, charge, 32);
         let none = Exclusions::none(N);
-        let (_, exact) = common::systems::exact(&boundary, &x, &q, &none);
+        let (_, exact) = crate::common::systems::exact(&boundary, &x, &q, &none);
         for (root, depth) in TREES {
             for order in [4, 16] {
                 let (_, out) = run(&mut solver(boundary, order, root, depth), &x, &q, &none);

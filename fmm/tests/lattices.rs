@@ -1,8 +1,6 @@
 //! The test systems themselves: Madelung constants by Ewald sums, droplets by a sum with twice the precision.
 
-mod common;
-
-use common::lattices::{NO_ROTATION, Structure, aerosol, crystal, droplet_radius, rotation, salt_droplet};
+use crate::common::lattices::{NO_ROTATION, Structure, aerosol, crystal, droplet_radius, rotation, salt_droplet};
 use fmm::{Boundary, Exclusions, direct, ewald};
 
 #[test]

@@ -1,9 +1,7 @@
 //! Bad input, tiny systems, threads.
 
-mod common;
-
-use common::systems::{PERIODIC, SLAB, WIRE, filled};
-use common::{cloud, run, solver};
+use crate::common::systems::{PERIODIC, SLAB, WIRE, filled};
+use crate::common::{cloud, run, solver};
 use fmm::{Boundary, Exclusions, Fmm, FmmError, GroupPotentials, Potentials, Settings, TreeShape};
 
 const CUBE: Boundary = Boundary::rectangular([2.0; 3]);

@@ -1,8 +1,6 @@
 //! Madelung constants: three crystals, scaled and turned, on root grids and trees of leaf size L/2 … L/16.
 
-mod common;
-
-use common::lattices::{NO_ROTATION, Rotation, Structure, crystal, rotation};
+use crate::common::lattices::{NO_ROTATION, Rotation, Structure, crystal, rotation};
 use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
 use kernels::Real;
 

@@ -1,8 +1,6 @@
 //! The methods behind one interface: the same answers, the same errors; the fast direct sum in both precisions.
 
-mod common;
-
-use common::{cloud, difference};
+use crate::common::{cloud, difference};
 use fmm::{
     Boundary, Coulomb, Direct, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape, Treecode, TreecodeSettings,
     direct,

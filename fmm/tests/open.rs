@@ -1,8 +1,6 @@
 //! Open boundary against the direct sum: convergence with the order, shapes of the tree, exclusions, single precision.
 
-mod common;
-
-use common::{cloud, difference, run, solver};
+use crate::common::{cloud, difference, run, solver};
 use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape, direct};
 
 #[test]

@@ -1,9 +1,7 @@
 //! Orders 0 … 60 and separations 1 … 4: what each must reach.
 
-mod common;
-
-use common::systems::{BOUNDARIES, PERIODIC, SLAB, WIRE, close_pairs, exact, filled, force_error, separated};
-use common::{difference, run};
+use crate::common::systems::{BOUNDARIES, PERIODIC, SLAB, WIRE, close_pairs, exact, filled, force_error, separated};
+use crate::common::{difference, run};
 use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};
 
 #[test]

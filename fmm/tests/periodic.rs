@@ -1,8 +1,6 @@
 //! Periodic cells: Ewald sums, Madelung energy, invariances, derivatives.
 
-mod common;
-
-use common::{cloud, difference, run, solver};
+use crate::common::{cloud, difference, run, solver};
 use fmm::{Boundary, Exclusions, Potentials, ewald};
 
 const EDGES: [f64; 3] = [2.0, 2.2, 1.9];

@@ -1,8 +1,6 @@
 //! Soft box faces: smooth energy, its gradient, the right values.
 
-mod common;
-
-use common::{cloud, difference};
+use crate::common::{cloud, difference};
 use fmm::regularised::Regularised;
 use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape, ewald};
 

@@ -1,8 +1,6 @@
 //! Treecode against the direct sum: convergence with order and opening, shapes of system, exclusions, single precision, bad input.
 
-mod common;
-
-use common::{Random, cloud, difference};
+use crate::common::{Random, cloud, difference};
 use fmm::{
     Boundary, Coulomb, Exclusions, FmmError, Potentials, TreeShape, Treecode, TreecodeSettings, Workload, direct,
 };

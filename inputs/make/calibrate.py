@@ -4,7 +4,7 @@
     python3 calibrate.py OCTITRATE FOLDER NAME... [--window "100 ps"] [--round "150 ps"] [--runs 32] [--jobs 32] [--interpolation hamiltonian]
 
 NAME: water (the buffer), or the name of a folder NN-NAME of inputs. Entries are written to FOLDER/NAME/NAME.toml; they replace those of
-forcefield/titratable. A finished calibration is not repeated, an interrupted one continues.
+lambda/library. A finished calibration is not repeated, an interrupted one continues.
 """
 
 import argparse

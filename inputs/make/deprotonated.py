@@ -1,6 +1,6 @@
 """Coulomb energy of a structure whose titratable residue carries its deprotonated charges: net charge −1, uniform background.
 
-    python3 deprotonated.py ../01-glu/glu ../../forcefield/titratable/glu.toml ../../tests/reference/glu-deprotonated.json
+    python3 deprotonated.py ../01-glu/glu ../../lambda/library/glu.toml ../../tests/reference/glu-deprotonated.json
 
 The charges are those of the second form in octitrate's library, so this is what λ = 1 must give. GROMACS (PME, double) adds
 the energy of the background, −k_e π Q²/(2 V β²); so does ewald.py. Both are stored, and the charges. Needs numpy and gmx_d.

@@ -1,6 +1,6 @@
 """Residues for `gmx pdb2gmx` that AMBER99SB-ILDN lacks, so that everything that titrates can be built protonated.
 
-    python3 extra_residues.py /usr/share/gromacs/top/amber99sb-ildn.ff ../../forcefield/titratable/pdb2gmx
+    python3 extra_residues.py /usr/share/gromacs/top/amber99sb-ildn.ff ../../lambda/library/pdb2gmx
 
 GL3, AS3   Glu and Asp with a hydrogen on both oxygens, of which only one carries a charge. Charges are those of GLH and
            ASH (the proton on OE2, OD2). Both oxygens are alike otherwise: type OH; lengths and angles of the carboxylate.

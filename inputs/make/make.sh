@@ -16,7 +16,7 @@
 # volume is nearest to the mean of that half (closest_frame.py). The topology is what `grompp -pp` writes, cut
 # down to what is used (flatten.py) and shown to give the same run input as the original (same_interactions.py).
 # Everything temporary goes to build/NAME here; a system whose build/NAME/final.gro exists is only delivered again.
-# Residues that the force field lacks are those of ../../forcefield/titratable/pdb2gmx, in a copy of its folder.
+# Residues that the force field lacks are those of ../../lambda/library/pdb2gmx, in a copy of its folder.
 # GMX selects another binary, THREADS the number of threads.
 set -eu
 cd "$(dirname "$0")"
@@ -31,7 +31,7 @@ mdrun() { $GMX mdrun -nt "$THREADS" -deffnm "$@"; }
 extended() {
     prefix=$($GMX --version | sed -n 's/^Data prefix: *//p')
     cp -r "${GMXDATA:-$prefix/share/gromacs}/top/amber99sb-ildn.ff" "${GMXDATA:-$prefix/share/gromacs}/top/residuetypes.dat" .
-    cp "$here"/../../forcefield/titratable/pdb2gmx/octitrate.* amber99sb-ildn.ff
+    cp "$here"/../../lambda/library/pdb2gmx/octitrate.* amber99sb-ildn.ff
     sed -n 's/^\[ \([A-Z0-9]*\) \]$/\1 Protein/p' amber99sb-ildn.ff/octitrate.rtp >> residuetypes.dat
 }
 

@@ -1,0 +1,404 @@
+//! A system that lives on a GPU: one step after the other without the host.
+//!
+//! The parts are those of the CPU: the FMM (`fmm::device`), Lennard-Jones and bonded terms (`forcefield::device`), sites and their λ
+//! (`lambda::device`), the motion of the atoms ([`DeviceMotion`]). A step is recorded into a graph:
+//!
+//! ```text
+//! q(λ) → boxes of the FMM ─ near field ───────┐
+//!              ├─ far field ──────────────────┤
+//!              └─ what sites do to themselves ┤
+//! Lennard-Jones, bonded terms ────────────────┴─ forces → ∂V/∂λ → λ, v, x, constraints, thermostats, barostat
+//! ```
+//!
+//! Lists and boxes are made anew every `interval` steps, counted from step 0, so that a continued run makes the same ones. The device
+//! watches how far atoms go in between; if it was too far, the interval is halved at the next multiple of 100 steps.
+
+use super::electrostatics::{self, Electrostatics};
+use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
+use super::{Coupling, DeviceMotion, MotionState, VirialTerms, coupling::ListLimits};
+use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
+use forcefield::units::COULOMB;
+use kernels::device::{Buffer, Device, Graph, Kernel, Source, args};
+use lambda::device::{DeviceSites, Own, Whole};
+
+mod fetch;
+mod profile;
+
+/// Threads of a block.
+const THREADS: u32 = 128;
+
+/// How far an atom may be from where it was assigned, in edges of the boxes; as on the CPU.
+const SLACK: f64 = 0.2;
+
+/// The same for open boundaries, nm.
+const OPEN_SLACK: f64 = 0.05;
+
+/// Steps, counted from step 0, after which the host waits for the device, looks whether all went well, and may shorten the interval of the
+/// lists. Nothing else does that: a trajectory must not depend on who looks at it, or when a checkpoint is written.
+const CHECK_INTERVAL: u64 = 100;
+
+/// Most steps that random numbers for λ are handed over for at a time.
+const NOISE_STEPS: usize = 4096;
+
+/// Time between two rebuilds of lists, ps.
+const LIST_TIME: f64 = 0.02;
+
+/// Recorded work.
+struct Graphs {
+    /// New lists.
+    lists: Graph,
+    /// One step.
+    step: Graph,
+    /// As many steps as lists serve.
+    batch: Graph,
+    /// Forces and ∂V/∂λ; all energies too.
+    evaluate: [Graph; 2],
+}
+
+/// The system on its device.
+pub struct Resident {
+    streams: Streams,
+    electrostatics: Box<dyn Electrostatics>,
+    lennard_jones: DeviceLennardJones,
+    bonded: DeviceBonded,
+    motion: DeviceMotion,
+    sites: Option<DeviceSites>,
+    /// First step that has no random numbers for λ.
+    noise_end: u64,
+    coulomb: Kernel,
+    charges: Buffer<f64>,
+    forces: Buffer<i64>,
+    potential_14: Buffer<i64>,
+    energies: Buffer<i64>,
+    /// Positions and edges that the present lists were made from.
+    listed: [Buffer<f64>; 2],
+    /// Whether every step needs the virial.
+    virial: bool,
+    /// Steps that lists serve, counted from step 0.
+    interval: u64,
+    graphs: Option<Graphs>,
+    step: u64,
+    /// Step that the present lists were made at.
+    listed_at: Option<u64>,
+    /// Whether lists had ceased to serve before the state came here, since the last multiple of [`CHECK_INTERVAL`].
+    stale: bool,
+}
+
+impl Resident {
+    /// Memory and kernels; nothing is computed yet.
+    ///
+    /// # Errors
+    /// Settings that make no sense; out of memory.
+    pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
+        let n = setup.masses.len();
+        let leaves = setup.fmm.tree.leaves();
+        let slack = setup.edges.map_or(OPEN_SLACK, |edges| {
+            (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
+        });
+        // Only the boxes are watched by the motion: Lennard-Jones watches its own list.
+        let coupling =
+            Coupling { lists: Some(ListLimits { cutoff: 0.0, reach: 4.0 * slack, slack }), ..setup.coupling };
+        let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
+        let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.edges)?;
+        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.edges.is_some())?;
+        let source = Source::new("coulomb", include_str!("coulomb.cu"))
+            .define("REAL", "double")
+            .define("COULOMB", format!("{COULOMB:e}"))
+            .define("SLOT_COULOMB", EnergyTerm::Coulomb as usize)
+            .define("SLOT_VIRIAL", EnergyTerm::Virial as usize);
+        let main = device.stream()?;
+        let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
+        let pairs = &setup.topology.pairs;
+        let sites = setup.sites.map(|sites| sites.on_device(device, pairs, n, NOISE_STEPS)).transpose()?;
+        Ok(Self {
+            streams: Streams {
+                main: main.clone(),
+                far: stream()?,
+                short: stream()?,
+                sites: stream()?,
+                behind: stream()?,
+            },
+            electrostatics: electrostatics::new(device, setup)?,
+            lennard_jones,
+            bonded,
+            motion: DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, coupling, &virial)?,
+            sites,
+            noise_end: 0,
+            coulomb: device.compile(&source)?.kernel("coulomb_energy")?,
+            charges: device.upload(&setup.topology.charges())?,
+            forces: device.zeros(3 * n)?,
+            potential_14: device.zeros(n)?,
+            energies: device.zeros(ENERGY_SLOTS)?,
+            listed: [device.zeros(3 * n)?, device.zeros(3)?],
+            virial: setup.coupling.barostat.is_some(),
+            interval: ((LIST_TIME / setup.dt).round() as u64).clamp(1, 50),
+            graphs: None,
+            step: 0,
+            listed_at: None,
+            stale: false,
+        })
+    }
+
+    /// Steps that lists serve.
+    pub fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    /// Puts the steps that lists serve, those of a run that goes on.
+    pub fn set_interval(&mut self, steps: u64) {
+        self.interval = steps.max(1);
+        self.graphs = None;
+    }
+
+    /// Puts the state, and its lists: made from the state itself, or continued.
+    ///
+    /// # Errors
+    /// Positions that are not finite, a box too small; the device.
+    pub fn upload(&mut self, state: &ResidentState, lists: Option<&Lists>) -> Result<(), ResidentError> {
+        let main = &self.streams.main;
+        let atoms = &state.atoms;
+        let (listed, edges) = lists.map_or((&atoms.x, atoms.edges), |lists| (&lists.x, lists.edges));
+        if let Some(edges) = edges {
+            self.electrostatics.set_edges(main, edges)?;
+        }
+        self.motion.upload(main, &MotionState { x: listed.clone(), edges, ..atoms.clone() })?;
+        self.lennard_jones.rebuild(main, self.motion.x(), self.motion.edges())?;
+        self.electrostatics.enqueue_assign(main, self.motion.x())?;
+        self.electrostatics.check(main)?;
+        main.copy(self.motion.x(), &self.listed[0])?;
+        main.copy(self.motion.edges(), &self.listed[1])?;
+        if let Some(lists) = lists {
+            self.motion.upload(main, atoms)?;
+            let scale = atoms.edges.zip(edges).map_or(1.0, |(now, then)| now.x / then.x);
+            self.motion.restore_lists(main, &lists.x, scale)?;
+            if let Some(geometry) = self.electrostatics.geometry() {
+                geometry.write(main, &lists.geometry)?;
+            }
+        }
+        if let Some(sites) = &mut self.sites {
+            sites.upload(main, &state.lambda, atoms.step)?;
+            self.noise_end = atoms.step + sites.supplied_steps() as u64;
+        }
+        self.step = atoms.step;
+        // Those of a state that goes on were made before; at a multiple of the interval they are made anew.
+        self.listed_at = None;
+        self.stale = lists.is_some_and(|lists| lists.stale);
+        self.graphs = None;
+        Ok(())
+    }
+
+    /// Energies by slot at the present state; forces stay for [`Self::forces`], ∂V/∂λ for [`Self::by_weight`].
+    ///
+    /// # Errors
+    /// A lost device; whatever was wrong with the steps before.
+    pub fn evaluate(&mut self) -> Result<Vec<i64>, ResidentError> {
+        self.launch_evaluation(true)?;
+        self.check()?;
+        Ok(self.energies.read(&self.streams.main)?)
+    }
+
+    /// ∂V/∂λ_α of the force field (kJ/mol) at the present state, without energies.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
+        self.launch_evaluation(false)?;
+        self.by_weight()
+    }
+
+    fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
+        let graphs = self.recorded()?;
+        self.update_lists(&graphs)?;
+        self.streams.main.zero(&self.forces)?;
+        graphs.evaluate[usize::from(energies)].launch(&self.streams.main)?;
+        self.graphs = Some(graphs);
+        Ok(())
+    }
+
+    /// New lists where they are due.
+    fn update_lists(&mut self, graphs: &Graphs) -> Result<(), ResidentError> {
+        if self.step.is_multiple_of(self.interval) && self.listed_at != Some(self.step) {
+            graphs.lists.launch(&self.streams.main)?;
+            self.listed_at = Some(self.step);
+        }
+        Ok(())
+    }
+
+    fn recorded(&mut self) -> Result<Graphs, ResidentError> {
+        self.graphs.take().map_or_else(|| self.record(), Ok)
+    }
+
+    /// So many steps.
+    ///
+    /// # Errors
+    /// Whatever stops the motion.
+    pub fn run(&mut self, steps: u64) -> Result<(), ResidentError> {
+        self.motion.cover(&self.streams.main, self.step, steps)?;
+        self.streams.main.zero(&self.forces)?;
+        let end = self.step + steps;
+        while self.step < end {
+            let mut part = ((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end);
+            if let Some(sites) = &self.sites {
+                if part > self.noise_end {
+                    sites.supply(&self.streams.main, self.step)?;
+                    self.noise_end = self.step + sites.supplied_steps() as u64;
+                }
+                part = part.min(self.noise_end);
+            }
+            self.launch_steps(part)?;
+            if self.step.is_multiple_of(CHECK_INTERVAL) {
+                self.adapt()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps until step `end`.
+    fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
+        let graphs = self.recorded()?;
+        while self.step < end {
+            self.update_lists(&graphs)?;
+            let whole = self.step.is_multiple_of(self.interval) && end - self.step >= self.interval;
+            let (graph, done) = if whole { (&graphs.batch, self.interval) } else { (&graphs.step, 1) };
+            graph.launch(&self.streams.main)?;
+            self.step += done;
+        }
+        self.graphs = Some(graphs);
+        Ok(())
+    }
+
+    /// Halves the interval of the lists if they have not served.
+    fn adapt(&mut self) -> Result<(), ResidentError> {
+        if self.check()? {
+            if self.interval == 1 {
+                return Err(ResidentError::Fast);
+            }
+            self.interval /= 2;
+            self.graphs = None;
+            self.stale = false;
+            self.motion.forget_stale(&self.streams.main)?;
+        }
+        Ok(self.lennard_jones.reset_status(&self.streams.main)?)
+    }
+
+    /// Waits, and looks for what went wrong; whether lists have not served since the last multiple of [`CHECK_INTERVAL`].
+    fn check(&self) -> Result<bool, ResidentError> {
+        let main = &self.streams.main;
+        let (_, stale) = self.motion.check(main)?;
+        if let Some(sites) = &self.sites {
+            sites.check(main)?;
+        }
+        self.electrostatics.check(main)?;
+        let list = self.lennard_jones.status(main)?;
+        if list.neighbours > list.capacity {
+            return Err(ResidentError::Neighbours { found: list.neighbours, room: list.capacity });
+        }
+        if list.saturated || (!self.bonded.is_empty() && self.bonded.saturated(main)?) {
+            return Err(ResidentError::Saturated);
+        }
+        Ok(self.stale || stale.is_some() || list.staleness > 1.0)
+    }
+
+    fn record(&self) -> Result<Graphs, ResidentError> {
+        let main = &self.streams.main;
+        Ok(Graphs {
+            lists: main.capture(|| self.enqueue_lists())?,
+            step: main.capture(|| self.enqueue_steps(1))?,
+            batch: main.capture(|| self.enqueue_steps(self.interval))?,
+            evaluate: [main.capture(|| self.enqueue_forces(false))?, main.capture(|| self.enqueue_forces(true))?],
+        })
+    }
+
+    /// New lists and boxes from the present positions.
+    fn enqueue_lists(&self) -> Result<(), ResidentError> {
+        let Streams { main, short, .. } = &self.streams;
+        let (x, edges) = (self.motion.x(), self.motion.edges());
+        short.wait_for(main)?;
+        self.lennard_jones.enqueue_rebuild(short, x, edges)?;
+        self.motion.enqueue_mark_lists(main)?;
+        main.copy(x, &self.listed[0])?;
+        main.copy(edges, &self.listed[1])?;
+        self.electrostatics.enqueue_assign(main, x)?;
+        Ok(main.wait_for(short)?)
+    }
+
+    /// Steps; forces are zero before and after.
+    fn enqueue_steps(&self, steps: u64) -> Result<(), ResidentError> {
+        let Streams { main, behind, .. } = &self.streams;
+        behind.wait_for(main)?;
+        (0..steps).try_for_each(|_| self.enqueue_step())?;
+        Ok(main.wait_for(behind)?)
+    }
+
+    fn enqueue_step(&self) -> Result<(), ResidentError> {
+        self.enqueue_forces(self.virial)?;
+        let reference = (!self.bonded.restrained().is_empty()).then(|| self.bonded.references());
+        let Streams { main, behind, .. } = &self.streams;
+        main.wait_for(behind)?;
+        if let Some(sites) = &self.sites {
+            self.streams.sites.wait_for(main)?;
+            sites.enqueue_advance(&self.streams.sites, self.motion.clock())?;
+        }
+        self.motion.enqueue_advance(main, &self.forces, true)?;
+        if self.sites.is_some() {
+            main.wait_for(&self.streams.sites)?;
+        }
+        if self.virial {
+            // The box changes before anything else is computed.
+            self.motion.enqueue_finish(main, &self.energies, self.electrostatics.geometry())?;
+            self.motion.enqueue_rescale(main, reference)?;
+        } else {
+            behind.wait_for(main)?;
+            self.motion.enqueue_finish(behind, &self.energies, None)?;
+        }
+        Ok(())
+    }
+
+    /// All forces at the present positions, added to what is there.
+    fn enqueue_forces(&self, with_energy: bool) -> Result<(), ResidentError> {
+        let streams = &self.streams;
+        let (x, edges) = (self.motion.x(), self.motion.edges());
+        if with_energy {
+            streams.main.zero(&self.energies)?;
+        }
+        if let Some(sites) = &self.sites {
+            streams.main.zero(&self.potential_14)?;
+            sites.enqueue_charges(&streams.main, &self.charges)?;
+        }
+        streams.short.wait_for(&streams.main)?;
+        self.lennard_jones.enqueue_forces(&streams.short, x, edges, &self.forces, &self.energies, with_energy)?;
+        if !self.bonded.is_empty() {
+            self.bonded.enqueue_forces(
+                &streams.short,
+                x,
+                &self.charges,
+                edges,
+                &self.forces,
+                &self.potential_14,
+                &self.energies,
+                with_energy,
+            )?;
+        }
+        self.electrostatics.enqueue_forces(streams, x, &self.charges, &self.forces)?;
+        let potential = self.electrostatics.potential();
+        if with_energy {
+            let n = self.charges.len() as i32;
+            let args = args![&self.charges, potential, &self.energies, n];
+            streams.main.launch(&self.coulomb, (n as u32).div_ceil(THREADS), THREADS, 0, args)?;
+        }
+        streams.main.wait_for(&streams.short)?;
+        if let Some(sites) = &self.sites {
+            let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
+            let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
+            let own = self.electrostatics.own().map(|[potential, field]| Own {
+                potential,
+                field,
+                forces: &self.forces,
+                energies: &self.energies,
+                slots,
+            });
+            sites.enqueue_interpolate(&streams.main, &whole, own.as_ref())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! What a step offers to outputs: numbers with names and units, λ, ∂V/∂λ, positions.
+
+use nalgebra::Vector3;
+
+/// One number of a step, with its name and unit as they appear in files.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantity {
+    /// Name, for example `Lennard-Jones` or `temperature`.
+    pub name: &'static str,
+    /// Unit, for example `kJ/mol`.
+    pub unit: &'static str,
+    /// Value in that unit.
+    pub value: f64,
+}
+
+/// Parts of a [`Frame`] that cost something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Energies.
+    pub energies: bool,
+    /// ∂V/∂λ.
+    pub derivatives: bool,
+    /// Positions and velocities.
+    pub positions: bool,
+}
+
+impl Wanted {
+    /// Everything.
+    pub const ALL: Self = Self { energies: true, derivatives: true, positions: true };
+}
+
+/// State of one step as the outputs see it. What was not [`Wanted`] is empty. Names, units and their order are the same in every frame of a run.
+#[derive(Debug, Clone)]
+pub struct Frame<'a> {
+    /// Number of the step; 0 is the start.
+    pub step: u64,
+    /// Time (ps).
+    pub time: f64,
+    /// Energies and other numbers of this step, in the order of the columns of `energy.csv`.
+    pub energies: Vec<Quantity>,
+    /// λ in the columns of `lambda.csv`: one for a site of two forms, one for each form of others.
+    pub lambda: Vec<f64>,
+    /// ∂V/∂λ in the same order, without bias (kJ/mol).
+    pub dvdl: Vec<f64>,
+    /// Whose coordinates these are, in a replica exchange.
+    pub walker: Option<u32>,
+    /// Positions (nm), one per atom.
+    pub positions: &'a [Vector3<f64>],
+    /// Velocities (nm/ps), one per atom.
+    pub velocities: &'a [Vector3<f64>],
+    /// Edges of the periodic box (nm); `None`: open.
+    pub edges: Option<Vector3<f64>>,
+}

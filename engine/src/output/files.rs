@@ -1,0 +1,145 @@
+//! The files of one run, opened together, cut together on continuation and closed together.
+
+use super::tables::Table;
+use super::trajectory::Xtc;
+use crate::config::Config;
+use crate::error::Result;
+use crate::frame::{Frame, Wanted};
+use std::collections::BTreeMap;
+
+/// Energies.
+pub const ENERGY: &str = "energy.csv";
+/// λ and ∂V/∂λ.
+pub const LAMBDA: &str = "lambda.csv";
+/// What the sites are.
+pub const SITES: &str = "sites.toml";
+/// Positions.
+pub const TRAJECTORY: &str = "trajectory.xtc";
+/// Messages.
+pub const LOG: &str = "log.txt";
+/// Last positions and velocities.
+pub const FINAL: &str = "final.gro";
+/// Positions at the step that failed.
+pub const FAILED: &str = "failed.gro";
+
+/// An output file and the steps between two of its entries.
+type Every<T> = Option<(T, u64)>;
+
+/// Output files of a run; one with the interval `"0 ps"` does not exist.
+pub struct Files {
+    energy: Every<Table>,
+    lambda: Every<Table>,
+    trajectory: Every<Xtc>,
+    lambdas: Vec<String>,
+    last: u64,
+}
+
+/// What is due at a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Due {
+    energy: bool,
+    lambda: bool,
+    trajectory: bool,
+}
+
+impl Due {
+    /// What the frame must hold.
+    pub fn wanted(self) -> Wanted {
+        Wanted { energies: self.energy, derivatives: self.lambda, positions: self.trajectory }
+    }
+
+    /// Whether anything is due.
+    pub fn any(self) -> bool {
+        self.energy || self.lambda || self.trajectory
+    }
+}
+
+impl Files {
+    /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new. `lambdas`: names
+    /// of the columns of [`LAMBDA`].
+    ///
+    /// # Errors
+    /// As [`Table::open`] and [`Xtc::open`].
+    pub fn open(config: &Config, lambdas: &[String], lengths: &BTreeMap<String, u64>) -> Result<Files> {
+        let length = |name: &str| lengths.get(name).copied();
+        let table = |name: &str| Table::open(&config.result(name), length(name));
+        let output = &config.output;
+        let mut files =
+            Files { energy: None, lambda: None, trajectory: None, lambdas: lambdas.to_vec(), last: config.steps() };
+        if let Some(every) = config.interval(output.energy) {
+            files.energy = Some((table(ENERGY)?, every));
+        }
+        if let Some(every) = config.interval(output.lambda).filter(|_| !lambdas.is_empty()) {
+            files.lambda = Some((table(LAMBDA)?, every));
+        }
+        if let Some(every) = config.interval(output.trajectory) {
+            files.trajectory = Some((Xtc::open(&config.result(TRAJECTORY), length(TRAJECTORY))?, every));
+        }
+        Ok(files)
+    }
+
+    /// What is due at this step; energies and positions of the last step always are.
+    pub fn due(&self, step: u64) -> Due {
+        fn at<T>(file: &Every<T>, step: u64) -> bool {
+            file.as_ref().is_some_and(|(_, every)| step.is_multiple_of(*every))
+        }
+        let last = step == self.last;
+        Due {
+            energy: at(&self.energy, step) || (last && self.energy.is_some()),
+            lambda: at(&self.lambda, step),
+            trajectory: at(&self.trajectory, step) || (last && self.trajectory.is_some()),
+        }
+    }
+
+    /// The first step after `step` at which something is due.
+    pub fn next(&self, step: u64) -> u64 {
+        fn after<T>(file: &Every<T>, step: u64) -> Option<u64> {
+            file.as_ref().map(|(_, every)| (step / every + 1) * every)
+        }
+        let files = [after(&self.energy, step), after(&self.lambda, step), after(&self.trajectory, step)];
+        files.into_iter().flatten().fold(self.last.max(step + 1), u64::min)
+    }
+
+    /// Writes what is due.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`].
+    pub fn write(&mut self, frame: &Frame, due: Due) -> Result<()> {
+        if let (true, Some((table, _))) = (due.energy, &mut self.energy) {
+            table.energies(frame)?;
+        }
+        if let (true, Some((table, _))) = (due.lambda, &mut self.lambda) {
+            table.lambdas(frame, &self.lambdas)?;
+        }
+        if let (true, Some((xtc, _))) = (due.trajectory, &mut self.trajectory) {
+            xtc.write(frame)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the tables to the system, so that others can follow the run.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`].
+    pub fn flush(&mut self) -> Result<()> {
+        let tables = [&mut self.energy, &mut self.lambda];
+        tables.into_iter().flatten().try_for_each(|(table, _)| table.flush())
+    }
+
+    /// Everything on the disk; the length of each file.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`].
+    pub fn sync(&mut self) -> Result<BTreeMap<String, u64>> {
+        let mut lengths = BTreeMap::new();
+        for (name, table) in [(ENERGY, &mut self.energy), (LAMBDA, &mut self.lambda)] {
+            if let Some((table, _)) = table {
+                lengths.insert(name.to_string(), table.sync()?);
+            }
+        }
+        if let Some((xtc, _)) = &mut self.trajectory {
+            lengths.insert(TRAJECTORY.to_string(), xtc.sync()?);
+        }
+        Ok(lengths)
+    }
+}

@@ -1,0 +1,183 @@
+//! `log.txt` and what the person at the terminal sees while a run goes on.
+
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Messages of a run: all of them to the log file, and unless quiet to standard error.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    file: File,
+    quiet: bool,
+    terminal: bool,
+    /// A line that is rewritten in place is on the screen.
+    in_place: bool,
+}
+
+impl Log {
+    /// Opens the log of a run; a continued run goes on in the same file.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn open(path: &Path, quiet: bool) -> Result<Log> {
+        let file = File::options().append(true).create(true).open(path);
+        let file = file.map_err(|e| Error::file(path, "write", e))?;
+        Ok(Log { path: path.to_path_buf(), file, quiet, terminal: std::io::stderr().is_terminal(), in_place: false })
+    }
+
+    /// One line for the file and the screen.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn line(&mut self, text: &str) -> Result<()> {
+        self.record(text)?;
+        self.show(text);
+        Ok(())
+    }
+
+    /// One line for the file alone.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn record(&mut self, text: &str) -> Result<()> {
+        writeln!(self.file, "{text}").map_err(|e| Error::file(&self.path, "write", e))
+    }
+
+    fn show(&mut self, text: &str) {
+        if !self.quiet {
+            let clear = if self.in_place { "\r\x1b[K" } else { "" };
+            eprintln!("{clear}{text}");
+            self.in_place = false;
+        }
+    }
+
+    /// Whether the screen is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// One line for the screen that the next one replaces (on a terminal; elsewhere a line of its own).
+    pub fn replace(&mut self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.terminal {
+            eprint!("\r\x1b[K{text}");
+            self.in_place = true;
+        } else {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Ends a line shown in place.
+    pub fn settle(&mut self) {
+        if self.in_place {
+            eprintln!();
+            self.in_place = false;
+        }
+    }
+}
+
+/// Speed and remaining time of a run.
+#[derive(Debug)]
+pub struct Progress {
+    time_step: f64,
+    first: u64,
+    last: u64,
+    started: Instant,
+    shown: Instant,
+    header: bool,
+}
+
+impl Progress {
+    /// A run from step `first` to step `last`, starting now.
+    pub fn new(time_step: f64, first: u64, last: u64) -> Progress {
+        Progress { time_step, first, last, started: Instant::now(), shown: Instant::now(), header: false }
+    }
+
+    /// Speed so far, in ns of simulated time per day.
+    pub fn speed(&self, step: u64) -> f64 {
+        let simulated = (step - self.first) as f64 * self.time_step * 1e-3;
+        simulated / self.started.elapsed().as_secs_f64().max(1e-9) * 86400.0
+    }
+
+    /// A line of the log with the numbers of a frame.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn record(&mut self, log: &mut Log, frame: &Frame) -> Result<()> {
+        if !self.header {
+            self.header = true;
+            let header = ["step", "time (ps)", "temperature", "potential", "conserved", "pressure", "ns/day"];
+            log.record(&header.map(|name| format!("{name:>13}")).join(" "))?;
+        }
+        let find = |name: &str| match frame.energies.iter().find(|quantity| quantity.name == name) {
+            Some(quantity) => format!("{:.3}", quantity.value),
+            None => "-".into(),
+        };
+        let time = format!("{:.3}", frame.time);
+        let numbers = [find("temperature"), find("potential"), find("conserved"), find("pressure")];
+        let cells =
+            [frame.step.to_string(), time].into_iter().chain(numbers).chain([format!("{:.2}", self.speed(frame.step))]);
+        let mut text = cells.map(|cell| format!("{cell:>13}")).collect::<Vec<_>>().join(" ");
+        if !frame.lambda.is_empty() {
+            let shown: Vec<String> = frame.lambda.iter().take(8).map(|lambda| format!("{lambda:.3}")).collect();
+            text.push_str(&format!("   lambda {}", shown.join(" ")));
+        }
+        log.record(&text)
+    }
+
+    /// Whether it is time to show something: a few times a second on a terminal, else twice a minute.
+    pub fn due(&self, log: &Log) -> bool {
+        let pause = if log.terminal { Duration::from_millis(300) } else { Duration::from_secs(30) };
+        self.shown.elapsed() >= pause
+    }
+
+    /// Shows how far the run is.
+    pub fn show(&mut self, log: &mut Log, step: u64, lambda: &[f64]) {
+        self.shown = Instant::now();
+        let done = (step - self.first) as f64 / (self.last - self.first).max(1) as f64;
+        let left = self.started.elapsed().as_secs_f64() * (1.0 - done) / done.max(1e-9);
+        let mut text = format!(
+            "{:>5.1} %   {:.2} of {:.2} ps   {:.2} ns/day   {} left",
+            100.0 * step as f64 / self.last.max(1) as f64,
+            step as f64 * self.time_step,
+            self.last as f64 * self.time_step,
+            self.speed(step),
+            duration(left),
+        );
+        if !lambda.is_empty() {
+            let shown: Vec<String> = lambda.iter().take(4).map(|lambda| format!("{lambda:.2}")).collect();
+            text.push_str(&format!("   λ {}", shown.join(" ")));
+        }
+        log.replace(&text);
+    }
+}
+
+/// Seconds as a person says them: `42 s`, `3 min 20 s`, `5 h 10 min`, `2 d 3 h`.
+pub fn duration(seconds: f64) -> String {
+    let s = seconds.clamp(0.0, 1e9).round() as u64;
+    match s {
+        0..=119 => format!("{s} s"),
+        120..=7199 => format!("{} min {} s", s / 60, s % 60),
+        7200..=172_799 => format!("{} h {} min", s / 3600, s % 3600 / 60),
+        _ => format!("{} d {} h", s / 86400, s % 86400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_readable() {
+        assert_eq!(duration(0.4), "0 s");
+        assert_eq!(duration(200.0), "3 min 20 s");
+        assert_eq!(duration(18_600.0), "5 h 10 min");
+        assert_eq!(duration(183_600.0), "2 d 3 h");
+    }
+}

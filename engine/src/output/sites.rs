@@ -1,0 +1,87 @@
+//! `sites.toml`: what the columns of `lambda.csv` are, for whoever evaluates them without the job.
+
+use crate::atomic::write_atomic;
+use crate::error::{Error, Result};
+use crate::record::{Description, SiteRecord};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The sites of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SitesFile {
+    /// pH of the run; absent where every site is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ph: Option<f64>,
+    /// Temperature, K.
+    pub temperature: f64,
+    /// Whether V_pH has smoothed steps; else it is linear in the weights.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub smoothed: bool,
+    /// The sites in the order of the columns.
+    #[serde(default, rename = "site")]
+    pub sites: Vec<SiteRecord>,
+}
+
+/// Writes the sites of a run; nothing if there are none.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn write(path: &Path, description: &Description) -> Result<()> {
+    if description.sites.is_empty() {
+        return Ok(());
+    }
+    let file = SitesFile {
+        ph: description.ph,
+        temperature: description.temperature,
+        smoothed: description.smoothed,
+        sites: description.sites.clone(),
+    };
+    let text = toml::to_string(&file).map_err(|e| Error::input(format!("the sites cannot be written: {e}"), ""))?;
+    write_atomic(path, "write the sites", text.as_bytes())
+}
+
+/// Reads the sites of a run.
+///
+/// # Errors
+/// [`Error::File`], or [`Error::Input`] with the reason.
+pub fn read(path: &Path) -> Result<SitesFile> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the sites", e))?;
+    toml::from_str(&text).map_err(|e| crate::error::InputError::new(e.to_string(), "").in_file(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{FormRecord, Kind};
+
+    #[test]
+    fn sites_are_read_back() {
+        let form = |name: &str, protons_lost, charge, pk| FormRecord { name: name.into(), protons_lost, charge, pk };
+        let his = SiteRecord {
+            name: "HIS 5".into(),
+            entry: "his".into(),
+            coordinate: "nexp".into(),
+            pka: Some(6.38),
+            barrier: Some(7.25),
+            forms: vec![form("HSP", 0, 1.0, 0.0), form("HSD", 1, 0.0, 6.92), form("HSE", 1, 0.0, 6.53)],
+            ..SiteRecord::default()
+        };
+        let buffer = SiteRecord {
+            name: "buffer".into(),
+            entry: "water".into(),
+            kind: Kind::Buffer,
+            coordinate: "linear".into(),
+            molecules: vec![7, 90, 411],
+            forms: vec![form("-½", 0, -1.5, 0.0), form("+½", 0, 1.5, 0.0)],
+            ..SiteRecord::default()
+        };
+        let description =
+            Description { sites: vec![his, buffer], ph: Some(4.25), temperature: 300.0, ..Description::default() };
+        assert_eq!(description.lambdas(), ["HIS 5:HSP", "HIS 5:HSD", "HIS 5:HSE", "buffer"]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sites.toml");
+        write(&path, &description).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!((back.ph, back.temperature, back.sites), (Some(4.25), 300.0, description.sites));
+    }
+}

@@ -1,0 +1,73 @@
+//! What the run loop asks of something that moves in time.
+
+use crate::checkpoint::{Owner, State};
+use crate::error::Result;
+use crate::frame::{Frame, Wanted};
+use crate::record::Description;
+use std::path::Path;
+
+/// Something that moves in time: the simulation, and simple stand-ins in the tests of restarts.
+pub trait Propagate {
+    /// What it is.
+    fn describe(&self) -> Description;
+
+    /// Steps done.
+    fn step(&self) -> u64;
+
+    /// Steps that are best done at once: between two looks at signals and the clock.
+    fn pace(&self) -> u64;
+
+    /// So many time steps.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Physics`] if the result is not finite or does not converge.
+    fn advance(&mut self, steps: u64) -> Result<()>;
+
+    /// The present state for the outputs, as far as it is wanted.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Physics`] if energies have to be computed and are not finite.
+    fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>>;
+
+    /// Everything that is needed to go on from here bit for bit.
+    ///
+    /// # Errors
+    /// If a device that holds the state is lost.
+    fn state(&mut self) -> Result<State>;
+
+    /// Goes to a state of the same run.
+    ///
+    /// # Errors
+    /// If the state does not fit the system.
+    fn restore(&mut self, state: &State) -> Result<()>;
+
+    /// What checkpoints of this run belong to.
+    fn owner(&self) -> Owner;
+
+    /// Makes a fresh start: minimisation, first velocities. Messages go to `say`.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Physics`].
+    fn prepare(&mut self, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
+
+    /// Writes positions and velocities as a structure file.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`].
+    fn write_structure(&mut self, path: &Path) -> Result<()>;
+}
+
+/// A simulation whose pH can be changed between two steps.
+pub trait Walker: Propagate + Send {
+    /// V_pH/RT of the present weights if the pH were `ph`, up to a constant.
+    ///
+    /// # Errors
+    /// If a device that holds the weights is lost.
+    fn ph_energy(&mut self, ph: f64) -> Result<f64>;
+
+    /// Puts the simulation at this pH.
+    ///
+    /// # Errors
+    /// A pH that is not finite; a device that is lost.
+    fn set_ph(&mut self, ph: f64) -> Result<()>;
+}

@@ -1,0 +1,92 @@
+//! What a run and its sites are, for people and files: log, `octitrate check`, `sites.toml`, reports.
+
+use serde::{Deserialize, Serialize};
+
+/// What a simulation is, for the log, `octitrate check` and reports.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Description {
+    /// Names and values in the order to be shown: `("atoms", "3512 in 1164 molecules")`, the tree, degrees of freedom, …
+    pub facts: Vec<(String, String)>,
+    /// What a person should know before trusting the results, one sentence each.
+    pub warnings: Vec<String>,
+    /// The titratable sites, in the order of λ.
+    pub sites: Vec<SiteRecord>,
+    /// pH and temperature (K) of the sites, if they have them.
+    pub ph: Option<f64>,
+    /// Temperature of the sites (K).
+    pub temperature: f64,
+    /// Whether V_pH of the sites has smoothed steps.
+    pub smoothed: bool,
+    /// What the log says at the end.
+    pub results: Vec<String>,
+}
+
+impl Description {
+    /// Names of the sites, `GLU 2`.
+    pub fn site_names(&self) -> Vec<String> {
+        self.sites.iter().map(|site| site.name.clone()).collect()
+    }
+
+    /// Names of the columns of `lambda.csv`.
+    pub fn lambdas(&self) -> Vec<String> {
+        self.sites.iter().flat_map(SiteRecord::columns).collect()
+    }
+}
+
+/// One site.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SiteRecord {
+    /// Name, `GLU 2`.
+    pub name: String,
+    /// Entry of the library.
+    pub entry: String,
+    /// `titratable` or `buffer`.
+    pub kind: Kind,
+    /// What moves: `fixed`, `linear`, `hypersphere`, `nexp`.
+    pub coordinate: String,
+    /// Macroscopic reference pKa.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pka: Option<f64>,
+    /// Height of the barrier at the end of the run, kJ/mol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier: Option<f64>,
+    /// Molecules of a buffer: numbers of their residues in the topology, counted from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub molecules: Vec<u32>,
+    /// Its forms.
+    pub forms: Vec<FormRecord>,
+}
+
+/// What a site is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// It takes up and releases protons.
+    #[default]
+    Titratable,
+    /// It takes up charge.
+    Buffer,
+}
+
+/// One form.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FormRecord {
+    /// Name.
+    pub name: String,
+    /// Protons lost relative to the first form.
+    pub protons_lost: u32,
+    /// Net charge of the whole site, e.
+    pub charge: f64,
+    /// Cumulative pK.
+    pub pk: f64,
+}
+
+impl SiteRecord {
+    /// Names of its columns in `lambda.csv`.
+    pub fn columns(&self) -> Vec<String> {
+        if self.forms.len() == 2 {
+            return vec![self.name.clone()];
+        }
+        self.forms.iter().map(|form| format!("{}:{}", self.name, form.name)).collect()
+    }
+}

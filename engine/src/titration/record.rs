@@ -1,0 +1,95 @@
+//! The sites of a run for people and files: log, `sites.toml`, columns of `lambda.csv`.
+
+use super::Sites;
+use super::bias::Recipe;
+use crate::record::{FormRecord, Kind, SiteRecord};
+use lambda::coordinate::Coordinate;
+use lambda::site::SiteKind;
+
+impl Sites {
+    /// What the log says of the buffer.
+    pub fn facts(&self) -> Option<&str> {
+        self.facts.as_deref()
+    }
+
+    /// What to know before trusting the results.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Temperature of λ, K.
+    pub fn temperature(&self) -> f64 {
+        self.temperature
+    }
+
+    /// Whether V_pH has smoothed steps.
+    pub fn is_smoothed(&self) -> bool {
+        self.recipes.iter().any(Recipe::is_smoothed)
+    }
+
+    /// The sites as `sites.toml` has them.
+    pub fn records(&self) -> Vec<SiteRecord> {
+        let motion = self.dynamics.sites();
+        let record = |(index, site): (usize, &lambda::Site)| SiteRecord {
+            name: site.name.clone(),
+            entry: site.entry.clone(),
+            kind: if site.kind == SiteKind::Titratable { Kind::Titratable } else { Kind::Buffer },
+            coordinate: words(motion[index].coordinate).into(),
+            pka: site.pka,
+            barrier: self.height(index),
+            molecules: if site.kind == SiteKind::Titratable {
+                Vec::new()
+            } else {
+                site.residues.iter().map(|r| r + 1).collect()
+            },
+            forms: (0..site.forms.len())
+                .map(|k| FormRecord {
+                    name: site.forms[k].name.clone(),
+                    protons_lost: site.forms[k].protons_lost,
+                    charge: site.forms[k].nominal_charge,
+                    pk: site.forms[k].pk,
+                })
+                .collect(),
+        };
+        self.sites.iter().enumerate().map(record).collect()
+    }
+
+    /// Height of the barrier of a titratable site that moves, kJ/mol.
+    fn height(&self, site: usize) -> Option<f64> {
+        let titrates = self.sites[site].kind == SiteKind::Titratable;
+        self.recipes.iter().find(|recipe| titrates && recipe.index == site).map(|recipe| recipe.height)
+    }
+
+    /// What the log says at the end: heights that adapted.
+    pub fn results(&self) -> Vec<String> {
+        let time = |steps: u64| steps as f64 * self.dynamics.settings().time_step;
+        let adapted = self.recipes.iter().filter(|recipe| recipe.frozen_after() > 0);
+        adapted
+            .map(|recipe| {
+                let (name, height) = (&self.sites[recipe.index].name, recipe.height);
+                format!("barrier of {name}: {height:.2} kJ/mol, frozen after {:.1} ps", time(recipe.frozen_after()))
+            })
+            .collect()
+    }
+
+    /// λ as the columns of `lambda.csv`: one for two forms, each weight for more. Derivatives likewise, with dV/dλ = ∂V/∂λ_1 − ∂V/∂λ_0.
+    pub fn columns(&self, flat: &[f64], derivatives: bool) -> Vec<f64> {
+        let mut columns = Vec::with_capacity(flat.len());
+        for range in self.dynamics.weight_starts().windows(2) {
+            match &flat[range[0]..range[1]] {
+                [zero, one] => columns.push(if derivatives { one - zero } else { *one }),
+                more => columns.extend_from_slice(more),
+            }
+        }
+        columns
+    }
+}
+
+fn words(coordinate: Coordinate) -> &'static str {
+    match coordinate {
+        Coordinate::Fixed => "fixed",
+        Coordinate::Linear | Coordinate::LinearWeights => "linear",
+        Coordinate::Circle | Coordinate::Sphere => "hypersphere",
+        Coordinate::Nexp | Coordinate::NexpWeights => "nexp",
+    }
+}

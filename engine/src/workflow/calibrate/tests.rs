@@ -1,0 +1,261 @@
+//! A calibration whose runs are drawn from a known free energy: windows with an error that they do not show, rounds until flat.
+
+use super::*;
+use crate::checkpoint::{Checkpoint, Owner, State};
+use crate::output::files;
+use crate::record::Description;
+use crate::record::{FormRecord, Kind, SiteRecord};
+use forcefield::units::GAS_CONSTANT;
+use lambda::bias::SimplexBasis;
+use nalgebra::Vector3;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, StandardNormal, StandardUniform};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+const RT: f64 = GAS_CONSTANT * 300.0;
+
+/// Free energy along λ of a site, or of one molecule of a buffer.
+struct Truth {
+    basis: SimplexBasis,
+    coefficients: Vec<f64>,
+    molecules: f64,
+    /// Added to every ∂V/∂λ of the windows.
+    wrong: f64,
+}
+
+const ENTRY: &str = "name = \"his\"\nresidues = [\"HIS\"]\nforce_field = \"toy\"\nsource = \"none\"\npka = 6.38\nbalanced_at = \"A\"\n\
+    [[forms]]\nname = \"HSP\"\nprotons_lost = 0\nnet_charge = 1\n[[forms]]\nname = \"HSD\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.92\n\
+    [[forms]]\nname = \"HSE\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.53\n[charges]\nA = [1.0, 0.0, 0.0]\n\
+    [correction]\nstatus = \"uncalibrated\"\n";
+
+const BUFFER: &str = "name = \"water\"\nkind = \"buffer\"\nresidues = [\"SOL\"]\nforce_field = \"toy\"\nsource = \"none\"\n\
+    [[forms]]\nname = \"plus\"\nprotons_lost = 0\nnet_charge = 0.5\n[[forms]]\nname = \"minus\"\nprotons_lost = 1\nnet_charge = -0.5\n\
+    [charges]\nOW = [0.5, -0.5]\n[correction]\nstatus = \"uncalibrated\"\n";
+
+fn plan(folder: &Path, entry: &str, calibrate: &str, target: Target) -> Plan {
+    let text = format!(
+        "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = 100\n[thermostat]\ntemperature = \"300 K\"\n\
+         [titration]\n[titration.buffer]\n[calibrate]\nsite = \"HIS 5\"\n{calibrate}"
+    );
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
+    let mut config = Config::parse(&text, &job).unwrap();
+    config.output.folder = folder.to_path_buf();
+    let entry = Entry::from_toml(entry, "entry.toml").unwrap();
+    let forms: Vec<String> = entry.forms.iter().map(|form| form.name.clone()).collect();
+    let windows = windows(forms.len(), &config.calibrate.as_ref().unwrap().windows.to_vec(), 4);
+    let one = |(index, weights): (usize, &Vec<f64>)| window(&config, &target, weights, index as u64);
+    let children = windows.iter().enumerate().map(one).collect();
+    let batch = Batch { config, children, jobs: Jobs::Auto, noun: "windows", command: "calibrate" };
+    Plan { target, forms, entry, windows, batch }
+}
+
+fn site() -> Target {
+    let request = "residue = \"HIS 5\"\nentry = \"his\"\nbarrier = \"7 kJ/mol\"";
+    Target::Site(Box::new(toml::from_str(request).unwrap()), "HIS 5".into())
+}
+
+impl Truth {
+    fn free_energy(&self, coefficients: &[f64], weights: &[f64]) -> f64 {
+        self.basis.values(weights).iter().zip(coefficients).map(|(b, c)| b * c * self.molecules).sum()
+    }
+
+    /// Weights and derivatives of the frames of a run.
+    fn frames(&self, child: &Child, plan: &Plan, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let mut rng = ChaCha8Rng::seed_from_u64(child.config.dynamics.seed);
+        let n = self.basis.n_forms();
+        let held = plan.batch.children.iter().position(|window| window.config.folder() == child.config.folder());
+        let gradient = |w: &[f64], shift: f64, rng: &mut ChaCha8Rng| -> Vec<f64> {
+            let g = self.basis.gradients(w);
+            let one = |form: usize| {
+                let noise: f64 = StandardNormal.sample(rng);
+                let exact: f64 = (0..self.coefficients.len()).map(|k| self.coefficients[k] * g[k * n + form]).sum();
+                exact * self.molecules + 5.0 * noise + if form > 0 { shift } else { 0.0 }
+            };
+            (0..n).map(one).collect()
+        };
+        if let Some(index) = held {
+            let w = &plan.windows[index];
+            return (0..count).map(|_| (w.clone(), gradient(w, self.wrong, &mut rng))).collect();
+        }
+        let titration = child.config.titration.as_ref().unwrap();
+        let text = std::fs::read_to_string(&titration.library[0]).unwrap();
+        let bias = Entry::from_toml(&text, "round").unwrap().correction.calibration().unwrap().clone();
+        assert_eq!(bias.degree, self.basis.degree());
+        let energy =
+            |w: &[f64]| (self.free_energy(&self.coefficients, w) - self.free_energy(&bias.coefficients, w)) / RT;
+        let mut now = vec![1.0 / n as f64; n];
+        let mut frames = Vec::new();
+        for _ in 0..8 * count {
+            for _ in 0..3 {
+                let noise: Vec<f64> = (0..n).map(|_| -> f64 { StandardNormal.sample(&mut rng) }).collect();
+                let mean = noise.iter().sum::<f64>() / n as f64;
+                let next: Vec<f64> = now.iter().zip(&noise).map(|(w, r)| w + 0.2 * (r - mean)).collect();
+                let chance: f64 = StandardUniform.sample(&mut rng);
+                if next.iter().all(|&w| w > -0.03) && chance.ln() < energy(&now) - energy(&next) {
+                    now = next;
+                }
+            }
+            frames.push((now.clone(), gradient(&now, 0.0, &mut rng)));
+        }
+        frames
+    }
+
+    /// Writes what a run would have written.
+    fn run(&self, child: &Child, plan: &Plan) {
+        let (config, n) = (&child.config, self.basis.n_forms());
+        let folder = config.folder();
+        std::fs::create_dir_all(folder).unwrap();
+        let forms = plan.forms.iter().map(|name| FormRecord { name: name.clone(), ..FormRecord::default() }).collect();
+        let buffer = matches!(plan.target, Target::Buffer);
+        let name = if buffer { "buffer" } else { "HIS 5" };
+        let kind = if buffer { Kind::Buffer } else { Kind::Titratable };
+        let molecules = if buffer { vec![1; self.molecules as usize] } else { Vec::new() };
+        let record = SiteRecord { name: name.into(), kind, forms, molecules, ..SiteRecord::default() };
+        let description = Description { sites: vec![record.clone()], temperature: 300.0, ..Description::default() };
+        crate::output::sites::write(&config.result(files::SITES), &description).unwrap();
+        let mut text = String::from("time (ps)");
+        for column in record.columns() {
+            let _ = write!(text, ",lambda {column},dV/dlambda {column} (kJ/mol)");
+        }
+        text.push('\n');
+        for (frame, (w, g)) in self.frames(child, plan, 400).iter().enumerate() {
+            let _ = write!(text, "{frame}");
+            match n {
+                2 => {
+                    let _ = write!(text, ",{:.6},{:.4}", w[1], g[1] - g[0]);
+                }
+                _ => (0..n).for_each(|k| {
+                    let _ = write!(text, ",{:.6},{:.4}", w[k], g[k]);
+                }),
+            }
+            text.push('\n');
+        }
+        std::fs::write(config.result(files::LAMBDA), text).unwrap();
+        std::fs::write(config.result(files::FINAL), "").unwrap();
+        let owner = Owner { settings: String::new(), topology: 0, atoms: 1, sites: 1 };
+        let state = State { step: config.steps(), positions: vec![Vector3::zeros()], ..State::default() };
+        Checkpoint { state, owner, lengths: BTreeMap::new() }.save(folder).unwrap();
+    }
+
+    /// Runs everything; titles of the rounds.
+    fn go(&self, plan: &Plan) -> Vec<String> {
+        plan.batch.children.iter().for_each(|child| self.run(child, plan));
+        let mut titles = Vec::new();
+        for number in 1.. {
+            let Some(stage) = plan.stage(number).unwrap() else { break };
+            for child in &stage.children {
+                assert!(!child.finished().unwrap());
+                // What is planned must be a job that can be read.
+                let text = child.config.to_toml().unwrap();
+                Config::parse(&text, child.config.path()).unwrap();
+                self.run(child, plan);
+                assert!(child.finished().unwrap());
+            }
+            titles.push(stage.title);
+        }
+        titles
+    }
+}
+
+fn histidine(wrong: f64) -> Truth {
+    let basis = SimplexBasis::new(3, 4);
+    let coefficients = vec![-180.0, 95.0, -260.0, 14.0, 6.0, -240.0, -11.0, 4.0, -300.0, 3.0, -5.0, 40.0];
+    Truth { basis, coefficients, molecules: 1.0, wrong }
+}
+
+const CALIBRATE: &str = "degree = 4\nruns = 2\nround = \"2 ps\"\n";
+
+#[test]
+fn rounds_correct_what_the_windows_do_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let (truth, plan) = (histidine(2.5), plan(folder.path(), ENTRY, CALIBRATE, site()));
+    let titles = truth.go(&plan);
+    assert!((2..=4).contains(&titles.len()) && titles[0].starts_with("round 1: 2 free runs of 2 ps"), "{titles:?}");
+    let table = plan.conclude().unwrap();
+    assert!(table.contains("library entry (calibrated)"), "{table}");
+    let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
+    let correction = Entry::from_toml(&text, "his.toml").unwrap().correction;
+    assert_eq!(correction.status(), "calibrated");
+    let found = correction.calibration().unwrap();
+    for (form, exact) in [-180.0, 95.0].into_iter().enumerate() {
+        let (found, error) = (found.coefficients[form], found.free_energy_errors[form + 1]);
+        // Windows alone are off by 2.5 kJ/mol.
+        assert!((found - exact).abs() < 4.0 * error && error < 0.6, "{found} ± {error}, exact {exact}");
+    }
+    assert_eq!((found.range, found.provenance.windows), ([-0.1, 1.1], 39));
+    let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(report.contains("HSP → HSE") && report.contains("round 2") && report.matches("<svg").count() == 5);
+    let rounds = std::fs::read_to_string(folder.path().join("rounds.csv")).unwrap();
+    assert_eq!(rounds.lines().count(), titles.len() + 1);
+    let windows = std::fs::read_to_string(folder.path().join("calibration.csv")).unwrap();
+    assert!(windows.starts_with("weight HSP,weight HSD,weight HSE,dV/dlambda HSD - HSP (kJ/mol),error"), "{windows}");
+
+    // The same command again plans nothing and says the same; a round that is taken away is run again from the same start.
+    let before = std::fs::read(folder.path().join("round_2/his.toml")).unwrap();
+    assert!(plan.stage(titles.len() + 1).unwrap().is_none());
+    assert_eq!(plan.conclude().unwrap(), table);
+    std::fs::remove_dir_all(folder.path().join("round_2")).unwrap();
+    let again = plan.stage(2).unwrap().unwrap();
+    assert_eq!((again.children.len(), again.title.as_str()), (2, titles[1].as_str()));
+    assert_eq!(std::fs::read(folder.path().join("round_2/his.toml")).unwrap(), before);
+}
+
+#[test]
+fn windows_alone_are_preliminary() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path(), ENTRY, "max_rounds = 0\nequilibration = \"0.1 ps\"\n", site());
+    let titles = histidine(0.0).go(&plan);
+    assert!(titles.is_empty());
+    let table = plan.conclude().unwrap();
+    assert!(
+        table.contains("library entry (preliminary)") && table.contains("warning: preliminary: windows only"),
+        "{table}"
+    );
+    let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
+    let entry = Entry::from_toml(&text, "his.toml").unwrap();
+    assert_eq!(entry.correction.status(), "preliminary");
+    assert!((entry.correction.calibration().unwrap().coefficients[0] + 180.0).abs() < 2.0);
+    assert!(!folder.path().join("rounds.csv").exists());
+}
+
+#[test]
+fn a_buffer_is_stored_per_molecule() {
+    let folder = tempfile::tempdir().unwrap();
+    let truth =
+        Truth { basis: SimplexBasis::new(2, 3), coefficients: vec![4.0, -55.0, 3.0], molecules: 5.0, wrong: 0.0 };
+    let plan = plan(folder.path(), BUFFER, "degree = 3\nruns = 3\n", Target::Buffer);
+    let first = plan.batch.children[0].config.titration.as_ref().unwrap();
+    assert_eq!(first.buffer.as_ref().unwrap().fixed, Some(-0.1));
+    let titles = truth.go(&plan);
+    assert!(!titles.is_empty() && titles[0].contains("3 free runs of 2 ps"), "{titles:?}");
+    let free = plan.round(1).remove(0).config.titration.unwrap().buffer.unwrap();
+    assert!(free.fixed.is_none() && !free.neutral);
+    let table = plan.conclude().unwrap();
+    let text = std::fs::read_to_string(folder.path().join("water.toml")).unwrap();
+    let entry = Entry::from_toml(&text, "water.toml").unwrap();
+    let found = entry.correction.calibration().unwrap();
+    assert!((found.coefficients[0] - 4.0).abs() < 4.0 * found.errors[0], "{table}");
+    assert!((found.coefficients[1] + 55.0).abs() < 4.0 * found.errors[1], "{table}");
+    assert_eq!(found.provenance.buffers, 5);
+}
+
+#[test]
+fn free_runs_have_neither_barrier_nor_ph() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path(), ENTRY, CALIBRATE, site());
+    let runs = plan.round(3);
+    let settings = |run: &Child| run.config.titration.clone().unwrap();
+    assert_eq!(settings(&runs[0]).sites[0].initial, Some(start(3, 0)));
+    assert_eq!(settings(&runs[1]).sites[0].initial, Some(Start::Weights(vec![0.5 / 3.0, 0.5 / 3.0 + 0.5, 0.5 / 3.0])));
+    for run in &runs {
+        let titration = settings(run);
+        assert_eq!((titration.ph, titration.ph_term, titration.barrier.start()), (None, PhTerm::None, 0.0));
+        assert!(titration.sites[0].barrier.is_none() && titration.sites[0].entry.as_deref() == Some("his"));
+        assert_eq!((run.config.steps(), run.config.calibrate.is_none()), (1000, true));
+    }
+    assert_ne!(runs[0].config.dynamics.seed, runs[1].config.dynamics.seed);
+    assert!(plan.batch.children.iter().any(|child| child.config.folder().ends_with("lambda_0.25_0.50_0.25")));
+}

@@ -1,0 +1,201 @@
+//! One run: from the job, or from its checkpoint, to its last step, with outputs, checkpoints and signals on the way.
+//!
+//! A checkpoint is made when everything due at its step has been written. A continued run therefore starts by moving on,
+//! and a run in pieces leaves the same files as a run in one.
+
+use crate::checkpoint::{Checkpoint, Owner};
+use crate::config::{Config, RESOLVED};
+use crate::error::{Error, InputError, Result};
+use crate::frame::Wanted;
+use crate::output::files::{self, Files};
+use crate::output::progress::{Log, Progress, duration};
+use crate::output::sites;
+use crate::propagate::Propagate;
+use crate::signals::Stop;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps are done.
+    Finished,
+    /// All steps had been done before.
+    AlreadyFinished,
+    /// Asked to stop at this step; the checkpoint is written.
+    Stopped(u64),
+}
+
+/// Runs a job to its end, or until asked to stop.
+///
+/// Messages go to the log, and to the screen unless
+/// `quiet`.
+///
+/// # Errors
+/// Those of the simulation and of the files. After [`Error::Physics`] the frame is in `failed.gro`.
+pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet: bool) -> Result<Outcome> {
+    let folder = config.folder();
+    let _lock = lock(folder)?;
+    let mut log = Log::open(&config.result(files::LOG), quiet)?;
+    let found = Checkpoint::load(folder)?;
+    config.save(&config.result(RESOLVED))?;
+    let owner = simulation.owner();
+    let description = simulation.describe();
+    for (name, value) in &description.facts {
+        log.record(&format!("{name}: {value}"))?;
+    }
+    for warning in &description.warnings {
+        log.line(&format!("warning: {warning}"))?;
+    }
+    let lengths = match &found {
+        Some((checkpoint, note)) => {
+            checkpoint.check_owner(&owner, folder)?;
+            if let Some(note) = note {
+                log.line(&format!("warning: {note}; continuing from the one before"))?;
+            }
+            let step = checkpoint.state.step;
+            if step >= config.steps() && config.result(files::FINAL).exists() {
+                log.line(&format!("finished before: {step} steps are done; results are in {}", folder.display()))?;
+                return Ok(Outcome::AlreadyFinished);
+            }
+            simulation.restore(&checkpoint.state)?;
+            log.line(&format!("continuing from step {step}"))?;
+            checkpoint.lengths.clone()
+        }
+        None => {
+            simulation
+                .prepare(&mut |text| log.line(text))
+                .map_err(|e| keep_frame(&config.result(files::FAILED), simulation, e))?;
+            Default::default()
+        }
+    };
+    sites::write(&config.result(files::SITES), &description)?;
+    let mut work = Work {
+        config,
+        files: Files::open(config, &description.lambdas(), &lengths)?,
+        owner,
+        log,
+        saved: Instant::now(),
+    };
+    if found.is_none() {
+        work.outputs(simulation)?;
+        work.checkpoint(simulation)?;
+    }
+    let outcome = work.steps(simulation, stop).map_err(|e| keep_frame(&config.result(files::FAILED), simulation, e))?;
+    if outcome == Outcome::Finished {
+        let description = simulation.describe();
+        description.results.iter().try_for_each(|line| work.log.line(line))?;
+        sites::write(&config.result(files::SITES), &description)?;
+        simulation.write_structure(&config.result(files::FINAL))?;
+    }
+    Ok(outcome)
+}
+
+/// Keeps the positions of a failed step and names their file in the error.
+pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
+    match error {
+        Error::Physics(mut physics) => {
+            // The physics is the error to report; without a frame it is reported without one.
+            if simulation.write_structure(path).is_ok() {
+                physics.frame = Some(path.to_path_buf());
+            }
+            Error::Physics(physics)
+        }
+        other => other,
+    }
+}
+
+/// A run in progress.
+struct Work<'a> {
+    config: &'a Config,
+    files: Files,
+    owner: Owner,
+    log: Log,
+    saved: Instant,
+}
+
+impl Work<'_> {
+    fn steps<P: Propagate>(&mut self, simulation: &mut P, stop: &Stop) -> Result<Outcome> {
+        let last = self.config.steps();
+        let logged = self.config.interval(self.config.output.log);
+        let pause = Duration::from_secs_f64(self.config.output.checkpoint.get());
+        let first = simulation.step();
+        let mut progress = Progress::new(self.config.dynamics.time_step.get(), first, last);
+        let started = Instant::now();
+        while simulation.step() < last {
+            if stop.requested() {
+                self.checkpoint(simulation)?;
+                let step = simulation.step();
+                let text = format!("{} at step {step} of {last}; the same command continues", stop.reason());
+                self.log.settle();
+                self.log.line(&text)?;
+                return Ok(Outcome::Stopped(step));
+            }
+            simulation.advance(self.next(simulation, logged) - simulation.step())?;
+            self.outputs(simulation)?;
+            let step = simulation.step();
+            if logged.is_some_and(|every| step.is_multiple_of(every)) {
+                let wanted = Wanted { energies: true, ..Wanted::default() };
+                progress.record(&mut self.log, &simulation.frame(wanted)?)?;
+                self.files.flush()?;
+            }
+            if progress.due(&self.log) {
+                progress.show(&mut self.log, step, &simulation.frame(Wanted::default())?.lambda);
+            }
+            if self.saved.elapsed() >= pause {
+                self.checkpoint(simulation)?;
+            }
+        }
+        self.checkpoint(simulation)?;
+        let (done, seconds) = (last - first, started.elapsed().as_secs_f64());
+        self.log.settle();
+        if done > 0 {
+            let speed = progress.speed(last);
+            self.log.line(&format!("finished: {done} steps in {}, {speed:.2} ns/day", duration(seconds)))?;
+        }
+        Ok(Outcome::Finished)
+    }
+
+    /// The step to go to next: where something is due, or a multiple of the pace of the simulation, so that it does not depend on where
+    /// the run was stopped before.
+    fn next<P: Propagate>(&self, simulation: &P, logged: Option<u64>) -> u64 {
+        let (step, pace) = (simulation.step(), simulation.pace());
+        let due = [Some(self.files.next(step)), logged.map(|every| (step / every + 1) * every)];
+        due.into_iter().flatten().chain([(step / pace + 1) * pace]).min().unwrap_or(step + 1)
+    }
+
+    /// Writes what is due at the present step.
+    fn outputs<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
+        let due = self.files.due(simulation.step());
+        if due.any() {
+            self.files.write(&simulation.frame(due.wanted())?, due)?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
+        let lengths = self.files.sync()?;
+        Checkpoint { state: simulation.state()?, owner: self.owner.clone(), lengths }.save(self.config.folder())?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+}
+
+/// Makes the folder of a run and holds it against a second program.
+///
+/// # Errors
+/// [`Error::Input`] if another program is running there.
+pub fn lock(folder: &Path) -> Result<std::fs::File> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
+    let path = folder.join(".lock");
+    let file = std::fs::File::create(&path).map_err(|e| Error::file(&path, "create", e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let message = "another octitrate is running in this folder";
+            Err(InputError::new(message, "wait for it, or choose another output.folder").in_file(folder).into())
+        }
+        // A file system without locks: nothing to hold, and nothing lost but this protection.
+        Err(std::fs::TryLockError::Error(_)) => Ok(file),
+    }
+}

@@ -1,0 +1,394 @@
+//! The fast multipole method on a device: positions, charges, potentials and fields stay in its memory.
+//!
+//! The same sums as [`Fmm`](crate::Fmm), with all boxes of a tree, empty ones too. A step is
+//!
+//!   box-local coordinates → near field beside far field → sum, less excluded pairs, plus the trace term (evaluate.cu, near.cu)
+//!
+//! and nothing in it waits for the host, so that it can be recorded into a graph. Positions and charges are f64 in the caller's order and
+//! units, pairs and expansions run in `T` on coordinates relative to the own box. Excluded pairs are subtracted again from the near field,
+//! with the same operations: in f32 they leave 1e-7 of the pair. Results repeat bit for bit.
+
+mod assignment;
+mod boxes;
+mod coulomb;
+pub mod far;
+mod group_tables;
+mod groups;
+mod levels;
+pub mod m2l;
+mod measure;
+mod near;
+#[cfg(test)]
+mod tests;
+mod trees;
+
+use bytemuck::Pod;
+use kernels::Real;
+use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+
+use crate::FmmError;
+use crate::assignment::Geometry;
+use crate::boundary::Boundary;
+use crate::exclusions::Exclusions;
+use crate::grid::{BoxGrid, NearSet};
+use crate::solver::Settings;
+use crate::tree::MAX_DEVICE_ROOT;
+use assignment::DeviceAssignment;
+use boxes::Boxes;
+use far::FarField;
+use levels::Levels;
+use m2l::Units;
+use near::{NearField, NearShape};
+
+pub use coulomb::DeviceCoulomb;
+pub use groups::{DeviceGroups, GroupCharges, GroupShape, GroupsError};
+
+/// Threads of a block of kernels with one particle for each thread.
+const THREADS: u32 = 256;
+
+/// Device functions: geometry of the boxes; one pair.
+const GEOMETRY: &str = include_str!("device/geometry.cuh");
+const PAIR: &str = include_str!("device/pair.cuh");
+
+/// Most leaf boxes: those near each are listed.
+pub(crate) const MAX_BOXES: usize = 1 << 21;
+
+/// Most particles: three coordinates of each are counted in 32 bits.
+const MAX_PARTICLES: usize = 100_000_000;
+
+/// The fast multipole method with its particles on a device.
+pub struct DeviceFmm<T: Real + Pod> {
+    device: Device,
+    settings: Settings,
+    boundary: Boundary,
+    host: Geometry,
+    grid: BoxGrid,
+    n: usize,
+    boxes: Boxes<T>,
+    assignment: DeviceAssignment,
+    near: NearField,
+    far: Option<Far<T>>,
+    gather: Kernel,
+    finish: Kernel,
+    sorted: Buffer<T>,
+    near_out: Buffer<T>,
+    far_out: Buffer<T>,
+    moments: Buffer<f64>,
+    done: Buffer<u32>,
+    potential: Buffer<f64>,
+    field: Buffer<f64>,
+}
+
+/// What far boxes make.
+enum Far<T: Real + Pod> {
+    /// Without refinement.
+    Root(Box<FarField<T>>),
+    /// With some.
+    Levels(Box<Levels<T>>),
+}
+
+impl<T: Real + Pod> Far<T> {
+    /// For boxes like those of `leaves` and `n` particles.
+    fn new(
+        device: &Device,
+        settings: &Settings,
+        host: &Geometry,
+        leaves: &BoxGrid,
+        n: usize,
+    ) -> Result<Self, DeviceError> {
+        let (order, tree) = (settings.order, settings.tree);
+        if tree.depth == 0 {
+            return Ok(Self::Root(Box::new(FarField::new(device, leaves, order, n)?)));
+        }
+        let grid = BoxGrid { topology: host.root(), ..leaves.clone() };
+        Ok(Self::Levels(Box::new(Levels::dense(device, &grid, order, tree, Units::Plain)?)))
+    }
+}
+
+impl<T: Real + Pod> DeviceFmm<T> {
+    /// Operators and memory for as many particles as `exclusions` counts. Along axes that do not repeat, boxes are laid around `positions`
+    /// and stay there: particles that leave them count to the outermost ones, and results get worse.
+    ///
+    /// # Errors
+    /// As [`Fmm::new`](crate::Fmm::new); too many boxes; the device.
+    pub fn new(
+        device: &Device,
+        boundary: Boundary,
+        settings: Settings,
+        positions: &[[f64; 3]],
+        exclusions: &Exclusions,
+    ) -> Result<Self, FmmError> {
+        let mut out = Self::near_only(device, boundary, settings, positions, exclusions)?;
+        out.far = Some(Far::new(device, &settings, &out.host, &out.grid, out.n)?);
+        Ok(out)
+    }
+
+    /// Without what far boxes make.
+    fn near_only(
+        device: &Device,
+        boundary: Boundary,
+        settings: Settings,
+        positions: &[[f64; 3]],
+        exclusions: &Exclusions,
+    ) -> Result<Self, FmmError> {
+        settings.check(MAX_DEVICE_ROOT)?;
+        boundary.check()?;
+        let boxes = settings.tree.leaves().iter().product();
+        if boxes > MAX_BOXES {
+            return Err(FmmError::DeviceBoxes { boxes, max: MAX_BOXES });
+        }
+        let n = exclusions.n_particles();
+        if n > MAX_PARTICLES {
+            return Err(FmmError::DeviceParticles { particles: n, max: MAX_PARTICLES });
+        }
+        let host = Geometry::new(&boundary, settings.tree, positions);
+        let near = NearSet::checked(&host.unit_basis(), settings.separation)?;
+        let grid = BoxGrid { topology: host.topology, basis: host.unit_basis(), near };
+        let boxes = Boxes::new(device, &host, &grid)?;
+        let assignment = DeviceAssignment::new(device, &boxes, exclusions, host.shortest() / host.scale())?;
+        let module = device.compile(&source::<T>(settings.tree.depth))?;
+        let room = n.max(1);
+        Ok(Self {
+            device: device.clone(),
+            settings,
+            boundary,
+            host,
+            grid,
+            n,
+            boxes,
+            assignment,
+            near: NearField::new::<T>(device, NearShape::default_for::<T>())?,
+            far: None,
+            gather: module.kernel("gather")?,
+            finish: module.kernel("finish")?,
+            sorted: device.zeros(4 * room)?,
+            near_out: device.zeros(4 * room)?,
+            far_out: device.zeros(4 * room)?,
+            moments: device.zeros(5 * (room.div_ceil(THREADS as usize) + 1))?,
+            done: device.zeros(1)?,
+            potential: device.zeros(room)?,
+            field: device.zeros(3 * room)?,
+        })
+    }
+
+    /// Sort particles at `x` (`[3N]`) into boxes, choose the image of each, and find the pairs to skip. Holds until the next call.
+    ///
+    /// # Errors
+    /// Of the device. What is wrong with the particles is found on the device: [`check`](Self::check).
+    pub fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), DeviceError> {
+        self.assignment.enqueue(stream, &self.boxes, x)
+    }
+
+    /// Potential and field of charges `q` (`[N]`) at `x` (`[3N]`). Begins and ends on `near_stream`; the far field runs on `far_stream` beside
+    /// the near field.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_evaluate(
+        &self,
+        near_stream: &Stream,
+        far_stream: &Stream,
+        x: &Buffer<f64>,
+        q: &Buffer<f64>,
+    ) -> Result<(), DeviceError> {
+        self.enqueue_gather(near_stream, x, q)?;
+        if self.far.is_some() {
+            far_stream.wait_for(near_stream)?;
+            self.enqueue_far(far_stream)?;
+        }
+        self.enqueue_near(near_stream)?;
+        if self.far.is_some() {
+            near_stream.wait_for(far_stream)?;
+        }
+        self.enqueue_finish(near_stream)
+    }
+
+    /// First part of an evaluation: coordinates relative to the boxes, moments of the trace term.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_gather(&self, stream: &Stream, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), DeviceError> {
+        let (boxes, to) = (&self.boxes, &self.assignment);
+        let arguments = args![
+            &boxes.geometry,
+            &boxes.grid,
+            x,
+            q,
+            to.order(),
+            &to.leaf_of,
+            &to.images,
+            &self.sorted,
+            &self.moments,
+            &self.done,
+            self.n as i32
+        ];
+        stream.launch(&self.gather, (self.n as u32).div_ceil(THREADS), THREADS, 0, arguments)
+    }
+
+    /// Part of an evaluation: far field.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_far(&self, stream: &Stream) -> Result<(), DeviceError> {
+        match &self.far {
+            Some(Far::Root(far)) => far.enqueue(stream, &self.sorted, self.starts(), &self.far_out),
+            Some(Far::Levels(far)) => far.enqueue(stream, &self.sorted, self.starts(), &self.far_out),
+            None => Ok(()),
+        }
+    }
+
+    /// Part of an evaluation: near field.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_near(&self, stream: &Stream) -> Result<(), DeviceError> {
+        let lists = [self.starts(), &self.boxes.near_starts, &self.assignment.runs];
+        let particles = [&self.sorted, &self.boxes.shifts, &self.near_out];
+        self.near.enqueue(stream, self.boxes.n_leaves, lists, particles)
+    }
+
+    /// Last part of an evaluation: near + far + trace term − excluded pairs in the caller's order and units.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_finish(&self, stream: &Stream) -> Result<(), DeviceError> {
+        let nothing = Arg::value(&0_u64);
+        self.launch_finish(stream, [nothing, Arg::from(0.0), nothing])
+    }
+
+    /// The same, but instead of fields the forces `strength` q E are added to fixed-point numbers `forces` `[3N]` (`add_fixed` of the kernels).
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_forces(
+        &self,
+        stream: &Stream,
+        q: &Buffer<f64>,
+        strength: f64,
+        forces: &Buffer<i64>,
+    ) -> Result<(), DeviceError> {
+        self.launch_finish(stream, [q.into(), strength.into(), forces.into()])
+    }
+
+    fn launch_finish(&self, stream: &Stream, [q, strength, forces]: [Arg; 3]) -> Result<(), DeviceError> {
+        let (boxes, to) = (&self.boxes, &self.assignment);
+        let arguments = args![
+            &boxes.geometry,
+            &boxes.grid,
+            &to.leaf_of,
+            &self.sorted,
+            &self.near_out,
+            &self.far_out,
+            &to.place,
+            &to.rows,
+            &to.excluded,
+            &boxes.shifts,
+            &self.moments,
+            &self.potential,
+            &self.field,
+            q,
+            strength,
+            forces,
+            i32::from(self.far.is_some()),
+            self.n as i32
+        ];
+        stream.launch(&self.finish, (self.n as u32).div_ceil(THREADS), THREADS, 0, arguments)
+    }
+
+    /// What the device found wrong with the particles since the last call. Waits for the stream: not in a step.
+    ///
+    /// # Errors
+    /// A position that is not finite or too far away, an excluded pair that does not lie in near boxes, two particles on one point when they
+    /// were assigned; the device.
+    pub fn check(&self, stream: &Stream) -> Result<(), FmmError> {
+        self.assignment.check(stream)
+    }
+
+    /// Change the periods; positions are expected to scale with the cell. Waits for the stream. Returns whether operators were made anew, as
+    /// a change of shape needs: graphs recorded before are then of no use.
+    ///
+    /// # Errors
+    /// Periods that are not finite or not independent; another kind of boundary; the device.
+    pub fn set_boundary(&mut self, stream: &Stream, boundary: Boundary) -> Result<bool, FmmError> {
+        boundary.check()?;
+        let kind = |b: &Boundary| b.periods().len();
+        if kind(&boundary) != kind(&self.boundary) {
+            return Err(FmmError::Kind { before: kind(&self.boundary), after: kind(&boundary) });
+        }
+        let host = self.host.follow(&boundary);
+        let (now, then) = (host.unit_basis(), self.grid.basis);
+        // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
+        let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
+        if !same {
+            self.grid.basis = now;
+            if self.far.is_some() {
+                self.far = Some(Far::new(&self.device, &self.settings, &host, &self.grid, self.n)?);
+            }
+        }
+        self.boxes.follow(stream, &host, &self.grid)?;
+        self.assignment.set_shortest(host.shortest() / host.scale());
+        (self.host, self.boundary) = (host, boundary);
+        Ok(!same)
+    }
+
+    /// Number of particles.
+    pub fn n_particles(&self) -> usize {
+        self.n
+    }
+
+    /// Number of leaf boxes.
+    pub fn n_leaves(&self) -> usize {
+        self.boxes.n_leaves
+    }
+
+    /// Boxes of the cell, in lengths: basis, inverse, periods (nine each, rows), corner, scale, 1/scale, volume (geometry.cuh). A barostat
+    /// scales it in place; the shape must stay.
+    pub fn geometry(&self) -> &Buffer<f64> {
+        &self.boxes.geometry
+    }
+
+    /// φ of each particle, k_e = 1.
+    pub fn potential(&self) -> &Buffer<f64> {
+        &self.potential
+    }
+
+    /// E of each particle (`[3N]`).
+    pub fn field(&self) -> &Buffer<f64> {
+        &self.field
+    }
+
+    /// x', y', z', q by sorted place, relative to the centre of the own box over the scale (`[4N]`).
+    pub fn sorted(&self) -> &Buffer<T> {
+        &self.sorted
+    }
+
+    /// Sorted place of each particle.
+    pub fn place(&self) -> &Buffer<u32> {
+        &self.assignment.place
+    }
+
+    /// Leaf of each sorted place.
+    pub fn leaf_of(&self) -> &Buffer<u32> {
+        &self.assignment.leaf_of
+    }
+
+    /// First sorted place of each leaf, and the end.
+    fn starts(&self) -> &Buffer<u32> {
+        self.assignment.starts()
+    }
+}
+
+/// C++ name of the number type.
+fn real_name<T>() -> &'static str {
+    if size_of::<T>() == 4 { "float" } else { "double" }
+}
+
+/// First and last kernel of an evaluation, of a tree of this depth.
+fn source<T>(depth: usize) -> Source {
+    Source::new("evaluate", include_str!("device/evaluate.cu"))
+        .header(GEOMETRY)
+        .header(PAIR)
+        .define("REAL", real_name::<T>())
+        .define("GATHER_THREADS", THREADS)
+        .define("DEPTH", depth)
+}

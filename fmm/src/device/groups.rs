@@ -1,0 +1,403 @@
+//! What small groups of particles do to themselves, all groups at once on a device: the twin of [`Fmm::evaluate_groups`](crate::Fmm) on the
+//! root grid.
+//!
+//! Boxes, lattice sums, near pairs and the trace term are those of the whole evaluation, so that the error of the expansions is the same to
+//! rounding and what is left of the whole after a group's own part is taken away holds nothing of the group. Box pairs are few: each is
+//! translated by itself, with the lattice sums of its offset ([`OffsetTable`]). One launch makes the multipoles, one potentials and fields.
+//! Near pairs and sums are in double precision.
+
+use bytemuck::Pod;
+use kernels::Real;
+use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use thiserror::Error;
+
+use super::DeviceFmm;
+use super::group_tables::{CELLS, Tables, cells, irregular_sums, sums};
+use crate::assignment::Geometry;
+use crate::boundary::Boundary;
+use crate::error::FmmError;
+use crate::exclusions::Exclusions;
+use crate::grid::{BoxGrid, NearSet};
+use crate::harmonics::count;
+use crate::lattice::offsets::OffsetTable;
+use crate::solver::Settings;
+
+/// Threads of a block that serves several boxes.
+const THREADS: usize = 256;
+
+/// Shared memory of a block, bytes: what every GPU gives without being asked.
+const SHARED_MEMORY: usize = 48 * 1024;
+
+/// Why groups cannot be set up.
+#[derive(Debug, Error)]
+pub enum GroupsError {
+    /// Of the device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Settings or cell that the method refuses.
+    #[error(transparent)]
+    Fmm(#[from] FmmError),
+    /// A particle that does not exist, or one named twice.
+    #[error("group {group}: particle {particle} occurs twice, or there are only {n} particles")]
+    Particle {
+        /// Group, from 0.
+        group: usize,
+        /// Particle, from 0.
+        particle: u32,
+        /// Number of particles.
+        n: usize,
+    },
+    /// A charge vector of another length.
+    #[error("group {group}: a charge vector of {found} charges for {expected} particles")]
+    Charges {
+        /// Group, from 0.
+        group: usize,
+        /// Particles of the group.
+        expected: usize,
+        /// Charges given.
+        found: usize,
+    },
+    /// Lattice sums beyond the range of the number type.
+    #[error("order {order} is too high for {precision}")]
+    Order {
+        /// Order of the expansions.
+        order: usize,
+        /// Name of the number type.
+        precision: &'static str,
+    },
+    /// Refined trees.
+    #[error("groups on a device need a tree without refinement, not of depth {depth}")]
+    Depth {
+        /// Refinements.
+        depth: usize,
+    },
+}
+
+/// A group and its charges.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupCharges {
+    /// Its particles, each once.
+    pub members: Vec<u32>,
+    /// Charges of the members, one list for each vector.
+    pub charges: Vec<Vec<f64>>,
+}
+
+/// How the work of a group is dealt out to threads; results differ by rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupShape {
+    /// Boxes that a block serves at once.
+    pub targets: usize,
+    /// Boxes that act on each of them at once.
+    pub split: usize,
+    /// Blocks that a multiprocessor should hold.
+    pub blocks: usize,
+}
+
+impl GroupShape {
+    /// Many groups: a block for each. Few: a block for each of their boxes, which takes the others side by side.
+    #[must_use]
+    pub fn new<T>(order: usize, n_groups: usize, multiprocessors: usize) -> Self {
+        let slots = (THREADS / half(order)).max(1);
+        let blocks = if size_of::<T>() == 4 { 3 } else { 1 };
+        if n_groups < 2 * multiprocessors {
+            return Self { targets: 1, split: slots, blocks };
+        }
+        Self { targets: slots, split: 1, blocks }
+    }
+}
+
+/// Coefficients of an expansion with m ≥ 0.
+fn half(order: usize) -> usize {
+    (order + 1) * (order + 2) / 2
+}
+
+/// Sizes that the kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sizes {
+    order: usize,
+    vectors: usize,
+    shape: GroupShape,
+    threads: usize,
+    /// Numbers of one multipole of all vectors, padded as in the kernel.
+    row: usize,
+    /// Bytes of shared memory.
+    shared: usize,
+}
+
+impl Sizes {
+    fn new<T>(order: usize, vectors: usize, mut shape: GroupShape) -> Self {
+        let real2 = 2 * size_of::<T>();
+        let row = (real2 * vectors).next_multiple_of(16.min(real2 * vectors.next_power_of_two()));
+        let per_slot = (count(2 * order) + vectors * half(order)) * real2;
+        let bytes = |s: &GroupShape| s.split * half(order) * row + s.targets * s.split * per_slot;
+        while bytes(&shape) > SHARED_MEMORY && shape.targets * shape.split > 1 {
+            if shape.targets > 1 { shape.targets -= 1 } else { shape.split -= 1 }
+        }
+        let threads = (shape.targets * shape.split * half(order)).next_multiple_of(32).max(64);
+        Self { order, vectors, shape, threads, row: row / size_of::<T>(), shared: bytes(&shape) }
+    }
+
+    fn source<T>(&self) -> Source {
+        Source::new("groups", include_str!("groups.cu"))
+            .define("REAL", precision::<T>())
+            .define("ORDER", self.order)
+            .define("VECTORS", self.vectors)
+            .define("TARGETS", self.shape.targets)
+            .define("SPLIT", self.shape.split)
+            .define("THREADS", self.threads)
+            .define("BLOCKS", self.shape.blocks)
+    }
+}
+
+/// Name of the number type in kernels.
+fn precision<T>() -> &'static str {
+    if size_of::<T>() == 4 { "float" } else { "double" }
+}
+
+/// Groups of one system on a device, in precision `T` of the expansions.
+pub struct DeviceGroups<T> {
+    sizes: Sizes,
+    n_groups: usize,
+    n_members: usize,
+    /// Blocks for each group.
+    rounds: u32,
+    cells: [i32; CELLS],
+    boxes_kernel: Kernel,
+    multipoles_kernel: Kernel,
+    fields_kernel: Kernel,
+    value_starts: Vec<usize>,
+    tables: Tables<T>,
+    frozen: Frozen,
+    multipoles: Buffer<T>,
+    potential: Buffer<f64>,
+    field: Buffer<f64>,
+}
+
+/// What an assignment gives: members by ascending place, and their boxes.
+struct Frozen {
+    scratch: Buffer<u32>,
+    slots: Buffer<u32>,
+    places: Buffer<u32>,
+    box_of: Buffer<u32>,
+    boxes: Buffer<u32>,
+    box_starts: Buffer<u32>,
+    n_boxes: Buffer<u32>,
+}
+
+impl<T: Real + Pod> DeviceGroups<T> {
+    /// For the cell and settings of a solver; makes the lattice sums of all offsets of the grid. `shape`: none for the usual one.
+    ///
+    /// # Errors
+    /// [`GroupsError`].
+    pub fn new(
+        device: &Device,
+        boundary: &Boundary,
+        settings: &Settings,
+        groups: &[GroupCharges],
+        exclusions: &Exclusions,
+        shape: Option<GroupShape>,
+    ) -> Result<Self, GroupsError> {
+        if settings.tree.depth > 0 {
+            return Err(GroupsError::Depth { depth: settings.tree.depth });
+        }
+        boundary.check()?;
+        let geometry = Geometry::new(boundary, settings.tree, &[]);
+        let basis = geometry.unit_basis();
+        let near = NearSet::checked(&basis, settings.separation)?;
+        let grid = BoxGrid { topology: geometry.root(), basis, near };
+        Self::on_grid(device, (&grid, settings.order), groups, exclusions, shape)
+    }
+
+    /// For the boxes of a solver on a device. After each of its assignments comes [`enqueue_assign`](Self::enqueue_assign) with its `place`
+    /// and `leaf_of`, in each step [`enqueue`](Self::enqueue) with its `geometry` and `sorted`, once these have been gathered.
+    ///
+    /// # Errors
+    /// [`GroupsError`].
+    pub fn of(
+        fmm: &DeviceFmm<T>,
+        groups: &[GroupCharges],
+        exclusions: &Exclusions,
+        shape: Option<GroupShape>,
+    ) -> Result<Self, GroupsError> {
+        Self::on_grid(&fmm.device, (&fmm.grid, fmm.settings.order), groups, exclusions, shape)
+    }
+
+    /// For a grid of boxes and an order.
+    ///
+    /// # Errors
+    /// [`GroupsError`].
+    pub(crate) fn on_grid(
+        device: &Device,
+        (grid, order): (&BoxGrid, usize),
+        groups: &[GroupCharges],
+        exclusions: &Exclusions,
+        shape: Option<GroupShape>,
+    ) -> Result<Self, GroupsError> {
+        check(groups, exclusions.n_particles())?;
+        let vectors = groups.iter().map(|g| g.charges.len()).max().unwrap_or(0).max(1);
+        let shape = shape.unwrap_or(GroupShape::new::<T>(order, groups.len(), device.multiprocessors() as usize));
+        let sizes = Sizes::new::<T>(order, vectors, shape);
+        let module = device.compile(&sizes.source::<T>())?;
+        let table = OffsetTable::new(grid, 2 * order);
+        let operators: Vec<T> = irregular_sums(&table);
+        if operators.iter().any(|v| !v.is_finite()) {
+            return Err(GroupsError::Order { order, precision: precision::<T>() });
+        }
+        let starts = sums(groups.iter().map(|g| g.members.len()));
+        let value_starts = sums(groups.iter().map(|g| g.members.len() * g.charges.len()));
+        let firsts = [&starts[..], &value_starts];
+        let tables = Tables::new(device, grid, firsts, groups, exclusions, (2 * order, &operators))?;
+        let (n_groups, n_members) = (groups.len(), tables.members.len());
+        let largest = groups.iter().map(|g| g.members.len()).max().unwrap_or(0);
+        let total = value_starts.last().copied().unwrap_or(0);
+        let members = || device.zeros::<u32>(n_members);
+        Ok(Self {
+            sizes,
+            n_groups,
+            n_members,
+            rounds: largest.div_ceil(2 * sizes.shape.targets).max(1) as u32,
+            cells: cells(grid, &table),
+            boxes_kernel: module.kernel("group_boxes")?,
+            multipoles_kernel: module.kernel("group_multipoles")?,
+            fields_kernel: module.kernel("group_fields")?,
+            value_starts,
+            tables,
+            frozen: Frozen {
+                scratch: members()?,
+                slots: members()?,
+                places: members()?,
+                box_of: members()?,
+                boxes: members()?,
+                box_starts: device.zeros(n_members + n_groups)?,
+                n_boxes: device.zeros(n_groups)?,
+            },
+            multipoles: device.zeros(n_members * half(order) * sizes.row)?,
+            potential: device.zeros(total)?,
+            field: device.zeros(3 * total)?,
+        })
+    }
+
+    /// Number of groups.
+    pub fn len(&self) -> usize {
+        self.n_groups
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n_groups == 0
+    }
+
+    /// First value of each group, and the end: vector v of member k of group g is at `value_starts()[g]` + v · members + k, of fields three
+    /// times that.
+    pub fn value_starts(&self) -> &[usize] {
+        &self.value_starts
+    }
+
+    /// Potentials of the last evaluation.
+    pub fn potential(&self) -> &Buffer<f64> {
+        &self.potential
+    }
+
+    /// Fields of the last evaluation.
+    pub fn field(&self) -> &Buffer<f64> {
+        &self.field
+    }
+
+    /// Finds the boxes of the groups after particles have been assigned: sorted place of each particle, leaf of each place.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue_assign(
+        &self,
+        stream: &Stream,
+        place: &Buffer<u32>,
+        leaf_of: &Buffer<u32>,
+    ) -> Result<(), DeviceError> {
+        let (t, f) = (&self.tables, &self.frozen);
+        let arguments = args![
+            Arg::value(&self.cells),
+            &t.starts,
+            &t.members,
+            place,
+            leaf_of,
+            &f.scratch,
+            &f.slots,
+            &f.places,
+            &f.box_of,
+            &f.boxes,
+            &f.box_starts,
+            &f.n_boxes
+        ];
+        stream.launch(&self.boxes_kernel, self.n_groups as u32, 128, 0, arguments)
+    }
+
+    /// Potentials and fields of all groups and vectors. `geometry`: basis, inverse, periods, corner, scale, 1/scale, volume (33 numbers);
+    /// `sorted`: x, y, z relative to the centre of the own box over the scale, and one more number, by sorted place.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn enqueue(&self, stream: &Stream, geometry: &Buffer<f64>, sorted: &Buffer<T>) -> Result<(), DeviceError> {
+        let (t, f) = (&self.tables, &self.frozen);
+        let items = self.n_members * (self.sizes.order + 1);
+        let arguments = args![
+            &t.starts,
+            &t.group_of,
+            &f.slots,
+            &f.places,
+            &f.box_starts,
+            &f.n_boxes,
+            &t.vectors,
+            &t.values,
+            &t.charges,
+            sorted,
+            &self.multipoles,
+            self.n_members as i32
+        ];
+        stream.launch(&self.multipoles_kernel, items.div_ceil(128) as u32, 128, 0, arguments)?;
+        let arguments = args![
+            Arg::value(&self.cells),
+            geometry,
+            &t.starts,
+            &f.slots,
+            &f.places,
+            &f.box_of,
+            &f.boxes,
+            &f.box_starts,
+            &f.n_boxes,
+            &t.vectors,
+            &t.values,
+            &t.charges,
+            &t.mask_starts,
+            &t.masks,
+            &t.near,
+            &t.offsets,
+            &t.orders,
+            &t.operators,
+            sorted,
+            &self.multipoles,
+            &self.potential,
+            &self.field
+        ];
+        let grid = [self.n_groups as u32, self.rounds, 1];
+        stream.launch(&self.fields_kernel, grid, self.sizes.threads as u32, self.sizes.shared as u32, arguments)
+    }
+}
+
+fn check(groups: &[GroupCharges], n: usize) -> Result<(), GroupsError> {
+    for (group, g) in groups.iter().enumerate() {
+        let mut members = g.members.clone();
+        members.sort_unstable();
+        let twice = members.windows(2).find(|w| w[0] == w[1]).map(|w| w[0]);
+        if let Some(particle) = twice.or(members.last().copied().filter(|p| *p as usize >= n)) {
+            return Err(GroupsError::Particle { group, particle, n });
+        }
+        let expected = g.members.len();
+        if let Some(q) = g.charges.iter().find(|q| q.len() != expected) {
+            return Err(GroupsError::Charges { group, expected, found: q.len() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,21 @@
+//! The FMM against exact sums, analytic values and itself: one binary, so that it is linked once.
+
+mod accuracy;
+mod barostat;
+mod common;
+mod device;
+mod droplets;
+mod fuzz;
+mod groups;
+mod images;
+mod invariance;
+mod lattices;
+mod limits;
+mod madelung;
+mod methods;
+mod open;
+mod orders;
+mod periodic;
+mod reference;
+mod regularised;
+mod treecode;

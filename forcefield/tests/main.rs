@@ -1,0 +1,7 @@
+//! Readers and energies against GROMACS: one binary, so that it is linked once.
+
+mod bad_topology;
+mod energies;
+mod grompp;
+mod structure;
+mod variants;

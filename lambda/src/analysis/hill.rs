@@ -1,0 +1,321 @@
+//! pKa and Hill slope from deprotonated fractions at several pH.
+//!
+//!   S(pH) = 1 / (1 + 10^{n (pKa − pH)}),    ln L = Σ_i N_i [S_i ln S(pH_i) + (1 − S_i) ln(1 − S(pH_i))]
+//!
+//! S_i counts as N_i independent samples of a binomial variable (N_i: effective samples), so that points at 0 and 1 enter with
+//! the weight they have. ln L is concave in n and n·pKa: Newton's method finds its only maximum, if there is one. Whether there
+//! is one shows beforehand (Albert & Anderson 1984, doi:10.1093/biomet/71.1.1): when no pH lies above a deprotonated and below
+//! a protonated sample, the slope has no upper bound, and the pKa is known to lie between two pH only. That is then the result,
+//! with the pKa for n = 1 beside it. Errors follow from the curvature of ln L, widened by the deviance per degree of freedom where that
+//! exceeds one. [`crate::analysis::titration`] adds the block bootstrap.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Slope or pKa, or what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Determined {
+    /// A value with its standard error.
+    Value {
+        /// Value.
+        value: f64,
+        /// Standard error.
+        error: f64,
+    },
+    /// Between two pH.
+    Between(f64, f64),
+    /// At least.
+    AtLeast(f64),
+    /// At most.
+    AtMost(f64),
+    /// The data say nothing.
+    Unknown,
+}
+
+impl Determined {
+    /// The value, if there is one.
+    pub fn value(&self) -> Option<f64> {
+        match *self {
+            Self::Value { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Its standard error, if there is a value.
+    pub fn error(&self) -> Option<f64> {
+        match *self {
+            Self::Value { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Determined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { value, error } => write!(f, "{value:.2} ± {error:.2}"),
+            Self::Between(low, high) => write!(f, "between {low} and {high}"),
+            Self::AtLeast(low) => write!(f, "at least {low}"),
+            Self::AtMost(high) => write!(f, "at most {high}"),
+            Self::Unknown => f.write_str("not determined"),
+        }
+    }
+}
+
+/// A fraction at one pH.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TitrationPoint {
+    /// pH.
+    pub ph: f64,
+    /// Deprotonated fraction S, 0…1.
+    pub deprotonated: f64,
+    /// Independent samples behind it; a point of 0 samples is ignored.
+    pub samples: f64,
+}
+
+/// Why no curve can be fitted at all.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum HillError {
+    /// No point with samples.
+    #[error("no titration point with samples")]
+    NoPoints,
+    /// A point out of range.
+    #[error("titration point {index} (counted from 0): pH {}, S {}, samples {}; expected a finite pH, S in 0…1, samples ≥ 0", point.ph, point.deprotonated, point.samples)]
+    BadPoint {
+        /// Index.
+        index: usize,
+        /// The point.
+        point: TitrationPoint,
+    },
+}
+
+/// A fitted titration curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HillFit {
+    /// pKa.
+    pub pka: Determined,
+    /// Hill slope n.
+    pub slope: Determined,
+    /// pKa if n = 1, as for a single site.
+    pub pka_slope_one: Determined,
+    /// Deviance 2 Σ N [S ln(S/S_fit) + (1 − S) ln((1 − S)/(1 − S_fit))] of the curve with free slope, a χ² that single samples far
+    /// from the pKa do not dominate; `None` where the curve has no maximum.
+    pub deviance: Option<f64>,
+    /// Different pH minus the two parameters.
+    pub degrees_of_freedom: usize,
+}
+
+/// S(pH) of the curve.
+pub fn deprotonated_fraction(ph: f64, pka: f64, slope: f64) -> f64 {
+    logistic(slope * std::f64::consts::LN_10 * (ph - pka))
+}
+
+/// Fits pKa and slope to `points`; several points of one pH are one point with the samples of all.
+///
+/// # Errors
+/// [`HillError`] for points out of range or none. Data that do not determine pKa or slope are no error: [`HillFit`] says so.
+pub fn fit(points: &[TitrationPoint]) -> Result<HillFit, HillError> {
+    let merged = merge(points)?;
+    let degrees_of_freedom = merged.len().saturating_sub(2);
+    let undetermined = |pka, pka_slope_one| HillFit {
+        pka,
+        slope: Determined::Unknown,
+        pka_slope_one,
+        deviance: None,
+        degrees_of_freedom,
+    };
+    let with = |outcome: fn(&TitrationPoint) -> bool| {
+        let at: Vec<f64> = merged.iter().filter(|p| outcome(p)).map(|p| p.ph).collect();
+        at.first().copied().zip(at.last().copied())
+    };
+    let (first, last) = (merged[0].ph, merged[merged.len() - 1].ph);
+    let Some((lowest_deprotonated, highest_deprotonated)) = with(|p| p.deprotonated > 0.0) else {
+        return Ok(undetermined(Determined::AtLeast(last), Determined::AtLeast(last)));
+    };
+    let Some((lowest_protonated, highest_protonated)) = with(|p| p.deprotonated < 1.0) else {
+        return Ok(undetermined(Determined::AtMost(first), Determined::AtMost(first)));
+    };
+    if merged.len() == 1 {
+        return Ok(undetermined(Determined::Unknown, slope_one(&merged)));
+    }
+    if highest_protonated <= lowest_deprotonated {
+        let pka = bracket(&merged, highest_protonated, lowest_deprotonated);
+        return Ok(undetermined(pka, slope_one(&merged)));
+    }
+    if highest_deprotonated <= lowest_protonated {
+        return Ok(undetermined(Determined::Unknown, Determined::Unknown));
+    }
+    Ok(free_slope(&merged, degrees_of_freedom).unwrap_or(undetermined(Determined::Unknown, Determined::Unknown)))
+}
+
+/// Checked points by ascending pH, each pH once, without those of no samples.
+fn merge(points: &[TitrationPoint]) -> Result<Vec<TitrationPoint>, HillError> {
+    let valid = |p: &TitrationPoint| {
+        p.ph.is_finite() && (0.0..=1.0).contains(&p.deprotonated) && p.samples.is_finite() && p.samples >= 0.0
+    };
+    if let Some(index) = points.iter().position(|p| !valid(p)) {
+        return Err(HillError::BadPoint { index, point: points[index] });
+    }
+    let mut sorted: Vec<TitrationPoint> = points.iter().copied().filter(|p| p.samples > 0.0).collect();
+    sorted.sort_by(|a, b| a.ph.total_cmp(&b.ph));
+    let mut merged: Vec<TitrationPoint> = Vec::new();
+    for point in sorted {
+        match merged.last_mut() {
+            Some(last) if last.ph == point.ph => {
+                let samples = last.samples + point.samples;
+                last.deprotonated = (last.deprotonated * last.samples + point.deprotonated * point.samples) / samples;
+                last.samples = samples;
+            }
+            _ => merged.push(point),
+        }
+    }
+    if merged.is_empty() { Err(HillError::NoPoints) } else { Ok(merged) }
+}
+
+/// What is known of the pKa when S jumps: between the last protonated and the first deprotonated pH, or, where both are one pH
+/// with a fraction between, between its neighbours.
+fn bracket(points: &[TitrationPoint], highest_protonated: f64, lowest_deprotonated: f64) -> Determined {
+    if highest_protonated < lowest_deprotonated {
+        return Determined::Between(highest_protonated, lowest_deprotonated);
+    }
+    let below = points.iter().rev().find(|p| p.ph < highest_protonated).map(|p| p.ph);
+    let above = points.iter().find(|p| p.ph > lowest_deprotonated).map(|p| p.ph);
+    match (below, above) {
+        (Some(low), Some(high)) => Determined::Between(low, high),
+        (Some(low), None) => Determined::AtLeast(low),
+        (None, Some(high)) => Determined::AtMost(high),
+        (None, None) => Determined::Unknown,
+    }
+}
+
+/// Sums over the points for S = logistic(a + b x), x = pH − centre.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    log_likelihood: f64,
+    gradient: [f64; 2],
+    /// Elements aa, ab, bb of minus the second derivatives.
+    curvature: [f64; 3],
+    deviance: f64,
+}
+
+fn sums(points: &[TitrationPoint], centre: f64, [a, b]: [f64; 2]) -> Sums {
+    let mut sums = Sums::default();
+    for point in points {
+        let x = point.ph - centre;
+        let eta = a + b * x;
+        let (model, weight) = (logistic(eta), point.samples * logistic(eta) * logistic(-eta));
+        let residual = point.samples * (point.deprotonated - model);
+        // ln S = −softplus(−η) and ln(1 − S) = −softplus(η), finite for any η.
+        let log = point.deprotonated * softplus(-eta) + (1.0 - point.deprotonated) * softplus(eta);
+        sums.log_likelihood -= point.samples * log;
+        sums.gradient[0] += residual;
+        sums.gradient[1] += residual * x;
+        sums.curvature[0] += weight;
+        sums.curvature[1] += weight * x;
+        sums.curvature[2] += weight * x * x;
+        sums.deviance += (2.0 * point.samples * (log - entropy(point.deprotonated))).max(0.0);
+    }
+    sums
+}
+
+/// −S ln S − (1 − S) ln(1 − S).
+fn entropy(s: f64) -> f64 {
+    [s, 1.0 - s].iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum()
+}
+
+fn logistic(eta: f64) -> f64 {
+    1.0 / (1.0 + (-eta).exp())
+}
+
+fn softplus(eta: f64) -> f64 {
+    eta.max(0.0) + (-eta.abs()).exp().ln_1p()
+}
+
+/// Newton's method with halved steps; `None` if it does not converge.
+fn maximise(
+    points: &[TitrationPoint],
+    centre: f64,
+    start: [f64; 2],
+    step: impl Fn(&Sums) -> Option<[f64; 2]>,
+) -> Option<([f64; 2], Sums)> {
+    let mut at = start;
+    let mut here = sums(points, centre, at);
+    for _ in 0..200 {
+        let [da, db] = step(&here)?;
+        if da.abs() + db.abs() < 1e-11 * (1.0 + at[0].abs() + at[1].abs()) {
+            return Some((at, here));
+        }
+        let mut size = 1.0;
+        loop {
+            let next = [at[0] + size * da, at[1] + size * db];
+            let there = sums(points, centre, next);
+            if there.log_likelihood >= here.log_likelihood - 1e-13 * here.log_likelihood.abs() {
+                (at, here) = (next, there);
+                break;
+            }
+            size *= 0.5;
+            if size < 1e-10 {
+                return Some((at, here));
+            }
+        }
+    }
+    None
+}
+
+fn centre_of(points: &[TitrationPoint]) -> f64 {
+    points.iter().map(|p| p.ph).sum::<f64>() / points.len() as f64
+}
+
+/// pKa for n = 1.
+fn slope_one(points: &[TitrationPoint]) -> Determined {
+    let (centre, slope) = (centre_of(points), std::f64::consts::LN_10);
+    let step = |s: &Sums| (s.curvature[0] > 0.0).then(|| [(s.gradient[0] / s.curvature[0]).clamp(-2.0, 2.0), 0.0]);
+    let Some(([a, _], sums)) = maximise(points, centre, [0.0, slope], step) else {
+        return Determined::Unknown;
+    };
+    let spare = points.len().saturating_sub(1);
+    let widening = if spare > 0 { (sums.deviance / spare as f64).max(1.0) } else { 1.0 };
+    Determined::Value { value: centre - a / slope, error: (widening / sums.curvature[0]).sqrt() / slope }
+}
+
+/// pKa and slope; `None` if the maximum is not found.
+fn free_slope(points: &[TitrationPoint], degrees_of_freedom: usize) -> Option<HillFit> {
+    let centre = centre_of(points);
+    let step = |s: &Sums| {
+        let [aa, ab, bb] = s.curvature;
+        let determinant = aa * bb - ab * ab;
+        (determinant > 0.0).then(|| {
+            let da = (bb * s.gradient[0] - ab * s.gradient[1]) / determinant;
+            let db = (aa * s.gradient[1] - ab * s.gradient[0]) / determinant;
+            let shrink = 2.0 / (da.abs() + db.abs()).max(2.0);
+            [shrink * da, shrink * db]
+        })
+    };
+    let ([a, b], sums) = maximise(points, centre, [0.0, std::f64::consts::LN_10], step)?;
+    let [aa, ab, bb] = sums.curvature;
+    let determinant = aa * bb - ab * ab;
+    let widening = if degrees_of_freedom > 0 { (sums.deviance / degrees_of_freedom as f64).max(1.0) } else { 1.0 };
+    let covariance = [bb, -ab, aa].map(|element| widening * element / determinant);
+    let slope_error = covariance[2].sqrt();
+    // pKa = centre − a/b has a meaning only where b is not compatible with zero.
+    let pka = if b > 2.0 * slope_error {
+        let (by_a, by_b) = (-1.0 / b, a / (b * b));
+        let variance = by_a * by_a * covariance[0] + 2.0 * by_a * by_b * covariance[1] + by_b * by_b * covariance[2];
+        Determined::Value { value: centre - a / b, error: variance.max(0.0).sqrt() }
+    } else {
+        Determined::Unknown
+    };
+    let ln10 = std::f64::consts::LN_10;
+    let falling = b <= 0.0;
+    Some(HillFit {
+        pka,
+        slope: Determined::Value { value: b / ln10, error: slope_error / ln10 },
+        pka_slope_one: if falling { Determined::Unknown } else { slope_one(points) },
+        deviance: Some(sums.deviance),
+        degrees_of_freedom,
+    })
+}
+
+#[cfg(test)]
+mod tests;

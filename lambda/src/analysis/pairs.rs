@@ -1,0 +1,114 @@
+//! Two sites that feel each other: correlation of their protonation, and the titration of both together.
+//!
+//!   φ = Σ_pH N (p₁₁ − p₁· p·₁) / Σ_pH N √(p₁·(1−p₁·) p·₁(1−p·₁))
+//!
+//! is the correlation of being deprotonated at the same pH (a pooled φ would show the pH, not the interaction). Its error is the
+//! larger of the block bootstrap and that of independent sites. The joint states follow
+//!
+//!   Z = 1 + 10^{pH−pK₁} + 10^{pH−pK₂} + 10^{2pH−pK₁−pK₂−w}
+//!
+//! (Bashford & Karplus 1991, doi:10.1021/j100175a091): pK₁ and pK₂ are those of each site while the other is protonated, w (units
+//! of pK) is positive if the second proton goes harder. The macroscopic pKa values of the pair follow from Z.
+
+use super::counted::{Counted, Resampling, value_or_nan, widen};
+use super::ends::{Ends, MeanWeights};
+use super::equilibrium::{self, Equilibrium, Populations};
+use super::hill::Determined;
+use super::occupancy::{State, joint};
+
+/// Protonation classes of two sites in one run: 0 protonated, 1 deprotonated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairSeries<'a> {
+    /// pH.
+    pub ph: f64,
+    /// First site.
+    pub first: &'a [State],
+    /// Second site, at the same times.
+    pub second: &'a [State],
+    /// Mean weights of the classes of each, as in [`super::titration::TitrationSeries`].
+    pub means: Option<[&'a MeanWeights; 2]>,
+}
+
+/// Protons lost by the joint states 00, 01, 10, 11.
+const PROTONS: [u32; 4] = [0, 1, 1, 2];
+/// κ of the joint states: pK₁, pK₂, w.
+const CONSTANTS: [[f64; 4]; 3] = [[-1.0, 0.0, 1.0, 0.0], [-1.0, 1.0, 0.0, 0.0], [1.0, -1.0, -1.0, 1.0]];
+
+/// What two sites have to do with each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// φ, with its error.
+    pub correlation: Determined,
+    /// pKa of each while the other is protonated.
+    pub pka: [Determined; 2],
+    /// w, in units of pK.
+    pub interaction: Determined,
+    /// Macroscopic pKa values of the two together.
+    pub macroscopic: [Determined; 2],
+    /// The joint fit, if there was one.
+    pub equilibrium: Option<Equilibrium>,
+}
+
+impl Pair {
+    /// Whether the correlation exceeds `factor` of its errors.
+    pub fn significant(&self, factor: f64) -> bool {
+        matches!(self.correlation, Determined::Value { value, error } if value.abs() > factor * error)
+    }
+}
+
+/// Evaluates two sites of two protonation states each, with the inefficiencies of both ([`super::titration::Titration`]).
+pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[(f64, bool)]; 2], resampling: Resampling) -> Pair {
+    // The joint state forgets as slowly as the slower of the two.
+    let [first, second] = inefficiencies;
+    let slower: Vec<(f64, bool)> = first.iter().zip(second).map(|(a, b)| (a.0.max(b.0), a.1 || b.1)).collect();
+    let states: Vec<Vec<State>> = series.iter().map(|s| joint(s.first, s.second, 2)).collect();
+    let list: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
+    let [of_first, of_second] =
+        [0, 1].map(|site| Ends::new(series.iter().map(|s| (s.ph, s.means.map(|means| means[site])))));
+    let counted = Counted::with_inefficiencies(&list, 4, &slower).at_ends(of_first.joint(&of_second));
+    let numbers = |points: &[Populations], fitted: Option<&Equilibrium>| -> [Determined; 6] {
+        let unknown = Determined::Unknown;
+        let [first, second, interaction] = CONSTANTS.map(|c| fitted.map_or(unknown, |fitted| fitted.combination(&c)));
+        let [upper, lower] =
+            [(0, 1), (1, 2)].map(|(from, to)| fitted.map_or(unknown, |fitted| fitted.macroscopic(from, to)));
+        [phi(points), first, second, interaction, upper, lower]
+    };
+    let draws = counted.draws(resampling, |points| {
+        numbers(points, equilibrium::fit(points, &PROTONS).as_ref()).map(value_or_nan).to_vec()
+    });
+    let populations = counted.populations();
+    let equilibrium = equilibrium::fit(&populations, &PROTONS);
+    let found = numbers(&populations, equilibrium.as_ref());
+    let [correlation, first, second, interaction, upper, lower] =
+        std::array::from_fn(|k| widen(found[k], draws.get(k), resampling));
+    Pair { correlation, pka: [first, second], interaction, macroscopic: [upper, lower], equilibrium }
+}
+
+/// φ with the error of independent sites; unknown where one of them never changes.
+fn phi(points: &[Populations]) -> Determined {
+    let mut ph: Vec<f64> = points.iter().map(|p| p.ph).collect();
+    ph.sort_by(f64::total_cmp);
+    ph.dedup();
+    let (mut covariance, mut scale, mut square) = (0.0, 0.0, 0.0);
+    for ph in ph {
+        let sum = |k: usize| points.iter().filter(|p| p.ph == ph).map(|p| p.samples[k]).sum::<f64>();
+        let samples: [f64; 4] = std::array::from_fn(sum);
+        let total: f64 = samples.iter().sum();
+        if total <= 0.0 {
+            continue;
+        }
+        let (first, second) = ((samples[2] + samples[3]) / total, (samples[1] + samples[3]) / total);
+        let variance = first * (1.0 - first) * second * (1.0 - second);
+        covariance += total * (samples[3] / total - first * second);
+        scale += total * variance.sqrt();
+        square += total * variance;
+    }
+    if scale > 0.0 {
+        Determined::Value { value: covariance / scale, error: square.sqrt() / scale }
+    } else {
+        Determined::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! From the states of a site at several pH to its pKa values with errors.
+//!
+//! Every series is counted and its independent samples are estimated ([`super::counted`]). Macroscopic: forms of equal
+//! protonation are one class; two classes have a Hill curve ([`super::hill`]), more a binding polynomial
+//! ([`super::equilibrium`]). Microscopic: every form on its own, and the share of each tautomer. Errors are the larger of
+//! likelihood and block bootstrap ([`super::bootstrap`]; blocks of three times the statistical inefficiency).
+//!
+//! Convergence: the macroscopic pKa from the first and from the last part of every series; for two classes that of slope one,
+//! which little data determine.
+
+use thiserror::Error;
+
+use super::counted::{Counted, Resampling, SeriesSummary, value_or_nan, widen};
+use super::ends::{Ends, MeanWeights};
+use super::equilibrium::{self, Equilibrium, Populations};
+use super::hill::{self, Determined, HillFit, TitrationPoint};
+use super::occupancy::{self, Occupancy, State, classes};
+
+/// States of one run at one pH, frames at equal intervals that are the same for all series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TitrationSeries<'a> {
+    /// pH.
+    pub ph: f64,
+    /// Form of each frame.
+    pub states: &'a [State],
+    /// Mean weights of the frames of each form, to extrapolate to the pure forms ([`super::ends`]); without, frames count as they are.
+    pub means: Option<&'a MeanWeights>,
+}
+
+/// Why a titration cannot be evaluated.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum TitrationError {
+    /// No runs.
+    #[error("no series of states")]
+    Empty,
+    /// A pH that is not a number.
+    #[error("series {index} (counted from 0) has pH {ph}")]
+    Ph {
+        /// Index of the series.
+        index: usize,
+        /// Its pH.
+        ph: f64,
+    },
+    /// A site that never loses a proton.
+    #[error("all forms of the site have lost the same number of protons: it has no pKa")]
+    OneClass,
+}
+
+/// A site at one pH, all runs together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhPoint {
+    /// pH.
+    pub ph: f64,
+    /// Counts.
+    pub occupancy: Occupancy,
+    /// Independent samples of the form.
+    pub samples: f64,
+    /// Population of each pure form; `None` if all frames are mixed.
+    pub populations: Option<Vec<f64>>,
+    /// Interval of one standard error of each population (Wilson 1927, doi:10.1080/01621459.1927.10502953), inside 0…1 also
+    /// where that is 0 or 1.
+    pub intervals: Option<Vec<[f64; 2]>>,
+    /// Protons lost beyond the most protonated form, of those there are to lose: the deprotonated fraction of two forms.
+    pub deprotonated: Option<f64>,
+    /// Its interval; for several protons from the spread of their number.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// Loss of protons, whatever form they come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Macroscopic {
+    /// Protons lost before.
+    pub from: u32,
+    /// Protons lost after.
+    pub to: u32,
+    /// pKa.
+    pub pka: Determined,
+    /// Hill slope, for two classes.
+    pub slope: Option<Determined>,
+    /// pKa of slope one; the same as `pka` for more than two classes.
+    pub pka_slope_one: Determined,
+    /// The same from the microscopic constants.
+    pub from_microscopic: Determined,
+}
+
+/// Loss of protons by one form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Microscopic {
+    /// Form before.
+    pub from: usize,
+    /// Form after.
+    pub to: usize,
+    /// pK.
+    pub pk: Determined,
+}
+
+/// A titration, evaluated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Titration {
+    /// The series in the order given, counted by form.
+    pub series: Vec<SeriesSummary>,
+    /// Frames per independent sample of the protonation of each series, whatever the form, and whether they are borrowed.
+    pub inefficiencies: Vec<(f64, bool)>,
+    /// By ascending pH.
+    pub points: Vec<PhPoint>,
+    /// Steps of deprotonation.
+    pub macroscopic: Vec<Macroscopic>,
+    /// Every pair of forms one step apart; for two forms the same as the macroscopic one of slope one.
+    pub microscopic: Vec<Microscopic>,
+    /// Share of each form among those of the same protonation.
+    pub shares: Vec<Determined>,
+    /// The binding polynomial of the forms, if it could be fitted.
+    pub equilibrium: Option<Equilibrium>,
+    /// The Hill curve, for two classes.
+    pub hill: Option<HillFit>,
+}
+
+/// Classes of equal protonation: protons lost by each class, ascending, and the class of each form.
+pub fn protonation(protons: &[u32]) -> (Vec<u32>, Vec<u8>) {
+    let mut lost = protons.to_vec();
+    lost.sort_unstable();
+    lost.dedup();
+    let class = protons.iter().map(|d| lost.binary_search(d).unwrap_or(0) as u8).collect();
+    (lost, class)
+}
+
+/// Evaluates the titration of a site whose forms have lost `protons`.
+///
+/// # Errors
+/// [`TitrationError`] without series, for a pH that is not finite, or forms of one protonation only. Data that determine
+/// nothing are no error: the results say so.
+pub fn evaluate(
+    protons: &[u32],
+    series: &[TitrationSeries<'_>],
+    resampling: Resampling,
+) -> Result<Titration, TitrationError> {
+    let (lost, class) = check(protons, series)?;
+    let by_form: Vec<(f64, &[State])> = series.iter().map(|s| (s.ph, s.states)).collect();
+    let ends = Ends::new(series.iter().map(|s| (s.ph, s.means)));
+    let of_classes = ends.classes(&class, lost.len());
+    let forms = Counted::new(&by_form, protons.len()).at_ends(ends);
+    let equilibrium = equilibrium::fit(&forms.populations(), protons);
+    let pairs: Vec<(usize, usize)> = (0..protons.len())
+        .flat_map(|from| (0..protons.len()).map(move |to| (from, to)))
+        .filter(|&(from, to)| class[to] == class[from] + 1)
+        .collect();
+    // Microscopic constants, then shares, then macroscopic constants from them.
+    let numbers = |fitted: Option<&Equilibrium>| -> Vec<Determined> {
+        let Some(fitted) = fitted else {
+            return vec![Determined::Unknown; pairs.len() + protons.len() + lost.len() - 1];
+        };
+        let microscopic = pairs.iter().map(|&(from, to)| fitted.microscopic(from, to));
+        let shares = (0..protons.len()).map(|form| fitted.share(form));
+        microscopic.chain(shares).chain(lost.windows(2).map(|d| fitted.macroscopic(d[0], d[1]))).collect()
+    };
+    let draws = forms.draws(resampling, |points| {
+        numbers(equilibrium::fit(points, protons).as_ref()).into_iter().map(value_or_nan).collect()
+    });
+    let widened = |(k, number)| widen(number, draws.get(k), resampling);
+    let found: Vec<Determined> = numbers(equilibrium.as_ref()).into_iter().enumerate().map(widened).collect();
+    let (microscopic, rest) = found.split_at(pairs.len());
+    let (shares, from_microscopic) = rest.split_at(protons.len());
+    let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
+    let by_class: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
+    let counted = Counted::new(&by_class, lost.len()).at_ends(of_classes);
+    let (macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
+    Ok(Titration {
+        points: points(&forms, protons, &lost),
+        series: forms.series,
+        inefficiencies: counted.inefficiencies(),
+        macroscopic,
+        microscopic: pairs.iter().zip(microscopic).map(|(&(from, to), &pk)| Microscopic { from, to, pk }).collect(),
+        shares: shares.to_vec(),
+        equilibrium,
+        hill,
+    })
+}
+
+fn check(protons: &[u32], series: &[TitrationSeries<'_>]) -> Result<(Vec<u32>, Vec<u8>), TitrationError> {
+    if let Some(index) = series.iter().position(|s| !s.ph.is_finite()) {
+        return Err(TitrationError::Ph { index, ph: series[index].ph });
+    }
+    let (lost, class) = protonation(protons);
+    match (series.is_empty(), lost.len()) {
+        (true, _) => Err(TitrationError::Empty),
+        (_, 0 | 1) => Err(TitrationError::OneClass),
+        _ => Ok((lost, class)),
+    }
+}
+
+fn macroscopic(
+    lost: &[u32],
+    counted: &Counted,
+    from_microscopic: &[Determined],
+    resampling: Resampling,
+) -> (Vec<Macroscopic>, Option<HillFit>) {
+    let populations = counted.populations();
+    if lost.len() == 2 {
+        let numbers = |fit: &HillFit| [fit.pka, fit.slope, fit.pka_slope_one];
+        let unknown = [Determined::Unknown; 3];
+        let draws = counted.draws(resampling, |points| {
+            hill::fit(&two_states(points)).map_or(unknown, |fit| numbers(&fit)).map(value_or_nan).to_vec()
+        });
+        let fit = hill::fit(&two_states(&populations)).ok();
+        let found = fit.as_ref().map_or(unknown, numbers);
+        let [pka, slope, pka_slope_one] = std::array::from_fn(|k| widen(found[k], draws.get(k), resampling));
+        let hill = fit.map(|fit| HillFit { pka, slope, pka_slope_one, ..fit });
+        let from_microscopic = from_microscopic.first().copied().unwrap_or(Determined::Unknown);
+        let (from, to) = (lost[0], lost[1]);
+        return (vec![Macroscopic { from, to, pka, slope: Some(slope), pka_slope_one, from_microscopic }], hill);
+    }
+    let numbers = |points: &[Populations]| steps(points, lost);
+    let draws = counted.draws(resampling, |points| numbers(points).into_iter().map(value_or_nan).collect());
+    let step = |(k, pka): (usize, Determined)| {
+        let pka = widen(pka, draws.get(k), resampling);
+        let from_microscopic = from_microscopic.get(k).copied().unwrap_or(Determined::Unknown);
+        let (from, to) = (lost[k], lost[k + 1]);
+        Macroscopic { from, to, pka, slope: None, pka_slope_one: pka, from_microscopic }
+    };
+    (numbers(&populations).into_iter().enumerate().map(step).collect(), None)
+}
+
+/// Macroscopic pKa values of slope one from samples of the classes.
+fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
+    if lost.len() == 2 {
+        return vec![hill::fit(&two_states(points)).map_or(Determined::Unknown, |fit| fit.pka_slope_one)];
+    }
+    let fitted = equilibrium::fit(points, lost);
+    let sampled = |p: &&Populations| p.samples.iter().sum::<f64>() > 0.0;
+    let ends = || points.iter().filter(sampled);
+    let (first, last) = (ends().map(|p| p.ph).reduce(f64::min), ends().map(|p| p.ph).reduce(f64::max));
+    let seen = |class: usize, ph: Option<f64>| {
+        points.iter().any(|p| ph.is_none_or(|ph| p.ph == ph) && p.samples.get(class).is_some_and(|n| *n > 0.0))
+    };
+    let step = |k: usize| match (&fitted, seen(k, None), seen(k + 1, None), first, last) {
+        (Some(fitted), true, true, ..) => fitted.macroscopic(lost[k], lost[k + 1]),
+        (_, true, false, _, Some(last)) if seen(k, Some(last)) => Determined::AtLeast(last),
+        (_, false, true, Some(first), _) if seen(k + 1, Some(first)) => Determined::AtMost(first),
+        _ => Determined::Unknown,
+    };
+    (0..lost.len() - 1).map(step).collect()
+}
+
+fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
+    let point = |p: &Populations| {
+        let (protonated, deprotonated) = (p.samples[0], p.samples[1]);
+        let samples = protonated + deprotonated;
+        TitrationPoint { ph: p.ph, deprotonated: if samples > 0.0 { deprotonated / samples } else { 0.0 }, samples }
+    };
+    points.iter().map(point).collect()
+}
+
+/// All series of each pH together: counts and independent samples add up.
+fn points(counted: &Counted, protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
+    let (series, pure) = (&counted.series, counted.populations());
+    let mut ph: Vec<f64> = series.iter().map(|s| s.ph).collect();
+    ph.sort_by(f64::total_cmp);
+    ph.dedup();
+    let point = |&ph: &f64| {
+        let mut occupancy = Occupancy::default();
+        let at = || series.iter().filter(|s| s.ph == ph);
+        at().for_each(|s| occupancy.add(&s.occupancy));
+        let samples: f64 = at().map(|s| s.samples).sum();
+        let of_form = |form: usize| pure.iter().filter(|p| p.ph == ph).map(|p| p.samples[form]).sum::<f64>();
+        let each: Vec<f64> = (0..protons.len()).map(of_form).collect();
+        let worth: f64 = each.iter().sum();
+        let populations = (worth > 0.0).then(|| each.iter().map(|n| n / worth).collect::<Vec<f64>>());
+        let intervals = populations.as_ref().map(|p| p.iter().map(|&p| wilson(p, worth)).collect());
+        let range = f64::from(lost[lost.len() - 1] - lost[0]);
+        let gone = |form: usize| f64::from(protons[form] - lost[0]) / range;
+        let moment = |power: i32| {
+            let of = |p: &Vec<f64>| p.iter().enumerate().map(|(form, p)| p * gone(form).powi(power)).sum::<f64>();
+            populations.as_ref().map(of)
+        };
+        let deprotonated = moment(1).map(|s| s.clamp(0.0, 1.0));
+        let interval = deprotonated.zip(moment(2)).map(|(mean, square)| {
+            if lost.len() == 2 {
+                return wilson(mean, worth);
+            }
+            let error = ((square - mean * mean).max(0.0) / worth).sqrt();
+            [(mean - error).max(0.0), (mean + error).min(1.0)]
+        });
+        PhPoint { ph, occupancy, samples, populations, intervals, deprotonated, interval }
+    };
+    ph.iter().map(point).collect()
+}
+
+/// Interval of one standard error for a fraction `s` of `n` samples.
+fn wilson(s: f64, n: f64) -> [f64; 2] {
+    let centre = (s + 0.5 / n) / (1.0 + 1.0 / n);
+    let half = (s * (1.0 - s) / n + 0.25 / (n * n)).sqrt() / (1.0 + 1.0 / n);
+    [(centre - half).max(0.0), (centre + half).min(1.0)]
+}
+
+/// Macroscopic pKa values from parts of the series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convergence {
+    /// Shares of every series that were used.
+    pub shares: Vec<f64>,
+    /// From the beginning: `[step of deprotonation][share]`.
+    pub forward: Vec<Vec<Determined>>,
+    /// From the end.
+    pub reverse: Vec<Vec<Determined>>,
+}
+
+/// pKa from 1/n, 2/n … of every series, from the beginning and from the end, with the [`Titration::inefficiencies`] of the whole.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn convergence(
+    protons: &[u32],
+    series: &[TitrationSeries<'_>],
+    inefficiencies: &[(f64, bool)],
+    parts: u32,
+) -> Result<Convergence, TitrationError> {
+    let (lost, class) = check(protons, series)?;
+    let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
+    let ends = Ends::new(series.iter().map(|s| (s.ph, s.means))).classes(&class, lost.len());
+    let part = |share: f64, reverse: bool| -> Vec<Determined> {
+        let populations = series.iter().zip(&states).zip(inefficiencies).map(|((series, states), (g, _))| {
+            let length = ((share * states.len() as f64).round() as usize).min(states.len());
+            let range = if reverse { states.len() - length..states.len() } else { 0..length };
+            let counts = occupancy::count(&states[range], lost.len());
+            Populations { ph: series.ph, samples: counts.forms.iter().map(|&n| n as f64 / g).collect() }
+        });
+        let mut populations: Vec<Populations> = populations.collect();
+        ends.apply(&mut populations);
+        steps(&populations, &lost)
+    };
+    let shares: Vec<f64> = (1..=parts).map(|k| f64::from(k) / f64::from(parts)).collect();
+    let from = |reverse: bool| -> Vec<Vec<Determined>> {
+        let found: Vec<Vec<Determined>> = shares.iter().map(|&share| part(share, reverse)).collect();
+        (0..lost.len() - 1).map(|step| found.iter().map(|all| all[step]).collect()).collect()
+    };
+    Ok(Convergence { forward: from(false), reverse: from(true), shares })
+}
+
+#[cfg(test)]
+mod tests;

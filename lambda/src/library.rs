@@ -1,0 +1,386 @@
+//! The library of titratable residues: which atoms, which charges in which form, which reference pKa, which correction.
+//!
+//! One TOML file per residue and force field (`lambda/library/*.toml`). Checked on reading: every form sums to its
+//! net charge, a form that lost d protons carries d elementary charges less, the backbone charges are the same in all
+//! forms (otherwise reference energies would depend on the sequence, openmm issue 1278), and the macroscopic pKa belongs to
+//! the pK_α of the forms,
+//!
+//!   10^−pKa = Σ_{d_α = 1} 10^−pK_α / Σ_{d_α = 0} 10^−pK_α,
+//!
+//! where d_α is the number of protons lost and pK_α = −log10 of the equilibrium constant that leads from form 0 to α.
+//!
+//! Three kinds of entries: side chains, found by the name of their residue; termini (`terminus = "n"` or `"c"`), found by
+//! their atoms at any residue; buffers (`kind = "buffer"`), whose charges in the topology are the mean of their two forms.
+//!
+//! The correction V_MM is calibrated for one force field and setting ([`Calibration`]); [`entry_with_calibration`] writes
+//! it into an entry.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+mod correction;
+pub use correction::{Calibration, Correction, Provenance};
+
+/// Largest deviation (e) of a sum of charges from its net charge.
+const CHARGE_TOLERANCE: f64 = 1e-9;
+/// Largest difference between the pKa of an entry and the one that follows from its forms: two decimals are given.
+const PKA_TOLERANCE: f64 = 0.005;
+
+const BUILTIN: [(&str, &str); 13] = [
+    ("glu.toml", include_str!("../library/glu.toml")),
+    ("asp.toml", include_str!("../library/asp.toml")),
+    ("his.toml", include_str!("../library/his.toml")),
+    ("lys.toml", include_str!("../library/lys.toml")),
+    ("arg.toml", include_str!("../library/arg.toml")),
+    ("tyr.toml", include_str!("../library/tyr.toml")),
+    ("cys.toml", include_str!("../library/cys.toml")),
+    ("glu3.toml", include_str!("../library/glu3.toml")),
+    ("asp3.toml", include_str!("../library/asp3.toml")),
+    ("nterm.toml", include_str!("../library/nterm.toml")),
+    ("cterm.toml", include_str!("../library/cterm.toml")),
+    ("water.toml", include_str!("../library/water.toml")),
+    ("buf.toml", include_str!("../library/buf.toml")),
+];
+
+/// Why an entry of the library cannot be used.
+#[derive(Debug, Error)]
+pub enum LibraryError {
+    /// The file cannot be read or the folder not listed.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// Reason given by the system.
+        source: std::io::Error,
+    },
+    /// Not TOML, an unknown or a missing key, or a value of the wrong kind.
+    #[error("{file}: {source}")]
+    Parse {
+        /// File.
+        file: String,
+        /// Reason with line and column.
+        source: Box<toml::de::Error>,
+    },
+    /// Understood, but physically wrong.
+    #[error("{file}: {reason}")]
+    Inconsistent {
+        /// File.
+        file: String,
+        /// What is wrong and what is expected.
+        reason: String,
+    },
+    /// A folder without a single entry.
+    #[error("{}: no *.toml file in this folder", .0.display())]
+    Empty(PathBuf),
+}
+
+/// What an entry describes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// A group that takes up and loses protons.
+    #[default]
+    Titratable,
+    /// A molecule that compensates the charge of others.
+    Buffer,
+}
+
+/// End of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Terminus {
+    /// Amino end.
+    N,
+    /// Carboxyl end.
+    C,
+}
+
+/// One form of a residue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormEntry {
+    /// Name such as "deprotonated".
+    pub name: String,
+    /// Protons lost relative to form 0.
+    pub protons_lost: u32,
+    /// Net charge of the residue, e; of a terminus: of the end group.
+    pub net_charge: f64,
+    /// Cumulative pK_α; 0 for form 0.
+    #[serde(default)]
+    pub pk: f64,
+}
+
+/// A bonded term that differs between forms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BondedEntry {
+    /// Names of its atoms; "-C" and "+N" are those of the residues before and after.
+    pub atoms: Vec<String>,
+    /// Function number of GROMACS.
+    pub function: u32,
+    /// Parameters in each form, in the order and units of a topology.
+    pub parameters: Vec<Vec<f64>>,
+}
+
+/// One titratable residue of one force field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Short name, such as "glu".
+    pub name: String,
+    /// What it describes.
+    #[serde(default)]
+    pub kind: EntryKind,
+    /// The end of a chain, if that is what titrates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminus: Option<Terminus>,
+    /// Residue names in topologies; none for a terminus.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residues: Vec<String>,
+    /// How to get a topology that holds every proton, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+    /// Force field of the charges.
+    pub force_field: String,
+    /// Source of the figures.
+    pub source: String,
+    /// Model compound that has the reference pKa.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_compound: Option<String>,
+    /// Macroscopic reference pKa of losing the first proton; none for a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pka: Option<f64>,
+    /// Source of the reference pKa.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pka_source: Option<String>,
+    /// Atoms whose charge is the same in all forms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backbone: Vec<String>,
+    /// Atom that takes the charge left over; none for a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balanced_at: Option<String>,
+    /// Forms; form 0 is the fully protonated one.
+    pub forms: Vec<FormEntry>,
+    /// Atom name → charge in each form, e.
+    pub charges: BTreeMap<String, Vec<f64>>,
+    /// Atom name → Lennard-Jones type in each form.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lj_types: BTreeMap<String, Vec<String>>,
+    /// Bonded terms that differ between forms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bonded: Vec<BondedEntry>,
+    /// Correction V_MM.
+    pub correction: Correction,
+    /// The file it was read from, comments included.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl Entry {
+    /// Reads and checks one entry; `file` names it in errors.
+    ///
+    /// # Errors
+    /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`].
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, LibraryError> {
+        let mut entry: Self = toml::from_str(text)
+            .map_err(|source| LibraryError::Parse { file: file.to_string(), source: Box::new(source) })?;
+        entry.text = text.to_string();
+        entry.check().map_err(|reason| LibraryError::Inconsistent { file: file.to_string(), reason })?;
+        Ok(entry)
+    }
+
+    /// Macroscopic pKa of losing the first proton, from the pK_α of the forms; none without a form that lost one proton.
+    pub fn macroscopic_pka(&self) -> Option<f64> {
+        let sum = |d: u32| -> f64 {
+            self.forms.iter().filter(|form| form.protons_lost == d).map(|form| 10_f64.powf(-form.pk)).sum()
+        };
+        let ratio = sum(1) / sum(0);
+        (ratio > 0.0).then(|| -ratio.log10())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.residues.is_empty() != self.terminus.is_some() {
+            return Err("residues: give at least one name of a residue, or `terminus`, not both".into());
+        }
+        if self.forms.len() < 2 {
+            return Err(format!("forms: {} given, at least two are needed", self.forms.len()));
+        }
+        for (atom, charges) in &self.charges {
+            if charges.len() != self.forms.len() || charges.iter().any(|q| !q.is_finite()) {
+                return Err(format!("charges.{atom}: {charges:?}, expected {} numbers", self.forms.len()));
+            }
+        }
+        self.check_net_charges()?;
+        self.check_pka()?;
+        self.check_atoms()?;
+        self.correction.calibration().map_or(Ok(()), |calibration| calibration.check(self.forms.len()))
+    }
+
+    fn check_net_charges(&self) -> Result<(), String> {
+        if self.forms[0].protons_lost != 0 {
+            return Err("forms: the first form must have protons_lost = 0".into());
+        }
+        let sum = |k: usize| -> f64 { self.charges.values().map(|q| q[k]).sum() };
+        for (k, form) in self.forms.iter().enumerate() {
+            // Only the atoms of the end group are listed for a terminus: their sum has a part of the rest of the residue.
+            let apart = if self.terminus.is_some() { sum(0) - self.forms[0].net_charge } else { 0.0 };
+            let found = sum(k) - apart;
+            let whole = self.kind == EntryKind::Buffer || form.net_charge.fract() == 0.0;
+            if (found - form.net_charge).abs() > CHARGE_TOLERANCE || !whole {
+                let (name, net) = (&form.name, form.net_charge);
+                return Err(format!("form {name}: charges sum to {found:.6} e, net_charge is {net}"));
+            }
+            let expected = self.forms[0].net_charge - f64::from(form.protons_lost);
+            if (form.net_charge - expected).abs() > CHARGE_TOLERANCE {
+                return Err(format!(
+                    "form {}: net_charge {} after losing {} proton(s), expected {expected}",
+                    form.name, form.net_charge, form.protons_lost
+                ));
+            }
+        }
+        if self.kind == EntryKind::Buffer && (self.forms.len() != 2 || (sum(0) + sum(1)).abs() > CHARGE_TOLERANCE) {
+            return Err("forms: a buffer has two forms of opposite net charge".into());
+        }
+        Ok(())
+    }
+
+    fn check_pka(&self) -> Result<(), String> {
+        if let Some(form) = self.forms.iter().find(|form| !form.pk.is_finite()) {
+            return Err(format!("form {}: pk = {} is not a number", form.name, form.pk));
+        }
+        if self.forms[0].pk != 0.0 {
+            return Err(format!("form {}: pk = {}, the first form has 0", self.forms[0].name, self.forms[0].pk));
+        }
+        if self.kind == EntryKind::Buffer {
+            return if self.pka.is_none() { Ok(()) } else { Err("pka: a buffer has none".into()) };
+        }
+        let Some(pka) = self.pka.filter(|pka| pka.is_finite()) else {
+            return Err(format!("pka: {:?} is not a number", self.pka));
+        };
+        match self.macroscopic_pka() {
+            Some(derived) if (derived - pka).abs() <= PKA_TOLERANCE => Ok(()),
+            Some(derived) => Err(format!("pka: {pka}, but the pk of the forms give {derived:.3}")),
+            None => Err("forms: none with protons_lost = 1".into()),
+        }
+    }
+
+    fn check_atoms(&self) -> Result<(), String> {
+        let bonded = self.bonded.iter().flat_map(|term| &term.atoms).filter(|atom| !atom.starts_with(['-', '+']));
+        for atom in self.backbone.iter().chain(&self.balanced_at).chain(self.lj_types.keys()).chain(bonded) {
+            if !self.charges.contains_key(atom) {
+                return Err(format!("atom {atom} (backbone, balanced_at, lj_types, bonded) has no charges"));
+            }
+        }
+        if self.kind == EntryKind::Titratable && self.balanced_at.is_none() {
+            return Err("balanced_at: the atom that takes the charge left over is missing".into());
+        }
+        for atom in &self.backbone {
+            let charges = &self.charges[atom];
+            if charges.iter().any(|&q| q != charges[0]) {
+                return Err(format!("charges.{atom}: {charges:?}, backbone charges must be the same in all forms"));
+            }
+        }
+        let n = self.forms.len();
+        if let Some((atom, types)) = self.lj_types.iter().find(|(_, types)| types.len() != n) {
+            return Err(format!("lj_types.{atom}: {types:?}, expected {n} names"));
+        }
+        match self.bonded.iter().find(|term| term.parameters.len() != n || !(2..=4).contains(&term.atoms.len())) {
+            Some(term) => Err(format!("bonded {:?}: expected 2 to 4 atoms and parameters of {n} forms", term.atoms)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Titratable residues of one or several force fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteLibrary {
+    /// Entries; where several fit a residue the first counts.
+    pub entries: Vec<Entry>,
+}
+
+impl SiteLibrary {
+    /// The entries that come with the program.
+    ///
+    /// # Errors
+    /// [`LibraryError`] if a shipped file is inconsistent; a test keeps that from happening.
+    pub fn builtin() -> Result<Self, LibraryError> {
+        let entries = BUILTIN.iter().map(|(file, text)| Entry::from_toml(text, file)).collect::<Result<_, _>>()?;
+        Ok(Self { entries })
+    }
+
+    /// Reads one file, or every `*.toml` of a folder in the order of their names.
+    ///
+    /// # Errors
+    /// [`LibraryError`], naming the file.
+    pub fn from_path(path: &Path) -> Result<Self, LibraryError> {
+        let io = |source| LibraryError::Io { path: path.to_path_buf(), source };
+        let mut files = Vec::new();
+        if path.is_dir() {
+            for item in std::fs::read_dir(path).map_err(io)? {
+                let file = item.map_err(io)?.path();
+                if file.extension().is_some_and(|extension| extension == "toml") {
+                    files.push(file);
+                }
+            }
+            files.sort();
+            if files.is_empty() {
+                return Err(LibraryError::Empty(path.to_path_buf()));
+            }
+        } else {
+            files.push(path.to_path_buf());
+        }
+        let read = |file: PathBuf| {
+            let text =
+                std::fs::read_to_string(&file).map_err(|source| LibraryError::Io { path: file.clone(), source })?;
+            Entry::from_toml(&text, &file.display().to_string())
+        };
+        Ok(Self { entries: files.into_iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    /// Adds the entries of `other` behind those here; an entry with the name and force field of one here is left out, so
+    /// that what was added first counts.
+    pub fn extend(&mut self, other: Self) {
+        for entry in other.entries {
+            if !self.entries.iter().any(|e| e.name == entry.name && e.force_field == entry.force_field) {
+                self.entries.push(entry);
+            }
+        }
+    }
+}
+
+/// Text of an entry with its correction replaced by `correction`; everything before the table `[correction]`, comments
+/// included, is kept as it is.
+///
+/// # Errors
+/// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`] for a bad entry, for a table after `[correction]`, and for
+/// a calibration that the library would refuse to read.
+pub fn entry_with_calibration(text: &str, file: &str, correction: &Correction) -> Result<String, LibraryError> {
+    let inconsistent = |reason: String| LibraryError::Inconsistent { file: file.to_string(), reason };
+    let mut entry = Entry::from_toml(text, file)?;
+    let is_header = |line: &&str| line.trim_start().starts_with("[correction]");
+    let head: Vec<&str> = text.lines().take_while(|line| !is_header(line)).collect();
+    let later_tables = text.lines().skip(head.len() + 1).filter(|line| line.trim_start().starts_with('['));
+    if later_tables.into_iter().any(|line| !line.trim_start().starts_with("[correction.")) {
+        return Err(inconsistent("[correction] must be the last table".into()));
+    }
+    #[derive(Serialize)]
+    struct Tail<'a> {
+        correction: &'a Correction,
+    }
+    entry.correction = correction.clone();
+    let tail = toml::to_string(&Tail { correction: &entry.correction })
+        .map_err(|error| inconsistent(format!("correction cannot be written: {error}")))?;
+    let written = format!("{}\n{tail}", head.join("\n"));
+    entry.text.clone_from(&written);
+    if Entry::from_toml(&written, file)? != entry {
+        return Err(inconsistent("the entry written does not read back as it was".into()));
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+#[path = "library_tests.rs"]
+pub(crate) mod tests;

@@ -1,0 +1,275 @@
+//! Titratable sites and buffers of a system: groups of an unmodified topology that the library knows.
+//!
+//! A side chain is matched by the name of its residue, then atom by atom: the residue must hold every atom of the entry and
+//! no other, with the charges of form 0 (protonated). That catches residues built without the proton and other force
+//! fields. Residues at the end of a chain have somewhat different charges and a few other backbone atoms; there, and for
+//! the termini themselves, the entry is applied as a difference:
+//!
+//!   q_i^α = q_i(topology) + q_i^α(entry) − q_i^0(entry),
+//!
+//! an atom whose charge vanishes in a form has none, and the rest goes to one named atom, so that losing a proton takes
+//! away exactly one elementary charge.
+//!
+//! A site holds only atoms that differ between its forms: what is the same in all of them is environment, since V is linear
+//! in the weights with or without it. So a side chain and the terminus of the same residue are two sites.
+
+use std::str::FromStr;
+
+use forcefield::Topology;
+use thiserror::Error;
+
+use crate::library::Correction;
+
+mod search;
+pub use search::{buffer_site, find_sites};
+
+/// Why a site cannot be set up.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SiteError {
+    /// The residue lacks an atom.
+    #[error("residue {residue} has no atom {atom}, which the titratable {entry} needs: build it protonated ({build})")]
+    MissingAtom {
+        /// Residue as "GLU 2".
+        residue: String,
+        /// Name of the atom.
+        atom: String,
+        /// Entry of the library.
+        entry: String,
+        /// How to build it.
+        build: String,
+    },
+    /// The residue has an atom that the entry does not know.
+    #[error("residue {residue} has an atom {atom} that the titratable {entry} does not have")]
+    UnknownAtom {
+        /// Residue.
+        residue: String,
+        /// Name of the atom.
+        atom: String,
+        /// Entry of the library.
+        entry: String,
+    },
+    /// Two atoms of the residue have one name.
+    #[error("residue {residue} has two atoms named {atom}")]
+    RepeatedAtom {
+        /// Residue.
+        residue: String,
+        /// Name of the atom.
+        atom: String,
+    },
+    /// The topology's charge is not that of the protonated form.
+    #[error(
+        "atom {atom} of residue {residue} has charge {found} e in the topology, {entry} ({force_field}) expects \
+         {expected} e: wrong force field, or the residue was built in another protonation state"
+    )]
+    ChargeMismatch {
+        /// Residue.
+        residue: String,
+        /// Name of the atom.
+        atom: String,
+        /// Charge in the topology, e.
+        found: f64,
+        /// Charge in the library, e.
+        expected: f64,
+        /// Entry of the library.
+        entry: String,
+        /// Its force field.
+        force_field: String,
+    },
+    /// A request names a residue that does not exist.
+    #[error("no residue {request} in the topology; titratable residues are: {titratable}")]
+    NotFound {
+        /// The request.
+        request: String,
+        /// Residues that could be meant.
+        titratable: String,
+    },
+    /// A request names a residue that the library does not know.
+    #[error(
+        "residue {residue} is not in the library, which knows: {known}; the end of a chain is requested as \"nterm ALA 1\""
+    )]
+    NotTitratable {
+        /// Residue.
+        residue: String,
+        /// Residue names of the library.
+        known: String,
+    },
+    /// A request fits several residues.
+    #[error("{request} fits {count} residues; put the number of the molecule in front, such as 1:{request}")]
+    Ambiguous {
+        /// The request.
+        request: String,
+        /// Number of residues that fit.
+        count: usize,
+    },
+    /// A request names an entry that the library does not have, or that is a buffer.
+    #[error("{request}: the library has no titratable entry {entry}, it has: {known}")]
+    UnknownEntry {
+        /// The request.
+        request: String,
+        /// The entry asked for.
+        entry: String,
+        /// Entries that titrate.
+        known: String,
+    },
+    /// Two requests give the same site.
+    #[error("{0} is requested twice")]
+    Repeated(String),
+    /// Two sites share an atom.
+    #[error("sites {first} and {second} share the atom {atom}: its charge cannot follow both")]
+    Overlap {
+        /// A site.
+        first: String,
+        /// Another.
+        second: String,
+        /// Name of the atom.
+        atom: String,
+    },
+    /// The library has no buffer for these molecules.
+    #[error("residue {residue} is no buffer of the library, which has: {known}")]
+    NoBuffer {
+        /// Residue name.
+        residue: String,
+        /// Residue names of buffers.
+        known: String,
+    },
+    /// All titratable residues are wanted and there are none.
+    #[error("no titratable residue in the topology; the library knows: {0}")]
+    None(String),
+    /// A request cannot be read.
+    #[error(
+        "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, or \
+         \"nterm ALA 1\" with the entry of the library"
+    )]
+    BadRequest(String),
+}
+
+/// One form of a site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Form {
+    /// Name such as "deprotonated".
+    pub name: String,
+    /// Charge (e) of each atom of the site, in the order of [`Site::atoms`].
+    pub charges: Vec<f64>,
+    /// Protons lost relative to form 0.
+    pub protons_lost: u32,
+    /// Cumulative pK_α of the model compound; 0 for form 0 and for buffers.
+    pub pk: f64,
+    /// Net charge (e) of the group as chemistry counts it; of all molecules of a buffer. [`Site::net_charge`] sums charges.
+    pub nominal_charge: f64,
+}
+
+/// What a site is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteKind {
+    /// A group that takes up and loses protons.
+    Titratable,
+    /// Molecules with one common λ that compensate the charge of others.
+    Buffer {
+        /// Their number.
+        molecules: u32,
+    },
+}
+
+/// A titratable site, or the buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// Name for people, such as "GLU 2", "nterm ALA 1" or "buffer".
+    pub name: String,
+    /// Entry of the library, such as "glu".
+    pub entry: String,
+    /// Indices of its residues in the topology: one; of a buffer one per molecule.
+    pub residues: Vec<u32>,
+    /// Atoms in the topology that differ between forms, ascending.
+    pub atoms: Vec<u32>,
+    /// Its forms; form 0 is the most protonated one.
+    pub forms: Vec<Form>,
+    /// Macroscopic reference pKa of the model compound; none for a buffer.
+    pub pka: Option<f64>,
+    /// Correction V_MM of the model compound, or of one buffer molecule.
+    pub correction: Correction,
+    /// What it is for.
+    pub kind: SiteKind,
+}
+
+impl Site {
+    /// Whether it is a charge buffer. Its charges are always interpolated, not its energies: V need not be linear in λ_b, at λ_b = ½ its
+    /// molecules are exactly what they look like, and a step does not need what dozens of distant molecules do to each other.
+    pub fn is_buffer(&self) -> bool {
+        matches!(self.kind, SiteKind::Buffer { .. })
+    }
+
+    /// Sum of the charges (e) of [`Site::atoms`] in a form. Atoms that are the same in all forms are not among them, so
+    /// that it need not be a whole number; differences between forms are.
+    pub fn net_charge(&self, form: usize) -> f64 {
+        self.forms[form].charges.iter().sum()
+    }
+
+    /// Coefficients of V_MM for the whole site, all molecules of a buffer; none without a calibration.
+    pub fn coefficients(&self) -> Option<Vec<f64>> {
+        let factor = match self.kind {
+            SiteKind::Titratable => 1.0,
+            SiteKind::Buffer { molecules } => f64::from(molecules),
+        };
+        self.correction.calibration().map(|calibration| calibration.coefficients.iter().map(|c| factor * c).collect())
+    }
+}
+
+/// A group that the user names: "GLU 2", "1:GLU 2" where molecule 1 is meant, "nterm ALA 1" for an entry by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteRequest {
+    /// Number of the molecule, counted from 1, where it matters.
+    pub molecule: Option<u32>,
+    /// Entry of the library; absent: the first side chain that fits.
+    pub entry: Option<String>,
+    /// Residue name.
+    pub name: String,
+    /// Residue number as in the topology.
+    pub number: i32,
+}
+
+impl FromStr for SiteRequest {
+    type Err = SiteError;
+
+    fn from_str(text: &str) -> Result<Self, SiteError> {
+        let bad = || SiteError::BadRequest(text.to_string());
+        let (molecule, rest) = match text.split_once(':') {
+            Some((m, rest)) => (Some(m.trim().parse().ok().filter(|&m| m > 0).ok_or_else(bad)?), rest),
+            None => (None, text),
+        };
+        let (entry, name, number) = match rest.split_whitespace().collect::<Vec<_>>()[..] {
+            [name, number] => (None, name, number),
+            [entry, name, number] => (Some(entry.to_string()), name, number),
+            _ => return Err(bad()),
+        };
+        if name.parse::<i32>().is_ok() {
+            return Err(bad());
+        }
+        Ok(Self { molecule, entry, name: name.to_string(), number: number.parse().map_err(|_| bad())? })
+    }
+}
+
+impl std::fmt::Display for SiteRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.molecule.map_or(Ok(()), |molecule| write!(f, "{molecule}:"))?;
+        self.entry.as_ref().map_or(Ok(()), |entry| write!(f, "{entry} "))?;
+        write!(f, "{} {}", self.name, self.number)
+    }
+}
+
+/// Which groups titrate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection<'a> {
+    /// Every side chain whose residue is in the library, and every terminus that has all its protons.
+    All,
+    /// These and no others.
+    Residues(&'a [SiteRequest]),
+}
+
+/// "GLU 2"
+fn label(topology: &Topology, residue: u32) -> String {
+    let residue = &topology.residues[residue as usize];
+    format!("{} {}", residue.name, residue.number)
+}
+
+#[cfg(test)]
+mod tests;
