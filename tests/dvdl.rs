@@ -10,25 +10,29 @@
 //! where V(α, β, γ) and F are plain passes over a topology that has the charges of these forms and knows nothing of sites. Boxes and
 //! operators are the same, so that both sides agree to rounding, not only to the truncation of the expansions.
 
-use forcefield::Topology;
+use forcefield::{Cell, Topology};
 use lambda::site::SiteKind;
 use nalgebra::Vector3;
-use octitrate::cell::{Cell, Fragments};
+use octitrate::backend::cpu::hamiltonian::{Forms, Hamiltonian, Point as At};
 use octitrate::config::{Config, Interpolation};
-use octitrate::hamiltonian::{Energies, Hamiltonian};
+use octitrate::energies::Energies;
+use octitrate::fragments::Fragments;
 use octitrate::system;
 use octitrate::titration::Sites;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A system at fixed positions, with the same tree for every λ.
 struct Point {
     config: Config,
     /// With the restraints of the buffer, but with its own charges.
-    topology: Topology,
+    topology: Arc<Topology>,
     hamiltonian: Hamiltonian,
     sites: Sites,
     x: Vec<Vector3<f64>>,
-    edges: Option<Vector3<f64>>,
+    cell: Cell,
+    /// What position restraints hold.
+    references: Vec<Vector3<f64>>,
     forces: Vec<Vector3<f64>>,
     by_weight: Vec<f64>,
 }
@@ -50,39 +54,42 @@ impl Point {
         );
         let config = Config::parse(&text, Path::new("dvdl.toml")).unwrap();
         let (mut topology, structure) = system::read(&config).unwrap();
-        let edges = system::edges(&config, &structure).unwrap();
-        let cell = Cell::new(edges.unwrap()).unwrap();
-        let mut x: Vec<_> = structure.positions.iter().map(|x| cell.wrap(x + shift)).collect();
-        Fragments::new(&topology).make_whole(&cell, &mut x).unwrap();
-        let mut sites = Sites::new(&config, &mut topology, &x, edges).unwrap().unwrap();
+        let cell = system::cell(&config, &structure).unwrap();
+        let periodic = cell.periodic().unwrap();
+        let mut x: Vec<_> = structure.positions.iter().map(|x| periodic.wrap(x + shift)).collect();
+        Fragments::new(&topology).make_whole(periodic, &mut x).unwrap();
+        let mut sites = Sites::new(&config, &mut topology, &x, cell).unwrap().unwrap();
         if config.titration.as_ref().is_some_and(|t| t.interpolation == Interpolation::Hamiltonian) {
             // Buffers interpolate charges; here their three molecules are a site like others, in three pieces.
             sites.sites.iter_mut().for_each(|site| site.kind = SiteKind::Titratable);
         }
-        let list = (&sites.sites[..], &sites.variants[..]);
-        let mut hamiltonian = Hamiltonian::new(&config, topology.clone(), &x, edges, list).unwrap();
-        hamiltonian.rebuild(&x, edges).unwrap();
+        let (topology, forms) = (Arc::new(topology), Forms { sites: &sites.sites, variants: &sites.variants });
+        let mut hamiltonian = Hamiltonian::new(&config, &topology, &x, cell, forms).unwrap();
+        hamiltonian.rebuild(&x, cell).unwrap();
         let forces = vec![Vector3::zeros(); x.len()];
-        Self { config, topology, hamiltonian, sites, x, edges, forces, by_weight: Vec::new() }
+        Self { config, topology, hamiltonian, sites, references: x.clone(), x, cell, forces, by_weight: Vec::new() }
     }
 
     fn at(&mut self, weights: &[f64]) -> Energies {
-        let (x, sites) = (&self.x, &self.sites.sites);
-        self.hamiltonian.evaluate(x, self.edges, sites, weights, &mut self.forces, &mut self.by_weight).unwrap()
+        let (positions, restraint_references) = (&self.x, &self.references);
+        let at = At { positions, cell: self.cell, restraint_references, weights };
+        self.hamiltonian.evaluate(at, &mut self.forces, &mut self.by_weight).unwrap()
     }
 
     /// The same positions and boxes with the charges of one form of each site, and no sites.
     fn plain(&self, forms: &[usize]) -> (f64, Vec<Vector3<f64>>) {
-        let mut topology = self.topology.clone();
+        let mut topology = Topology::clone(&self.topology);
         for (site, &form) in self.sites.sites.iter().zip(forms) {
             for (&atom, q) in site.atoms.iter().zip(&site.forms[form].charges) {
                 topology.atoms[atom as usize].charge = *q;
             }
         }
-        let mut hamiltonian = Hamiltonian::new(&self.config, topology, &self.x, self.edges, (&[], &[])).unwrap();
-        hamiltonian.rebuild(&self.x, self.edges).unwrap();
+        let mut hamiltonian = Hamiltonian::new(&self.config, &Arc::new(topology), &self.x, self.cell, Forms::default()).unwrap();
+        hamiltonian.rebuild(&self.x, self.cell).unwrap();
         let mut forces = vec![Vector3::zeros(); self.x.len()];
-        let energies = hamiltonian.evaluate(&self.x, self.edges, &[], &[], &mut forces, &mut Vec::new()).unwrap();
+        let (positions, restraint_references) = (&self.x, &self.references);
+        let at = At { positions, cell: self.cell, restraint_references, weights: &[] };
+        let energies = hamiltonian.evaluate(at, &mut forces, &mut Vec::new()).unwrap();
         assert_eq!(energies.interpolation, 0.0);
         (energies.potential(), forces)
     }
@@ -182,7 +189,7 @@ fn other_types_and_terms_are_linear_in_the_weights() {
     let titration =
         "library = [\"LIBRARY/glu-varied.toml\"]\n[[titration.site]]\nresidue = \"GLH 2\"\nfixed = [0.5, 0.3, 0.2]\n";
     let mut point = Point::new(DOUBLE_8, titration);
-    assert!(point.hamiltonian.varies(0));
+    assert!(!point.sites.variants[0].is_empty());
     let vertices = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|w| point.at(&w));
     let weights = [0.45, 0.35, 0.2];
     let energies = point.at(&weights);
@@ -247,7 +254,7 @@ fn charges_are_not_stale_after_new_lists() {
     let expected = point.at(&WEIGHTS).potential();
     let by_weight = point.by_weight.clone();
     point.at(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
-    point.hamiltonian.rebuild(&point.x, point.edges).unwrap();
+    point.hamiltonian.rebuild(&point.x, point.cell).unwrap();
     let again = point.at(&WEIGHTS).potential();
     assert_eq!((again, &point.by_weight), (expected, &by_weight));
 }

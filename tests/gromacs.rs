@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use fmm::{Boundary, Fmm, Potentials, Settings, TreeShape};
 use forcefield::bonded::Bonded;
 use forcefield::lennard_jones::{LennardJones, Modifier, dispersion_correction};
-use forcefield::{Topology, gromacs, pairs, units};
+use forcefield::{Cell, Topology, gromacs, pairs, units};
 use nalgebra::Vector3;
-use octitrate::cell::{Cell, Fragments};
+use octitrate::fragments::Fragments;
 use serde_json::Value;
 
 /// Energies are stored with 15 digits; sums of 10⁴ terms in another order differ by less.
@@ -28,7 +28,7 @@ const FMM: f64 = 1e-9;
 struct System {
     top: Topology,
     x: Vec<Vector3<f64>>,
-    edges: Vector3<f64>,
+    cell: Cell,
     reference: Value,
 }
 
@@ -40,11 +40,11 @@ fn project(path: &str) -> PathBuf {
 fn system(stem: &str, json: &str) -> System {
     let top = gromacs::read_topology(&project(&format!("{stem}.top")), &[], &[]).unwrap();
     let structure = gromacs::read_gro(&project(&format!("{stem}.gro"))).unwrap();
-    let edges = structure.edges.unwrap();
+    let cell = structure.cell;
     let mut x = structure.positions;
-    Fragments::new(&top).make_whole(&Cell::new(edges).unwrap(), &mut x).unwrap();
+    Fragments::new(&top).make_whole(cell.periodic().unwrap(), &mut x).unwrap();
     let text = std::fs::read_to_string(project(&format!("tests/reference/{json}"))).unwrap();
-    System { top, x, edges, reference: serde_json::from_str(&text).unwrap() }
+    System { top, x, cell, reference: serde_json::from_str(&text).unwrap() }
 }
 
 fn number(value: &Value) -> f64 {
@@ -97,7 +97,7 @@ fn short_range(stem: &str, json: &str) {
     assert_close("1-4 pairs", pairs_14.energy, number(&terms["lennard_jones_14"]), TABULATED);
 
     let before = (bonded.total() + pairs_14).virial;
-    let volume = s.edges.product();
+    let volume = s.cell.volume().unwrap();
     let modifiers = [
         ("potential-shift", Modifier::PotentialShift),
         ("force-switch", Modifier::ForceSwitch { r_switch: 0.8 }),
@@ -105,9 +105,9 @@ fn short_range(stem: &str, json: &str) {
     ];
     for (name, modifier) in modifiers {
         let mut lj = LennardJones::new(&s.top, 1.0, modifier, 0.1).unwrap();
-        lj.rebuild(&s.x, Some(s.edges)).unwrap();
+        lj.rebuild(&s.x, s.cell).unwrap();
         let mut with_lj = f.clone();
-        let ours = lj.evaluate(&s.x, Some(s.edges), &mut with_lj);
+        let ours = lj.evaluate(&s.x, s.cell, &mut with_lj);
         let theirs = &s.reference["lennard_jones"][name];
         assert_close(name, ours.energy, number(&theirs["energy"]), ENERGY);
         assert_close("virial", before + ours.virial, number(&theirs["virial_trace_with_bonded_and_14"]), TABULATED);
@@ -125,7 +125,7 @@ fn short_range(stem: &str, json: &str) {
 
 /// Coulomb energy (without 1-4 pairs), potentials and fields by FMM of order 40 on 4³ boxes, k_e = 1.
 fn coulomb(s: &System, charges: &[f64]) -> (f64, Potentials) {
-    let boundary = Boundary::rectangular(s.edges.into());
+    let boundary = Boundary::rectangular(s.cell.edges().unwrap().into());
     let settings = Settings::new(40, TreeShape { root: [4; 3], depth: 0 });
     let positions: Vec<[f64; 3]> = s.x.iter().map(|&x| x.into()).collect();
     let exclusions = fmm::Exclusions::from_pairs(positions.len(), s.top.exclusions.pairs()).unwrap();

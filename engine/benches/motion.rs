@@ -8,11 +8,11 @@
 use forcefield::topology::{Constraint, Settle};
 use kernels::device::{Device, DeviceError, Stream};
 use nalgebra::Vector3;
-use octitrate::barostat::{BarostatSettings, CRescale};
-use octitrate::constraints::{Constraints, DEFAULT_TOLERANCE};
+use octitrate::motion::barostat::{BarostatSettings, CRescale};
+use octitrate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use octitrate::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
-use octitrate::integrator::start_velocities;
-use octitrate::thermostat::VRescale;
+use octitrate::motion::leapfrog::start_velocities;
+use octitrate::motion::thermostat::VRescale;
 use std::error::Error;
 
 const DT: f64 = 0.002;
@@ -45,8 +45,8 @@ fn system(atoms: usize, with_stars: bool) -> Result<(Vec<f64>, Constraints, Moti
     let reference = x.clone();
     constraints.apply(&reference, &mut x)?;
     let v = start_velocities(&x, &masses, &constraints, 300.0, true, 1)?;
-    let edges = Some(Vector3::repeat(0.31 * side as f64));
-    Ok((masses, constraints, MotionState { x, v, edges, ..MotionState::default() }))
+    let cell = forcefield::Cell::rectangular(Vector3::repeat(0.31 * side as f64))?;
+    Ok((masses, constraints, MotionState { x, v, cell, ..MotionState::default() }))
 }
 
 /// Microseconds of one of `STEPS` repetitions of `enqueue`, the best of some graphs.

@@ -93,11 +93,12 @@ fn run_job(arguments: &Run, device: Choice) -> Result<ExitCode> {
     if arguments.leash {
         stop.also_when_stdin_ends();
     }
-    let mut simulation = device.open()?.simulation(&config, &mut |line| {
+    let mut say = |line: &str| {
         if !arguments.quiet {
             warn(line);
         }
-    })?;
+    };
+    let mut simulation = Simulation::chosen(&config, &mut device.open()?, &mut say)?;
     match run(&config, &mut simulation, &stop, arguments.quiet)? {
         Outcome::Finished | Outcome::AlreadyFinished => Ok(ExitCode::SUCCESS),
         Outcome::Stopped(_) => Ok(ExitCode::from(stop.exit_status())),
@@ -113,7 +114,7 @@ fn run_many(plan: &dyn Many, arguments: &Workflow, device: Choice) -> Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     let mut chosen = device.open()?;
-    chosen.simulation(first, &mut warn)?;
+    Simulation::chosen(first, &mut chosen, &mut warn)?;
     let stop = signals()?;
     let finished = many::run(plan, &executable()?, &chosen, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
@@ -127,7 +128,7 @@ fn exchange_ph(plan: &titrate::Plan, arguments: &Workflow, device: Choice) -> Re
         return Err(config.error_at("titrate.exchange", "runs that swap their pH are one process", help));
     }
     let mut chosen = device.open()?;
-    chosen.simulation(plan.batch().first(), &mut warn)?;
+    Simulation::chosen(plan.batch().first(), &mut chosen, &mut warn)?;
     let stop = signals()?;
     let finished = exchange::titrate(plan, plan.ph(), &chosen, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })

@@ -1,6 +1,5 @@
 //! The parts of a simulation that run on a GPU ([`kernels::device`]).
 
-pub mod choice;
 pub mod constraints;
 pub mod coupling;
 pub mod electrostatics;
@@ -13,7 +12,7 @@ mod tests;
 #[cfg(test)]
 mod twins;
 
-pub use choice::{Choice, Chosen, gpus};
+pub use crate::backend::choice::{Choice, Chosen, gpus};
 pub use coupling::{Coupling, ListLimits, MotionError, MotionState, Observed, VirialTerms};
 pub use integrate::DeviceMotion;
 pub use resident::Resident;

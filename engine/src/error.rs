@@ -61,6 +61,20 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The same error; if it is one of the physics, with the step at which it happened.
+    #[must_use]
+    pub fn at_step(self, step: u64) -> Self {
+        match self {
+            Error::Physics(mut physics) => {
+                physics.step.get_or_insert(step);
+                Error::Physics(physics)
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
         Error::Input(Box::new(error))
@@ -159,6 +173,13 @@ pub struct PhysicsError {
     pub frame: Option<PathBuf>,
     /// What usually helps.
     pub help: String,
+}
+
+impl PhysicsError {
+    /// What a term or an algorithm says.
+    pub fn of(term: &str, error: &dyn fmt::Display) -> Error {
+        Self { message: error.to_string(), term: term.into(), ..Self::default() }.into()
+    }
 }
 
 impl fmt::Display for PhysicsError {

@@ -1,5 +1,6 @@
 //! What a step offers to outputs: numbers with names and units, λ, ∂V/∂λ, positions.
 
+use forcefield::Cell;
 use nalgebra::Vector3;
 
 /// One number of a step, with its name and unit as they appear in files.
@@ -48,6 +49,6 @@ pub struct Frame<'a> {
     pub positions: &'a [Vector3<f64>],
     /// Velocities (nm/ps), one per atom.
     pub velocities: &'a [Vector3<f64>],
-    /// Edges of the periodic box (nm); `None`: open.
-    pub edges: Option<Vector3<f64>>,
+    /// Open space or the box.
+    pub cell: Cell,
 }

@@ -1,9 +1,10 @@
 //! What the run loop asks of something that moves in time.
 
-use crate::checkpoint::{Owner, State};
+use crate::checkpoint::Identity;
 use crate::error::Result;
 use crate::frame::{Frame, Wanted};
 use crate::record::Description;
+use crate::state::State;
 use std::path::Path;
 
 /// Something that moves in time: the simulation, and simple stand-ins in the tests of restarts.
@@ -42,7 +43,7 @@ pub trait Propagate {
     fn restore(&mut self, state: &State) -> Result<()>;
 
     /// What checkpoints of this run belong to.
-    fn owner(&self) -> Owner;
+    fn identity(&self) -> Identity;
 
     /// Makes a fresh start: minimisation, first velocities. Messages go to `say`.
     ///

@@ -1,6 +1,6 @@
 //! Random numbers that are a pure function of (seed, stream, step, index).
 //!
-//! Every use of chance has a [`Stream`]; a generator is made anew for each step (and index), so that a checkpoint needs
+//! Every use of chance has a [`RandomStream`]; a generator is made anew for each step (and index), so that a checkpoint needs
 //! only the seed and the step, and nothing depends on the number of threads or on the order of calls.
 //! Generator: ChaCha with 8 rounds; its 256-bit key is seed ‖ stream ‖ step ‖ index (64 bits each), so different keys
 //! give independent sequences. Reference: J.-P. Aumasson, "Too much crypto" (2019), IACR ePrint 2019/1492.
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 /// 0x6c61_0001. Values are part of the file format of checkpoints: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
-pub enum Stream {
+pub enum RandomStream {
     /// Start velocities of atoms.
     Velocities = 1,
     /// v-rescale thermostat of atoms.
@@ -30,12 +30,12 @@ pub enum Stream {
 }
 
 /// Generator of one stream at one step.
-pub fn generator(seed: u64, stream: Stream, step: u64) -> ChaCha8Rng {
+pub fn generator(seed: u64, stream: RandomStream, step: u64) -> ChaCha8Rng {
     indexed_generator(seed, stream, step, 0)
 }
 
 /// Generator of one stream at one step for one item (atom, site, replica …).
-pub fn indexed_generator(seed: u64, stream: Stream, step: u64, index: u64) -> ChaCha8Rng {
+pub fn indexed_generator(seed: u64, stream: RandomStream, step: u64, index: u64) -> ChaCha8Rng {
     let mut key = [0u8; 32];
     for (bytes, word) in key.chunks_exact_mut(8).zip([seed, stream as u64, step, index]) {
         bytes.copy_from_slice(&word.to_le_bytes());
@@ -45,13 +45,13 @@ pub fn indexed_generator(seed: u64, stream: Stream, step: u64, index: u64) -> Ch
 
 /// Velocities (nm/ps) drawn from the Maxwell–Boltzmann distribution at `temperature` (K) for atoms of `masses` (u).
 ///
-/// Neither constraints nor the centre of mass are taken care of; see [`crate::integrator::start_velocities`].
+/// Neither constraints nor the centre of mass are taken care of; see [`crate::motion::leapfrog::start_velocities`].
 pub fn maxwell_velocities(masses: &[f64], temperature: f64, seed: u64) -> Vec<Vector3<f64>> {
     masses
         .par_iter()
         .enumerate()
         .map(|(atom, &mass)| {
-            let mut rng = indexed_generator(seed, Stream::Velocities, 0, atom as u64);
+            let mut rng = indexed_generator(seed, RandomStream::Velocities, 0, atom as u64);
             let width = (GAS_CONSTANT * temperature / mass).sqrt();
             Vector3::from_fn(|_, _| {
                 let unit: f64 = StandardNormal.sample(&mut rng);
@@ -69,18 +69,18 @@ mod tests {
     #[test]
     fn generators_differ_in_every_part_of_the_key() {
         let first = |seed, stream, step, index| indexed_generator(seed, stream, step, index).next_u64();
-        let reference = first(1, Stream::Thermostat, 5, 0);
-        assert_eq!(reference, first(1, Stream::Thermostat, 5, 0));
-        assert_ne!(reference, first(2, Stream::Thermostat, 5, 0));
-        assert_ne!(reference, first(1, Stream::Barostat, 5, 0));
-        assert_ne!(reference, first(1, Stream::Thermostat, 6, 0));
-        assert_ne!(reference, first(1, Stream::Thermostat, 5, 1));
+        let reference = first(1, RandomStream::Thermostat, 5, 0);
+        assert_eq!(reference, first(1, RandomStream::Thermostat, 5, 0));
+        assert_ne!(reference, first(2, RandomStream::Thermostat, 5, 0));
+        assert_ne!(reference, first(1, RandomStream::Barostat, 5, 0));
+        assert_ne!(reference, first(1, RandomStream::Thermostat, 6, 0));
+        assert_ne!(reference, first(1, RandomStream::Thermostat, 5, 1));
     }
 
     /// Values written down once: a change of the generator would silently break the continuation of old checkpoints.
     #[test]
     fn sequence_is_part_of_the_checkpoint_format() {
-        let mut rng = generator(2026, Stream::Thermostat, 123);
+        let mut rng = generator(2026, RandomStream::Thermostat, 123);
         assert_eq!([rng.next_u64(), rng.next_u64()], EXPECTED);
     }
     const EXPECTED: [u64; 2] = [17_143_340_917_998_198_361, 16_134_409_626_711_004_867];

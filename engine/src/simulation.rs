@@ -1,69 +1,47 @@
-//! A system that moves: positions, velocities and λ, one leap-frog step after the other.
+//! A system that moves: one [`State`], and a [`Backend`] that moves it on.
 //!
-//! One step, from t to t + dt (velocities from t − ½dt to t + ½dt):
-//!
-//! ```text
-//! lists rebuilt if an atom has moved too far        hamiltonian.rebuild
-//! F(x, λ), ∂V/∂λ_α                                  hamiltonian.evaluate
-//! barriers that adapt     every 100 steps           titration
-//! v ← α v                 every 10 steps            thermostat
-//! v ← v − v_com           every remove_com steps    com
-//! v ← v + dt F/m, x ← x + dt v, constraints         integrator
-//! λ, v_λ likewise, with their own thermostat        lambda::dynamics
-//! x ← μ x, v ← v/μ        every interval steps      barostat
-//! ```
+//! The simulation knows no device. It keeps the state and what follows from it, tells the backend when something else has changed the state,
+//! and lets barriers that adapt look at λ. What happens in a step is in [`crate::system::Plan`].
 //!
 //! Units: nm, ps, u, kJ/mol, K; pressure in bar towards people.
 
-mod device;
-mod propagate;
+mod observe;
 mod sites;
 mod start;
-mod walker;
 
-use crate::barostat::{self, CRescale};
-use crate::cell::{Cell, Fragments};
-use crate::checkpoint::Owner;
-use crate::com;
-use crate::config::{self, Config};
-use crate::constraints::{ConstraintError, Constraints};
-use crate::error::{Error, PhysicsError, Result};
-use crate::frame::Quantity;
-use crate::hamiltonian::{Energies, Hamiltonian};
-use crate::integrator::{self, LeapFrog, StepEnergies, kinetic_energy};
-use crate::thermostat::VRescale;
-use crate::titration::Sites;
+use crate::backend::choice::{Chosen, Share};
+use crate::backend::{Backend, ListOrigin};
+use crate::checkpoint::Identity;
+use crate::config::Config;
+use crate::energies::Energies;
+use crate::error::{Error, Result};
+use crate::frame::{Frame, Quantity, Wanted};
+use crate::propagate::{Propagate, Walker};
+use crate::record::Description;
+use crate::state::State;
+use crate::system::System;
+use crate::titration::{Biases, OBSERVE, Sites};
 use forcefield::Topology;
+use forcefield::gromacs::{Structure, write_gro};
+use forcefield::units::GAS_CONSTANT;
 use kernels::device::Device;
-use lambda::dynamics::LambdaState;
 use nalgebra::Vector3;
-
-/// Net charges (e) below this come from the rounding of charges in files.
-const CHARGE_TOLERANCE: f64 = 1e-3;
-
-/// Steps between two actions of the thermostat: short beside its coupling time.
-const THERMOSTAT_INTERVAL: u64 = 10;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A system in motion.
 pub struct Simulation {
-    hamiltonian: Hamiltonian,
-    sites: Option<Sites>,
-    model: Model,
-    thermostat: Option<VRescale>,
-    barostat: Option<CRescale>,
-    now: Now,
-    /// Positions and box of the last list rebuild: a continued run makes the same lists.
-    lists: (Vec<Vector3<f64>>, Option<Vector3<f64>>),
-    /// Energies at the present positions and λ, once computed, with `forces` and `by_weight`, ∂V/∂λ_α of all sites.
-    energies: Option<Energies>,
-    forces: Vec<Vector3<f64>>,
-    by_weight: Vec<f64>,
-    previous: Vec<Vector3<f64>>,
-    /// Positions for output, with every fragment in the box.
-    wrapped: Vec<Vector3<f64>>,
-    on_device: Option<device::OnDevice>,
+    system: Arc<System>,
+    state: State,
+    /// The biases that follow from the pH and the barriers of the state.
+    biases: Biases,
+    backend: Box<dyn Backend>,
+    /// Where lists come from when the state is given to the backend; none if the backend has the state.
+    unloaded: Option<ListOrigin>,
     /// What computes, in words.
     computed_by: String,
+    /// Positions for output, with every fragment in the box.
+    wrapped: Vec<Vector3<f64>>,
 }
 
 /// Energies and their derivatives at one point.
@@ -77,47 +55,13 @@ pub struct SinglePoint {
     pub dvdl: Vec<f64>,
 }
 
-/// What does not change.
-struct Model {
-    masses: Vec<f64>,
-    constraints: Constraints,
-    fragments: Fragments,
-    degrees_of_freedom: usize,
-    dt: f64,
-    dynamics: config::Dynamics,
-    minimise: Option<config::Minimise>,
-    temperature: Option<f64>,
-    barostat_interval: u64,
-    start_velocities: Option<Vec<Vector3<f64>>>,
-    owner: Owner,
-}
-
-/// What moves.
-struct Now {
-    step: u64,
-    x: Vec<Vector3<f64>>,
-    /// Half a step before `x`.
-    v: Vec<Vector3<f64>>,
-    edges: Option<Vector3<f64>>,
-    lambda: LambdaState,
-}
-
-/// Kinetic energies and constraint forces of one step, with what follows from them.
-struct Motion {
-    step: StepEnergies,
-    lambda_kinetic: f64,
-    lambda_temperature: f64,
-    /// What the constraint on the charge is corrected by, kJ/mol.
-    lambda_metric: f64,
-}
-
 impl Simulation {
-    /// Reads the files of a job and sets everything up; nothing is computed yet.
+    /// Reads the files of a job and sets everything up on the CPU; nothing is computed yet.
     ///
     /// # Errors
     /// [`Error::Input`] with file and line, or the key of the job.
     pub fn new(config: &Config) -> Result<Self> {
-        Self::build(config, None, true)
+        Self::on(config, None)
     }
 
     /// The same on a GPU, if one is given.
@@ -125,7 +69,7 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::new`]; a system that the device cannot hold.
     pub fn on(config: &Config, device: Option<&Device>) -> Result<Self> {
-        Self::build(config, device, true)
+        Self::build(config, &mut Chosen::from(device.cloned()), Share::Whole, &mut |_| ())
     }
 
     /// One of many on the same GPU: nothing in a step runs side by side, which leaves room for the others.
@@ -133,70 +77,42 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::on`].
     pub fn among_many(config: &Config, device: Option<&Device>) -> Result<Self> {
-        Self::build(config, device, false)
+        Self::build(config, &mut Chosen::from(device.cloned()), Share::Part, &mut |_| ())
     }
 
-    fn build(config: &Config, device: Option<&Device>, alone: bool) -> Result<Self> {
-        let (mut topology, structure) = crate::system::read(config)?;
-        topology.constrain_bonds(match config.dynamics.constraints {
-            config::Constraints::None => forcefield::topology::BondConstraints::None,
-            config::Constraints::HBonds => forcefield::topology::BondConstraints::HBonds,
-            config::Constraints::AllBonds => forcefield::topology::BondConstraints::AllBonds,
-        });
-        let edges = crate::system::edges(config, &structure)?;
-        let mut x = structure.positions.clone();
-        let fragments = Fragments::new(&topology);
-        if let Some(edges) = edges {
-            let cell = Cell::new(edges).map_err(|e| Error::input(e.to_string(), ""))?;
-            fragments.make_whole(&cell, &mut x).map_err(|e| Error::input(e.to_string(), ""))?;
-        }
-        let sites = Sites::new(config, &mut topology, &x, edges)?;
-        let model = Model::new(config, &topology, &structure, fragments, sites.as_ref())?;
-        let thermostat = match &config.thermostat {
-            Some(t) => Some(
-                VRescale::new(t.temperature.get(), t.coupling_time.get(), model.degrees_of_freedom)
-                    .map_err(|e| config.error_at("thermostat", e.to_string(), ""))?,
-            ),
-            None => None,
-        };
-        let barostat = match &config.barostat {
-            Some(b) => Some(start::barostat(config, b, model.temperature, edges)?),
-            None => None,
-        };
-        let n = x.len();
-        let lambda = sites.as_ref().map_or(Ok(LambdaState::default()), Sites::initial_state)?;
-        let list = sites.as_ref().map_or((&[][..], &[][..]), |sites| (&sites.sites[..], &sites.variants[..]));
-        let mut simulation = Self {
-            hamiltonian: Hamiltonian::new(config, topology, &x, edges, list)?,
-            sites,
-            thermostat,
-            barostat,
-            now: Now { step: 0, x, v: vec![Vector3::zeros(); n], edges, lambda },
-            lists: (Vec::new(), edges),
-            energies: None,
-            forces: vec![Vector3::zeros(); n],
-            by_weight: Vec::new(),
-            previous: Vec::with_capacity(n),
+    /// The same on what a person chose. If that was `auto` and its GPU refuses the system, the CPU takes its place, and `say` gets a line that
+    /// tells why.
+    ///
+    /// # Errors
+    /// As [`Simulation::on`].
+    pub fn chosen(config: &Config, chosen: &mut Chosen, say: &mut dyn FnMut(&str)) -> Result<Self> {
+        Self::build(config, chosen, Share::Whole, say)
+    }
+
+    fn build(config: &Config, chosen: &mut Chosen, share: Share, say: &mut dyn FnMut(&str)) -> Result<Self> {
+        let (system, state) = System::new(config)?;
+        let system = Arc::new(system);
+        let biases = system.sites.as_ref().map_or(Ok(Biases::default()), |sites| sites.biases(&state.sites))?;
+        let backend = chosen.backend(&system, &state, &biases, share, say)?;
+        Ok(Self {
+            system,
+            state,
+            biases,
+            backend,
+            unloaded: Some(ListOrigin::Positions),
+            computed_by: chosen.to_string(),
             wrapped: Vec::new(),
-            model,
-            on_device: None,
-            computed_by: device.map_or_else(crate::device::choice::cpu, Device::name),
-        };
-        simulation.on_device =
-            device.map(|device| device::OnDevice::new(config, device, alone, &simulation)).transpose()?;
-        Ok(simulation)
-    }
-
-    /// Says more about what computes, for the log.
-    #[must_use]
-    pub fn computed_by(mut self, words: String) -> Self {
-        self.computed_by = words;
-        self
+        })
     }
 
     /// The topology.
     pub fn topology(&self) -> &Topology {
-        self.hamiltonian.topology()
+        &self.system.topology
+    }
+
+    /// Steps between two rebuilds of lists, where that is fixed.
+    pub fn list_interval(&self) -> Option<u64> {
+        self.backend.list_interval()
     }
 
     /// Every term of the force field at the present positions and λ.
@@ -204,17 +120,18 @@ impl Simulation {
     /// # Errors
     /// [`Error::Physics`].
     pub fn energies(&mut self) -> Result<Energies> {
-        self.refresh()
+        self.load()?;
+        self.backend.evaluate(&mut self.state)
     }
 
     /// Forces (kJ/mol/nm) of the last [`Self::energies`].
     pub fn forces(&self) -> &[Vector3<f64>] {
-        &self.forces
+        &self.backend.evaluation().forces
     }
 
     /// ∂V/∂λ_α of every form of every site, without bias (kJ/mol), of the last [`Self::energies`].
     pub fn derivatives(&self) -> &[f64] {
-        &self.by_weight
+        &self.backend.evaluation().by_weight
     }
 
     /// Energies, forces and ∂V/∂λ at the present positions and λ.
@@ -225,151 +142,152 @@ impl Simulation {
         let energies = self.energies()?;
         let mut list = energies.terms().to_vec();
         list.push(Quantity { name: "potential", unit: "kJ/mol", value: energies.potential() });
-        let dvdl = self.sites.as_ref().map_or(Vec::new(), |sites| sites.columns(&self.by_weight, true));
-        Ok(SinglePoint { energies: list, forces: self.forces.clone(), dvdl })
+        Ok(SinglePoint { energies: list, forces: self.forces().to_vec(), dvdl: self.columns(self.derivatives(), true) })
     }
 
-    /// Energies and forces of the present state; lists are rebuilt where needed.
-    fn refresh(&mut self) -> Result<Energies> {
-        if let Some(energies) = self.energies {
-            return Ok(energies);
-        }
-        if self.on_device.is_some() {
-            return self.refresh_on_device();
-        }
-        let step = self.now.step;
-        self.update_lists().map_err(|e| at_step(e, step))?;
-        let sites: &[lambda::Site] = self.sites.as_ref().map_or(&[], |sites| &sites.sites);
-        let weights = self.sites.as_ref().map_or(Vec::new(), |sites| sites.weights(&self.now.lambda));
-        let now = &self.now;
-        let energies = self
-            .hamiltonian
-            .evaluate(&now.x, now.edges, sites, &weights, &mut self.forces, &mut self.by_weight)
-            .map_err(|e| at_step(e, step))?;
-        self.energies = Some(energies);
-        Ok(energies)
+    /// Seconds of a whole step and of each of its parts on a GPU; nothing on the CPU.
+    ///
+    /// # Errors
+    /// As [`Simulation::on`]; whatever stops the motion.
+    pub fn profile(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        self.load()?;
+        self.backend.profile(&self.state)
     }
 
-    fn update_lists(&mut self) -> Result<()> {
-        let now = &self.now;
-        if !self.lists.0.is_empty() && !self.hamiltonian.is_stale(&now.x, now.edges) {
-            return Ok(());
-        }
-        self.hamiltonian.rebuild(&now.x, now.edges)?;
-        self.lists.0.clone_from(&now.x);
-        self.lists.1 = now.edges;
-        Ok(())
+    /// The state has been changed by something else than the backend.
+    fn touch(&mut self) {
+        self.unloaded = Some(ListOrigin::Positions);
     }
 
-    /// Moves positions and velocities by one step; the state is complete but for λ and the barostat.
-    fn leap(&mut self) -> Result<StepEnergies> {
-        let model = &self.model;
-        let leap = LeapFrog { masses: &model.masses, constraints: &model.constraints, dt: model.dt };
-        let now = &mut self.now;
-        leap.step(&mut now.x, &mut now.v, &self.forces, &mut self.previous)
-            .map_err(|e| constraint_error(&e, self.hamiltonian.topology()))
+    /// Gives the state to the backend unless it has it.
+    fn load(&mut self) -> Result<()> {
+        match self.unloaded.take() {
+            Some(lists) => self.backend.load(&mut self.state, lists),
+            None => Ok(()),
+        }
     }
 
-    /// Kinetic energies and constraint forces at the present step: half a step is looked ahead and taken back.
-    fn look_ahead(&mut self) -> Result<Motion> {
-        let velocities = self.now.v.clone();
-        let step = self.leap()?;
-        std::mem::swap(&mut self.now.x, &mut self.previous);
-        self.now.v = velocities;
-        let (mut lambda_kinetic, mut lambda_temperature, mut lambda_metric) = (0.0, 0.0, 0.0);
-        if let Some(sites) = &self.sites {
-            let energies = sites.look_ahead(&self.now.lambda, &self.by_weight, self.now.step)?;
-            (lambda_kinetic, lambda_temperature) = (energies.kinetic, energies.temperature);
-            lambda_metric = energies.metric;
-        }
-        Ok(Motion { step, lambda_kinetic, lambda_temperature, lambda_metric })
+    /// Brings the whole state up to date, unless it is newer than what the backend has.
+    fn store(&mut self) -> Result<()> {
+        if self.unloaded.is_some() { Ok(()) } else { self.backend.store(&mut self.state) }
     }
 
-    fn volume(&self) -> Option<f64> {
-        self.now.edges.map(|edges| edges.product())
+    /// Brings λ up to date.
+    fn store_lambda(&mut self) -> Result<()> {
+        if self.unloaded.is_some() { Ok(()) } else { self.backend.store_lambda(&mut self.state) }
     }
 
-    /// Pressure (kJ/mol/nm³); `None` without a box.
-    fn pressure(&self, energies: &Energies, step: &StepEnergies) -> Option<f64> {
-        let virial = energies.virial + step.constraint_virial;
-        self.volume().map(|volume| integrator::pressure(step.kinetic(), virial, volume))
+    /// Numbers of all sites, forms one after the other, as the columns of `lambda.csv`.
+    fn columns(&self, flat: &[f64], derivatives: bool) -> Vec<f64> {
+        self.system.sites.as_ref().map_or(Vec::new(), |sites| sites.columns(flat, derivatives))
     }
 
-    /// The step, all of it, with forces at hand.
-    fn move_on(&mut self) -> Result<()> {
-        self.adapt()?;
-        let energies = self.refresh()?;
-        let (step, dt, seed) = (self.now.step, self.model.dt, self.model.dynamics.seed);
-        if let Some(thermostat) = self.thermostat.as_mut().filter(|_| step.is_multiple_of(THERMOSTAT_INTERVAL)) {
-            let kinetic = kinetic_energy(&self.now.v, &self.model.masses);
-            let factor = thermostat
-                .rescale(kinetic, THERMOSTAT_INTERVAL as f64 * dt, seed, step)
-                .map_err(|e| physics("thermostat", &e))?;
-            integrator::scale(&mut self.now.v, factor);
+    /// The present positions with every fragment in the box.
+    fn wrap(&mut self) {
+        self.wrapped.clone_from(&self.state.positions);
+        if let Some(periodic) = self.state.cell.periodic() {
+            self.system.fragments.wrap(periodic, &mut self.wrapped);
         }
-        let every = self.model.dynamics.remove_com_interval;
-        if every > 0 && step.is_multiple_of(every) {
-            com::remove_motion(&self.model.masses, &mut self.now.v);
-        }
-        let motion = self.leap()?;
-        if let Some(sites) = &self.sites {
-            sites.advance(&mut self.now.lambda, &self.by_weight, step)?;
-        }
-        self.scale_box(&energies, &motion, step)?;
-        self.now.step += 1;
-        self.energies = None;
-        Ok(())
-    }
-
-    /// Lets the barostat see the pressure of the step just done and, every few steps, change the box.
-    fn scale_box(&mut self, energies: &Energies, motion: &StepEnergies, step: u64) -> Result<()> {
-        let (Some(pressure), Some(volume)) = (self.pressure(energies, motion), self.volume()) else {
-            return Ok(());
-        };
-        let Some(barostat) = &mut self.barostat else {
-            return Ok(());
-        };
-        barostat.observe(pressure);
-        let every = self.model.barostat_interval;
-        if !(step + 1).is_multiple_of(every) {
-            return Ok(());
-        }
-        let (dt, seed) = (every as f64 * self.model.dt, self.model.dynamics.seed);
-        let factor = barostat.couple(pressure, volume, dt, seed, step).map_err(|e| physics("barostat", &e))?;
-        let now = &mut self.now;
-        let edges = now.edges.unwrap_or_else(Vector3::zeros);
-        let mut cell = Cell::new(edges).map_err(|e| physics("barostat", &e))?;
-        let model = &self.model;
-        barostat::rescale(factor, &mut cell, &mut now.x, &mut now.v, &model.masses, &model.constraints)
-            .map_err(|e| physics("barostat", &e))?;
-        now.edges = Some(cell.edges());
-        self.hamiltonian.scale_reference(factor);
-        Ok(())
     }
 }
 
-fn physics(term: &str, error: &dyn std::fmt::Display) -> Error {
-    PhysicsError { message: error.to_string(), term: term.into(), ..PhysicsError::default() }.into()
-}
-
-fn constraint_error(error: &ConstraintError, topology: &Topology) -> Error {
-    PhysicsError {
-        message: error.to_string(),
-        term: error.term().into(),
-        atom: Some(topology.label(error.atom())),
-        help: "minimise first, or use a shorter time step".into(),
-        ..PhysicsError::default()
+impl Propagate for Simulation {
+    fn describe(&self) -> Description {
+        observe::describe(&self.system, &self.state, self.backend.describe_coulomb(), &self.computed_by)
     }
-    .into()
+
+    fn step(&self) -> u64 {
+        self.state.step
+    }
+
+    fn pace(&self) -> u64 {
+        self.backend.pace()
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        let end = self.state.step + steps;
+        while self.state.step < end {
+            self.adapt()?;
+            self.load()?;
+            let step = self.state.step;
+            let adapts = self.system.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until());
+            let look = if adapts { (step / OBSERVE + 1) * OBSERVE } else { u64::MAX };
+            self.backend.advance(&mut self.state, (end - step).min(look - step))?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>> {
+        let energies = if wanted.energies { self.energy_columns()? } else { Vec::new() };
+        if wanted.derivatives {
+            self.load()?;
+            self.backend.evaluate_derivatives(&mut self.state)?;
+        }
+        self.wrapped.clear();
+        if wanted.positions {
+            self.store()?;
+            self.wrap();
+        } else {
+            self.store_lambda()?;
+        }
+        let state = &self.state;
+        Ok(Frame {
+            step: state.step,
+            time: state.step as f64 * self.system.plan.dt,
+            energies,
+            lambda: self.columns(&self.system.weights(state), false),
+            dvdl: if wanted.derivatives { self.columns(self.derivatives(), true) } else { Vec::new() },
+            positions: &self.wrapped,
+            velocities: if wanted.positions { &state.velocities } else { &[] },
+            walker: None,
+            cell: state.cell,
+        })
+    }
+
+    fn state(&mut self) -> Result<State> {
+        self.store()?;
+        Ok(self.state.clone())
+    }
+
+    fn restore(&mut self, state: &State) -> Result<()> {
+        if !state.fits(&self.state) {
+            return Err(Error::input("the checkpoint lacks a part of the state", "remove the folder to start again"));
+        }
+        self.state.clone_from(state);
+        self.unloaded = Some(ListOrigin::Checkpoint);
+        self.update_biases()
+    }
+
+    fn identity(&self) -> Identity {
+        self.system.identity.clone()
+    }
+
+    fn prepare(&mut self, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.minimise(say)?;
+        let start = self.state.positions.clone();
+        let constraints = &self.system.constraints;
+        constraints.apply(&start, &mut self.state.positions).map_err(|e| e.of(&self.system.topology))?;
+        self.touch();
+        self.first_velocities()
+    }
+
+    fn write_structure(&mut self, path: &Path) -> Result<()> {
+        self.store()?;
+        self.wrap();
+        let (state, positions) = (&self.state, std::mem::take(&mut self.wrapped));
+        let velocities = Some(state.velocities.clone());
+        let structure = Structure::from_topology(&self.system.topology, positions, velocities, state.cell);
+        write_gro(path, &structure, 3).map_err(|e| Error::input(e.to_string(), ""))
+    }
 }
 
-/// The same error, with the step at which it happened.
-fn at_step(error: Error, step: u64) -> Error {
-    match error {
-        Error::Physics(mut physics) => {
-            physics.step.get_or_insert(step);
-            Error::Physics(physics)
-        }
-        other => other,
+impl Walker for Simulation {
+    fn ph_energy(&mut self, ph: f64) -> Result<f64> {
+        let rt = self.system.sites.as_ref().map_or(1.0, |sites| GAS_CONSTANT * Sites::temperature(sites));
+        Ok(Simulation::ph_energy(self, ph)? / rt)
+    }
+
+    fn set_ph(&mut self, ph: f64) -> Result<()> {
+        Simulation::set_ph(self, ph)
     }
 }

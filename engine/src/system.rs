@@ -1,56 +1,162 @@
-//! Structure and topology of a job, read and checked against each other.
+//! Everything of a simulation that does not change: what there is, what acts on it, and how it is started.
+//!
+//! A [`System`] comes from a job together with the first [`State`]; both backends share it. Units: nm, ps, u, kJ/mol, K.
 
-use crate::config::{Boundary, Config};
+mod plan;
+mod read;
+
+pub use plan::Plan;
+pub use read::{cell, read};
+
+use crate::checkpoint::Identity;
+use crate::config::{self, Config, Velocities};
 use crate::error::{Error, Result};
-use forcefield::Topology;
-use forcefield::gromacs::{self, Structure};
+use crate::fragments::Fragments;
+use crate::motion::barostat::{BarostatSettings, CRescale};
+use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
+use crate::motion::leapfrog;
+use crate::motion::thermostat::VRescale;
+use crate::state::{ListState, SitesState, State};
+use crate::titration::Sites;
+use forcefield::gromacs::Structure;
+use forcefield::topology::BondConstraints;
+use forcefield::units::BAR;
+use forcefield::{Cell, Topology};
 use nalgebra::Vector3;
+use std::sync::Arc;
 
-/// Reads structure and topology of a job.
-///
-/// # Errors
-/// [`Error::Input`] with file and line; structure and topology that do not belong together.
-pub fn read(config: &Config) -> Result<(Topology, Structure)> {
-    let system = &config.system;
-    let defines: Vec<(String, Option<String>)> = system
-        .define
-        .iter()
-        .map(|define| match define.split_once('=') {
-            Some((name, value)) => (name.trim().to_string(), Some(value.trim().to_string())),
-            None => (define.trim().to_string(), None),
-        })
-        .collect();
-    let types = crate::titration::lj_types(config)?;
-    let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    let topology = gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types)
-        .map_err(|e| Error::input(e.to_string(), ""))?;
-    let structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
-    let mismatches = structure.check_against(&topology).map_err(|e| config.error_at("system", e.to_string(), ""))?;
-    if let Some(first) = mismatches.first() {
-        let message = format!("{} atom names differ between structure and topology; first: {first}", mismatches.len());
-        return Err(config.error_at(
-            "system",
-            message,
-            "structure and topology must list the same atoms in the same order",
-        ));
-    }
-    Ok((topology, structure))
+/// What does not change in a run.
+#[derive(Debug)]
+pub struct System {
+    /// The job.
+    pub config: Config,
+    /// Atoms and interactions, restraints of a charge buffer included.
+    pub topology: Arc<Topology>,
+    /// Masses, u.
+    pub masses: Vec<f64>,
+    /// Fixed bonds and rigid waters.
+    pub constraints: Constraints,
+    /// What stays whole.
+    pub fragments: Fragments,
+    /// Degrees of freedom of the atoms.
+    pub degrees_of_freedom: usize,
+    /// When, counted from step 0, what happens.
+    pub plan: Plan,
+    /// Constant temperature.
+    pub thermostat: Option<VRescale>,
+    /// Constant pressure.
+    pub barostat: Option<CRescale>,
+    /// What titrates.
+    pub sites: Option<Sites>,
+    /// Velocities that the structure gives for the start (nm/ps), half a step before it; else they are drawn.
+    pub start_velocities: Option<Vec<Vector3<f64>>>,
+    /// What checkpoints of this system say of it.
+    pub identity: Identity,
 }
 
-/// Edges of the periodic box (nm); `None` for open boundaries.
-///
-/// # Errors
-/// Periodic boundaries without a box in the structure.
-pub fn edges(config: &Config, structure: &Structure) -> Result<Option<Vector3<f64>>> {
-    match (config.electrostatics.boundary, structure.edges) {
-        (Boundary::Open, _) => Ok(None),
-        (Boundary::Periodic, Some(edges)) => {
-            config.check_box(edges)?;
-            Ok(Some(edges))
+impl System {
+    /// Reads the files of a job: the system, and its state before minimisation and without velocities.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with file and line, or the key of the job.
+    pub fn new(config: &Config) -> Result<(Self, State)> {
+        let (mut topology, structure) = read(config)?;
+        topology.constrain_bonds(match config.dynamics.constraints {
+            config::Constraints::None => BondConstraints::None,
+            config::Constraints::HBonds => BondConstraints::HBonds,
+            config::Constraints::AllBonds => BondConstraints::AllBonds,
+        });
+        let cell = cell(config, &structure)?;
+        let fragments = Fragments::new(&topology);
+        let mut positions = structure.positions.clone();
+        if let Cell::Periodic(periodic) = &cell {
+            fragments.make_whole(periodic, &mut positions).map_err(|e| Error::input(e.to_string(), ""))?;
         }
-        (Boundary::Periodic, None) => {
-            let message = format!("{} has no box", config.system.structure.display());
-            Err(config.error_at("electrostatics.boundary", message, "give a box, or boundary = \"open\""))
-        }
+        let sites = Sites::new(config, &mut topology, &positions, cell)?;
+        let restrained = !topology.position_restraints.is_empty();
+        let state = State {
+            step: 0,
+            cell,
+            velocities: vec![Vector3::zeros(); positions.len()],
+            restraint_references: if restrained { positions.clone() } else { Vec::new() },
+            positions,
+            sites: sites.as_ref().map_or(Ok(SitesState::default()), Sites::initial_state)?,
+            lists: ListState { positions: Vec::new(), cell },
+            ..State::default()
+        };
+        Ok((Self::of(config, topology, &structure, fragments, sites, cell)?, state))
     }
+
+    fn of(
+        config: &Config,
+        topology: Topology,
+        structure: &Structure,
+        fragments: Fragments,
+        sites: Option<Sites>,
+        cell: Cell,
+    ) -> Result<Self> {
+        let constraints =
+            Constraints::new(&topology, DEFAULT_TOLERANCE).map_err(|e| Error::input(e.to_string(), ""))?;
+        let com_is_removed = config.dynamics.remove_com_interval > 0;
+        let degrees_of_freedom = leapfrog::degrees_of_freedom(topology.n_atoms(), constraints.count(), com_is_removed)
+            .ok_or_else(|| Error::input("no degree of freedom is left: nothing can move", ""))?;
+        let thermostat = config.thermostat.as_ref().map(|t| {
+            VRescale::new(t.temperature.get(), t.coupling_time.get(), degrees_of_freedom)
+                .map_err(|e| config.error_at("thermostat", e.to_string(), ""))
+        });
+        Ok(Self {
+            identity: Identity::new(config.trajectory_settings()?, &topology, sites.as_ref().map(|s| &s.sites[..])),
+            start_velocities: start_velocities(config, structure)?,
+            masses: topology.masses(),
+            constraints,
+            fragments,
+            degrees_of_freedom,
+            plan: Plan::new(config),
+            thermostat: thermostat.transpose()?,
+            barostat: config.barostat.as_ref().map(|settings| barostat(config, settings, cell)).transpose()?,
+            sites,
+            topology: Arc::new(topology),
+            config: config.clone(),
+        })
+    }
+
+    /// The titratable sites; empty without titration.
+    pub fn titratable(&self) -> &[lambda::Site] {
+        self.sites.as_ref().map_or(&[], |sites| &sites.sites)
+    }
+
+    /// Weights of all sites in `state`, forms of a site one after the other.
+    pub fn weights(&self, state: &State) -> Vec<f64> {
+        self.sites.as_ref().map_or(Vec::new(), |sites| sites.weights(&state.sites.lambda))
+    }
+}
+
+/// Temperature that velocities are drawn at (K): the key of the job, else the thermostat's.
+pub fn start_temperature(config: &Config) -> Option<f64> {
+    let own = config.dynamics.velocity_temperature;
+    own.or(config.thermostat.as_ref().map(|t| t.temperature)).map(|t| t.get())
+}
+
+fn start_velocities(config: &Config, structure: &Structure) -> Result<Option<Vec<Vector3<f64>>>> {
+    match config.dynamics.velocities {
+        Velocities::Generate => Ok(None),
+        Velocities::Structure if structure.velocities.is_none() => {
+            let message = format!("{} has no velocities", config.system.structure.display());
+            Err(config.error_at("dynamics.velocities", message, "use \"generate\" or \"auto\""))
+        }
+        Velocities::Auto | Velocities::Structure => Ok(structure.velocities.clone()),
+    }
+}
+
+fn barostat(config: &Config, settings: &config::Barostat, cell: Cell) -> Result<CRescale> {
+    let Some(temperature) = start_temperature(config).filter(|_| cell.is_periodic()) else {
+        return Err(config.error_at("barostat", "needs a periodic box and a thermostat", ""));
+    };
+    let settings = BarostatSettings {
+        pressure: settings.pressure.get() * BAR,
+        temperature,
+        tau: settings.coupling_time.get(),
+        compressibility: settings.compressibility.get() / BAR,
+    };
+    CRescale::new(settings).map_err(|e| config.error_at("barostat", e.to_string(), ""))
 }

@@ -4,7 +4,8 @@
 //! [`crate::hamiltonian::Hamiltonian`], V_bias (barrier, walls, V_pH, V_MM) is here. A site held at fixed weights (windows of a
 //! calibration) has no bias: its ∂V/∂λ is that of the force field.
 //!
-//! Weights, and ∂V/∂λ_α, of all sites stand in one flat list, forms of a site one after the other, the buffer last.
+//! Weights, and ∂V/∂λ_α, of all sites stand in one flat list, forms of a site one after the other, the buffer last. What changes of the
+//! sites (λ, pH, barriers) is [`SitesState`]; [`Biases`] are what follows from it.
 
 mod bias;
 mod buffer;
@@ -17,13 +18,14 @@ pub use find::{library, lj_types};
 
 use crate::config::{self, Config};
 use crate::error::{Error, PhysicsError, Result};
+use crate::state::SitesState;
 pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
-use buffer::{Buffer, Demand};
+use buffer::{ChargeBuffer, Demand};
 use find::{Found, find, variants};
-use forcefield::Topology;
 use forcefield::topology::Pair14;
 use forcefield::variants::SiteVariants;
+use forcefield::{Cell, Topology};
 use kernels::device::Device;
 use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
@@ -43,31 +45,51 @@ pub struct Sites {
     /// What differs between the forms of each besides charges.
     pub variants: Vec<SiteVariants>,
     config: Config,
+    /// What the bias of each site that moves is made of.
     recipes: Vec<Recipe>,
-    biases: Vec<Option<SiteBias>>,
     start: Vec<f64>,
     dynamics: LambdaDynamics,
+    /// The pH of the job.
     ph: Option<f64>,
     temperature: f64,
-    /// What changes of barriers have added to the energy, kJ/mol.
-    work: f64,
     facts: Option<String>,
     warnings: Vec<String>,
 }
 
+/// The bias of every site at one pH and with barriers of one height; none where a site is fixed.
+#[derive(Clone, Debug, Default)]
+pub struct Biases {
+    sites: Vec<Option<SiteBias>>,
+    /// First weight of each site, and the end.
+    weight_starts: Vec<usize>,
+}
+
+impl Biases {
+    /// The bias of each site; none where it is fixed.
+    pub fn sites(&self) -> &[Option<SiteBias>] {
+        &self.sites
+    }
+
+    /// Energies at `weights`; ∂V/∂λ_α (kJ/mol) are added to `by_weight`.
+    pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> BiasEnergies {
+        let mut sum = BiasEnergies::default();
+        for (bias, at) in self.sites.iter().zip(self.weight_starts.windows(2)) {
+            if let Some(bias) = bias {
+                sum += bias.evaluate(&weights[at[0]..at[1]], &mut by_weight[at[0]..at[1]]);
+            }
+        }
+        sum
+    }
+}
+
 impl Sites {
-    /// Finds the sites that the job asks for in `topology` at `x` (nm) in a box of `edges` (nm), and chooses and restrains the molecules of
+    /// Finds the sites that the job asks for in `topology` at `x` (nm) in `cell`, and chooses and restrains the molecules of
     /// the buffer; `None` if it has no `[titration]`.
     ///
     /// # Errors
     /// [`crate::error::InputError`] that names the key: unknown residue, atoms missing, no calibration, library not readable, a charge that
     /// the buffer cannot take up.
-    pub fn new(
-        config: &Config,
-        topology: &mut Topology,
-        x: &[Vector3<f64>],
-        edges: Option<Vector3<f64>>,
-    ) -> Result<Option<Self>> {
+    pub fn new(config: &Config, topology: &mut Topology, x: &[Vector3<f64>], cell: Cell) -> Result<Option<Self>> {
         let Some(settings) = &config.titration else {
             return Ok(None);
         };
@@ -82,14 +104,16 @@ impl Sites {
         }
         let rest = rest(topology, &found);
         let mut warnings = Vec::new();
-        let buffer = match (&settings.buffer, edges) {
-            (Some(buffer), Some(edges)) => {
+        let buffer = match (&settings.buffer, cell.is_periodic()) {
+            (Some(buffer), true) => {
                 let moves: Vec<(&Site, bool)> = found.iter().map(|one| (&one.site, !one.is_fixed())).collect();
                 let demand = Demand::new(&moves, &weights, rest);
-                Some((buffer::choose(config, buffer, &library, topology, (x, edges), demand)?, demand))
+                Some((buffer::choose(config, buffer, &library, topology, x, cell, demand)?, demand))
             }
             _ => {
-                warnings.extend(edges.and_then(|_| background(&found, topology.net_charge())));
+                if cell.is_periodic() {
+                    warnings.extend(background(&found, topology.net_charge()));
+                }
                 None
             }
         };
@@ -102,7 +126,7 @@ impl Sites {
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
         let (mut facts, mut total_charge) = (None, None);
         if let Some((buffer, demand)) = buffer {
-            let Buffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
+            let ChargeBuffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
             // With nothing to follow there is nothing to move: the charge is kept by λ where it is.
             let moves =
                 if neutral { demand.sites > 0 } else { settings.buffer.as_ref().is_some_and(|b| b.fixed.is_none()) };
@@ -130,9 +154,8 @@ impl Sites {
             total_charge,
         );
         let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
-        let mut all = Self {
+        let all = Self {
             variants,
-            biases: vec![None; sites.len()],
             sites,
             config: config.clone(),
             recipes,
@@ -140,23 +163,25 @@ impl Sites {
             dynamics: dynamics.map_err(|e| config.error_at("titration", e.to_string(), ""))?,
             ph: settings.ph,
             temperature,
-            work: 0.0,
             facts,
             warnings,
         };
         if all.ph.is_none() && all.recipes.iter().any(Recipe::has_ph) {
             return Err(no_ph(config));
         }
-        all.make_biases()?;
         Ok(Some(all))
     }
 
-    /// The bias of every site that moves, from its recipe.
-    fn make_biases(&mut self) -> Result<()> {
-        for recipe in &self.recipes {
-            self.biases[recipe.index] = Some(recipe.bias(&self.config, self.ph, self.temperature)?);
+    /// The bias of every site at the pH and with the barriers of `state`.
+    ///
+    /// # Errors
+    /// A height out of range, a pH that is not finite.
+    pub fn biases(&self, state: &SitesState) -> Result<Biases> {
+        let mut sites = vec![None; self.sites.len()];
+        for (recipe, barrier) in self.recipes.iter().zip(&state.barriers) {
+            sites[recipe.index] = Some(recipe.bias(&self.config, state.ph, barrier.height, self.temperature)?);
         }
-        Ok(())
+        Ok(Biases { sites, weight_starts: self.dynamics.weight_starts().to_vec() })
     }
 
     /// The same on a device, for a system of `n_atoms` atoms with these 1-4 pairs; random numbers for `steps` steps at a time.
@@ -165,17 +190,13 @@ impl Sites {
     /// Out of memory.
     pub fn on_device(
         &self,
+        biases: &Biases,
         device: &Device,
         pairs: &[Pair14],
         n_atoms: usize,
         steps: usize,
     ) -> std::result::Result<DeviceSites, SitesError> {
-        DeviceSites::new(device, &self.sites, &self.biases, pairs, &self.dynamics, (n_atoms, steps))
-    }
-
-    /// The bias of each site; none where it is fixed.
-    pub fn biases(&self) -> &[Option<SiteBias>] {
-        &self.biases
+        DeviceSites::new(device, &self.sites, biases.sites(), pairs, &self.dynamics, (n_atoms, steps))
     }
 
     /// Weights of all sites.
@@ -188,41 +209,33 @@ impl Sites {
         self.dynamics.weight_starts()
     }
 
-    /// Weights at the start, with Maxwell velocities where they are free.
+    /// The state at the start: weights with Maxwell velocities where they are free, the pH of the job, barriers of their first height.
     ///
     /// # Errors
     /// A start value out of range.
-    pub fn initial_state(&self) -> Result<LambdaState> {
-        self.state_at(&self.start)
+    pub fn initial_state(&self) -> Result<SitesState> {
+        Ok(SitesState {
+            lambda: self.lambda_at(&self.start)?,
+            ph: self.ph,
+            barriers: self.recipes.iter().map(Recipe::start).collect(),
+            barrier_work: 0.0,
+        })
     }
 
-    /// A state with these weights, as at a start.
+    /// λ at these weights, as at a start.
     ///
     /// # Errors
     /// A weight out of range, or a charge other than the one that is kept.
-    pub fn state_at(&self, weights: &[f64]) -> Result<LambdaState> {
+    pub fn lambda_at(&self, weights: &[f64]) -> Result<LambdaState> {
         self.dynamics.initial_state(weights).map_err(|e| Error::input(e.to_string(), ""))
-    }
-
-    /// Energies of the bias at `weights`; ∂V/∂λ_α are added to `by_weight`. Nothing for sites held fixed.
-    pub fn bias(&self, weights: &[f64], by_weight: &mut [f64]) -> BiasEnergies {
-        let starts = self.dynamics.weight_starts();
-        let mut sum = BiasEnergies::default();
-        for (site, bias) in self.biases.iter().enumerate() {
-            if let Some(bias) = bias {
-                let at = starts[site]..starts[site + 1];
-                sum += bias.evaluate(&weights[at.clone()], &mut by_weight[at]);
-            }
-        }
-        sum
     }
 
     /// One step with the derivatives `by_weight` (kJ/mol) of the force field, and those of the bias.
     ///
     /// # Errors
     /// [`PhysicsError`]: ∂V/∂λ not finite, λ through the walls.
-    pub fn advance(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<()> {
-        let whole = self.whole(state, by_weight);
+    pub fn advance(&self, biases: &Biases, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<()> {
+        let whole = self.with_bias(biases, state, by_weight);
         self.dynamics.step(state, &whole, step).map(|_| ()).map_err(|e| physics(&e, step))
     }
 
@@ -230,28 +243,21 @@ impl Sites {
     ///
     /// # Errors
     /// As [`Self::advance`].
-    pub fn look_ahead(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies> {
-        self.dynamics.look_ahead(state, &self.whole(state, by_weight), step).map_err(|e| physics(&e, step))
+    pub fn look_ahead(
+        &self,
+        biases: &Biases,
+        state: &LambdaState,
+        by_weight: &[f64],
+        step: u64,
+    ) -> Result<LambdaEnergies> {
+        let whole = self.with_bias(biases, state, by_weight);
+        self.dynamics.look_ahead(state, &whole, step).map_err(|e| physics(&e, step))
     }
 
-    fn whole(&self, state: &LambdaState, by_weight: &[f64]) -> Vec<f64> {
+    fn with_bias(&self, biases: &Biases, state: &LambdaState, by_weight: &[f64]) -> Vec<f64> {
         let mut whole = by_weight.to_vec();
-        self.bias(&self.weights(state), &mut whole);
+        biases.evaluate(&self.weights(state), &mut whole);
         whole
-    }
-
-    /// pH that V_pH is for.
-    pub fn ph(&self) -> Option<f64> {
-        self.ph
-    }
-
-    /// Another pH; nothing else changes.
-    ///
-    /// # Errors
-    /// A pH that is not finite.
-    pub fn set_ph(&mut self, ph: f64) -> Result<()> {
-        self.ph = Some(ph);
-        self.make_biases()
     }
 
     /// Protons lost, Σ_s Σ_α λ_sα d_α over the sites on which the pH acts.
@@ -264,73 +270,51 @@ impl Sites {
         self.recipes.iter().filter(|recipe| recipe.has_ph()).map(site).sum()
     }
 
-    /// V_pH (kJ/mol) of all sites at `weights` and another pH.
+    /// V_pH (kJ/mol) of all sites in `state` if the pH were `ph`.
     ///
     /// # Errors
     /// A pH that is not finite.
-    pub fn ph_energy(&self, weights: &[f64], ph: f64) -> Result<f64> {
-        let starts = self.dynamics.weight_starts();
+    pub fn ph_energy(&self, state: &SitesState, ph: f64) -> Result<f64> {
+        let (starts, weights) = (self.dynamics.weight_starts(), self.weights(&state.lambda));
         let mut sum = 0.0;
-        for recipe in self.recipes.iter().filter(|recipe| recipe.has_ph()) {
+        for (recipe, barrier) in self.recipes.iter().zip(&state.barriers).filter(|(recipe, _)| recipe.has_ph()) {
             let at = starts[recipe.index]..starts[recipe.index + 1];
-            let bias = recipe.bias(&self.config, Some(ph), self.temperature)?;
+            let bias = recipe.bias(&self.config, Some(ph), barrier.height, self.temperature)?;
             sum += bias.ph.map_or(0.0, |v| v.evaluate(&weights[at.clone()], &mut vec![0.0; at.len()]));
         }
         Ok(sum)
     }
 
-    /// Lets barriers that adapt see the weights at `step`; whether a bias has changed.
+    /// Whether barriers that adapt look at the weights at `step`.
+    pub fn observes(&self, step: u64) -> bool {
+        step <= self.adapts_until() && step.is_multiple_of(OBSERVE)
+    }
+
+    /// Lets barriers that adapt see the weights of `state` at `step`, where [`Self::observes`]; the new biases if a height changes.
     ///
     /// # Errors
     /// A height out of range.
-    pub fn observe(&mut self, weights: &[f64], step: u64) -> Result<bool> {
-        if step > self.adapts_until() || !step.is_multiple_of(OBSERVE) {
-            return Ok(false);
-        }
+    pub fn observe(&self, state: &mut SitesState, biases: &Biases, step: u64) -> Result<Option<Biases>> {
+        let weights = self.weights(&state.lambda);
         let (starts, dt) = (self.dynamics.weight_starts(), self.dynamics.settings().time_step);
         let mut changed = false;
-        for recipe in &mut self.recipes {
+        for (recipe, barrier) in self.recipes.iter().zip(&mut state.barriers) {
             let at = starts[recipe.index]..starts[recipe.index + 1];
-            changed |= recipe.observe(&weights[at], step, dt);
+            changed |= recipe.observe(barrier, &weights[at], step, dt);
         }
-        if changed {
-            let mut slopes = vec![0.0; weights.len()];
-            let before = self.bias(weights, &mut slopes).total();
-            self.make_biases()?;
-            self.work += self.bias(weights, &mut slopes).total() - before;
+        if !changed {
+            return Ok(None);
         }
-        Ok(changed)
+        let mut slopes = vec![0.0; weights.len()];
+        let before = biases.evaluate(&weights, &mut slopes).total();
+        let after = self.biases(state)?;
+        state.barrier_work += after.evaluate(&weights, &mut slopes).total() - before;
+        Ok(Some(after))
     }
 
     /// Step after which no barrier changes any more.
     pub fn adapts_until(&self) -> u64 {
         self.recipes.iter().map(Recipe::frozen_after).max().unwrap_or(0)
-    }
-
-    /// What changes of barriers have added to the energy, kJ/mol.
-    pub fn work(&self) -> f64 {
-        self.work
-    }
-
-    /// Barriers that adapt, for a checkpoint.
-    pub fn state(&self) -> Vec<f64> {
-        std::iter::once(self.work).chain(self.recipes.iter().flat_map(Recipe::state)).collect()
-    }
-
-    /// Goes back to barriers of a checkpoint; false if they do not fit.
-    ///
-    /// # Errors
-    /// A height out of range.
-    pub fn restore(&mut self, state: &[f64]) -> Result<bool> {
-        let Some((work, rest)) = state.split_first() else { return Ok(false) };
-        let (numbers, left) = rest.as_chunks::<3>();
-        if !left.is_empty() || numbers.len() != self.recipes.len() {
-            return Ok(false);
-        }
-        self.work = *work;
-        self.recipes.iter_mut().zip(numbers).for_each(|(recipe, numbers)| recipe.restore(*numbers));
-        self.make_biases()?;
-        Ok(true)
     }
 }
 

@@ -5,17 +5,17 @@ use forcefield::units::COULOMB;
 use nalgebra::{Rotation3, Vector3};
 
 use crate::atomic::write_atomic;
-use crate::cell::Cell;
-use crate::checkpoint::{Owner, State};
-use crate::constraints::{Constraints, DEFAULT_TOLERANCE};
+use crate::checkpoint::Identity;
 use crate::error::Result;
 use crate::frame::{Frame, Quantity, Wanted};
-use crate::propagate::Propagate;
-use crate::propagate::Walker;
-use crate::random::{Stream, generator, indexed_generator};
-use crate::record::Description;
-use crate::record::{FormRecord, SiteRecord};
+use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
+use crate::propagate::{Propagate, Walker};
+use crate::random::{RandomStream, generator, indexed_generator};
+use crate::record::{Description, FormRecord, SiteRecord};
 use crate::signals::Stop;
+use crate::state::{SitesState, State};
+use forcefield::Cell;
+use lambda::dynamics::LambdaState;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub struct Droplet {
 impl Droplet {
     /// `side`³ waters on a simple cubic lattice with random orientations.
     pub fn new(side: usize) -> Self {
-        let mut rng = generator(1, Stream::Velocities, 1);
+        let mut rng = generator(1, RandomStream::Velocities, 1);
         let mut normal = || Vector3::from_fn(|_, _| StandardNormal.sample(&mut rng));
         let height = (D_OH * D_OH - 0.25 * D_HH * D_HH).sqrt();
         let mut x = Vec::new();
@@ -202,7 +202,7 @@ impl Propagate for Coupled {
                 let [mut on, mut off] = [self.state; 2];
                 (on[site], off[site]) = (true, false);
                 let odds = 10f64.powf(self.exponent(on) - self.exponent(off));
-                let mut rng = indexed_generator(self.seed, Stream::Thermostat, self.step, site as u64);
+                let mut rng = indexed_generator(self.seed, RandomStream::Thermostat, self.step, site as u64);
                 let [anew, chance]: [f64; 2] = StandardUniform.sample(&mut rng);
                 if anew < 0.1 {
                     self.state[site] = chance * (1.0 + odds) < odds;
@@ -229,22 +229,25 @@ impl Propagate for Coupled {
             walker: None,
             positions: &[],
             velocities: &[],
-            edges: None,
+            cell: Cell::Open,
         })
     }
 
     fn state(&mut self) -> Result<State> {
-        Ok(State { step: self.step, lambda: self.x().to_vec(), ..State::default() })
+        let lambda = LambdaState { coordinates: self.x().to_vec(), ..LambdaState::default() };
+        let sites = SitesState { lambda, ph: Some(self.ph), ..SitesState::default() };
+        Ok(State { step: self.step, sites, ..State::default() })
     }
 
     fn restore(&mut self, state: &State) -> Result<()> {
         self.step = state.step;
-        self.state = [state.lambda[0] > 0.5, state.lambda[1] > 0.5];
+        let x = &state.sites.lambda.coordinates;
+        self.state = [x[0] > 0.5, x[1] > 0.5];
         Ok(())
     }
 
-    fn owner(&self) -> Owner {
-        Owner { settings: String::new(), topology: 0, atoms: 0, sites: 2 }
+    fn identity(&self) -> Identity {
+        Identity::default()
     }
 
     fn prepare(&mut self, _: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use forcefield::lennard_jones::{LennardJones, Modifier};
 use forcefield::topology::{Atom, AtomType, LennardJonesTable};
-use forcefield::{Exclusions, Topology};
+use forcefield::{Cell, Exclusions, Topology};
 use nalgebra::Vector3;
 
 /// `side`³ molecules on a jittered lattice of 33.4 per nm³: oxygen, and two hydrogens without Lennard-Jones.
@@ -63,6 +63,7 @@ fn main() {
     );
     for side in [11, 25] {
         let (top, x, edges) = water(side);
+        let cell = Cell::rectangular(edges).expect("positive edges");
         for threads in [1, 2] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("thread pool");
             for (name, modifier) in [
@@ -72,10 +73,10 @@ fn main() {
             ] {
                 pool.install(|| {
                     let mut lj = LennardJones::new(&top, 1.0, modifier, 0.1).expect("valid settings");
-                    let list = time(10, || lj.rebuild(&x, Some(edges)).expect("the box is large enough"));
+                    let list = time(10, || lj.rebuild(&x, cell).expect("the box is large enough"));
                     let mut f = vec![Vector3::zeros(); x.len()];
                     let pairs = time(50, || {
-                        lj.evaluate(&x, Some(edges), &mut f);
+                        lj.evaluate(&x, cell, &mut f);
                     });
                     println!(
                         "{:7} {threads:7} {name:>16} {:11.3} {:11.3} {:11.3} {:11.3}",

@@ -104,7 +104,8 @@ impl PeriodicBox {
         let start = self.shifted_by(d, f64::round);
         let [a, b, c] = self.rows.map(Vector3::from);
         let steps = || [-1.0, 0.0, 1.0].into_iter();
-        let images = steps().flat_map(|i| steps().flat_map(move |j| steps().map(move |k| start + a * i + b * j + c * k)));
+        let images =
+            steps().flat_map(|i| steps().flat_map(move |j| steps().map(move |k| start + a * i + b * j + c * k)));
         images.fold(start, |best, image| if image.norm_squared() < best.norm_squared() { image } else { best })
     }
 
@@ -119,6 +120,14 @@ impl PeriodicBox {
             // A tiny negative x rounds up to the edge itself.
             if inside >= edge { 0.0 } else { inside }
         })
+    }
+
+    /// The whole edges (nm) to add to `x` (nm) so that it lies in the box.
+    pub fn shift_into(&self, x: Vector3<f64>) -> Vector3<f64> {
+        if self.is_rectangular() {
+            return x.zip_map(&self.diagonal(), |x, edge| -edge * (x / edge).floor());
+        }
+        self.shifted_by(x, f64::floor) - x
     }
 
     /// `x` less as many whole edges as `whole` makes of its coordinates, from c to a.
@@ -182,6 +191,15 @@ impl Cell {
         }
     }
 
+    /// By how much each axis has been stretched since the cell was `then`; none if one of them is open and the other is not.
+    pub fn stretch_since(&self, then: &Self) -> Option<Vector3<f64>> {
+        match (then.edges(), self.edges()) {
+            (Some(then), Some(now)) => Some(now.component_div(&then)),
+            (None, None) => Some(Vector3::repeat(1.0)),
+            _ => None,
+        }
+    }
+
     /// The nearest periodic image of the difference `d` (nm); `d` itself in open space.
     #[inline]
     pub fn minimum_image(&self, d: Vector3<f64>) -> Vector3<f64> {
@@ -217,7 +235,7 @@ mod tests {
                     let other = image + rows[0] * i + rows[1] * j + rows[2] * k;
                     assert!(image.norm() <= other.norm() + 1e-12, "{cell:?} {d:?}");
                 }
-                for moved in [image - d, cell.wrap(d) - d] {
+                for moved in [image - d, cell.wrap(d) - d, cell.shift_into(d)] {
                     let mut left = moved;
                     let turns = [2, 1, 0].map(|axis| {
                         let turn = left[axis] / rows[axis][axis];

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::Exclusions;
+use crate::cell::Cell;
 use crate::energy::TermEnergy;
 use crate::topology::{LennardJonesTable, Topology};
 use kernel::{Coefficients, Input};
@@ -60,6 +61,9 @@ pub enum LennardJonesError {
         /// Smallest edge allowed, nm.
         needed: f64,
     },
+    /// Lists know boxes with right angles only.
+    #[error("the box is triclinic: the neighbour list is for rectangular boxes")]
+    Triclinic,
     /// NaN or infinity.
     #[error("the position of atom {} is not finite", atom + 1)]
     NotFinite {
@@ -77,6 +81,7 @@ pub enum LennardJonesError {
 /// use forcefield::lennard_jones::{LennardJones, Modifier};
 /// use forcefield::topology::{Atom, AtomType, LennardJonesTable, Topology};
 /// use forcefield::Exclusions;
+/// use forcefield::Cell;
 /// use nalgebra::Vector3;
 /// // Two argon atoms, σ = 0.34 nm, ε = 1 kJ/mol, at r = σ across the boundary of a box: V = 0, r·F = 24 ε.
 /// let (c6, c12) = (4.0 * 0.34f64.powi(6), 4.0 * 0.34f64.powi(12));
@@ -88,12 +93,12 @@ pub enum LennardJonesError {
 ///     exclusions: Exclusions::from_pairs(2, []),
 ///     ..Default::default()
 /// };
-/// let edges = Some(Vector3::new(3.0, 3.0, 3.0));
+/// let cell = Cell::rectangular(Vector3::new(3.0, 3.0, 3.0)).expect("positive edges");
 /// let x = [Vector3::new(0.1, 1.0, 1.0), Vector3::new(2.76, 1.0, 1.0)];
 /// let mut lj = LennardJones::new(&top, 1.0, Modifier::None, 0.1)?;
-/// lj.rebuild(&x, edges)?;
+/// lj.rebuild(&x, cell)?;
 /// let mut f = [Vector3::zeros(); 2];
-/// let v = lj.evaluate(&x, edges, &mut f);
+/// let v = lj.evaluate(&x, cell, &mut f);
 /// assert!(v.energy.abs() < 1e-12 && (v.virial - 24.0).abs() < 1e-10);
 /// assert!((f[0].x - 24.0 / 0.34).abs() < 1e-9 && (f[1].x + 24.0 / 0.34).abs() < 1e-9);
 /// # Ok::<(), forcefield::lennard_jones::LennardJonesError>(())
@@ -113,9 +118,9 @@ pub struct LennardJones {
     coefficients: Coefficients,
     chunks: Vec<Chunk>,
     chunk_energies: Vec<TermEnergy>,
-    /// Positions of the active atoms and edges when the list was made.
+    /// Positions of the active atoms and the cell when the list was made.
     listed_at: Vec<Vector3<f64>>,
-    listed_edges: Option<Vector3<f64>>,
+    listed_cell: Cell,
 }
 
 impl LennardJones {
@@ -142,43 +147,34 @@ impl LennardJones {
             chunks: Vec::new(),
             chunk_energies: Vec::new(),
             listed_at: Vec::new(),
-            listed_edges: None,
+            listed_cell: Cell::Open,
         })
     }
 
-    /// Make the list for positions `x` (nm, one per atom of the system, anywhere in space) and box edges.
+    /// Make the list for positions `x` (nm, one per atom of the system, anywhere in space).
     ///
     /// # Errors
-    /// Edges below 2 (cut-off + buffer); positions that are not finite.
-    pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), LennardJonesError> {
+    /// Edges below 2 (cut-off + buffer), a triclinic box; positions that are not finite.
+    pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
         let reach = self.modified.cutoff + self.buffer;
-        if let Some(edges) = edges {
-            // A comparison that is also false for NaN.
-            if let Some(axis) = (0..3).find(|&d| !(edges[d] >= 2.0 * reach && edges[d].is_finite())) {
-                return Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed: 2.0 * reach });
-            }
-        }
+        check_cell(cell, reach)?;
         if let Some(&a) = self.active.iter().find(|&&a| !x[a as usize].iter().all(|c| c.is_finite())) {
             return Err(LennardJonesError::NotFinite { atom: a as usize });
         }
-        self.clusters.sort(&self.active, x, edges);
+        self.clusters.sort(&self.active, x, cell);
         self.fill_coefficients(x.len());
-        list::build(&self.clusters, &self.exclusions, edges, reach, self.level, &mut self.chunks);
+        list::build(&self.clusters, &self.exclusions, cell, reach, self.level, &mut self.chunks);
         self.listed_at.clear();
         self.listed_at.extend(self.active.iter().map(|&a| x[a as usize]));
-        self.listed_edges = edges;
+        self.listed_cell = cell;
         Ok(())
     }
 
     /// Whether the list may miss a pair within the cut-off: it was never made, the kind of boundary changed, or an atom
     /// has moved by more than half of what is left of the buffer. Uniform scaling with the box is not counted as
     /// movement: from edges L to sL the buffer that is left is s (cut-off + buffer) − cut-off, s the smallest of the axes.
-    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
-        let scale = match (self.listed_edges, edges) {
-            (Some(then), Some(now)) => now.component_div(&then),
-            (None, None) => Vector3::repeat(1.0),
-            _ => return true,
-        };
+    pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
+        let Some(scale) = cell.stretch_since(&self.listed_cell) else { return true };
         if self.listed_at.len() != self.active.len() {
             return true;
         }
@@ -197,15 +193,15 @@ impl LennardJones {
     }
 
     /// Energy and virial at `x`; forces are added to `f` (kJ/mol/nm). The list must have been made and not be stale;
-    /// `edges` may differ from those of the list by the scaling of a barostat.
+    /// the edges of `cell` may differ from those of the list by the scaling of a barostat.
     ///
     /// # Panics
-    /// If `edges` is of another kind (open or periodic) than at the last [`LennardJones::rebuild`].
-    pub fn evaluate(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>, f: &mut [Vector3<f64>]) -> TermEnergy {
-        assert_eq!(edges.is_some(), self.listed_edges.is_some(), "boundary of the list and of the evaluation");
-        self.clusters.load(x, edges);
+    /// If `cell` is of another kind (open or periodic) than at the last [`LennardJones::rebuild`].
+    pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
+        assert_eq!(cell.is_periodic(), self.listed_cell.is_periodic(), "boundary of the list and of the evaluation");
+        self.clusters.load(x, cell);
         let input =
-            Input { clusters: &self.clusters, coefficients: &self.coefficients, modified: &self.modified, edges };
+            Input { clusters: &self.clusters, coefficients: &self.coefficients, modified: &self.modified, cell };
         let level = self.level;
         self.chunks
             .par_iter_mut()
@@ -249,6 +245,19 @@ impl LennardJones {
                 }
             }
         }
+    }
+}
+
+/// Whether each pair within `reach` (nm) meets in one image of a rectangular box only.
+pub(crate) fn check_cell(cell: Cell, reach: f64) -> Result<(), LennardJonesError> {
+    if cell.is_triclinic() {
+        return Err(LennardJonesError::Triclinic);
+    }
+    let Some(edges) = cell.edges() else { return Ok(()) };
+    // A comparison that is also false for NaN.
+    match (0..3).find(|&d| !(edges[d] >= 2.0 * reach && edges[d].is_finite())) {
+        Some(axis) => Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed: 2.0 * reach }),
+        None => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@
 //! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
 
 pub mod bonded;
+pub mod cell;
 pub mod device;
 pub mod energy;
 pub mod exclusions;
@@ -17,6 +18,7 @@ pub mod topology;
 pub mod units;
 pub mod variants;
 
+pub use cell::Cell;
 pub use energy::TermEnergy;
 pub use exclusions::Exclusions;
 pub use topology::Topology;

@@ -6,37 +6,36 @@
 
 use nalgebra::Vector3;
 
+use crate::cell::Cell;
 use crate::energy::TermEnergy;
 use crate::topology::PositionRestraint;
 
 /// Energy and virial of the restraints; forces are added to `f` (kJ/mol/nm).
 ///
-/// `x`, `reference` and `f` have one entry per atom of the system (nm); `edges` are those of a periodic rectangular box.
+/// `x`, `reference` and `f` have one entry per atom of the system (nm); `cell` says where the nearest images are.
 ///
 /// ```
-/// use forcefield::{restraints, topology::PositionRestraint};
+/// use forcefield::{Cell, restraints, topology::PositionRestraint};
 /// use nalgebra::Vector3;
 /// let held = PositionRestraint { atom: 0, k: Vector3::new(1000.0, 0.0, 500.0) };
 /// let mut f = [Vector3::zeros()];
 /// let v = restraints::evaluate(&[held], &[Vector3::new(0.1, 3.0, 2.9)], &[Vector3::zeros()],
-///                              Some(Vector3::new(3.0, 3.0, 3.0)), &mut f);
+///                              Cell::rectangular(Vector3::new(3.0, 3.0, 3.0))?, &mut f);
 /// assert!((v.energy - (5.0 + 2.5)).abs() < 1e-12);           // z = 2.9 is −0.1 from the image of the reference
 /// assert!((f[0] - Vector3::new(-100.0, 0.0, 50.0)).norm() < 1e-11);
+/// # Ok::<(), forcefield::cell::CellError>(())
 /// ```
 pub fn evaluate(
     restraints: &[PositionRestraint],
     x: &[Vector3<f64>],
     reference: &[Vector3<f64>],
-    edges: Option<Vector3<f64>>,
+    cell: Cell,
     f: &mut [Vector3<f64>],
 ) -> TermEnergy {
     let mut energy = 0.0;
     for restraint in restraints {
         let i = restraint.atom as usize;
-        let mut d = x[i] - reference[i];
-        if let Some(edges) = edges {
-            d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
-        }
+        let d = cell.minimum_image(x[i] - reference[i]);
         let force = -restraint.k.component_mul(&d);
         f[i] += force;
         energy -= 0.5 * d.dot(&force);
@@ -53,9 +52,10 @@ mod tests {
     fn force_and_virial_are_derivatives() {
         let held = [PositionRestraint { atom: 0, k: Vector3::new(1000.0, 300.0, 500.0) }];
         let (x, reference) = ([Vector3::new(0.3, 0.2, 0.7)], [Vector3::new(0.25, 0.28, 0.61)]);
-        let at = |x: Vector3<f64>, r: Vector3<f64>| evaluate(&held, &[x], &[r], None, &mut [Vector3::zeros()]).energy;
+        let at =
+            |x: Vector3<f64>, r: Vector3<f64>| evaluate(&held, &[x], &[r], Cell::Open, &mut [Vector3::zeros()]).energy;
         let mut f = [Vector3::zeros()];
-        let v = evaluate(&held, &x, &reference, None, &mut f);
+        let v = evaluate(&held, &x, &reference, Cell::Open, &mut f);
         for d in 0..3 {
             let slope = five_point(1e-4, |h| {
                 let mut moved = x[0];

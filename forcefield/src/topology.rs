@@ -6,9 +6,13 @@
 //! Units: nm, u, e, kJ/mol, rad. Sign and factor conventions of every term are in the documentation of its struct;
 //! dihedral angles follow IUPAC (φ = 0 is cis, positive is clockwise seen along the central bond).
 
+mod fingerprint;
+
 use std::ops::Range;
 
 use nalgebra::Vector3;
+
+pub use fingerprint::Section;
 
 use crate::exclusions::Exclusions;
 

@@ -26,6 +26,7 @@ use thiserror::Error;
 
 use crate::TermEnergy;
 use crate::bonded::BondedEnergies;
+use crate::cell::Cell;
 use crate::lennard_jones::{LennardJonesError, Modifier, check_settings};
 use crate::topology::{Angle, Bond, HarmonicImproper, PeriodicDihedral, RyckaertBellemans, Topology, UreyBradley};
 
@@ -222,15 +223,15 @@ impl Variants {
     /// Makes the list of neighbours for positions `x` (nm); to be called whenever the list of the ordinary Lennard-Jones term is made.
     ///
     /// # Errors
-    /// Edges below 2 (cut-off + buffer); positions that are not finite.
-    pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), LennardJonesError> {
-        self.pairs.rebuild(x, edges)
+    /// Edges below 2 (cut-off + buffer), a triclinic box; positions that are not finite.
+    pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
+        self.pairs.rebuild(x, cell)
     }
 
     /// Whether an atom that changes type has moved by more than half the buffer that is left; all other atoms are watched by the ordinary
     /// term, whose list is made at the same time.
-    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
-        self.pairs.is_stale(x, edges)
+    pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
+        self.pairs.is_stale(x, cell)
     }
 
     /// Energies at `x` for the weights of all forms of all sites, one site after the other; adds forces (kJ/mol/nm) to `f` and ∂V/∂λ_α
@@ -238,13 +239,13 @@ impl Variants {
     pub fn evaluate(
         &self,
         x: &[Vector3<f64>],
-        edges: Option<Vector3<f64>>,
+        cell: Cell,
         weights: &[f64],
         f: &mut [Vector3<f64>],
         dv: &mut [f64],
     ) -> VariantEnergies {
         let mut sum = VariantEnergies {
-            lennard_jones: self.pairs.near(x, edges, weights, f, dv),
+            lennard_jones: self.pairs.near(x, cell, weights, f, dv),
             lennard_jones_14: self.pairs.bonded_14(x, weights, f, dv),
             bonded: BondedEnergies::default(),
         };

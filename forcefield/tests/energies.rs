@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use forcefield::gromacs::{read_gro, read_topology};
 use forcefield::lennard_jones::{DispersionCorrection, LennardJones, Modifier};
 use forcefield::units::{BAR, COULOMB};
-use forcefield::{Topology, bonded, pairs, restraints};
+use forcefield::{Cell, Topology, bonded, pairs, restraints};
 use nalgebra::Vector3;
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ const FORCE: f64 = 1e-7;
 struct Case {
     top: Topology,
     x: Vec<Vector3<f64>>,
-    edges: Vector3<f64>,
+    cell: Cell,
     expected: Value,
 }
 
@@ -37,7 +37,7 @@ fn case(name: &str) -> Case {
     Case {
         top: read_topology(&file(format!("{name}.top")), &[], &[]).unwrap(),
         x: structure.positions,
-        edges: structure.edges.unwrap(),
+        cell: structure.cell,
         expected: serde_json::from_str(&std::fs::read_to_string(file(format!("{name}.json"))).unwrap()).unwrap(),
     }
 }
@@ -50,13 +50,13 @@ fn assert_close(what: &str, got: f64, expected: &Value, tolerance: f64) {
 }
 
 fn check(name: &str) {
-    let Case { top, x, edges, expected } = case(name);
+    let Case { top, x, cell, expected } = case(name);
     let zero = vec![Vector3::zeros(); x.len()];
     let mut bonded_forces = zero.clone();
     let b = bonded::evaluate(&top, &x, &mut bonded_forces);
     let pairs14 = pairs::lennard_jones_14(&top, &x, &mut bonded_forces);
     let shifted: Vec<_> = x.iter().map(|r| r + Vector3::new(0.01, -0.02, 0.005)).collect();
-    let held = restraints::evaluate(&top.position_restraints, &x, &shifted, Some(edges), &mut zero.clone());
+    let held = restraints::evaluate(&top.position_restraints, &x, &shifted, cell, &mut zero.clone());
     for (term, v) in [
         ("bonds", b.bonds),
         ("angles", b.angles),
@@ -89,16 +89,16 @@ fn check(name: &str) {
     ] {
         let expected = &expected["lennard_jones"][key];
         let mut lj = LennardJones::new(&top, cutoff, modifier, 0.1).unwrap();
-        lj.rebuild(&x, Some(edges)).unwrap();
+        lj.rebuild(&x, cell).unwrap();
         let mut f = bonded_forces.clone();
-        let v = lj.evaluate(&x, Some(edges), &mut f);
+        let v = lj.evaluate(&x, cell, &mut f);
         let check = |what: &str, got, key: &str, tolerance| {
             assert_close(&format!("{name} LJ {what}"), got, &expected[key], tolerance);
         };
         check(key, v.energy, "energy", ENERGY);
         let virial = v.virial + (b.total() + pairs14).virial;
         check("virial", virial, "virial_trace_of_bonded_and_lennard_jones", PAIR_TABLE);
-        let volume = edges.product();
+        let volume = cell.volume().unwrap();
         let correction = DispersionCorrection::new(&top, cutoff, modifier).at_volume(volume);
         check("dispersion correction", correction.energy, "dispersion_correction", DISPERSION_TABLE);
         let pressure = correction.virial / (3.0 * volume * BAR);

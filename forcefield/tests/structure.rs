@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use forcefield::Cell;
 use forcefield::gromacs::{Structure, format_gro, parse_gro, read_gro, read_topology, write_gro};
 use nalgebra::Vector3;
 
@@ -28,7 +29,7 @@ fn columns() {
     assert_eq!(s.residue_numbers, [1, 99999]);
     assert_eq!(s.positions[1], Vector3::new(-1.190, 1.661, 111.747));
     assert_eq!(s.velocities.as_ref().unwrap()[1], Vector3::new(0.8085, 0.3191, -0.7791));
-    assert_eq!(s.edges, Some(Vector3::new(1.8206, 1.8206, 2.0)));
+    assert_eq!(s.cell.edges(), Some(Vector3::new(1.8206, 1.8206, 2.0)));
     assert_eq!(format_gro(&s, 3, Path::new("x.gro")).unwrap(), TWO);
 }
 
@@ -49,9 +50,9 @@ fn any_precision_survives() {
 #[test]
 fn without_velocities_or_box() {
     let s = parse("t\n1\n    1SOL     OW    1   0.126   1.624   1.679\n 0 0 0\n").unwrap();
-    assert_eq!((s.velocities, s.edges), (None, None));
+    assert_eq!((s.velocities, s.cell), (None, Cell::Open));
     let s = parse("t\n1\n    1SOL     OW    1   0.126   1.624   1.679\n 3 3 3 0 0 0 0 0 0\n").unwrap();
-    assert_eq!(s.edges, Some(Vector3::repeat(3.0)));
+    assert_eq!(s.cell.edges(), Some(Vector3::repeat(3.0)));
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn values_that_do_not_fit_are_not_written() {
 fn structure_against_topology() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/amber.top");
     let top = read_topology(&top, &[], &[]).unwrap();
-    let mut s = Structure::from_topology(&top, vec![Vector3::zeros(); top.n_atoms()], None, None);
+    let mut s = Structure::from_topology(&top, vec![Vector3::zeros(); top.n_atoms()], None, Cell::Open);
     assert_eq!(s.check_against(&top).unwrap(), []);
     s.names[16].1 = "HX".into();
     let warnings = s.check_against(&top).unwrap();

@@ -7,6 +7,7 @@ use octitrate::config::Config;
 use octitrate::device::Choice;
 use octitrate::error::Result;
 use octitrate::propagate::Propagate;
+use octitrate::simulation::Simulation;
 use octitrate::workflow::many::Many;
 use octitrate::workflow::{calibrate, titrate};
 use serde_json::json;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 /// Those of the job and of the computation.
 pub fn energy(arguments: &Energy, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
-    let mut simulation = device.open()?.simulation(&one_run(&config)?, &mut warn)?;
+    let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let point = simulation.single_point()?;
     let description = simulation.describe();
     let sites = description.lambdas();
@@ -67,7 +68,7 @@ pub fn one_run(config: &Config) -> Result<Config> {
 /// Those of the job.
 pub fn check(arguments: &Job, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
-    let description = device.open()?.simulation(&one_run(&config)?, &mut warn)?.describe();
+    let description = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?.describe();
     for (name, value) in &description.facts {
         println!("{name:<20} {value}");
     }

@@ -5,8 +5,8 @@
 //! an atom with it. Bonds of one level are independent; sweeps over levels give what sweeps over bonds in their order give.
 //! Blocks of waters that follow each other in memory are marked: their loads are contiguous.
 
-use crate::constraints::shake::BondGroup;
-use crate::constraints::{Constraints, Group};
+use crate::motion::constraints::shake::BondGroup;
+use crate::motion::constraints::{Constraints, Group};
 use kernels::device::{Arg, Buffer, Device, DeviceError, args};
 
 /// Threads of a block.

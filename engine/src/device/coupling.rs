@@ -4,9 +4,11 @@
 //! Units: nm, ps, u, kJ/mol, K; pressure kJ/mol/nm³.
 
 use super::constraints::LEAVES;
-use crate::barostat::{CRescale, LARGEST_CHANGE};
-use crate::constraints::shake::MAX_SWEEPS;
-use crate::thermostat::VRescale;
+use crate::motion::barostat::{CRescale, LARGEST_CHANGE};
+use crate::motion::constraints::shake::MAX_SWEEPS;
+use crate::motion::thermostat::VRescale;
+use crate::state::BathState;
+use forcefield::Cell;
 use forcefield::units::GAS_CONSTANT;
 use kernels::device::{Device, DeviceError, Kernel, Source};
 use nalgebra::Vector3;
@@ -62,12 +64,10 @@ pub struct MotionState {
     pub x: Vec<Vector3<f64>>,
     /// Velocities half a step before, nm/ps.
     pub v: Vec<Vector3<f64>>,
-    /// Edges of the box, nm.
-    pub edges: Option<Vector3<f64>>,
-    /// Work of the thermostat, kJ/mol.
-    pub thermostat_work: f64,
-    /// State of the barostat: [`crate::barostat::CRescale::state`].
-    pub barostat: [f64; 2],
+    /// Open space or the box.
+    pub cell: Cell,
+    /// What thermostat and barostat have done so far.
+    pub bath: BathState,
     /// What the step will do to the velocities: factor, velocity to subtract, work of the thermostat. It follows from the
     /// velocities but for the order of sums; a run that goes on from here to the last bit needs it.
     pub prepared: Option<[f64; 5]>,

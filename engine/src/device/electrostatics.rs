@@ -1,12 +1,13 @@
 //! The FMM of a resident system, in the precision of the job.
 
 use super::setup::{ResidentError, Setup, Streams};
+use crate::backend::fmm_settings::boundary;
 use crate::config::Interpolation;
+use fmm::Exclusions;
 use fmm::device::{DeviceFmm, DeviceGroups, GroupCharges};
-use fmm::{Boundary, Exclusions};
+use forcefield::Cell;
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Stream};
-use nalgebra::Vector3;
 
 /// Pieces of [`Electrostatics::enqueue_forces`], for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +84,11 @@ pub trait Electrostatics: Send {
     /// Positions that are not finite, excluded pairs too far apart.
     fn check(&self, stream: &Stream) -> Result<(), ResidentError>;
 
-    /// Puts the edges of a periodic box, nm.
+    /// Puts a periodic box.
     ///
     /// # Errors
     /// Edges that make no sense.
-    fn set_edges(&mut self, stream: &Stream, edges: Vector3<f64>) -> Result<(), ResidentError>;
+    fn set_cell(&mut self, stream: &Stream, cell: Cell) -> Result<(), ResidentError>;
 }
 
 struct Solver<T: kernels::Real + bytemuck::Pod> {
@@ -109,7 +110,7 @@ pub fn new(device: &Device, setup: &Setup) -> Result<Box<dyn Electrostatics>, Re
 
 impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
     fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
-        let boundary = setup.edges.map_or(Boundary::Open, |edges| Boundary::rectangular(edges.into()));
+        let boundary = boundary(setup.cell);
         let exclusions = Exclusions::from_pairs(setup.masses.len(), setup.topology.exclusions.pairs())
             .expect("invariant: a topology's exclusions name two different atoms of the system");
         let start = bytemuck::cast_slice(setup.start);
@@ -128,7 +129,7 @@ impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
             }
             _ => None,
         };
-        Ok(Self { fmm, groups, periodic: setup.edges.is_some() })
+        Ok(Self { fmm, groups, periodic: setup.cell.is_periodic() })
     }
 }
 
@@ -200,8 +201,8 @@ impl<T: kernels::Real + bytemuck::Pod> Electrostatics for Solver<T> {
         Ok(self.fmm.check(stream)?)
     }
 
-    fn set_edges(&mut self, stream: &Stream, edges: Vector3<f64>) -> Result<(), ResidentError> {
-        self.fmm.set_boundary(stream, Boundary::rectangular(edges.into()))?;
+    fn set_cell(&mut self, stream: &Stream, cell: Cell) -> Result<(), ResidentError> {
+        self.fmm.set_boundary(stream, boundary(cell))?;
         Ok(())
     }
 }

@@ -12,8 +12,10 @@ use super::constraints::{THREADS, UnitBuffers, Units};
 use super::coupling::{
     self, Coupling, Kernels, MAX_TERMS, MotionError, MotionState, OBSERVED, Observed, STATE, TABLE_STEPS, VirialTerms,
 };
-use crate::constraints::Constraints;
-use crate::thermostat::VRescale;
+use crate::motion::constraints::Constraints;
+use crate::motion::thermostat::VRescale;
+use crate::state::{BarostatState, BathState};
+use forcefield::Cell;
 use kernels::device::{Buffer, Device, DeviceError, Stream, args};
 use nalgebra::Vector3;
 
@@ -149,10 +151,12 @@ impl DeviceMotion {
     pub fn upload(&mut self, stream: &Stream, state: &MotionState) -> Result<(), MotionError> {
         self.x.write(stream, bytemuck::cast_slice(&state.x))?;
         self.v.write(stream, bytemuck::cast_slice(&state.v))?;
-        self.edges.write(stream, state.edges.unwrap_or_else(Vector3::zeros).as_slice())?;
+        self.edges.write(stream, state.cell.edges().unwrap_or_else(Vector3::zeros).as_slice())?;
         let mut numbers = self.still.read(stream)?;
-        numbers[coupling::THERMOSTAT_WORK] = state.thermostat_work;
-        [numbers[coupling::BAROSTAT_WORK], numbers[coupling::PENDING_VOLUME]] = state.barostat;
+        let BathState { thermostat_work, barostat } = state.bath;
+        numbers[coupling::THERMOSTAT_WORK] = thermostat_work;
+        numbers[coupling::BAROSTAT_WORK] = barostat.work;
+        numbers[coupling::PENDING_VOLUME] = barostat.pending_volume;
         if let Some(prepared) = state.prepared {
             numbers[..coupling::PREPARED].copy_from_slice(&prepared);
         }
@@ -174,9 +178,14 @@ impl DeviceMotion {
             step: self.clock.read(stream)?[0] as u64,
             x: vectors(&self.x.read(stream)?),
             v: vectors(&self.v.read(stream)?),
-            edges: (edges != Vector3::zeros()).then_some(edges),
-            thermostat_work: numbers[coupling::THERMOSTAT_WORK],
-            barostat: [numbers[coupling::BAROSTAT_WORK], numbers[coupling::PENDING_VOLUME]],
+            cell: Cell::rectangular(edges).unwrap_or(Cell::Open),
+            bath: BathState {
+                thermostat_work: numbers[coupling::THERMOSTAT_WORK],
+                barostat: BarostatState {
+                    work: numbers[coupling::BAROSTAT_WORK],
+                    pending_volume: numbers[coupling::PENDING_VOLUME],
+                },
+            },
             prepared: numbers.first_chunk().copied(),
         })
     }

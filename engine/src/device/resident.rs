@@ -16,22 +16,18 @@
 use super::electrostatics::{self, Electrostatics};
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use super::{Coupling, DeviceMotion, MotionState, VirialTerms, coupling::ListLimits};
+use crate::backend::fmm_settings::slack;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Graph, Kernel, Source, args};
 use lambda::device::{DeviceSites, Own, Whole};
+use nalgebra::Vector3;
 
 mod fetch;
 mod profile;
 
 /// Threads of a block.
 const THREADS: u32 = 128;
-
-/// How far an atom may be from where it was assigned, in edges of the boxes; as on the CPU.
-const SLACK: f64 = 0.2;
-
-/// The same for open boundaries, nm.
-const OPEN_SLACK: f64 = 0.05;
 
 /// Steps, counted from step 0, after which the host waits for the device, looks whether all went well, and may shorten the interval of the
 /// lists. Nothing else does that: a trajectory must not depend on who looks at it, or when a checkpoint is written.
@@ -91,16 +87,13 @@ impl Resident {
     /// Settings that make no sense; out of memory.
     pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
         let n = setup.masses.len();
-        let leaves = setup.fmm.tree.leaves();
-        let slack = setup.edges.map_or(OPEN_SLACK, |edges| {
-            (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
-        });
+        let slack = slack(&setup.fmm, setup.cell);
         // Only the boxes are watched by the motion: Lennard-Jones watches its own list.
         let coupling =
             Coupling { lists: Some(ListLimits { cutoff: 0.0, reach: 4.0 * slack, slack }), ..setup.coupling };
         let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
-        let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.edges)?;
-        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.edges.is_some())?;
+        let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.cell)?;
+        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell.is_periodic())?;
         let source = Source::new("coulomb", include_str!("coulomb.cu"))
             .define("REAL", "double")
             .define("COULOMB", format!("{COULOMB:e}"))
@@ -109,7 +102,8 @@ impl Resident {
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         let pairs = &setup.topology.pairs;
-        let sites = setup.sites.map(|sites| sites.on_device(device, pairs, n, NOISE_STEPS)).transpose()?;
+        let sites =
+            setup.sites.map(|sites| sites.on_device(setup.biases, device, pairs, n, NOISE_STEPS)).transpose()?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
@@ -150,18 +144,26 @@ impl Resident {
         self.graphs = None;
     }
 
-    /// Puts the state, and its lists: made from the state itself, or continued.
+    /// Puts the state, the positions (nm) that restraints hold unless they stay, and the lists: made from the state itself, or continued.
     ///
     /// # Errors
     /// Positions that are not finite, a box too small; the device.
-    pub fn upload(&mut self, state: &ResidentState, lists: Option<&Lists>) -> Result<(), ResidentError> {
+    pub fn upload(
+        &mut self,
+        state: &ResidentState,
+        references: &[Vector3<f64>],
+        lists: Option<&Lists>,
+    ) -> Result<(), ResidentError> {
         let main = &self.streams.main;
         let atoms = &state.atoms;
-        let (listed, edges) = lists.map_or((&atoms.x, atoms.edges), |lists| (&lists.x, lists.edges));
-        if let Some(edges) = edges {
-            self.electrostatics.set_edges(main, edges)?;
+        let (listed, cell) = lists.map_or((&atoms.x, atoms.cell), |lists| (&lists.x, lists.cell));
+        if cell.is_periodic() {
+            self.electrostatics.set_cell(main, cell)?;
         }
-        self.motion.upload(main, &MotionState { x: listed.clone(), edges, ..atoms.clone() })?;
+        if !references.is_empty() {
+            self.bonded.set_reference(main, references)?;
+        }
+        self.motion.upload(main, &MotionState { x: listed.clone(), cell, ..atoms.clone() })?;
         self.lennard_jones.rebuild(main, self.motion.x(), self.motion.edges())?;
         self.electrostatics.enqueue_assign(main, self.motion.x())?;
         self.electrostatics.check(main)?;
@@ -169,7 +171,7 @@ impl Resident {
         main.copy(self.motion.edges(), &self.listed[1])?;
         if let Some(lists) = lists {
             self.motion.upload(main, atoms)?;
-            let scale = atoms.edges.zip(edges).map_or(1.0, |(now, then)| now.x / then.x);
+            let scale = atoms.cell.stretch_since(&cell).map_or(1.0, |stretch| stretch.x);
             self.motion.restore_lists(main, &lists.x, scale)?;
             if let Some(geometry) = self.electrostatics.geometry() {
                 geometry.write(main, &lists.geometry)?;

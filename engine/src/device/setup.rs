@@ -2,12 +2,12 @@
 
 use super::{Coupling, MotionError, MotionState};
 use crate::config::Interpolation;
-use crate::constraints::Constraints;
-use crate::titration::Sites;
+use crate::motion::constraints::Constraints;
+use crate::titration::{Biases, Sites};
 use fmm::device::GroupsError;
 use fmm::{FmmError, Settings};
-use forcefield::Topology;
 use forcefield::device::DeviceTermError;
+use forcefield::{Cell, Topology};
 use kernels::device::{DeviceError, Stream};
 use lambda::device::SitesError;
 use lambda::dynamics::LambdaState;
@@ -71,12 +71,14 @@ pub struct Setup<'a> {
     pub fmm: Settings,
     /// Positions to lay open boxes around, nm.
     pub start: &'a [Vector3<f64>],
-    /// Edges of the box, nm.
-    pub edges: Option<Vector3<f64>>,
+    /// Open space or the box.
+    pub cell: Cell,
     /// Positions that restraints hold, nm; empty without restraints.
     pub reference: &'a [Vector3<f64>],
     /// Titratable sites.
     pub sites: Option<&'a Sites>,
+    /// Their biases.
+    pub biases: &'a Biases,
     /// How their forms are interpolated.
     pub interpolation: Interpolation,
     /// Whether the parts of a step run beside each other: faster for one system, slower for many that share a GPU.
@@ -97,8 +99,8 @@ pub struct ResidentState {
 pub struct Lists {
     /// Positions, nm.
     pub x: Vec<Vector3<f64>>,
-    /// Edges of the box, nm.
-    pub edges: Option<Vector3<f64>>,
+    /// The cell.
+    pub cell: Cell,
     /// Lengths of the boxes now, which a barostat has scaled since; empty in open systems.
     pub geometry: Vec<f64>,
     /// Whether lists have not served since the interval was last looked at.

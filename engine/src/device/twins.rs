@@ -1,13 +1,13 @@
 //! Systems for tests, and the same motion on the CPU and on the emulated device.
 
 use super::{Coupling, DeviceMotion, MotionState, VirialTerms};
-use crate::barostat::{self, BarostatSettings, CRescale};
-use crate::cell::Cell;
-use crate::com;
-use crate::constraints::Constraints;
-use crate::integrator::{LeapFrog, StepEnergies, kinetic_energy, pressure, scale, start_velocities};
-use crate::random::{Stream as Chance, generator};
-use crate::thermostat::VRescale;
+use crate::motion::barostat::{self, BarostatSettings, CRescale};
+use crate::motion::com;
+use crate::motion::constraints::Constraints;
+use crate::motion::leapfrog::{LeapFrog, StepEnergies, kinetic_energy, pressure, scale, start_velocities};
+use crate::motion::thermostat::VRescale;
+use crate::random::{RandomStream, generator};
+use forcefield::Cell;
 use forcefield::topology::{Constraint, Settle};
 use kernels::device::{Buffer, Device, Stream};
 use nalgebra::{Rotation3, Vector3};
@@ -21,7 +21,7 @@ pub const TOLERANCE: f64 = 1e-13;
 pub type Vectors = Vec<Vector3<f64>>;
 
 pub fn normals(step: u64) -> impl FnMut() -> Vector3<f64> {
-    let mut rng = generator(77, Chance::Velocities, step);
+    let mut rng = generator(77, RandomStream::Velocities, step);
     move || Vector3::from_fn(|_, _| StandardNormal.sample(&mut rng))
 }
 
@@ -137,36 +137,35 @@ pub struct Cpu {
 impl Cpu {
     pub fn new(masses: &[f64], constraints: Constraints, x: &[Vector3<f64>], coupling: Coupling) -> Self {
         let v = start_velocities(x, masses, &constraints, 300.0, false, 5).unwrap();
-        let edges = Some(Vector3::new(6.0, 5.5, 5.0));
-        let state = MotionState { x: x.to_vec(), v, edges, ..MotionState::default() };
+        let cell = Cell::rectangular(Vector3::new(6.0, 5.5, 5.0)).unwrap();
+        let state = MotionState { x: x.to_vec(), v, cell, ..MotionState::default() };
         Self { masses: masses.to_vec(), constraints, coupling, state }
     }
 
     pub fn step(&mut self, forces: &[Vector3<f64>], virial: f64) -> (StepEnergies, f64) {
         let Self { masses, constraints, coupling, state } = self;
         let step = state.step;
-        if let Some((thermostat, every)) = &mut coupling.thermostat {
+        if let Some((thermostat, every)) = &coupling.thermostat {
             if step.is_multiple_of(*every) {
                 let kinetic = kinetic_energy(&state.v, masses);
-                scale(&mut state.v, thermostat.rescale(kinetic, *every as f64 * DT, SEED, step).unwrap());
+                let (work, time) = (&mut state.bath.thermostat_work, *every as f64 * DT);
+                scale(&mut state.v, thermostat.rescale(work, kinetic, time, SEED, step).unwrap());
             }
-            state.thermostat_work = thermostat.work();
         }
         if coupling.remove_com_interval > 0 && step.is_multiple_of(coupling.remove_com_interval) {
             com::remove_motion(masses, &mut state.v);
         }
         let leap = LeapFrog { masses, constraints, dt: DT };
         let energies = leap.step(&mut state.x, &mut state.v, forces, &mut Vec::new()).unwrap();
-        let mut cell = Cell::new(state.edges.unwrap()).unwrap();
-        let now = pressure(energies.kinetic(), energies.constraint_virial + virial, cell.volume());
-        if let Some((barostat, every)) = &mut coupling.barostat {
-            barostat.observe(now);
+        let volume = state.cell.volume().unwrap();
+        let now = pressure(energies.kinetic(), energies.constraint_virial + virial, volume);
+        if let Some((barostat, every)) = &coupling.barostat {
+            CRescale::observe(&mut state.bath.barostat, now);
             if (step + 1).is_multiple_of(*every) {
-                let factor = barostat.couple(now, cell.volume(), *every as f64 * DT, SEED, step).unwrap();
-                barostat::rescale(factor, &mut cell, &mut state.x, &mut state.v, masses, constraints).unwrap();
-                state.edges = Some(cell.edges());
+                let (done, time) = (&mut state.bath.barostat, *every as f64 * DT);
+                let factor = barostat.couple(done, now, volume, time, SEED, step).unwrap();
+                barostat::rescale(factor, &mut state.cell, &mut state.x, &mut state.v, masses, constraints).unwrap();
             }
-            state.barostat = barostat.state();
         }
         state.step += 1;
         (energies, now)
@@ -252,11 +251,11 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
         let forces: Vectors = system.x.iter().map(|_| 600.0 * normal()).collect();
         let fixed = fixed_point(&forces);
         let virial = -5000.0 + 200.0 * normal().x;
-        let volume = cpu.state.edges.unwrap().product();
+        let volume = cpu.state.cell.volume().unwrap();
         gpu.put(&fixed, virial, volume);
         gpu.step();
         let (energies, pressure) = cpu.step(&back(&fixed), virial);
-        let factor = (cpu.state.edges.unwrap().product() / volume).cbrt();
+        let factor = (cpu.state.cell.volume().unwrap() / volume).cbrt();
         size *= factor;
         let (state, observed) = (gpu.state(), gpu.motion.observed(&gpu.stream).unwrap());
         assert_eq!(gpu.motion.check(&gpu.stream).unwrap().0, step + 1);
@@ -272,9 +271,9 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
         close(observed.constraint_virial, energies.constraint_virial, 10.0 * kinetic, "constraint virial");
         // The virial was given in units of 2⁻²⁴.
         assert!((observed.virial - virial).abs() < 1e-6 && (observed.pressure - pressure).abs() < 1e-8);
-        close(state.thermostat_work, cpu.state.thermostat_work, kinetic, "thermostat");
-        assert!((state.barostat[0] - cpu.state.barostat[0]).abs() < 1e-6 * kinetic, "barostat");
-        assert!((state.edges.unwrap() - cpu.state.edges.unwrap()).amax() < 1e-10);
+        close(state.bath.thermostat_work, cpu.state.bath.thermostat_work, kinetic, "thermostat");
+        assert!((state.bath.barostat.work - cpu.state.bath.barostat.work).abs() < 1e-6 * kinetic, "barostat");
+        assert!((state.cell.edges().unwrap() - cpu.state.cell.edges().unwrap()).amax() < 1e-10);
         // Where the box differs by the rounding of the virial, take that of the CPU, so that errors do not add up.
         let geometry = gpu.geometry.read(&gpu.stream).unwrap();
         for (i, g) in geometry.iter().enumerate() {

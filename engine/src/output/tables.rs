@@ -244,7 +244,7 @@ mod tests {
             walker: None,
             positions: &[],
             velocities: &[],
-            edges: None,
+            cell: forcefield::Cell::Open,
         }
     }
 

@@ -50,7 +50,7 @@ impl Xtc {
         for (to, from) in self.frame.positions_mut().iter_mut().zip(frame.positions) {
             *to = [from.x * 10.0, from.y * 10.0, from.z * 10.0];
         }
-        if let Some(edges) = frame.edges {
+        if let Some(edges) = frame.cell.edges() {
             self.frame.set_cell(&UnitCell::new([edges.x * 10.0, edges.y * 10.0, edges.z * 10.0]));
         }
         self.frame.set_step(frame.step as usize);
@@ -143,7 +143,7 @@ mod tests {
             walker: None,
             positions,
             velocities: &[],
-            edges: Some(Vector3::new(3.0, 3.0, 4.0)),
+            cell: forcefield::Cell::rectangular(Vector3::new(3.0, 3.0, 4.0)).unwrap(),
         };
         xtc.write(&frame).unwrap();
     }

@@ -1,8 +1,7 @@
 //! What workflows ask of the sites of a simulation between steps: weights, pH, protons, charge; and barriers that adapt.
 
-use super::{Simulation, physics};
-use crate::error::Result;
-use crate::titration::{OBSERVE, Sites};
+use super::Simulation;
+use crate::error::{PhysicsError, Result};
 
 impl Simulation {
     /// Weight of every form of every site.
@@ -10,12 +9,8 @@ impl Simulation {
     /// # Errors
     /// If a device that holds the state is lost.
     pub fn weights(&mut self) -> Result<Vec<f64>> {
-        self.pull_lambda()?;
-        Ok(self.present_weights())
-    }
-
-    pub(super) fn present_weights(&self) -> Vec<f64> {
-        self.sites.as_ref().map_or(Vec::new(), |sites| sites.weights(&self.now.lambda))
+        self.store_lambda()?;
+        Ok(self.system.weights(&self.state))
     }
 
     /// Puts the sites at these weights, with new velocities.
@@ -23,9 +18,9 @@ impl Simulation {
     /// # Errors
     /// Weights out of range; of another charge than the one that is kept.
     pub fn set_weights(&mut self, weights: &[f64]) -> Result<()> {
-        self.pull()?;
-        if let Some(sites) = &self.sites {
-            self.now.lambda = sites.state_at(weights)?;
+        self.store()?;
+        if let Some(sites) = &self.system.sites {
+            self.state.sites.lambda = sites.lambda_at(weights)?;
         }
         self.touch();
         Ok(())
@@ -36,10 +31,8 @@ impl Simulation {
     /// # Errors
     /// A pH that is not finite; if a device is lost.
     pub fn set_ph(&mut self, ph: f64) -> Result<()> {
-        if let Some(sites) = &mut self.sites {
-            sites.set_ph(ph)?;
-        }
-        self.put_biases()
+        self.state.sites.ph = Some(ph);
+        self.update_biases()
     }
 
     /// Protons that the sites on which the pH acts have lost, Σ_s Σ_α λ_sα d_α.
@@ -48,7 +41,7 @@ impl Simulation {
     /// If a device that holds the state is lost.
     pub fn protons(&mut self) -> Result<f64> {
         let weights = self.weights()?;
-        Ok(self.sites.as_ref().map_or(0.0, |sites| sites.protons(&weights)))
+        Ok(self.system.sites.as_ref().map_or(0.0, |sites| sites.protons(&weights)))
     }
 
     /// V_pH (kJ/mol) that the present weights would have at another pH.
@@ -56,8 +49,8 @@ impl Simulation {
     /// # Errors
     /// As [`Self::set_ph`].
     pub fn ph_energy(&mut self, ph: f64) -> Result<f64> {
-        let weights = self.weights()?;
-        self.sites.as_ref().map_or(Ok(0.0), |sites| sites.ph_energy(&weights, ph))
+        self.store_lambda()?;
+        self.system.sites.as_ref().map_or(Ok(0.0), |sites| sites.ph_energy(&self.state.sites, ph))
     }
 
     /// Charge of all atoms at the present weights, e.
@@ -66,27 +59,31 @@ impl Simulation {
     /// If a device that holds the state is lost.
     pub fn net_charge(&mut self) -> Result<f64> {
         let weights = self.weights()?;
-        let mut charges = self.hamiltonian.topology().charges();
-        let Some(sites) = &self.sites else { return Ok(charges.iter().sum()) };
+        let mut charges = self.system.topology.charges();
+        let Some(sites) = &self.system.sites else { return Ok(charges.iter().sum()) };
         for (site, at) in sites.sites.iter().zip(sites.weight_starts().windows(2)) {
             lambda::hamiltonian::set_effective_charges(site, &weights[at[0]..at[1]], &mut charges)
-                .map_err(|e| physics("λ", &e))?;
+                .map_err(|e| PhysicsError::of("λ", &e))?;
         }
         Ok(charges.iter().sum())
     }
 
+    /// Makes the biases anew and hands them to the backend.
+    pub(super) fn update_biases(&mut self) -> Result<()> {
+        let Some(sites) = &self.system.sites else { return Ok(()) };
+        self.biases = sites.biases(&self.state.sites)?;
+        self.backend.set_biases(&self.biases, self.state.step)
+    }
+
     /// Lets barriers that adapt see the present weights where that is due.
     pub(super) fn adapt(&mut self) -> Result<()> {
-        let step = self.now.step;
-        let due = |sites: &Sites| step <= sites.adapts_until() && step.is_multiple_of(OBSERVE);
-        if !self.sites.as_ref().is_some_and(due) {
-            return Ok(());
-        }
-        let weights = self.weights()?;
-        if let Some(sites) = &mut self.sites
-            && sites.observe(&weights, step)?
-        {
-            self.put_biases()?;
+        let step = self.state.step;
+        let system = self.system.clone();
+        let Some(sites) = system.sites.as_ref().filter(|sites| sites.observes(step)) else { return Ok(()) };
+        self.store_lambda()?;
+        if let Some(biases) = sites.observe(&mut self.state.sites, &self.biases, step)? {
+            self.biases = biases;
+            self.backend.set_biases(&self.biases, step)?;
         }
         Ok(())
     }

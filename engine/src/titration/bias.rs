@@ -3,11 +3,12 @@
 //!   V_bias = V_barrier + walls + V_pH + V_MM + correction of the measure         (`lambda::bias`)
 //!
 //! A barrier that adapts sees the weights every 100 steps and changes ten times until it is frozen, both counted from step 0, so that
-//! neither depends on who looks or where a run is stopped. What a change does to the energy is kept, so that the conserved quantity stays
-//! one.
+//! neither depends on who looks or where a run is stopped. The height of each barrier is part of the state ([`BarrierState`]); what a change
+//! does to the energy is kept there too, so that the conserved quantity stays one.
 
 use crate::config::{self, Config, PhTerm};
 use crate::error::{Error, Result};
+use crate::state::BarrierState;
 use lambda::bias::{Acidity, Barrier, BarrierTuner, Entropy, ModelCorrection, PhPotential, Separation, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::library::Correction;
@@ -19,17 +20,14 @@ pub(crate) const OBSERVE: u64 = 100;
 /// Changes of a barrier that adapts until it is frozen.
 const CHANGES: u64 = 10;
 
-/// Numbers of [`Recipe::state`].
-const STATE: usize = 3;
-
 /// What the bias of a site that moves is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Recipe {
     /// Place among the sites.
     pub index: usize,
     coordinate: Coordinate,
-    /// Height of the barrier, kJ/mol.
-    pub height: f64,
+    /// Height of the barrier at the start, kJ/mol.
+    height: f64,
     smoothed: bool,
     acidities: Vec<Acidity>,
     correction: Option<ModelCorrection>,
@@ -103,13 +101,18 @@ impl Recipe {
         !self.acidities.is_empty()
     }
 
-    /// The bias at a pH.
+    /// The barrier at the start.
+    pub fn start(&self) -> BarrierState {
+        BarrierState { height: self.height, ..BarrierState::default() }
+    }
+
+    /// The bias at a pH with a barrier of `height` (kJ/mol).
     ///
     /// # Errors
     /// A height out of range, a pH that is not finite; with the key they come from.
-    pub fn bias(&self, config: &Config, ph: Option<f64>, temperature: f64) -> Result<SiteBias> {
+    pub fn bias(&self, config: &Config, ph: Option<f64>, height: f64, temperature: f64) -> Result<SiteBias> {
         let at = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
-        let barrier = Barrier::solve(self.height).map_err(|e| at("titration.barrier", &e))?;
+        let barrier = Barrier::solve(height).map_err(|e| at("titration.barrier", &e))?;
         let ph = match ph.filter(|_| self.has_ph()) {
             Some(ph) => {
                 let width = self.smoothed.then_some(barrier.a);
@@ -120,7 +123,7 @@ impl Recipe {
         };
         let wells = self.coordinate.needs_walls();
         Ok(SiteBias {
-            separation: if wells { Separation::Wells(barrier) } else { Separation::Parabola(self.height) },
+            separation: if wells { Separation::Wells(barrier) } else { Separation::Parabola(height) },
             ph,
             correction: self.correction.clone(),
             entropy: Entropy::new(self.coordinate, temperature),
@@ -132,32 +135,25 @@ impl Recipe {
         self.tuning.as_ref().map_or(0, |tuning| tuning.every * CHANGES)
     }
 
-    /// Looks at the weights at `step`, with the time step `dt` (ps); whether the height changes.
-    pub fn observe(&mut self, weights: &[f64], step: u64, dt: f64) -> bool {
+    /// Lets the barrier see the weights at `step`, with the time step `dt` (ps); whether its height changes.
+    pub fn observe(&self, barrier: &mut BarrierState, weights: &[f64], step: u64, dt: f64) -> bool {
         let end = self.frozen_after();
-        let Some(tuning) = self.tuning.as_mut().filter(|_| step > 0 && step <= end && step.is_multiple_of(OBSERVE))
+        let Some(tuning) = self.tuning.as_ref().filter(|_| step > 0 && step <= end && step.is_multiple_of(OBSERVE))
         else {
             return false;
         };
-        tuning.tuner.observe(weights);
+        let mut tuner = tuning.tuner.clone();
+        let form = barrier.form.map_or(-1.0, |form| form as f64);
+        tuner.restore([barrier.height, form, barrier.transitions as f64]);
+        tuner.observe(weights);
         let due = step.is_multiple_of(tuning.every);
         if due {
-            self.height = tuning.tuner.adapt(tuning.every as f64 * dt);
+            tuner.adapt(tuning.every as f64 * dt);
         }
+        let [height, form, transitions] = tuner.state();
+        *barrier =
+            BarrierState { height, form: (form >= 0.0).then_some(form as usize), transitions: transitions as u64 };
         due
-    }
-
-    /// Numbers for a checkpoint.
-    pub fn state(&self) -> [f64; STATE] {
-        self.tuning.as_ref().map_or([self.height, 0.0, 0.0], |tuning| tuning.tuner.state())
-    }
-
-    /// Goes back to the numbers of a checkpoint.
-    pub fn restore(&mut self, state: [f64; STATE]) {
-        if let Some(tuning) = &mut self.tuning {
-            tuning.tuner.restore(state);
-            self.height = tuning.tuner.height();
-        }
     }
 }
 

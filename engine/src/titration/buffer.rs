@@ -17,8 +17,8 @@ use super::bias::{Recipe, model};
 use super::place::{PlaceError, Placement, molecules, place};
 use crate::config::{self, Config, Jobs};
 use crate::error::{Error, Result};
-use forcefield::Topology;
 use forcefield::topology::PositionRestraint;
+use forcefield::{Cell, Topology};
 use lambda::library::{Correction, SiteLibrary};
 use lambda::site::{Site, SiteKind, buffer_site};
 use nalgebra::Vector3;
@@ -42,7 +42,7 @@ pub(super) struct Demand {
 
 /// A buffer with what was decided about it.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct ChargeBuffer {
     /// All its molecules as one site.
     pub site: Site,
     /// λ at the start.
@@ -86,9 +86,10 @@ pub(super) fn choose(
     settings: &config::Buffer,
     library: &SiteLibrary,
     topology: &mut Topology,
-    (x, edges): (&[Vector3<f64>], Vector3<f64>),
+    x: &[Vector3<f64>],
+    cell: Cell,
     demand: Demand,
-) -> Result<Buffer> {
+) -> Result<ChargeBuffer> {
     let neutral = settings.neutral && settings.fixed.is_none();
     // The charge that a molecule can have follows from any of them.
     let one = molecules(topology, &settings.residue).take(1).collect::<Vec<_>>();
@@ -106,7 +107,7 @@ pub(super) fn choose(
         let help = format!("take {needed} molecules or more");
         return Err(config.error_at("titration.buffer.molecules", message, help));
     }
-    let placed = place(topology, x, edges, &settings.residue, count, settings.distance.get());
+    let placed = place(topology, x, cell, &settings.residue, count, settings.distance.get());
     let placed = placed.map_err(|e| {
         let key = if matches!(e, PlaceError::None(_)) { "residue" } else { "molecules" };
         config.error_at(&format!("titration.buffer.{key}"), e.to_string(), "")
@@ -125,7 +126,7 @@ pub(super) fn choose(
             "the topology has a charge of {charge:+.4} e, not a whole number: the buffer takes up the rest"
         ));
     }
-    Ok(Buffer { site, lambda, neutral, facts, warnings })
+    Ok(ChargeBuffer { site, lambda, neutral, facts, warnings })
 }
 
 /// Number of molecules, and the number needed.

@@ -8,7 +8,7 @@
 //! Distances are those of nearest images, nm, of a molecule's first atom to every atom of the solute: whatever is neither a candidate,
 //! nor a rigid water, nor a single atom.
 
-use forcefield::Topology;
+use forcefield::{Cell, Topology};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
@@ -42,14 +42,14 @@ pub enum PlaceError {
     },
 }
 
-/// `count` molecules `residue` of `topology` at `x` (nm) in a box of `edges` (nm), as far apart as `wanted` (nm) if possible.
+/// `count` molecules `residue` of `topology` at `x` (nm) in `cell`, as far apart as `wanted` (nm) if possible.
 ///
 /// # Errors
 /// Too few molecules.
 pub fn place(
     topology: &Topology,
     x: &[Vector3<f64>],
-    edges: Vector3<f64>,
+    cell: Cell,
     residue: &str,
     count: usize,
     wanted: f64,
@@ -64,7 +64,7 @@ pub fn place(
     let solute = solute(topology, &candidates);
     let at = |r: &u32| x[topology.residues[*r as usize].atoms.start as usize];
     let places: Vec<Vector3<f64>> = candidates.iter().map(at).collect();
-    let field = Field { places: &places, edges };
+    let field = Field { places: &places, cell };
     let start: Vec<f64> = places
         .par_iter()
         .map(|p| solute.iter().map(|&a| field.squared(*p, x[a as usize])).fold(f64::INFINITY, f64::min))
@@ -108,13 +108,12 @@ fn solute(topology: &Topology, candidates: &[u32]) -> Vec<u32> {
 
 struct Field<'a> {
     places: &'a [Vector3<f64>],
-    edges: Vector3<f64>,
+    cell: Cell,
 }
 
 impl Field<'_> {
     fn squared(&self, a: Vector3<f64>, b: Vector3<f64>) -> f64 {
-        let d = a - b;
-        (d - self.edges.component_mul(&d.component_div(&self.edges).map(f64::round))).norm_squared()
+        self.cell.minimum_image(a - b).norm_squared()
     }
 
     /// Distances (squared) once molecule `taken` is one of the obstacles; its own is negative.
@@ -154,7 +153,7 @@ mod tests {
     use forcefield::topology::{Atom, Molecule, Residue};
 
     /// Single atoms "SOL" on a grid, and one molecule of two atoms at the origin.
-    fn grid(side: usize) -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
+    fn grid(side: usize) -> (Topology, Vec<Vector3<f64>>, Cell) {
         let mut topology = Topology::default();
         let mut x = Vec::new();
         let mut add = |name: &str, positions: &[Vector3<f64>]| {
@@ -180,11 +179,12 @@ mod tests {
         for k in 0..side.pow(3) {
             add("SOL", &[Vector3::from([k % side, k / side % side, k / side / side].map(|i| 0.3 * i as f64 + 0.15))]);
         }
-        (topology, x, Vector3::repeat(0.3 * side as f64))
+        (topology, x, Cell::rectangular(Vector3::repeat(0.3 * side as f64)).unwrap())
     }
 
-    fn least(topology: &Topology, x: &[Vector3<f64>], edges: Vector3<f64>, residues: &[u32]) -> f64 {
+    fn least(topology: &Topology, x: &[Vector3<f64>], cell: Cell, residues: &[u32]) -> f64 {
         let at = |r: u32| x[topology.residues[r as usize].atoms.start as usize];
+        let edges = cell.edges().unwrap();
         let image = |d: Vector3<f64>| (d - edges.component_mul(&d.component_div(&edges).map(f64::round))).norm();
         let others =
             residues.iter().flat_map(|&a| residues.iter().filter(move |&&b| b != a).map(move |&b| at(a) - at(b)));
@@ -194,24 +194,24 @@ mod tests {
 
     #[test]
     fn molecules_keep_their_distance() {
-        let (topology, x, edges) = grid(10);
+        let (topology, x, cell) = grid(10);
         for (count, wanted) in [(1, 1.0), (3, 1.5), (5, 1.2), (11, 1.5)] {
-            let placed = place(&topology, &x, edges, "SOL", count, wanted).unwrap();
+            let placed = place(&topology, &x, cell, "SOL", count, wanted).unwrap();
             assert_eq!(placed.residues.len(), count);
             assert!(placed.residues.windows(2).all(|w| w[0] < w[1]));
-            let exact = least(&topology, &x, edges, &placed.residues);
+            let exact = least(&topology, &x, cell, &placed.residues);
             // Of a dense packing the distance asked for is said, which the grid may exceed.
             assert!(exact >= placed.distance - 1e-12, "{count}: {exact} {}", placed.distance);
-            let room = edges.product() / (count as f64 + 1.0);
+            let room = cell.volume().unwrap() / (count as f64 + 1.0);
             assert!(placed.distance >= wanted || placed.distance > 0.75 * room.cbrt(), "{count}: {placed:?}");
-            assert_eq!(placed, place(&topology, &x, edges, "SOL", count, wanted).unwrap());
+            assert_eq!(placed, place(&topology, &x, cell, "SOL", count, wanted).unwrap());
         }
     }
 
     #[test]
     fn too_few_molecules_are_refused() {
-        let (topology, x, edges) = grid(2);
-        let refused = |residue, count| place(&topology, &x, edges, residue, count, 1.0).unwrap_err();
+        let (topology, x, cell) = grid(2);
+        let refused = |residue, count| place(&topology, &x, cell, residue, count, 1.0).unwrap_err();
         assert_eq!(refused("HOH", 1), PlaceError::None("HOH".into()));
         assert_eq!(refused("SOL", 9), PlaceError::Few { residue: "SOL".into(), found: 8, wanted: 9 });
     }

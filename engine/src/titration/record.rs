@@ -3,6 +3,7 @@
 use super::Sites;
 use super::bias::Recipe;
 use crate::record::{FormRecord, Kind, SiteRecord};
+use crate::state::{BarrierState, SitesState};
 use lambda::coordinate::Coordinate;
 use lambda::site::SiteKind;
 
@@ -27,8 +28,8 @@ impl Sites {
         self.recipes.iter().any(Recipe::is_smoothed)
     }
 
-    /// The sites as `sites.toml` has them.
-    pub fn records(&self) -> Vec<SiteRecord> {
+    /// The sites as `sites.toml` has them, with their barriers of now.
+    pub fn records(&self, state: &SitesState) -> Vec<SiteRecord> {
         let motion = self.dynamics.sites();
         let record = |(index, site): (usize, &lambda::Site)| SiteRecord {
             name: site.name.clone(),
@@ -36,7 +37,7 @@ impl Sites {
             kind: if site.kind == SiteKind::Titratable { Kind::Titratable } else { Kind::Buffer },
             coordinate: words(motion[index].coordinate).into(),
             pka: site.pka,
-            barrier: self.height(index),
+            barrier: self.height(index, state),
             molecules: if site.kind == SiteKind::Titratable {
                 Vec::new()
             } else {
@@ -55,18 +56,19 @@ impl Sites {
     }
 
     /// Height of the barrier of a titratable site that moves, kJ/mol.
-    fn height(&self, site: usize) -> Option<f64> {
+    fn height(&self, site: usize, state: &SitesState) -> Option<f64> {
         let titrates = self.sites[site].kind == SiteKind::Titratable;
-        self.recipes.iter().find(|recipe| titrates && recipe.index == site).map(|recipe| recipe.height)
+        let mut barriers = self.recipes.iter().zip(&state.barriers);
+        barriers.find(|(recipe, _)| titrates && recipe.index == site).map(|(_, barrier)| barrier.height)
     }
 
     /// What the log says at the end: heights that adapted.
-    pub fn results(&self) -> Vec<String> {
+    pub fn results(&self, state: &SitesState) -> Vec<String> {
         let time = |steps: u64| steps as f64 * self.dynamics.settings().time_step;
-        let adapted = self.recipes.iter().filter(|recipe| recipe.frozen_after() > 0);
+        let adapted = self.recipes.iter().zip(&state.barriers).filter(|(recipe, _)| recipe.frozen_after() > 0);
         adapted
-            .map(|recipe| {
-                let (name, height) = (&self.sites[recipe.index].name, recipe.height);
+            .map(|(recipe, BarrierState { height, .. })| {
+                let name = &self.sites[recipe.index].name;
                 format!("barrier of {name}: {height:.2} kJ/mol, frozen after {:.1} ps", time(recipe.frozen_after()))
             })
             .collect()

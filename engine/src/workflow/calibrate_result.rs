@@ -2,7 +2,7 @@
 
 use super::calibrate::Target;
 use super::children::Child;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, Found};
 use crate::config::{Config, Jobs, Modifier, Precision, Thermostat};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
@@ -291,7 +291,7 @@ impl Progress {
     fn provenance(&self, source: &Source) -> Result<Provenance> {
         let (config, child) = (source.config, &source.children[0]);
         let folder = child.config.folder();
-        let Some((checkpoint, _)) = Checkpoint::load(folder)? else {
+        let Some(Found { checkpoint, .. }) = <Checkpoint>::load(folder)? else {
             return Err(InputError::new("the window has no checkpoint", "remove its folder").in_file(folder).into());
         };
         let records = sites::read(&child.config.result(files::SITES))?.sites;
@@ -312,7 +312,7 @@ impl Progress {
             program: format!("octitrate {}", env!("CARGO_PKG_VERSION")),
             date: today(),
             temperature: source.temperature(),
-            box_edges: checkpoint.state.edges.map_or([0.0; 3], Into::into),
+            box_edges: checkpoint.state.cell.edges().map_or([0.0; 3], Into::into),
             atoms: checkpoint.state.positions.len(),
             water_model: config.calibrate.as_ref().map(|calibrate| calibrate.water_model.clone()).unwrap_or_default(),
             buffers: buffers as u32,

@@ -45,7 +45,8 @@ impl Child {
     /// If it has checkpoints and none of them is good.
     pub fn finished(&self) -> Result<bool> {
         let folder = self.config.folder();
-        let done = Checkpoint::load(folder)?.is_some_and(|(found, _)| found.state.step >= self.config.steps());
+        let found = <Checkpoint>::load(folder)?;
+        let done = found.is_some_and(|found| found.checkpoint.state.step >= self.config.steps());
         Ok(done && folder.join(files::FINAL).exists())
     }
 

@@ -14,10 +14,10 @@
 use super::children::Child;
 use super::exchange_leg::{Kept, Leg, outputs};
 use super::exchange_report;
-use super::exchange_state::{pack, settings, unpack};
+use super::exchange_state::{ExchangeState, settings};
 use super::many::Many;
 use super::run::{keep_frame, lock};
-use crate::checkpoint::{Checkpoint, Owner};
+use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, RESOLVED};
 use crate::device::Chosen;
 use crate::error::{Error, InputError, Result};
@@ -27,7 +27,7 @@ use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
 use crate::output::tables::Table;
 use crate::propagate::{Propagate, Walker};
-use crate::random::{Stream, indexed_generator};
+use crate::random::{RandomStream, indexed_generator};
 use crate::signals::Stop;
 use crate::simulation::Simulation;
 use rand_distr::{Distribution, StandardUniform};
@@ -127,10 +127,10 @@ pub fn run<W: Walker>(
     stop: &Stop,
 ) -> Result<bool> {
     let folder = ladders.config.folder();
-    let found = Checkpoint::load(folder)?;
+    let found = Checkpoint::<ExchangeState>::load(folder)?;
     let last = ladders.config.steps();
-    if let Some((checkpoint, _)) = &found
-        && checkpoint.state.step >= last
+    if let Some(found) = &found
+        && found.checkpoint.state.step() >= last
         && ladders.slots.iter().all(|slot| slot.config.result(files::FINAL).exists())
     {
         log.line(&format!("finished before: {last} steps are done"))?;
@@ -175,7 +175,7 @@ struct Exchange<'a, W> {
     /// Output of each slot.
     files: Vec<Files>,
     journal: Table,
-    owner: Owner,
+    identity: Identity,
     /// One pool of one thread for each walker, if they run side by side.
     pools: Vec<rayon::ThreadPool>,
     saved: Instant,
@@ -185,28 +185,29 @@ impl<'a, W: Walker> Exchange<'a, W> {
     fn open(
         ladders: &'a Ladders<'a>,
         mut walkers: Vec<W>,
-        found: Option<(Checkpoint, Option<String>)>,
+        found: Option<Found<ExchangeState>>,
         side_by_side: bool,
         log: &mut Log,
     ) -> Result<Self> {
         let (config, n) = (ladders.config, walkers.len());
-        let owner = Owner { settings: settings(config)?, ..walkers[0].owner() };
+        let identity = Identity { settings: settings(config)?, ..walkers[0].identity() };
         let mut at: Vec<usize> = (0..n).collect();
         let mut lengths = BTreeMap::new();
         let fresh = found.is_none();
         match found {
-            Some((checkpoint, note)) => {
-                checkpoint.check_owner(&owner, config.folder())?;
+            Some(Found { checkpoint, note }) => {
+                checkpoint.check_identity(&identity, config.folder())?;
                 if let Some(note) = note {
                     log.line(&format!("warning: {note}; continuing from the one before"))?;
                 }
-                let states;
-                (states, at) = unpack(&checkpoint.state, n)?;
+                let state = checkpoint.state;
+                state.check(n)?;
+                log.line(&format!("continuing from step {}", state.step()))?;
+                at = state.walker_at;
                 for (slot, &walker) in at.iter().enumerate() {
-                    walkers[walker].restore(&states[walker])?;
+                    walkers[walker].restore(&state.walkers[walker])?;
                     walkers[walker].set_ph(ladders.ph_of(slot))?;
                 }
-                log.line(&format!("continuing from step {}", checkpoint.state.step))?;
                 lengths = checkpoint.lengths;
             }
             None => {
@@ -238,7 +239,8 @@ impl<'a, W: Walker> Exchange<'a, W> {
         let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<_, _>>();
         let pools =
             pools.map_err(|e| Error::input(format!("a thread cannot be started: {e}"), "take fewer pH values"))?;
-        let mut exchange = Self { ladders, walkers, at, files: outputs, journal, owner, pools, saved: Instant::now() };
+        let mut exchange =
+            Self { ladders, walkers, at, files: outputs, journal, identity, pools, saved: Instant::now() };
         if fresh {
             exchange.advance(0, &Stop::default())?;
             exchange.record(0)?;
@@ -362,7 +364,8 @@ impl<'a, W: Walker> Exchange<'a, W> {
             };
             let delta = cost(i, low, high)? + cost(j, high, low)?;
             let seed = self.ladders.config.dynamics.seed;
-            let chance: f64 = StandardUniform.sample(&mut indexed_generator(seed, Stream::Exchange, number, index));
+            let chance: f64 =
+                StandardUniform.sample(&mut indexed_generator(seed, RandomStream::Exchange, number, index));
             if chance < (-delta).exp() {
                 self.at.swap(a, b);
                 self.walkers[i].set_ph(high)?;
@@ -385,9 +388,9 @@ impl<'a, W: Walker> Exchange<'a, W> {
             let label = self.ladders.label(slot);
             lengths.extend(files.sync()?.into_iter().map(|(name, length)| (format!("{label}/{name}"), length)));
         }
-        let states = self.walkers.iter_mut().map(Propagate::state).collect::<Result<Vec<_>>>()?;
-        let state = pack(&states, &self.at);
-        Checkpoint { state, owner: self.owner.clone(), lengths }.save(self.ladders.config.folder())?;
+        let walkers = self.walkers.iter_mut().map(Propagate::state).collect::<Result<Vec<_>>>()?;
+        let state = ExchangeState { walkers, walker_at: self.at.clone() };
+        Checkpoint { state, identity: self.identity.clone(), lengths }.save(self.ladders.config.folder())?;
         self.saved = Instant::now();
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! A checkpoint is made when everything due at its step has been written. A continued run therefore starts by moving on,
 //! and a run in pieces leaves the same files as a run in one.
 
-use crate::checkpoint::{Checkpoint, Owner};
+use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
 use crate::frame::Wanted;
@@ -37,9 +37,9 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
     let folder = config.folder();
     let _lock = lock(folder)?;
     let mut log = Log::open(&config.result(files::LOG), quiet)?;
-    let found = Checkpoint::load(folder)?;
+    let found = <Checkpoint>::load(folder)?;
     config.save(&config.result(RESOLVED))?;
-    let owner = simulation.owner();
+    let identity = simulation.identity();
     let description = simulation.describe();
     for (name, value) in &description.facts {
         log.record(&format!("{name}: {value}"))?;
@@ -48,8 +48,8 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
         log.line(&format!("warning: {warning}"))?;
     }
     let lengths = match &found {
-        Some((checkpoint, note)) => {
-            checkpoint.check_owner(&owner, folder)?;
+        Some(Found { checkpoint, note }) => {
+            checkpoint.check_identity(&identity, folder)?;
             if let Some(note) = note {
                 log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
@@ -73,7 +73,7 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
     let mut work = Work {
         config,
         files: Files::open(config, &description.lambdas(), &lengths)?,
-        owner,
+        identity,
         log,
         saved: Instant::now(),
     };
@@ -109,7 +109,7 @@ pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: E
 struct Work<'a> {
     config: &'a Config,
     files: Files,
-    owner: Owner,
+    identity: Identity,
     log: Log,
     saved: Instant,
 }
@@ -175,7 +175,8 @@ impl Work<'_> {
 
     fn checkpoint<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
         let lengths = self.files.sync()?;
-        Checkpoint { state: simulation.state()?, owner: self.owner.clone(), lengths }.save(self.config.folder())?;
+        Checkpoint { state: simulation.state()?, identity: self.identity.clone(), lengths }
+            .save(self.config.folder())?;
         self.saved = Instant::now();
         Ok(())
     }

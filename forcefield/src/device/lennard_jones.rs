@@ -11,10 +11,10 @@ mod source;
 mod tests;
 
 use kernels::device::{Arg, Buffer, CountingSort, Device, DeviceError, Stream, args};
-use nalgebra::Vector3;
 
 use super::{DeviceTermError, Precision};
-use crate::lennard_jones::{DispersionCorrection, LennardJonesError, Modifier, check_settings, merge_types};
+use crate::cell::Cell;
+use crate::lennard_jones::{DispersionCorrection, Modifier, check_cell, check_settings, merge_types};
 use crate::topology::Topology;
 use source::{Kernels, compile, table};
 
@@ -86,41 +86,31 @@ pub struct DeviceLennardJones {
 }
 
 impl DeviceLennardJones {
-    /// The Lennard-Jones term of `top` in a cell of about `edges` (nm; `None`: open). Atoms without Lennard-Jones are left out.
+    /// The Lennard-Jones term of `top` in about this `cell`. Atoms without Lennard-Jones are left out.
     ///
     /// # Errors
     /// Settings that make no sense, a cell that is too small, too many atoms; those of the device.
-    pub fn new(
-        device: &Device,
-        top: &Topology,
-        settings: Settings,
-        edges: Option<Vector3<f64>>,
-    ) -> Result<Self, DeviceTermError> {
+    pub fn new(device: &Device, top: &Topology, settings: Settings, cell: Cell) -> Result<Self, DeviceTermError> {
         let Settings { cutoff, modifier, buffer, .. } = settings;
         check_settings(top, cutoff, modifier, buffer)?;
         let reach = cutoff + buffer;
-        if let Some(edges) = edges
-            && let Some(axis) = (0..3).find(|&d| !(edges[d] >= 2.0 * reach && edges[d].is_finite()))
-        {
-            Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed: 2.0 * reach })?;
-        }
+        check_cell(cell, reach)?;
         let active: Vec<u32> =
             (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
         let (kinds, classes) = merge_types(&types, &top.lj);
         let (excluded_starts, excluded) = exclusions(top, &active);
         let n = active.len();
-        let grid = grid(n, reach, edges);
-        let capacity = capacity(n, reach, edges);
+        let grid = grid(n, reach, cell);
+        let capacity = capacity(n, reach, cell);
         let words = match settings.precision {
             Precision::Single => 2,
             Precision::Double => 4,
         };
-        let dispersion = match edges {
-            Some(_) if settings.dispersion_correction => {
-                DispersionCorrection::new(top, cutoff, modifier).coefficients()
-            }
-            _ => [0.0; 3],
+        let dispersion = if cell.is_periodic() && settings.dispersion_correction {
+            DispersionCorrection::new(top, cutoff, modifier).coefficients()
+        } else {
+            [0.0; 3]
         };
         let n_cells = grid.iter().map(|&c| c as usize).product();
         Ok(Self {
@@ -130,7 +120,7 @@ impl DeviceLennardJones {
             reach,
             capacity,
             grid,
-            periodic: edges.is_some(),
+            periodic: cell.is_periodic(),
             dispersion,
             active: device.upload(&active)?,
             kinds: device.upload(&kinds)?,
@@ -337,9 +327,9 @@ fn exclusions(top: &Topology, active: &[u32]) -> (Vec<u32>, Vec<u32>) {
 }
 
 /// Cells of half the reach, but not many more than atoms; in open systems about four atoms to a cell.
-fn grid(n: usize, reach: f64, edges: Option<Vector3<f64>>) -> [i32; 3] {
+fn grid(n: usize, reach: f64, cell: Cell) -> [i32; 3] {
     let most = (8 * n).max(64) as f64;
-    match edges {
+    match cell.edges() {
         Some(edges) => {
             let wanted = edges.map(|e| 2.0 * e / reach);
             let coarser = (most / wanted.product()).cbrt().min(1.0);
@@ -350,8 +340,8 @@ fn grid(n: usize, reach: f64, edges: Option<Vector3<f64>>) -> [i32; 3] {
 }
 
 /// Room for the neighbours at the mean density and a quarter more; in open systems at the density of heavy atoms in a liquid.
-fn capacity(n: usize, reach: f64, edges: Option<Vector3<f64>>) -> usize {
-    let density = edges.map_or(40.0, |edges| n as f64 / edges.product());
+fn capacity(n: usize, reach: f64, cell: Cell) -> usize {
+    let density = cell.volume().map_or(40.0, |volume| n as f64 / volume);
     let expected = 4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) * density;
     ((1.25 * expected + 32.0) as usize).min(n).max(1).next_multiple_of(CHUNK)
 }

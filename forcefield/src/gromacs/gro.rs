@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 use thiserror::Error;
 
+use crate::cell::Cell;
 use crate::topology::Topology;
 
 /// Atoms and their places at one moment.
@@ -22,8 +23,8 @@ pub struct Structure {
     pub positions: Vec<Vector3<f64>>,
     /// Velocities, nm/ps, if the file has them.
     pub velocities: Option<Vec<Vector3<f64>>>,
-    /// Edges of the rectangular periodic box, nm; `None` without a box (edges 0 0 0 in the file).
-    pub edges: Option<Vector3<f64>>,
+    /// The box; open space if the file has edges 0 0 0.
+    pub cell: Cell,
     /// Residue and atom name of every atom.
     pub names: Vec<(String, String)>,
     /// Residue number of every atom (0–99999, repeats in large systems).
@@ -130,14 +131,14 @@ impl Structure {
         top: &Topology,
         positions: Vec<Vector3<f64>>,
         velocities: Option<Vec<Vector3<f64>>>,
-        edges: Option<Vector3<f64>>,
+        cell: Cell,
     ) -> Self {
         let residue = |a: &crate::topology::Atom| &top.residues[a.residue as usize];
         Self {
             title: top.title.clone(),
             positions,
             velocities,
-            edges,
+            cell,
             names: top.atoms.iter().map(|a| (residue(a).name.clone(), a.name.clone())).collect(),
             residue_numbers: top.atoms.iter().map(|a| residue(a).number).collect(),
         }
@@ -190,7 +191,7 @@ pub fn parse_gro(text: &str, path: &Path) -> Result<Structure, StructureError> {
         }
     }
     s.velocities = (!velocities.is_empty()).then_some(velocities);
-    s.edges = parse_box(box_line).map_err(|m| error(lines.len(), m))?;
+    s.cell = parse_box(box_line).map_err(|m| error(lines.len(), m))?;
     Ok(s)
 }
 
@@ -240,7 +241,7 @@ fn parse_atom(line: &str, width: usize) -> Result<AtomLine, String> {
     Ok(AtomLine { residue_number, names, position, velocity })
 }
 
-fn parse_box(line: &str) -> Result<Option<Vector3<f64>>, String> {
+fn parse_box(line: &str) -> Result<Cell, String> {
     let values = line
         .split_whitespace()
         .map(|w| match w.parse::<f64>() {
@@ -256,12 +257,10 @@ fn parse_box(line: &str) -> Result<Option<Vector3<f64>>, String> {
     }
     let edges = Vector3::new(values[0], values[1], values[2]);
     if edges == Vector3::zeros() {
-        return Ok(None);
+        return Ok(Cell::Open);
     }
-    if edges.min() <= 0.0 {
-        return Err(format!("all edges of the box must be positive (or all zero for no box), found '{line}'"));
-    }
-    Ok(Some(edges))
+    let refused = format!("all edges of the box must be positive (or all zero for no box), found '{line}'");
+    Cell::rectangular(edges).map_err(|_| refused)
 }
 
 /// Text of a `.gro` file with `decimals` digits for positions (3 is usual) and one more for velocities; `path` only
@@ -296,7 +295,7 @@ pub fn format_gro(s: &Structure, decimals: usize, path: &Path) -> Result<String,
         out.push('\n');
     }
     let decimals = decimals.max(5);
-    for v in s.edges.unwrap_or_default().iter() {
+    for v in s.cell.edges().unwrap_or_default().iter() {
         push(&mut out, *v, decimals + 5, decimals, "box edge", 0)?;
     }
     out.push('\n');

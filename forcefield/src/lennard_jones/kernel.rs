@@ -8,8 +8,8 @@
 use super::list::{Chunk, Clusters, image_shift};
 use super::modifier::Modified;
 use super::simd::{Lane, Level, Simd};
+use crate::cell::Cell;
 use crate::energy::TermEnergy;
-use nalgebra::Vector3;
 
 /// Treatment at the cut-off as a constant of the compiled kernel.
 const PLAIN: u8 = 0;
@@ -31,7 +31,7 @@ pub(super) struct Input<'a> {
     pub clusters: &'a Clusters,
     pub coefficients: &'a Coefficients,
     pub modified: &'a Modified,
-    pub edges: Option<Vector3<f64>>,
+    pub cell: Cell,
 }
 
 /// Energy and virial of a chunk; its forces are written into it.
@@ -100,7 +100,7 @@ impl<V: Copy> Splats<V> {
 fn chunk_energy<S: Simd, const MODE: u8>(s: S, input: Input, chunk: &mut Chunk) -> TermEnergy {
     let k = Splats::new(s, input.modified);
     let n_clusters = input.clusters.filled.len();
-    let edges = input.edges.unwrap_or_default();
+    let edges = input.cell.edges().unwrap_or_default();
     let (mut energy, mut virial) = (k.zero, k.zero);
     chunk.forces.fill([0.0; 3]);
     for run in &chunk.runs {

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::simd::{Lane, Level, Simd};
 use crate::Exclusions;
+use crate::cell::Cell;
 
 /// Clusters per independent piece of work. Fixed, so that sums do not depend on the number of threads.
 const CLUSTERS_PER_CHUNK: usize = 16;
@@ -100,10 +101,10 @@ const HOME: usize = 13;
 
 impl Clusters {
     /// Sort `active` atoms at `x` into clusters; coordinates are those of `x` moved into the box.
-    pub fn sort(&mut self, active: &[u32], x: &[Vector3<f64>], edges: Option<Vector3<f64>>) {
-        let wraps: Vec<[f64; 3]> = active.iter().map(|&a| wrap(x[a as usize], edges)).collect();
-        let moved: Vec<[f64; 3]> = active.iter().zip(&wraps).map(|(&a, w)| place(x[a as usize], *w, edges)).collect();
-        self.make_grid(&moved, edges);
+    pub fn sort(&mut self, active: &[u32], x: &[Vector3<f64>], cell: Cell) {
+        let wraps: Vec<[f64; 3]> = active.iter().map(|&a| wrap(x[a as usize], cell)).collect();
+        let moved: Vec<[f64; 3]> = active.iter().zip(&wraps).map(|(&a, w)| place(x[a as usize], *w, cell)).collect();
+        self.make_grid(&moved, cell);
         let mut order: Vec<(u32, f64, u32)> = moved
             .iter()
             .enumerate()
@@ -138,19 +139,19 @@ impl Clusters {
             self.atoms.chunks_exact(8).map(|c| (0..8).map(|k| u8::from(c[k] != NO_ATOM) << k).sum()).collect();
         self.xyz.clear();
         self.xyz.resize(self.filled.len(), [Lane::default(); 3]);
-        self.load(x, edges);
+        self.load(x, cell);
         self.bounds = (0..self.filled.len()).map(|c| self.bound(c)).collect();
         self.whole = self.bounds.iter().copied().reduce(|a, b| a.around(&b)).unwrap_or_default();
     }
 
     /// Copy the positions `x` into the clusters.
-    pub fn load(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) {
+    pub fn load(&mut self, x: &[Vector3<f64>], cell: Cell) {
         let (atoms, wraps) = (&self.atoms, &self.wraps);
         self.xyz.par_iter_mut().with_min_len(64).enumerate().for_each(|(cluster, xyz)| {
             for k in 0..8 {
                 let slot = 8 * cluster + k;
                 if atoms[slot] != NO_ATOM {
-                    let r = place(x[atoms[slot] as usize], wraps[slot], edges);
+                    let r = place(x[atoms[slot] as usize], wraps[slot], cell);
                     (0..3).for_each(|d| xyz[d].0[k] = r[d]);
                 }
             }
@@ -165,8 +166,8 @@ impl Clusters {
     }
 
     /// Columns about as wide as a cluster of eight is high.
-    fn make_grid(&mut self, moved: &[[f64; 3]], edges: Option<Vector3<f64>>) {
-        let (low, span) = match edges {
+    fn make_grid(&mut self, moved: &[[f64; 3]], cell: Cell) {
+        let (low, span) = match cell.edges() {
             Some(edges) => ([0.0; 3], [edges.x, edges.y, edges.z]),
             None => {
                 let fold = |f: fn(f64, f64) -> f64, start: f64| -> [f64; 3] {
@@ -230,13 +231,13 @@ impl Clusters {
 }
 
 /// Whole edges to add so that `r` lies in the box.
-fn wrap(r: Vector3<f64>, edges: Option<Vector3<f64>>) -> [f64; 3] {
-    edges.map_or([0.0; 3], |edges| std::array::from_fn(|d| -(r[d] / edges[d]).floor()))
+fn wrap(r: Vector3<f64>, cell: Cell) -> [f64; 3] {
+    cell.edges().map_or([0.0; 3], |edges| std::array::from_fn(|d| -(r[d] / edges[d]).floor()))
 }
 
 #[inline]
-fn place(r: Vector3<f64>, wrap: [f64; 3], edges: Option<Vector3<f64>>) -> [f64; 3] {
-    match edges {
+fn place(r: Vector3<f64>, wrap: [f64; 3], cell: Cell) -> [f64; 3] {
+    match cell.edges() {
         Some(edges) => std::array::from_fn(|d| r[d] + wrap[d] * edges[d]),
         None => [r.x, r.y, r.z],
     }
@@ -246,7 +247,7 @@ fn place(r: Vector3<f64>, wrap: [f64; 3], edges: Option<Vector3<f64>>) -> [f64; 
 pub(super) fn build(
     clusters: &Clusters,
     exclusions: &Exclusions,
-    edges: Option<Vector3<f64>>,
+    cell: Cell,
     reach: f64,
     level: Level,
     chunks: &mut Vec<Chunk>,
@@ -262,7 +263,7 @@ pub(super) fn build(
         chunk.entries.clear();
         for cluster in range {
             for image in 0..27 {
-                let shift = match edges {
+                let shift = match cell.edges() {
                     Some(edges) => {
                         let s = image_shift(image);
                         [s[0] * edges.x, s[1] * edges.y, s[2] * edges.z]

@@ -56,19 +56,18 @@ pub(crate) fn system(n_side: [usize; 3], spacing: f64) -> (Topology, Vec<Vector3
     (top, x, Vector3::from(n_side.map(|n| n as f64 * spacing)))
 }
 
+/// A rectangular box with these edges.
+pub(crate) fn boxed(edges: Vector3<f64>) -> Cell {
+    Cell::rectangular(edges).unwrap()
+}
+
 /// The definition: all pairs, nearest image, no list.
-fn double_loop(
-    top: &Topology,
-    m: &Modified,
-    x: &[Vector3<f64>],
-    edges: Option<Vector3<f64>>,
-    f: &mut [Vector3<f64>],
-) -> TermEnergy {
+fn double_loop(top: &Topology, m: &Modified, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
     let mut sum = TermEnergy::default();
     for i in 0..x.len() {
         for j in 0..i {
             let mut d = x[i] - x[j];
-            if let Some(edges) = edges {
+            if let Some(edges) = cell.edges() {
                 d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
             }
             if d.norm() < m.cutoff && !top.exclusions.contains(i as u32, j as u32) {
@@ -98,18 +97,18 @@ fn assert_same(a: (TermEnergy, &[Vector3<f64>]), b: (TermEnergy, &[Vector3<f64>]
 #[test]
 fn every_kernel_equals_the_double_loop() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
-    for edges in [Some(edges), None] {
+    for cell in [boxed(edges), Cell::Open] {
         for modifier in MODIFIERS {
             let mut expected = vec![Vector3::zeros(); x.len()];
             let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
-            let v = double_loop(&top, &lj.modified, &x, edges, &mut expected);
+            let v = double_loop(&top, &lj.modified, &x, cell, &mut expected);
             assert!(v.energy.abs() > 100.0);
             for level in Level::available() {
                 lj.level = level;
-                lj.rebuild(&x, edges).unwrap();
+                lj.rebuild(&x, cell).unwrap();
                 let mut f = vec![Vector3::zeros(); x.len()];
-                let got = lj.evaluate(&x, edges, &mut f);
-                assert_same((got, &f), (v, &expected), &format!("{level:?} {modifier:?} {edges:?}"));
+                let got = lj.evaluate(&x, cell, &mut f);
+                assert_same((got, &f), (v, &expected), &format!("{level:?} {modifier:?} {cell:?}"));
             }
         }
     }
@@ -119,31 +118,31 @@ fn every_kernel_equals_the_double_loop() {
 fn a_list_serves_until_it_is_stale() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
     let mut lj = LennardJones::new(&top, 0.75, Modifier::PotentialShift, 0.2).unwrap();
-    assert!(lj.is_stale(&x, Some(edges)));
-    lj.rebuild(&x, Some(edges)).unwrap();
+    assert!(lj.is_stale(&x, boxed(edges)));
+    lj.rebuild(&x, boxed(edges)).unwrap();
     // Every active atom moves by just less than half the buffer, and the box shrinks by what that leaves.
     let mut random = uniform(3);
     let moved: Vec<_> = x.iter().map(|r| r + 0.0999 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
-    assert!(!lj.is_stale(&moved, Some(edges)));
+    assert!(!lj.is_stale(&moved, boxed(edges)));
     let mut f = vec![Vector3::zeros(); x.len()];
     let mut expected = f.clone();
-    let got = lj.evaluate(&moved, Some(edges), &mut f);
-    let v = double_loop(&top, &lj.modified, &moved, Some(edges), &mut expected);
+    let got = lj.evaluate(&moved, boxed(edges), &mut f);
+    let v = double_loop(&top, &lj.modified, &moved, boxed(edges), &mut expected);
     assert_same((got, &f), (v, &expected), "moved");
     let mut one = x.clone();
     one[10].x += 0.1001;
-    assert!(lj.is_stale(&one, Some(edges)));
-    assert!(lj.is_stale(&x, None));
+    assert!(lj.is_stale(&one, boxed(edges)));
+    assert!(lj.is_stale(&x, Cell::Open));
     one[10].x = f64::NAN;
-    assert!(lj.is_stale(&one, Some(edges)));
+    assert!(lj.is_stale(&one, boxed(edges)));
 }
 
 #[test]
 fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
     let mut lj = LennardJones::new(&top, 0.8, Modifier::PotentialShift, 0.1).unwrap();
-    lj.rebuild(&x, Some(edges)).unwrap();
-    let scaled = |s: f64| (x.iter().map(|r| r * s).collect::<Vec<_>>(), Some(edges * s));
+    lj.rebuild(&x, boxed(edges)).unwrap();
+    let scaled = |s: f64| (x.iter().map(|r| r * s).collect::<Vec<_>>(), boxed(edges * s));
     let (y, box_) = scaled(0.9);
     assert!(!lj.is_stale(&y, box_));
     let (mut f, mut expected) = (vec![Vector3::zeros(); x.len()], vec![Vector3::zeros(); x.len()]);
@@ -161,8 +160,8 @@ fn forces_and_virial_are_derivatives() {
     for (modifier, cutoff) in [(MODIFIERS[0], 9.0), (MODIFIERS[1], 0.9), (MODIFIERS[2], 0.9)] {
         check_forces_and_virial(&x, |x, f| {
             let mut lj = LennardJones::new(&top, cutoff, modifier, 0.1).unwrap();
-            lj.rebuild(x, None).unwrap();
-            lj.evaluate(x, None, f)
+            lj.rebuild(x, Cell::Open).unwrap();
+            lj.evaluate(x, Cell::Open, f)
         });
     }
 }
@@ -172,10 +171,10 @@ fn periodic_virial_is_the_derivative_by_the_box() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
     let modifier = Modifier::ForceSwitch { r_switch: 0.6 };
     let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
-    lj.rebuild(&x, Some(edges)).unwrap();
+    lj.rebuild(&x, boxed(edges)).unwrap();
     let mut at = |s: f64| {
         let y: Vec<_> = x.iter().map(|r| r * s).collect();
-        lj.evaluate(&y, Some(edges * s), &mut vec![Vector3::zeros(); y.len()])
+        lj.evaluate(&y, boxed(edges * s), &mut vec![Vector3::zeros(); y.len()])
     };
     let h = 1e-5;
     let slope = (8.0 * (at(1.0 + h).energy - at(1.0 - h).energy)
@@ -192,9 +191,9 @@ fn threads_and_images_change_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut lj = LennardJones::new(&top, 0.85, Modifier::PotentialShift, 0.1).unwrap();
-            lj.rebuild(x, Some(edges)).unwrap();
+            lj.rebuild(x, boxed(edges)).unwrap();
             let mut f = vec![Vector3::zeros(); x.len()];
-            (lj.evaluate(x, Some(edges), &mut f), f)
+            (lj.evaluate(x, boxed(edges), &mut f), f)
         })
     };
     let one = run(1, &x);
@@ -210,20 +209,20 @@ fn threads_and_images_change_nothing() {
 fn few_atoms_flat_systems_and_empty_ones() {
     let (mut top, x, _) = system([1, 5, 1], 0.35);
     let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.0).unwrap();
-    lj.rebuild(&x, None).unwrap();
+    lj.rebuild(&x, Cell::Open).unwrap();
     let (mut f, mut expected) = (vec![Vector3::zeros(); 5], vec![Vector3::zeros(); 5]);
-    let got = lj.evaluate(&x, None, &mut f);
-    let v = double_loop(&top, &lj.modified, &x, None, &mut expected);
+    let got = lj.evaluate(&x, Cell::Open, &mut f);
+    let v = double_loop(&top, &lj.modified, &x, Cell::Open, &mut expected);
     assert_same((got, &f), (v, &expected), "few");
     assert_eq!(lj.n_active(), 4);
     for atom in &mut top.atoms {
         atom.type_index = 3;
     }
     let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.1).unwrap();
-    for edges in [None, Some(Vector3::repeat(2.0))] {
-        lj.rebuild(&x, edges).unwrap();
-        assert_eq!(lj.evaluate(&x, edges, &mut f), TermEnergy::default());
-        assert!(!lj.is_stale(&x, edges));
+    for cell in [Cell::Open, boxed(Vector3::repeat(2.0))] {
+        lj.rebuild(&x, cell).unwrap();
+        assert_eq!(lj.evaluate(&x, cell, &mut f), TermEnergy::default());
+        assert!(!lj.is_stale(&x, cell));
     }
 }
 
@@ -239,12 +238,12 @@ fn bad_input_is_named() {
         LennardJonesError::Switch { r_switch: 1.0, cutoff: 1.0 }
     );
     let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.1).unwrap();
-    let error = lj.rebuild(&x, Some(edges)).unwrap_err();
+    let error = lj.rebuild(&x, boxed(edges)).unwrap_err();
     assert_eq!(error, LennardJonesError::BoxTooSmall { axis: 0, edge: edges.x, needed: 2.0 });
     assert!(error.to_string().contains("along x"));
     x[3].y = f64::INFINITY;
     // Atom 3 is inert: only atoms with Lennard-Jones are looked at.
-    assert!(lj.rebuild(&x, None).is_ok());
+    assert!(lj.rebuild(&x, Cell::Open).is_ok());
     x[2].y = f64::INFINITY;
-    assert_eq!(lj.rebuild(&x, None), Err(LennardJonesError::NotFinite { atom: 2 }));
+    assert_eq!(lj.rebuild(&x, Cell::Open), Err(LennardJonesError::NotFinite { atom: 2 }));
 }

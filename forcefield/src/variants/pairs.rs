@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::bonded::labels;
 use super::{SiteVariants, VariantError};
-use crate::lennard_jones::{LennardJonesError, Modified, Modifier};
+use crate::cell::Cell;
+use crate::lennard_jones::{LennardJonesError, Modified, Modifier, check_cell};
 use crate::topology::{AtomType, LennardJonesTable, Topology};
 use crate::{Exclusions, TermEnergy};
 
@@ -123,7 +124,7 @@ pub(super) struct Pairs {
     /// Neighbours of each changing atom.
     neighbours: Vec<Vec<u32>>,
     listed_at: Vec<Vector3<f64>>,
-    listed_edges: Option<Vector3<f64>>,
+    listed_cell: Cell,
 }
 
 impl Pairs {
@@ -158,7 +159,7 @@ impl Pairs {
             numbers,
             pairs: Vec::new(),
             listed_at: Vec::new(),
-            listed_edges: None,
+            listed_cell: Cell::Open,
         };
         all.pairs = all.pairs_14(top, sites)?;
         Ok(all)
@@ -239,30 +240,25 @@ impl Pairs {
         Ok(found)
     }
 
-    pub fn rebuild(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), LennardJonesError> {
+    pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
         if self.changing.is_empty() {
             return Ok(());
         }
         let reach = self.modified.cutoff + self.buffer;
-        // Comparisons that are also false for NaN.
-        if let Some(edges) = edges
-            && let Some(axis) = (0..3).find(|&d| !(edges[d] >= 2.0 * reach && edges[d].is_finite()))
-        {
-            return Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed: 2.0 * reach });
-        }
+        check_cell(cell, reach)?;
         let atoms = self.changing.iter().map(|c| c.atom as usize);
         if let Some(atom) = atoms.clone().find(|&a| !x[a].iter().all(|c| c.is_finite())) {
             return Err(LennardJonesError::NotFinite { atom });
         }
         self.listed_at = atoms.map(|a| x[a]).collect();
-        self.listed_edges = edges;
-        let lists = (0..self.changing.len()).into_par_iter().map(|k| self.near_atom(k, x, edges, reach)).collect();
+        self.listed_cell = cell;
+        let lists = (0..self.changing.len()).into_par_iter().map(|k| self.near_atom(k, x, cell, reach)).collect();
         self.neighbours = lists;
         Ok(())
     }
 
     /// Neighbours of changing atom `k`: other changing atoms only if they come later, so that every pair is met once.
-    fn near_atom(&self, k: usize, x: &[Vector3<f64>], edges: Option<Vector3<f64>>, reach: f64) -> Vec<u32> {
+    fn near_atom(&self, k: usize, x: &[Vector3<f64>], cell: Cell, reach: f64) -> Vec<u32> {
         let this = &self.changing[k];
         let excluded = self.exclusions.of(this.atom);
         let from = x[this.atom as usize];
@@ -276,21 +272,17 @@ impl Pairs {
         (0..x.len() as u32)
             .filter(|&j| {
                 wanted(j)
-                    && nearest(from - x[j as usize], edges).norm_squared() < reach * reach
+                    && cell.minimum_image(from - x[j as usize]).norm_squared() < reach * reach
                     && excluded.binary_search(&j).is_err()
             })
             .collect()
     }
 
-    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
+    pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
         if self.changing.is_empty() {
             return false;
         }
-        let scale = match (self.listed_edges, edges) {
-            (Some(then), Some(now)) => now.component_div(&then),
-            (None, None) => Vector3::repeat(1.0),
-            _ => return true,
-        };
+        let Some(scale) = cell.stretch_since(&self.listed_cell) else { return true };
         let limit = 0.5 * (scale.min() * (self.modified.cutoff + self.buffer) - self.modified.cutoff);
         let in_place = |(c, then): (&Changing, &Vector3<f64>)| {
             (x[c.atom as usize] - then.component_mul(&scale)).norm_squared() <= limit * limit
@@ -304,7 +296,7 @@ impl Pairs {
     pub fn near(
         &self,
         x: &[Vector3<f64>],
-        edges: Option<Vector3<f64>>,
+        cell: Cell,
         weights: &[f64],
         f: &mut [Vector3<f64>],
         dv: &mut [f64],
@@ -313,7 +305,7 @@ impl Pairs {
         let limit = self.modified.cutoff * self.modified.cutoff;
         for (this, neighbours) in self.changing.iter().zip(&self.neighbours) {
             for &j in neighbours {
-                let d = nearest(x[this.atom as usize] - x[j as usize], edges);
+                let d = cell.minimum_image(x[this.atom as usize] - x[j as usize]);
                 let r2 = d.norm_squared();
                 if r2 >= limit {
                     continue;
@@ -351,10 +343,6 @@ impl Pairs {
 fn add_pair([i, j]: [u32; 2], force: Vector3<f64>, f: &mut [Vector3<f64>]) {
     f[i as usize] += force;
     f[j as usize] -= force;
-}
-
-fn nearest(d: Vector3<f64>, edges: Option<Vector3<f64>>) -> Vector3<f64> {
-    edges.map_or(d, |edges| d - edges.component_mul(&d.component_div(&edges).map(f64::round)))
 }
 
 fn check(top: &Topology, site: usize, atom: u32, types: &[u32], n_forms: usize) -> Result<(), VariantError> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bonded::finite_difference::check_forces_and_virial;
 use crate::lennard_jones::LennardJones;
-use crate::lennard_jones::tests::{system, uniform};
+use crate::lennard_jones::tests::{boxed, system, uniform};
 use crate::topology::{Constraint, Pair14, Residue};
 use crate::{bonded, pairs};
 
@@ -95,29 +95,24 @@ fn of_forms(forms: [usize; 2]) -> Topology {
     top
 }
 
-fn plain(top: &Topology, x: &[Vector3<f64>], edges: Option<Vector3<f64>>, modifier: Modifier) -> Outcome {
+fn plain(top: &Topology, x: &[Vector3<f64>], cell: Cell, modifier: Modifier) -> Outcome {
     let mut f = vec![Vector3::zeros(); x.len()];
     let mut lj = LennardJones::new(top, CUTOFF, modifier, BUFFER).unwrap();
-    lj.rebuild(x, edges).unwrap();
-    let v = lj.evaluate(x, edges, &mut f)
+    lj.rebuild(x, cell).unwrap();
+    let v = lj.evaluate(x, cell, &mut f)
         + pairs::lennard_jones_14(top, x, &mut f)
         + bonded::evaluate(top, x, &mut f).total();
     (v, f)
 }
 
 /// The same with weights, and ∂V/∂λ.
-fn weighted(
-    x: &[Vector3<f64>],
-    edges: Option<Vector3<f64>>,
-    modifier: Modifier,
-    weights: &[f64],
-) -> (Outcome, Vec<f64>) {
+fn weighted(x: &[Vector3<f64>], cell: Cell, modifier: Modifier, weights: &[f64]) -> (Outcome, Vec<f64>) {
     let (mut top, ..) = topology();
     let mut variants = Variants::new(&mut top, &sites(), &FORMS, CUTOFF, modifier, BUFFER).unwrap();
-    let (rest, mut f) = plain(&top, x, edges, modifier);
-    variants.rebuild(x, edges).unwrap();
+    let (rest, mut f) = plain(&top, x, cell, modifier);
+    variants.rebuild(x, cell).unwrap();
     let mut dv = vec![0.0; weights.len()];
-    let v = variants.evaluate(x, edges, weights, &mut f, &mut dv);
+    let v = variants.evaluate(x, cell, weights, &mut f, &mut dv);
     ((rest + v.lennard_jones + v.lennard_jones_14 + v.bonded.total(), f), dv)
 }
 
@@ -141,8 +136,8 @@ fn vertices_are_the_plain_force_field_of_each_form() {
         for (i, j) in (0..3).flat_map(|i| (0..2).map(move |j| (i, j))) {
             let mut weights = [0.0; 5];
             (weights[i], weights[3 + j]) = (1.0, 1.0);
-            let expected = plain(&of_forms([i, j]), &x, Some(edges), modifier);
-            let (got, _) = weighted(&x, Some(edges), modifier, &weights);
+            let expected = plain(&of_forms([i, j]), &x, boxed(edges), modifier);
+            let (got, _) = weighted(&x, boxed(edges), modifier, &weights);
             assert_same(&got, &expected, &format!("{modifier:?} {i} {j}"));
         }
     }
@@ -151,8 +146,8 @@ fn vertices_are_the_plain_force_field_of_each_form() {
 #[test]
 fn between_vertices_all_is_bilinear() {
     let (_, x, edges) = topology();
-    for edges in [Some(edges), None] {
-        let vertex = |i, j| plain(&of_forms([i, j]), &x, edges, Modifier::PotentialShift);
+    for cell in [boxed(edges), Cell::Open] {
+        let vertex = |i, j| plain(&of_forms([i, j]), &x, cell, Modifier::PotentialShift);
         let all: Vec<Vec<Outcome>> = (0..3).map(|i| (0..2).map(|j| vertex(i, j)).collect()).collect();
         let (w, mut expected) = (FRACTIONAL, (TermEnergy::default(), vec![Vector3::zeros(); x.len()]));
         for (i, j) in (0..3).flat_map(|i| (0..2).map(move |j| (i, j))) {
@@ -160,7 +155,7 @@ fn between_vertices_all_is_bilinear() {
             expected.0 += TermEnergy { energy: weight * v.energy, virial: weight * v.virial };
             expected.1.iter_mut().zip(f).for_each(|(sum, f)| *sum += f * weight);
         }
-        let (got, dv) = weighted(&x, edges, Modifier::PotentialShift, &w);
+        let (got, dv) = weighted(&x, cell, Modifier::PotentialShift, &w);
         assert_same(&got, &expected, "mixture");
         // ∂V/∂λ_α up to what all forms share: the energy at the vertex of one site, the other fractional.
         let at = |i: usize| w[3] * all[i][0].0.energy + w[4] * all[i][1].0.energy;
@@ -177,13 +172,13 @@ fn between_vertices_all_is_bilinear() {
 #[test]
 fn derivatives_by_weights_are_those_of_the_energy() {
     let (_, x, edges) = topology();
-    let (_, dv) = weighted(&x, Some(edges), Modifier::PotentialShift, &FRACTIONAL);
+    let (_, dv) = weighted(&x, boxed(edges), Modifier::PotentialShift, &FRACTIONAL);
     for k in 0..5 {
         // V is linear in each weight: any step is exact.
         let at = |h: f64| {
             let mut w = FRACTIONAL;
             w[k] += h;
-            weighted(&x, Some(edges), Modifier::PotentialShift, &w).0.0
+            weighted(&x, boxed(edges), Modifier::PotentialShift, &w).0.0
         };
         let (high, slope) = (at(0.5), at(0.5).energy - at(-0.5).energy);
         assert!((dv[k] - slope).abs() < 1e-11 * high.virial.abs() && slope.abs() > 0.1, "{k}: {} {slope}", dv[k]);
@@ -197,7 +192,7 @@ fn forces_and_virial_are_derivatives() {
     let modifier = MODIFIERS[2];
     let (mut top, ..) = topology();
     let mut variants = Variants::new(&mut top, &sites(), &FORMS, CUTOFF, modifier, BUFFER).unwrap();
-    variants.rebuild(&x, None).unwrap();
+    variants.rebuild(&x, Cell::Open).unwrap();
     let touched = [0, 1, 2, 9, 10, 11, 72, 73, 74];
     let near: Vec<_> = touched.iter().map(|&a: &usize| x[a]).collect();
     check_forces_and_virial(&near, |near, f| {
@@ -205,7 +200,7 @@ fn forces_and_virial_are_derivatives() {
         let mut all = vec![Vector3::repeat(1e3); x.len()];
         touched.iter().zip(near).for_each(|(&a, r)| all[a] = *r);
         let mut forces = vec![Vector3::zeros(); x.len()];
-        let v = variants.evaluate(&all, None, &FRACTIONAL, &mut forces, &mut [0.0; 5]);
+        let v = variants.evaluate(&all, Cell::Open, &FRACTIONAL, &mut forces, &mut [0.0; 5]);
         f.iter_mut().zip(touched).for_each(|(f, a)| *f += forces[a]);
         v.lennard_jones + v.lennard_jones_14 + v.bonded.total()
     });
@@ -215,23 +210,23 @@ fn forces_and_virial_are_derivatives() {
 fn a_list_serves_until_an_atom_that_changes_has_moved() {
     let (mut top, x, edges) = topology();
     let mut variants = Variants::new(&mut top, &sites(), &FORMS, CUTOFF, MODIFIERS[1], BUFFER).unwrap();
-    assert!(variants.is_stale(&x, Some(edges)));
-    variants.rebuild(&x, Some(edges)).unwrap();
+    assert!(variants.is_stale(&x, boxed(edges)));
+    variants.rebuild(&x, boxed(edges)).unwrap();
     let mut random = uniform(5);
     let moved: Vec<_> = x.iter().map(|r| r + 0.0499 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
-    assert!(!variants.is_stale(&moved, Some(edges)));
+    assert!(!variants.is_stale(&moved, boxed(edges)));
     let evaluate = |variants: &Variants| {
         let (mut f, mut dv) = (vec![Vector3::zeros(); x.len()], vec![0.0; 5]);
-        (variants.evaluate(&moved, Some(edges), &FRACTIONAL, &mut f, &mut dv), f, dv)
+        (variants.evaluate(&moved, boxed(edges), &FRACTIONAL, &mut f, &mut dv), f, dv)
     };
     let before = evaluate(&variants);
-    variants.rebuild(&moved, Some(edges)).unwrap();
+    variants.rebuild(&moved, boxed(edges)).unwrap();
     assert_eq!(before, evaluate(&variants));
     let mut far = moved.clone();
     far[72].z += 0.0501;
-    assert!(variants.is_stale(&far, Some(edges)));
+    assert!(variants.is_stale(&far, boxed(edges)));
     far[72].z = f64::NAN;
-    assert!(variants.is_stale(&far, Some(edges)) && variants.rebuild(&far, Some(edges)).is_err());
+    assert!(variants.is_stale(&far, boxed(edges)) && variants.rebuild(&far, boxed(edges)).is_err());
 }
 
 #[test]
@@ -241,10 +236,10 @@ fn sites_that_do_not_change_leave_the_topology_alone() {
     let none = [SiteVariants::default(), SiteVariants::default()];
     let mut variants = Variants::new(&mut top, &none, &FORMS, CUTOFF, MODIFIERS[1], BUFFER).unwrap();
     assert_eq!(top, before);
-    assert!(variants.is_empty() && !variants.is_stale(&x, Some(edges)));
-    variants.rebuild(&x, Some(edges)).unwrap();
+    assert!(variants.is_empty() && !variants.is_stale(&x, boxed(edges)));
+    variants.rebuild(&x, boxed(edges)).unwrap();
     let (mut f, mut dv) = (vec![Vector3::zeros(); x.len()], [0.0; 5]);
-    let v = variants.evaluate(&x, Some(edges), &FRACTIONAL, &mut f, &mut dv);
+    let v = variants.evaluate(&x, boxed(edges), &FRACTIONAL, &mut f, &mut dv);
     assert_eq!((v, dv), (VariantEnergies::default(), [0.0; 5]));
 }
 

@@ -1,6 +1,7 @@
 //! What a resident system gives back, and what it takes between steps: state and lists, forces, ∂V/∂λ_α, biases.
 
 use super::{Lists, Resident, ResidentError, ResidentState};
+use forcefield::Cell;
 use lambda::bias::SiteBias;
 use lambda::dynamics::LambdaState;
 use nalgebra::Vector3;
@@ -19,7 +20,7 @@ impl Resident {
         let geometry = self.electrostatics.geometry();
         let lists = Lists {
             x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
-            edges: if atoms.edges.is_some() { Some(Vector3::from_vec(edges.read(main)?)) } else { None },
+            cell: Cell::rectangular(Vector3::from_vec(edges.read(main)?)).unwrap_or(Cell::Open),
             geometry: geometry.map_or(Ok(Vec::new()), |geometry| geometry.read(main))?,
             stale,
         };

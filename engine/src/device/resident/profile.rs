@@ -29,9 +29,11 @@ impl Resident {
     /// A lost device; whatever stops the motion.
     pub fn profile(&mut self) -> Result<Parts, ResidentError> {
         let (state, lists) = self.download()?;
+        let references = self.bonded.references().read(&self.streams.main)?;
         let mut parts = Vec::new();
         let measured = self.whole_step(&mut parts).and_then(|()| self.parts(&mut parts));
-        self.upload(&state, Some(&lists))?;
+        self.upload(&state, &[], Some(&lists))?;
+        self.bonded.references().write(&self.streams.main, &references)?;
         self.streams.main.zero(&self.forces)?;
         self.lennard_jones.reset_status(&self.streams.main)?;
         measured.map(|()| parts)

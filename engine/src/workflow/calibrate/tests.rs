@@ -1,7 +1,8 @@
 //! A calibration whose runs are drawn from a known free energy: windows with an error that they do not show, rounds until flat.
 
 use super::*;
-use crate::checkpoint::{Checkpoint, Owner, State};
+use crate::checkpoint::{Checkpoint, Identity};
+use crate::state::State;
 use crate::output::files;
 use crate::record::Description;
 use crate::record::{FormRecord, Kind, SiteRecord};
@@ -135,9 +136,9 @@ impl Truth {
         }
         std::fs::write(config.result(files::LAMBDA), text).unwrap();
         std::fs::write(config.result(files::FINAL), "").unwrap();
-        let owner = Owner { settings: String::new(), topology: 0, atoms: 1, sites: 1 };
+        let identity = Identity::default();
         let state = State { step: config.steps(), positions: vec![Vector3::zeros()], ..State::default() };
-        Checkpoint { state, owner, lengths: BTreeMap::new() }.save(folder).unwrap();
+        Checkpoint { state, identity, lengths: BTreeMap::new() }.save(folder).unwrap();
     }
 
     /// Runs everything; titles of the rounds.

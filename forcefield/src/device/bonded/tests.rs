@@ -4,7 +4,7 @@ use super::*;
 use crate::device::{ENERGY_ONE, ENERGY_SLOTS, FORCE_ONE};
 use crate::gromacs::{read_gro, read_topology};
 use crate::topology::*;
-use crate::{TermEnergy, bonded, pairs, restraints};
+use crate::{Cell, TermEnergy, bonded, pairs, restraints};
 use kernels::device::compiles;
 use std::path::Path;
 
@@ -15,13 +15,13 @@ struct Outcome {
     potential: Vec<f64>,
 }
 
-fn on_device(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Outcome {
+fn on_device(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cell: Cell) -> Outcome {
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
-    let terms = DeviceBonded::new(&device, top, reference, edges.is_some()).unwrap();
+    let terms = DeviceBonded::new(&device, top, reference, cell.is_periodic()).unwrap();
     let flat: Vec<f64> = x.iter().flat_map(|r| [r.x, r.y, r.z]).collect();
     let (x, q) = (device.upload(&flat).unwrap(), device.upload(&top.charges()).unwrap());
-    let cell = device.upload(edges.unwrap_or_default().as_slice()).unwrap();
+    let cell = device.upload(cell.edges().unwrap_or_default().as_slice()).unwrap();
     let run = |with_energy| {
         let zeros = |n| device.zeros::<i64>(n).unwrap();
         let (forces, potential, energies) = (zeros(x.len()), zeros(q.len()), zeros(ENERGY_SLOTS));
@@ -38,12 +38,12 @@ fn on_device(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], edg
     }
 }
 
-fn on_cpu(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Outcome {
+fn on_cpu(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cell: Cell) -> Outcome {
     let zero = vec![Vector3::zeros(); x.len()];
     let mut forces = zero.clone();
     let b = bonded::evaluate(top, x, &mut forces);
     let pairs14 = pairs::lennard_jones_14(top, x, &mut forces);
-    let held = restraints::evaluate(&top.position_restraints, x, reference, edges, &mut forces);
+    let held = restraints::evaluate(&top.position_restraints, x, reference, cell, &mut forces);
     let (q, mut phi, mut field) = (top.charges(), vec![0.0; x.len()], zero);
     pairs::coulomb_14_potential(&top.pairs, x, &q, &mut phi, &mut field);
     for i in 0..x.len() {
@@ -69,8 +69,8 @@ fn on_cpu(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], edges:
     Outcome { energies, forces, potential: phi.iter().map(|p| COULOMB * p).collect() }
 }
 
-fn assert_same(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Outcome {
-    let (got, expected) = (on_device(top, x, reference, edges), on_cpu(top, x, reference, edges));
+fn assert_same(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cell: Cell) -> Outcome {
+    let (got, expected) = (on_device(top, x, reference, cell), on_cpu(top, x, reference, cell));
     let virial = expected.energies[EnergyTerm::Virial as usize].abs();
     for (slot, (a, b)) in got.energies.iter().zip(&expected.energies).enumerate() {
         // Rounding of f64 sums, and half a quantum of 2^-24 for each of some twenty blocks.
@@ -91,11 +91,11 @@ fn check(name: &str, present: &[EnergyTerm]) {
     let file = |end: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/energies/{name}.{end}"));
     let structure = read_gro(&file("gro")).unwrap();
     let top = read_topology(&file("top"), &[], &[]).unwrap();
-    let (x, edges) = (structure.positions, structure.edges);
+    let (x, cell) = (structure.positions, structure.cell);
     // References lie two edges away: the nearest image counts.
-    let away = edges.unwrap().component_mul(&Vector3::new(2.0, 0.0, -1.0));
+    let away = cell.edges().unwrap().component_mul(&Vector3::new(2.0, 0.0, -1.0));
     let reference: Vec<_> = x.iter().map(|r| r + Vector3::new(0.01, -0.02, 0.005) + away).collect();
-    let expected = assert_same(&top, &x, &reference, edges);
+    let expected = assert_same(&top, &x, &reference, cell);
     for term in present {
         assert!(expected.energies[*term as usize].abs() > 0.1, "{name} has no {term:?}");
     }
@@ -156,7 +156,7 @@ fn every_kind_at_every_angle() {
             Vector3::new(0.1 * t.cos(), 0.1 * t.sin(), 0.2),
             Vector3::new(0.1 * t.cos() + 0.1, 0.1 * t.sin() + 0.08 * (2.0 * t).sin(), 0.24),
         ];
-        assert_same(&top, &x, &[Vector3::repeat(0.05); 4], None);
+        assert_same(&top, &x, &[Vector3::repeat(0.05); 4], Cell::Open);
     }
 }
 
@@ -165,10 +165,10 @@ fn collinear_and_coincident_atoms_feel_no_nan() {
     let mut top = every_kind();
     top.pairs.clear();
     let line = [-0.1, 0.0, 0.15, 0.25, 0.3].map(|z| Vector3::new(0.0, 0.0, z));
-    assert_same(&top, &line, &line, None);
+    assert_same(&top, &line, &line, Cell::Open);
     let mut one_place = line;
     one_place[0] = one_place[1];
-    assert_same(&top, &one_place, &line, None);
+    assert_same(&top, &one_place, &line, Cell::Open);
 }
 
 /// Overlapping 1-4 partners, a bond across the world, a position that is not a number: told, not passed on as forces or as none.
@@ -199,7 +199,7 @@ fn forces_beyond_the_range_are_reported() {
 fn a_system_without_terms_launches_nothing() {
     let top = Topology { atoms: every_kind().atoms, ..Topology::default() };
     let x = [Vector3::zeros(); 5];
-    let outcome = assert_same(&top, &x, &[], None);
+    let outcome = assert_same(&top, &x, &[], Cell::Open);
     assert!(outcome.forces.iter().all(|f| f.norm() == 0.0));
 }
 

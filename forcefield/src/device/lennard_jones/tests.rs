@@ -4,9 +4,10 @@ use super::source::sources;
 use super::*;
 use crate::TermEnergy;
 use crate::device::{ENERGY_SLOTS, EnergyTerm, FORCE_ONE};
-use crate::lennard_jones::LennardJones;
-use crate::lennard_jones::tests::{system, uniform};
+use crate::lennard_jones::tests::{boxed, system, uniform};
+use crate::lennard_jones::{LennardJones, LennardJonesError};
 use kernels::device::compiles;
+use nalgebra::Vector3;
 
 const SIDES: [usize; 3] = [7, 8, 9];
 const SETTINGS: Settings = Settings {
@@ -42,24 +43,24 @@ fn flat(x: &[Vector3<f64>]) -> Vec<f64> {
 struct Case {
     stream: Stream,
     x: Buffer<f64>,
-    cell: Buffer<f64>,
+    edges: Buffer<f64>,
     lj: DeviceLennardJones,
 }
 
 impl Case {
-    fn new(top: &Topology, x: &[Vector3<f64>], settings: Settings, edges: Option<Vector3<f64>>) -> Self {
+    fn new(top: &Topology, x: &[Vector3<f64>], settings: Settings, cell: Cell) -> Self {
         let device = Device::of_tests().unwrap();
         let stream = device.stream().unwrap();
-        let cell = device.upload(edges.unwrap_or_default().as_slice()).unwrap();
+        let edges = device.upload(cell.edges().unwrap_or_default().as_slice()).unwrap();
         let x = device.upload(&flat(x)).unwrap();
-        let mut lj = DeviceLennardJones::new(&device, top, settings, edges).unwrap();
-        lj.rebuild(&stream, &x, &cell).unwrap();
-        Self { stream, x, cell, lj }
+        let mut lj = DeviceLennardJones::new(&device, top, settings, cell).unwrap();
+        lj.rebuild(&stream, &x, &edges).unwrap();
+        Self { stream, x, edges, lj }
     }
 
     fn put(&self, x: &[Vector3<f64>], edges: Vector3<f64>) {
         self.x.write(&self.stream, &flat(x)).unwrap();
-        self.cell.write(&self.stream, edges.as_slice()).unwrap();
+        self.edges.write(&self.stream, edges.as_slice()).unwrap();
     }
 
     /// Energies, forces with energy, fixed-point forces without.
@@ -67,7 +68,7 @@ impl Case {
         let zeros = |n| self.lj.device.zeros::<i64>(n).unwrap();
         let run = |with_energy| {
             let (forces, energies) = (zeros(self.x.len()), zeros(ENERGY_SLOTS));
-            self.lj.enqueue_forces(&self.stream, &self.x, &self.cell, &forces, &energies, with_energy).unwrap();
+            self.lj.enqueue_forces(&self.stream, &self.x, &self.edges, &forces, &energies, with_energy).unwrap();
             (energies.read(&self.stream).unwrap(), forces.read(&self.stream).unwrap())
         };
         let (energies, forces) = run(true);
@@ -80,16 +81,11 @@ impl Case {
     }
 }
 
-fn on_cpu(
-    top: &Topology,
-    x: &[Vector3<f64>],
-    settings: Settings,
-    edges: Option<Vector3<f64>>,
-) -> (TermEnergy, Vec<Vector3<f64>>) {
+fn on_cpu(top: &Topology, x: &[Vector3<f64>], settings: Settings, cell: Cell) -> (TermEnergy, Vec<Vector3<f64>>) {
     let mut lj = LennardJones::new(top, settings.cutoff, settings.modifier, settings.buffer).unwrap();
-    lj.rebuild(x, edges).unwrap();
+    lj.rebuild(x, cell).unwrap();
     let mut f = vec![Vector3::zeros(); x.len()];
-    let v = lj.evaluate(x, edges, &mut f);
+    let v = lj.evaluate(x, cell, &mut f);
     (v, f)
 }
 
@@ -119,13 +115,13 @@ const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modi
 #[test]
 fn double_precision_equals_the_cpu() {
     let (top, x, edges) = system(SIDES, 0.28);
-    for edges in [Some(edges), None] {
+    for cell in [boxed(edges), Cell::Open] {
         for modifier in MODIFIERS {
             let settings = Settings { modifier, ..SETTINGS };
-            let case = Case::new(&top, &x, settings, edges);
+            let case = Case::new(&top, &x, settings, cell);
             // Fractional coordinates are rounded to 1e-16 of the frame, some nm; r·F ~ 13 r δ/r, forces of 1e4.
-            let what = format!("{modifier:?} {edges:?}");
-            assert_same(case.evaluate(), on_cpu(&top, &x, settings, edges), 2e-13, &what);
+            let what = format!("{modifier:?} {cell:?}");
+            assert_same(case.evaluate(), on_cpu(&top, &x, settings, cell), 2e-13, &what);
             assert!(case.status().is_complete() && !case.status().saturated);
         }
     }
@@ -135,11 +131,11 @@ fn double_precision_equals_the_cpu() {
 fn single_precision_has_the_accuracy_of_f32() {
     let (top, x, edges) = system(SIDES, 0.28);
     // A plain cut-off jumps: there a pair on its edge may fall on the other side.
-    for edges in [Some(edges), None] {
+    for cell in [boxed(edges), Cell::Open] {
         for modifier in &MODIFIERS[1..] {
             let settings = Settings { modifier: *modifier, precision: Precision::Single, ..SETTINGS };
-            let case = Case::new(&top, &x, settings, edges);
-            assert_same(case.evaluate(), on_cpu(&top, &x, settings, edges), SINGLE, &format!("{modifier:?} {edges:?}"));
+            let case = Case::new(&top, &x, settings, cell);
+            assert_same(case.evaluate(), on_cpu(&top, &x, settings, cell), SINGLE, &format!("{modifier:?} {cell:?}"));
         }
     }
 }
@@ -155,17 +151,17 @@ fn close_pairs_far_from_the_origin_keep_their_accuracy() {
         .map(Vector3::from)
         .to_vec();
     let settings = Settings { precision: Precision::Single, ..SETTINGS };
-    let case = Case::new(&top, &x, settings, Some(edges));
-    assert_same(case.evaluate(), on_cpu(&top, &x, settings, Some(edges)), SINGLE, "two pairs");
+    let case = Case::new(&top, &x, settings, boxed(edges));
+    assert_same(case.evaluate(), on_cpu(&top, &x, settings, boxed(edges)), SINGLE, "two pairs");
 }
 
-fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, edges: Option<Vector3<f64>>) -> Vec<[u32; 2]> {
+fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, cell: Cell) -> Vec<[u32; 2]> {
     let mut pairs = Vec::new();
     let inert = |i: u32| top.lj.is_inert(top.atoms[i as usize].type_index);
     for i in 0..x.len() as u32 {
         for j in 0..x.len() as u32 {
             let mut d = x[i as usize] - x[j as usize];
-            if let Some(edges) = edges {
+            if let Some(edges) = cell.edges() {
                 d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
             }
             if i != j && d.norm() < reach && !inert(i) && !inert(j) && !top.exclusions.contains(i, j) {
@@ -180,14 +176,14 @@ fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, edges: Option<Vec
 fn the_list_is_that_of_brute_force() {
     for (sides, spacing, cutoff) in [(SIDES, 0.28, 0.85), ([6, 7, 20], 0.35, 0.6), ([9, 3, 3], 0.7, 0.94)] {
         let (top, x, edges) = system(sides, spacing);
-        for edges in [Some(edges), None] {
+        for cell in [boxed(edges), Cell::Open] {
             let settings = Settings { cutoff, ..SETTINGS };
-            let case = Case::new(&top, &x, settings, edges);
+            let case = Case::new(&top, &x, settings, cell);
             let mut found = case.lj.read_list(&case.stream);
             found.sort_unstable();
-            let expected = brute_force(&top, &x, cutoff + 0.1, edges);
+            let expected = brute_force(&top, &x, cutoff + 0.1, cell);
             assert!(expected.len() > x.len());
-            assert_eq!(found, expected, "{sides:?} {edges:?}");
+            assert_eq!(found, expected, "{sides:?} {cell:?}");
             let mut counts = vec![0; x.len()];
             expected.iter().for_each(|[i, _]| counts[*i as usize] += 1);
             assert_eq!(case.status().neighbours, *counts.iter().max().unwrap());
@@ -198,32 +194,32 @@ fn the_list_is_that_of_brute_force() {
 #[test]
 fn a_list_that_overflows_says_so_and_grows() {
     let (top, x, edges) = system(SIDES, 0.28);
-    let mut case = Case::new(&top, &x, SETTINGS, Some(edges));
+    let mut case = Case::new(&top, &x, SETTINGS, boxed(edges));
     let expected = case.evaluate();
     let needed = case.status().neighbours;
     assert!(needed > CHUNK);
     case.lj.set_capacity(CHUNK).unwrap();
     case.lj.reset_status(&case.stream).unwrap();
-    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.cell).unwrap();
+    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
     let status = case.status();
     assert_eq!((status.neighbours, status.capacity), (needed, CHUNK));
     assert!(!status.is_complete());
     assert_ne!(case.evaluate(), expected, "a list that is too short still meets all pairs");
-    assert!(case.lj.rebuild(&case.stream, &case.x, &case.cell).unwrap());
+    assert!(case.lj.rebuild(&case.stream, &case.x, &case.edges).unwrap());
     assert!(case.status().is_complete());
     assert_eq!(case.evaluate(), expected);
-    assert!(!case.lj.rebuild(&case.stream, &case.x, &case.cell).unwrap());
+    assert!(!case.lj.rebuild(&case.stream, &case.x, &case.edges).unwrap());
 }
 
 #[test]
 fn staleness_is_the_largest_displacement() {
     let (top, x, edges) = system(SIDES, 0.28);
     let settings = Settings { buffer: 0.06, ..SETTINGS };
-    let case = Case::new(&top, &x, settings, Some(edges));
+    let case = Case::new(&top, &x, settings, boxed(edges));
     let mut random = uniform(3);
     let moved: Vec<_> = x.iter().map(|r| r + 0.02997 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
     case.put(&moved, edges);
-    assert_same(case.evaluate(), on_cpu(&top, &moved, settings, Some(edges)), 2e-13, "moved");
+    assert_same(case.evaluate(), on_cpu(&top, &moved, settings, boxed(edges)), 2e-13, "moved");
     // Rounded to f32.
     assert!((case.status().staleness - 0.999).abs() < 1e-6 && case.status().is_complete());
     let mut one = x.clone();
@@ -247,11 +243,11 @@ fn staleness_is_the_largest_displacement() {
 fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
     let (top, x, edges) = system(SIDES, 0.28);
     let settings = Settings { cutoff: 0.8, ..SETTINGS };
-    let case = Case::new(&top, &x, settings, Some(edges));
+    let case = Case::new(&top, &x, settings, boxed(edges));
     let scale = |s: f64| case.put(&x.iter().map(|r| r * s).collect::<Vec<_>>(), edges * s);
     scale(0.9);
     let y: Vec<_> = x.iter().map(|r| r * 0.9).collect();
-    let expected = on_cpu(&top, &y, Settings { buffer: 0.05, ..settings }, Some(edges * 0.9));
+    let expected = on_cpu(&top, &y, Settings { buffer: 0.05, ..settings }, boxed(edges * 0.9));
     assert_same(case.evaluate(), expected, 2e-13, "scaled");
     assert!(case.status().staleness < 1e-6);
     scale(0.88);
@@ -260,7 +256,7 @@ fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
     // Lists are not made for cells with less than twice the reach along an axis.
     case.lj.reset_status(&case.stream).unwrap();
     case.put(&x, edges * 0.8);
-    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.cell).unwrap();
+    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
     assert_eq!(case.status().staleness, f64::INFINITY);
 }
 
@@ -268,16 +264,16 @@ fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
 fn images_change_nothing_and_overlaps_are_reported() {
     let (top, mut x, edges) = system(SIDES, 0.28);
     let settings = Settings { precision: Precision::Single, ..SETTINGS };
-    let expected = on_cpu(&top, &x, settings, Some(edges));
+    let expected = on_cpu(&top, &x, settings, boxed(edges));
     for (i, r) in x.iter_mut().enumerate() {
         *r += edges.component_mul(&Vector3::new((i % 3) as f64, -2.0, 0.0));
     }
-    let case = Case::new(&top, &x, settings, Some(edges));
+    let case = Case::new(&top, &x, settings, boxed(edges));
     assert_same(case.evaluate(), expected, SINGLE, "images");
     assert!(!case.status().saturated);
     x[40] = x[25];
     case.put(&x, edges);
-    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.cell).unwrap();
+    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
     case.evaluate();
     assert!(case.status().saturated);
 }
@@ -286,8 +282,8 @@ fn images_change_nothing_and_overlaps_are_reported() {
 fn dispersion_follows_the_volume() {
     let (top, x, edges) = system(SIDES, 0.28);
     let settings = Settings { dispersion_correction: true, ..SETTINGS };
-    let case = Case::new(&top, &x, settings, Some(edges));
-    let plain = Case::new(&top, &x, SETTINGS, Some(edges));
+    let case = Case::new(&top, &x, settings, boxed(edges));
+    let plain = Case::new(&top, &x, SETTINGS, boxed(edges));
     let correction = DispersionCorrection::new(&top, settings.cutoff, settings.modifier);
     for scale in [1.0, 0.97] {
         let y: Vec<_> = x.iter().map(|r| r * scale).collect();
@@ -306,14 +302,14 @@ fn dispersion_follows_the_volume() {
 fn few_atoms_and_none() {
     let (mut top, x, _) = system([1, 5, 1], 0.35);
     let settings = Settings { modifier: Modifier::None, buffer: 0.0, ..SETTINGS };
-    let case = Case::new(&top, &x, settings, None);
+    let case = Case::new(&top, &x, settings, Cell::Open);
     assert_eq!(case.lj.n_active(), 4);
-    assert_same(case.evaluate(), on_cpu(&top, &x, settings, None), 2e-13, "few");
+    assert_same(case.evaluate(), on_cpu(&top, &x, settings, Cell::Open), 2e-13, "few");
     for atom in &mut top.atoms {
         atom.type_index = 3;
     }
-    for edges in [None, Some(Vector3::repeat(2.0))] {
-        let case = Case::new(&top, &x, settings, edges);
+    for cell in [Cell::Open, boxed(Vector3::repeat(2.0))] {
+        let case = Case::new(&top, &x, settings, cell);
         let (energies, forces) = case.evaluate();
         assert!(energies.iter().all(|e| *e == 0) && forces.iter().all(|f| f.norm() == 0.0));
         assert!(case.status().is_complete());
@@ -324,7 +320,7 @@ fn few_atoms_and_none() {
 fn bad_settings_are_named() {
     let (top, _, edges) = system(SIDES, 0.28);
     let device = Device::of_tests().unwrap();
-    let new = |settings| DeviceLennardJones::new(&device, &top, settings, Some(edges)).map(|_| ()).unwrap_err();
+    let new = |settings| DeviceLennardJones::new(&device, &top, settings, boxed(edges)).map(|_| ()).unwrap_err();
     let error = new(Settings { cutoff: -1.0, ..SETTINGS });
     assert_eq!(error, DeviceTermError::LennardJones(LennardJonesError::Cutoff(-1.0)));
     let error = new(Settings { cutoff: 0.9, ..SETTINGS });

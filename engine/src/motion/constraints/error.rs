@@ -1,5 +1,8 @@
 //! Errors of constraints; they name the atoms, the caller adds the step.
 
+use crate::error::{Error, PhysicsError};
+use forcefield::Topology;
+
 /// What can go wrong with constraints.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConstraintError {
@@ -57,5 +60,17 @@ impl ConstraintError {
             Self::Shake { .. } => "SHAKE",
             Self::Velocity { .. } | Self::Input { .. } => "constraints",
         }
+    }
+
+    /// The same as an error of a simulation, with the name that the atom has in `topology`.
+    pub fn of(&self, topology: &Topology) -> Error {
+        PhysicsError {
+            message: self.to_string(),
+            term: self.term().into(),
+            atom: Some(topology.label(self.atom())),
+            help: "minimise first, or use a shorter time step".into(),
+            ..PhysicsError::default()
+        }
+        .into()
     }
 }

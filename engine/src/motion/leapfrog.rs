@@ -12,8 +12,8 @@ use forcefield::units::GAS_CONSTANT;
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
-use crate::com;
-use crate::constraints::{ConstraintError, Constraints};
+use crate::motion::com;
+use crate::motion::constraints::{ConstraintError, Constraints};
 use crate::random::maxwell_velocities;
 
 /// Atoms per parallel chunk; fixed, so that sums do not depend on the number of threads.
@@ -162,7 +162,7 @@ pub fn start_velocities(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thermostat::VRescale;
+    use crate::motion::thermostat::VRescale;
     use crate::toy::{Droplet, mean_and_variance, slope, spc_forces};
 
     fn no_constraints(masses: &[f64]) -> Constraints {
@@ -226,12 +226,12 @@ mod tests {
         let mut v = start_velocities(&x, &masses, &constraints, 250.0, true, 4).unwrap();
         let mut f = vec![Vector3::zeros(); x.len()];
         let mut previous = Vec::new();
-        let mut thermostat = VRescale::new(250.0, 0.05, dof).unwrap();
+        let thermostat = VRescale::new(250.0, 0.05, dof).unwrap();
         let equilibrate = LeapFrog { masses: &masses, constraints: &constraints, dt: 0.001 };
         for step in 0..2000 {
             spc_forces(&x, &mut f);
             let kinetic = kinetic_energy(&v, &masses);
-            scale(&mut v, thermostat.rescale(kinetic, 0.001, 1, step).unwrap());
+            scale(&mut v, thermostat.rescale(&mut 0.0, kinetic, 0.001, 1, step).unwrap());
             equilibrate.step(&mut x, &mut v, &f, &mut previous).unwrap();
         }
         // Take these velocities for those at t: any canonical state will do.

@@ -14,26 +14,14 @@
 //!
 //! Units: nm, e, kJ/mol; φ in kJ/mol/e, E in kJ/mol/nm/e.
 
-use crate::config::{self, Depth, Precision};
-use fmm::{
-    Boundary, Fmm, FmmError, GroupPotentials, Potentials, Settings, StageTimings, TreeShape, Workload, accuracy,
-};
+use crate::backend::fmm_settings::{boundary, choose, describe, slack, workload};
+use crate::config::{self, Precision};
+use fmm::{Fmm, FmmError, GroupPotentials, Potentials, Settings, StageTimings};
+use forcefield::Cell;
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
 use forcefield::units::COULOMB;
-use kernels::Real;
-use kernels::device::Device;
 use nalgebra::Vector3;
-
-/// Smallest edge of a leaf box (nm): excluded pairs, 1-4 at most, must lie in the same or in touching boxes.
-const SMALLEST_LEAF: f64 = 0.5;
-
-/// How far an atom may be from where it was assigned, in edges of the leaf boxes. An atom that has left its box by this
-/// much stays in the range where expansions converge; the drift of the energy tells whether it is too much.
-const SLACK: f64 = 0.2;
-
-/// The same for open boundaries (nm), where the boxes follow from the extent of the atoms.
-const OPEN_SLACK: f64 = 0.05;
 
 /// Energy of the effective charges (kJ/mol).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,10 +33,10 @@ pub struct CoulombEnergy {
 }
 
 /// The Coulomb interaction of one system.
-pub struct Electrostatics {
+pub struct Coulomb {
     solver: Solver,
     choice: String,
-    edges: Option<Vector3<f64>>,
+    cell: Cell,
     exclusions: fmm::Exclusions,
     pairs: Vec<Pair14>,
     groups: Vec<Vec<u32>>,
@@ -60,7 +48,7 @@ pub struct Electrostatics {
     own: Vec<OwnPotentials>,
     /// Positions and box of the last assignment, and how far (nm) atoms may go from there.
     assigned: Vec<Vector3<f64>>,
-    assigned_edges: Option<Vector3<f64>>,
+    assigned_cell: Cell,
     slack: f64,
 }
 
@@ -75,8 +63,8 @@ struct SitePairs {
     pairs: Vec<Pair14>,
 }
 
-impl Electrostatics {
-    /// For the atoms of `topology` in a box of `edges` (nm; `None`: open), with `sites` the atoms of each titratable site.
+impl Coulomb {
+    /// For the atoms of `topology` in `cell`, with `sites` the atoms of each titratable site.
     /// `start` (nm): positions that the tree is chosen for.
     ///
     /// # Errors
@@ -85,12 +73,11 @@ impl Electrostatics {
         settings: &config::Electrostatics,
         topology: &Topology,
         start: &[Vector3<f64>],
-        edges: Option<Vector3<f64>>,
+        cell: Cell,
         sites: &[Vec<u32>],
     ) -> Result<Self, FmmError> {
-        let boundary = boundary(edges);
         let n = topology.n_atoms();
-        let workload = Workload::new(&boundary, bytemuck::cast_slice(start), SMALLEST_LEAF);
+        let (boundary, workload) = (boundary(cell), workload(start, cell));
         let (solver, chosen) = match settings.precision {
             Precision::Single => {
                 let chosen = choose::<f32>(settings, &workload);
@@ -101,16 +88,12 @@ impl Electrostatics {
                 (Solver::Double(Box::new(Fmm::new(boundary, chosen)?)), chosen)
             }
         };
-        let slack = edges.map_or(OPEN_SLACK, |edges| {
-            let leaves = chosen.tree.leaves();
-            (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
-        });
         let exclusions = fmm::Exclusions::from_pairs(n, topology.exclusions.pairs())
             .expect("invariant: a topology's exclusions name two different atoms of the system");
         Ok(Self {
             solver,
             choice: describe(settings, &chosen, &workload),
-            edges,
+            cell,
             exclusions,
             pairs: topology.pairs.clone(),
             groups: sites.to_vec(),
@@ -121,8 +104,8 @@ impl Electrostatics {
             field: vec![Vector3::zeros(); n],
             own: Vec::new(),
             assigned: Vec::new(),
-            assigned_edges: None,
-            slack,
+            assigned_cell: Cell::Open,
+            slack: slack(&chosen, cell),
         })
     }
 
@@ -151,11 +134,11 @@ impl Electrostatics {
     ///
     /// # Errors
     /// Positions that are not finite; an excluded pair too far apart.
-    pub fn assign(&mut self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> Result<(), FmmError> {
-        self.follow(edges)?;
+    pub fn assign(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), FmmError> {
+        self.follow(cell)?;
         self.assigned.clear();
         self.assigned.extend_from_slice(x);
-        self.assigned_edges = edges;
+        self.assigned_cell = cell;
         let x: &[[f64; 3]] = bytemuck::cast_slice(x);
         match &mut self.solver {
             Solver::Single(fmm) => fmm.assign(x, &self.exclusions, &self.groups),
@@ -165,11 +148,8 @@ impl Electrostatics {
 
     /// Whether an atom is so far from where it was assigned that the expansions of its box lose accuracy. Uniform scaling
     /// with the box does not count.
-    pub fn is_stale(&self, x: &[Vector3<f64>], edges: Option<Vector3<f64>>) -> bool {
-        let scale = match (self.assigned_edges, edges) {
-            (Some(then), Some(now)) => now.component_div(&then),
-            _ => Vector3::repeat(1.0),
-        };
+    pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
+        let Some(scale) = cell.stretch_since(&self.assigned_cell) else { return true };
         let moved = |(x, then): (&Vector3<f64>, &Vector3<f64>)| {
             (x - then.component_mul(&scale)).norm_squared() > self.slack * self.slack
         };
@@ -180,13 +160,8 @@ impl Electrostatics {
     ///
     /// # Errors
     /// Results that are not finite.
-    pub fn evaluate(
-        &mut self,
-        x: &[Vector3<f64>],
-        edges: Option<Vector3<f64>>,
-        q: &[f64],
-    ) -> Result<CoulombEnergy, FmmError> {
-        self.follow(edges)?;
+    pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, q: &[f64]) -> Result<CoulombEnergy, FmmError> {
+        self.follow(cell)?;
         let positions: &[[f64; 3]] = bytemuck::cast_slice(x);
         let energy = match &mut self.solver {
             Solver::Single(fmm) => fmm.evaluate(positions, q, &mut self.output)?,
@@ -242,61 +217,16 @@ impl Electrostatics {
     }
 
     /// Lets the tree follow a box that has changed.
-    fn follow(&mut self, edges: Option<Vector3<f64>>) -> Result<(), FmmError> {
-        if let Some(new) = edges.filter(|_| edges != self.edges) {
-            let boundary = Boundary::rectangular(new.into());
+    fn follow(&mut self, cell: Cell) -> Result<(), FmmError> {
+        if cell.is_periodic() && cell != self.cell {
             match &mut self.solver {
-                Solver::Single(fmm) => fmm.set_boundary(boundary)?,
-                Solver::Double(fmm) => fmm.set_boundary(boundary)?,
+                Solver::Single(fmm) => fmm.set_boundary(boundary(cell))?,
+                Solver::Double(fmm) => fmm.set_boundary(boundary(cell))?,
             }
-            self.edges = edges;
+            self.cell = cell;
         }
         Ok(())
     }
-}
-
-/// What the job asks for: settings for its tolerance, or its order with the fastest tree unless it names a depth.
-fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -> Settings {
-    if let Some(tolerance) = settings.tolerance {
-        return accuracy::estimate::<T>(tolerance, workload);
-    }
-    let order = settings.order.unwrap_or(config::Electrostatics::DEFAULT_ORDER) as usize;
-    let separation = settings.separation.unwrap_or(config::Electrostatics::DEFAULT_SEPARATION);
-    let tree = match settings.depth {
-        Depth::Levels(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
-        Depth::Auto => TreeShape::auto::<T>(order, separation, workload),
-    };
-    Settings { order, tree, separation }
-}
-
-/// Order, separation and boxes for a GPU: no refinement, and boxes as small as excluded pairs allow, because there the near field costs most.
-/// `start`, `edges` as in [`Electrostatics::new`]. With them the words of [`Electrostatics::describe`].
-pub fn settings_on_device(
-    device: &Device,
-    settings: &config::Electrostatics,
-    start: &[Vector3<f64>],
-    edges: Option<Vector3<f64>>,
-) -> (Settings, String) {
-    let workload = Workload::new(&boundary(edges), bytemuck::cast_slice(start), SMALLEST_LEAF);
-    let chosen = choose::<f32>(settings, &workload);
-    let tree = match settings.precision {
-        Precision::Single => TreeShape::finest_root_on::<f32>,
-        Precision::Double => TreeShape::finest_root_on::<f64>,
-    };
-    let chosen = Settings { tree: tree(device, chosen.order, chosen.separation, &workload), ..chosen };
-    (chosen, describe(settings, &chosen, &workload))
-}
-
-fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Workload) -> String {
-    let [x, y, z] = chosen.tree.leaves();
-    let levels = chosen.tree.depth + 1;
-    let (plural, near) = (if levels == 1 { "" } else { "s" }, workload.near_boxes(chosen));
-    let expected = accuracy::expected(chosen, workload);
-    let asked = asked.tolerance.map_or(String::new(), |tolerance| format!(", chosen for at most {tolerance:e}"));
-    format!(
-        "FMM of order {}, {x} × {y} × {z} leaf boxes ({levels} level{plural}), {near} near boxes; estimated force error {expected:.1e}{asked}",
-        chosen.order
-    )
 }
 
 /// Adds what the FMM made to what 1-4 pairs made, and gives both their unit.
@@ -327,8 +257,4 @@ impl SitePairs {
             .collect();
         Self { atoms: atoms.to_vec(), pairs }
     }
-}
-
-fn boundary(edges: Option<Vector3<f64>>) -> Boundary {
-    edges.map_or(Boundary::Open, |edges| Boundary::rectangular(edges.into()))
 }

@@ -1,11 +1,16 @@
-//! Which device computes: `--device auto|cpu|cuda:N`.
+//! Which backend computes: `--device auto|cpu|cuda:N`. The choice and its fallback are made here and nowhere else.
 
-use crate::config::Config;
+use super::Backend;
+use super::cpu::Cpu;
+use super::gpu::Gpu;
 use crate::error::{Error, Result};
-use crate::simulation::Simulation;
-use kernels::device::{Device, DeviceError, Gpu, probe};
+use crate::state::State;
+use crate::system::System;
+use crate::titration::Biases;
+use kernels::device::{Device, DeviceError, probe};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What a person asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +51,15 @@ impl fmt::Display for Choice {
     }
 }
 
+/// How much of a GPU a simulation may take for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// All of it: the parts of a step run beside each other.
+    Whole,
+    /// A part: other simulations use the same GPU, and nothing in a step runs side by side.
+    Part,
+}
+
 /// A device, or the CPU.
 pub struct Chosen {
     /// The GPU; none: the CPU.
@@ -74,23 +88,31 @@ impl fmt::Display for Chosen {
 }
 
 impl Chosen {
-    /// The simulation of a job on this device. If it was chosen by `auto` and refuses the system, the CPU takes its place from now on, and
-    /// `say` gets a line that tells why.
+    /// The backend of a system on this device. If the device was chosen by `auto` and refuses the system, the CPU takes its place from now
+    /// on, and `say` gets a line that tells why.
     ///
     /// # Errors
-    /// As [`Simulation::on`].
-    pub fn simulation(&mut self, config: &Config, say: &mut dyn FnMut(&str)) -> Result<Simulation> {
-        match Simulation::on(config, self.device.as_ref()) {
-            Err(refused) if self.yields && self.device.is_some() => {
+    /// What the device or the CPU refuses, by the key of the job.
+    pub fn backend(
+        &mut self,
+        system: &Arc<System>,
+        state: &State,
+        biases: &Biases,
+        share: Share,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Box<dyn Backend>> {
+        let on_cpu = || Ok(Box::new(Cpu::new(system, state, biases.clone())?) as Box<dyn Backend>);
+        let Some(device) = &self.device else { return on_cpu() };
+        match Gpu::new(device, system, state, biases, share == Share::Whole) {
+            Err(refused) if self.yields => {
                 // A mistake in the job is refused here as well, in the same words.
-                let simulation = Simulation::new(config)?;
-                let name = self.device.take().map_or_else(String::new, |device| device.name());
-                let reason = format!("{name} cannot take this system: {refused}");
+                let backend = on_cpu()?;
+                let reason = format!("{} cannot take this system: {refused}", device.name());
                 say(&format!("the CPU computes; {reason}"));
-                self.reason = Some(reason);
-                Ok(simulation.computed_by(self.to_string()))
+                (self.device, self.reason) = (None, Some(reason));
+                Ok(backend)
             }
-            simulation => Ok(simulation?.computed_by(self.to_string())),
+            gpu => Ok(Box::new(gpu?)),
         }
     }
 }
@@ -123,7 +145,7 @@ pub fn cpu() -> String {
 /// The GPUs that the driver sees, one line each; or a line that says why there are none.
 pub fn gpus() -> Vec<String> {
     let gib = |bytes: usize| bytes as f64 / f64::from(1 << 30);
-    let line = |gpu: &Gpu| {
+    let line = |gpu: &kernels::device::Gpu| {
         let (name, (major, minor)) = (&gpu.name, gpu.capability);
         format!("cuda:{}, {name}, {:.1} GiB, compute capability {major}.{minor}", gpu.ordinal, gib(gpu.memory))
     };
@@ -177,23 +199,30 @@ mod tests {
     #[test]
     fn what_the_first_gpu_refuses_the_cpu_takes_and_says_why() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
-        let job = |order| {
+        let job = |order: u32| {
             let text = format!(
                 "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[electrostatics]\norder = {order}\n[neighbour_list]\nbuffer = \"0.1 nm\""
             );
-            Config::parse(&text, &path).unwrap()
+            let config = crate::config::Config::parse(&text, &path).unwrap();
+            let (system, state) = System::new(&config).unwrap();
+            (Arc::new(system), state)
+        };
+        let open = |chosen: &mut Chosen, order: u32, said: &mut Vec<String>| {
+            let (system, state) = job(order);
+            let say = &mut |line: &str| said.push(line.to_string());
+            chosen.backend(&system, &state, &Biases::default(), Share::Whole, say)
         };
         let device = Device::of_tests().unwrap();
         let mut chosen = Chosen { device: Some(device.clone()), reason: None, yields: true };
         let mut said = Vec::new();
-        chosen.simulation(&job(6), &mut |line| said.push(line.to_string())).unwrap();
+        open(&mut chosen, 6, &mut said).unwrap();
         assert!(chosen.device.is_some() && said.is_empty() && chosen.to_string() == device.name(), "{said:?}");
         // Expansions of this order do not fit into shared memory.
-        chosen.simulation(&job(60), &mut |line| said.push(line.to_string())).unwrap();
+        open(&mut chosen, 60, &mut said).unwrap();
         assert!(chosen.device.is_none() && said.len() == 1 && said[0].contains("shared memory"), "{said:?}");
         assert!(chosen.to_string().contains(&format!("; {} cannot take this system: ", device.name())));
         // Asked for by name, it is an error.
         let mut named = Chosen::from(Some(device));
-        assert!(named.simulation(&job(60), &mut |_| ()).is_err());
+        assert!(open(&mut named, 60, &mut said).is_err());
     }
 }

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
-use crate::random::{Stream, generator};
+use crate::random::{RandomStream, generator};
 
 const D_OH: f64 = 0.09572;
 const D_HH: f64 = 0.15139;
@@ -33,7 +33,7 @@ fn triangle_of_bonds(first: u32) -> [Constraint; 3] {
 
 /// The same `n` waters as rigid triangles and as three fixed bonds each, with positions and displaced positions.
 fn waters(n: u32, shift: f64) -> (Constraints, Constraints, Vec<Vector3<f64>>, Vec<Vector3<f64>>) {
-    let mut rng = generator(11, Stream::Velocities, 0);
+    let mut rng = generator(11, RandomStream::Velocities, 0);
     let x: Vec<_> = (0..n).flat_map(|_| rigid_water(&mut rng)).collect();
     let moved = x.iter().map(|x| x + shift * normal(&mut rng)).collect();
     let masses = MASSES.repeat(n as usize);
@@ -87,7 +87,7 @@ fn velocity_projections_agree_and_are_orthogonal_in_the_metric_of_masses() {
 /// A zigzag chain of 30 carbons with all bonds fixed, three hydrogens at its start, waters before and after it, and two
 /// bonds between atoms that lie far apart in the file.
 fn mixed() -> (Vec<f64>, Vec<Constraint>, Vec<Settle>, Vec<Vector3<f64>>) {
-    let mut rng = generator(12, Stream::Velocities, 0);
+    let mut rng = generator(12, RandomStream::Velocities, 0);
     let mut x = Vec::new();
     let mut masses = Vec::new();
     let mut settles = Vec::new();
@@ -136,7 +136,7 @@ fn lengths_momentum_and_virial_of_a_mixed_system() {
     let (masses, constraints, settles, x) = mixed();
     let system = Constraints::from_parts(&masses, &constraints, &settles, DEFAULT_TOLERANCE).unwrap();
     assert_eq!(system.count(), 29 + 3 + 2 + 3 * 601);
-    let mut rng = generator(13, Stream::Velocities, 0);
+    let mut rng = generator(13, RandomStream::Velocities, 0);
     let free: Vec<_> = x.iter().map(|x| x + 0.003 * normal(&mut rng)).collect();
     let mut new = free.clone();
     let sum = system.apply(&x, &mut new).unwrap();
@@ -166,7 +166,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut rng = generator(14, Stream::Velocities, 0);
+            let mut rng = generator(14, RandomStream::Velocities, 0);
             let mut new: Vec<_> = x.iter().map(|x| x + 0.003 * normal(&mut rng)).collect();
             let mut v = vec![Vector3::zeros(); x.len()];
             let virial = system.apply_with_velocities(&x, &mut new, &mut v, 0.002).unwrap();
@@ -225,17 +225,17 @@ fn nonsense_is_refused() {
 /// The peptide of the example in water, hydrogens or all bonds fixed: from coordinates of three digits, and after a step.
 #[test]
 fn real_peptide_in_water() {
-    use crate::cell::{Cell, Fragments};
+    use crate::fragments::Fragments;
     use forcefield::topology::BondConstraints;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
-    let mut rng = generator(15, Stream::Velocities, 0);
+    let mut rng = generator(15, RandomStream::Velocities, 0);
     for which in [BondConstraints::HBonds, BondConstraints::AllBonds] {
         let mut topology = forcefield::gromacs::read_topology(&folder.join("glu.top"), &[], &[]).unwrap();
         let structure = forcefield::gromacs::read_gro(&folder.join("glu.gro")).unwrap();
         let fragments = Fragments::new(&topology);
         topology.constrain_bonds(which);
         assert_eq!(fragments.len(), Fragments::new(&topology).len(), "constrained bonds connect as bonds do");
-        let cell = Cell::new(structure.edges.unwrap()).unwrap();
+        let cell = *structure.cell.periodic().unwrap();
         let mut x: Vec<_> = structure.positions.iter().map(|x| cell.wrap(*x)).collect();
         fragments.make_whole(&cell, &mut x).unwrap();
         let system = Constraints::new(&topology, DEFAULT_TOLERANCE).unwrap();

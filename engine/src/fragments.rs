@@ -1,24 +1,17 @@
-//! Rectangular periodic cell, minimum image, and molecules that stay whole.
+//! Molecules stay whole in a periodic box.
 //!
-//! Minimum image: d ← d − L round(d/L) per axis. Molecules are kept whole: neighbours in the graph of bonds, constraints
-//! and rigid waters are placed next to each other, so that bonded terms and constraints need no periodic image.
-//! Output wraps whole fragments: their geometric centre lies in [0, L).
+//! Neighbours in the graph of bonds, constraints and rigid waters are placed next to each other, so that bonded terms and constraints need no
+//! periodic image. Output moves whole fragments, so that their geometric centres lie in the box.
 //!
-//! Units: nm, nm³.
+//! Units: nm.
 
+use forcefield::cell::PeriodicBox;
 use forcefield::topology::Topology;
 use nalgebra::Vector3;
-use serde::{Deserialize, Serialize};
 
-/// What is wrong with a cell, or with molecules in it.
+/// What is wrong with molecules in a periodic box.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum CellError {
-    /// Edges must be positive and finite.
-    #[error("cell edges {edges:?} nm: all three must be positive and finite")]
-    Edges {
-        /// The edges found, nm.
-        edges: [f64; 3],
-    },
+pub enum FragmentError {
     /// A chain of bonds comes back to its start in another periodic image, or a bond is longer than half the cell.
     #[error(
         "the bond between atoms {} and {} is {length:.3} nm long after the molecule was made whole, although its periodic \
@@ -33,55 +26,6 @@ pub enum CellError {
         /// Distance of the nearest images, nm.
         image: f64,
     },
-}
-
-/// A rectangular cell with one corner at the origin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    edges: Vector3<f64>,
-}
-
-impl Cell {
-    /// From edges (nm). Error if one is not positive and finite.
-    pub fn new(edges: Vector3<f64>) -> Result<Self, CellError> {
-        if edges.iter().all(|e| e.is_finite() && *e > 0.0) {
-            Ok(Self { edges })
-        } else {
-            Err(CellError::Edges { edges: edges.into() })
-        }
-    }
-
-    /// Edges, nm.
-    pub fn edges(&self) -> Vector3<f64> {
-        self.edges
-    }
-
-    /// Volume, nm³.
-    pub fn volume(&self) -> f64 {
-        self.edges.product()
-    }
-
-    /// Multiply all edges by `factor`. Error if the result is no cell.
-    pub fn scale(&mut self, factor: f64) -> Result<(), CellError> {
-        *self = Self::new(self.edges * factor)?;
-        Ok(())
-    }
-
-    /// The nearest periodic image of the difference `d` (nm).
-    #[inline]
-    pub fn minimum_image(&self, d: Vector3<f64>) -> Vector3<f64> {
-        d.zip_map(&self.edges, |d, edge| d - edge * (d / edge).round())
-    }
-
-    /// The image of position `x` (nm) in [0, L).
-    #[inline]
-    pub fn wrap(&self, x: Vector3<f64>) -> Vector3<f64> {
-        x.zip_map(&self.edges, |x, edge| {
-            let inside = x - edge * (x / edge).floor();
-            // A tiny negative x rounds up to the edge itself.
-            if inside >= edge { 0.0 } else { inside }
-        })
-    }
 }
 
 /// The bonded fragments of a system: spanning trees and ring closures of the graph of bonds, constraints and rigid waters.
@@ -151,36 +95,37 @@ impl Fragments {
         self.starts.windows(2).map(|w| self.walk[w[0] as usize..w[1] as usize].iter().map(|&[atom, _]| atom))
     }
 
-    /// Move atoms by whole cell edges so that each fragment is in one piece; its first atom stays.
+    /// Moves atoms by whole edges of the box so that each fragment is in one piece; its first atom stays.
     ///
-    /// Error if a ring of bonds leads to another image of itself.
-    pub fn make_whole(&self, cell: &Cell, x: &mut [Vector3<f64>]) -> Result<(), CellError> {
+    /// # Errors
+    /// [`FragmentError::Endless`] if a ring of bonds leads to another image of itself.
+    pub fn make_whole(&self, cell: &PeriodicBox, x: &mut [Vector3<f64>]) -> Result<(), FragmentError> {
         for &[atom, from] in &self.walk {
             let anchor = x[from as usize];
             let d = x[atom as usize] - anchor;
             let image = cell.minimum_image(d);
             // Atoms that are already in place keep their bits.
-            if (d - image).norm_squared() > 1e-20 * cell.edges.norm_squared() {
+            if (d - image).norm_squared() > 1e-20 * cell.diagonal().norm_squared() {
                 x[atom as usize] = anchor + image;
             }
         }
         for &atoms in &self.closures {
             let d = x[atoms[1] as usize] - x[atoms[0] as usize];
             let image = cell.minimum_image(d);
-            if (d - image).norm() > 1e-6 * cell.edges.min() {
-                return Err(CellError::Endless { atoms, length: d.norm(), image: image.norm() });
+            if (d - image).norm() > 1e-6 * cell.diagonal().min() {
+                return Err(FragmentError::Endless { atoms, length: d.norm(), image: image.norm() });
             }
         }
         Ok(())
     }
 
-    /// Move whole fragments by cell edges so that their geometric centres lie in the cell (for output).
-    pub fn wrap(&self, cell: &Cell, x: &mut [Vector3<f64>]) {
+    /// Moves whole fragments by edges of the box so that their geometric centres lie in it, for output.
+    pub fn wrap(&self, cell: &PeriodicBox, x: &mut [Vector3<f64>]) {
         for w in self.starts.windows(2) {
             let atoms = &self.walk[w[0] as usize..w[1] as usize];
             let sum: Vector3<f64> = atoms.iter().map(|&[atom, _]| x[atom as usize]).sum();
             let centre = sum / atoms.len() as f64;
-            let shift = centre.zip_map(&cell.edges, |c, edge| -edge * (c / edge).floor());
+            let shift = cell.shift_into(centre);
             if shift != Vector3::zeros() {
                 for &[atom, _] in atoms {
                     x[atom as usize] += shift;
@@ -194,36 +139,8 @@ impl Fragments {
 mod tests {
     use super::*;
 
-    fn cell() -> Cell {
-        Cell::new(Vector3::new(2.0, 3.0, 2.5)).unwrap()
-    }
-
-    #[test]
-    fn minimum_image_is_the_nearest_of_all_images() {
-        let cell = cell();
-        for k in 0..200 {
-            let d = Vector3::new(0.37, -0.53, 0.71) * k as f64 * 0.3 - Vector3::new(9.0, 7.0, 5.0);
-            let image = cell.minimum_image(d);
-            for n in 0..27 {
-                let n = Vector3::new(n % 3, n / 3 % 3, n / 9).map(|i| i as f64 - 1.0);
-                let other = image + n.component_mul(&cell.edges());
-                assert!(image.norm() <= other.norm() + 1e-12);
-            }
-            let turns = (image - d).component_div(&cell.edges());
-            assert!((turns - turns.map(f64::round)).amax() < 1e-12);
-            let inside = cell.wrap(d);
-            assert!(inside.iter().zip(cell.edges().iter()).all(|(x, l)| (0.0..*l).contains(x)));
-        }
-        assert_eq!(cell.wrap(Vector3::new(-1e-30, 3.0, -2.5)), Vector3::zeros());
-    }
-
-    #[test]
-    fn volume_and_scale() {
-        let mut cell = cell();
-        cell.scale(2.0).unwrap();
-        assert!((cell.volume() - 8.0 * 15.0).abs() < 1e-12);
-        assert!(matches!(cell.scale(-1.0), Err(CellError::Edges { .. })));
-        assert!(Cell::new(Vector3::new(1.0, f64::NAN, 1.0)).is_err());
+    fn cell() -> PeriodicBox {
+        PeriodicBox::rectangular(Vector3::new(2.0, 3.0, 2.5)).unwrap()
     }
 
     /// A five-ring with a tail, an ion and a pair, broken into pieces by wrapping every atom.
@@ -272,7 +189,7 @@ mod tests {
         let mut x: Vec<_> = (0..4).map(|k| Vector3::new(0.5 * f64::from(k), 0.0, 0.0)).collect();
         let fragments = Fragments::from_bonds(4, [[0, 1], [1, 2], [2, 3], [3, 0]]);
         let error = fragments.make_whole(&cell(), &mut x).unwrap_err();
-        assert!(matches!(error, CellError::Endless { .. }), "{error}");
+        assert!(matches!(error, FragmentError::Endless { .. }), "{error}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use forcefield::units::GAS_CONSTANT;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::random::{Stream, generator};
+use crate::random::{RandomStream, generator};
 
 /// Why a thermostat cannot work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,13 +38,12 @@ pub enum ThermostatError {
     },
 }
 
-/// The v-rescale thermostat; `work` is its whole state.
+/// The v-rescale thermostat. The energy it has given is its whole state, and is kept in [`crate::state::BathState`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VRescale {
     temperature: f64,
     tau: f64,
     degrees_of_freedom: usize,
-    work: f64,
 }
 
 impl VRescale {
@@ -52,7 +51,7 @@ impl VRescale {
     pub fn new(temperature: f64, tau: f64, degrees_of_freedom: usize) -> Result<Self, ThermostatError> {
         let valid = temperature.is_finite() && temperature >= 0.0 && tau.is_finite() && tau > 0.0;
         if valid && degrees_of_freedom > 0 {
-            Ok(Self { temperature, tau, degrees_of_freedom, work: 0.0 })
+            Ok(Self { temperature, tau, degrees_of_freedom })
         } else {
             Err(ThermostatError::Settings { temperature, tau, degrees_of_freedom })
         }
@@ -60,8 +59,11 @@ impl VRescale {
 
     /// Factor α for all velocities of kinetic energy `kinetic` (kJ/mol) at this step; `dt` (ps): time since the last call.
     ///
-    /// The random numbers depend on `seed` and `step` only.
-    pub fn rescale(&mut self, kinetic: f64, dt: f64, seed: u64, step: u64) -> Result<f64, ThermostatError> {
+    /// The energy it gives is added to `work` (kJ/mol): E − work is conserved. The random numbers depend on `seed` and `step` only.
+    ///
+    /// # Errors
+    /// [`ThermostatError::KineticEnergy`] if nothing moves, or not finitely.
+    pub fn rescale(&self, work: &mut f64, kinetic: f64, dt: f64, seed: u64, step: u64) -> Result<f64, ThermostatError> {
         if !(kinetic.is_finite() && kinetic > 0.0) {
             return Err(ThermostatError::KineticEnergy { kinetic });
         }
@@ -70,13 +72,13 @@ impl VRescale {
         let mix = mix / kinetic;
         let square = keep + mix * (first * first + others) + 2.0 * first * (keep * mix).sqrt();
         let factor = square.max(0.0).sqrt().copysign(first * mix.sqrt() + keep.sqrt());
-        self.work += (factor * factor - 1.0) * kinetic;
+        *work += (factor * factor - 1.0) * kinetic;
         Ok(factor)
     }
 
     /// The random numbers of a step: R₁ and Σ_{i≥2} R_i².
     pub fn numbers(&self, seed: u64, step: u64) -> [f64; 2] {
-        let mut rng = generator(seed, Stream::Thermostat, step);
+        let mut rng = generator(seed, RandomStream::Thermostat, step);
         let first: f64 = StandardNormal.sample(&mut rng);
         let others = match ChiSquared::new((self.degrees_of_freedom - 1) as f64) {
             Ok(distribution) => distribution.sample(&mut rng),
@@ -91,25 +93,14 @@ impl VRescale {
         [keep, -(-dt / self.tau).exp_m1() * 0.5 * GAS_CONSTANT * self.temperature]
     }
 
-    /// Energy given to the system so far, kJ/mol: E − work is conserved.
-    pub fn work(&self) -> f64 {
-        self.work
-    }
-
-    /// Go on with the work of an earlier run, kJ/mol.
-    pub fn restore_work(&mut self, work: f64) {
-        self.work = work;
-    }
-
     /// Temperature of the bath, K.
     pub fn temperature(&self) -> f64 {
         self.temperature
     }
 
-    /// Set the temperature of the bath (K), for annealing; the work so far stays.
+    /// Set the temperature of the bath (K), for annealing.
     pub fn set_temperature(&mut self, temperature: f64) -> Result<(), ThermostatError> {
-        let work = self.work;
-        *self = Self { work, ..Self::new(temperature, self.tau, self.degrees_of_freedom)? };
+        *self = Self::new(temperature, self.tau, self.degrees_of_freedom)?;
         Ok(())
     }
 }
@@ -125,13 +116,12 @@ mod tests {
     #[test]
     fn kinetic_energy_is_canonical() {
         for dof in [1, 2, 3, 40] {
-            let mut thermostat = VRescale::new(300.0, 0.1, dof).unwrap();
-            let mut kinetic = RT;
-            let mut start = 0.0;
+            let thermostat = VRescale::new(300.0, 0.1, dof).unwrap();
+            let (mut kinetic, mut start, mut work) = (RT, 0.0, 0.0);
             // dt = 5 τ: consecutive values are almost independent.
             let series: Vec<f64> = (0..60_000)
                 .map(|step| {
-                    let factor = thermostat.rescale(kinetic, 0.5, 9, step).unwrap();
+                    let factor = thermostat.rescale(&mut work, kinetic, 0.5, 9, step).unwrap();
                     if step == 0 {
                         start = kinetic;
                     }
@@ -139,7 +129,7 @@ mod tests {
                     kinetic
                 })
                 .collect();
-            assert!((kinetic - start - thermostat.work()).abs() < 1e-6 * thermostat.work().abs().max(RT));
+            assert!((kinetic - start - work).abs() < 1e-6 * work.abs().max(RT));
             let (n, shape) = (series.len() as f64, 0.5 * dof as f64);
             let (mean, variance) = mean_and_variance(&series);
             let third = series.iter().map(|k| (k - mean).powi(3)).sum::<f64>() / n;
@@ -160,10 +150,10 @@ mod tests {
         let n = 20_000;
         let mut sum = 0.0;
         for seed in 0..n {
-            let mut thermostat = VRescale::new(300.0, 0.1, dof).unwrap();
+            let thermostat = VRescale::new(300.0, 0.1, dof).unwrap();
             let mut kinetic = 3.0 * target;
             for step in 0..3 {
-                kinetic *= thermostat.rescale(kinetic, 0.04, seed, step).unwrap().powi(2);
+                kinetic *= thermostat.rescale(&mut 0.0, kinetic, 0.04, seed, step).unwrap().powi(2);
             }
             sum += kinetic / n as f64;
         }
@@ -174,7 +164,7 @@ mod tests {
 
     #[test]
     fn depends_on_seed_and_step_only() {
-        let factor = |seed, step| VRescale::new(300.0, 0.1, 50).unwrap().rescale(50.0, 0.002, seed, step);
+        let factor = |seed, step| VRescale::new(300.0, 0.1, 50).unwrap().rescale(&mut 0.0, 50.0, 0.002, seed, step);
         assert_eq!(factor(1, 5), factor(1, 5));
         assert_ne!(factor(1, 5), factor(2, 5));
         assert_ne!(factor(1, 5), factor(1, 6));
@@ -182,14 +172,14 @@ mod tests {
 
     #[test]
     fn zero_temperature_cools_and_impossible_input_is_refused() {
-        let mut cold = VRescale::new(0.0, 0.1, 5).unwrap();
-        let factor = cold.rescale(10.0, 0.1, 1, 1).unwrap();
+        let cold = VRescale::new(0.0, 0.1, 5).unwrap();
+        let factor = cold.rescale(&mut 0.0, 10.0, 0.1, 1, 1).unwrap();
         assert!((factor * factor - (-1.0_f64).exp()).abs() < 1e-14);
         assert!(VRescale::new(-1.0, 0.1, 5).is_err());
         assert!(VRescale::new(300.0, 0.0, 5).is_err());
         assert!(VRescale::new(300.0, 0.1, 0).is_err());
         for kinetic in [0.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(cold.rescale(kinetic, 0.1, 1, 1), Err(ThermostatError::KineticEnergy { .. })));
+            assert!(matches!(cold.rescale(&mut 0.0, kinetic, 0.1, 1, 1), Err(ThermostatError::KineticEnergy { .. })));
         }
     }
 }

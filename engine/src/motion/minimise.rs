@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use nalgebra::Vector3;
 
-use crate::constraints::{ConstraintError, Constraints};
+use crate::motion::constraints::{ConstraintError, Constraints};
 
 /// Steps shorter than this (nm) no longer change coordinates of ordinary size.
 const SHORTEST_STEP: f64 = 1e-13;

@@ -20,10 +20,12 @@ use nalgebra::Vector3;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Cell, CellError};
-use crate::com;
-use crate::constraints::Constraints;
-use crate::random::{Stream, generator};
+use super::com;
+use super::constraints::Constraints;
+use crate::random::{RandomStream, generator};
+use crate::state::BarostatState;
+use forcefield::Cell;
+use forcefield::cell::CellError;
 
 /// Largest relative change of lengths in one scaling that is still taken for physics.
 pub(crate) const LARGEST_CHANGE: f64 = 0.05;
@@ -67,13 +69,10 @@ pub struct BarostatSettings {
     pub compressibility: f64,
 }
 
-/// The C-rescale barostat.
+/// The C-rescale barostat. What it has done so far is in [`BarostatState`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CRescale {
     settings: BarostatSettings,
-    work: f64,
-    /// Change of the volume whose second half of the work waits for the pressure after it, nm³.
-    pending: f64,
 }
 
 impl CRescale {
@@ -90,19 +89,30 @@ impl CRescale {
                 return Err(BarostatError::Setting { name, value, valid: "positive and finite" });
             }
         }
-        Ok(Self { settings, work: 0.0, pending: 0.0 })
+        Ok(Self { settings })
     }
 
     /// Tell the pressure (kJ/mol/nm³) of the step just done. It completes the work of a scaling before that step; call it
-    /// once in every step, before [`Self::work`] is read and before [`Self::couple`].
-    pub fn observe(&mut self, pressure: f64) {
-        self.work -= 0.5 * pressure * self.pending;
-        self.pending = 0.0;
+    /// once in every step, before the work is read and before [`Self::couple`].
+    pub fn observe(state: &mut BarostatState, pressure: f64) {
+        state.work -= 0.5 * pressure * state.pending_volume;
+        state.pending_volume = 0.0;
     }
 
     /// Factor μ of all lengths, at pressure `pressure` (kJ/mol/nm³) and `volume` (nm³); `dt` (ps): time since the last
     /// call. The random numbers depend on `seed` and `step` only. Apply it with [`rescale`].
-    pub fn couple(&mut self, pressure: f64, volume: f64, dt: f64, seed: u64, step: u64) -> Result<f64, BarostatError> {
+    ///
+    /// # Errors
+    /// [`BarostatError::TooFast`] if the factor is far from one.
+    pub fn couple(
+        &self,
+        state: &mut BarostatState,
+        pressure: f64,
+        volume: f64,
+        dt: f64,
+        seed: u64,
+        step: u64,
+    ) -> Result<f64, BarostatError> {
         let BarostatSettings { pressure: wanted, temperature, tau, compressibility } = self.settings;
         let rt = GAS_CONSTANT * temperature;
         let rate = compressibility * dt / (2.0 * tau);
@@ -113,34 +123,19 @@ impl CRescale {
         if factor.is_nan() || (factor - 1.0).abs() > LARGEST_CHANGE {
             return Err(BarostatError::TooFast { factor, pressure });
         }
-        self.pending = volume * (factor.powi(3) - 1.0);
-        self.work -= 0.5 * pressure * self.pending;
+        state.pending_volume = volume * (factor.powi(3) - 1.0);
+        state.work -= 0.5 * pressure * state.pending_volume;
         Ok(factor)
     }
 
     /// The random number of a step: normal.
     pub fn number(seed: u64, step: u64) -> f64 {
-        StandardNormal.sample(&mut generator(seed, Stream::Barostat, step))
+        StandardNormal.sample(&mut generator(seed, RandomStream::Barostat, step))
     }
 
     /// The settings.
     pub fn settings(&self) -> &BarostatSettings {
         &self.settings
-    }
-
-    /// Energy given to the system so far, kJ/mol: E − work is conserved.
-    pub fn work(&self) -> f64 {
-        self.work
-    }
-
-    /// The numbers a checkpoint must keep: work (kJ/mol) and the volume change not yet paid for (nm³).
-    pub fn state(&self) -> [f64; 2] {
-        [self.work, self.pending]
-    }
-
-    /// Go on from the state of an earlier run.
-    pub fn restore(&mut self, state: [f64; 2]) {
-        [self.work, self.pending] = state;
     }
 }
 
@@ -154,7 +149,7 @@ pub fn rescale(
     masses: &[f64],
     constraints: &Constraints,
 ) -> Result<(), CellError> {
-    cell.scale(factor)?;
+    *cell = cell.scaled(factor)?;
     let mut free = vec![true; x.len()];
     for group in constraints.groups() {
         let at = || group.iter().map(|&atom| atom as usize);

@@ -1,8 +1,9 @@
 //! Volume distributions with exact answers, conserved energy, exact continuation.
 
 use super::*;
-use crate::integrator::{LeapFrog, kinetic_energy, pressure, scale, start_velocities};
-use crate::thermostat::VRescale;
+use crate::motion::leapfrog::{LeapFrog, kinetic_energy, pressure, scale, start_velocities};
+use crate::motion::thermostat::VRescale;
+use crate::state::BathState;
 use crate::toy::{Droplet, mean_and_variance, slope, soft_sphere_forces};
 
 const TEMPERATURE: f64 = 300.0;
@@ -23,16 +24,18 @@ fn assert_volumes_of_ideal_gas(volumes: &[f64], n: f64, unit: f64, samples: f64)
 fn ideal_gas_has_the_exact_distribution_of_volumes() {
     let (n, wanted, dt, tau) = (64.0, 0.5, 0.02, 1.0);
     let settings = BarostatSettings { pressure: wanted, temperature: TEMPERATURE, tau, compressibility: 1.0 / wanted };
-    let mut barostat = CRescale::new(settings).unwrap();
+    let barostat = CRescale::new(settings).unwrap();
     let dof = 3 * 63;
-    let mut thermostat = VRescale::new(TEMPERATURE, 0.1, dof).unwrap();
+    let mut bath = BathState::default();
+    let thermostat = VRescale::new(TEMPERATURE, 0.1, dof).unwrap();
     let mut kinetic = 0.5 * dof as f64 * RT;
     let mut volume = n * RT / wanted;
     let steps = 1_000_000;
     let volumes: Vec<f64> = (0..steps)
         .map(|step| {
-            kinetic *= thermostat.rescale(kinetic, dt, 2, step).unwrap().powi(2);
-            let factor = barostat.couple(pressure(kinetic, 0.0, volume), volume, dt, 2, step).unwrap();
+            kinetic *= thermostat.rescale(&mut bath.thermostat_work, kinetic, dt, 2, step).unwrap().powi(2);
+            let factor =
+                barostat.couple(&mut bath.barostat, pressure(kinetic, 0.0, volume), volume, dt, 2, step).unwrap();
             volume *= factor.powi(3);
             kinetic /= factor * factor;
             volume
@@ -49,8 +52,9 @@ fn gas_of_rigid_waters_has_the_distribution_of_its_centres() {
     let Droplet { masses, constraints, mut x } = Droplet::new(3);
     let (wanted, dt, tau, steps) = (0.5, 0.002, 0.4, 100_000);
     let settings = BarostatSettings { pressure: wanted, temperature: TEMPERATURE, tau, compressibility: 1.0 / wanted };
-    let mut barostat = CRescale::new(settings).unwrap();
-    let mut cell = Cell::new(Vector3::repeat((27.0 * RT / wanted).cbrt())).unwrap();
+    let barostat = CRescale::new(settings).unwrap();
+    let mut state = BarostatState::default();
+    let mut cell = Cell::rectangular(Vector3::repeat((27.0 * RT / wanted).cbrt())).unwrap();
     let mut v = Vec::new();
     let f = vec![Vector3::zeros(); x.len()];
     let mut previous = Vec::new();
@@ -62,11 +66,11 @@ fn gas_of_rigid_waters_has_the_distribution_of_its_centres() {
                 integrator.half_step_back(&x, &mut v, &f).unwrap();
             }
             let energies = integrator.step(&mut x, &mut v, &f, &mut previous).unwrap();
-            let p = pressure(energies.kinetic(), energies.constraint_virial, cell.volume());
-            let factor = barostat.couple(p, cell.volume(), dt, 5, step).unwrap();
+            let p = pressure(energies.kinetic(), energies.constraint_virial, cell.volume().unwrap());
+            let factor = barostat.couple(&mut state, p, cell.volume().unwrap(), dt, 5, step).unwrap();
             rescale(factor, &mut cell, &mut x, &mut v, &masses, &constraints).unwrap();
             assert!(constraints.largest_deviation(&x).unwrap().0 < 1e-10);
-            cell.volume()
+            cell.volume().unwrap()
         })
         .collect();
     assert_volumes_of_ideal_gas(&volumes, 27.0, RT / wanted, steps as f64 * dt / (2.0 * tau));
@@ -79,6 +83,7 @@ struct SoftSpheres {
     cell: Cell,
     thermostat: VRescale,
     barostat: CRescale,
+    bath: BathState,
     step: u64,
 }
 
@@ -97,9 +102,10 @@ impl SoftSpheres {
         Self {
             x,
             v,
-            cell: Cell::new(Vector3::repeat(1.44)).unwrap(),
+            cell: Cell::rectangular(Vector3::repeat(1.44)).unwrap(),
             thermostat: VRescale::new(TEMPERATURE, 0.1, 189).unwrap(),
             barostat: CRescale::new(settings).unwrap(),
+            bath: BathState::default(),
             step: 0,
         }
     }
@@ -114,14 +120,15 @@ impl SoftSpheres {
         let mut one = |s: &mut Self| {
             let (potential, virial) = soft_sphere_forces(&s.cell, &s.x, &mut f);
             let kinetic = kinetic_energy(&s.v, &masses);
-            scale(&mut s.v, s.thermostat.rescale(kinetic, DT, 6, s.step).unwrap());
+            scale(&mut s.v, s.thermostat.rescale(&mut s.bath.thermostat_work, kinetic, DT, 6, s.step).unwrap());
             let energies = integrator.step(&mut s.x, &mut s.v, &f, &mut previous).unwrap();
-            let p = pressure(energies.kinetic(), virial, s.cell.volume());
-            s.barostat.observe(p);
+            let p = pressure(energies.kinetic(), virial, s.cell.volume().unwrap());
+            CRescale::observe(&mut s.bath.barostat, p);
             let total = potential + energies.kinetic();
-            let conserved = total - s.thermostat.work() - s.barostat.work();
+            let conserved = total - s.bath.thermostat_work - s.bath.barostat.work;
             if s.step.is_multiple_of(5) {
-                let factor = s.barostat.couple(p, s.cell.volume(), 5.0 * DT, 6, s.step).unwrap();
+                let volume = s.cell.volume().unwrap();
+                let factor = s.barostat.couple(&mut s.bath.barostat, p, volume, 5.0 * DT, 6, s.step).unwrap();
                 rescale(factor, &mut s.cell, &mut s.x, &mut s.v, &masses, &constraints).unwrap();
             }
             s.step += 1;
@@ -158,16 +165,15 @@ fn continuation_is_exact() {
     whole.run(157);
     let bits = |a: &[Vector3<f64>]| a.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
     let back = |bits: &[u64]| bits.chunks(3).map(|b| Vector3::from_fn(|k, _| f64::from_bits(b[k]))).collect::<Vec<_>>();
-    let saved = (bits(&whole.x), bits(&whole.v), whole.cell.edges(), whole.thermostat.work(), whole.barostat.state());
+    let saved = (bits(&whole.x), bits(&whole.v), whole.cell, whole.bath);
     let mut second = SoftSpheres {
         x: back(&saved.0),
         v: back(&saved.1),
-        cell: Cell::new(saved.2).unwrap(),
+        cell: saved.2,
+        bath: saved.3,
         step: 157,
         ..SoftSpheres::new()
     };
-    second.thermostat.restore_work(saved.3);
-    second.barostat.restore(saved.4);
     let (a, b) = (whole.run(200), second.run(200));
     assert!(a.iter().flatten().zip(b.iter().flatten()).all(|(a, b)| a.to_bits() == b.to_bits()));
     assert_eq!((bits(&whole.x), bits(&whole.v)), (bits(&second.x), bits(&second.v)));
@@ -185,9 +191,9 @@ fn impossible_settings_and_explosions_are_refused() {
     for settings in refused {
         assert!(matches!(CRescale::new(settings), Err(BarostatError::Setting { .. })), "{settings:?}");
     }
-    let mut barostat = CRescale::new(good).unwrap();
+    let barostat = CRescale::new(good).unwrap();
     for pressure in [1e6, -1e9, f64::NAN] {
-        let error = barostat.couple(pressure, 30.0, 0.02, 1, 1).unwrap_err();
+        let error = barostat.couple(&mut BarostatState::default(), pressure, 30.0, 0.02, 1, 1).unwrap_err();
         assert!(matches!(error, BarostatError::TooFast { .. }), "{error}");
     }
 }

@@ -1,0 +1,237 @@
+//! The potential energy of a system: force field, Coulomb, and the interpolation between the forms of titratable sites.
+//!
+//! ```text
+//! V(x, λ) = V_bonded + V_LJ + V_LJ14 + V_disp + V_restraints + V_C(x, λ)
+//! V_C     = V_eff[q] + Σ_s ( Σ_α λ_sα W_s[q^α] − W_s[q] )          q_i = Σ_α λ_sα q_i^α
+//! ```
+//!
+//! The bracket (only with Hamiltonian interpolation) makes V linear in the weights of each site; see
+//! [`lambda::hamiltonian`]. Lennard-Jones and bonded terms that differ between forms are λ-weighted sums of those of the forms
+//! ([`forcefield::variants`]). The bias of λ is not part of it ([`crate::titration`]).
+//!
+//! Virials are traces Σ r·F; the Coulomb energy is homogeneous of degree −1, so that its virial is itself.
+//! Units: nm, kJ/mol, kJ/mol/nm.
+
+use super::coulomb::Coulomb;
+use crate::backend::terms::{coulomb_error, modifier};
+use crate::config::{Config, Interpolation};
+use crate::energies::Energies;
+use crate::error::{PhysicsError, Result};
+use forcefield::bonded::{Bonded, BondedEnergies};
+use forcefield::lennard_jones::{DispersionCorrection, LennardJones};
+use forcefield::variants::{SiteVariants, Variants};
+use forcefield::{Cell, TermEnergy, Topology, pairs, restraints};
+use lambda::Site;
+use lambda::hamiltonian::{OwnForm, interpolate, set_effective_charges};
+use nalgebra::Vector3;
+use std::sync::Arc;
+
+/// Titratable sites, and what differs between the forms of each besides charges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Forms<'a> {
+    /// The sites.
+    pub sites: &'a [Site],
+    /// One for each site.
+    pub variants: &'a [SiteVariants],
+}
+
+/// Where the potential energy is evaluated.
+#[derive(Clone, Copy, Debug)]
+pub struct Point<'a> {
+    /// Positions, nm.
+    pub positions: &'a [Vector3<f64>],
+    /// Open space or the box.
+    pub cell: Cell,
+    /// Positions (nm) that position restraints hold, one for each atom; empty without restraints.
+    pub restraint_references: &'a [Vector3<f64>],
+    /// Weights of all sites, forms of a site one after the other.
+    pub weights: &'a [f64],
+}
+
+/// The potential energy as a function of positions and λ.
+pub struct Hamiltonian {
+    /// What is the same for all forms.
+    topology: Arc<Topology>,
+    bonded: Bonded,
+    lennard_jones: LennardJones,
+    /// What differs between forms besides charges; none if nothing does.
+    variants: Option<Variants>,
+    dispersion: Option<DispersionCorrection>,
+    coulomb: Coulomb,
+    interpolation: Interpolation,
+    sites: Vec<Site>,
+    charges: Vec<f64>,
+}
+
+impl Hamiltonian {
+    /// For `topology` in `cell` with titratable sites; `start` (nm): positions that the tree of the FMM is chosen for.
+    ///
+    /// # Errors
+    /// A cut-off that does not fit the box, an order or depth that the FMM refuses; named by key.
+    pub fn new(
+        config: &Config,
+        topology: &Arc<Topology>,
+        start: &[Vector3<f64>],
+        cell: Cell,
+        Forms { sites, variants }: Forms<'_>,
+    ) -> Result<Self> {
+        let settings = &config.van_der_waals;
+        let (cutoff, buffer) = (settings.cutoff.get(), config.neighbour_list.buffer.get());
+        let modifier = modifier(settings);
+        let refused = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
+        let dispersion = (settings.dispersion_correction && cell.is_periodic())
+            .then(|| DispersionCorrection::new(topology, cutoff, modifier));
+        let forms: Vec<usize> = sites.iter().map(|site| site.forms.len()).collect();
+        let mut topology = topology.clone();
+        let changed = if variants.iter().all(SiteVariants::is_empty) {
+            None
+        } else {
+            // The atoms that change are taken out of the ordinary terms; whoever shares the topology keeps it as it was.
+            let changed = Variants::new(Arc::make_mut(&mut topology), variants, &forms, cutoff, modifier, buffer);
+            Some(changed.map_err(|e| refused("titration.site", &e))?)
+        };
+        let lennard_jones =
+            LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
+        let atoms: Vec<Vec<u32>> = sites.iter().map(|site| site.atoms.clone()).collect();
+        let coulomb = Coulomb::new(&config.electrostatics, &topology, start, cell, &atoms)
+            .map_err(|e| refused("electrostatics", &e))?;
+        Ok(Self {
+            bonded: Bonded::new(&topology),
+            lennard_jones,
+            variants: changed,
+            dispersion,
+            coulomb,
+            interpolation: config.titration.as_ref().map_or(Interpolation::Hamiltonian, |t| t.interpolation),
+            sites: sites.to_vec(),
+            charges: topology.charges(),
+            topology,
+        })
+    }
+
+    /// Order and tree of the FMM in words.
+    pub fn describe_coulomb(&self) -> &str {
+        self.coulomb.describe()
+    }
+
+    /// Whether an atom has moved so far since the last [`Self::rebuild`] that lists may miss a pair, or boxes do not fit.
+    pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
+        self.lennard_jones.is_stale(x, cell)
+            || self.variants.as_ref().is_some_and(|variants| variants.is_stale(x, cell))
+            || self.coulomb.is_stale(x, cell)
+    }
+
+    /// Builds neighbour lists and assigns atoms to boxes of the tree.
+    ///
+    /// # Errors
+    /// Positions that are not finite, a box too small.
+    pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<()> {
+        self.lennard_jones.rebuild(x, cell).map_err(|e| PhysicsError::of("Lennard-Jones", &e))?;
+        if let Some(variants) = &mut self.variants {
+            variants.rebuild(x, cell).map_err(|e| PhysicsError::of("Lennard-Jones", &e))?;
+        }
+        self.coulomb.assign(x, cell).map_err(|e| coulomb_error(&e, &self.topology))
+    }
+
+    /// Energies, forces (kJ/mol/nm) and ∂V/∂λ_α (kJ/mol; without bias) at a point. Forces and derivatives are replaced; derivatives are in the
+    /// order of the weights.
+    ///
+    /// # Errors
+    /// A term that is not finite, with the atom that has the largest force.
+    pub fn evaluate(
+        &mut self,
+        point: Point<'_>,
+        forces: &mut [Vector3<f64>],
+        by_weight: &mut Vec<f64>,
+    ) -> Result<Energies> {
+        let Point { positions: x, cell, weights, .. } = point;
+        forces.fill(Vector3::zeros());
+        let mut energies = self.force_field(point, forces);
+        let mut first = 0;
+        for site in &self.sites {
+            let own = &weights[first..first + site.forms.len()];
+            set_effective_charges(site, own, &mut self.charges).map_err(|e| PhysicsError::of("λ", &e))?;
+            first += site.forms.len();
+        }
+        let coulomb = self.coulomb.evaluate(x, cell, &self.charges).map_err(|e| coulomb_error(&e, &self.topology))?;
+        for ((force, field), charge) in forces.iter_mut().zip(self.coulomb.field()).zip(&self.charges) {
+            *force += *charge * field;
+        }
+        (energies.coulomb, energies.coulomb_14) = (coulomb.fmm, coulomb.one_four);
+        by_weight.clear();
+        for index in 0..self.sites.len() {
+            energies.interpolation += self.site(point, index, forces, by_weight)?;
+        }
+        energies.virial += energies.coulomb + energies.coulomb_14 + energies.interpolation;
+        if let Some(variants) = &self.variants {
+            let more = variants.evaluate(x, cell, weights, forces, by_weight);
+            energies.lennard_jones += more.lennard_jones.energy;
+            energies.lennard_jones_14 += more.lennard_jones_14.energy;
+            add(&mut energies.bonded, &more.bonded);
+            energies.virial += (more.lennard_jones + more.lennard_jones_14 + more.bonded.total()).virial;
+        }
+        energies.check(forces, &self.topology)?;
+        Ok(energies)
+    }
+
+    /// Everything that does not depend on charges.
+    fn force_field(&mut self, point: Point<'_>, forces: &mut [Vector3<f64>]) -> Energies {
+        let Point { positions: x, cell, restraint_references, .. } = point;
+        let bonded = self.bonded.evaluate(&self.topology, x, forces);
+        let lennard_jones = self.lennard_jones.evaluate(x, cell, forces);
+        let pairs = pairs::lennard_jones_14(&self.topology, x, forces);
+        let dispersion = match (&self.dispersion, cell.volume()) {
+            (Some(dispersion), Some(volume)) => dispersion.at_volume(volume),
+            _ => TermEnergy::default(),
+        };
+        let held = &self.topology.position_restraints;
+        let restraints = restraints::evaluate(held, x, restraint_references, cell, forces);
+        Energies {
+            bonded,
+            lennard_jones: lennard_jones.energy,
+            lennard_jones_14: pairs.energy,
+            dispersion: dispersion.energy,
+            restraints: restraints.energy,
+            virial: (bonded.total() + lennard_jones + pairs + dispersion + restraints).virial,
+            ..Energies::default()
+        }
+    }
+
+    /// Interpolation energy of one site; its ∂V/∂λ_α are appended, its force corrections added.
+    fn site(
+        &mut self,
+        point: Point<'_>,
+        index: usize,
+        forces: &mut [Vector3<f64>],
+        by_weight: &mut Vec<f64>,
+    ) -> Result<f64> {
+        let (x, site, first) = (point.positions, &self.sites[index], by_weight.len());
+        let weights = &point.weights[first..first + site.forms.len()];
+        if self.interpolation == Interpolation::Charge || site.is_buffer() {
+            let phi = self.coulomb.potential();
+            let derivative = |form: &lambda::site::Form| -> f64 {
+                site.atoms.iter().zip(&form.charges).map(|(&atom, q)| q * phi[atom as usize]).sum()
+            };
+            by_weight.extend(site.forms.iter().map(derivative));
+            return Ok(0.0);
+        }
+        let charges: Vec<Vec<f64>> = site.forms.iter().map(|form| form.charges.clone()).collect();
+        self.coulomb.evaluate_site(x, index, &charges).map_err(|e| coulomb_error(&e, &self.topology))?;
+        let own = self.coulomb.own();
+        let forms: Vec<OwnForm<'_>> =
+            own.iter().map(|form| OwnForm { potential: &form.potential, field: &form.field }).collect();
+        let terms = interpolate(site, weights, 1.0, self.coulomb.potential(), &forms, forces)
+            .map_err(|e| PhysicsError::of("λ", &e))?;
+        by_weight.extend(terms.derivatives);
+        Ok(terms.energy)
+    }
+}
+
+/// Adds the terms that differ between forms; there are no correction maps among them.
+fn add(sum: &mut BondedEnergies, more: &BondedEnergies) {
+    sum.bonds += more.bonds;
+    sum.angles += more.angles;
+    sum.urey_bradley += more.urey_bradley;
+    sum.proper_dihedrals += more.proper_dihedrals;
+    sum.improper_dihedrals += more.improper_dihedrals;
+    sum.ryckaert_bellemans += more.ryckaert_bellemans;
+}

@@ -1,0 +1,87 @@
+//! Which FMM a job gets: order, separation and tree, on the CPU and on a GPU, and the same in words.
+//!
+//! Units: nm.
+
+use crate::config::{self, Depth, Precision};
+use fmm::{Boundary, Settings, TreeShape, Workload, accuracy};
+use forcefield::Cell;
+use kernels::Real;
+use kernels::device::Device;
+use nalgebra::Vector3;
+
+/// Smallest edge of a leaf box (nm): excluded pairs, 1-4 at most, must lie in the same or in touching boxes.
+const SMALLEST_LEAF: f64 = 0.5;
+
+/// How far an atom may be from where it was assigned, in edges of the leaf boxes. An atom that has left its box by this
+/// much stays in the range where expansions converge; the drift of the energy tells whether it is too much.
+const SLACK: f64 = 0.2;
+
+/// The same for open boundaries (nm), where the boxes follow from the extent of the atoms.
+const OPEN_SLACK: f64 = 0.05;
+
+/// How far (nm) an atom may be from where it was assigned to a box.
+pub fn slack(settings: &Settings, cell: Cell) -> f64 {
+    let leaves = settings.tree.leaves();
+    let shortest = |edges: Vector3<f64>| {
+        (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
+    };
+    cell.edges().map_or(OPEN_SLACK, shortest)
+}
+
+/// The boundary conditions of the FMM in `cell`.
+pub fn boundary(cell: Cell) -> Boundary {
+    match cell {
+        Cell::Open => Boundary::Open,
+        Cell::Periodic(periodic) => Boundary::Periodic { cell: periodic.rows() },
+    }
+}
+
+/// What the cost model sees of the atoms at `start` (nm).
+pub fn workload(start: &[Vector3<f64>], cell: Cell) -> Workload {
+    Workload::new(&boundary(cell), bytemuck::cast_slice(start), SMALLEST_LEAF)
+}
+
+/// What the job asks for: settings for its tolerance, or its order with the fastest tree unless it names a depth.
+pub fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -> Settings {
+    if let Some(tolerance) = settings.tolerance {
+        return accuracy::estimate::<T>(tolerance, workload);
+    }
+    let order = settings.order.unwrap_or(config::Electrostatics::DEFAULT_ORDER) as usize;
+    let separation = settings.separation.unwrap_or(config::Electrostatics::DEFAULT_SEPARATION);
+    let tree = match settings.depth {
+        Depth::Levels(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
+        Depth::Auto => TreeShape::auto::<T>(order, separation, workload),
+    };
+    Settings { order, tree, separation }
+}
+
+/// Order, separation and boxes for a GPU and the same in words: no refinement, and boxes as small as excluded pairs allow, because there the
+/// near field costs most. `start` (nm): positions that open boxes are laid around.
+pub fn choose_on_gpu(
+    device: &Device,
+    settings: &config::Electrostatics,
+    start: &[Vector3<f64>],
+    cell: Cell,
+) -> (Settings, String) {
+    let workload = workload(start, cell);
+    let chosen = choose::<f32>(settings, &workload);
+    let tree = match settings.precision {
+        Precision::Single => TreeShape::finest_root_on::<f32>,
+        Precision::Double => TreeShape::finest_root_on::<f64>,
+    };
+    let chosen = Settings { tree: tree(device, chosen.order, chosen.separation, &workload), ..chosen };
+    (chosen, describe(settings, &chosen, &workload))
+}
+
+/// Order, boxes, and the error that is expected of them, in words.
+pub fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Workload) -> String {
+    let [x, y, z] = chosen.tree.leaves();
+    let levels = chosen.tree.depth + 1;
+    let (plural, near) = (if levels == 1 { "" } else { "s" }, workload.near_boxes(chosen));
+    let expected = accuracy::expected(chosen, workload);
+    let asked = asked.tolerance.map_or(String::new(), |tolerance| format!(", chosen for at most {tolerance:e}"));
+    format!(
+        "FMM of order {}, {x} × {y} × {z} leaf boxes ({levels} level{plural}), {near} near boxes; estimated force error {expected:.1e}{asked}",
+        chosen.order
+    )
+}

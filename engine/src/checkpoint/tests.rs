@@ -1,0 +1,131 @@
+use super::*;
+use crate::state::{BarostatState, BarrierState, BathState, GpuState, ListState, SitesState};
+use forcefield::topology::{Atom, Bond, Topology};
+use forcefield::{Cell, cell::PeriodicBox};
+use lambda::dynamics::LambdaState;
+use nalgebra::Vector3;
+
+fn topology() -> Topology {
+    let atom =
+        |charge| Atom { name: "X".into(), type_index: 0, residue: 0, molecule: 0, charge, mass: 12.011 + charge };
+    Topology {
+        atoms: vec![atom(0.1), atom(1.0 / 3.0)],
+        bonds: vec![Bond { atoms: [0, 1], r0: 0.1, k: 5000.0 }],
+        ..Topology::default()
+    }
+}
+
+fn state(step: u64) -> State {
+    let triclinic = PeriodicBox::triclinic([[3.0, 0.0, 0.0], [0.1, 3.0, 0.0], [0.2, 1.0 / 3.0, 4.0]]).unwrap();
+    let positions = vec![Vector3::new(0.1, -0.0, 1.0 / 3.0), Vector3::new(f64::MIN_POSITIVE, 2.0, 3.0)];
+    State {
+        step,
+        cell: Cell::Periodic(triclinic),
+        velocities: vec![Vector3::new(1.0, 2.0, 3.0); 2],
+        restraint_references: positions.clone(),
+        bath: BathState { thermostat_work: 1e-300, barostat: BarostatState { work: f64::MAX, pending_volume: -1e-5 } },
+        sites: SitesState {
+            lambda: LambdaState { coordinates: vec![0.25], velocities: vec![-1.5], heat: 2.5 },
+            ph: Some(4.25),
+            barriers: vec![BarrierState { height: 5.0, form: Some(1), transitions: 17 }],
+            barrier_work: 0.125,
+        },
+        lists: ListState { positions: positions.clone(), cell: Cell::Open },
+        gpu: Some(GpuState { geometry: vec![0.5; 3], prepared: Some([1.0; 5]), list_interval: 10, lists_stale: true }),
+        positions,
+    }
+}
+
+fn example(step: u64) -> Checkpoint {
+    let identity = Identity::new("[dynamics]\ntime_step = \"2 fs\"\n".into(), &topology(), None);
+    Checkpoint { state: state(step), identity, lengths: BTreeMap::from([("energy.csv".to_string(), 123)]) }
+}
+
+#[test]
+fn every_bit_comes_back() {
+    let checkpoint = example(17);
+    let back = Checkpoint::decode(&checkpoint.encode()).unwrap();
+    assert_eq!(back, checkpoint);
+    // −0 compares equal to 0: its sign must survive as well.
+    assert!(back.state.positions[0].y.is_sign_negative());
+    // Open space, no GPU, no sites.
+    let empty = Checkpoint { state: State::default(), ..checkpoint };
+    assert_eq!(Checkpoint::decode(&empty.encode()).unwrap(), empty);
+}
+
+#[test]
+fn any_cut_and_any_flipped_bit_is_noticed() {
+    let bytes = example(17).encode();
+    for length in 0..bytes.len() {
+        assert!(<Checkpoint>::decode(&bytes[..length]).is_err(), "cut to {length} of {}", bytes.len());
+    }
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(<Checkpoint>::decode(&flipped).is_err(), "bit {bit}");
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_falls_back_on_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = || <Checkpoint>::load(folder.path());
+    assert!(load().unwrap().is_none());
+    example(1).save(folder.path()).unwrap();
+    example(2).save(folder.path()).unwrap();
+    let newest = load().unwrap().unwrap();
+    assert_eq!((newest.checkpoint.state.step, newest.note), (2, None));
+
+    let path = folder.path().join(FILE);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let before = load().unwrap().unwrap();
+    assert_eq!(before.checkpoint.state.step, 1);
+    assert!(before.note.unwrap().contains("damaged"));
+
+    std::fs::write(folder.path().join(PREVIOUS), "rubbish").unwrap();
+    let message = load().unwrap_err().to_string();
+    assert!(message.contains("no checkpoint is usable") && message.contains("damaged"), "{message}");
+}
+
+#[test]
+fn another_version_and_another_kind_are_named() {
+    let mut bytes = example(1).encode();
+    bytes[HEADING.len() - 2] = b'2';
+    assert!(<Checkpoint>::decode(&bytes).unwrap_err().contains("another version"));
+    let walkers = Checkpoint { state: vec![state(1)], identity: Identity::default(), lengths: BTreeMap::new() };
+    let message = <Checkpoint>::decode(&walkers.encode()).unwrap_err();
+    assert!(message.contains("another kind of run"), "{message}");
+}
+
+#[test]
+fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
+    let checkpoint = example(1);
+    let folder = Path::new("run");
+    assert!(checkpoint.check_identity(&checkpoint.identity, folder).is_ok());
+    let refused = |change: &dyn Fn(&mut Identity, &mut Topology)| {
+        let (mut topology, mut settings) = (topology(), checkpoint.identity.clone());
+        change(&mut settings, &mut topology);
+        let now = Identity { settings: settings.settings, ..Identity::new(String::new(), &topology, None) };
+        checkpoint.check_identity(&now, folder).unwrap_err().to_string()
+    };
+    let cases: [(&dyn Fn(&mut Identity, &mut Topology), &str); 5] = [
+        (
+            &|identity, _| identity.settings = "[dynamics]\ntime_step = \"1 fs\"\n".into(),
+            "dynamics.time_step was \"2 fs\" and is now \"1 fs\"",
+        ),
+        (&|_, topology| drop(topology.atoms.pop()), "it has 2 atoms, the job has 1"),
+        (
+            &|_, topology| topology.atoms[1].charge = -0.5,
+            "the charge of atom 2 is -0.5 e, the checkpoint has 0.3333333333333333 e",
+        ),
+        (&|_, topology| topology.atoms[0].mass = 3.0, "the mass of atom 1 is 3 u, the checkpoint has 12.111"),
+        (&|_, topology| topology.bonds[0].k = 4999.0, "among the 1 bonds are others than in the checkpoint"),
+    ];
+    for (change, expected) in cases {
+        let message = refused(change);
+        assert!(message.contains(expected), "{message}");
+    }
+    let message = refused(&|_, topology| topology.bonds.clear());
+    assert!(message.contains("the topology has 0 bonds, the checkpoint has 1"), "{message}");
+}

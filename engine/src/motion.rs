@@ -1,0 +1,8 @@
+//! How atoms move: leap-frog, constraints, thermostat, barostat, motion of the centre of mass, minimisation.
+
+pub mod barostat;
+pub mod com;
+pub mod constraints;
+pub mod leapfrog;
+pub mod minimise;
+pub mod thermostat;

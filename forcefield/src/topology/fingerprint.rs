@@ -1,0 +1,139 @@
+//! Fingerprint of the interactions of a topology, by which a checkpoint recognises the system that it belongs to.
+//!
+//! Each kind of interaction is one [`Section`] with a 64-bit FNV-1a hash of its values,
+//!
+//! ```text
+//! h ← (h xor byte) · 0x100000001b3        h₀ = 0xcbf29ce484222325
+//! ```
+//!
+//! over the little-endian bytes of atom indices (4 bytes) and of the bit patterns of parameters (8 bytes), in the order of the entries. Only
+//! numbers enter: a fingerprint stays the same when a field of this crate, a residue, an atom type or the system gets another name. Charges
+//! and masses do not enter because checkpoints store them in full. Units are those of [`Topology`].
+//!
+//! Source: Fowler, Noll, Vo & Eastlake, "The FNV Non-Cryptographic Hash Algorithm", section 2 (draft-eastlake-fnv).
+
+use super::{
+    Angle, Bond, Cmap, CmapGrid, Constraint, HarmonicImproper, Pair14, PeriodicDihedral, PositionRestraint,
+    RyckaertBellemans, Settle, Topology, UreyBradley,
+};
+
+/// Number and hash of the interactions of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Name of the kind for messages, in the plural, such as "bonds".
+    pub name: &'static str,
+    /// Number of interactions of this kind.
+    pub count: usize,
+    /// FNV-1a hash of their atoms and parameters.
+    pub hash: u64,
+}
+
+impl Topology {
+    /// One section for each kind of interaction, also for those that do not occur, always in the same order.
+    ///
+    /// ```
+    /// use forcefield::{Topology, topology::Bond};
+    /// let bond = Bond { atoms: [0, 1], r0: 0.1, k: 1000.0 };
+    /// let softer = Bond { k: 999.0, ..bond };
+    /// let [a, b] = [bond, softer].map(|bond| Topology { bonds: vec![bond], ..Default::default() }.fingerprint());
+    /// let different: Vec<_> = a.iter().zip(&b).filter(|(a, b)| a != b).map(|(a, _)| a.name).collect();
+    /// assert_eq!(different, ["bonds"]);
+    /// ```
+    pub fn fingerprint(&self) -> Vec<Section> {
+        let mut sections = vec![
+            section("Lennard-Jones types of atoms", &self.atoms, |hash, atom| hash.index(atom.type_index)),
+            self.lennard_jones_section(),
+        ];
+        sections.extend(self.bonded_sections());
+        sections.extend([
+            section("1-4 pairs", &self.pairs, |hash, &Pair14 { atoms, c6, c12, coulomb_scale }| {
+                hash.entry(&atoms, &[c6, c12, coulomb_scale]);
+            }),
+            section("exclusions", &self.exclusions.pairs().collect::<Vec<_>>(), |hash, pair| hash.entry(pair, &[])),
+            section("constraints", &self.constraints, |hash, &Constraint { atoms, length }| {
+                hash.entry(&atoms, &[length]);
+            }),
+            section("rigid waters", &self.settles, |hash, &Settle { oxygen, hydrogens: [h1, h2], d_oh, d_hh }| {
+                hash.entry(&[oxygen, h1, h2], &[d_oh, d_hh]);
+            }),
+            section("position restraints", &self.position_restraints, |hash, &PositionRestraint { atom, k }| {
+                hash.entry(&[atom], &[k.x, k.y, k.z]);
+            }),
+        ]);
+        sections
+    }
+
+    fn lennard_jones_section(&self) -> Section {
+        let pairs: Vec<_> = self.lj.c6.iter().zip(&self.lj.c12).collect();
+        section("Lennard-Jones coefficients", &pairs, |hash, &(&c6, &c12)| hash.entry(&[], &[c6, c12]))
+    }
+
+    // Each pattern names all fields of its struct: a field that is added later does not compile until it enters here.
+    fn bonded_sections(&self) -> [Section; 8] {
+        [
+            section("bonds", &self.bonds, |hash, &Bond { atoms, r0, k }| hash.entry(&atoms, &[r0, k])),
+            section("angles", &self.angles, |hash, &Angle { atoms, theta0, k }| hash.entry(&atoms, &[theta0, k])),
+            section("Urey-Bradley angles", &self.urey_bradley, |hash, &UreyBradley { atoms, theta0, k, r13, k13 }| {
+                hash.entry(&atoms, &[theta0, k, r13, k13]);
+            }),
+            section("periodic dihedrals", &self.propers, |hash, term| {
+                let &PeriodicDihedral { atoms, phi0, k, multiplicity, improper } = term;
+                hash.entry(&atoms, &[phi0, k]);
+                hash.entry(&[multiplicity, u32::from(improper)], &[]);
+            }),
+            section("harmonic impropers", &self.harmonic_impropers, |hash, &HarmonicImproper { atoms, xi0, k }| {
+                hash.entry(&atoms, &[xi0, k]);
+            }),
+            section(
+                "Ryckaert-Bellemans dihedrals",
+                &self.ryckaert_bellemans,
+                |hash, &RyckaertBellemans { atoms, c }| {
+                    hash.entry(&atoms, &c);
+                },
+            ),
+            section("correction maps", &self.cmaps, |hash, &Cmap { atoms, grid }| {
+                hash.entry(&atoms, &[]);
+                hash.index(grid);
+            }),
+            section("correction map grids", &self.cmap_grids, |hash, CmapGrid { size, values }| {
+                hash.bytes(&(*size as u64).to_le_bytes());
+                hash.entry(&[], values);
+            }),
+        ]
+    }
+}
+
+fn section<T>(name: &'static str, entries: &[T], mut add: impl FnMut(&mut Fnv1a, &T)) -> Section {
+    let mut hash = Fnv1a::default();
+    entries.iter().for_each(|entry| add(&mut hash, entry));
+    Section { name, count: entries.len(), hash: hash.0 }
+}
+
+/// The FNV-1a hash of the bytes seen so far.
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn index(&mut self, index: u32) {
+        self.bytes(&index.to_le_bytes());
+    }
+
+    fn entry(&mut self, indices: &[u32], parameters: &[f64]) {
+        indices.iter().for_each(|index| self.index(*index));
+        parameters.iter().for_each(|parameter| self.bytes(&parameter.to_bits().to_le_bytes()));
+    }
+}
+
+#[cfg(test)]
+mod tests;
