@@ -84,7 +84,8 @@ impl Point {
                 topology.atoms[atom as usize].charge = *q;
             }
         }
-        let mut hamiltonian = Hamiltonian::new(&self.config, &Arc::new(topology), &self.x, self.cell, Forms::default()).unwrap();
+        let mut hamiltonian =
+            Hamiltonian::new(&self.config, &Arc::new(topology), &self.x, self.cell, Forms::default()).unwrap();
         hamiltonian.rebuild(&self.x, self.cell).unwrap();
         let mut forces = vec![Vector3::zeros(); self.x.len()];
         let (positions, restraint_references) = (&self.x, &self.references);

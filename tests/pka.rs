@@ -1,9 +1,9 @@
 //! `octitrate pka` on runs with known constants: two sites that feel each other, a histidine, a buffer.
 
+use octitrate::evaluation::runs;
 use octitrate::output::sites::SitesFile;
 use octitrate::record::{FormRecord, Kind, SiteRecord};
 use octitrate::workflow::pka::{self, Evaluation, Options};
-use octitrate::workflow::pka_runs;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -147,7 +147,7 @@ fn check(evaluation: &Evaluation) {
 fn a_titration_of_known_constants_returns_them() {
     let folder = tempfile::tempdir().unwrap();
     titration(folder.path());
-    let runs = pka_runs::find(&[folder.path().to_path_buf()]).unwrap();
+    let runs = runs::find(&[folder.path().to_path_buf()]).unwrap();
     assert_eq!(runs.len(), 14);
     check(&pka::evaluate(&runs, &Options { parquet: false, ..Options::default() }).unwrap());
     assert!(!runs[0].join("lambda.parquet").exists());

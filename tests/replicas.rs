@@ -10,8 +10,9 @@ use octitrate::output::progress::Log;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::children::{Child, Threads, run_all};
+use octitrate::workflow::many::{self, Host};
 use octitrate::workflow::run::{Outcome, run};
-use octitrate::workflow::{many, titrate};
+use octitrate::workflow::titrate;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -114,10 +115,12 @@ fn a_titration_runs_on_one_device() {
         glu.display()
     );
     let config = Config::parse(&text, &folder.path().join("job.toml")).unwrap();
-    let plan = titrate::Plan::new(config.clone(), None).unwrap();
+    let plan = titrate::TitrationPlan::new(config.clone(), None).unwrap();
     let place = Chosen::from(Some(device));
     // No program: a process could not be started.
-    assert!(many::run(&plan, Path::new("/nonexistent"), &place, &Stop::default()).unwrap());
+    assert!(
+        many::run(&plan, &Host { executable: Path::new("/nonexistent"), place: &place }, &Stop::default()).unwrap()
+    );
     for ph in ["3.00", "5.00"] {
         let table = config.folder().join(format!("pH_{ph}/replica_1/lambda.csv"));
         assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 4);

@@ -103,7 +103,7 @@ fn a_synthetic_titration_returns_its_pka() {
             std::fs::write(run.join("log.txt"), "warning: the same for every run\nother\n").unwrap();
         }
     }
-    let evaluation = titrate::Plan::new(config.clone(), None).unwrap().evaluate().unwrap();
+    let evaluation = titrate::TitrationPlan::new(config.clone(), None).unwrap().evaluate().unwrap();
     let site = &evaluation.sites[0];
     let step = site.titration.macroscopic[0];
     let (pka, error) = (step.pka.value().unwrap(), step.pka.error().unwrap());

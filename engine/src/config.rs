@@ -3,32 +3,55 @@
 //! [`Config::load`] parses, refuses unknown keys, wrong units, values out of range and contradictions, makes paths
 //! absolute and derives what follows from other keys (steps from the duration, temperatures from the thermostat).
 //! [`Config::save`] writes the whole tree as `resolved.toml`, which is itself a valid job and gives the same run.
-//! Any later stage that finds a mistake (a residue that is not there, a box too small) names the key and passes its
-//! error through [`Config::locate`], which adds the place in the file.
+//! Each section has a file of its own, named after it, with its keys, their defaults and their checks.
+//!
+//! Any later stage that finds a mistake (a residue that is not there, a box too small) names the key and makes its
+//! error with [`Config::error_at`], which adds the place in the file.
 
+pub mod auto_or;
+pub mod barostat;
+pub mod calibrate;
 mod check;
-mod check_sites;
-mod check_titration;
+pub mod dynamics;
+pub mod electrostatics;
+pub mod minimise;
+pub mod neighbour_list;
+pub mod output;
 pub mod quantity;
-pub mod sections;
-pub mod sites;
 mod source;
+pub mod system;
+pub mod thermostat;
+pub mod titrate;
 pub mod titration;
+pub mod values;
+pub mod van_der_waals;
 
+pub use auto_or::AutoOr;
+pub use barostat::Barostat;
+pub use calibrate::{Calibrate, Degree};
+pub use dynamics::{Constraints, Dynamics, Velocities};
+pub use electrostatics::{Boundary, Depth, Electrostatics, Precision};
+pub use minimise::Minimise;
+pub use neighbour_list::NeighbourList;
+pub use output::Output;
 pub use quantity::Quantity;
-pub use sections::{
-    Barostat, Boundary, Constraints, Depth, Dynamics, Electrostatics, Minimise, Modifier, NeighbourList, Output,
-    Precision, System, Thermostat, VanDerWaals, Velocities,
-};
-pub use sites::{
-    AdaptingBarrier, Barrier, Buffer, Coordinate, Coupling, Interpolation, PhTerm, SiteRequest, Start, Titration,
-};
-pub use titration::{Calibrate, Jobs, Titrate, Values};
+pub use system::System;
+pub use thermostat::Thermostat;
+pub use titrate::{Jobs, Titrate};
+pub use titration::barrier::{AdaptingBarrier, Barrier};
+pub use titration::buffer::{ChargeBuffer, Molecules};
+pub use titration::site::{SiteSettings, Start};
+pub use titration::{Coordinate, CoordinateCount, Interpolation, PhTerm, Titration};
+pub use values::{Range, Values};
+pub use van_der_waals::{Modifier, VanDerWaals};
 
+use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
+use check::{Check, wrong};
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::path::{Path, PathBuf};
+use titration::Surroundings;
 
 /// Name of the file with every default, written beside the results.
 pub const RESOLVED: &str = "resolved.toml";
@@ -81,22 +104,88 @@ impl Config {
     /// Reads, checks and resolves a job file.
     ///
     /// # Errors
-    /// [`Error::Input`] with the place in the file, or [`Error::File`] if it cannot be read.
+    /// [`Error::Input`] with the place in the file if the job is not valid, [`Error::File`] if the file cannot be read.
     pub fn load(path: &Path) -> Result<Config> {
         let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the job file", e))?;
         Config::parse(&text, path)
     }
 
-    /// Like [`Config::load`], from text; `path` gives the folder of relative paths and the name in messages.
+    /// Does what [`Config::load`] does with a text; `path` gives the folder of relative paths and the name in messages.
     ///
     /// # Errors
-    /// [`Error::Input`] with the place in the text.
+    /// [`Error::Input`] with the place in the text if the job is not valid.
     pub fn parse(text: &str, path: &Path) -> Result<Config> {
         let source = Source::new(text, path);
         let mut config: Config = toml::from_str(text).map_err(|e| source.explain(&e))?;
         config.source = source;
-        check::resolve(&mut config, path).map_err(|e| config.locate(*e))?;
+        config.resolve(path).map_err(|e| config.locate(*e))?;
         Ok(config)
+    }
+
+    /// Checks every value and fills in those that follow from others; `path` is that of the job file.
+    fn resolve(&mut self, path: &Path) -> Check {
+        let bath = self.thermostat.as_ref().map(|thermostat| thermostat.temperature);
+        let is_workflow = self.titrate.is_some() || self.calibrate.is_some();
+        self.electrostatics.resolve()?;
+        self.van_der_waals.resolve()?;
+        self.neighbour_list.check()?;
+        self.thermostat.as_ref().map_or(Ok(()), Thermostat::check)?;
+        if let Some(barostat) = &self.barostat {
+            barostat.check(bath, self.electrostatics.boundary)?;
+        }
+        self.minimise.as_ref().map_or(Ok(()), Minimise::check)?;
+        self.dynamics.resolve(bath)?;
+        if let Some(titration) = &mut self.titration {
+            titration.resolve_temperature(bath)?;
+        }
+        self.check_workflows()?;
+        let step = self.dynamics.time_step;
+        if let Some(titration) = &mut self.titration {
+            let boundary = self.electrostatics.boundary;
+            titration.resolve(&Surroundings { step, boundary, ph_is_set_by_a_workflow: is_workflow })?;
+        }
+        self.output.check(step, is_workflow)?;
+        self.resolve_paths(path)
+    }
+
+    /// Checks that a job is one run, a titration or a calibration, and that the last two have sites and a length.
+    fn check_workflows(&self) -> Check {
+        let name = match (&self.titrate, &self.calibrate) {
+            (Some(_), Some(_)) => {
+                let help = "make two job files of it";
+                return Err(wrong("calibrate", "a job is either [titrate] or [calibrate]", help));
+            }
+            (Some(_), None) => "titrate",
+            (None, Some(_)) => "calibrate",
+            (None, None) => return Ok(()),
+        };
+        let Some(titration) = &self.titration else {
+            let message = format!("[{name}] needs titratable sites, and [titration] is missing");
+            return Err(wrong(name, message, "add a section [titration]"));
+        };
+        if titration.ph.is_some() {
+            let message = format!("the pH of each run is set by [{name}]");
+            return Err(wrong("titration.ph", message, "remove titration.ph"));
+        }
+        if self.steps() == 0 {
+            let message = format!("the runs that [{name}] makes have no length");
+            return Err(wrong("dynamics", message, "set dynamics.duration, the length of one run"));
+        }
+        self.titrate.as_ref().map_or(Ok(()), |titrate| titrate.check(&self.dynamics))?;
+        self.calibrate.as_ref().map_or(Ok(()), |calibrate| calibrate.check(&self.dynamics))
+    }
+
+    /// Makes paths absolute, so that the resolved job can stand anywhere, and checks that the input files exist.
+    fn resolve_paths(&mut self, path: &Path) -> Check {
+        let unusable = |e: std::io::Error| InputError::new(format!("the working folder is not usable: {e}"), "");
+        let file = std::path::absolute(path).map_err(unusable)?;
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        self.system.make_absolute(folder);
+        if let Some(titration) = &mut self.titration {
+            titration.make_absolute(folder);
+        }
+        self.output.resolve_folder(&file, folder)?;
+        self.system.check()
     }
 
     /// Adds file, line and column to an error that names a key of the job file and has no file of its own.
@@ -112,6 +201,11 @@ impl Config {
     /// Number of steps of a run.
     pub fn steps(&self) -> u64 {
         self.dynamics.steps.unwrap_or(0)
+    }
+
+    /// Length of a run (ps).
+    pub fn length(&self) -> f64 {
+        self.dynamics.length()
     }
 
     /// The interval in steps; `None` for `"0 ps"` (never).
@@ -135,10 +229,10 @@ impl Config {
         self.output.folder.join(name)
     }
 
-    /// Whether the cut-off fits into a periodic box with these edges (nm): a particle must not meet two images of another.
+    /// Checks that the cut-off fits into a periodic box with these edges (nm): a particle must not meet two images of another.
     ///
     /// # Errors
-    /// [`Error::Input`] at the cut-off, with the largest that fits.
+    /// [`Error::Input`] at the cut-off if it does not, with the largest that would.
     pub fn check_box(&self, edges: nalgebra::Vector3<f64>) -> Result<()> {
         let reach = self.van_der_waals.cutoff.get() + self.neighbour_list.buffer.get();
         let shortest = edges.min();
@@ -177,11 +271,11 @@ impl Config {
         config.to_toml()
     }
 
-    /// Writes the whole tree to `path` in one piece (never half of it).
+    /// Writes the whole tree to `path`, all of it or nothing.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
-        crate::atomic::write_atomic(path, "write the resolved job", self.to_toml()?.as_bytes())
+        write_atomic(path, "write the resolved job", self.to_toml()?.as_bytes())
     }
 }

@@ -1,10 +1,8 @@
-//! Results of a run: the files that frames go to, plots, reports.
+//! Files that a run writes while it goes on, and reads back: tables, trajectory, log, `sites.toml`; Parquet from finished tables.
 
 pub mod files;
 pub mod parquet;
-pub mod plot;
 pub mod progress;
-pub mod report;
 pub mod sites;
 pub mod tables;
 pub mod trajectory;

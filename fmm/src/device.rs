@@ -15,9 +15,10 @@ pub mod far;
 mod group_tables;
 mod groups;
 mod levels;
-pub mod m2l;
 mod measure;
 mod near;
+pub mod peak;
+pub mod products;
 #[cfg(test)]
 mod tests;
 mod trees;
@@ -37,7 +38,6 @@ use assignment::DeviceAssignment;
 use boxes::Boxes;
 use far::FarField;
 use levels::Levels;
-use m2l::Units;
 use near::{NearField, NearShape};
 
 pub use coulomb::DeviceCoulomb;
@@ -101,7 +101,7 @@ impl<T: Real + Pod> Far<T> {
             return Ok(Self::Root(Box::new(FarField::new(device, leaves, order, n)?)));
         }
         let grid = BoxGrid { topology: host.root(), ..leaves.clone() };
-        Ok(Self::Levels(Box::new(Levels::dense(device, &grid, order, tree, Units::Plain)?)))
+        Ok(Self::Levels(Box::new(Levels::dense(device, &grid, order, tree)?)))
     }
 }
 

@@ -22,7 +22,7 @@ const SLAB: usize = 128;
 /// Operators made at a time when they are too large to keep.
 const BATCH: usize = 8;
 
-/// Lowest order at which rotations are faster than products, in both precisions; at order 6 they are alike (benches/m2l.rs, AVX-512).
+/// Lowest order at which rotations are faster than products, in both precisions; at order 6 they are alike (benchmarks/benches/rotation.rs, AVX-512).
 const FIRST_ROTATED_ORDER: usize = 7;
 
 /// M2L for one vector between boxes.

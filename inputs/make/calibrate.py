@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tomllib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "scripts"))
 from model_compounds import INPUTS, job_text  # noqa: E402
 
 

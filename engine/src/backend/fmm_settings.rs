@@ -49,7 +49,7 @@ pub fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -
     let order = settings.order.unwrap_or(config::Electrostatics::DEFAULT_ORDER) as usize;
     let separation = settings.separation.unwrap_or(config::Electrostatics::DEFAULT_SEPARATION);
     let tree = match settings.depth {
-        Depth::Levels(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
+        Depth::Number(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
         Depth::Auto => TreeShape::auto::<T>(order, separation, workload),
     };
     Settings { order, tree, separation }

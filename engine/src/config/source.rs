@@ -1,4 +1,4 @@
-//! Where a key stands in the job file, and what the parser's complaints mean in the user's words.
+//! Where a key stands in the job file, and what the parser complains about, in the words of the manual.
 
 use crate::error::InputError;
 use std::ops::Range;
@@ -133,7 +133,12 @@ fn translate(message: &str, key: Option<&str>) -> (String, String) {
     }
     if let Some(rest) = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: ")) {
         let (found, expected) = rest.split_once(", expected ").unwrap_or((rest, ""));
-        return (format!("found the {}", found.replace('`', "")), format!("valid is {}", plain_type(expected)));
+        let found = found.replace('`', "");
+        let found = match found.split_once(' ') {
+            Some(("string", text)) => format!("text {text}"),
+            _ => found.strip_prefix("floating point ").map(|number| format!("number {number}")).unwrap_or(found),
+        };
+        return (format!("found the {found}"), format!("valid is {}", plain_type(expected)));
     }
     match message.split_once("; valid is ") {
         Some((found, valid)) => (found.to_string(), format!("valid is {valid}")),

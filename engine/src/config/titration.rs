@@ -1,218 +1,178 @@
-//! Sections of the job file about the two workflows made of many runs.
+//! Section `[titration]`: λ-dynamics of titratable residues. Sites, barriers and the charge buffer have files of their own.
 
-use super::quantity::{Energy, Time};
+pub mod barrier;
+pub mod buffer;
+pub mod site;
+
+pub use lambda::coordinate::Variant as Coordinate;
+
+use super::check::{Check, make_absolute, positive, require, wrong};
+use super::electrostatics::Boundary;
+use super::quantity::{Energy, LambdaMass, Temperature, Time};
+use barrier::Barrier;
+use buffer::ChargeBuffer;
 use serde::{Deserialize, Serialize};
+use site::SiteSettings;
+use std::path::{Path, PathBuf};
 
-/// `[titrate]`: runs of this file at many pH values.
+/// `[titration]`: λ-dynamics of titratable residues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Titrate {
-    /// A list, `[3.0, 4.0]`, or a range, `{ min = 2.0, max = 7.0, step = 1.0 }`.
-    pub ph: Values,
-    /// Runs at each pH, with different seeds.
-    #[serde(default = "one")]
-    pub replicas: u32,
-    /// Start of each run that is left out of the analysis (ps).
-    #[serde(default = "no_time")]
-    pub equilibration: Time,
-    /// Time between swaps of pH between neighbours (ps): replica exchange, all runs in one process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exchange: Option<Time>,
-    /// Runs at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
-    #[serde(default)]
-    pub jobs: Jobs,
+#[serde(deny_unknown_fields, default)]
+pub struct Titration {
+    /// pH of this run. `titrate` sets it for each of its runs; it is not needed where every site is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ph: Option<f64>,
+    /// What moves: the weights themselves, points on a sphere, or the exponents of normalised exponentials.
+    pub coordinate: Coordinate,
+    /// Whether a site has one coordinate between two forms, or one for each form.
+    pub coupling: CoordinateCount,
+    /// How the energies of two forms mix.
+    pub interpolation: Interpolation,
+    /// Form of the pH term along λ.
+    pub ph_term: PhTerm,
+    /// Height h of the barrier between the forms (kJ/mol), or the rate of transitions that it adapts to.
+    pub barrier: Barrier,
+    /// Mass of λ (u nm²).
+    pub mass: LambdaMass,
+    /// Temperature of λ (K); the thermostat's unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+    /// Coupling time of the thermostat of λ (ps).
+    pub coupling_time: Time,
+    /// Files with more entries of titratable residues; they rank before the built-in ones. Relative to the job file.
+    pub library: Vec<PathBuf>,
+    /// Whether entries whose correction V_MM is preliminary may be used.
+    pub allow_uncalibrated: bool,
+    /// The sites, `[[titration.site]]`; every residue of the library that occurs if none is given.
+    #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<SiteSettings>,
+    /// Molecules that take up the charge; without them a uniform background does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<ChargeBuffer>,
 }
 
-/// `[calibrate]`: the free energy of a model compound over the weights of its forms, first from windows of fixed weights, then refined by
-/// free runs until these are flat.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Calibrate {
-    /// The residue, such as `"GLU 2"`, or `"buffer"`; not needed if the file has one site.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub site: Option<String>,
-    /// Windows along the edge between every two forms, 0 at the first and 1 at the second: a list, or a range
-    /// `{ min = -0.1, max = 1.1, step = 0.05 }`.
-    #[serde(default = "windows")]
-    pub windows: Values,
-    /// Windows between three forms or more: weights that are multiples of one over this number; 0: none.
-    #[serde(default = "interior")]
-    pub interior: u32,
-    /// Start of each window that is left out (ps). The length of a window is `dynamics.duration`.
-    #[serde(default = "no_time")]
-    pub equilibration: Time,
-    /// Degree of the free energy along each edge: a number, or `"auto"` for the one that the windows justify, 8 at most.
-    #[serde(default)]
-    pub degree: Jobs,
-    /// How flat free runs must be (kJ/mol): deviation plus its standard error, from weight 0.05 to 0.95.
-    #[serde(default = "tolerance")]
-    pub tolerance: Energy,
-    /// Rounds of free runs, at most; 0: none, and the result is preliminary.
-    #[serde(default = "max_rounds")]
-    pub max_rounds: u32,
-    /// Length of each free run (ps); ten times that of a window unless given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub round: Option<Time>,
-    /// Free runs in a round, from different forms.
-    #[serde(default = "runs")]
-    pub runs: u32,
-    /// Name of the water model, for the provenance of the coefficients.
-    #[serde(default = "unnamed")]
-    pub water_model: String,
-    /// Windows at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
-    #[serde(default)]
-    pub jobs: Jobs,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn no_time() -> Time {
-    Time::new(0.0)
-}
-
-fn interior() -> u32 {
-    4
-}
-
-fn tolerance() -> Energy {
-    Energy::new(1.0)
-}
-
-fn max_rounds() -> u32 {
-    6
-}
-
-fn runs() -> u32 {
-    2
-}
-
-fn unnamed() -> String {
-    "not stated".into()
-}
-
-fn windows() -> Values {
-    Values::Range(Range { min: -0.1, max: 1.1, step: 0.1 })
-}
-
-/// A list of numbers, or a range of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Values {
-    /// Each value.
-    List(Vec<f64>),
-    /// From `min` to `max`.
-    Range(Range),
-}
-
-/// Evenly spaced values, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Range {
-    /// First value.
-    pub min: f64,
-    /// Last value, if a whole number of steps reaches it.
-    pub max: f64,
-    /// Distance.
-    pub step: f64,
-}
-
-impl Values {
-    /// The values in the order given; a range counts from `min`, and values are rounded to 1e-9 so that 2.0 + 3·0.1 is 2.3.
-    pub fn to_vec(&self) -> Vec<f64> {
-        match self {
-            Values::List(list) => list.clone(),
-            Values::Range(range) => {
-                let count = ((range.max - range.min) / range.step + 1e-9).floor();
-                (0..=count as u64).map(|k| ((range.min + k as f64 * range.step) * 1e9).round() / 1e9).collect()
-            }
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Values {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValuesVisitor)
-    }
-}
-
-struct ValuesVisitor;
-
-impl<'de> serde::de::Visitor<'de> for ValuesVisitor {
-    type Value = Values;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("a list such as [3.0, 4.0], or a range such as { min = 2.0, max = 7.0, step = 1.0 }")
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Values, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = list.next_element()? {
-            values.push(value);
-        }
-        Ok(Values::List(values))
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Values, A::Error> {
-        Range::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(Values::Range)
-    }
-}
-
-/// Child runs at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Jobs {
-    /// As many as there are cores.
-    #[default]
+/// Number of coordinates of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CoordinateCount {
+    /// One for two forms, else one for each form.
+    #[serde(rename = "auto")]
     Auto,
-    /// This many.
-    Count(u32),
+    /// One between two forms.
+    #[serde(rename = "transition")]
+    One,
+    /// One for each form.
+    #[serde(rename = "weight")]
+    PerForm,
 }
 
-impl Serialize for Jobs {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Jobs::Auto => serializer.serialize_str("auto"),
-            Jobs::Count(count) => serializer.serialize_u32(*count),
+/// How the energies of two forms mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolation {
+    /// V is linear in the weights of each site.
+    Hamiltonian,
+    /// Only the charges are linear in the weights.
+    Charge,
+}
+
+/// Form of the pH term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhTerm {
+    /// Linear in λ.
+    Linear,
+    /// The smoothed step of Aho 2022.
+    Smoothed,
+    /// There is no pH: all forms of the model compound are equally likely.
+    None,
+}
+
+impl Default for Titration {
+    fn default() -> Self {
+        Titration {
+            ph: None,
+            coordinate: Coordinate::Linear,
+            coupling: CoordinateCount::Auto,
+            interpolation: Interpolation::Hamiltonian,
+            ph_term: PhTerm::Linear,
+            barrier: Barrier::Height(Energy::new(5.0)),
+            mass: LambdaMass::new(5.0),
+            temperature: None,
+            coupling_time: Time::new(2.0),
+            library: Vec::new(),
+            allow_uncalibrated: false,
+            sites: Vec::new(),
+            buffer: None,
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Jobs {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JobsVisitor)
+impl CoordinateCount {
+    /// What `lambda` is asked for; `None` leaves the choice to it.
+    pub fn lambda(self) -> Option<lambda::coordinate::Coupling> {
+        match self {
+            Self::Auto => None,
+            Self::One => Some(lambda::coordinate::Coupling::Transition),
+            Self::PerForm => Some(lambda::coordinate::Coupling::Weight),
+        }
     }
 }
 
-struct JobsVisitor;
-
-impl serde::de::Visitor<'_> for JobsVisitor {
-    type Value = Jobs;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("a whole number from 1, or \"auto\"")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Jobs, E> {
-        let other = || E::custom(format!("found \"{text}\"; valid is a whole number from 1, or \"auto\""));
-        (text == "auto").then_some(Jobs::Auto).ok_or_else(other)
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Jobs, E> {
-        let count = u32::try_from(count).ok().filter(|count| *count > 0).map(Jobs::Count);
-        count.ok_or_else(|| E::custom("found a number below 1; valid is a whole number from 1, or \"auto\""))
-    }
+/// What other sections say that `[titration]` must fit to.
+pub(super) struct Surroundings {
+    /// Time step of the dynamics.
+    pub step: Time,
+    /// Boundary conditions.
+    pub boundary: Boundary,
+    /// Whether a workflow sets the pH of each run.
+    pub ph_is_set_by_a_workflow: bool,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Titration {
+    /// Fills in the temperature from that of the thermostat, `bath`; one of the two must be given.
+    pub(super) fn resolve_temperature(&mut self, bath: Option<Temperature>) -> Check {
+        self.temperature = self.temperature.or(bath);
+        if self.temperature.is_none() {
+            let help = "add [thermostat], or titration.temperature = \"300 K\"";
+            return Err(wrong("titration", "λ-dynamics needs a temperature", help));
+        }
+        Ok(())
+    }
 
-    #[test]
-    fn a_range_has_both_ends_and_clean_values() {
-        let values = |min, max, step| Values::Range(Range { min, max, step }).to_vec();
-        assert_eq!(values(2.0, 2.5, 0.1), [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]);
-        assert_eq!(values(-0.1, 1.1, 0.1).len(), 13);
-        assert_eq!(values(4.0, 4.9, 1.0), [4.0]);
+    /// Checks all keys, and writes names of residues with single blanks.
+    pub(super) fn resolve(&mut self, surroundings: &Surroundings) -> Check {
+        positive("titration.mass", self.mass)?;
+        positive("titration.coupling_time", self.coupling_time)?;
+        if let Some(temperature) = self.temperature {
+            positive("titration.temperature", temperature)?;
+        }
+        if let Some(ph) = self.ph {
+            require(ph.is_finite(), "titration.ph", ph, "a finite number")?;
+        }
+        self.barrier.check("titration.barrier", surroundings.step)?;
+        for (index, site) in self.sites.iter_mut().enumerate() {
+            site.resolve(index, surroundings.step)?;
+        }
+        if let Some(buffer) = &self.buffer {
+            buffer.check(surroundings.boundary)?;
+        }
+        self.check_ph(surroundings.ph_is_set_by_a_workflow)
+    }
+
+    /// Checks that there is a pH if anything moves on which it acts.
+    fn check_ph(&self, is_set_by_a_workflow: bool) -> Check {
+        let buffer_alone = self.buffer.as_ref().is_some_and(|buffer| !buffer.neutral || buffer.fixed.is_some());
+        let moving =
+            if self.sites.is_empty() { !buffer_alone } else { self.sites.iter().any(|site| site.fixed.is_none()) };
+        if moving && self.ph_term != PhTerm::None && self.ph.is_none() && !is_set_by_a_workflow {
+            let help = "set titration.ph, or add [titrate] for many pH values";
+            return Err(wrong("titration.ph", "sites move, but there is no pH", help));
+        }
+        Ok(())
+    }
+
+    /// Makes the paths of the library absolute; they are relative to `folder`.
+    pub(super) fn make_absolute(&mut self, folder: &Path) {
+        self.library.iter_mut().for_each(|path| make_absolute(folder, path));
     }
 }

@@ -19,6 +19,8 @@ pub const TRAJECTORY: &str = "trajectory.xtc";
 pub const LOG: &str = "log.txt";
 /// Last positions and velocities.
 pub const FINAL: &str = "final.gro";
+/// Who had which pH after each exchange, in the folder of a titration with replica exchange.
+pub const EXCHANGE: &str = "exchange.csv";
 /// Positions at the step that failed.
 pub const FAILED: &str = "failed.gro";
 

@@ -2,10 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use crate::record::Description;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// One picosecond per second, in nanoseconds per day.
+pub const NS_PER_DAY: f64 = 86.4;
 
 /// Messages of a run: all of them to the log file, and unless quiet to standard error.
 #[derive(Debug)]
@@ -45,6 +49,17 @@ impl Log {
     /// [`Error::File`].
     pub fn record(&mut self, text: &str) -> Result<()> {
         writeln!(self.file, "{text}").map_err(|e| Error::file(&self.path, "write", e))
+    }
+
+    /// What a run is, for the file; and its warnings, for the screen as well.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the log cannot be written.
+    pub fn describe(&mut self, description: &Description) -> Result<()> {
+        for (name, value) in &description.facts {
+            self.record(&format!("{name}: {value}"))?;
+        }
+        description.warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
     }
 
     fn show(&mut self, text: &str) {

@@ -15,7 +15,7 @@
 use super::CHARGE_TOLERANCE;
 use super::bias::{Recipe, model};
 use super::place::{PlaceError, Placement, molecules, place};
-use crate::config::{self, Config, Jobs};
+use crate::config::{self, Config, Molecules};
 use crate::error::{Error, Result};
 use forcefield::topology::PositionRestraint;
 use forcefield::{Cell, Topology};
@@ -83,7 +83,7 @@ impl Demand {
 /// [`Error::Input`]: no such residue, too few molecules, a charge that does not fit.
 pub(super) fn choose(
     config: &Config,
-    settings: &config::Buffer,
+    settings: &config::ChargeBuffer,
     library: &SiteLibrary,
     topology: &mut Topology,
     x: &[Vector3<f64>],
@@ -130,11 +130,11 @@ pub(super) fn choose(
 }
 
 /// Number of molecules, and the number needed.
-fn count(settings: &config::Buffer, demand: &Demand, per_molecule: f64) -> (usize, usize) {
+fn count(settings: &config::ChargeBuffer, demand: &Demand, per_molecule: f64) -> (usize, usize) {
     let needed = ((demand.largest() + MARGIN) / per_molecule - 1e-6).ceil().max(1.0) as usize;
     match settings.molecules {
-        Jobs::Count(count) => (count as usize, needed),
-        Jobs::Auto => ((2 * demand.sites + 1).max(needed), needed),
+        Molecules::Number(count) => (count as usize, needed),
+        Molecules::Auto => ((2 * demand.sites + 1).max(needed), needed),
     }
 }
 
@@ -160,7 +160,7 @@ fn restrain(topology: &mut Topology, residues: &[u32], stiffness: f64) {
 }
 
 fn describe(
-    settings: &config::Buffer,
+    settings: &config::ChargeBuffer,
     demand: &Demand,
     placed: &Placement,
     lambda: f64,
@@ -169,11 +169,11 @@ fn describe(
     let (count, residue, wanted) = (placed.residues.len(), &settings.residue, settings.distance.get());
     let plural = if count == 1 { "" } else { "s" };
     let number = match settings.molecules {
-        Jobs::Count(_) => "as asked for".to_string(),
-        Jobs::Auto if count == 2 * demand.sites + 1 => {
+        Molecules::Number(_) => "as asked for".to_string(),
+        Molecules::Auto if count == 2 * demand.sites + 1 => {
             format!("2N + 1 for N = {} sites whose charge changes", demand.sites)
         }
-        Jobs::Auto => "as many as the charge of the system needs".into(),
+        Molecules::Auto => "as many as the charge of the system needs".into(),
     };
     let [low, high] = demand.range;
     let mut facts = format!("{count} molecule{plural} {residue}, {number}");
@@ -253,10 +253,10 @@ mod tests {
         assert!((demand.range[0] - 0.75).abs() < 1e-12 && (demand.range[1] - 2.75).abs() < 1e-12, "{demand:?}");
         assert!((demand.start - (2.0 - 0.5 + 0.2 - 0.25)).abs() < 1e-12);
         // 2.75 + 0.25 = 3.0 e in halves: six molecules, one more than 2N + 1.
-        let auto = config::Buffer::default();
+        let auto = config::ChargeBuffer::default();
         assert_eq!(count(&auto, &demand, 0.5), (6, 6));
         assert_eq!(count(&auto, &Demand { range: [-1.0, 1.0], ..demand }, 0.5), (5, 3));
-        let asked = config::Buffer { molecules: Jobs::Count(4), ..auto };
+        let asked = config::ChargeBuffer { molecules: Molecules::Number(4), ..auto };
         assert_eq!(count(&asked, &demand, 0.5), (4, 6));
     }
 

@@ -10,7 +10,7 @@ use lambda::site::{Selection, Site, SiteRequest};
 /// A site with the request that asked for it, and the number of that (`None`: all residues of the library are wanted).
 pub(super) struct Found<'a> {
     pub site: Site,
-    pub request: Option<(usize, &'a config::SiteRequest)>,
+    pub request: Option<(usize, &'a config::SiteSettings)>,
 }
 
 /// The library of a job: entries of the files it names first, then the built-in ones.

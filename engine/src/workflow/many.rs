@@ -1,11 +1,10 @@
 //! Jobs of many runs: what titrations and calibrations have in common.
 
-use super::children::{self, Child, Processes, Runner, Share, Threads};
-use super::run::lock;
+use super::children::{self, Child, Processes, Runner, Share, SlurmArray, Threads};
+use super::folder::Folder;
 use crate::config::{Config, Jobs, RESOLVED};
 use crate::device::{Choice, Chosen};
 use crate::error::Result;
-use crate::output::files;
 use crate::output::progress::{Log, duration};
 use crate::signals::Stop;
 use std::path::Path;
@@ -16,17 +15,17 @@ use std::time::Instant;
 pub struct Batch {
     /// The job.
     pub config: Config,
-    /// Its runs, one at least.
+    /// Its first runs, one at least.
     pub children: Vec<Child>,
-    /// How many at once.
+    /// How many of them go on at once.
     pub jobs: Jobs,
-    /// What they are called, `runs`.
+    /// What messages call them: `runs`, `windows`.
     pub noun: &'static str,
-    /// The command of the program, `titrate`.
+    /// The command of the program that makes them: `titrate`.
     pub command: &'static str,
 }
 
-/// Runs that follow others.
+/// Runs that follow others and are planned from their results.
 #[derive(Debug)]
 pub struct Stage {
     /// What they are, for the log.
@@ -37,7 +36,7 @@ pub struct Stage {
 
 /// A job of many runs.
 pub trait Many {
-    /// Its runs.
+    /// The job and its first runs.
     fn batch(&self) -> &Batch;
 
     /// What it is and how many runs it has, `calibration: 13 windows`.
@@ -46,16 +45,16 @@ pub trait Many {
     /// The runs of stage `number`, from 1, planned from the results of all before; `None`: nothing more is to be run.
     ///
     /// # Errors
-    /// Results that are missing or damaged; those of the files.
+    /// [`crate::error::Error::Input`] if results are missing or damaged, [`crate::error::Error::File`] if a file cannot be written.
     fn stage(&self, number: usize) -> Result<Option<Stage>> {
         let _ = number;
         Ok(None)
     }
 
-    /// Evaluates the finished runs and writes the results; the table that ends the log.
+    /// Evaluates the finished runs, writes the results, and gives the table that ends the log.
     ///
     /// # Errors
-    /// Tables of the runs that are missing or damaged; those of the files.
+    /// [`crate::error::Error::Input`] if tables of the runs are missing or damaged, [`crate::error::Error::File`] if a result cannot be written.
     fn conclude(&self) -> Result<String>;
 }
 
@@ -66,85 +65,67 @@ impl Batch {
     }
 }
 
-/// Folders, jobs and a Slurm array script that runs them: those of the first stage that is not finished.
+/// Where runs are computed.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// This program, which starts itself for every run on the CPU.
+    pub executable: &'a Path,
+    /// The device, or the CPU.
+    pub place: &'a Chosen,
+}
+
+/// Writes folders and jobs, and a Slurm array script that runs them: those of the first stage that is not finished.
 ///
 /// # Errors
-/// [`crate::error::Error::File`].
+/// [`crate::error::Error::Input`] if another program is at work in the folder, [`crate::error::Error::File`] if it cannot be written; as
+/// [`Many::stage`].
 pub fn slurm(job: &dyn Many, executable: &Path, device: Choice) -> Result<String> {
     let batch = job.batch();
     let folder = batch.config.folder();
-    let _lock = lock(folder)?;
+    let _held = Folder::hold(folder)?;
     batch.config.save(&folder.join(RESOLVED))?;
     let again = format!("{} {} {}", executable.display(), batch.command, batch.config.path().display());
-    let script = |children: &[Child]| children::slurm(executable, children, folder, batch.command, &again, device);
-    let finished = |children: &[Child]| -> Result<bool> {
-        children.iter().try_fold(true, |all, child| Ok(all && child.finished()?))
-    };
-    let mut number = 0;
-    let mut last = None;
-    while finished(last.as_ref().map_or(&batch.children[..], |stage: &Stage| &stage.children))? {
-        number += 1;
+    let mut last: Option<Stage> = None;
+    for number in 1.. {
+        let children = last.as_ref().map_or(&batch.children[..], |stage| &stage.children);
+        if !all_finished(children)? {
+            break;
+        }
         match job.stage(number)? {
             Some(next) => last = Some(next),
             None => break,
         }
     }
-    script(last.as_ref().map_or(&batch.children[..], |stage| &stage.children))
+    let children = last.as_ref().map_or(&batch.children[..], |stage| &stage.children);
+    SlurmArray { children, executable, folder, name: batch.command, again: &again, device }.script()
 }
 
-/// Runs these at once, each as the device wants it: false if asked to stop.
-fn run_stage(
-    batch: &Batch,
-    children: &[Child],
-    title: &str,
-    (executable, place): (&Path, &Chosen),
-    log: &mut Log,
-    stop: &Stop,
-) -> Result<bool> {
-    let (share, runner, host): (_, Box<dyn Runner>, _) = match &place.device {
-        Some(device) => {
-            let share = Share::of_gpu(batch.jobs, children.len());
-            (share, Box::new(Threads::new(device, share.jobs)), String::new())
-        }
-        None => {
-            let share = Share::of_cores(batch.jobs, children.len());
-            let threads = share.threads;
-            let processes = Processes { executable: executable.to_path_buf(), threads };
-            (share, Box::new(processes), format!(", threads of each: {threads}"))
-        }
-    };
-    log.line(&format!("{title}, {} at once{host}", share.jobs))?;
-    children::run_all(&*runner, children, share.jobs, log, stop)
+/// Whether all these runs are finished.
+///
+/// # Errors
+/// As [`Child::finished`].
+pub fn all_finished(children: &[Child]) -> Result<bool> {
+    children.iter().try_fold(true, |all, child| Ok(all && child.finished()?))
 }
 
 /// Runs what is not finished, then evaluates and writes the results; false if asked to stop before the end.
 ///
 /// # Errors
-/// Those of the runs and of the files.
-pub fn run(job: &dyn Many, executable: &Path, place: &Chosen, stop: &Stop) -> Result<bool> {
+/// [`crate::error::Error::Input`] if another program is at work in the folder; the error of the first run that fails; as [`Many::stage`] and
+/// [`Many::conclude`].
+pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     let batch = job.batch();
-    let config = &batch.config;
-    let folder = config.folder();
-    let _lock = lock(folder)?;
-    config.save(&folder.join(RESOLVED))?;
-    let mut log = Log::open(&folder.join(files::LOG), false)?;
-    let length = config.steps() as f64 * config.dynamics.time_step.get();
-    log.line(&format!("device: {place}"))?;
+    let held = Folder::hold(batch.config.folder())?;
+    let mut log = held.open_log(&batch.config, false)?;
+    log.line(&format!("device: {}", host.place))?;
     let started = Instant::now();
-    let title = format!("{} of {length} ps", job.title());
-    let mut go = |children: &[Child], title: &str| -> Result<bool> {
-        let done = run_stage(batch, children, title, (executable, place), &mut log, stop)?;
-        if !done {
-            log.line("the same command continues")?;
-        }
-        Ok(done)
-    };
-    if !go(&batch.children, &title)? {
+    let title = format!("{} of {} ps", job.title(), batch.config.length());
+    if !run_stage(batch, &batch.children, &title, host, &mut log, stop)? {
         return Ok(false);
     }
     for number in 1.. {
         let Some(stage) = job.stage(number)? else { break };
-        if !go(&stage.children, &stage.title)? {
+        if !run_stage(batch, &stage.children, &stage.title, host, &mut log, stop)? {
             return Ok(false);
         }
     }
@@ -153,4 +134,26 @@ pub fn run(job: &dyn Many, executable: &Path, place: &Chosen, stop: &Stop) -> Re
     log.line(&format!("all {} are finished ({time} in this call)", batch.noun))?;
     log.line(&format!("\n{table}"))?;
     Ok(true)
+}
+
+/// Runs these, as many at once as the device wants; false if asked to stop.
+fn run_stage(batch: &Batch, children: &[Child], title: &str, host: &Host, log: &mut Log, stop: &Stop) -> Result<bool> {
+    let (share, runner, threads): (_, Box<dyn Runner>, _) = match &host.place.device {
+        Some(device) => {
+            let share = Share::of_gpu(batch.jobs, children.len());
+            (share, Box::new(Threads::new(device, share.jobs)), String::new())
+        }
+        None => {
+            let share = Share::of_cores(batch.jobs, children.len());
+            let threads = share.threads;
+            let processes = Processes { executable: host.executable.to_path_buf(), threads };
+            (share, Box::new(processes), format!(", threads of each: {threads}"))
+        }
+    };
+    log.line(&format!("{title}, {} at once{threads}", share.jobs))?;
+    let done = children::run_all(&*runner, children, share.jobs, log, stop)?;
+    if !done {
+        log.line("the same command continues")?;
+    }
+    Ok(done)
 }

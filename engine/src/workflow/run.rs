@@ -3,9 +3,10 @@
 //! A checkpoint is made when everything due at its step has been written. A continued run therefore starts by moving on,
 //! and a run in pieces leaves the same files as a run in one.
 
+use super::folder::Folder;
 use crate::checkpoint::{Checkpoint, Found, Identity};
-use crate::config::{Config, RESOLVED};
-use crate::error::{Error, InputError, Result};
+use crate::config::Config;
+use crate::error::{Error, Result};
 use crate::frame::Wanted;
 use crate::output::files::{self, Files};
 use crate::output::progress::{Log, Progress, duration};
@@ -35,18 +36,12 @@ pub enum Outcome {
 /// Those of the simulation and of the files. After [`Error::Physics`] the frame is in `failed.gro`.
 pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet: bool) -> Result<Outcome> {
     let folder = config.folder();
-    let _lock = lock(folder)?;
-    let mut log = Log::open(&config.result(files::LOG), quiet)?;
+    let held = Folder::hold(folder)?;
     let found = <Checkpoint>::load(folder)?;
-    config.save(&config.result(RESOLVED))?;
+    let mut log = held.open_log(config, quiet)?;
     let identity = simulation.identity();
     let description = simulation.describe();
-    for (name, value) in &description.facts {
-        log.record(&format!("{name}: {value}"))?;
-    }
-    for warning in &description.warnings {
-        log.line(&format!("warning: {warning}"))?;
-    }
+    log.describe(&description)?;
     let lengths = match &found {
         Some(Found { checkpoint, note }) => {
             checkpoint.check_identity(&identity, folder)?;
@@ -179,24 +174,5 @@ impl Work<'_> {
             .save(self.config.folder())?;
         self.saved = Instant::now();
         Ok(())
-    }
-}
-
-/// Makes the folder of a run and holds it against a second program.
-///
-/// # Errors
-/// [`Error::Input`] if another program is running there.
-pub fn lock(folder: &Path) -> Result<std::fs::File> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
-    let path = folder.join(".lock");
-    let file = std::fs::File::create(&path).map_err(|e| Error::file(&path, "create", e))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            let message = "another octitrate is running in this folder";
-            Err(InputError::new(message, "wait for it, or choose another output.folder").in_file(folder).into())
-        }
-        // A file system without locks: nothing to hold, and nothing lost but this protection.
-        Err(std::fs::TryLockError::Error(_)) => Ok(file),
     }
 }

@@ -14,12 +14,12 @@ use std::path::PathBuf;
 
 /// A titration as planned.
 #[derive(Debug)]
-pub struct Plan {
+pub struct TitrationPlan {
     ph: Vec<f64>,
     batch: Batch,
 }
 
-impl Many for Plan {
+impl Many for TitrationPlan {
     fn batch(&self) -> &Batch {
         &self.batch
     }
@@ -34,12 +34,12 @@ impl Many for Plan {
     }
 }
 
-impl Plan {
-    /// Plans the runs of a job; `jobs` overrides those of the job.
+impl TitrationPlan {
+    /// Plans the runs of a job; `jobs`, if given, is how many go on at once instead of what the job says.
     ///
     /// # Errors
     /// [`crate::error::Error::Input`] if the job has no section `[titrate]`.
-    pub fn new(config: Config, jobs: Option<u32>) -> Result<Plan> {
+    pub fn new(config: Config, jobs: Option<u32>) -> Result<TitrationPlan> {
         let Some(titrate) = &config.titrate else {
             let help = "add one, for example [titrate] ph = { min = 2.0, max = 7.0, step = 1.0 }";
             return Err(InputError::new("the job has no section [titrate]", help).in_file(config.path()).into());
@@ -49,8 +49,8 @@ impl Plan {
         let replicas = titrate.replicas;
         let runs = ph.iter().flat_map(|&ph| (1..=replicas).map(move |replica| (ph, replica)));
         let children: Vec<Child> = runs.map(|(ph, replica)| child(&config, ph, replica)).collect();
-        let jobs = jobs.map_or(titrate.jobs, Jobs::Count);
-        Ok(Plan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate" } })
+        let jobs = jobs.map_or(titrate.jobs, Jobs::Number);
+        Ok(TitrationPlan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate" } })
     }
 
     /// pH values, rising.
@@ -58,7 +58,7 @@ impl Plan {
         &self.ph
     }
 
-    /// Evaluates the finished runs.
+    /// Reads the finished runs and evaluates them together.
     ///
     /// # Errors
     /// As [`pka::evaluate`].

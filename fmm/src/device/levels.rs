@@ -1,7 +1,7 @@
 //! Far field of a refined tree on a device: P2M → M2M → (root grid: convolution; refined levels: M2L) → L2L → L2P.
 //!
 //! As `passes.rs` and `levels.rs` of the CPU. M2M, M2L and L2L are products of matrices over lists made on the host once for a tree
-//! (m2l/product.cuh), so that dense trees and trees of occupied boxes alike are done by one kernel; the root grid is the convolution with all
+//! (products/product.cuh), so that dense trees and trees of occupied boxes alike are done by one kernel; the root grid is the convolution with all
 //! images ([`RootField`]). Boxes that hold no particles at the time are skipped, though they are in the lists. Coefficients of a box are a row in the order in which the recurrences make them. Lengths of each level are in
 //! units of its own scale. Sums have a fixed order.
 
@@ -10,10 +10,7 @@ use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 
 use super::far::{HARMONICS, RootField, fields, places};
-use super::m2l::lists::Lists;
-use super::m2l::operators::padded;
-use super::m2l::product::{BOXES, Occupied, Products};
-use super::m2l::{Units, row_length};
+use super::products::{BOXES, Lists, Occupied, Products, padded, row_length};
 use super::real_name;
 use crate::grid::BoxGrid;
 use crate::harmonics::{Domain, count, irregular, m2l, m2m};
@@ -54,7 +51,6 @@ impl<T: Real + Pod> Levels<T> {
         grid: &BoxGrid,
         order: usize,
         (tree, leaf_rows): (&[Level], &[u32]),
-        units: Units,
     ) -> Result<Self, DeviceError> {
         let (k, row, places) = (count(order), row_length(order), places(order));
         let set = offsets(grid);
@@ -70,7 +66,7 @@ impl<T: Real + Pod> Levels<T> {
             let up = up(octant);
             (0..k * k).map(|i| 0.5 * up[i % k * k + i / k]).collect()
         };
-        let products = |lists: Lists| Products::new(device, order, &lists, units, None);
+        let products = |lists: Lists| Products::new(device, order, &lists);
         let mut steps = Vec::new();
         for pair in tree.windows(2) {
             let (parents, level) = (&pair[0], &pair[1]);
@@ -123,13 +119,7 @@ impl<T: Real + Pod> Levels<T> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn dense(
-        device: &Device,
-        grid: &BoxGrid,
-        order: usize,
-        shape: TreeShape,
-        units: Units,
-    ) -> Result<Self, DeviceError> {
+    pub fn dense(device: &Device, grid: &BoxGrid, order: usize, shape: TreeShape) -> Result<Self, DeviceError> {
         let keys: Vec<u64> = (0..(grid.topology.len() as u64) << (3 * shape.depth)).collect();
         let tree = levels(grid.topology, shape, Some(&grid.near), &keys);
         let leaves = &tree[shape.depth];
@@ -137,7 +127,7 @@ impl<T: Real + Pod> Levels<T> {
         for (row, c) in (0..).zip(&leaves.coordinates) {
             leaf_rows[leaves.topology.index(c.map(|c| c as usize))] = row;
         }
-        Self::new(device, grid, order, (&tree, &leaf_rows), units)
+        Self::new(device, grid, order, (&tree, &leaf_rows))
     }
 
     /// `out` (φ', E'x, E'y, E'z by place) made from `sorted` (x', y', z', q by place) and `starts`, the first place of each leaf and the end.

@@ -1,13 +1,16 @@
 //! A calibration whose runs are drawn from a known free energy: windows with an error that they do not show, rounds until flat.
 
+use super::runs::start;
+use super::target::What;
 use super::*;
 use crate::checkpoint::{Checkpoint, Identity};
-use crate::state::State;
+use crate::config::{PhTerm, Start};
 use crate::output::files;
-use crate::record::Description;
-use crate::record::{FormRecord, Kind, SiteRecord};
+use crate::record::{Description, FormRecord, Kind, SiteRecord};
+use crate::state::State;
 use forcefield::units::GAS_CONSTANT;
 use lambda::bias::SimplexBasis;
+use lambda::library::Entry;
 use nalgebra::Vector3;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -36,7 +39,7 @@ const BUFFER: &str = "name = \"water\"\nkind = \"buffer\"\nresidues = [\"SOL\"]\
     [[forms]]\nname = \"plus\"\nprotons_lost = 0\nnet_charge = 0.5\n[[forms]]\nname = \"minus\"\nprotons_lost = 1\nnet_charge = -0.5\n\
     [charges]\nOW = [0.5, -0.5]\n[correction]\nstatus = \"uncalibrated\"\n";
 
-fn plan(folder: &Path, entry: &str, calibrate: &str, target: Target) -> Plan {
+fn plan(folder: &Path, entry: &str, calibrate: &str, what: What) -> CalibrationPlan {
     let text = format!(
         "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = 100\n[thermostat]\ntemperature = \"300 K\"\n\
          [titration]\n[titration.buffer]\n[calibrate]\nsite = \"HIS 5\"\n{calibrate}"
@@ -45,17 +48,12 @@ fn plan(folder: &Path, entry: &str, calibrate: &str, target: Target) -> Plan {
     let mut config = Config::parse(&text, &job).unwrap();
     config.output.folder = folder.to_path_buf();
     let entry = Entry::from_toml(entry, "entry.toml").unwrap();
-    let forms: Vec<String> = entry.forms.iter().map(|form| form.name.clone()).collect();
-    let windows = windows(forms.len(), &config.calibrate.as_ref().unwrap().windows.to_vec(), 4);
-    let one = |(index, weights): (usize, &Vec<f64>)| window(&config, &target, weights, index as u64);
-    let children = windows.iter().enumerate().map(one).collect();
-    let batch = Batch { config, children, jobs: Jobs::Auto, noun: "windows", command: "calibrate" };
-    Plan { target, forms, entry, windows, batch }
+    CalibrationPlan::of(config, Target { what, entry }, Jobs::Auto)
 }
 
-fn site() -> Target {
-    let request = "residue = \"HIS 5\"\nentry = \"his\"\nbarrier = \"7 kJ/mol\"";
-    Target::Site(Box::new(toml::from_str(request).unwrap()), "HIS 5".into())
+fn site() -> What {
+    let settings = "residue = \"HIS 5\"\nentry = \"his\"\nbarrier = \"7 kJ/mol\"";
+    What::Site { settings: Box::new(toml::from_str(settings).unwrap()), name: "HIS 5".into() }
 }
 
 impl Truth {
@@ -64,7 +62,7 @@ impl Truth {
     }
 
     /// Weights and derivatives of the frames of a run.
-    fn frames(&self, child: &Child, plan: &Plan, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
+    fn frames(&self, child: &Child, plan: &CalibrationPlan, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
         let mut rng = ChaCha8Rng::seed_from_u64(child.config.dynamics.seed);
         let n = self.basis.n_forms();
         let held = plan.batch.children.iter().position(|window| window.config.folder() == child.config.folder());
@@ -105,12 +103,13 @@ impl Truth {
     }
 
     /// Writes what a run would have written.
-    fn run(&self, child: &Child, plan: &Plan) {
+    fn run(&self, child: &Child, plan: &CalibrationPlan) {
         let (config, n) = (&child.config, self.basis.n_forms());
         let folder = config.folder();
         std::fs::create_dir_all(folder).unwrap();
-        let forms = plan.forms.iter().map(|name| FormRecord { name: name.clone(), ..FormRecord::default() }).collect();
-        let buffer = matches!(plan.target, Target::Buffer);
+        let forms = plan.target.entry.forms.iter();
+        let forms = forms.map(|form| FormRecord { name: form.name.clone(), ..FormRecord::default() }).collect();
+        let buffer = plan.target.site_name().is_none();
         let name = if buffer { "buffer" } else { "HIS 5" };
         let kind = if buffer { Kind::Buffer } else { Kind::Titratable };
         let molecules = if buffer { vec![1; self.molecules as usize] } else { Vec::new() };
@@ -142,7 +141,7 @@ impl Truth {
     }
 
     /// Runs everything; titles of the rounds.
-    fn go(&self, plan: &Plan) -> Vec<String> {
+    fn go(&self, plan: &CalibrationPlan) -> Vec<String> {
         plan.batch.children.iter().for_each(|child| self.run(child, plan));
         let mut titles = Vec::new();
         for number in 1.. {
@@ -227,12 +226,12 @@ fn a_buffer_is_stored_per_molecule() {
     let folder = tempfile::tempdir().unwrap();
     let truth =
         Truth { basis: SimplexBasis::new(2, 3), coefficients: vec![4.0, -55.0, 3.0], molecules: 5.0, wrong: 0.0 };
-    let plan = plan(folder.path(), BUFFER, "degree = 3\nruns = 3\n", Target::Buffer);
+    let plan = plan(folder.path(), BUFFER, "degree = 3\nruns = 3\n", What::Buffer);
     let first = plan.batch.children[0].config.titration.as_ref().unwrap();
     assert_eq!(first.buffer.as_ref().unwrap().fixed, Some(-0.1));
     let titles = truth.go(&plan);
     assert!(!titles.is_empty() && titles[0].contains("3 free runs of 2 ps"), "{titles:?}");
-    let free = plan.round(1).remove(0).config.titration.unwrap().buffer.unwrap();
+    let free = plan.round(1).children().remove(0).config.titration.unwrap().buffer.unwrap();
     assert!(free.fixed.is_none() && !free.neutral);
     let table = plan.conclude().unwrap();
     let text = std::fs::read_to_string(folder.path().join("water.toml")).unwrap();
@@ -247,7 +246,7 @@ fn a_buffer_is_stored_per_molecule() {
 fn free_runs_have_neither_barrier_nor_ph() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(folder.path(), ENTRY, CALIBRATE, site());
-    let runs = plan.round(3);
+    let runs = plan.round(3).children();
     let settings = |run: &Child| run.config.titration.clone().unwrap();
     assert_eq!(settings(&runs[0]).sites[0].initial, Some(start(3, 0)));
     assert_eq!(settings(&runs[1]).sites[0].initial, Some(Start::Weights(vec![0.5 / 3.0, 0.5 / 3.0 + 0.5, 0.5 / 3.0])));

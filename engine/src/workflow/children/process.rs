@@ -3,7 +3,8 @@
 //! A child holds a pipe from its parent as standard input and leaves with a checkpoint when it ends. Closing the pipe is
 //! how the parent stops its children, and a parent that is killed stops them all the same.
 
-use super::{COMPLAINTS, Child, End, Runner, Working};
+use super::child::{COMPLAINTS, Child};
+use super::runner::{End, Runner, Working};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::path::PathBuf;

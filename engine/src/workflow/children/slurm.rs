@@ -1,42 +1,55 @@
 //! Runs as the tasks of a Slurm array.
 
-use super::Child;
+use super::child::Child;
+use crate::atomic::write_atomic;
 use crate::device::Choice;
 use crate::error::Result;
 use std::path::Path;
 
-/// A Slurm array script that runs every child; writes their folders and jobs. `again` is the command that evaluates them.
-///
-/// # Errors
-/// [`crate::error::Error::File`].
-pub fn slurm(
-    executable: &Path,
-    children: &[Child],
-    folder: &Path,
-    name: &str,
-    again: &str,
-    device: Choice,
-) -> Result<String> {
-    let mut list = String::new();
-    for child in children {
-        let job = child.write()?;
-        list.push_str(&format!("{}\n", job.display()));
-    }
-    let jobs = folder.join("jobs.txt");
-    crate::atomic::write_atomic(&jobs, "write the list of jobs", list.as_bytes())?;
-    // A task sees its own GPU alone, with the number 0.
-    let (gpu, device) = match device {
-        Choice::Cuda(_) => ("#SBATCH --gres=gpu:1\n", Choice::Cuda(0)),
-        other => ("", other),
-    };
-    let one_job = match device {
-        Choice::Cuda(_) => {
-            format!("# Small systems share a GPU better in one job, side by side:  {again} --device {device}\n")
+/// Runs that are to be the tasks of a Slurm array.
+#[derive(Debug)]
+pub struct SlurmArray<'a> {
+    /// The runs.
+    pub children: &'a [Child],
+    /// This program.
+    pub executable: &'a Path,
+    /// Folder of the job, for the list of runs and what they print.
+    pub folder: &'a Path,
+    /// Name of the array in the queue.
+    pub name: &'a str,
+    /// The command that evaluates the runs when all are done.
+    pub again: &'a str,
+    /// What computes.
+    pub device: Choice,
+}
+
+impl SlurmArray<'_> {
+    /// Writes the folders and jobs of all runs; the script that starts them.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`] if a folder, a job or the list of jobs cannot be written.
+    pub fn script(&self) -> Result<String> {
+        let mut list = String::new();
+        for child in self.children {
+            let job = child.write()?;
+            list.push_str(&format!("{}\n", job.display()));
         }
-        _ => String::new(),
-    };
-    Ok(format!(
-        r#"#!/bin/bash
+        let jobs = self.folder.join("jobs.txt");
+        write_atomic(&jobs, "write the list of jobs", list.as_bytes())?;
+        // A task sees its own GPU alone, with the number 0.
+        let (gpu, device) = match self.device {
+            Choice::Cuda(_) => ("#SBATCH --gres=gpu:1\n", Choice::Cuda(0)),
+            other => ("", other),
+        };
+        let again = self.again;
+        let one_job = match device {
+            Choice::Cuda(_) => {
+                format!("# Small systems share a GPU better in one job, side by side:  {again} --device {device}\n")
+            }
+            _ => String::new(),
+        };
+        Ok(format!(
+            r#"#!/bin/bash
 #SBATCH --job-name={name}
 #SBATCH --array=1-{count}
 #SBATCH --ntasks=1
@@ -51,11 +64,13 @@ pub fn slurm(
 {one_job}job=$(sed -n "${{SLURM_ARRAY_TASK_ID}}p" {list})
 exec {executable} run --quiet --device {device} --threads "$SLURM_CPUS_PER_TASK" "$job"
 "#,
-        count = children.len(),
-        folder = quoted(folder),
-        list = quoted(&jobs),
-        executable = quoted(executable),
-    ))
+            name = self.name,
+            count = self.children.len(),
+            folder = quoted(self.folder),
+            list = quoted(&jobs),
+            executable = quoted(self.executable),
+        ))
+    }
 }
 
 /// A path as one word of the shell.
@@ -79,7 +94,9 @@ mod tests {
     fn a_gpu_is_asked_for_if_it_was_chosen() {
         let folder = tempfile::tempdir().unwrap();
         let script = |device| {
-            slurm(Path::new("/bin/octitrate"), &[], folder.path(), "titrate", "octitrate titrate job", device).unwrap()
+            let (executable, again) = (Path::new("/bin/octitrate"), "octitrate titrate job");
+            let (children, folder) = (&[][..], folder.path());
+            SlurmArray { children, executable, folder, name: "titrate", again, device }.script().unwrap()
         };
         let plain = script(Choice::Cpu);
         assert!(plain.contains(" run --quiet --device cpu --threads ") && !plain.contains("gres"), "{plain}");

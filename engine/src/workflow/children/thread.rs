@@ -3,7 +3,8 @@
 //! Every run has its own streams and graphs. A simulation is built by all cores; from then on a run does the work of the host
 //! in one thread of its own.
 
-use super::{COMPLAINTS, Child, End, Runner, Working};
+use super::child::{COMPLAINTS, Child};
+use super::runner::{End, Runner, Working};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::signals::Stop;
@@ -129,7 +130,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_of_its_run() {
         let folder = tempfile::tempdir().unwrap();
-        let child = crate::workflow::children::tests::child(folder.path(), "pH 4.00");
+        let child = Child::of_tests(folder.path(), "pH 4.00");
         std::fs::create_dir(child.config.folder()).unwrap();
         let end_of = |work: fn(&Stop, &AtomicBool) -> Result<Outcome>| {
             let mut thread = Thread::start(&child, work).unwrap();

@@ -1,10 +1,13 @@
 //! Exchange of two coupled sites whose populations are known: populations, acceptance, restarts.
 
 use super::*;
+use crate::evaluation::mixing::Mixing;
+use crate::output::files::{self, EXCHANGE};
+use crate::output::progress::Log;
 use crate::output::tables::LambdaSeries;
 use crate::toy::Coupled;
-use crate::workflow::exchange_report::mixing;
-use crate::workflow::titrate::Plan;
+use crate::workflow::titrate::TitrationPlan;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const PH: [f64; 4] = [3.5, 4.0, 4.5, 5.5];
@@ -12,7 +15,7 @@ const PH: [f64; 4] = [3.5, 4.0, 4.5, 5.5];
 const EVERY: u64 = 5;
 
 /// A titration with replicas of so many exchanges in `folder`.
-fn plan(folder: &Path, exchanges: u64, replicas: u32) -> Plan {
+fn plan(folder: &Path, exchanges: u64, replicas: u32) -> TitrationPlan {
     let text = format!(
         "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = {}\nseed = 11\n[thermostat]\n\
          temperature = \"300 K\"\n[titration]\n[titrate]\nph = [5.5, 3.5, 4.5, 4.0]\nexchange = \"10 fs\"\nreplicas = {replicas}\n\
@@ -22,12 +25,17 @@ fn plan(folder: &Path, exchanges: u64, replicas: u32) -> Plan {
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
     let mut config = Config::parse(&text, &job).unwrap();
     config.output.folder = folder.to_path_buf();
-    Plan::new(config, None).unwrap()
+    TitrationPlan::new(config, None).unwrap()
 }
 
-fn go(plan: &Plan, side_by_side: bool, stop_at: Option<u64>) -> bool {
+/// The exchange of a plan.
+fn setup(plan: &TitrationPlan) -> Setup<'_> {
     let batch = plan.batch();
-    let ladders = Ladders { config: &batch.config, slots: &batch.children, ph: &PH, every: EVERY };
+    let ladders = Ladders { ph: &PH, replicas: batch.children.len() / PH.len() };
+    Setup { config: &batch.config, slots: &batch.children, ladders, every: EVERY }
+}
+
+fn go(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>) -> bool {
     let (stop, mut built) = (Stop::default(), 0);
     let mut build = |config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
@@ -36,14 +44,14 @@ fn go(plan: &Plan, side_by_side: bool, stop_at: Option<u64>) -> bool {
         toy.stop_at = stop_at.filter(|_| built == 4).map(|step| (step, stop.clone()));
         Ok(toy)
     };
-    let folder = batch.config.folder();
+    let folder = plan.batch().config.folder();
     std::fs::create_dir_all(folder).unwrap();
     let mut log = Log::open(&folder.join("log.txt"), true).unwrap();
-    run(&ladders, &mut build, side_by_side, &mut log, &stop).unwrap()
+    run(&setup(plan), &mut build, side_by_side, &mut log, &stop).unwrap()
 }
 
 /// States of the two sites at a pH, as 0 to 3.
-fn states(plan: &Plan, slot: usize) -> Vec<usize> {
+fn states(plan: &TitrationPlan, slot: usize) -> Vec<usize> {
     let series = LambdaSeries::read(&plan.batch().children[slot].config.result(files::LAMBDA)).unwrap();
     series.lambda[0].iter().zip(&series.lambda[1]).map(|(a, b)| *a as usize + 2 * *b as usize).collect()
 }
@@ -66,9 +74,7 @@ fn populations_and_acceptance_are_the_exact_ones() {
             assert!((found - exact).abs() < tolerance, "pH {ph}, state {state}: {found}, exact {exact}");
         }
     }
-    let batch = plan.batch();
-    let ladders = Ladders { config: &batch.config, slots: &batch.children, ph: &PH, every: EVERY };
-    let mixing = mixing(&ladders).unwrap();
+    let mixing = Mixing::read(&folder.path().join(EXCHANGE), &setup(&plan).ladders).unwrap();
     assert_eq!(mixing.exchanges as u64, n);
     let lost = |state: usize| [0.0, 1.0, 1.0, 2.0][state];
     for (pair, (low, high)) in mixing.pairs.iter().zip([(3.5, 4.0), (4.0, 4.5), (4.5, 5.5)]) {
@@ -127,7 +133,7 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     }
     // Killed after its last checkpoint: lines and swaps too many.
     let more = pieces.batch().children[3].config.result(files::LAMBDA);
-    for path in [more, folder.path().join("pieces").join(JOURNAL)] {
+    for path in [more, folder.path().join("pieces").join(EXCHANGE)] {
         let mut text = std::fs::read(&path).unwrap();
         text.extend(b"0.9,1,1\n7");
         std::fs::write(&path, text).unwrap();
@@ -146,23 +152,8 @@ fn a_set_of_other_values_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(!go(&plan(folder.path(), 60, 1), false, Some(40)));
     let other = plan(folder.path(), 60, 2);
-    let ladders = Ladders { config: &other.batch().config, slots: &other.batch().children, ph: &PH, every: EVERY };
     let mut log = Log::open(&folder.path().join("log.txt"), true).unwrap();
     let mut build = |_: &Config| Ok(Coupled::new(4.0, 1));
-    let refused = run(&ladders, &mut build, false, &mut log, &Stop::default()).unwrap_err().to_string();
+    let refused = run(&setup(&other), &mut build, false, &mut log, &Stop::default()).unwrap_err().to_string();
     assert!(refused.contains("titrate.replicas"), "{refused}");
-}
-
-#[test]
-fn every_pair_of_neighbours_has_its_turn() {
-    let folder = tempfile::tempdir().unwrap();
-    let plan = plan(folder.path(), 60, 2);
-    let ladders = Ladders { config: &plan.batch().config, slots: &plan.batch().children, ph: &PH, every: EVERY };
-    let pairs = |number| ladders.pairs(number).map(|(_, pair)| pair).collect::<Vec<_>>();
-    assert_eq!(pairs(1), [[0, 2], [4, 6], [1, 3], [5, 7]]);
-    assert_eq!(pairs(2), [[2, 4], [3, 5]]);
-    let mut numbers: Vec<u64> = [1, 2].into_iter().flat_map(|e| ladders.pairs(e)).map(|(index, _)| index).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    assert_eq!(numbers.len(), 6);
 }

@@ -5,7 +5,7 @@ use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 
 use super::{FarField, LINES, Plan, Step, tables};
-use crate::device::m2l::row_length;
+use crate::device::products::row_length;
 use crate::grid::BoxGrid;
 
 /// Threads of a column of boxes.

@@ -131,9 +131,9 @@ fn sparse_trees_are_as_dense_ones() {
         by_place
     };
     let rows: Vec<u32> = (0..leaves.len() as u32).collect();
-    let few = Levels::new(&device, &grid, order, (&sparse.levels, &rows), Units::Plain).unwrap();
+    let few = Levels::new(&device, &grid, order, (&sparse.levels, &rows)).unwrap();
     let few = run(few, &|k| sparse.leaf_of[k] as usize, leaves.len());
-    let all = Levels::dense(&device, &grid, order, shape, Units::Plain).unwrap();
+    let all = Levels::dense(&device, &grid, order, shape).unwrap();
     let at = |k: usize| leaves.topology.index(leaves.coordinates[sparse.leaf_of[k] as usize].map(|c| c as usize));
     let all = run(all, &at, leaves.topology.len());
     let largest = all.as_flattened().iter().fold(0.0_f64, |a, v| a.max(v.abs()));

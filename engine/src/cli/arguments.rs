@@ -1,0 +1,229 @@
+//! What can be written on the command line: commands, their arguments, and the help about them.
+
+mod accuracy;
+mod bench;
+
+pub use accuracy::{Accuracy, ToleranceOf};
+pub use bench::{Bench, BenchFmm, BenchMd, BenchSites};
+
+use accuracy::number_between;
+use clap::{Args, Parser, Subcommand};
+use octitrate::charges::Precision;
+use octitrate::device::Choice;
+use std::path::PathBuf;
+
+/// Constant-pH molecular dynamics with a built-in fast multipole method.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "\
+Example:
+  octitrate titrate inputs/01-glu/titrate.toml      a titration curve, from one file
+  octitrate help titrate                    more about one command"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Threads for the computation; all cores unless given.
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// What computes: auto (the first GPU, or the CPU if there is none), cpu, or cuda:N.
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
+    pub device: Choice,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run molecular dynamics, or continue it from its checkpoint.
+    #[command(after_help = "\
+Ctrl-C or SIGTERM writes a checkpoint and leaves; the same command continues exactly.
+
+Example:
+  octitrate run water.toml
+  octitrate run water.toml --output /scratch/water --threads 2")]
+    Run(RunArguments),
+
+    /// Titrate: runs at many pH values, fractions, a Hill fit and a report.
+    #[command(after_help = "\
+The job needs a section [titrate]. Each pH and replica has a folder of its own;
+runs that are finished are not repeated, runs that were stopped continue.
+On the CPU every run is a process; on a GPU they run side by side in one.
+
+Example:
+  octitrate titrate glu.toml
+  octitrate titrate glu.toml --device cuda:0 --jobs 32
+  octitrate titrate glu.toml --slurm > glu.sbatch
+The last one prints a Slurm array; call titrate again when its runs are done.")]
+    Titrate(WorkflowArguments),
+
+    /// Calibrate V_MM of a model compound: fixed-λ windows, a polynomial fit, a library entry.
+    #[command(after_help = "\
+The job needs a section [calibrate]. Windows that are finished are not repeated.
+
+Example:
+  octitrate calibrate glu_model.toml")]
+    Calibrate(WorkflowArguments),
+
+    /// pKa values from runs: microscopic and macroscopic, interactions between sites, convergence, a report.
+    #[command(after_help = "\
+Each folder is that of a run, or of a titration with its runs in pH_*/replica_*. All runs are
+evaluated together, by site and pH. Tables, plots and report.html go to the first folder; each run
+gets lambda.parquet and dhdl.parquet beside its lambda.csv.
+
+Example:
+  octitrate pka inputs/01-glu/titrate
+  octitrate pka first second --output both --equilibration \"100 ps\"")]
+    Pka(PkaArguments),
+
+    /// Single point: every energy term apart, forces, ∂V/∂λ.
+    #[command(after_help = "\
+Example:
+  octitrate energy glu.toml
+  octitrate energy glu.toml --json --forces forces.csv")]
+    Energy(EnergyArguments),
+
+    /// Read a job with all its files, say what it is, and compute nothing.
+    #[command(after_help = "\
+Example:
+  octitrate check glu.toml")]
+    Check(JobArguments),
+
+    /// Say what this program and this machine can do.
+    #[command(after_help = "\
+Example:
+  octitrate info")]
+    Info,
+
+    /// Measure speed.
+    #[command(subcommand)]
+    Bench(Bench),
+
+    /// Compute the charges of a file by the fast multipole method, and say how accurate the result is.
+    #[command(after_help = "\
+The file is a JSON object with positions ([[x, y, z], …]) and charges; where it repeats, periodic
+(\"xyz\", \"xy\": a slab, \"x\": a wire) and cell (three vectors). If it also holds the energy, the
+potentials or the forces (k_e = 1), the result is compared with them; else with exact sums at 100
+of the particles.
+
+Example:
+  octitrate fmm tests/reference/dev_cubic_3d.json --tolerance 1e-5
+  octitrate fmm tests/reference/dev_wire_1d.json --tolerance 1e-8 --tolerance-of energy
+  octitrate fmm tests/reference/dev_cubic_3d.json --order 20 --root 2,2,2 --device cuda:0
+  octitrate fmm tests/reference/dev_cubic_3d.json --order 30 --depth 2 --precision f64 --json")]
+    Fmm(FmmArguments),
+}
+
+/// A job file.
+#[derive(Debug, Args)]
+pub struct JobArguments {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+    /// Folder of the results, instead of output.folder of the job.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// No messages but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Stop, with a checkpoint, when standard input ends.
+    #[arg(long, hide = true)]
+    pub leash: bool,
+}
+
+/// `titrate` and `calibrate`.
+#[derive(Debug, Args)]
+pub struct WorkflowArguments {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+    /// Folder of the results, instead of output.folder of the job.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Runs at once, instead of `jobs` of the job: as many as cores, or 32 on a GPU.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub jobs: Option<u32>,
+    /// Write the folders and print a Slurm array script instead of running.
+    #[arg(long)]
+    pub slurm: bool,
+}
+
+/// `pka`.
+#[derive(Debug, Args)]
+pub struct PkaArguments {
+    /// Runs and titrations.
+    #[arg(value_name = "FOLDER", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Folder of the results, instead of the first one.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Start of each run that is left out, such as "100 ps"; that of the titration unless given.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub equilibration: Option<f64>,
+    /// Weight above which a form is occupied.
+    #[arg(long, value_name = "WEIGHT", default_value = "0.8", value_parser = threshold)]
+    pub threshold: f64,
+    /// Draws of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    pub draws: u32,
+    /// Seed of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// No Parquet files beside the tables of the runs.
+    #[arg(long)]
+    pub no_parquet: bool,
+}
+
+/// `energy`.
+#[derive(Debug, Args)]
+pub struct EnergyArguments {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the force on every atom (CSV: atom, x, y, z in kJ/mol/nm).
+    #[arg(long, value_name = "FILE")]
+    pub forces: Option<PathBuf>,
+}
+
+/// `fmm`.
+#[derive(Debug, Args)]
+pub struct FmmArguments {
+    /// Charges, and perhaps energy, potentials and forces to compare with.
+    #[arg(value_name = "FILE.json")]
+    pub file: PathBuf,
+    /// How accurate.
+    #[command(flatten)]
+    pub accuracy: Accuracy,
+    /// What --tolerance is an error of.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = ToleranceOf::Force, requires = "tolerance")]
+    pub tolerance_of: ToleranceOf,
+    /// Arithmetic of the pair work.
+    #[arg(long, value_enum, default_value_t = Precision::F64)]
+    pub precision: Precision,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    number_between(text, 0.5, 0.999_999, "a number from 0.5 to below 1, such as 0.8")
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    let time = octitrate::config::quantity::Time::parse(text)?.get();
+    if time >= 0.0 { Ok(time) } else { Err("valid is a time that is not negative, such as \"100 ps\"".into()) }
+}

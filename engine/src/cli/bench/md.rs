@@ -1,0 +1,144 @@
+//! `bench md`: whole steps of molecular dynamics, alone or several copies side by side.
+
+use crate::cli::arguments::BenchMd;
+use crate::cli::job::{job, one_run};
+use kernels::device::Device;
+use octitrate::config::Config;
+use octitrate::device::Choice;
+use octitrate::error::{Error, Result};
+use octitrate::propagate::Propagate;
+use octitrate::simulation::Simulation;
+use serde_json::json;
+use std::process::ExitCode;
+use std::sync::Barrier;
+use std::time::Instant;
+
+/// Parts that the steps are timed in.
+const PARTS: u64 = 5;
+
+/// Steps before a profile.
+const WARM: u64 = 100;
+
+/// Times steps and prints their median.
+///
+/// # Errors
+/// Those of the job and of the simulation.
+pub fn md(arguments: &BenchMd, device: Choice) -> Result<ExitCode> {
+    let config = one_run(&job(&arguments.job, None)?)?;
+    let chosen = device.open()?;
+    let device = chosen.device.as_ref();
+    if arguments.profile {
+        let Some(device) = device else {
+            let message = format!("--profile is for a GPU, but the CPU computes: {chosen}");
+            return Err(Error::input(message, "choose one: --device cuda:0"));
+        };
+        return profile(&config, device, arguments.json);
+    }
+    let replicas = arguments.replicas as usize;
+    let part = (arguments.steps / PARTS).max(1);
+    if let Some(device) = device.filter(|_| replicas > 1) {
+        device.wait_asleep();
+    }
+    let barrier = Barrier::new(replicas);
+    let one = &|index: usize| measure(&config, device, (index, replicas == 1), part, &barrier);
+    let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..replicas).map(|index| scope.spawn(move || one(index))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(stopped()))).collect()
+    });
+    let mut slowest = vec![0.0_f64; PARTS as usize];
+    let (mut atoms, mut lists) = (0, None);
+    for result in results {
+        let measured = result?;
+        (atoms, lists) = (measured.atoms, measured.list_interval);
+        slowest.iter_mut().zip(measured.times).for_each(|(slowest, time)| *slowest = slowest.max(time));
+    }
+    slowest.sort_by(f64::total_cmp);
+    let seconds = slowest[slowest.len() / 2];
+    let speed = replicas as f64 * config.dynamics.time_step.get() * 86.4 / seconds;
+    let name = device.map_or_else(|| "CPU".to_string(), Device::name);
+    let [low, high] = [slowest[0], slowest[slowest.len() - 1]].map(|s| s * 1e3);
+    if arguments.json {
+        let object = json!({
+            "device": name, "atoms": atoms, "replicas": replicas, "ms_per_step": seconds * 1e3, "ms_range": [low, high],
+            "ns_per_day": speed, "list_interval": lists,
+        });
+        println!("{object:#}");
+    } else {
+        let lists = lists.map_or(String::new(), |steps| format!(", lists every {steps} steps"));
+        let copies = if replicas == 1 { String::new() } else { format!("{replicas} copies, ") };
+        println!(
+            "{name}: {copies}{atoms} atoms, {:.4} ms/step ({low:.4} to {high:.4}), {speed:.1} ns/day{lists}",
+            seconds * 1e3
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What one copy tells.
+struct Measured {
+    atoms: usize,
+    list_interval: Option<u64>,
+    /// Seconds per step of each part.
+    times: Vec<f64>,
+}
+
+/// Prints µs of each part of a step.
+fn profile(config: &Config, device: &Device, as_json: bool) -> Result<ExitCode> {
+    let mut simulation = prepare(config, Some(device), true, 2 * WARM)?;
+    let parts = simulation.profile()?;
+    let (name, atoms) = (device.name(), simulation.topology().n_atoms());
+    if as_json {
+        let one = |(name, seconds): &(&str, f64)| json!({ "part": name, "microseconds": 1e6 * seconds });
+        let parts: Vec<_> = parts.iter().map(one).collect();
+        println!("{:#}", json!({ "device": name, "atoms": atoms, "parts": parts }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("{name}: {atoms} atoms; µs, each part alone");
+    for (name, seconds) in parts {
+        println!("{name:<36} {:>10.2}", 1e6 * seconds);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(
+    config: &Config,
+    device: Option<&Device>,
+    (index, alone): (usize, bool),
+    part: u64,
+    all: &Barrier,
+) -> Result<Measured> {
+    let mut config = config.clone();
+    config.dynamics.seed = octitrate::workflow::children::seed(config.dynamics.seed, index as u64);
+    let prepared = prepare(&config, device, alone, part);
+    // The others must not wait for one that failed.
+    all.wait();
+    let mut simulation = prepared?;
+    let mut times = Vec::new();
+    for _ in 0..PARTS {
+        let start = Instant::now();
+        steps(&mut simulation, part)?;
+        times.push(start.elapsed().as_secs_f64() / part as f64);
+    }
+    Ok(Measured { atoms: simulation.topology().n_atoms(), list_interval: simulation.list_interval(), times })
+}
+
+fn prepare(config: &Config, device: Option<&Device>, alone: bool, part: u64) -> Result<Simulation> {
+    let mut simulation = if alone { Simulation::on(config, device)? } else { Simulation::among_many(config, device)? };
+    simulation.prepare(&mut |_| Ok(()))?;
+    steps(&mut simulation, (part / 2).max(1))?;
+    Ok(simulation)
+}
+
+/// At the pace of a run.
+fn steps(simulation: &mut Simulation, steps: u64) -> Result<()> {
+    let end = simulation.step() + steps;
+    while simulation.step() < end {
+        let (step, pace) = (simulation.step(), simulation.pace());
+        simulation.advance(((step / pace + 1) * pace).min(end) - step)?;
+    }
+    Ok(())
+}
+
+fn stopped() -> Error {
+    Error::input("a copy of the system stopped unexpectedly", "this is a fault of the program")
+}

@@ -1,0 +1,40 @@
+//! `check`: a job with all its files is read, and nothing is computed.
+
+use super::arguments::JobArguments;
+use super::job::{job, one_run, warn};
+use octitrate::device::Choice;
+use octitrate::error::Result;
+use octitrate::propagate::Propagate;
+use octitrate::simulation::Simulation;
+use octitrate::workflow::calibrate::CalibrationPlan;
+use octitrate::workflow::many::Many;
+use std::process::ExitCode;
+
+/// Reads a job with all its files and says what it is.
+///
+/// # Errors
+/// The first thing that is wrong with the job or one of its files.
+pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
+    let config = job(&arguments.job, None)?;
+    let description = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?.describe();
+    for (name, value) in &description.facts {
+        println!("{name:<20} {value}");
+    }
+    if !description.sites.is_empty() {
+        println!("{:<20} {}", "titratable sites", description.site_names().join(", "));
+    }
+    let length = config.length();
+    let runs = |count: usize, what: &str| format!("{count} {what}, each {length} ps");
+    let length = match (&config.titrate, &config.calibrate) {
+        (Some(titrate), _) => runs(titrate.ph.to_vec().len() * titrate.replicas as usize, "runs"),
+        (_, Some(_)) => runs(CalibrationPlan::new(config.clone(), None)?.batch().children.len(), "windows"),
+        _ => format!("{length} ps"),
+    };
+    println!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
+    println!("{:<20} {}", "results", config.folder().display());
+    for warning in &description.warnings {
+        println!("warning: {warning}");
+    }
+    println!("the job can be run");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,92 @@
+//! The file of `octitrate fmm`: charges, what surrounds them, and results to compare with.
+
+use fmm::{Boundary, Exclusions};
+use octitrate::charges::System;
+use octitrate::error::{Error, InputError, Result};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Dimensionless, k_e = 1.
+#[derive(Deserialize)]
+struct File {
+    cell: Option<[[f64; 3]; 3]>,
+    #[serde(default)]
+    periodic: String,
+    positions: Vec<[f64; 3]>,
+    charges: Vec<f64>,
+    #[serde(default)]
+    excluded: Vec<[u32; 2]>,
+    energy: Option<f64>,
+    potentials: Option<Vec<f64>>,
+    forces: Option<Vec<[f64; 3]>>,
+}
+
+/// What a file gives to compare with.
+pub struct Reference {
+    pub energy: Option<f64>,
+    pub potentials: Option<Vec<f64>>,
+    pub forces: Option<Vec<[f64; 3]>>,
+}
+
+impl Reference {
+    pub fn is_empty(&self) -> bool {
+        self.energy.is_none() && self.potentials.is_none() && self.forces.is_none()
+    }
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// A file that cannot be read, or is not as it should be.
+pub fn read(path: &Path) -> Result<(System, Reference)> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the charges", e))?;
+    let help = "valid is a JSON object with positions and charges; cell and periodic if it repeats; excluded, a list of \
+                pairs counted from 0; energy, potentials and forces to compare with";
+    let wrong = |message: String, help: &str| -> Error { InputError::new(message, help).in_file(path).into() };
+    let file: File = serde_json::from_str(&text).map_err(|e| wrong(e.to_string(), help))?;
+    let n = file.positions.len();
+    if n == 0 {
+        return Err(wrong("there are no particles".into(), "give at least one position and charge"));
+    }
+    let counts = [
+        ("charges", Some(file.charges.len())),
+        ("potentials", file.potentials.as_ref().map(Vec::len)),
+        ("forces", file.forces.as_ref().map(Vec::len)),
+    ];
+    if let Some((name, Some(count))) = counts.into_iter().find(|(_, count)| count.is_some_and(|count| count != n)) {
+        return Err(wrong(format!("{n} positions but {count} {name}"), "give one entry for each particle"));
+    }
+    let exclusions = Exclusions::from_pairs(n, file.excluded.iter().copied())
+        .map_err(|e| wrong(e.to_string(), "correct `excluded`"))?;
+    let boundary = boundary(&file).map_err(|(message, help)| wrong(message, help))?;
+    boundary.check().map_err(|e| wrong(e.to_string(), "give a cell with three vectors that span a volume"))?;
+    let minimum_leaf = longest(&file.positions, &file.excluded, &boundary);
+    let system = System { boundary, positions: file.positions, charges: file.charges, exclusions, minimum_leaf };
+    Ok((system, Reference { energy: file.energy, potentials: file.potentials, forces: file.forces }))
+}
+
+fn boundary(file: &File) -> std::result::Result<Boundary, (String, &'static str)> {
+    let cell = || file.cell.ok_or(("the cell is missing".to_string(), "give cell: its three vectors, one in each row"));
+    Ok(match file.periodic.as_str() {
+        "" | "none" | "open" => Boundary::Open,
+        "x" => Boundary::Wire { period: cell()?[0] },
+        "xy" => Boundary::Slab { periods: [cell()?[0], cell()?[1]] },
+        "xyz" => Boundary::Periodic { cell: cell()? },
+        other => {
+            return Err((
+                format!("periodic is \"{other}\""),
+                "valid are \"xyz\", \"xy\" (a slab), \"x\" (a wire) and \"none\"",
+            ));
+        }
+    })
+}
+
+/// Longest distance of an excluded pair, but no more than half of the shortest period, where another image is nearer.
+fn longest(positions: &[[f64; 3]], pairs: &[[u32; 2]], boundary: &Boundary) -> f64 {
+    let distance = |[i, j]: &[u32; 2]| {
+        let (a, b) = (positions[*i as usize], positions[*j as usize]);
+        (0..3).map(|x| (a[x] - b[x]).powi(2)).sum::<f64>().sqrt()
+    };
+    let half = boundary.heights().iter().fold(f64::INFINITY, |least, height| least.min(0.5 * height));
+    pairs.iter().map(distance).fold(0.0, f64::max).min(half)
+}

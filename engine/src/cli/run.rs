@@ -1,0 +1,49 @@
+//! `run`: one run, from the job or from its checkpoint.
+
+use super::arguments::RunArguments;
+use super::job::{job, signals, warn};
+use octitrate::config::Config;
+use octitrate::device::Choice;
+use octitrate::error::Result;
+use octitrate::simulation::Simulation;
+use octitrate::workflow::run::{Outcome, run as run_simulation};
+use std::process::ExitCode;
+
+/// Runs a job to its last step, or until a signal asks it to stop.
+///
+/// # Errors
+/// A job that is not valid or is made of many runs; as [`run_simulation`].
+pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
+    let config = job(&arguments.job, arguments.output.as_deref())?;
+    check_is_one_run(&config, arguments)?;
+    let stop = signals()?;
+    if arguments.leash {
+        stop.also_when_stdin_ends();
+    }
+    let mut say = |line: &str| {
+        if !arguments.quiet {
+            warn(line);
+        }
+    };
+    let mut simulation = Simulation::chosen(&config, &mut device.open()?, &mut say)?;
+    match run_simulation(&config, &mut simulation, &stop, arguments.quiet)? {
+        Outcome::Finished | Outcome::AlreadyFinished => Ok(ExitCode::SUCCESS),
+        Outcome::Stopped(_) => Ok(ExitCode::from(stop.exit_status())),
+    }
+}
+
+/// Refuses jobs that are made of many runs, and those in which nothing would happen.
+fn check_is_one_run(config: &Config, arguments: &RunArguments) -> Result<()> {
+    for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
+        if present {
+            let message = format!("this job is made of many runs: it has a section [{name}]");
+            let help = format!("start it with: octitrate {name} {}", arguments.job.display());
+            return Err(config.error_at(name, message, help));
+        }
+    }
+    if config.steps() == 0 && config.minimise.is_none() {
+        let help = "set dynamics.duration, for example \"10 ps\"";
+        return Err(config.error_at("dynamics", "the run has no length", help));
+    }
+    Ok(())
+}

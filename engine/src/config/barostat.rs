@@ -1,0 +1,49 @@
+//! Section `[barostat]`: constant pressure by isotropic C-rescale (Bernetti & Bussi 2020, 10.1063/5.0020514).
+
+use super::check::{Check, positive, require, wrong};
+use super::electrostatics::Boundary;
+use super::quantity::{Compressibility, Pressure, Temperature, Time};
+use serde::{Deserialize, Serialize};
+
+/// `[barostat]`: isotropic C-rescale. Without the section the volume is constant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Barostat {
+    /// Pressure (bar).
+    pub pressure: Pressure,
+    /// Coupling time (ps).
+    pub coupling_time: Time,
+    /// Isothermal compressibility of the system (1/bar).
+    pub compressibility: Compressibility,
+    /// Steps between two scalings.
+    pub interval: u64,
+}
+
+impl Default for Barostat {
+    fn default() -> Self {
+        Barostat {
+            pressure: Pressure::new(1.0),
+            coupling_time: Time::new(2.0),
+            compressibility: Compressibility::new(4.5e-5),
+            interval: 10,
+        }
+    }
+}
+
+impl Barostat {
+    /// Checks the numbers, that the thermostat sets a temperature (`bath`), and that there is a box to scale.
+    pub(super) fn check(&self, bath: Option<Temperature>, boundary: Boundary) -> Check {
+        positive("barostat.coupling_time", self.coupling_time)?;
+        positive("barostat.compressibility", self.compressibility)?;
+        require(self.interval > 0, "barostat.interval", self.interval, "a whole number of steps, 1 or more")?;
+        if bath.is_none() {
+            let message = "a barostat needs a thermostat, and the section [thermostat] is missing";
+            return Err(wrong("barostat", message, "add [thermostat] temperature = \"300 K\""));
+        }
+        if boundary == Boundary::Open {
+            let help = "remove [barostat], or set electrostatics.boundary = \"periodic\"";
+            return Err(wrong("barostat", "an open system has no volume to scale", help));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Section `[calibrate]`: windows and free runs from which the free energy of a model compound is found.
+
+use super::auto_or::AutoOr;
+use super::check::{Check, positive, require, whole_steps};
+use super::dynamics::Dynamics;
+use super::quantity::{Energy, Time};
+use super::titrate::Jobs;
+use super::values::{Range, Values};
+use serde::{Deserialize, Serialize};
+
+/// Degree of a polynomial.
+pub type Degree = AutoOr<1, 12>;
+
+/// `[calibrate]`: the free energy of a model compound over the weights of its forms, first from windows of fixed weights, then refined by
+/// free runs until these are flat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibrate {
+    /// The residue, such as `"GLU 2"`, or `"buffer"`; not needed if the file has one site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    /// Windows along the edge between every two forms, 0 at the first and 1 at the second: a list, or a range
+    /// `{ min = -0.1, max = 1.1, step = 0.05 }`.
+    #[serde(default = "windows")]
+    pub windows: Values,
+    /// Windows between three forms or more: weights that are multiples of one over this number; 0: none.
+    #[serde(default = "interior")]
+    pub interior: u32,
+    /// Start of each window that is left out (ps). The length of a window is `dynamics.duration`.
+    #[serde(default = "no_time")]
+    pub equilibration: Time,
+    /// Degree of the free energy along each edge: a number, or `"auto"` for the one that the windows justify, 8 at most.
+    #[serde(default)]
+    pub degree: Degree,
+    /// How flat free runs must be (kJ/mol): deviation plus its standard error, from weight 0.05 to 0.95.
+    #[serde(default = "tolerance")]
+    pub tolerance: Energy,
+    /// Rounds of free runs, at most; 0: none, and the result is preliminary.
+    #[serde(default = "max_rounds")]
+    pub max_rounds: u32,
+    /// Length of each free run (ps); ten times that of a window unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Time>,
+    /// Free runs in a round; they start from different forms.
+    #[serde(default = "runs")]
+    pub runs: u32,
+    /// Name of the water model, for the provenance of the coefficients.
+    #[serde(default = "unnamed")]
+    pub water_model: String,
+    /// Windows at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
+    #[serde(default)]
+    pub jobs: Jobs,
+}
+
+fn no_time() -> Time {
+    Time::new(0.0)
+}
+
+fn interior() -> u32 {
+    4
+}
+
+fn tolerance() -> Energy {
+    Energy::new(1.0)
+}
+
+fn max_rounds() -> u32 {
+    6
+}
+
+fn runs() -> u32 {
+    2
+}
+
+fn unnamed() -> String {
+    "not stated".into()
+}
+
+fn windows() -> Values {
+    Values::Range(Range { min: -0.1, max: 1.1, step: 0.1 })
+}
+
+impl Calibrate {
+    /// Checks all keys; the windows are runs of `dynamics`.
+    pub(super) fn check(&self, dynamics: &Dynamics) -> Check {
+        positive("calibrate.tolerance", self.tolerance)?;
+        require(self.interior <= 20, "calibrate.interior", self.interior, "a whole number from 0 to 20")?;
+        require((1..=64).contains(&self.runs), "calibrate.runs", self.runs, "a whole number from 1 to 64")?;
+        if let Some(round) = self.round {
+            positive("calibrate.round", round)?;
+            whole_steps("calibrate.round", round, dynamics.time_step)?;
+            let valid = "a time above calibrate.equilibration";
+            require(round.get() > self.equilibration.get(), "calibrate.round", round, valid)?;
+        }
+        // A polynomial needs as many windows as its degree, and a fit of any degree needs two.
+        let needed = self.degree.number().map_or(2, |degree| (degree as usize).max(2));
+        self.windows.check("calibrate.windows", "window", needed)?;
+        if let Some(lambda) = self.windows.to_vec().into_iter().find(|lambda| !(-0.2..=1.2).contains(lambda)) {
+            return require(false, "calibrate.windows", lambda, "λ from -0.2 to 1.2");
+        }
+        dynamics.check_equilibration("calibrate.equilibration", self.equilibration)
+    }
+}

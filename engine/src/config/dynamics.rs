@@ -1,0 +1,114 @@
+//! Section `[dynamics]`: the leap-frog integrator, the length of the run, constraints and first velocities.
+
+use super::check::{Check, not_negative, positive, require, whole_steps, wrong};
+use super::quantity::{Temperature, Time};
+use serde::{Deserialize, Serialize};
+
+/// `[dynamics]`: leap-frog.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dynamics {
+    /// Length of the run (ps); instead of `steps`. After reading, [`Dynamics::steps`] holds the number of steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Time>,
+    /// Number of steps; instead of `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Time step (ps).
+    pub time_step: Time,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Which bonds are rigid. Water with `[ settles ]` always is.
+    pub constraints: Constraints,
+    /// Steps between removals of the motion of the centre of mass; 0: never.
+    pub remove_com_interval: u64,
+    /// Where the first velocities come from.
+    pub velocities: Velocities,
+    /// Temperature of generated velocities (K); the thermostat's unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub velocity_temperature: Option<Temperature>,
+}
+
+/// Which bonds become constraints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Constraints {
+    /// Only those that the topology lists as constraints.
+    None,
+    /// Bonds to hydrogen.
+    HBonds,
+    /// All bonds.
+    AllBonds,
+}
+
+/// Where the first velocities come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Velocities {
+    /// From the structure if it has them, else generated.
+    Auto,
+    /// From the structure; an error if it has none.
+    Structure,
+    /// Drawn from the Maxwell distribution.
+    Generate,
+}
+
+impl Default for Dynamics {
+    fn default() -> Self {
+        Dynamics {
+            duration: None,
+            steps: None,
+            time_step: Time::new(0.002),
+            seed: 1,
+            constraints: Constraints::HBonds,
+            remove_com_interval: 100,
+            velocities: Velocities::Auto,
+            velocity_temperature: None,
+        }
+    }
+}
+
+impl Dynamics {
+    /// Length of the run (ps).
+    pub fn length(&self) -> f64 {
+        self.steps.unwrap_or(0) as f64 * self.time_step.get()
+    }
+
+    /// Checks all keys; afterwards `steps` is set, and so is the temperature of the velocities if there is a `bath` or a value of its own.
+    pub(super) fn resolve(&mut self, bath: Option<Temperature>) -> Check {
+        positive("dynamics.time_step", self.time_step)?;
+        if let Some(temperature) = self.velocity_temperature {
+            not_negative("dynamics.velocity_temperature", temperature)?;
+        }
+        self.resolve_steps()?;
+        self.velocity_temperature = self.velocity_temperature.or(bath);
+        if self.velocities == Velocities::Generate && self.velocity_temperature.is_none() {
+            let help = "add [thermostat], or dynamics.velocity_temperature = \"300 K\"";
+            let message = "velocities are to be generated, but no temperature is given";
+            return Err(wrong("dynamics.velocities", message, help));
+        }
+        Ok(())
+    }
+
+    /// `duration` or `steps`, not both; afterwards `steps` is set.
+    fn resolve_steps(&mut self) -> Check {
+        let Some(duration) = self.duration else {
+            self.steps.get_or_insert(0);
+            return Ok(());
+        };
+        not_negative("dynamics.duration", duration)?;
+        if self.steps.is_some() {
+            return Err(wrong("dynamics.steps", "both `duration` and `steps` are given", "give one of the two"));
+        }
+        self.steps = Some(whole_steps("dynamics.duration", duration, self.time_step)?);
+        self.duration = None;
+        Ok(())
+    }
+
+    /// Checks that the start that a workflow leaves out of each run is shorter than the run.
+    pub(super) fn check_equilibration(&self, key: &str, time: Time) -> Check {
+        not_negative(key, time)?;
+        let length = Time::new((self.length() * 1e9).round() / 1e9);
+        require(time.get() < length.get(), key, time, &format!("a time below the length of a run, {length}"))
+    }
+}

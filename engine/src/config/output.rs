@@ -1,0 +1,64 @@
+//! Section `[output]`: where results go and how often they are written.
+
+use super::check::{Check, make_absolute, not_negative, positive, require, whole_steps};
+use super::quantity::{Time, WallTime};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// `[output]`: where results go and how often. Intervals of simulated time must be whole numbers of steps; `"0 ps"`: never.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Output {
+    /// Folder of the results, relative to the job file; its name without `.toml` unless given.
+    pub folder: PathBuf,
+    /// Time between lines of `energy.csv` (ps).
+    pub energy: Time,
+    /// Time between lines of `lambda.csv` (ps).
+    pub lambda: Time,
+    /// Time between frames of `trajectory.xtc` (ps).
+    pub trajectory: Time,
+    /// Time between lines of the log (ps).
+    pub log: Time,
+    /// Time between checkpoints, on the clock (s).
+    pub checkpoint: WallTime,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Output {
+            folder: PathBuf::new(),
+            energy: Time::new(1.0),
+            lambda: Time::new(0.1),
+            trajectory: Time::new(10.0),
+            log: Time::new(1.0),
+            checkpoint: WallTime::new(300.0),
+        }
+    }
+}
+
+impl Output {
+    /// Checks the intervals against the time step; `needs_lambda`: the job is evaluated from `lambda.csv`.
+    pub(super) fn check(&self, step: Time, needs_lambda: bool) -> Check {
+        let intervals =
+            [("energy", self.energy), ("lambda", self.lambda), ("trajectory", self.trajectory), ("log", self.log)];
+        for (name, time) in intervals {
+            let key = format!("output.{name}");
+            not_negative(&key, time)?;
+            whole_steps(&key, time, step)?;
+        }
+        positive("output.checkpoint", self.checkpoint)?;
+        let written = !needs_lambda || self.lambda.get() > 0.0;
+        require(written, "output.lambda", self.lambda, "a time above zero: the workflow reads lambda.csv")
+    }
+
+    /// Makes the folder absolute; unless given it is the job `file` without its ending.
+    pub(super) fn resolve_folder(&mut self, file: &Path, folder: &Path) -> Check {
+        if self.folder.as_os_str().is_empty() {
+            self.folder = file.with_extension("");
+            let valid = "a name for the folder of the results";
+            require(self.folder != file, "output.folder", "a job file without the ending .toml", valid)?;
+        }
+        make_absolute(folder, &mut self.folder);
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! Section `[thermostat]`: constant temperature by v-rescale (Bussi 2007, 10.1063/1.2408420).
+
+use super::check::{Check, positive};
+use super::quantity::{Temperature, Time};
+use serde::{Deserialize, Serialize};
+
+/// `[thermostat]`: v-rescale. Without the section the energy is conserved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Thermostat {
+    /// Temperature (K).
+    pub temperature: Temperature,
+    /// Coupling time (ps).
+    pub coupling_time: Time,
+}
+
+impl Default for Thermostat {
+    fn default() -> Self {
+        Thermostat { temperature: Temperature::new(300.0), coupling_time: Time::new(0.1) }
+    }
+}
+
+impl Thermostat {
+    pub(super) fn check(&self) -> Check {
+        positive("thermostat.temperature", self.temperature)?;
+        positive("thermostat.coupling_time", self.coupling_time)
+    }
+}

@@ -1,0 +1,63 @@
+//! Section `[titration.buffer]`: molecules that take up the charge which the sites release.
+
+use crate::config::auto_or::AutoOr;
+use crate::config::check::{Check, not_negative, positive, require, wrong};
+use crate::config::electrostatics::Boundary;
+use crate::config::quantity::{Length, Stiffness};
+use serde::{Deserialize, Serialize};
+
+/// Number of molecules of a charge buffer.
+pub type Molecules = AutoOr<1, { u32::MAX }>;
+
+/// `[titration.buffer]`: molecules that share one λ and keep the box neutral.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChargeBuffer {
+    /// Number of molecules, or `"auto"`: 2N+1 for N sites whose charge changes, or more if their charge needs it.
+    pub molecules: Molecules,
+    /// Name of the residue whose molecules serve.
+    pub residue: String,
+    /// Distance wanted from everything but water and ions, and between the molecules (nm); where there is no room, the largest possible.
+    pub distance: Length,
+    /// Position restraint on the first atom of each molecule (kJ/mol/nm²); 0: none.
+    pub restrain: Stiffness,
+    /// λ is held at this value (−0.2 to 1.2), and the box is not kept neutral. The windows of the buffer's own calibration are such runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<f64>,
+    /// Whether λ of the buffer follows the sites so that the box stays neutral; if not, it moves freely.
+    pub neutral: bool,
+}
+
+impl Default for ChargeBuffer {
+    fn default() -> Self {
+        ChargeBuffer {
+            molecules: Molecules::Auto,
+            residue: "SOL".into(),
+            distance: Length::new(1.5),
+            restrain: Stiffness::new(1000.0),
+            fixed: None,
+            neutral: true,
+        }
+    }
+}
+
+impl ChargeBuffer {
+    /// Checks all keys, and that the box is periodic.
+    pub(in crate::config) fn check(&self, boundary: Boundary) -> Check {
+        if boundary == Boundary::Open {
+            let help = "remove [titration.buffer], or set electrostatics.boundary = \"periodic\"";
+            return Err(wrong("titration.buffer", "an open system needs no charge buffer", help));
+        }
+        positive("titration.buffer.distance", self.distance)?;
+        not_negative("titration.buffer.restrain", self.restrain)?;
+        let name = &self.residue;
+        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+        require(is_name, "titration.buffer.residue", format!("\"{name}\""), "the name of a residue, such as \"SOL\"")?;
+        match self.fixed {
+            Some(lambda) => {
+                require((-0.2..=1.2).contains(&lambda), "titration.buffer.fixed", lambda, "λ from -0.2 to 1.2")
+            }
+            None => Ok(()),
+        }
+    }
+}

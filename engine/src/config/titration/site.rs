@@ -1,0 +1,134 @@
+//! Section `[[titration.site]]`: one titratable residue, and where it starts.
+
+use super::barrier::Barrier;
+use crate::config::check::{Check, require, wrong};
+use crate::config::quantity::Time;
+use lambda::coordinate::Variant as Coordinate;
+use serde::{Deserialize, Serialize};
+
+/// One `[[titration.site]]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteSettings {
+    /// `"GLU 2"`: this residue; `"GLU"`: every one of the name.
+    pub residue: String,
+    /// Entry of the library, where several fit the residue (its side chain and a terminus).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// Where the site starts: λ of two forms, −0.1 to 1.1; the weights of all forms; or the name of a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial: Option<Start>,
+    /// Where the site is held (λ −0.2 to 1.2) while ∂V/∂λ is written; instead of `initial`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Start>,
+    /// What moves, instead of that of `[titration]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordinate: Option<Coordinate>,
+    /// Barrier, instead of that of `[titration]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier: Option<Barrier>,
+}
+
+/// Weights of the forms of a site: `0.3`, `[0.2, 0.5, 0.3]` or `"HSP"`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Start {
+    /// λ, the weight of the second of two forms.
+    Lambda(f64),
+    /// The weight of each form; their sum is one.
+    Weights(Vec<f64>),
+    /// One form alone.
+    Form(String),
+}
+
+impl SiteSettings {
+    /// Checks all keys of site number `index`, from 0, and writes the name of the residue with single blanks.
+    pub(in crate::config) fn resolve(&mut self, index: usize, step: Time) -> Check {
+        let key = |name: &str| format!("titration.site.{index}.{name}");
+        self.resolve_residue(&key("residue"))?;
+        if self.fixed.is_some() && self.initial.is_some() {
+            return Err(wrong(&key("fixed"), "both `initial` and `fixed` are given", "give one of the two"));
+        }
+        if let Some(initial) = &self.initial {
+            initial.check(&key("initial"), 0.1)?;
+        }
+        if let Some(fixed) = &self.fixed {
+            fixed.check(&key("fixed"), 0.2)?;
+        }
+        if let Some(barrier) = &self.barrier {
+            if self.fixed.is_some() {
+                return Err(wrong(&key("barrier"), "a site that is held fixed has no barrier", "remove it"));
+            }
+            barrier.check(&key("barrier"), step)?;
+        }
+        Ok(())
+    }
+
+    /// `"GLU 2"`, `"nterm ALA 1"` or `"GLU"`, blanks made single.
+    fn resolve_residue(&mut self, key: &str) -> Check {
+        const VALID: &str = "a residue name with its number, \"GLU 2\", with the entry of the library before, \
+                             \"nterm ALA 1\", or a name alone for all of them, \"GLU\"";
+        let words: Vec<&str> = self.residue.split_whitespace().collect();
+        let number = |word: &str| word.parse::<i32>().is_ok();
+        let valid = match words[..] {
+            [name] => !number(name),
+            [name, last] => !number(name) && number(last),
+            [entry, name, last] => !number(entry) && !number(name) && number(last),
+            _ => false,
+        };
+        require(valid, key, format!("\"{}\"", self.residue), VALID)?;
+        self.residue = words.join(" ");
+        Ok(())
+    }
+}
+
+impl Start {
+    /// Checks that λ lies at most `beyond` outside of [0, 1]; weights likewise, with the sum one.
+    fn check(&self, key: &str, beyond: f64) -> Check {
+        let (low, high) = (-beyond, 1.0 + beyond);
+        let range = low..=high;
+        match self {
+            Self::Lambda(lambda) => require(range.contains(lambda), key, lambda, &format!("λ from {low} to {high}")),
+            Self::Weights(weights) => {
+                let sum: f64 = weights.iter().sum();
+                let valid = format!("two or more weights from {low} to {high} whose sum is 1");
+                let inside = weights.len() >= 2 && weights.iter().all(|w| range.contains(w));
+                let holds = inside && (sum - 1.0).abs() < 1e-6;
+                require(holds, key, format!("{weights:?}, with the sum {sum}"), &valid)
+            }
+            Self::Form(_) => Ok(()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Start {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StartVisitor)
+    }
+}
+
+struct StartVisitor;
+
+impl<'de> serde::de::Visitor<'de> for StartVisitor {
+    type Value = Start;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("λ such as 0.5, the weights of all forms such as [0.2, 0.5, 0.3], or the name of a form")
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, lambda: f64) -> Result<Start, E> {
+        Ok(Start::Lambda(lambda))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, lambda: i64) -> Result<Start, E> {
+        Ok(Start::Lambda(lambda as f64))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Start, E> {
+        Ok(Start::Form(name.to_string()))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Start, A::Error> {
+        Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(list)).map(Start::Weights)
+    }
+}

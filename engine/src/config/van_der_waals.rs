@@ -1,0 +1,64 @@
+//! Section `[van_der_waals]`: Lennard-Jones interactions with a cut-off.
+
+use super::check::{Check, positive, require, wrong};
+use super::quantity::Length;
+use serde::{Deserialize, Serialize};
+
+/// `[van_der_waals]`: Lennard-Jones with a cut-off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VanDerWaals {
+    /// Cut-off (nm).
+    pub cutoff: Length,
+    /// What happens at the cut-off.
+    pub modifier: Modifier,
+    /// Where the force switch starts (nm); only with `modifier = "force-switch"`, there 0.2 nm before the cut-off unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_start: Option<Length>,
+    /// Whether energy and pressure get a mean-field correction for the dispersion beyond the cut-off.
+    pub dispersion_correction: bool,
+}
+
+/// Form of the Lennard-Jones potential near the cut-off, as GROMACS defines them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Modifier {
+    /// The potential is simply truncated.
+    None,
+    /// The potential is shifted to zero at the cut-off.
+    PotentialShift,
+    /// The force goes smoothly to zero between `switch_start` and the cut-off.
+    ForceSwitch,
+}
+
+impl Default for VanDerWaals {
+    fn default() -> Self {
+        VanDerWaals {
+            cutoff: Length::new(1.0),
+            modifier: Modifier::PotentialShift,
+            switch_start: None,
+            dispersion_correction: true,
+        }
+    }
+}
+
+impl VanDerWaals {
+    /// Checks the cut-off, and fills in where the force switch starts.
+    pub(super) fn resolve(&mut self) -> Check {
+        const KEY: &str = "van_der_waals.switch_start";
+        positive("van_der_waals.cutoff", self.cutoff)?;
+        match (self.modifier, self.switch_start) {
+            (Modifier::ForceSwitch, start) => {
+                let start = start.unwrap_or(Length::new((self.cutoff.get() - 0.2).max(0.0)));
+                self.switch_start = Some(start);
+                let inside = start.get() >= 0.0 && start.get() < self.cutoff.get();
+                require(inside, KEY, start, &format!("a length from zero to below the cut-off of {}", self.cutoff))
+            }
+            (_, Some(_)) => {
+                let help = "remove it, or set modifier = \"force-switch\"";
+                Err(wrong(KEY, "`switch_start` has no meaning without the force switch", help))
+            }
+            _ => Ok(()),
+        }
+    }
+}

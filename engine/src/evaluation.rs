@@ -1,0 +1,9 @@
+//! From the tables that runs left behind to what they say: pKa values, free energies of model compounds, mixing of replicas.
+//!
+//! Everything here reads folders of runs, whoever made them; nothing is written but by [`crate::report`].
+
+pub mod calibration;
+pub mod ladders;
+pub mod mixing;
+pub mod pka;
+pub mod runs;

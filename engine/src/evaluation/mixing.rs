@@ -1,0 +1,109 @@
+//! How well a replica exchange mixed: acceptance between neighbours, and round trips of the walkers.
+//!
+//! Everything is counted from `exchange.csv`, which says who had which pH after each exchange.
+
+use super::ladders::Ladders;
+use crate::error::{Error, InputError, Result};
+use std::path::Path;
+
+/// Below this share of accepted swaps pH values are too far apart.
+const RARE: f64 = 0.1;
+
+/// Swaps between two neighbouring pH values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Swaps {
+    /// The two pH values.
+    pub ph: [f64; 2],
+    /// Attempts.
+    pub tried: usize,
+    /// Attempts that ended in a swap.
+    pub accepted: usize,
+}
+
+impl Swaps {
+    /// Share of accepted swaps; `None` without an attempt.
+    pub fn acceptance(&self) -> Option<f64> {
+        (self.tried > 0).then(|| self.accepted as f64 / self.tried as f64)
+    }
+}
+
+/// What an exchange did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mixing {
+    /// pH values, rising.
+    pub ph: Vec<f64>,
+    /// Number of exchanges.
+    pub exchanges: usize,
+    /// Swaps between each two neighbours, all ladders together.
+    pub pairs: Vec<Swaps>,
+    /// Round trips between the lowest and the highest pH of each walker.
+    pub round_trips: Vec<usize>,
+    /// Share of exchanges that each walker spent at each pH: `[walker][pH]`.
+    pub visits: Vec<Vec<f64>>,
+}
+
+/// Reads `exchange.csv`: walkers (from 0) at the slots, one row for the start and one for each exchange.
+fn read(path: &Path, slots: usize) -> Result<Vec<Vec<usize>>> {
+    let wrong = |message: String| -> Error { InputError::new(message, "").in_file(path).into() };
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read", e))?;
+    let row = |(line, text): (usize, &str)| {
+        let walkers: Option<Vec<usize>> =
+            text.split(',').skip(1).map(|cell| cell.parse::<usize>().ok()?.checked_sub(1)).collect();
+        walkers
+            .filter(|row| row.len() == slots && row.iter().all(|&walker| walker < slots))
+            .ok_or_else(|| wrong(format!("line {}: expected a time and {slots} walkers", line + 2)))
+    };
+    text.lines().skip(1).enumerate().map(row).collect()
+}
+
+impl Mixing {
+    /// Counts what is in an `exchange.csv`.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file is missing, [`Error::Input`] with the line that is damaged.
+    pub fn read(path: &Path, ladders: &Ladders) -> Result<Self> {
+        let slots = ladders.slots();
+        let rows = read(path, slots)?;
+        let pair = |ends: &[f64]| Swaps { ph: [ends[0], ends[1]], tried: 0, accepted: 0 };
+        let mut pairs: Vec<Swaps> = ladders.ph.windows(2).map(pair).collect();
+        for (number, rows) in rows.windows(2).enumerate() {
+            for pair in ladders.pairs(number as u64 + 1) {
+                let [a, b] = pair.slots;
+                let swaps = &mut pairs[ladders.rung(a)];
+                swaps.tried += 1;
+                swaps.accepted += usize::from(rows[0][a] == rows[1][b]);
+            }
+        }
+        // Passages from one end to the other; a round trip is two.
+        let (rungs, mut passages, mut end) = (ladders.ph.len(), vec![0; slots], vec![None; slots]);
+        let mut visits = vec![vec![0.0; rungs]; slots];
+        for row in &rows {
+            for (slot, &walker) in row.iter().enumerate() {
+                let rung = ladders.rung(slot);
+                visits[walker][rung] += 1.0 / rows.len() as f64;
+                if rungs > 1 && (rung == 0 || rung + 1 == rungs) {
+                    passages[walker] += usize::from(end[walker].replace(rung).is_some_and(|last| last != rung));
+                }
+            }
+        }
+        let round_trips = passages.into_iter().map(|count| count / 2).collect();
+        let (ph, exchanges) = (ladders.ph.to_vec(), rows.len().saturating_sub(1));
+        Ok(Mixing { ph, exchanges, pairs, round_trips, visits })
+    }
+
+    /// Why the exchange may not have mixed well, one sentence each.
+    pub fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        for pair in &self.pairs {
+            if let Some(share) = pair.acceptance().filter(|share| *share < RARE) {
+                let ([low, high], percent) = (pair.ph, 100.0 * share);
+                let what = format!("pH {low} and {high} swap in {percent:.0} % of the attempts");
+                doubts.push(format!("{what}: put a pH between them"));
+            }
+        }
+        if self.round_trips.iter().all(|&trips| trips == 0) && self.exchanges > 0 {
+            doubts.push("no walker went to both ends of the pH values and back: run longer".into());
+        }
+        doubts
+    }
+}

@@ -1,0 +1,113 @@
+//! What the numbers of a titration give reason to doubt, in sentences.
+
+use super::results::{Evaluation, SiteResult};
+use lambda::analysis::hill::Determined;
+use lambda::analysis::titration::PhPoint;
+use std::collections::BTreeSet;
+
+/// Fewer transitions than this at a pH near the pKa leave its fraction to chance.
+const FEW_TRANSITIONS: u64 = 10;
+/// More mixed frames than this say that λ is not at its two ends.
+const MANY_MIXED: f64 = 0.25;
+
+/// Warnings of the runs, and those the numbers give rise to; each once.
+pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
+    let mut warnings: Vec<String> = evaluation.runs.iter().flat_map(|run| run.warnings.clone()).collect();
+    warnings.extend(together(evaluation.sites.iter().flat_map(doubts)));
+    let mut seen = BTreeSet::new();
+    warnings.retain(|warning| seen.insert(warning.clone()));
+    warnings
+}
+
+/// One sentence for all sites that it holds for, in the order of the first.
+fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    let mut all: Vec<(Vec<String>, String)> = Vec::new();
+    for (name, doubt) in doubts {
+        match all.iter_mut().find(|(_, known)| *known == doubt) {
+            Some((names, _)) => names.push(name),
+            None => all.push((vec![name], doubt)),
+        }
+    }
+    all.into_iter().map(|(names, doubt)| format!("{}: {doubt}", names.join(", "))).collect()
+}
+
+/// What the numbers of a site give reason to doubt: name and sentence.
+fn doubts(site: &SiteResult) -> Vec<(String, String)> {
+    let mut doubts = Vec::new();
+    let points = &site.titration.points;
+    let name = &site.record.name;
+    let list = |choose: &dyn Fn(&PhPoint) -> bool| -> Vec<String> {
+        points.iter().filter(|point| choose(point)).map(|point| format!("{}", point.ph)).collect()
+    };
+    let at = |list: &[String]| {
+        if list.len() == points.len() { "every pH".to_string() } else { format!("pH {}", list.join(", ")) }
+    };
+    let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
+    let few = list(&|point| between(point) && point.occupancy.transitions < FEW_TRANSITIONS);
+    let mixed = list(&|point| point.occupancy.mixed_fraction().is_some_and(|mixed| mixed > MANY_MIXED));
+    if !few.is_empty() {
+        // A lower barrier makes transitions, and more mixed frames.
+        let lower = if mixed.is_empty() { ", or lower titration.barrier" } else { "" };
+        let doubt = format!("fewer than {FEW_TRANSITIONS} transitions at {}; run longer{lower}", at(&few));
+        doubts.push((name.clone(), doubt));
+    } else if !mixed.is_empty() {
+        let share = 100.0 * MANY_MIXED;
+        let doubt =
+            format!("more than {share:.0} % of the frames are mixed at {}; raise titration.barrier", at(&mixed));
+        doubts.push((name.clone(), doubt));
+    }
+    let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
+    for (index, step) in site.titration.macroscopic.iter().enumerate() {
+        let name = site.step_name(index);
+        let mut doubt = |text: String| doubts.push((name.clone(), text));
+        match (step.pka.value(), ends) {
+            (None, _) if step.pka_slope_one.value().is_some() && step.pka == Determined::Unknown => doubt(
+                "the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
+                    .into(),
+            ),
+            (None, _) => doubt(
+                "the fractions do not determine the pKa; run longer, or add pH values where the site is partly deprotonated"
+                    .into(),
+            ),
+            (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
+                doubt(format!("the fitted pKa of {pka:.2} lies outside the pH values, {low} to {high}"));
+            }
+            _ => {}
+        }
+        if let Some(Determined::Value { value, error }) = step.slope
+            && (value - 1.0).abs() > (3.0 * error).max(0.3)
+        {
+            doubt(format!(
+                "the Hill coefficient is {value:.2} ± {error:.2}; a single site has 1: the runs may be too short, or it feels another site"
+            ));
+        }
+        if let Some(text) = drift(site, index) {
+            doubt(text);
+        }
+    }
+    doubts
+}
+
+/// Halves of the runs that disagree.
+fn drift(site: &SiteResult, index: usize) -> Option<String> {
+    let found = &site.convergence;
+    let half = found.shares.iter().position(|share| (share - 0.5).abs() < 1e-9)?;
+    let (first, last) = (found.forward[index][half], found.reverse[index][half]);
+    let difference = first.value()? - last.value()?;
+    let error = first.error()?.hypot(last.error()?);
+    (difference.abs() > (3.0 * error).max(0.1)).then(|| {
+        format!("the first half of the runs gives pKa {first}, the last {last}; leave out more of the beginning, or run longer")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_of_several_sites_is_one_sentence() {
+        let doubt = |name: &str, text: &str| (name.to_string(), text.to_string());
+        let doubts = [doubt("GLU 2", "run longer"), doubt("HIS 3", "few"), doubt("LYS 4", "run longer")];
+        assert_eq!(together(doubts.into_iter()), ["GLU 2, LYS 4: run longer", "HIS 3: few"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! What the runs of a titration say: by site, and by pair of sites.
+
+use crate::evaluation::runs::Run;
+use crate::record::SiteRecord;
+use lambda::analysis::counted::Resampling;
+use lambda::analysis::ends::MeanWeights;
+use lambda::analysis::hill::Determined;
+use lambda::analysis::occupancy::{OCCUPIED, State};
+use lambda::analysis::pairs::Pair;
+use lambda::analysis::titration::{Convergence, Macroscopic, Titration};
+
+/// Number of bins in the histograms of λ.
+pub const BINS: usize = 60;
+/// Number of its errors beyond which a correlation is taken for an interaction.
+pub const SIGNIFICANT: f64 = 3.0;
+
+/// How runs are evaluated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Start of each run that is left out (ps), the frame at its end included; so the first frame always is.
+    pub equilibration: f64,
+    /// Weight above which a form is occupied.
+    pub threshold: f64,
+    /// Draws and seed of the bootstrap.
+    pub resampling: Resampling,
+    /// Whether every run gets its tables as Parquet files, too.
+    pub parquet: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { equilibration: 0.0, threshold: OCCUPIED, resampling: Resampling::default(), parquet: true }
+    }
+}
+
+/// Everything the runs say.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    /// The runs.
+    pub runs: Vec<Run>,
+    /// pH values, rising.
+    pub ph: Vec<f64>,
+    /// Sites that titrate.
+    pub sites: Vec<SiteResult>,
+    /// Pairs of sites with two states of protonation, in the order of the sites.
+    pub pairs: Vec<PairResult>,
+    /// How they were evaluated.
+    pub options: Options,
+    /// What a reader should know before trusting the numbers, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What the runs say about one site.
+#[derive(Debug, Clone)]
+pub struct SiteResult {
+    /// The site.
+    pub record: SiteRecord,
+    /// Runs that have it.
+    pub runs: Vec<usize>,
+    /// Its titration; one series for each run.
+    pub titration: Titration,
+    /// pKa against the time used.
+    pub convergence: Convergence,
+    /// Mean weight of each form at each pH: `[pH of titration.points][form]`.
+    pub means: Vec<Vec<f64>>,
+    /// Histogram of each weight at each pH: `[pH of titration.points][form][bin]`; see [`histogram::RANGE`].
+    pub histograms: Vec<Vec<Vec<f64>>>,
+    /// Protonation in each frame of each run: 0 protonated, …
+    pub(super) protonation: Vec<Vec<State>>,
+    /// Mean weights of these classes in each run; none where V_pH is not linear.
+    pub(super) means_of_classes: Vec<Option<MeanWeights>>,
+}
+
+/// What the runs say about two sites together.
+#[derive(Debug, Clone)]
+pub struct PairResult {
+    /// Indices of the sites.
+    pub sites: [usize; 2],
+    /// Correlation and interaction.
+    pub pair: Pair,
+}
+
+impl SiteResult {
+    /// `GLU 2`, or `LYS 7, 2nd proton`: the name of step `index` of the titration.
+    pub fn step_name(&self, index: usize) -> String {
+        let name = &self.record.name;
+        match (self.titration.macroscopic.len(), index) {
+            (1, _) => name.clone(),
+            (_, 0) => format!("{name}, 1st proton"),
+            (_, 1) => format!("{name}, 2nd proton"),
+            (_, 2) => format!("{name}, 3rd proton"),
+            (_, k) => format!("{name}, {}th proton", k + 1),
+        }
+    }
+
+    /// `HSP → HSD`: the names of two forms.
+    pub fn link_name(&self, from: usize, to: usize) -> String {
+        format!("{} → {}", self.record.forms[from].name, self.record.forms[to].name)
+    }
+
+    /// pKa of the model compound between two numbers of protons lost, from the pK of the library.
+    pub fn reference(&self, from: u32, to: u32) -> Option<f64> {
+        if self.titration.macroscopic.len() == 1 && self.record.pka.is_some() {
+            return self.record.pka;
+        }
+        let binding = |lost: u32| {
+            let forms = self.record.forms.iter().filter(|form| form.protons_lost == lost);
+            forms.map(|form| 10f64.powf(-form.pk)).sum::<f64>().log10()
+        };
+        Some((binding(from) - binding(to)) / f64::from(to - from)).filter(|pk| pk.is_finite())
+    }
+
+    /// pK of the model compound between two forms.
+    pub fn microscopic_reference(&self, from: usize, to: usize) -> f64 {
+        let [from, to] = [from, to].map(|form| &self.record.forms[form]);
+        (to.pk - from.pk) / (f64::from(to.protons_lost) - f64::from(from.protons_lost))
+    }
+
+    /// Number of changes of the form, all runs together.
+    pub fn transitions(&self) -> u64 {
+        self.titration.points.iter().map(|point| point.occupancy.transitions).sum()
+    }
+
+    /// Share of frames in which no form is occupied, all runs together; `None` without frames.
+    pub fn mixed(&self) -> Option<f64> {
+        let frames: u64 = self.titration.points.iter().map(|point| point.occupancy.frames()).sum();
+        let mixed: u64 = self.titration.points.iter().map(|point| point.occupancy.mixed).sum();
+        (frames > 0).then(|| mixed as f64 / frames as f64)
+    }
+}
+
+/// pKa and Hill coefficient of one step of a titration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HillFit {
+    /// pKa; where the fractions do not determine both numbers, that of a coefficient of one.
+    pub pka: Determined,
+    /// Hill coefficient, if it is determined.
+    pub slope: Determined,
+}
+
+impl HillFit {
+    /// What the fractions determine of a step.
+    pub fn of(step: &Macroscopic) -> Self {
+        match step.pka {
+            Determined::Unknown => Self { pka: step.pka_slope_one, slope: Determined::Unknown },
+            pka => Self { pka, slope: step.slope.unwrap_or(Determined::Unknown) },
+        }
+    }
+}

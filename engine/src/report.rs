@@ -1,0 +1,7 @@
+//! What people read: pages (HTML), plots (SVG), tables (CSV) and the short tables that end a command.
+
+pub mod calibration;
+pub mod exchange;
+pub mod page;
+pub mod pka;
+pub mod plot;

@@ -1,0 +1,283 @@
+//! What a calibration leaves behind: `calibration.csv`, `rounds.csv`, `calibration.svg`, `report.html`, the entry of the library, and the
+//! table at the end.
+
+use super::page::Page;
+use super::plot::{self, Curve, Point};
+use crate::atomic::write_atomic;
+use crate::config::Config;
+use crate::error::Result;
+use crate::evaluation::calibration::{Calibration, FinishedRound};
+use lambda::analysis::simplex_fit::{Uncertain, Window, edges, on_edge};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Averages by window.
+pub const TABLE: &str = "calibration.csv";
+/// Deviation, transitions and populations by round.
+pub const ROUNDS: &str = "rounds.csv";
+/// The averages and the fit.
+pub const PLOT: &str = "calibration.svg";
+/// Everything on one page.
+pub const REPORT: &str = "report.html";
+
+/// Writes all files of a calibration into the folder of its job. The table that ends the log.
+///
+/// # Errors
+/// [`crate::error::Error::File`] if a file cannot be written.
+pub fn write(calibration: &Calibration, config: &Config) -> Result<String> {
+    let folder = config.folder();
+    let plot = plot::curves(&slopes(calibration), ["λ", "⟨∂V/∂λ⟩ (kJ/mol)"])?;
+    write_atomic(&folder.join(TABLE), "write", csv(calibration).as_bytes())?;
+    write_atomic(&folder.join(PLOT), "write", plot.as_bytes())?;
+    if !calibration.estimate.rounds.is_empty() {
+        write_atomic(&folder.join(ROUNDS), "write", rounds_csv(calibration).as_bytes())?;
+    }
+    write_atomic(&folder.join(&calibration.file), "write", calibration.entry.as_bytes())?;
+    write_atomic(&folder.join(REPORT), "write", report(calibration, config, &plot)?.as_bytes())?;
+    Ok(table(calibration, folder))
+}
+
+impl Calibration {
+    fn n_forms(&self) -> usize {
+        self.forms.len()
+    }
+
+    /// `HSP → HSD`, or nothing for two forms.
+    fn edge_name(&self, [a, b]: [usize; 2]) -> String {
+        if self.n_forms() == 2 { String::new() } else { format!("{} → {}", self.forms[a], self.forms[b]) }
+    }
+
+    /// ⟨∂V/∂λ_to − ∂V/∂λ_from⟩ of the windows' fit.
+    fn fitted(&self, window: &Window, to: usize) -> f64 {
+        self.estimate.fit.surface.slope(&window.weights, 0, to).value
+    }
+}
+
+fn csv(calibration: &Calibration) -> String {
+    let n = calibration.n_forms();
+    let (mut names, mut text) = (Vec::new(), String::new());
+    if n == 2 {
+        names.extend(["lambda", "dV/dlambda (kJ/mol)", "error (kJ/mol)", "fit (kJ/mol)"].map(String::from));
+    } else {
+        names.extend(calibration.forms.iter().map(|form| format!("weight {form}")));
+        for form in &calibration.forms[1..] {
+            let name = format!("dV/dlambda {form} - {}", calibration.forms[0]);
+            names.extend([format!("{name} (kJ/mol)"), "error (kJ/mol)".into(), "fit (kJ/mol)".into()]);
+        }
+    }
+    let _ = writeln!(text, "{},frames,independent samples", names.join(","));
+    for window in &calibration.estimate.windows {
+        let weights = if n == 2 { &window.weights[1..] } else { &window.weights[..] };
+        let mut cells: Vec<String> = weights.iter().map(f64::to_string).collect();
+        for form in 1..n {
+            let slope = window.slope(0, form);
+            cells.extend([slope.value, slope.error, calibration.fitted(window, form)].map(|x| format!("{x:.5}")));
+        }
+        let _ = writeln!(text, "{},{},{:.1}", cells.join(","), window.frames, window.samples);
+    }
+    text
+}
+
+fn rounds_csv(calibration: &Calibration) -> String {
+    let populations: Vec<String> = calibration.forms.iter().map(|form| format!("population {form}")).collect();
+    let mut text = format!(
+        "round,deviation (kJ/mol),error (kJ/mol),transitions,frames,independent samples,{}\n",
+        populations.join(",")
+    );
+    for (index, FinishedRound { round, deviation, .. }) in calibration.estimate.rounds.iter().enumerate() {
+        let populations: Vec<String> = round.populations.iter().map(|p| format!("{p:.5}")).collect();
+        let _ = writeln!(
+            text,
+            "{},{:.5},{:.5},{},{},{:.1},{}",
+            index + 1,
+            deviation.value,
+            deviation.error,
+            round.transitions,
+            round.frames,
+            round.samples,
+            populations.join(",")
+        );
+    }
+    text
+}
+
+/// A value with its error bar.
+fn point(x: f64, u: Uncertain) -> Point {
+    Point { x, y: u.value, interval: [u.value - u.error, u.value + u.error] }
+}
+
+/// Place of a window on an edge; `None` if it lies elsewhere.
+fn place(weights: &[f64], [a, b]: [usize; 2]) -> Option<f64> {
+    let elsewhere = weights.iter().enumerate().any(|(form, w)| form != a && form != b && w.abs() > 1e-9);
+    (!elsewhere).then(|| weights[b])
+}
+
+/// Places along an edge, as far as the windows go.
+fn grid(calibration: &Calibration) -> impl Iterator<Item = f64> {
+    let [low, high] = calibration.coefficients.range;
+    (0..=120).map(move |k| low + (high - low) * f64::from(k) / 120.0)
+}
+
+/// ⟨∂V/∂λ⟩ along every edge.
+fn slopes(calibration: &Calibration) -> Vec<Curve> {
+    let (n, estimate) = (calibration.n_forms(), &calibration.estimate);
+    let curve = |edge: [usize; 2]| {
+        let on = estimate.windows.iter().filter_map(|window| Some((place(&window.weights, edge)?, window)));
+        let points = on.map(|(x, window)| point(x, window.slope(edge[0], edge[1]))).collect();
+        let slope = |x: f64| estimate.fit.surface.slope(&on_edge(n, edge, x), edge[0], edge[1]).value;
+        let line = grid(calibration).map(|x| (x, slope(x))).collect();
+        Curve { name: calibration.edge_name(edge), points, line, mark: None }
+    };
+    edges(n).into_iter().map(curve).collect()
+}
+
+/// The free energy along every edge, with its error at every tenth.
+fn free_energies(calibration: &Calibration) -> Vec<Curve> {
+    let (n, surface) = (calibration.n_forms(), &calibration.estimate.surface);
+    let curve = |edge: [usize; 2]| {
+        let from = on_edge(n, edge, 0.0);
+        let at = |x: f64| surface.between(&from, &on_edge(n, edge, x));
+        let points = (1..=10).map(|k| 0.1 * f64::from(k)).map(|x| point(x, at(x))).collect();
+        let line = grid(calibration).map(|x| (x, at(x).value)).collect();
+        Curve { name: calibration.edge_name(edge), points, line, mark: None }
+    };
+    edges(n).into_iter().map(curve).collect()
+}
+
+/// −RT ln p along one edge, a curve for each round.
+fn profiles(calibration: &Calibration, edge: usize) -> Vec<Curve> {
+    let curve = |(index, FinishedRound { round, .. }): (usize, &FinishedRound)| {
+        let profile = round.edges[edge].profile(round, calibration.temperature);
+        let points = profile.iter().map(|&(x, u)| point(x, u)).collect();
+        let line = profile.iter().map(|&(x, u)| (x, u.value)).collect();
+        Curve { name: format!("round {}", index + 1), points, line, mark: None }
+    };
+    calibration.estimate.rounds.iter().enumerate().map(curve).collect()
+}
+
+/// `-345.67 ± 0.12 kJ/mol`.
+fn energy(u: Uncertain) -> String {
+    format!("{:.2} ± {:.2} kJ/mol", u.value, u.error)
+}
+
+/// `calibrated`, or `preliminary`.
+fn status(calibration: &Calibration) -> &'static str {
+    if calibration.coefficients.reason.is_some() { "preliminary" } else { "calibrated" }
+}
+
+fn rows(calibration: &Calibration) -> Vec<Vec<String>> {
+    let n = calibration.n_forms();
+    let row = |window: &Window| {
+        let label = |weights: &[f64]| weights.iter().map(|w| format!("{w:.2}")).collect::<Vec<_>>().join(" ");
+        let mut cells = vec![label(if n == 2 { &window.weights[1..] } else { &window.weights })];
+        let slopes: Vec<Uncertain> = (1..n).map(|form| window.slope(0, form)).collect();
+        let list = |f: &dyn Fn(usize) -> String| (0..n - 1).map(f).collect::<Vec<_>>().join(" ");
+        cells.push(list(&|k| format!("{:.2}", slopes[k].value)));
+        cells.push(list(&|k| format!("{:.2}", slopes[k].error)));
+        cells.push(list(&|k| {
+            format!("{:+.1}", (slopes[k].value - calibration.fitted(window, k + 1)) / slopes[k].error)
+        }));
+        cells.extend([format!("{:.0}", window.samples), window.frames.to_string()]);
+        cells
+    };
+    calibration.estimate.windows.iter().map(row).collect()
+}
+
+fn round_rows(calibration: &Calibration) -> Vec<Vec<String>> {
+    let row = |(index, FinishedRound { round, deviation, is_flat }): (usize, &FinishedRound)| {
+        let populations: Vec<String> = round.populations.iter().map(|p| format!("{:.1} %", 100.0 * p)).collect();
+        vec![
+            (index + 1).to_string(),
+            format!("{:.2} ± {:.2}", deviation.value, deviation.error),
+            if *is_flat { "yes".into() } else { "no".into() },
+            round.transitions.to_string(),
+            format!("{:.0}", round.samples),
+            populations.join(", "),
+        ]
+    };
+    calibration.estimate.rounds.iter().enumerate().map(row).collect()
+}
+
+const ROUND_COLUMNS: [&str; 6] =
+    ["round", "deviation (kJ/mol)", "flat", "transitions", "independent samples", "time in each form"];
+
+fn report(calibration: &Calibration, config: &Config, plot: &str) -> Result<String> {
+    let estimate = &calibration.estimate;
+    let provenance = &calibration.coefficients.provenance;
+    let subtitle = format!(
+        "{}; {} windows of {:.1} ps each after {:.1} ps of equilibration, {} atoms, {} K",
+        status(calibration),
+        provenance.windows,
+        1e3 * provenance.time_per_window,
+        1e3 * provenance.equilibration_per_window,
+        provenance.atoms,
+        provenance.temperature
+    );
+    let mut page = Page::new(&format!("Calibration of {}", estimate.site), &subtitle);
+    let chi = format!("χ² per degree of freedom {:.2}", estimate.fit.reduced_chi_squared());
+    let forms = estimate.surface.forms();
+    let headline = |form: usize| {
+        let name = format!("Free energy of the force field, {} to {}", calibration.forms[0], calibration.forms[form]);
+        [name, energy(forms[form]), chi.clone()]
+    };
+    page.headline(&(1..forms.len()).map(headline).collect::<Vec<_>>());
+    page.warnings(&calibration.warnings);
+    let caption =
+        "Points: averages at fixed weights with standard errors. Lines: weighted least squares of the windows.";
+    page.figure("⟨∂V/∂λ⟩", plot, caption);
+    let plot = plot::curves(&free_energies(calibration), ["λ", "free energy (kJ/mol)"])?;
+    page.figure("Free energy", &plot, "From the windows and all rounds; bars: standard errors against the first form.");
+    for (index, edge) in edges(calibration.n_forms()).into_iter().enumerate() {
+        let curves = profiles(calibration, index);
+        if curves.iter().any(|curve| curve.points.len() > 1) {
+            let heading = format!("Free runs {}", calibration.edge_name(edge));
+            let plot = plot::curves(&curves, ["λ", "−RT ln p (kJ/mol)"])?;
+            page.figure(
+                heading.trim_end(),
+                &plot,
+                "Histograms of the free runs without barrier at pH = pK: flat if V_MM is right.",
+            );
+        }
+    }
+    if !estimate.rounds.is_empty() {
+        page.table("Rounds", &ROUND_COLUMNS, &round_rows(calibration));
+    }
+    let pairs = calibration.coefficients.coefficients.iter().zip(&calibration.coefficients.errors).enumerate();
+    let coefficients: Vec<Vec<String>> =
+        pairs.map(|(k, (c, e))| vec![format!("{}", k + 1), format!("{c:.4}"), format!("{e:.4}")]).collect();
+    page.table("Coefficients of the free energy (kJ/mol)", &["term", "value", "±"], &coefficients);
+    let columns = ["λ", "⟨∂V/∂λ⟩ (kJ/mol)", "±", "off the fit (σ)", "independent samples", "frames"];
+    page.table("Windows", &columns, &rows(calibration));
+    page.details(&format!("Library entry {}", calibration.file), &calibration.entry);
+    page.details("Settings", &config.to_toml()?);
+    Ok(page.html())
+}
+
+/// The short table at the end of the command.
+fn table(calibration: &Calibration, folder: &Path) -> String {
+    let estimate = &calibration.estimate;
+    let wide = 7 * calibration.n_forms() - 7;
+    let mut text =
+        format!("{:>wide$} {:>18} {:>8} {:>16} {:>8}\n", "λ", "dV/dλ (kJ/mol)", "±", "off the fit (σ)", "samples");
+    for row in rows(calibration) {
+        let _ = writeln!(text, "{:>wide$} {:>18} {:>8} {:>16} {:>8}", row[0], row[1], row[2], row[3], row[4]);
+    }
+    text.push('\n');
+    for row in round_rows(calibration) {
+        let _ = writeln!(
+            text,
+            "round {}: deviation {} kJ/mol, flat: {}, {} transitions, {} independent samples",
+            row[0], row[1], row[2], row[3], row[4]
+        );
+    }
+    for warning in &calibration.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    for (form, u) in estimate.surface.forms().into_iter().enumerate().skip(1) {
+        let (site, from, to) = (&estimate.site, &calibration.forms[0], &calibration.forms[form]);
+        let _ = writeln!(text, "{site}: free energy from {from} to {to}: {}", energy(u));
+    }
+    let _ = writeln!(text, "library entry ({}): {}", status(calibration), folder.join(&calibration.file).display());
+    let _ = write!(text, "report: {}", folder.join(REPORT).display());
+    text
+}

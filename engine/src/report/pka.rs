@@ -1,0 +1,162 @@
+//! What an evaluation of pKa values leaves behind: tables ([`tables`]), plots ([`plots`]), and all of it on one page, `report.html`.
+
+mod plots;
+mod tables;
+
+use super::page::Page;
+use crate::atomic::write_atomic;
+use crate::error::{Error, Result};
+use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
+use crate::evaluation::runs::Run;
+use lambda::analysis::hill::Determined;
+use plots::Plot;
+use std::path::Path;
+use tables::optional;
+
+/// Everything on one page.
+pub const REPORT: &str = "report.html";
+
+/// Writes tables, plots and the page into `folder`; `settings` is the text of the job, if there is one. The short table for the end of the
+/// command.
+///
+/// # Errors
+/// [`Error::File`] if a file cannot be written.
+pub fn write(evaluation: &Evaluation, folder: &Path, settings: Option<&str>) -> Result<String> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
+    tables::write(evaluation, folder)?;
+    let plots = plots::all(evaluation)?;
+    for plot in plots.iter().filter(|plot| !plot.file.is_empty()) {
+        write_atomic(&folder.join(plot.file), "write", plot.svg.as_bytes())?;
+    }
+    write_atomic(&folder.join(REPORT), "write", report(evaluation, &plots, settings).as_bytes())?;
+    Ok(format!("{}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
+}
+
+fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>) -> String {
+    let names: Vec<&str> = evaluation.sites.iter().map(|site| site.record.name.as_str()).collect();
+    let title = match names.len() {
+        0..=4 => names.join(", "),
+        many => format!("{many} sites"),
+    };
+    let mut page = Page::new(&format!("Titration of {title}"), &subtitle(evaluation));
+    let rows = tables::rows(evaluation);
+    if rows.len() <= 4 {
+        let headline = |row: &Vec<String>| {
+            let model = if row[3].is_empty() { String::new() } else { format!(", model compound {}", row[3]) };
+            [format!("pKa of {}", row[0]), row[1].clone(), format!("Hill coefficient {}{model}", row[2])]
+        };
+        page.headline(&rows.iter().map(headline).collect::<Vec<_>>());
+    }
+    page.warnings(&evaluation.warnings);
+    page.table("pKa values", &tables::COLUMNS, &rows);
+    let mut plots = plots.iter();
+    if let Some(first) = plots.next() {
+        page.figure(first.heading, &first.svg, &first.caption);
+    }
+    microscopic(&mut page, evaluation);
+    pairs(&mut page, evaluation);
+    for plot in plots {
+        page.figure(plot.heading, &plot.svg, &plot.caption);
+    }
+    let columns = ["pH", "site", "deprotonated", "±", "mixed", "transitions", "samples", "frames"];
+    page.table("Fractions", &columns, &fractions(evaluation));
+    if let Some(settings) = settings {
+        page.details("Settings", settings);
+    }
+    page.html()
+}
+
+/// `5 pH values, 10 runs, 12.5 ns in all, the first 100 ps of each left out; …`.
+fn subtitle(evaluation: &Evaluation) -> String {
+    let time: f64 = evaluation.runs.iter().map(Run::length).sum();
+    let time = if time < 1e4 { format!("{time:.6} ps") } else { format!("{:.6} ns", time / 1e3) };
+    let time = trimmed(&time);
+    let count = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+    let left_out = match evaluation.options.equilibration {
+        start if start > 0.0 => format!(", the first {start} ps of each left out"),
+        _ => String::new(),
+    };
+    format!(
+        "{}, {}, {time} in all{left_out}; a form is occupied above a weight of {}, populations are those of the pure forms",
+        count(evaluation.ph.len(), "pH value", "pH values"),
+        count(evaluation.runs.len(), "run", "runs"),
+        evaluation.options.threshold
+    )
+}
+
+/// A number without trailing zeros, before its unit.
+fn trimmed(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text.to_string(),
+    }
+}
+
+fn microscopic(page: &mut Page, evaluation: &Evaluation) {
+    let mut rows = Vec::new();
+    for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
+        for link in &site.titration.microscopic {
+            let reference = site.microscopic_reference(link.from, link.to);
+            let share = |form: usize| site.titration.shares[form].to_string();
+            let (name, step) = (site.record.name.clone(), site.link_name(link.from, link.to));
+            let model = optional(Some(reference), 2);
+            rows.push(vec![name, step, link.pk.to_string(), model, share(link.from), share(link.to)]);
+        }
+        for step in &site.titration.macroscopic {
+            let words = format!("macroscopic from these: {}", step.from_microscopic);
+            rows.push(vec![
+                site.record.name.clone(),
+                words,
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+            ]);
+        }
+    }
+    if !rows.is_empty() {
+        let columns = ["site", "forms", "pK", "model", "share of first", "share of second"];
+        page.table("Microscopic pK values and tautomers", &columns, &rows);
+    }
+}
+
+fn pairs(page: &mut Page, evaluation: &Evaluation) {
+    let signed = |number: Determined| number.to_string().replace('-', "−");
+    let row = |PairResult { sites, pair }: &PairResult| {
+        let [first, second] = sites.map(|site| evaluation.sites[site].record.name.clone());
+        let mut row = vec![format!("{first}, {second}"), signed(pair.correlation)];
+        row.extend([pair.pka[0], pair.pka[1], pair.interaction, pair.macroscopic[0], pair.macroscopic[1]].map(signed));
+        row
+    };
+    let rows: Vec<Vec<String>> =
+        evaluation.pairs.iter().filter(|result| result.pair.significant(SIGNIFICANT)).map(row).collect();
+    if !rows.is_empty() {
+        let columns =
+            ["sites", "correlation", "pKa of first", "of second", "interaction", "first pKa of both", "second"];
+        page.table("Sites that feel each other", &columns, &rows);
+    }
+}
+
+fn fractions(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for site in &evaluation.sites {
+        for point in &site.titration.points {
+            let error = point.interval.map(|[low, high]| 0.5 * (high - low));
+            let [s, error] = [point.deprotonated, error].map(|x| optional(x, 3));
+            let [s, error] = [s, error].map(|text| if text.is_empty() { "–".into() } else { text });
+            rows.push(vec![
+                format!("{:.2}", point.ph),
+                site.record.name.clone(),
+                s,
+                error,
+                format!("{:.1} %", 100.0 * point.occupancy.mixed_fraction().unwrap_or(0.0)),
+                point.occupancy.transitions.to_string(),
+                format!("{:.0}", point.samples),
+                point.occupancy.frames().to_string(),
+            ]);
+        }
+    }
+    rows
+}

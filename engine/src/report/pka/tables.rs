@@ -1,0 +1,219 @@
+//! What an evaluation leaves behind as CSV, and the short table at the end of the command.
+//!
+//! `pka.csv`: macroscopic pKa values. `micro.csv`: pK of every pair of forms, and tautomers. `titration.csv` and
+//! `populations.csv`: by site, pH and form. `pairs.csv`: correlations and interactions. `convergence.csv`: pKa against the time used.
+
+use crate::atomic::write_atomic;
+use crate::error::Result;
+use crate::evaluation::pka::{Evaluation, HillFit, PairResult, SIGNIFICANT};
+use lambda::analysis::hill::Determined;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Macroscopic pKa values by site.
+pub const PKA: &str = "pka.csv";
+/// Microscopic ones by pair of forms.
+pub const MICRO: &str = "micro.csv";
+/// Deprotonated fractions by site and pH.
+pub const TITRATION: &str = "titration.csv";
+/// Populations by site, pH and form.
+pub const POPULATIONS: &str = "populations.csv";
+/// Pairs of sites.
+pub const PAIRS: &str = "pairs.csv";
+/// pKa against time.
+pub const CONVERGENCE: &str = "convergence.csv";
+
+/// Writes all tables.
+///
+/// # Errors
+/// [`crate::error::Error::File`].
+pub fn write(evaluation: &Evaluation, folder: &Path) -> Result<()> {
+    let tables = [
+        (PKA, pka(evaluation)),
+        (MICRO, micro(evaluation)),
+        (TITRATION, titration(evaluation)),
+        (POPULATIONS, populations(evaluation)),
+        (PAIRS, pairs(evaluation)),
+        (CONVERGENCE, convergence(evaluation)),
+    ];
+    tables.iter().try_for_each(|(name, text)| write_atomic(&folder.join(name), "write", text.as_bytes()))
+}
+
+/// A number of `digits` decimals, or nothing.
+pub(super) fn optional(value: Option<f64>, digits: usize) -> String {
+    value.filter(|value| value.is_finite()).map(|value| format!("{value:.digits$}")).unwrap_or_default()
+}
+
+/// `value,error`, both empty if there is none.
+fn both(number: Determined) -> String {
+    [number.value(), number.error()].map(|value| optional(value, 4)).join(",")
+}
+
+fn pka(evaluation: &Evaluation) -> String {
+    let mut text = String::from(
+        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed\n",
+    );
+    for site in &evaluation.sites {
+        let (transitions, mixed) = (site.transitions(), optional(site.mixed(), 5));
+        for step in &site.titration.macroscopic {
+            let numbers =
+                [step.pka, step.slope.unwrap_or(Determined::Unknown), step.pka_slope_one, step.from_microscopic];
+            let numbers = numbers.map(both).join(",");
+            let (name, reference) = (&site.record.name, optional(site.reference(step.from, step.to), 2));
+            let _ = writeln!(text, "{name},{},{numbers},{reference},{transitions},{mixed}", step.to);
+        }
+    }
+    text
+}
+
+fn micro(evaluation: &Evaluation) -> String {
+    let mut text =
+        String::from("site,from,to,pK,pK error,model compound,share of from,its error,share of to,its error\n");
+    for site in &evaluation.sites {
+        for link in &site.titration.microscopic {
+            let [from, to] = [link.from, link.to].map(|form| &site.record.forms[form]);
+            let reference = site.microscopic_reference(link.from, link.to);
+            let shares = [link.from, link.to].map(|form| both(site.titration.shares[form])).join(",");
+            let (site, pk) = (&site.record.name, both(link.pk));
+            let _ = writeln!(text, "{site},{},{},{pk},{},{shares}", from.name, to.name, optional(Some(reference), 2));
+        }
+    }
+    text
+}
+
+fn titration(evaluation: &Evaluation) -> String {
+    let mut text = String::from("pH,site,deprotonated,low,high,mixed,transitions,frames,independent samples\n");
+    for site in &evaluation.sites {
+        for point in &site.titration.points {
+            let ends = point.interval.map_or([None; 2], |ends| ends.map(Some)).map(|end| optional(end, 5)).join(",");
+            let (s, mixed) = (optional(point.deprotonated, 5), optional(point.occupancy.mixed_fraction(), 5));
+            let (transitions, frames) = (point.occupancy.transitions, point.occupancy.frames());
+            let (ph, name, samples) = (point.ph, &site.record.name, point.samples);
+            let _ = writeln!(text, "{ph},{name},{s},{ends},{mixed},{transitions},{frames},{samples:.1}");
+        }
+    }
+    text
+}
+
+fn populations(evaluation: &Evaluation) -> String {
+    let mut text = String::from("pH,site,form,protons lost,population,low,high,of the frames,mean weight\n");
+    for site in &evaluation.sites {
+        for (point, means) in site.titration.points.iter().zip(&site.means) {
+            for (k, form) in site.record.forms.iter().enumerate() {
+                let ends = point.intervals.as_ref().map_or([None; 2], |ends| ends[k].map(Some));
+                let ends = ends.map(|end| optional(end, 5)).join(",");
+                let population = optional(point.populations.as_ref().map(|p| p[k]), 5);
+                let counted = optional(point.occupancy.population(k), 5);
+                let (ph, name, lost, mean) = (point.ph, &site.record.name, form.protons_lost, means[k]);
+                let _ = writeln!(text, "{ph},{name},{},{lost},{population},{ends},{counted},{mean:.5}", form.name);
+            }
+        }
+    }
+    text
+}
+
+fn pairs(evaluation: &Evaluation) -> String {
+    let mut text = String::from(
+        "first,second,correlation,its error,significant,pKa of first,its error,pKa of second,its error,interaction (pK),its error,first pKa of both,its error,second pKa of both,its error\n",
+    );
+    for PairResult { sites, pair } in &evaluation.pairs {
+        let [first, second] = sites.map(|site| &evaluation.sites[site].record.name);
+        let significant = if pair.significant(SIGNIFICANT) { "yes" } else { "no" };
+        let [pk1, pk2] = pair.pka;
+        let [upper, lower] = pair.macroscopic;
+        let numbers = [pk1, pk2, pair.interaction, upper, lower].map(both).join(",");
+        let _ = writeln!(text, "{first},{second},{},{significant},{numbers}", both(pair.correlation));
+    }
+    text
+}
+
+fn convergence(evaluation: &Evaluation) -> String {
+    let mut text = String::from("site,protons lost,share,from the beginning,its error,from the end,its error\n");
+    for site in &evaluation.sites {
+        let found = &site.convergence;
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            for (k, share) in found.shares.iter().enumerate() {
+                let numbers = [found.forward[index][k], found.reverse[index][k]].map(both).join(",");
+                let _ = writeln!(text, "{},{},{share:.2},{numbers}", site.record.name, step.to);
+            }
+        }
+    }
+    text
+}
+
+/// `+0.12`, the shift from the model compound.
+pub(super) fn shift(pka: Determined, reference: Option<f64>) -> String {
+    let shift = pka.value().zip(reference).map(|(pka, reference)| format!("{:+.2}", pka - reference));
+    shift.unwrap_or_default().replace('-', "−")
+}
+
+/// Fields of the summary, by step of each site: name, pKa, Hill coefficient, model compound, shift, transitions, mixed.
+pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for site in &evaluation.sites {
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            let reference = site.reference(step.from, step.to);
+            let pka = HillFit::of(step).pka;
+            rows.push(vec![
+                site.step_name(index),
+                pka.to_string(),
+                step.slope.map_or("–".into(), |slope| slope.to_string()),
+                optional(reference, 2),
+                shift(pka, reference),
+                site.transitions().to_string(),
+                format!("{:.1} %", 100.0 * site.mixed().unwrap_or(0.0)),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Heads of [`rows`].
+pub(super) const COLUMNS: [&str; 7] = ["site", "pKa", "Hill", "model", "shift", "transitions", "mixed"];
+
+/// Sentences on tautomers and interactions.
+pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
+        let links = site.titration.microscopic.iter().map(|l| format!("{} {}", site.link_name(l.from, l.to), l.pk));
+        let links: Vec<String> = links.collect();
+        remarks.push(format!("{}: {}", site.record.name, links.join(", ")));
+    }
+    for PairResult { sites, pair } in &evaluation.pairs {
+        if pair.significant(SIGNIFICANT) {
+            let [first, second] = sites.map(|site| &evaluation.sites[site].record.name);
+            let (phi, w, [upper, lower]) = (pair.correlation, pair.interaction, pair.macroscopic);
+            let signed = |number: Determined| number.to_string().replace('-', "−");
+            remarks.push(format!(
+                "{first} and {second}: correlation {}, interaction {} pK, pKa of both {upper} and {lower}",
+                signed(phi),
+                signed(w)
+            ));
+        }
+    }
+    remarks
+}
+
+/// The short table.
+pub fn summary(evaluation: &Evaluation) -> String {
+    let mut table = vec![COLUMNS.map(str::to_string).to_vec()];
+    table.extend(rows(evaluation));
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    let mut text = String::new();
+    for row in &table {
+        let _ = write!(text, "{:<1$}", row[0], widths[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            let _ = write!(text, "  {cell:>width$}");
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    for remark in remarks(evaluation) {
+        let _ = writeln!(text, "{remark}");
+    }
+    for warning in &evaluation.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}

@@ -1,0 +1,130 @@
+//! The jobs of a calibration: windows of fixed weights, and rounds of free runs.
+
+use super::target::{Target, What};
+use crate::config::quantity::Energy;
+use crate::config::{Barrier, Config, Coordinate, CoordinateCount, Molecules, PhTerm, SiteSettings, Start};
+use crate::workflow::children::{Child, seed};
+use std::path::PathBuf;
+
+/// Buffer molecules unless the job says how many: 2N + 1 for one site.
+const BUFFERS: u32 = 3;
+/// Number of the first free run for its seed, behind the numbers of all windows.
+const FIRST_FREE: u64 = 1 << 32;
+
+/// The run of window number `index`, from 0, at these weights of the forms.
+pub fn window(config: &Config, target: &Target, weights: &[f64], index: u64) -> Child {
+    let mut job = base(config);
+    if let Some(titration) = &mut job.titration {
+        match &target.what {
+            What::Site { settings, .. } => {
+                let fixed =
+                    if let [_, lambda] = weights { Start::Lambda(*lambda) } else { Start::Weights(weights.to_vec()) };
+                let held = SiteSettings { initial: None, coordinate: None, barrier: None, ..(**settings).clone() };
+                titration.sites = vec![SiteSettings { fixed: Some(fixed), ..held }];
+            }
+            What::Buffer => titration.buffer.iter_mut().for_each(|buffer| buffer.fixed = Some(weights[1])),
+        }
+    }
+    job.dynamics.seed = seed(config.dynamics.seed, index);
+    let label = label(weights);
+    job.output.folder = config.folder().join(format!("lambda_{label}"));
+    Child { name: format!("λ = {}", label.replace('_', " ")), config: job }
+}
+
+/// A round of free runs: without barrier, at pH = pK, with the V_MM that all before it led to.
+#[derive(Debug, Clone, Copy)]
+pub struct Round<'a> {
+    /// The job.
+    pub config: &'a Config,
+    /// What is calibrated.
+    pub target: &'a Target,
+    /// Number of the round, from 1.
+    pub number: usize,
+}
+
+impl Round<'_> {
+    /// Folder of its runs.
+    pub fn folder(&self) -> PathBuf {
+        self.config.folder().join(format!("round_{}", self.number))
+    }
+
+    /// File with the entry whose V_MM the runs have.
+    pub fn library(&self) -> PathBuf {
+        self.folder().join(format!("{}.toml", self.target.entry.name))
+    }
+
+    /// Length of each run (ps).
+    pub fn length(&self) -> f64 {
+        let asked = self.config.calibrate.as_ref().and_then(|calibrate| calibrate.round);
+        asked.map_or(10.0 * self.config.length(), |round| round.get())
+    }
+
+    /// The runs.
+    pub fn children(&self) -> Vec<Child> {
+        let runs = self.config.calibrate.as_ref().map_or(0, |calibrate| calibrate.runs);
+        (0..runs as usize).map(|run| self.child(run)).collect()
+    }
+
+    /// Run number `run`, from 0.
+    fn child(&self, run: usize) -> Child {
+        let mut job = base(self.config);
+        job.dynamics.steps = Some((self.length() / self.config.dynamics.time_step.get()).round() as u64);
+        if let Some(titration) = &mut job.titration {
+            titration.coordinate = Coordinate::Linear;
+            titration.coupling = CoordinateCount::Auto;
+            titration.barrier = Barrier::Height(Energy::new(0.0));
+            titration.ph_term = PhTerm::None;
+            titration.library.insert(0, self.library());
+            match &self.target.what {
+                What::Site { settings, .. } => {
+                    let initial = Some(start(self.target.entry.forms.len(), run));
+                    let free = SiteSettings { coordinate: None, barrier: None, fixed: None, ..(**settings).clone() };
+                    titration.sites = vec![SiteSettings { initial, ..free }];
+                }
+                What::Buffer => {
+                    titration.sites.clear();
+                    titration.buffer.iter_mut().for_each(|b| (b.fixed, b.neutral) = (None, false));
+                }
+            }
+        }
+        let index = FIRST_FREE + ((self.number as u64) << 16) + run as u64;
+        job.dynamics.seed = seed(self.config.dynamics.seed, index);
+        job.output.folder = self.folder().join(format!("run_{}", run + 1));
+        Child { name: format!("round {}, run {}", self.number, run + 1), config: job }
+    }
+}
+
+/// What all runs have in common. The number of buffer molecules is the same in all of them, and it does not matter yet whether their
+/// correction is calibrated.
+fn base(config: &Config) -> Config {
+    let mut job = config.clone();
+    job.calibrate = None;
+    if let Some(titration) = &mut job.titration {
+        titration.allow_uncalibrated = true;
+        if let Some(buffer) = &mut titration.buffer
+            && buffer.molecules == Molecules::Auto
+        {
+            buffer.molecules = Molecules::Number(BUFFERS);
+        }
+    }
+    job
+}
+
+/// Where free run `run` starts: half of the weight is that of one form, the rest is shared by all.
+pub fn start(forms: usize, run: usize) -> Start {
+    let share = 0.5 / forms as f64;
+    let weight = |form: usize| if form == run % forms { share + 0.5 } else { share };
+    if forms == 2 { Start::Lambda(weight(1)) } else { Start::Weights((0..forms).map(weight).collect()) }
+}
+
+/// `0.50` for two forms, `0.25_0.50_0.25` for more.
+fn label(weights: &[f64]) -> String {
+    let number = |weight: f64| {
+        let short = (weight * 100.0).round() / 100.0 == weight;
+        if short { format!("{weight:.2}") } else { format!("{weight}") }
+    };
+    match weights {
+        [_, lambda] => number(*lambda),
+        _ => weights.iter().map(|&weight| number(weight)).collect::<Vec<_>>().join("_"),
+    }
+}

@@ -1,0 +1,96 @@
+//! What a job calibrates: one of its sites, or its buffer; and the entry of the library that gets the result.
+
+use crate::config::{Config, SiteSettings};
+use crate::error::Result;
+use lambda::library::{Entry, EntryKind};
+use lambda::site::{Selection, SiteError, SiteRequest};
+
+/// What is calibrated.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// A site, or the buffer.
+    pub what: What,
+    /// Its entry of the library.
+    pub entry: Entry,
+}
+
+/// A site, or the buffer.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// A titratable site.
+    Site {
+        /// Its section of the job.
+        settings: Box<SiteSettings>,
+        /// Its name, `GLU 2`.
+        name: String,
+    },
+    /// The buffer, all its molecules together.
+    Buffer,
+}
+
+impl Target {
+    /// What the job calibrates: `calibrate.site`, or the only `[[titration.site]]`.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Input`] if the job names no single site, or the library does not know it.
+    pub fn find(config: &Config) -> Result<Self> {
+        let asked = config.calibrate.as_ref().and_then(|calibrate| calibrate.site.clone());
+        let sites = config.titration.as_ref().map(|titration| titration.sites.as_slice()).unwrap_or_default();
+        match (asked, sites) {
+            (Some(asked), _) if asked == "buffer" => Self::buffer(config),
+            (Some(asked), sites) => {
+                let written = sites.iter().find(|site| site.residue == asked).cloned();
+                Self::site(config, written.unwrap_or(SiteSettings { residue: asked, ..SiteSettings::default() }))
+            }
+            (None, [only]) => Self::site(config, only.clone()),
+            (None, _) => {
+                let message = format!("the file has {} sites, and none is named for the calibration", sites.len());
+                Err(config.error_at("calibrate", message, "set calibrate.site = \"GLU 2\""))
+            }
+        }
+    }
+
+    /// The site with this section.
+    fn site(config: &Config, settings: SiteSettings) -> Result<Self> {
+        let refused = |e: SiteError| config.error_at("calibrate.site", e.to_string(), "");
+        let mut residue: SiteRequest = settings.residue.parse().map_err(refused)?;
+        residue.entry = settings.entry.clone().or(residue.entry);
+        let library = crate::titration::library(config)?;
+        let (topology, _) = crate::system::read(config)?;
+        let found = lambda::find_sites(&topology, &library, Selection::Residues(&[residue])).map_err(refused)?;
+        let site = &found[0];
+        let entry = library.entries.into_iter().find(|known| known.name == site.entry);
+        let missing = || config.error_at("calibrate.site", format!("the library has no {}", site.entry), "");
+        let what = What::Site { settings: Box::new(settings), name: site.name.clone() };
+        Ok(Self { what, entry: entry.ok_or_else(missing)? })
+    }
+
+    /// The buffer of the job, alone.
+    fn buffer(config: &Config) -> Result<Self> {
+        let titration = config.titration.as_ref();
+        let Some(buffer) = titration.and_then(|titration| titration.buffer.as_ref()) else {
+            let help = "add a section [titration.buffer]";
+            return Err(config.error_at("calibrate.site", "the job has no buffer", help));
+        };
+        if titration.is_some_and(|titration| !titration.sites.is_empty()) {
+            let message = "the buffer is calibrated alone, and the job has sites";
+            return Err(config.error_at("calibrate.site", message, "remove [[titration.site]]"));
+        }
+        let library = crate::titration::library(config)?;
+        let fits = |entry: &Entry| entry.kind == EntryKind::Buffer && entry.residues.contains(&buffer.residue);
+        let found = library.entries.into_iter().find(fits);
+        let missing = || {
+            let message = format!("the library has no buffer made of {}", buffer.residue);
+            config.error_at("titration.buffer.residue", message, "name another residue")
+        };
+        found.map(|entry| Self { what: What::Buffer, entry }).ok_or_else(missing)
+    }
+
+    /// Name of the site; `None`: the buffer.
+    pub fn site_name(&self) -> Option<&str> {
+        match &self.what {
+            What::Site { name, .. } => Some(name),
+            What::Buffer => None,
+        }
+    }
+}

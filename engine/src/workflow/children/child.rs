@@ -1,0 +1,108 @@
+//! One run of a job that is made of many: its job, its folder, its seed, and how far it is.
+
+use crate::checkpoint::Checkpoint;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::output::files;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Name of the job file of a child, in its folder.
+pub const JOB: &str = "run.toml";
+/// Name of the file with what a child said when it failed.
+pub(super) const COMPLAINTS: &str = "errors.txt";
+
+/// One run of a job that is made of many.
+#[derive(Debug)]
+pub struct Child {
+    /// Name in messages, `pH 4.00, replica 2`.
+    pub name: String,
+    /// Its job; `config.folder()` is its own folder.
+    pub config: Config,
+}
+
+impl Child {
+    /// Whether all its steps are done and its results are complete.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it has checkpoints and none of them is good.
+    pub fn finished(&self) -> Result<bool> {
+        let folder = self.config.folder();
+        let found = <Checkpoint>::load(folder)?;
+        let done = found.is_some_and(|found| found.checkpoint.state.step >= self.config.steps());
+        Ok(done && folder.join(files::FINAL).exists())
+    }
+
+    /// Makes its folder and writes its job file there; the path of that file.
+    pub(super) fn write(&self) -> Result<PathBuf> {
+        let folder = self.config.folder();
+        std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of a run", e))?;
+        let job = folder.join(JOB);
+        self.config.save(&job)?;
+        Ok(job)
+    }
+
+    /// Time simulated so far (ps), from the last whole line of its `lambda.csv`.
+    pub(super) fn time(&self) -> f64 {
+        last_time(&self.config.result(files::LAMBDA)).unwrap_or(0.0)
+    }
+}
+
+/// First column of the last whole line of a table.
+fn last_time(path: &Path) -> Option<f64> {
+    let mut file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(4096))).ok()?;
+    let mut tail = String::new();
+    file.read_to_string(&mut tail).ok()?;
+    let (whole, _) = tail.rsplit_once('\n')?;
+    whole.lines().last()?.split(',').next()?.parse().ok()
+}
+
+/// A seed for run `index`, far from those of other runs and other jobs (SplitMix64; Steele 2014, 10.1145/2660193.2660195).
+pub fn seed(base: u64, index: u64) -> u64 {
+    let mut z = base
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(index.wrapping_add(1).wrapping_mul(0xd1b5_4a32_d192_ed03));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    // TOML has signed integers; 32 bits are enough to keep streams apart and short enough to read.
+    (z ^ (z >> 31)) >> 32
+}
+
+#[cfg(test)]
+impl Child {
+    /// A run that is never computed.
+    pub(super) fn of_tests(folder: &Path, name: &str) -> Self {
+        let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
+        let text = "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"";
+        let mut config = Config::parse(text, &job).unwrap();
+        config.output.folder = folder.join(name);
+        Child { name: name.into(), config }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_differ() {
+        let mut seeds: Vec<u64> = (0..20).flat_map(|base| (0..50).map(move |index| seed(base, index))).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 1000);
+    }
+
+    #[test]
+    fn time_of_a_growing_table_is_that_of_its_last_whole_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lambda.csv");
+        assert_eq!(last_time(&path), None);
+        std::fs::write(&path, "time (ps),lambda A\n").unwrap();
+        assert_eq!(last_time(&path), None);
+        std::fs::write(&path, "time (ps),lambda A\n0.5,0.1\n1.5,0.2\n2.").unwrap();
+        assert_eq!(last_time(&path), Some(1.5));
+    }
+}

@@ -1,0 +1,36 @@
+//! The runs of a replica exchange, one for each slot of the ladders.
+
+use crate::config::Config;
+use crate::evaluation::ladders::Ladders;
+use crate::workflow::children::Child;
+
+/// The runs of an exchange.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// The job.
+    pub config: &'a Config,
+    /// Its runs by slot: all replicas of the first pH, then of the next.
+    pub slots: &'a [Child],
+    /// Who may swap with whom.
+    pub ladders: Ladders<'a>,
+    /// Steps between exchanges.
+    pub every: u64,
+}
+
+impl Setup<'_> {
+    /// Time between exchanges (ps).
+    pub fn interval(&self) -> f64 {
+        self.every as f64 * self.config.dynamics.time_step.get()
+    }
+
+    /// Folder of a run below that of the job: `pH_4.00/replica_1`.
+    pub fn label(&self, slot: usize) -> String {
+        let folder = self.slots[slot].config.folder();
+        folder.strip_prefix(self.config.folder()).unwrap_or(folder).display().to_string()
+    }
+}
+
+/// Number of a walker in files, from 1.
+pub fn number_of(walker: usize) -> u32 {
+    walker as u32 + 1
+}
