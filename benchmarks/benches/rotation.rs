@@ -7,8 +7,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use fmm::harmonics::{Domain, count, irregular, m2l};
-use fmm::rotation::RotationM2l;
+use fmm::harmonics::{count, irregular};
+use fmm::operators::m2l::matrix::{Domain, m2l};
+use fmm::operators::m2l::rotation::RotationM2l;
 use kernels::{Isa, Operator, Real, RowPair, peak_flops, rows_times_matrix};
 
 const TARGETS: usize = 128;

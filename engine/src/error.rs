@@ -2,7 +2,7 @@
 //!
 //! Every error names what was found and what is valid. Input errors know the file, the key and, where the text is at
 //! hand, the place in it; errors of the physics know the step, the energy term and the atom. The library only builds
-//! these values; the binary shows them (`engine/main.rs`).
+//! these values; the program shows them (`cli/show.rs`).
 //!
 //! | exit status | meaning |
 //! |---|---|
@@ -26,7 +26,7 @@ pub enum Error {
     /// The simulation cannot go on.
     #[error(transparent)]
     Physics(#[from] Box<PhysicsError>),
-    /// The memory of a device is full; when another run has ended, it may do.
+    /// The memory of a device is full; it may have room when another run has ended.
     #[error(transparent)]
     Memory(Box<InputError>),
     /// A file cannot be read or written.

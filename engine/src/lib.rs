@@ -1,4 +1,40 @@
-//! octitrate.
+//! Constant-pH molecular dynamics with a built-in fast multipole method, as a library.
+//!
+//! A job file says what is simulated and how ([`Config`]). A [`Simulation`] holds the system it describes and moves it in time
+//! ([`Propagate`]); between two steps its energies, forces and the weights λ of the forms of every titratable site can be read and set.
+//! Units are nm, ps, u, e, kJ/mol and K.
+//!
+//! ```
+//! use octitrate::{Config, Propagate, Simulation};
+//!
+//! # fn main() -> octitrate::Result<()> {
+//! let config = Config::load("inputs/01-glu/run.toml")?;
+//! let mut simulation = Simulation::new(&config)?;
+//! simulation.prepare(&mut |_| Ok(()))?;
+//! simulation.advance(5)?;
+//! let weights = simulation.weights()?;
+//! println!("after {} steps λ is {:.3}", simulation.step(), weights[1]);
+//! # assert_eq!(simulation.step(), 5);
+//! # assert!((weights[0] + weights[1] - 1.0).abs() < 1e-12 && weights.iter().all(|w| (-0.2..=1.2).contains(w)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing is written unless it is asked for. [`workflow::run::run`] does what the command `octitrate run` does: outputs, checkpoints,
+//! continuation. `engine/examples/run.rs` drives a run step by step.
+//!
+//! The modules stand on each other, the first on all that follow:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`workflow`] | jobs made of runs: one run, titrations, calibrations, pKa values |
+//! | [`report`] | pages, plots and tables for people |
+//! | [`evaluation`] | from the tables of runs to pKa values, free energies and mixing |
+//! | [`output`] | the files of a run |
+//! | [`simulation`] | a system that moves, on the CPU or on a GPU ([`device`]) |
+//! | [`hamiltonian`], [`electrostatics`], [`titration`], [`integrator`], [`constraints`], [`thermostat`], [`barostat`] | its parts |
+//! | [`config`] | the job file |
+//! | [`error`] | what can go wrong, in sentences |
 
 pub mod atomic;
 pub mod backend;
@@ -25,3 +61,8 @@ pub mod titration;
 #[cfg(test)]
 mod toy;
 pub mod workflow;
+
+pub use config::Config;
+pub use error::{Error, Result};
+pub use propagate::Propagate;
+pub use simulation::Simulation;

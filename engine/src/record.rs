@@ -1,4 +1,4 @@
-//! What a run and its sites are, for people and files: log, `octitrate check`, `sites.toml`, reports.
+//! What a run and its sites are, in the words of files and people: log, `octitrate check`, `sites.toml`, reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ pub struct Description {
     pub warnings: Vec<String>,
     /// The titratable sites, in the order of λ.
     pub sites: Vec<SiteRecord>,
-    /// pH and temperature (K) of the sites, if they have them.
+    /// pH of the sites, if they have one.
     pub ph: Option<f64>,
     /// Temperature of the sites (K).
     pub temperature: f64,
     /// Whether V_pH of the sites has smoothed steps.
     pub smoothed: bool,
-    /// What the log says at the end.
+    /// Lines for the end of the log.
     pub results: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Description {
     }
 }
 
-/// One site.
+/// One titratable site, or the buffer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SiteRecord {
     /// Name, `GLU 2`.
@@ -47,7 +47,7 @@ pub struct SiteRecord {
     /// Macroscopic reference pKa.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pka: Option<f64>,
-    /// Height of the barrier at the end of the run, kJ/mol.
+    /// Height of the barrier at the end of the run (kJ/mol).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<f64>,
     /// Molecules of a buffer: numbers of their residues in the topology, counted from 1.
@@ -57,27 +57,27 @@ pub struct SiteRecord {
     pub forms: Vec<FormRecord>,
 }
 
-/// What a site is for.
+/// Purpose of a site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// It takes up and releases protons.
     #[default]
     Titratable,
-    /// It takes up charge.
+    /// It takes up the charge of the others.
     Buffer,
 }
 
-/// One form.
+/// One form of a site.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FormRecord {
     /// Name.
     pub name: String,
     /// Protons lost relative to the first form.
     pub protons_lost: u32,
-    /// Net charge of the whole site, e.
+    /// Net charge of the whole site in this form (e).
     pub charge: f64,
-    /// Cumulative pK.
+    /// pK of all protons lost, added up; zero for the first form.
     pub pk: f64,
 }
 

@@ -20,7 +20,7 @@ impl Stop {
     /// Listens to SIGINT and SIGTERM from now on.
     ///
     /// # Errors
-    /// If the system does not allow it.
+    /// The answer of the system if it does not allow it.
     pub fn on_signals() -> std::io::Result<Stop> {
         let stop = Stop::default();
         let armed = Arc::new(AtomicBool::new(false));
@@ -54,7 +54,7 @@ impl Stop {
         self.signal.load(Ordering::SeqCst) != 0
     }
 
-    /// What asked for it, in words.
+    /// What asked the work to stop, in words.
     pub fn reason(&self) -> &'static str {
         match self.signal.load(Ordering::SeqCst) as i32 {
             SIGINT => "interrupted (SIGINT)",

@@ -28,12 +28,12 @@ use kernels::Real;
 use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 
 use crate::FmmError;
-use crate::assignment::Geometry;
-use crate::boundary::Boundary;
-use crate::exclusions::Exclusions;
-use crate::grid::{BoxGrid, NearSet};
-use crate::solver::Settings;
-use crate::tree::MAX_DEVICE_ROOT;
+use crate::geometry::assignment::Geometry;
+use crate::geometry::boundary::Boundary;
+use crate::geometry::exclusions::Exclusions;
+use crate::geometry::grid::{BoxGrid, NearSet};
+use crate::geometry::tree::MAX_DEVICE_ROOT;
+use crate::solver::settings::Settings;
 use assignment::DeviceAssignment;
 use boxes::Boxes;
 use far::FarField;

@@ -1,64 +1,36 @@
-//! The solver: set-up, assignment of particles to boxes, evaluation.
+//! The solver on the CPU: set-up, assignment of particles to boxes, evaluation.
+
+pub(crate) mod evaluation;
+pub(crate) mod leaves;
+pub(crate) mod operation_count;
+pub(crate) mod operators;
+pub mod regularised;
+pub(crate) mod settings;
+pub(crate) mod timings;
+pub(crate) mod trace;
 
 use kernels::Real;
 use rayon::prelude::*;
 
 use crate::FmmError;
-use crate::assignment::{Assignment, Geometry};
-use crate::boundary::Boundary;
-use crate::convolution::Convolution;
-use crate::exclusions::Exclusions;
-use crate::expansion::ExpansionTable;
-use crate::grid::{BoxGrid, NearSet};
-use crate::group::Group;
-use crate::harmonics::count;
-use crate::levels::LevelOperators;
-use crate::passes::{Operators, Passes, StageTimings};
+use crate::checks::{check_charge, check_finite, check_length};
+use crate::coulomb::Coulomb;
+use crate::geometry::assignment::{Assignment, Geometry};
+use crate::geometry::boundary::Boundary;
+use crate::geometry::exclusions::Exclusions;
+use crate::geometry::grid::NearSet;
+use crate::geometry::tree::MAX_ROOT;
 use crate::potentials::Potentials;
-use crate::scratch::{LANES, Pool, ScratchPool};
-use crate::sparse::{GroupPotentials, GroupSpace, GroupTask, SparseOperators};
-use crate::tree::{MAX_ROOT, TreeShape};
-use crate::work::Work;
-
-/// Highest supported order.
-pub const MAX_ORDER: usize = 60;
-
-/// Accuracy and shape of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Settings {
-    /// Order p of the expansions: (p+1)² coefficients. Order 0, monopoles alone, is allowed.
-    pub order: usize,
-    /// Root grid and refinements.
-    pub tree: TreeShape,
-    /// Boxes whose centres are less than this many box diameters (longest diagonals) apart interact directly, and all that touch. With cubes
-    /// 1.12 means 27 near boxes (well-separated by one box, ws = 1), 1.2 33, 1.35 57, 1.5 81, 1.7 93 (about ws = 2). From 1 to 4.
-    pub separation: f64,
-}
-
-impl Settings {
-    /// Near boxes are those that touch: with cubes 27, ws = 1.
-    pub const TOUCHING: f64 = 1.12;
-
-    /// Near boxes are those up to two boxes apart: with cubes 93, ws = 2 but for the corners.
-    pub const TWO_APART: f64 = 1.7;
-
-    /// `order` and `tree`, near boxes those that touch.
-    #[must_use]
-    pub fn new(order: usize, tree: TreeShape) -> Self {
-        Self { order, tree, separation: Self::TOUCHING }
-    }
-
-    /// Trees of root grids up to `max_root` boxes per axis.
-    pub(crate) fn check(&self, max_root: usize) -> Result<(), FmmError> {
-        if self.order > MAX_ORDER {
-            return Err(FmmError::Order { order: self.order, max: MAX_ORDER });
-        }
-        if !(1.0..=4.0).contains(&self.separation) {
-            return Err(FmmError::Separation { separation: self.separation });
-        }
-        self.tree.check(max_root)
-    }
-}
+use crate::sites::GroupPotentials;
+use crate::sites::boxes::Group;
+use crate::sites::evaluation::{GroupSpace, GroupTask};
+use crate::sites::operators::SparseOperators;
+use crate::workspace::{Pool, ScratchPool};
+use evaluation::Evaluation;
+use operation_count::Work;
+use operators::Operators;
+use settings::Settings;
+use timings::StageTimings;
 
 /// Fast multipole method for the Coulomb potential, k_e = 1, in precision `T`; see the [crate] documentation.
 pub struct Fmm<T: Real> {
@@ -68,7 +40,7 @@ pub struct Fmm<T: Real> {
     assignment: Option<Assignment>,
     groups: Vec<Group>,
     sparse: SparseOperators<T>,
-    passes: Passes<T>,
+    evaluation: Evaluation<T>,
     pool: ScratchPool<T>,
     group_pool: Pool<GroupSpace<T>>,
     timings: StageTimings,
@@ -85,7 +57,7 @@ impl<T: Real> Fmm<T> {
         boundary.check()?;
         let geometry = Geometry::new(&boundary, settings.tree, &[]);
         let near = NearSet::checked(&geometry.unit_basis(), settings.separation)?;
-        let operators = make_operators(settings, &geometry, near);
+        let operators = Operators::new(settings, &geometry, near);
         Ok(Self {
             boundary,
             settings,
@@ -93,7 +65,7 @@ impl<T: Real> Fmm<T> {
             assignment: None,
             groups: Vec::new(),
             sparse: SparseOperators::default(),
-            passes: Passes::new(),
+            evaluation: Evaluation::new(),
             pool: Pool::new(),
             group_pool: Pool::new(),
             timings: StageTimings::default(),
@@ -143,7 +115,7 @@ impl<T: Real> Fmm<T> {
         // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
         if !same || geometry.root() != self.operators.grid.topology || near != self.operators.grid.near {
-            self.operators = make_operators(self.settings, geometry, near);
+            self.operators = Operators::new(self.settings, geometry, near);
             self.sparse = SparseOperators::default();
             self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
         }
@@ -176,7 +148,7 @@ impl<T: Real> Fmm<T> {
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
         let assignment = Assignment::new(geometry, near, positions, exclusions)?;
-        self.passes.fit(&assignment, self.operators.stride);
+        self.evaluation.fit(&assignment, self.operators.stride);
         self.groups = groups.par_iter().map(|g| Group::new(g, &assignment, near, positions, exclusions)).collect();
         self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
         self.pool.grow();
@@ -203,7 +175,7 @@ impl<T: Real> Fmm<T> {
         check_charge(&self.boundary, charges)?;
         self.pool.grow();
         let (energy, timings) =
-            self.passes.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)?;
+            self.evaluation.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)?;
         self.timings = timings;
         Ok(energy)
     }
@@ -275,37 +247,20 @@ impl<T: Real> Fmm<T> {
     }
 }
 
-fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), FmmError> {
-    if expected == found { Ok(()) } else { Err(FmmError::Length { what, expected, found }) }
-}
-
-fn check_finite(positions: &[[f64; 3]]) -> Result<(), FmmError> {
-    match positions.par_iter().position_first(|p| p.iter().any(|x| !x.is_finite())) {
-        Some(particle) => Err(FmmError::NotFinite { particle, what: "position" }),
-        None => Ok(()),
+impl<T: Real> Coulomb for Fmm<T> {
+    fn name(&self) -> &'static str {
+        "fmm"
     }
-}
 
-/// Slabs and wires have no energy unless they are neutral.
-pub(crate) fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError> {
-    if !matches!(boundary.periods().len(), 1 | 2) {
-        return Ok(());
+    fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
+        Self::assign(self, positions, exclusions, &[])
     }
-    let (charge, size) = charges.iter().fold((0.0, 0.0), |(sum, size), q| (sum + q, size + q.abs()));
-    // Charges of force fields add up to a neutral cell to some 1e-6 of one elementary charge among thousands.
-    if charge.abs() > 1e-9 * size { Err(FmmError::Charged { charge }) } else { Ok(()) }
-}
 
-fn make_operators<T: Real>(settings: Settings, geometry: &Geometry, near: NearSet) -> Operators<T> {
-    let Settings { order, tree, .. } = settings;
-    let stride = count(order).next_multiple_of(LANES);
-    let basis = geometry.unit_basis();
-    let grid = BoxGrid { topology: geometry.root(), basis, near };
-    Operators {
-        stride,
-        table: ExpansionTable::new(order),
-        root: Convolution::new(&grid, order, stride),
-        levels: LevelOperators::new(&grid, order, stride, tree.depth),
-        grid,
+    fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {
+        Self::evaluate(self, positions, charges, out)
+    }
+
+    fn timings(&self) -> &StageTimings {
+        Self::timings(self)
     }
 }

@@ -27,7 +27,7 @@ mod sources;
 mod test_numbers;
 mod vector;
 
-pub use dispatch::{Kernel, dispatch, dispatch_on, fma};
+pub use dispatch::{Kernel, VectorKernel, dispatch, dispatch_on, dispatch_vectors, dispatch_vectors_on, fma};
 pub use exceptions::{ExceptionTable, LeafExceptions, TARGET_BLOCK};
 pub use isa::Isa;
 pub use p2p::{FieldMut, p2p, p2p_on};
@@ -35,4 +35,4 @@ pub use peak::peak_flops;
 pub use product::{Operator, RowPair, rows_times_matrix, set_rows_times_matrix};
 pub use real::Real;
 pub use sources::{CHUNK, Points, Run, SourceBlock};
-pub use vector::{CacheLine, Line, Vector, VectorKernel, dispatch_vectors, dispatch_vectors_on};
+pub use vector::{CacheLine, Line, Vector};

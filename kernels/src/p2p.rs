@@ -11,6 +11,9 @@
 //!
 //! A distance of zero that is not an exception gives an infinite or undefined result: the caller checks.
 
+mod registers;
+
+use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
 use crate::{CHUNK, Isa, LeafExceptions, Points, Real, SourceBlock, TARGET_BLOCK};
 
 /// Potential and field at the targets for one charge vector; slices as long as the targets.
@@ -51,7 +54,6 @@ pub fn p2p_on<T: Real>(
     exceptions: LeafExceptions<'_>,
     out: &mut [FieldMut<'_, T>],
 ) {
-    assert!(isa.is_available(), "{isa:?} is not available on this machine");
     let n = targets.len();
     assert_eq!(exceptions.n_targets, n, "exceptions and targets differ in number");
     assert_eq!(exceptions.n_sources, sources.len(), "exceptions and sources differ in number");
@@ -60,17 +62,33 @@ pub fn p2p_on<T: Real>(
         let lengths = [o.phi.len(), o.ex.len(), o.ey.len(), o.ez.len()];
         assert_eq!(lengths, [n; 4], "results and targets differ in number");
     }
-    match isa {
-        // SAFETY: the instruction set is available and all lengths agree (checked above).
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { vectors::p2p_avx512(targets, sources, exceptions, out) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { vectors::p2p_avx2(targets, sources, exceptions, out) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => unsafe { vectors::p2p_neon(targets, sources, exceptions, out) },
-        _ => p2p_portable(targets, sources, exceptions, out),
+    dispatch_registers_on(isa, NearField { targets, sources, exceptions, out });
+}
+
+/// Arguments of [`p2p_on`] after their lengths were checked.
+struct NearField<'a, 'b, T> {
+    targets: Points<'a, T>,
+    sources: &'a SourceBlock<T>,
+    exceptions: LeafExceptions<'a>,
+    out: &'a mut [FieldMut<'b, T>],
+}
+
+impl<T: Real> RegisterKernel for NearField<'_, '_, T> {
+    type Output = ();
+    /// The number of targets that stay in registers depends on how many registers there are: 32, on AVX2 16.
+    #[inline(always)]
+    fn run<S: InstructionSet>(self, _: S) {
+        let Self { targets, sources, exceptions, out } = self;
+        // SAFETY: `S` is available; `p2p_on` has checked the lengths.
+        unsafe {
+            match S::ISA {
+                Isa::Portable => p2p_portable(targets, sources, exceptions, out),
+                Isa::Avx2 => registers::all_blocks::<S::Register<T>, 2>(targets, sources, exceptions, out),
+                Isa::Avx512 | Isa::Neon => {
+                    registers::all_blocks::<S::Register<T>, 4>(targets, sources, exceptions, out)
+                }
+            }
+        }
     }
 }
 
@@ -109,203 +127,6 @@ fn p2p_portable<T: Real>(
             o.ex[i] += ex;
             o.ey[i] += ey;
             o.ez[i] += ez;
-        }
-    }
-}
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod vectors {
-    use super::FieldMut;
-    use crate::exceptions::Exception;
-    use crate::simd::Lanes;
-    use crate::{CHUNK, LeafExceptions, Points, Real, SourceBlock, TARGET_BLOCK};
-
-    /// # Safety
-    /// AVX-512; lengths as `p2p_on` checks them.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-    pub unsafe fn p2p_avx512<T: Real>(
-        targets: Points<'_, T>,
-        sources: &SourceBlock<T>,
-        exceptions: LeafExceptions<'_>,
-        out: &mut [FieldMut<'_, T>],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { all_blocks::<T::Avx512, 4>(targets, sources, exceptions, out) }
-    }
-
-    /// # Safety
-    /// AVX2 and FMA; lengths as `p2p_on` checks them.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn p2p_avx2<T: Real>(
-        targets: Points<'_, T>,
-        sources: &SourceBlock<T>,
-        exceptions: LeafExceptions<'_>,
-        out: &mut [FieldMut<'_, T>],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { all_blocks::<T::Avx2, 2>(targets, sources, exceptions, out) }
-    }
-
-    /// # Safety
-    /// NEON; lengths as `p2p_on` checks them.
-    #[cfg(target_arch = "aarch64")]
-    #[target_feature(enable = "neon")]
-    pub unsafe fn p2p_neon<T: Real>(
-        targets: Points<'_, T>,
-        sources: &SourceBlock<T>,
-        exceptions: LeafExceptions<'_>,
-        out: &mut [FieldMut<'_, T>],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { all_blocks::<T::Neon, 4>(targets, sources, exceptions, out) }
-    }
-
-    /// Charge vectors by fours, twos and ones; targets in register blocks, `B` for a single charge vector.
-    ///
-    /// # Safety
-    /// `L`'s instruction set; lengths as `p2p_on` checks them.
-    #[inline(always)]
-    unsafe fn all_blocks<L: Lanes, const B: usize>(
-        targets: Points<'_, L::Elem>,
-        sources: &SourceBlock<L::Elem>,
-        exceptions: LeafExceptions<'_>,
-        out: &mut [FieldMut<'_, L::Elem>],
-    ) {
-        let n = targets.len();
-        for block in 0..n.div_ceil(TARGET_BLOCK) {
-            let skips = exceptions.of_block(block);
-            let (first, end) = (block * TARGET_BLOCK, n.min((block + 1) * TARGET_BLOCK));
-            let mut done = 0;
-            while done < out.len() {
-                let group = &mut out[done..];
-                // SAFETY: targets first..end exist, `group` has at least the stated number of vectors.
-                unsafe {
-                    done += match group.len() {
-                        1 => targets_by::<L, B, 1>(targets, sources, done, skips, first..end, group),
-                        2 | 3 => targets_by::<L, 2, 2>(targets, sources, done, skips, first..end, group),
-                        _ => targets_by::<L, 1, 4>(targets, sources, done, skips, first..end, group),
-                    }
-                }
-            }
-        }
-    }
-
-    /// One block of at most `TARGET_BLOCK` targets, `B` of them at a time, then the remaining ones singly.
-    /// Returns `V`.
-    ///
-    /// # Safety
-    /// As `all_blocks`; `range` inside the targets and one target block; `out` holds at least `V` entries and the
-    /// sources at least `vector + V` charge vectors.
-    #[inline(always)]
-    unsafe fn targets_by<L: Lanes, const B: usize, const V: usize>(
-        targets: Points<'_, L::Elem>,
-        sources: &SourceBlock<L::Elem>,
-        vector: usize,
-        skips: &[Exception],
-        range: std::ops::Range<usize>,
-        out: &mut [FieldMut<'_, L::Elem>],
-    ) -> usize {
-        let mut i = range.start;
-        // SAFETY: i + B or i + 1 stays inside `range`.
-        unsafe {
-            while i + B <= range.end {
-                targets_together::<L, B, V>(targets, sources, vector, skips, i, out);
-                i += B;
-            }
-            while i < range.end {
-                targets_together::<L, 1, V>(targets, sources, vector, skips, i, out);
-                i += 1;
-            }
-        }
-        V
-    }
-
-    /// `B` targets from `first` on, against all sources, for charge vectors `vector .. vector + V`.
-    ///
-    /// # Safety
-    /// As `targets_by`.
-    #[inline(always)]
-    unsafe fn targets_together<L: Lanes, const B: usize, const V: usize>(
-        targets: Points<'_, L::Elem>,
-        sources: &SourceBlock<L::Elem>,
-        vector: usize,
-        skips: &[Exception],
-        first: usize,
-        out: &mut [FieldMut<'_, L::Elem>],
-    ) {
-        let n_chunks = sources.padded() / CHUNK;
-        let s = [0, 1, 2].map(|row| sources.row(row).as_ptr());
-        let q: [_; V] = std::array::from_fn(|v| sources.row(3 + vector + v).as_ptr());
-        // SAFETY: the instruction set is `L`'s; targets first .. first + B exist; every vector offset is below
-        // `padded`, to which all rows extend; the table's chunks are below n_chunks, since it was built for as many
-        // sources.
-        unsafe {
-            let position: [[L; 3]; B] = std::array::from_fn(|b| {
-                [targets.x, targets.y, targets.z].map(|c| L::splat(*c.get_unchecked(first + b)))
-            });
-            let mut sums = [[[L::zero(); 4]; V]; B];
-            let mut chunk = 0;
-            for e in skips {
-                for at in (chunk * CHUNK..e.chunk as usize * CHUNK).step_by(L::LANES) {
-                    add_vector::<L, B, V, false>(&position, s, q, at, [0; B], &mut sums);
-                }
-                for part in (0..CHUNK).step_by(L::LANES) {
-                    let skip = std::array::from_fn(|b| e.skip[(first + b) % TARGET_BLOCK] >> part);
-                    let at = e.chunk as usize * CHUNK + part;
-                    add_vector::<L, B, V, true>(&position, s, q, at, skip, &mut sums);
-                }
-                chunk = e.chunk as usize + 1;
-            }
-            for at in (chunk * CHUNK..n_chunks * CHUNK).step_by(L::LANES) {
-                add_vector::<L, B, V, false>(&position, s, q, at, [0; B], &mut sums);
-            }
-            let scale = L::ROOT_SCALE.recip();
-            let (scale, cubed) = (L::Elem::of(scale), L::Elem::of(scale.powi(3)));
-            for (b, of_target) in sums.into_iter().enumerate() {
-                for (o, sums) in out.iter_mut().zip(of_target) {
-                    let [phi, ex, ey, ez] = L::sum_each(sums);
-                    *o.phi.get_unchecked_mut(first + b) += phi * scale;
-                    *o.ex.get_unchecked_mut(first + b) += ex * cubed;
-                    *o.ey.get_unchecked_mut(first + b) += ey * cubed;
-                    *o.ez.get_unchecked_mut(first + b) += ez * cubed;
-                }
-            }
-        }
-    }
-
-    /// The sources `at .. at + LANES` against `B` targets; with `MASKED`, less those whose bit in `skip` is set.
-    ///
-    /// # Safety
-    /// `L`'s instruction set; `at + LANES` elements behind each pointer.
-    #[inline(always)]
-    unsafe fn add_vector<L: Lanes, const B: usize, const V: usize, const MASKED: bool>(
-        position: &[[L; 3]; B],
-        s: [*const L::Elem; 3],
-        q: [*const L::Elem; V],
-        at: usize,
-        skip: [u16; B],
-        sums: &mut [[[L; 4]; V]; B],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let [sx, sy, sz] = [L::load(s[0].add(at)), L::load(s[1].add(at)), L::load(s[2].add(at))];
-            for b in 0..B {
-                let [dx, dy, dz] = [position[b][0].sub(sx), position[b][1].sub(sy), position[b][2].sub(sz)];
-                let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
-                let inverse = if MASKED { r2.inverse_root_except(skip[b]) } else { r2.inverse_root() };
-                let inverse2 = inverse.mul(inverse);
-                for v in 0..V {
-                    let phi = L::load(q[v].add(at)).mul(inverse);
-                    let slope = phi.mul(inverse2);
-                    let [sum_phi, sum_x, sum_y, sum_z] = &mut sums[b][v];
-                    *sum_phi = sum_phi.add(phi);
-                    *sum_x = slope.mul_add(dx, *sum_x);
-                    *sum_y = slope.mul_add(dy, *sum_y);
-                    *sum_z = slope.mul_add(dz, *sum_z);
-                }
-            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The most that one core can do: fused multiply-adds in registers, as many in flight as hide the latency.
 
 use std::hint::black_box;
+use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
+use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
 use crate::simd::Lanes;
 use crate::{Isa, Real};
 
@@ -17,44 +19,31 @@ const STEPS: usize = 2_000;
 /// If the instruction set is not available.
 #[must_use]
 pub fn peak_flops<T: Real>(isa: Isa) -> f64 {
-    assert!(isa.is_available(), "{isa:?} is not available on this machine");
     let (begin, mut best) = (Instant::now(), 0.0_f64);
     while begin.elapsed() < Duration::from_millis(10) {
         let start = Instant::now();
-        let operations = match isa {
-            // SAFETY: the instruction set is available (checked above).
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => unsafe { loop_avx512::<T>() },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { loop_avx2::<T>() },
-            // SAFETY: as above; NEON is part of the base instruction set.
-            #[cfg(target_arch = "aarch64")]
-            Isa::Neon => unsafe { multiply_add::<T::Neon, 24>() },
-            // SAFETY: plain arrays need no instruction set.
-            _ => unsafe { multiply_add::<T::Plain, 12>() },
-        };
+        let operations = dispatch_registers_on(isa, MultiplyAdds::<T>(PhantomData));
         best = best.max(operations as f64 / start.elapsed().as_secs_f64());
     }
     best
 }
 
-/// # Safety
-/// AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-unsafe fn loop_avx512<T: Real>() -> usize {
-    // SAFETY: the caller's promise.
-    unsafe { multiply_add::<T::Avx512, 20>() }
-}
+struct MultiplyAdds<T>(PhantomData<T>);
 
-/// # Safety
-/// AVX2 and FMA.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn loop_avx2<T: Real>() -> usize {
-    // SAFETY: the caller's promise.
-    unsafe { multiply_add::<T::Avx2, 12>() }
+impl<T: Real> RegisterKernel for MultiplyAdds<T> {
+    type Output = usize;
+    /// As many registers as there are (32, 16, 32, 16) less what the constants take.
+    #[inline(always)]
+    fn run<S: InstructionSet>(self, _: S) -> usize {
+        // SAFETY: `S` is available.
+        unsafe {
+            match S::ISA {
+                Isa::Avx512 => multiply_add::<S::Register<T>, 20>(),
+                Isa::Neon => multiply_add::<S::Register<T>, 24>(),
+                Isa::Avx2 | Isa::Portable => multiply_add::<S::Register<T>, 12>(),
+            }
+        }
+    }
 }
 
 /// x ← a x + b for `N` vectors, which tend to b / (1 − a); the number of operations. Two FMA units of four cycles need N ≥ 8,

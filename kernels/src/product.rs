@@ -9,6 +9,9 @@
 //! with a panel of columns whose sums stay in registers; the panel stays in the first-level cache for all rows.
 //! (p + 1)² is often one more than a multiple of the vector length: a single last column is done by dot products.
 
+mod registers;
+
+use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
 use crate::{Isa, Real};
 
 /// A translation from row `source` of b to row `target` of c.
@@ -28,7 +31,6 @@ pub struct Operator<T> {
     n_out: usize,
     panels: Vec<Panel>,
     /// Last column, if it would be alone in a vector; never on the portable path.
-    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
     single: Option<Single>,
     /// Panel after panel; inside a panel n_in rows of `vectors` vectors, zero beyond n_out. Then the single column.
     packed: Vec<Line<T>>,
@@ -196,17 +198,29 @@ fn product<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) 
     let n_c = count(rows.c.len(), operator.n_out, rows.c_stride);
     let inside = |p: &RowPair| (p.source as usize) < n_b && (p.target as usize) < n_c;
     assert!(rows.pairs.iter().all(inside), "a row pair lies outside the {n_b} rows of b or the {n_c} rows of c");
-    match operator.isa {
-        // SAFETY: `for_isa` checked that the instruction set is available; all rows are inside b and c.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { x86::product_avx512::<T, ADD>(operator, rows) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { x86::product_avx2::<T, ADD>(operator, rows) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => unsafe { x86::product_neon::<T, ADD>(operator, rows) },
-        _ => product_portable::<T, ADD>(operator, rows),
+    dispatch_registers_on(operator.isa, Product::<T, ADD> { operator, rows });
+}
+
+/// A product whose rows are inside b and c.
+struct Product<'a, T, const ADD: bool> {
+    operator: &'a Operator<T>,
+    rows: Rows<'a, T>,
+}
+
+impl<T: Real, const ADD: bool> RegisterKernel for Product<'_, T, ADD> {
+    type Output = ();
+    /// The number of rows multiplied together depends on how many registers there are: 32, on AVX2 16.
+    #[inline(always)]
+    fn run<S: InstructionSet>(self, _: S) {
+        let Self { operator, rows } = self;
+        // SAFETY: `S` is available and the one for which the operator is packed; all rows are inside b and c.
+        unsafe {
+            match S::ISA {
+                Isa::Portable => product_portable::<T, ADD>(operator, rows),
+                Isa::Avx2 => registers::product::<S::Register<T>, 4, ADD>(operator, rows),
+                Isa::Avx512 | Isa::Neon => registers::product::<S::Register<T>, 8, ADD>(operator, rows),
+            }
+        }
     }
 }
 
@@ -230,9 +244,6 @@ fn product_portable<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows
         }
     }
 }
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod x86;
 
 #[cfg(test)]
 mod tests;

@@ -41,8 +41,8 @@ pub(crate) mod sealed {
     pub trait Vectors: Sized {
         /// A cache line of numbers, see [`crate::Vector`].
         type Line: crate::Line<Self>;
-        /// Plain array.
-        type Plain: crate::simd::Lanes<Elem = Self>;
+        /// A plain array.
+        type Portable: crate::simd::Lanes<Elem = Self>;
         /// AVX-512 vector.
         #[cfg(target_arch = "x86_64")]
         type Avx512: crate::simd::Lanes<Elem = Self>;
@@ -56,7 +56,7 @@ pub(crate) mod sealed {
 
     impl Vectors for f32 {
         type Line = crate::CacheLine<Self, 16>;
-        type Plain = crate::simd::plain::Plain<Self, 4>;
+        type Portable = crate::simd::plain::Plain<Self, 4>;
         #[cfg(target_arch = "x86_64")]
         type Avx512 = crate::simd::avx512::F32x16;
         #[cfg(target_arch = "x86_64")]
@@ -67,7 +67,7 @@ pub(crate) mod sealed {
 
     impl Vectors for f64 {
         type Line = crate::CacheLine<Self, 8>;
-        type Plain = crate::simd::plain::Plain<Self, 2>;
+        type Portable = crate::simd::plain::Plain<Self, 2>;
         #[cfg(target_arch = "x86_64")]
         type Avx512 = crate::simd::avx512::F64x8;
         #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
-//! Vectors of `f32` or `f64`: the few operations the kernels need, with one implementation for each instruction set.
+//! Registers of `f32` or `f64`: the operations that the kernels need, with one implementation for each instruction set.
 //!
 //! A kernel is written once over [`Lanes`], marked `#[inline(always)]`, and instantiated inside a function that
-//! carries `#[target_feature]`, so that every operation becomes one instruction.
+//! carries `#[target_feature]` ([`crate::dispatch`]), so that every operation becomes one instruction or a few.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
@@ -21,14 +21,16 @@ use crate::Real;
 pub unsafe trait Lanes: Copy {
     /// The element.
     type Elem: Real;
+    /// One truth value for each lane.
+    type Mask: Copy;
     /// Elements in a vector; divides [`crate::CHUNK`].
     const LANES: usize;
     /// c in [`Lanes::inverse_root`].
     const ROOT_SCALE: f64;
 
-    /// All lanes zero.
+    /// All lanes are zero.
     unsafe fn zero() -> Self;
-    /// All lanes `x`.
+    /// All lanes are `x`.
     unsafe fn splat(x: Self::Elem) -> Self;
     /// `LANES` elements from memory.
     unsafe fn load(p: *const Self::Elem) -> Self;
@@ -42,14 +44,28 @@ pub unsafe trait Lanes: Copy {
     unsafe fn sub(self, b: Self) -> Self;
     /// self · b.
     unsafe fn mul(self, b: Self) -> Self;
-    /// self · b + c, rounded once (except `plain`).
+    /// self · b + c, rounded once (twice by `plain`).
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    /// c − self · b, rounded once (twice by `plain`).
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self;
+    /// The larger of self and b; neither may be NaN.
+    unsafe fn max(self, b: Self) -> Self;
+    /// 1 / self, to about one unit in the last place.
+    unsafe fn reciprocal(self) -> Self;
     /// c / √self with c = `ROOT_SCALE`, to the precision of the type (about one unit in the last place).
     unsafe fn inverse_root(self) -> Self;
-    /// As `inverse_root`, but exactly zero, whatever the value, in each lane whose bit in `skip` is set.
-    unsafe fn inverse_root_except(self, skip: u16) -> Self;
+    /// 1 / √self by Newton steps alone where `inverse_root` takes a series; equally precise, but the last bits may differ.
+    unsafe fn inverse_root_newton(self) -> Self;
     /// Sum over the lanes of each of four vectors.
     unsafe fn sum_each(four: [Self; 4]) -> [Self::Elem; 4];
-    /// The elements of self and b in turn, self[0], b[0], self[1], … : first and second half.
+    /// The elements of self and b in turn, self\[0\], b\[0\], self\[1\], … : first and second half.
     unsafe fn interleave(self, b: Self) -> (Self, Self);
+    /// True in the lanes whose bit is set; bits beyond the lanes are ignored.
+    unsafe fn mask(bits: u16) -> Self::Mask;
+    /// self < b in the lanes of `within`, false in the others and where an operand is NaN.
+    unsafe fn less(self, b: Self, within: Self::Mask) -> Self::Mask;
+    /// Whether the mask is true anywhere.
+    unsafe fn any(mask: Self::Mask) -> bool;
+    /// self where the mask is true, +0 elsewhere whatever the value.
+    unsafe fn keep(self, mask: Self::Mask) -> Self;
 }

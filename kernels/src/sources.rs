@@ -6,6 +6,8 @@
 //! the pair work, leaves one partial vector at the end instead of 27, and gives every pair a fixed place for
 //! [`crate::ExceptionTable`].
 
+use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
+use crate::simd::Lanes;
 use crate::{Isa, Real};
 
 /// Sources behind one exception mask; a multiple of every vector length in use.
@@ -106,7 +108,6 @@ impl<T: Real> SourceBlock<T> {
     }
 
     pub(crate) fn gather_on(&mut self, isa: Isa, points: Points<'_, T>, charges: &[&[T]], runs: &[Run<T>]) {
-        assert!(isa.is_available(), "{isa:?} is not available on this machine");
         let n = points.len();
         assert!(charges.iter().all(|q| q.len() == n), "charges and points differ in number");
         assert!(runs.iter().all(|r| r.start as usize + r.len as usize <= n), "a run leaves the particles");
@@ -119,19 +120,7 @@ impl<T: Real> SourceBlock<T> {
             self.rows.resize(size, T::zero());
         }
         let rows = &mut self.rows[..size];
-        match isa {
-            // SAFETY: the instruction set is available, every source slice holds the runs, and every row all of them
-            // and one chunk more.
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => unsafe { vectors::copy_runs_avx512(rows, self.stride, points, charges, runs) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => unsafe { vectors::copy_runs_avx2(rows, self.stride, points, charges, runs) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "aarch64")]
-            Isa::Neon => unsafe { vectors::copy_runs_neon(rows, self.stride, points, charges, runs) },
-            _ => copy_runs_portable(rows, self.stride, points, charges, runs),
-        }
+        dispatch_registers_on(isa, CopyRuns { rows, stride: self.stride, points, charges, runs });
         for row in rows.chunks_exact_mut(self.stride) {
             row[self.len..].fill(T::zero());
         }
@@ -154,85 +143,42 @@ fn copy_run<T: Real>(rows: &mut [T], stride: usize, points: Points<'_, T>, charg
     }
 }
 
-fn copy_runs_portable<T: Real>(
-    rows: &mut [T],
+/// Runs inside `points` and `charges`, to be copied to 3 + `charges.len()` rows of `stride` elements, at least one chunk longer than all runs
+/// together.
+struct CopyRuns<'a, T> {
+    rows: &'a mut [T],
     stride: usize,
-    points: Points<'_, T>,
-    charges: &[&[T]],
-    runs: &[Run<T>],
-) {
-    let mut at = 0;
-    for run in runs {
-        copy_run(rows, stride, points, charges, run, at);
-        at += run.len as usize;
+    points: Points<'a, T>,
+    charges: &'a [&'a [T]],
+    runs: &'a [Run<T>],
+}
+
+impl<T: Real> RegisterKernel for CopyRuns<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: InstructionSet>(self, _: S) {
+        if S::ISA == Isa::Portable {
+            let mut at = 0;
+            for run in self.runs {
+                copy_run(self.rows, self.stride, self.points, self.charges, run, at);
+                at += run.len as usize;
+            }
+        } else {
+            // SAFETY: `S` is available.
+            unsafe { self.whole_registers::<S::Register<T>>() }
+        }
     }
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod vectors {
-    use super::{CHUNK, Points, Run, copy_run};
-    use crate::Real;
-    use crate::simd::Lanes;
-
-    /// # Safety
-    /// AVX-512; runs inside `points` and `charges`; 3 + `charges.len()` rows of `stride` elements, at least one chunk
-    /// longer than all runs together.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-    pub unsafe fn copy_runs_avx512<T: Real>(
-        rows: &mut [T],
-        stride: usize,
-        points: Points<'_, T>,
-        charges: &[&[T]],
-        runs: &[Run<T>],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { copy_runs::<T::Avx512>(rows, stride, points, charges, runs) }
-    }
-
-    /// # Safety
-    /// AVX2 and FMA; else as `copy_runs_avx512`.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn copy_runs_avx2<T: Real>(
-        rows: &mut [T],
-        stride: usize,
-        points: Points<'_, T>,
-        charges: &[&[T]],
-        runs: &[Run<T>],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { copy_runs::<T::Avx2>(rows, stride, points, charges, runs) }
-    }
-
-    /// # Safety
-    /// NEON; else as `copy_runs_avx512`.
-    #[cfg(target_arch = "aarch64")]
-    #[target_feature(enable = "neon")]
-    pub unsafe fn copy_runs_neon<T: Real>(
-        rows: &mut [T],
-        stride: usize,
-        points: Points<'_, T>,
-        charges: &[&[T]],
-        runs: &[Run<T>],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { copy_runs::<T::Neon>(rows, stride, points, charges, runs) }
-    }
-
-    /// Whole vectors, the last one of a run overhanging into the place of the next run, which is written later.
+impl<T: Real> CopyRuns<'_, T> {
+    /// Whole registers, the last one of a run overhanging into the place of the next run, which is written later.
     ///
     /// # Safety
-    /// As the callers; `L`'s instruction set.
+    /// `L`'s instruction set.
     #[inline(always)]
-    unsafe fn copy_runs<L: Lanes>(
-        rows: &mut [L::Elem],
-        stride: usize,
-        points: Points<'_, L::Elem>,
-        charges: &[&[L::Elem]],
-        runs: &[Run<L::Elem>],
-    ) {
+    unsafe fn whole_registers<L: Lanes<Elem = T>>(self) {
         const { assert!(CHUNK.is_multiple_of(L::LANES)) }
+        let Self { rows, stride, points, charges, runs } = self;
         let n = points.x.len();
         let axes = [points.x, points.y, points.z].map(<[_]>::as_ptr);
         let mut at = 0;

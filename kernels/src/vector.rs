@@ -1,11 +1,14 @@
-//! Vectors for safe code: loops over a cache line of numbers at a time, in registers of the instruction set found at run time.
+//! Vectors for safe code: a cache line of numbers at a time, in registers of the instruction set found at run time.
 //!
 //! Compilers keep loops over arrays scalar as soon as sums live across iterations ([`crate::dispatch`] is for simpler loops). A
-//! [`VectorKernel`] is written once over [`Vector`], whose operations are the instructions themselves. All vectors descend from the one that
-//! [`dispatch_vectors`] hands to the kernel: a value is the proof that the instruction set is available, so that no operation is unsafe.
+//! [`VectorKernel`](crate::VectorKernel) is written once over [`Vector`], whose operations are the instructions themselves. All vectors
+//! descend from the one that [`dispatch_vectors`](crate::dispatch_vectors) hands to the kernel: a value is the proof that the instruction
+//! set is available, so that no operation is unsafe.
 
+mod transpose;
+
+use crate::Real;
 use crate::simd::Lanes;
-use crate::{Isa, Real};
 
 /// One cache line of numbers: 16 × `f32`, 8 × `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +53,8 @@ pub trait Vector: Copy + sealed::Vector {
     type Elem: Real<Line = Self::Line>;
     /// The same numbers in memory.
     type Line: Line<Self::Elem>;
+    /// One truth value for each element.
+    type Mask: Copy;
     /// Number of elements: 16 for `f32`, 8 for `f64`.
     const LANES: usize = <Self::Line as Line<Self::Elem>>::LANES;
 
@@ -81,11 +86,32 @@ pub trait Vector: Copy + sealed::Vector {
     /// self · b + c, rounded once except on the portable path.
     #[must_use]
     fn mul_add(self, b: Self, c: Self) -> Self;
+    /// c − self · b, rounded once except on the portable path.
+    #[must_use]
+    fn negative_mul_add(self, b: Self, c: Self) -> Self;
+    /// The larger of self and b; neither may be NaN.
+    #[must_use]
+    fn max(self, b: Self) -> Self;
+    /// 1 / self, to about one unit in the last place.
+    #[must_use]
+    fn reciprocal(self) -> Self;
     /// 1 / √self, to about one unit in the last place.
     #[must_use]
     fn inverse_root(self) -> Self;
+    /// 1 / √self by Newton steps alone where `inverse_root` takes a series; equally precise, but the last bits may differ.
+    #[must_use]
+    fn inverse_root_newton(self) -> Self;
     /// Sum over the elements of each of four vectors.
     fn sum_each(four: [Self; 4]) -> [Self::Elem; 4];
+    /// self < b in the elements whose bit in `within` is set, false in the others and where an operand is NaN.
+    #[must_use]
+    fn less(self, b: Self, within: u16) -> Self::Mask;
+    /// Whether `mask` is true anywhere, whatever `self` is.
+    #[must_use]
+    fn any(self, mask: Self::Mask) -> bool;
+    /// self where `mask` is true, +0 elsewhere whatever the value.
+    #[must_use]
+    fn keep(self, mask: Self::Mask) -> Self;
 
     /// Rows side by side: element r of line c becomes element c of row r, whatever `self` is. One row for each lane.
     ///
@@ -99,97 +125,41 @@ pub trait Vector: Copy + sealed::Vector {
     fn scatter_add(self, lines: &[Self::Line], all: &mut [Self::Elem], starts: &[usize]);
 }
 
-/// A computation on vectors.
-pub trait VectorKernel<T: Real> {
-    /// What it returns.
-    type Output;
-    /// Compute; mark the implementation and all it calls with vectors `#[inline(always)]`. All vectors come from `zero`.
-    fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) -> Self::Output;
-}
-
-/// Run `kernel` with the fastest instruction set of this machine.
-#[inline]
-pub fn dispatch_vectors<T: Real, K: VectorKernel<T>>(kernel: K) -> K::Output {
-    dispatch_vectors_on(Isa::best(), kernel)
-}
-
-/// Run `kernel` with a given instruction set.
-///
-/// # Panics
-/// If the instruction set is not available.
-#[inline]
-pub fn dispatch_vectors_on<T: Real, K: VectorKernel<T>>(isa: Isa, kernel: K) -> K::Output {
-    assert!(isa.is_available(), "{isa:?} is not available on this machine");
-    match isa {
-        // SAFETY: the instruction set is available (checked above).
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { run_avx512::<T, K>(kernel) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { run_avx2::<T, K>(kernel) },
-        // SAFETY: as above; NEON is part of the base instruction set.
-        #[cfg(target_arch = "aarch64")]
-        Isa::Neon => kernel.run(unsafe { Registers::<T::Neon, 4>::zero() }),
-        // SAFETY: plain arrays need no instruction set.
-        _ => kernel.run(unsafe { Registers::<T::Plain, 4>::zero() }),
-    }
-}
-
-/// # Safety
-/// AVX-512.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
-unsafe fn run_avx512<T: Real, K: VectorKernel<T>>(kernel: K) -> K::Output {
-    // SAFETY: the caller's promise.
-    kernel.run(unsafe { Registers::<T::Avx512, 1>::zero() })
-}
-
-/// # Safety
-/// AVX2 and FMA.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn run_avx2<T: Real, K: VectorKernel<T>>(kernel: K) -> K::Output {
-    // SAFETY: the caller's promise.
-    kernel.run(unsafe { Registers::<T::Avx2, 2>::zero() })
-}
-
-/// `N` registers that together hold one line. Exists only where `L`'s instruction set is available.
+/// `N` registers that together hold one line. A value exists only where `L`'s instruction set is available.
 #[derive(Clone, Copy)]
-struct Registers<L, const N: usize>([L; N]);
+pub(crate) struct Registers<L, const N: usize>([L; N]);
 
 impl<L: Lanes, const N: usize> Registers<L, N> {
     /// # Safety
     /// `L`'s instruction set.
     #[inline(always)]
-    unsafe fn zero() -> Self {
+    pub(crate) unsafe fn zero() -> Self {
         const { assert!(N * L::LANES * size_of::<L::Elem>() == 64) }
         // SAFETY: the caller's promise.
         Self([unsafe { L::zero() }; N])
     }
 }
 
-/// Transpose the first `L::LANES` vectors: perfect shuffles of the upper with the lower half turn row bits into column bits one by one.
-///
-/// # Safety
-/// `L`'s instruction set.
-#[inline(always)]
-unsafe fn transpose<L: Lanes>(block: &mut [L; 16]) {
-    const { assert!(L::LANES.is_power_of_two() && L::LANES <= 16) }
-    let half = L::LANES / 2;
-    for _ in 0..L::LANES.trailing_zeros() {
-        let before = *block;
-        for i in 0..half {
-            // SAFETY: the caller's promise.
-            (block[2 * i], block[2 * i + 1]) = unsafe { before[i].interleave(before[i + half]) };
-        }
-    }
-}
-
 impl<L: Lanes, const N: usize> sealed::Vector for Registers<L, N> {}
+
+/// Operations of [`Vector`] that are those of [`Lanes`] on each register.
+macro_rules! register_by_register {
+    ($($name:ident($($operand:ident),*);)*) => {$(
+        #[inline(always)]
+        fn $name(mut self, $($operand: Self),*) -> Self {
+            for i in 0..N {
+                // SAFETY: a value of this type exists, so the instruction set is available.
+                self.0[i] = unsafe { self.0[i].$name($($operand.0[i]),*) };
+            }
+            self
+        }
+    )*};
+}
 
 // SAFETY of the blocks inside: a value of this type exists, so the instruction set is available (`Registers`).
 impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
     type Elem = L::Elem;
+    type Mask = [L::Mask; N];
     type Line = <L::Elem as crate::real::sealed::Vectors>::Line;
 
     #[inline(always)]
@@ -222,37 +192,15 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
             unsafe { v.store(to.as_mut_ptr().add(i * L::LANES)) };
         }
     }
-    #[inline(always)]
-    fn add(mut self, b: Self) -> Self {
-        for i in 0..N {
-            // SAFETY: see above.
-            self.0[i] = unsafe { self.0[i].add(b.0[i]) };
-        }
-        self
-    }
-    #[inline(always)]
-    fn sub(mut self, b: Self) -> Self {
-        for i in 0..N {
-            // SAFETY: see above.
-            self.0[i] = unsafe { self.0[i].sub(b.0[i]) };
-        }
-        self
-    }
-    #[inline(always)]
-    fn mul(mut self, b: Self) -> Self {
-        for i in 0..N {
-            // SAFETY: see above.
-            self.0[i] = unsafe { self.0[i].mul(b.0[i]) };
-        }
-        self
-    }
-    #[inline(always)]
-    fn mul_add(mut self, b: Self, c: Self) -> Self {
-        for i in 0..N {
-            // SAFETY: see above.
-            self.0[i] = unsafe { self.0[i].mul_add(b.0[i], c.0[i]) };
-        }
-        self
+    register_by_register! {
+        add(b);
+        sub(b);
+        mul(b);
+        mul_add(b, c);
+        negative_mul_add(b, c);
+        max(b);
+        reciprocal();
+        inverse_root_newton();
     }
     #[inline(always)]
     fn inverse_root(mut self) -> Self {
@@ -274,66 +222,34 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
         // SAFETY: see above.
         unsafe { L::sum_each(parts) }
     }
-
     #[inline(always)]
-    fn gather(self, rows: &[&[L::Elem]], lines: &mut [Self::Line]) {
-        let n = lines.len();
-        assert!(rows.len() == Self::LANES && rows.iter().all(|r| r.len() >= n), "{} rows of {n}", Self::LANES);
-        if n < L::LANES {
-            for (c, line) in lines.iter_mut().enumerate() {
-                for (to, row) in line.get_mut().iter_mut().zip(rows) {
-                    *to = row[c];
-                }
-            }
-            return;
+    fn less(self, b: Self, within: u16) -> Self::Mask {
+        // SAFETY: see above.
+        std::array::from_fn(|i| unsafe { self.0[i].less(b.0[i], L::mask(within >> (i * L::LANES))) })
+    }
+    #[inline(always)]
+    fn any(self, mask: Self::Mask) -> bool {
+        // SAFETY: see above.
+        mask.into_iter().fold(false, |any, mask| any | unsafe { L::any(mask) })
+    }
+    #[inline(always)]
+    fn keep(mut self, mask: Self::Mask) -> Self {
+        for i in 0..N {
+            // SAFETY: see above.
+            self.0[i] = unsafe { self.0[i].keep(mask[i]) };
         }
-        for first in (0..n).step_by(L::LANES) {
-            // The last block overlaps with the one before.
-            let first = first.min(n - L::LANES);
-            for part in 0..N {
-                // SAFETY: see above; rows have `n` elements, lines N · L::LANES.
-                unsafe {
-                    let mut block = [L::zero(); 16];
-                    for (i, v) in block.iter_mut().enumerate().take(L::LANES) {
-                        *v = L::load(rows.get_unchecked(part * L::LANES + i).as_ptr().add(first));
-                    }
-                    transpose(&mut block);
-                    for (i, v) in block.iter().enumerate().take(L::LANES) {
-                        let line = lines.get_unchecked_mut(first + i).get_mut().as_mut_ptr();
-                        v.store(line.add(part * L::LANES));
-                    }
-                }
-            }
-        }
+        self
     }
 
     #[inline(always)]
+    fn gather(self, rows: &[&[L::Elem]], lines: &mut [Self::Line]) {
+        // SAFETY: see above.
+        unsafe { transpose::gather::<L, N>(rows, lines) }
+    }
+    #[inline(always)]
     fn scatter_add(self, lines: &[Self::Line], all: &mut [L::Elem], starts: &[usize]) {
-        let n = lines.len();
-        assert!(starts.len() <= Self::LANES, "at most {} rows", Self::LANES);
-        assert!(starts.iter().all(|s| s.checked_add(n).is_some_and(|end| end <= all.len())), "rows leave the array");
-        for first in (0..n).step_by(L::LANES) {
-            let width = L::LANES.min(n - first);
-            for (part, starts) in starts.chunks(L::LANES).enumerate() {
-                // SAFETY: see above; lines have N · L::LANES elements, rows `n` from their start.
-                unsafe {
-                    let mut block = [L::zero(); 16];
-                    for (i, v) in block.iter_mut().enumerate().take(width) {
-                        let line = lines.get_unchecked(first + i).get().as_ptr();
-                        *v = L::load(line.add(part * L::LANES));
-                    }
-                    transpose(&mut block);
-                    for (v, start) in block.into_iter().zip(starts) {
-                        let to = all.as_mut_ptr().add(start + first);
-                        if width == L::LANES {
-                            v.add(L::load(to)).store(to);
-                        } else {
-                            v.write_first::<true>(to, width);
-                        }
-                    }
-                }
-            }
-        }
+        // SAFETY: see above.
+        unsafe { transpose::scatter_add::<L, N>(lines, all, starts) }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use bytemuck::Pod;
 use fmm::device::peak::{Load, Peak, THREADS, least_seconds, peak};
-use fmm::harmonics::{Domain, count, irregular, m2l};
+use fmm::harmonics::{count, irregular};
+use fmm::operators::m2l::matrix::{Domain, m2l};
 use kernels::Real;
 use kernels::device::{Device, DeviceError, Source, args};
 use octitrate::charges::Precision;

@@ -1,7 +1,8 @@
 //! M2L operators as padded matrices, and their symmetries: 316 offsets are 34 operators times signs and an exchange of x and y.
 
 use fmm::device::products::padded;
-use fmm::harmonics::{Domain, count, index, irregular, m2l, parities};
+use fmm::harmonics::{count, index, irregular, parities};
+use fmm::operators::m2l::matrix::{Domain, m2l};
 use kernels::Real;
 
 /// Offsets source − target in boxes between children of touching parents that do not touch themselves, ascending.

@@ -68,7 +68,7 @@ Example:
   octitrate calibrate glu_model.toml")]
     Calibrate(WorkflowArguments),
 
-    /// pKa values from runs: microscopic and macroscopic, interactions between sites, convergence, a report.
+    /// Evaluate runs: macroscopic and microscopic pKa values, interactions between sites, convergence, a report.
     #[command(after_help = "\
 Each folder is that of a run, or of a titration with its runs in pH_*/replica_*. All runs are
 evaluated together, by site and pH. Tables, plots and report.html go to the first folder; each run
@@ -79,7 +79,7 @@ Example:
   octitrate pka first second --output both --equilibration \"100 ps\"")]
     Pka(PkaArguments),
 
-    /// Single point: every energy term apart, forces, ∂V/∂λ.
+    /// Compute every energy term, the forces and ∂V/∂λ at the start of a job.
     #[command(after_help = "\
 Example:
   octitrate energy glu.toml
@@ -92,7 +92,7 @@ Example:
   octitrate check glu.toml")]
     Check(JobArguments),
 
-    /// Say what this program and this machine can do.
+    /// Say what this program can do, and what this machine has for it.
     #[command(after_help = "\
 Example:
   octitrate info")]
@@ -102,7 +102,7 @@ Example:
     #[command(subcommand)]
     Bench(Bench),
 
-    /// Compute the charges of a file by the fast multipole method, and say how accurate the result is.
+    /// Evaluate the charges of a file by the fast multipole method, and say how accurate the result is.
     #[command(after_help = "\
 The file is a JSON object with positions ([[x, y, z], …]) and charges; where it repeats, periodic
 (\"xyz\", \"xy\": a slab, \"x\": a wire) and cell (three vectors). If it also holds the energy, the
@@ -134,7 +134,7 @@ pub struct RunArguments {
     /// Folder of the results, instead of output.folder of the job.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// No messages but errors.
+    /// Show no messages but errors.
     #[arg(short, long)]
     pub quiet: bool,
     /// Stop, with a checkpoint, when standard input ends.
@@ -162,25 +162,25 @@ pub struct WorkflowArguments {
 /// `pka`.
 #[derive(Debug, Args)]
 pub struct PkaArguments {
-    /// Runs and titrations.
+    /// Folders of runs and of titrations.
     #[arg(value_name = "FOLDER", required = true)]
     pub folders: Vec<PathBuf>,
     /// Folder of the results, instead of the first one.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Start of each run that is left out, such as "100 ps"; that of the titration unless given.
+    /// Start of each run that is left out, such as "100 ps"; unless given, as long as the job of the titration says.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub equilibration: Option<f64>,
-    /// Weight above which a form is occupied.
+    /// Weight above which a form counts as occupied.
     #[arg(long, value_name = "WEIGHT", default_value = "0.8", value_parser = threshold)]
     pub threshold: f64,
-    /// Draws of the bootstrap.
+    /// Number of draws of the bootstrap.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     pub draws: u32,
     /// Seed of the bootstrap.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// No Parquet files beside the tables of the runs.
+    /// Write no Parquet files beside the tables of the runs.
     #[arg(long)]
     pub no_parquet: bool,
 }

@@ -1,4 +1,4 @@
-//! `bench`: how fast, how accurate.
+//! `bench`: how fast the program is, and how accurate at that.
 
 mod device_fmm;
 mod device_sites;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Measures what is asked for.
 ///
 /// # Errors
-/// Settings that the method refuses, files that cannot be written.
+/// [`octitrate::error::Error::Input`] if the method refuses the settings or a GPU that was asked for cannot be used.
 pub fn bench(what: &Bench, device: Choice) -> Result<ExitCode> {
     match what {
         Bench::Fmm(arguments) => speed::speed(arguments, device),

@@ -27,7 +27,7 @@ pub fn titrate(arguments: &WorkflowArguments, device: Choice) -> Result<ExitCode
         let help = "submit the command itself as one job, without --slurm";
         return Err(config.error_at("titrate.exchange", "runs that swap their pH go on in one process", help));
     }
-    compute(&plan, device, |place, stop| exchange::titrate(&plan, plan.ph(), place, stop))
+    compute(&plan, device, |place, stop| exchange::titrate(&plan, place, stop))
 }
 
 /// Calibrates: windows, then rounds of free runs.

@@ -1,4 +1,4 @@
-//! Errors as a person sees them: what was found, the place in the file, what is valid.
+//! Errors as a person sees them: what was found, the place in the file, and what is valid.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use octitrate::error::{Error, InputError};

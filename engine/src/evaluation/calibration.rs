@@ -1,7 +1,7 @@
 //! From the finished runs of a calibration to its result: windows, rounds of free runs, and the entry of the library.
 //!
-//! Windows give ⟨∂V/∂λ⟩ and by least squares a first free energy. Each round of free runs had the V_MM of all before it; what its histograms
-//! of λ are not flat by corrects the estimate, in which the windows stay as a prior. Of a buffer all molecules are estimated together, and
+//! Windows give ⟨∂V/∂λ⟩ and by least squares a first free energy. Each round of free runs has the V_MM of all before it. Where its histograms
+//! of λ are not flat the estimate is corrected; the windows remain in it as a prior. Of a buffer all molecules are estimated together, and
 //! what is stored belongs to one of them.
 
 mod inputs;
@@ -16,9 +16,10 @@ use lambda::analysis::simplex_fit::{SimplexFit, Surface, Uncertain, Window, fit_
 use lambda::library::{Calibration as Coefficients, Correction, Entry, entry_with_calibration};
 use std::path::Path;
 
-/// Highest degree that is chosen without being asked for.
+/// Highest degree that is chosen unless the job names one.
 const MAX_DEGREE: usize = 8;
-/// Error of the windows that they do not show themselves (kJ/mol), from motions slower than a window; free runs correct that much.
+/// Error of the windows that their statistics do not show (kJ/mol), from motions slower than a window. Free runs may correct the windows by
+/// about as much.
 const SYSTEMATIC: f64 = 1.0;
 /// Transitions in the last round from which on its runs are taken to go everywhere.
 const ENOUGH: usize = 10;
@@ -66,7 +67,7 @@ pub struct Calibration {
     pub entry: String,
     /// Name of that file.
     pub file: String,
-    /// What a reader should know.
+    /// What a reader should know before using the result, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -74,7 +75,7 @@ impl Estimate {
     /// Reads the windows and the rounds, and estimates the free energy from them.
     ///
     /// # Errors
-    /// Results that are missing, damaged or too short.
+    /// [`Error::File`] if results are missing, [`Error::Input`] if they are damaged or too short.
     pub fn new(inputs: &Inputs) -> Result<Self> {
         let windows = inputs.windows.iter().map(|run| inputs.window(run)).collect::<Result<Vec<_>>>()?;
         let fitted = match inputs.config.calibrate.as_ref().and_then(|calibrate| calibrate.degree.number()) {
@@ -128,7 +129,7 @@ impl Estimate {
         self.rounds.last().is_some_and(|round| round.is_flat)
     }
 
-    /// Why the result is preliminary; `None`: it is not.
+    /// Why the result is preliminary; `None` if it is not.
     fn reason(&self, inputs: &Inputs) -> Option<String> {
         let tolerance = inputs.tolerance();
         let Some(last) = self.rounds.last() else {
@@ -145,7 +146,7 @@ impl Estimate {
         (error > tolerance).then(|| format!("the free energy between forms is known to {error:.2} kJ/mol only"))
     }
 
-    /// The correction as the library has it, of one molecule of a buffer.
+    /// The correction as the library has it, which is that of one molecule of a buffer.
     fn coefficients(&self, inputs: &Inputs) -> Result<Coefficients> {
         let all = self.windows.iter().flat_map(|window| &window.weights);
         let range = all.fold([0.0_f64, 1.0_f64], |[low, high], &w| [low.min(w), high.max(w)]);
@@ -167,7 +168,7 @@ impl Estimate {
     /// The entry of the library as text, and its correction.
     ///
     /// # Errors
-    /// If the first window has no checkpoint.
+    /// [`Error::Input`] if the first window has no checkpoint, or the entry cannot be written as TOML.
     pub fn entry(&self, inputs: &Inputs) -> Result<(String, Coefficients)> {
         let coefficients = self.coefficients(inputs)?;
         let unwritten = |e: String| Error::input(format!("the entry cannot be written: {e}"), "");
@@ -185,7 +186,7 @@ impl Estimate {
         Ok((text, coefficients))
     }
 
-    /// The result.
+    /// Makes the result of the calibration.
     ///
     /// # Errors
     /// As [`Self::entry`].
@@ -202,7 +203,7 @@ impl Estimate {
         })
     }
 
-    /// What the numbers give reason to doubt.
+    /// Reasons to doubt the result, one sentence each.
     fn doubts(&self, coefficients: &Coefficients) -> Vec<String> {
         let mut doubts: Vec<String> =
             coefficients.reason.iter().map(|reason| format!("preliminary: {reason}")).collect();

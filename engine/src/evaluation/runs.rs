@@ -9,28 +9,28 @@ use crate::record::{Kind, SiteRecord};
 use lambda::analysis::occupancy::{self, State};
 use std::path::{Path, PathBuf};
 
-/// One run.
+/// One run, as its files tell of it.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// Its folder.
+    /// Folder of its files.
     pub folder: PathBuf,
-    /// pH.
+    /// pH that it had.
     pub ph: f64,
     /// Its sites.
     pub sites: SitesFile,
-    /// λ.
+    /// λ and ∂V/∂λ of all frames.
     pub series: LambdaSeries,
     /// Warnings in its log.
     pub warnings: Vec<String>,
 }
 
-/// Folders below a titration that may hold runs: `pH_4.00/replica_1`.
+/// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
 const DEPTH: usize = 2;
 
 /// Folders of runs among these folders and below them, in the order of their names; each once.
 ///
 /// # Errors
-/// A folder that cannot be read, or holds no run.
+/// [`Error::File`] if a folder cannot be read, [`Error::Input`] if it holds no run.
 pub fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in folders {
@@ -83,7 +83,7 @@ impl Run {
     /// Reads a run.
     ///
     /// # Errors
-    /// Files that are missing or damaged, columns that are not those of the sites, no pH.
+    /// [`Error::File`] if a file is missing; [`Error::Input`] if one is damaged, if the columns are not those of the sites, or if there is no pH.
     pub fn read(folder: &Path) -> Result<Run> {
         let path = folder.join(files::LAMBDA);
         let series = LambdaSeries::read(&path)?;
@@ -108,7 +108,7 @@ impl Run {
     /// The run without its first `equilibration` ps.
     ///
     /// # Errors
-    /// If nothing is left.
+    /// [`Error::Input`] if nothing is left.
     pub fn after(mut self, equilibration: f64) -> Result<Run> {
         self.series = self.series.after(equilibration);
         if self.series.time.is_empty() {
@@ -119,7 +119,7 @@ impl Run {
         Ok(self)
     }
 
-    /// The sites that titrate: not buffers, not fixed, with forms of different protonation.
+    /// The sites that titrate: those that are neither buffers nor fixed, with forms of different protonation.
     pub fn titrating(&self) -> impl Iterator<Item = &SiteRecord> {
         let differ = |site: &SiteRecord| site.forms.iter().any(|form| form.protons_lost != site.forms[0].protons_lost);
         self.sites.sites.iter().filter(move |s| s.kind == Kind::Titratable && s.coordinate != "fixed" && differ(s))
@@ -139,14 +139,14 @@ impl Run {
     /// The form of a site in every frame.
     ///
     /// # Errors
-    /// λ that is not finite, a threshold out of range.
+    /// [`Error::Input`] if λ is not finite or the threshold is out of range.
     pub fn states(&self, weights: &[Vec<f64>], threshold: f64) -> Result<Vec<State>> {
         let weights: Vec<&[f64]> = weights.iter().map(Vec::as_slice).collect();
         let path = self.folder.join(files::LAMBDA);
         occupancy::states(&weights, threshold).map_err(|e| InputError::new(e.to_string(), "").in_file(&path).into())
     }
 
-    /// Time (ps) from frame to frame, times frames.
+    /// Length of the run (ps): its number of frames times the time between two.
     pub fn length(&self) -> f64 {
         let (first, last) = (self.series.time[0], self.series.time[self.series.time.len() - 1]);
         let frames = self.series.time.len() as f64;

@@ -1,4 +1,4 @@
-//! The files of one run, opened together, cut together on continuation and closed together.
+//! The files of one run: they are opened together, written as they are due, and cut together when a run continues.
 
 use super::tables::Table;
 use super::trajectory::Xtc;
@@ -7,17 +7,17 @@ use crate::error::Result;
 use crate::frame::{Frame, Wanted};
 use std::collections::BTreeMap;
 
-/// Energies.
+/// Table of energies.
 pub const ENERGY: &str = "energy.csv";
-/// λ and ∂V/∂λ.
+/// Table of λ and ∂V/∂λ.
 pub const LAMBDA: &str = "lambda.csv";
-/// What the sites are.
+/// Description of the sites, which are the columns of [`LAMBDA`].
 pub const SITES: &str = "sites.toml";
-/// Positions.
+/// Positions of all atoms.
 pub const TRAJECTORY: &str = "trajectory.xtc";
-/// Messages.
+/// Messages of the run.
 pub const LOG: &str = "log.txt";
-/// Last positions and velocities.
+/// Positions and velocities at the last step.
 pub const FINAL: &str = "final.gro";
 /// Who had which pH after each exchange, in the folder of a titration with replica exchange.
 pub const EXCHANGE: &str = "exchange.csv";
@@ -27,7 +27,7 @@ pub const FAILED: &str = "failed.gro";
 /// An output file and the steps between two of its entries.
 type Every<T> = Option<(T, u64)>;
 
-/// Output files of a run; one with the interval `"0 ps"` does not exist.
+/// Output files of a run. A file whose interval is `"0 ps"` does not exist.
 pub struct Files {
     energy: Every<Table>,
     lambda: Every<Table>,
@@ -36,7 +36,7 @@ pub struct Files {
     last: u64,
 }
 
-/// What is due at a step.
+/// Which files get an entry at a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Due {
     energy: bool,
@@ -45,7 +45,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// What the frame must hold.
+    /// The parts of a frame that these entries need.
     pub fn wanted(self) -> Wanted {
         Wanted { energies: self.energy, derivatives: self.lambda, positions: self.trajectory }
     }
@@ -57,8 +57,8 @@ impl Due {
 }
 
 impl Files {
-    /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new. `lambdas`: names
-    /// of the columns of [`LAMBDA`].
+    /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new. `lambdas` are the
+    /// names of the columns of [`LAMBDA`].
     ///
     /// # Errors
     /// As [`Table::open`] and [`Xtc::open`].
@@ -105,7 +105,7 @@ impl Files {
     /// Writes what is due.
     ///
     /// # Errors
-    /// [`crate::error::Error::File`].
+    /// [`crate::error::Error::File`] if a file cannot be written.
     pub fn write(&mut self, frame: &Frame, due: Due) -> Result<()> {
         if let (true, Some((table, _))) = (due.energy, &mut self.energy) {
             table.energies(frame)?;
@@ -119,19 +119,19 @@ impl Files {
         Ok(())
     }
 
-    /// Hands the tables to the system, so that others can follow the run.
+    /// Hands the lines of the tables to the system, so that others can follow the run.
     ///
     /// # Errors
-    /// [`crate::error::Error::File`].
+    /// [`crate::error::Error::File`] if a table cannot be written.
     pub fn flush(&mut self) -> Result<()> {
         let tables = [&mut self.energy, &mut self.lambda];
         tables.into_iter().flatten().try_for_each(|(table, _)| table.flush())
     }
 
-    /// Everything on the disk; the length of each file.
+    /// Brings everything to the disk, and gives the length of each file for the checkpoint.
     ///
     /// # Errors
-    /// [`crate::error::Error::File`].
+    /// [`crate::error::Error::File`] if a file cannot be written, or the trajectory has lost frames.
     pub fn sync(&mut self) -> Result<BTreeMap<String, u64>> {
         let mut lengths = BTreeMap::new();
         for (name, table) in [(ENERGY, &mut self.energy), (LAMBDA, &mut self.lambda)] {

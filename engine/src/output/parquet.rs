@@ -1,9 +1,9 @@
 //! λ and ∂V/∂λ as Parquet, which pandas, Polars and DuckDB read, and `alchemlyb` for free energies along λ.
 //!
-//! `lambda.parquet`: the columns of `lambda.csv`, float64; pH, temperature and unit of energy in the attributes of the data frame.
+//! `lambda.parquet` holds the columns of `lambda.csv` as float64, and pH, temperature and unit of energy in the attributes of the data frame.
 //!
-//! `dhdl.parquet`: ∂V/∂λ/RT with the index time, λ of every column, as `alchemlyb.parsing.parquet.extract_dHdl` expects it.
-//! Frames of equal λ are one state there: it is meant for runs at fixed λ, such as the windows of a calibration.
+//! `dhdl.parquet` holds ∂V/∂λ/RT with time and λ of every column as its index, as `alchemlyb.parsing.parquet.extract_dHdl` expects it.
+//! Frames of equal λ are one state there, so it is meant for runs at fixed λ, such as the windows of a calibration.
 //!
 //! Formats: parquet.apache.org; pandas.pydata.org/docs/development/developer.html.
 
@@ -24,9 +24,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Columns of `lambda.csv`.
+/// File with the columns of `lambda.csv`.
 pub const LAMBDA: &str = "lambda.parquet";
-/// ∂V/∂λ for alchemlyb.
+/// File with ∂V/∂λ for alchemlyb.
 pub const DHDL: &str = "dhdl.parquet";
 
 /// Attributes of a data frame, as pandas keeps them.
@@ -37,7 +37,7 @@ type Column<'a> = (String, Cow<'a, [f64]>);
 /// Writes both files into the folder of a run.
 ///
 /// # Errors
-/// [`Error::File`].
+/// [`Error::File`] if a file cannot be written.
 pub fn write(folder: &Path, series: &LambdaSeries, sites: &SitesFile) -> Result<()> {
     for (name, content) in [(LAMBDA, lambda(series, sites)?), (DHDL, dhdl(series, sites.temperature)?)] {
         write_atomic(&folder.join(name), "write", &content)?;
@@ -45,7 +45,7 @@ pub fn write(folder: &Path, series: &LambdaSeries, sites: &SitesFile) -> Result<
     Ok(())
 }
 
-/// The columns of `lambda.csv`.
+/// Content of [`LAMBDA`].
 fn lambda(series: &LambdaSeries, sites: &SitesFile) -> Result<Vec<u8>> {
     let mut columns: Vec<Column> = vec![("time (ps)".into(), Cow::Borrowed(&series.time))];
     if !series.walker.is_empty() {
@@ -59,7 +59,7 @@ fn lambda(series: &LambdaSeries, sites: &SitesFile) -> Result<Vec<u8>> {
     encode(&columns, &[(ATTRIBUTES, attributes)])
 }
 
-/// Reduced derivatives by time and λ.
+/// Content of [`DHDL`]: reduced derivatives by time and λ.
 fn dhdl(series: &LambdaSeries, temperature: f64) -> Result<Vec<u8>> {
     let mut columns: Vec<Column> = Vec::new();
     for (name, dvdl) in series.sites.iter().zip(&series.dvdl) {

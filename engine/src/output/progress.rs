@@ -1,4 +1,4 @@
-//! `log.txt` and what the person at the terminal sees while a run goes on.
+//! `log.txt`, and what the person at the terminal sees while a run goes on.
 
 use crate::error::{Error, Result};
 use crate::frame::Frame;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 /// One picosecond per second, in nanoseconds per day.
 pub const NS_PER_DAY: f64 = 86.4;
 
-/// Messages of a run: all of them to the log file, and unless quiet to standard error.
+/// Messages of a run: all of them go to the log file, and to standard error as well unless the log is quiet.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
     file: File,
     quiet: bool,
     terminal: bool,
-    /// A line that is rewritten in place is on the screen.
+    /// Whether the last line on the screen is one that is rewritten in place.
     in_place: bool,
 }
 
@@ -26,32 +26,32 @@ impl Log {
     /// Opens the log of a run; a continued run goes on in the same file.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if it cannot be written.
     pub fn open(path: &Path, quiet: bool) -> Result<Log> {
         let file = File::options().append(true).create(true).open(path);
         let file = file.map_err(|e| Error::file(path, "write", e))?;
         Ok(Log { path: path.to_path_buf(), file, quiet, terminal: std::io::stderr().is_terminal(), in_place: false })
     }
 
-    /// One line for the file and the screen.
+    /// Writes a line into the file and onto the screen.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the log cannot be written.
     pub fn line(&mut self, text: &str) -> Result<()> {
         self.record(text)?;
         self.show(text);
         Ok(())
     }
 
-    /// One line for the file alone.
+    /// Writes a line into the file alone.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the log cannot be written.
     pub fn record(&mut self, text: &str) -> Result<()> {
         writeln!(self.file, "{text}").map_err(|e| Error::file(&self.path, "write", e))
     }
 
-    /// What a run is, for the file; and its warnings, for the screen as well.
+    /// Writes what a run is into the file, and its warnings onto the screen as well.
     ///
     /// # Errors
     /// [`Error::File`] if the log cannot be written.
@@ -75,7 +75,7 @@ impl Log {
         self.terminal
     }
 
-    /// One line for the screen that the next one replaces (on a terminal; elsewhere a line of its own).
+    /// Shows a line that the next one replaces; where the screen is no terminal it is a line of its own.
     pub fn replace(&mut self, text: &str) {
         if self.quiet {
             return;
@@ -88,7 +88,7 @@ impl Log {
         }
     }
 
-    /// Ends a line shown in place.
+    /// Ends a line that is shown in place, so that it stays.
     pub fn settle(&mut self) {
         if self.in_place {
             eprintln!();
@@ -109,21 +109,21 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A run from step `first` to step `last`, starting now.
+    /// The progress of a run from step `first` to step `last` that starts now; `time_step` in ps.
     pub fn new(time_step: f64, first: u64, last: u64) -> Progress {
         Progress { time_step, first, last, started: Instant::now(), shown: Instant::now(), header: false }
     }
 
-    /// Speed so far, in ns of simulated time per day.
+    /// Speed up to this step (ns/day).
     pub fn speed(&self, step: u64) -> f64 {
         let simulated = (step - self.first) as f64 * self.time_step * 1e-3;
         simulated / self.started.elapsed().as_secs_f64().max(1e-9) * 86400.0
     }
 
-    /// A line of the log with the numbers of a frame.
+    /// Writes a line with the numbers of a frame into the log, and before the first the heads of its columns.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the log cannot be written.
     pub fn record(&mut self, log: &mut Log, frame: &Frame) -> Result<()> {
         if !self.header {
             self.header = true;
@@ -152,7 +152,7 @@ impl Progress {
         self.shown.elapsed() >= pause
     }
 
-    /// Shows how far the run is.
+    /// Shows how far the run is, and λ of the first sites.
     pub fn show(&mut self, log: &mut Log, step: u64, lambda: &[f64]) {
         self.shown = Instant::now();
         let done = (step - self.first) as f64 / (self.last - self.first).max(1) as f64;

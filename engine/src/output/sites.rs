@@ -1,4 +1,4 @@
-//! `sites.toml`: what the columns of `lambda.csv` are, for whoever evaluates them without the job.
+//! `sites.toml`: what the columns of `lambda.csv` are, so that they can be evaluated without the job.
 
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
@@ -12,9 +12,9 @@ pub struct SitesFile {
     /// pH of the run; absent where every site is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ph: Option<f64>,
-    /// Temperature, K.
+    /// Temperature (K).
     pub temperature: f64,
-    /// Whether V_pH has smoothed steps; else it is linear in the weights.
+    /// Whether V_pH is smoothed; if not, it is linear in the weights.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub smoothed: bool,
     /// The sites in the order of the columns.
@@ -22,10 +22,10 @@ pub struct SitesFile {
     pub sites: Vec<SiteRecord>,
 }
 
-/// Writes the sites of a run; nothing if there are none.
+/// Writes the sites of a run; without sites there is no file.
 ///
 /// # Errors
-/// [`Error::File`].
+/// [`Error::File`] if the file cannot be written.
 pub fn write(path: &Path, description: &Description) -> Result<()> {
     if description.sites.is_empty() {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
 /// Reads the sites of a run.
 ///
 /// # Errors
-/// [`Error::File`], or [`Error::Input`] with the reason.
+/// [`Error::File`] if the file cannot be read, [`Error::Input`] with the reason if it is damaged.
 pub fn read(path: &Path) -> Result<SitesFile> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the sites", e))?;
     toml::from_str(&text).map_err(|e| crate::error::InputError::new(e.to_string(), "").in_file(path).into())

@@ -1,6 +1,6 @@
-//! `energy.csv` and `lambda.csv`: one line per output step, units in the header.
+//! `energy.csv`, `lambda.csv` and `exchange.csv`: one line per output step, units in the header.
 //!
-//! A table knows its length in bytes, which a checkpoint records and a continuation cuts back to.
+//! A table knows its length in bytes. A checkpoint records it, and a continued run cuts the table back to it.
 
 use crate::error::{Error, InputError, Result};
 use crate::frame::Frame;
@@ -25,7 +25,7 @@ impl Table {
     /// Opens the table of a run: new and empty, or cut to `length` bytes to be continued.
     ///
     /// # Errors
-    /// [`Error::File`], or [`Error::Input`] if the file is shorter than the checkpoint says.
+    /// [`Error::File`] if it cannot be opened, [`Error::Input`] if it is shorter than the checkpoint says.
     pub fn open(path: &Path, length: Option<u64>) -> Result<Table> {
         let file = open_at(path, length)?;
         Ok(Table {
@@ -39,7 +39,7 @@ impl Table {
     /// Adds a line `time,energies…`; before the first, the header.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the table cannot be written.
     pub fn energies(&mut self, frame: &Frame) -> Result<()> {
         if self.length == 0 {
             let names = frame.energies.iter().map(|q| match q.unit {
@@ -59,7 +59,7 @@ impl Table {
     /// form for others, `SITE:FORM`. A run of a replica exchange has its `walker` before them. Before the first line, the header.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the table cannot be written.
     pub fn lambdas(&mut self, frame: &Frame, names: &[String]) -> Result<()> {
         if self.length == 0 {
             let walker = frame.walker.map(|_| WALKER.to_string());
@@ -80,7 +80,7 @@ impl Table {
     /// Adds a line `time,…` with the walker at each of `names`; before the first, the header.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the table cannot be written.
     pub fn walkers(&mut self, time: f64, names: &[String], walkers: &[u32]) -> Result<()> {
         if self.length == 0 {
             self.header(names.iter().cloned())?;
@@ -109,18 +109,18 @@ impl Table {
         Ok(())
     }
 
-    /// Hands everything to the system, so that others can read it.
+    /// Hands all lines to the system, so that others can read them.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the table cannot be written.
     pub fn flush(&mut self) -> Result<()> {
         self.file.flush().map_err(|e| Error::file(&self.path, "write", e))
     }
 
-    /// Everything on the disk; the length of the file.
+    /// Brings all lines to the disk, and gives the length of the file (bytes).
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if the table cannot be written.
     pub fn sync(&mut self) -> Result<u64> {
         self.flush()?;
         self.file.get_ref().sync_data().map_err(|e| Error::file(&self.path, "write", e))?;
@@ -178,7 +178,7 @@ impl LambdaSeries {
     /// Reads a `lambda.csv`.
     ///
     /// # Errors
-    /// [`Error::File`], or [`Error::Input`] with the line that is not as written by this program.
+    /// [`Error::File`] if the file cannot be read, [`Error::Input`] with the line that is not as this program writes it.
     pub fn read(path: &Path) -> Result<LambdaSeries> {
         let wrong = |line: Option<u64>, what: String| -> Error {
             let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -215,7 +215,7 @@ impl LambdaSeries {
         Ok(series)
     }
 
-    /// Without everything up to and including `time` (ps).
+    /// The series without its frames up to and including `time` (ps).
     #[must_use]
     pub fn after(&self, time: f64) -> LambdaSeries {
         let start = self.time.partition_point(|&t| t <= time + 1e-9);

@@ -27,7 +27,7 @@ impl Xtc {
     /// Opens the trajectory of a run: new and empty, or cut to `length` bytes to be continued.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::Input`] if the file is shorter than the checkpoint says.
+    /// [`Error::File`] if the file cannot be opened, [`Error::Input`] if it is shorter than the checkpoint says.
     pub fn open(path: &Path, length: Option<u64>) -> Result<Xtc> {
         // chemfiles prints warnings by itself; what matters comes back as an error.
         chemfiles::set_warning_callback(|_| {});
@@ -39,7 +39,7 @@ impl Xtc {
     /// Adds a frame.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] in the words of chemfiles if it cannot be written.
     pub fn write(&mut self, frame: &Frame) -> Result<()> {
         let path = self.path.clone();
         self.append(frame).map_err(|e| failed(&path, &e.message))
@@ -64,10 +64,10 @@ impl Xtc {
         Ok(())
     }
 
-    /// Everything on the disk; the length of the file.
+    /// Brings all frames to the disk, and gives the length of the file (bytes).
     ///
     /// # Errors
-    /// [`Error::File`], also if the file holds fewer frames than were written.
+    /// [`Error::File`] if the file cannot be written, or holds fewer frames than were written.
     pub fn sync(&mut self) -> Result<u64> {
         drop(self.open.take());
         let present = count_frames(&self.path)?;

@@ -1,6 +1,6 @@
-//! pH replica exchange in one process: one walker for each pH, neighbours swap their pH every few steps.
+//! pH replica exchange in one process: there is one walker for each pH, and neighbours swap their pH every few steps.
 //!
-//! At exchange number e (step e·interval) the pairs (1,2), (3,4), … try it if e is odd, (2,3), (4,5), … if it is even. Walkers i and j
+//! At exchange number e (step e·interval) the pairs (1,2), (3,4), … try to swap if e is odd, (2,3), (4,5), … if it is even. Walkers i and j
 //! with weights λ_i, λ_j swap with probability min(1, e^−Δ) (Metropolis; Sugita & Okamoto 1999, 10.1016/S0009-2614(99)01123-9; of pH: Meng &
 //! Roitberg 2010, 10.1021/ct900676b),
 //!
@@ -21,6 +21,7 @@ pub use setup::Setup;
 
 use super::folder::Folder;
 use super::many::Many;
+use super::titrate::TitrationPlan;
 use crate::config::Config;
 use crate::device::Chosen;
 use crate::error::Result;
@@ -32,8 +33,8 @@ use crate::simulation::Simulation;
 ///
 /// # Errors
 /// [`crate::error::Error::Input`] if the job has no exchange or another program is at work in its folder; as [`run`] and [`Many::conclude`].
-pub fn titrate(job: &dyn Many, ph: &[f64], place: &Chosen, stop: &Stop) -> Result<bool> {
-    let batch = job.batch();
+pub fn titrate(plan: &TitrationPlan, place: &Chosen, stop: &Stop) -> Result<bool> {
+    let (batch, ph) = (plan.batch(), plan.ph());
     let config = &batch.config;
     let every = config.titrate.as_ref().and_then(|titrate| config.interval(titrate.exchange?));
     let Some(every) = every else {
@@ -54,7 +55,7 @@ pub fn titrate(job: &dyn Many, ph: &[f64], place: &Chosen, stop: &Stop) -> Resul
         log.line("the same command continues")?;
         return Ok(false);
     }
-    let table = job.conclude()?;
+    let table = plan.conclude()?;
     log.line(&format!("\n{table}"))?;
     Ok(true)
 }

@@ -19,21 +19,19 @@ use std::time::{Duration, Instant};
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All steps are done.
+    /// All steps are done now.
     Finished,
-    /// All steps had been done before.
+    /// All steps had been done by an earlier run.
     AlreadyFinished,
-    /// Asked to stop at this step; the checkpoint is written.
+    /// The run was asked to stop at this step, and its checkpoint is written.
     Stopped(u64),
 }
 
-/// Runs a job to its end, or until asked to stop.
-///
-/// Messages go to the log, and to the screen unless
-/// `quiet`.
+/// Runs a job to its end, or until asked to stop. Messages go to the log, and to the screen unless `quiet`.
 ///
 /// # Errors
-/// Those of the simulation and of the files. After [`Error::Physics`] the frame is in `failed.gro`.
+/// [`Error::Physics`] if the simulation cannot go on, with the frame in `failed.gro`; [`Error::File`] if a result cannot be written;
+/// [`Error::Input`] if the checkpoint in the folder is of another job, or another program is at work there.
 pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet: bool) -> Result<Outcome> {
     let folder = config.folder();
     let held = Folder::hold(folder)?;
@@ -86,11 +84,11 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
     Ok(outcome)
 }
 
-/// Keeps the positions of a failed step and names their file in the error.
+/// Writes the positions of a failed step and names their file in the error.
 pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
     match error {
         Error::Physics(mut physics) => {
-            // The physics is the error to report; without a frame it is reported without one.
+            // If the frame cannot be written, the physics is still the error to report.
             if simulation.write_structure(path).is_ok() {
                 physics.frame = Some(path.to_path_buf());
             }
@@ -151,8 +149,8 @@ impl Work<'_> {
         Ok(Outcome::Finished)
     }
 
-    /// The step to go to next: where something is due, or a multiple of the pace of the simulation, so that it does not depend on where
-    /// the run was stopped before.
+    /// The step to go to next: one at which something is due, or a multiple of the pace of the simulation. It does not depend on where the
+    /// run was stopped before.
     fn next<P: Propagate>(&self, simulation: &P, logged: Option<u64>) -> u64 {
         let (step, pace) = (simulation.step(), simulation.pace());
         let due = [Some(self.files.next(step)), logged.map(|every| (step / every + 1) * every)];

@@ -53,7 +53,7 @@ impl TitrationPlan {
         Ok(TitrationPlan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate" } })
     }
 
-    /// pH values, rising.
+    /// The pH values, rising.
     pub fn ph(&self) -> &[f64] {
         &self.ph
     }

@@ -7,8 +7,8 @@ use kernels::device::{Buffer, CountingSort, Device, DeviceError, Kernel, Source,
 use super::boxes::Boxes;
 use super::{GEOMETRY, THREADS};
 use crate::FmmError;
-use crate::assignment::FARTHEST_IMAGE;
-use crate::exclusions::Exclusions;
+use crate::geometry::assignment::FARTHEST_IMAGE;
+use crate::geometry::exclusions::Exclusions;
 
 /// Words of the status: what is wrong with the particles, each the smallest index at fault or `u32::MAX`.
 const NOT_FINITE: usize = 0;

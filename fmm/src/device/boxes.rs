@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, Stream};
 
-use crate::assignment::Geometry;
-use crate::grid::{BoxGrid, NearSet, Topology};
+use crate::geometry::assignment::Geometry;
+use crate::geometry::grid::{BoxGrid, NearSet, Topology};
 
 /// Numbers of the geometry: basis, inverse, periods (nine each), corner, scale, 1/scale, volume.
 pub const GEOMETRY: usize = 33;
@@ -105,7 +105,7 @@ fn slot_table(near: &NearSet) -> ([i32; 3], Vec<i32>) {
 mod tests {
     use super::*;
     use crate::Boundary;
-    use crate::tree::TreeShape;
+    use crate::geometry::tree::TreeShape;
 
     #[test]
     fn every_near_box_is_listed_with_its_slot() {

@@ -6,12 +6,15 @@ use kernels::device::{Buffer, Device, Stream};
 
 use super::DeviceFmm;
 use crate::FmmError;
-use crate::boundary::Boundary;
-use crate::exclusions::Exclusions;
-use crate::method::{Coulomb, check_length, check_particles};
-use crate::passes::{StageTimings, blame, stopwatch};
+use crate::checks::check_charge;
+use crate::checks::not_finite;
+use crate::checks::{check_length, check_particles};
+use crate::coulomb::Coulomb;
+use crate::geometry::boundary::Boundary;
+use crate::geometry::exclusions::Exclusions;
 use crate::potentials::Potentials;
-use crate::solver::{Settings, check_charge};
+use crate::solver::settings::Settings;
+use crate::solver::timings::{StageTimings, stopwatch};
 
 /// [`DeviceFmm`] with positions and results on the host: every evaluation copies them.
 pub struct DeviceCoulomb<T: Real + Pod> {
@@ -117,7 +120,7 @@ impl<T: Real + Pod> Coulomb for DeviceCoulomb<T> {
         let energy = out.energy(charges);
         let finite = out.potential.iter().chain(out.field.as_flattened()).all(|v| v.is_finite());
         if !finite || !energy.is_finite() {
-            return Err(blame(positions, charges, out));
+            return Err(not_finite(positions, charges, out));
         }
         coincident.clone().map_or(Ok(energy), Err)
     }

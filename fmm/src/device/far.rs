@@ -22,7 +22,7 @@ use bytemuck::Pod;
 use kernels::Real;
 use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 
-use crate::grid::BoxGrid;
+use crate::geometry::grid::BoxGrid;
 use plan::Plan;
 
 pub use root::{RootField, places};
@@ -135,7 +135,7 @@ impl<T: Real + Pod> FarField<T> {
     pub fn work(&self, step: Step, n: usize) -> [f64; 2] {
         let (plan, real) = (&self.plan, size_of::<T>());
         let [lattice, operators] = self.memory();
-        let k = crate::harmonics::count(plan.order);
+        let k = crate::operators::harmonics::count(plan.order);
         let [nx, ny, nz] = plan.cycle;
         let columns = self.columns.len();
         // Half of the complex multiplications of plain sums, thanks to pairs.
@@ -246,7 +246,7 @@ fn sources(plan: &Plan) -> [Source; 4] {
         .define("UNIQUE_Y", plan.unique[1]);
     let potentials =
         source("far_potentials", include_str!("far/potentials.cu"), plan.column_threads, plan.column_waves);
-    let strands = (plan.column_threads / crate::harmonics::count(plan.order)).max(1);
+    let strands = (plan.column_threads / crate::operators::harmonics::count(plan.order)).max(1);
     let potentials = potentials.header(HARMONICS).define("BOXES", plan.boxes).define("STRANDS", strands);
     [multipoles, planes, operators, potentials]
 }

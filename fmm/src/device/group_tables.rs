@@ -6,10 +6,10 @@ use kernels::device::{Buffer, Device, DeviceError};
 use rayon::prelude::*;
 
 use super::groups::GroupCharges;
-use crate::exclusions::Exclusions;
-use crate::grid::{BoxGrid, NearSet};
-use crate::harmonics::{count, index, sqrt_factorials};
-use crate::lattice::offsets::OffsetTable;
+use crate::geometry::exclusions::Exclusions;
+use crate::geometry::grid::{BoxGrid, NearSet};
+use crate::operators::harmonics::{count, index, sqrt_factorials};
+use crate::operators::lattice::offsets::OffsetTable;
 
 /// Shape, which axes repeat, lattice in boxes, shape of the table of offsets, reach of the near boxes, mirror symmetry, whether a box may be
 /// near in several images, number of near offsets.

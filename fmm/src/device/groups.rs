@@ -13,14 +13,14 @@ use thiserror::Error;
 
 use super::DeviceFmm;
 use super::group_tables::{CELLS, Tables, cells, irregular_sums, sums};
-use crate::assignment::Geometry;
-use crate::boundary::Boundary;
 use crate::error::FmmError;
-use crate::exclusions::Exclusions;
-use crate::grid::{BoxGrid, NearSet};
-use crate::harmonics::count;
-use crate::lattice::offsets::OffsetTable;
-use crate::solver::Settings;
+use crate::geometry::assignment::Geometry;
+use crate::geometry::boundary::Boundary;
+use crate::geometry::exclusions::Exclusions;
+use crate::geometry::grid::{BoxGrid, NearSet};
+use crate::operators::harmonics::count;
+use crate::operators::lattice::offsets::OffsetTable;
+use crate::solver::settings::Settings;
 
 /// Threads of a block that serves several boxes.
 const THREADS: usize = 256;

@@ -12,10 +12,12 @@ use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args}
 use super::far::{HARMONICS, RootField, fields, places};
 use super::products::{BOXES, Lists, Occupied, Products, padded, row_length};
 use super::real_name;
-use crate::grid::BoxGrid;
-use crate::harmonics::{Domain, count, irregular, m2l, m2m};
-use crate::levels::offsets;
-use crate::tree::{Level, TreeShape, cousins, levels};
+use crate::geometry::grid::BoxGrid;
+use crate::geometry::tree::{Level, TreeShape, cousins, levels};
+use crate::operators::harmonics::{count, irregular};
+use crate::operators::m2l::matrix::{Domain, m2l};
+use crate::operators::m2l::refined::offsets;
+use crate::operators::m2m::m2m;
 
 /// The far field of one tree.
 pub struct Levels<T: Real + Pod> {

@@ -15,7 +15,7 @@ use kernels::Real;
 use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
 use rayon::prelude::*;
 
-use crate::harmonics::count;
+use crate::operators::harmonics::count;
 
 pub use lists::{Lists, NONE};
 

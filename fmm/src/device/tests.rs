@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::TreeShape;
-use crate::passes::Trace;
+use crate::solver::trace::Trace;
 use kernels::device::compiles;
 
 const TRICLINIC: [[f64; 3]; 3] = [[2.0, 0.1, -0.2], [0.7, 1.9, 0.1], [-0.6, 0.8, 2.1]];
@@ -187,7 +187,8 @@ fn assignment_is_that_of_the_host() {
     for case in cases() {
         let run = Run::<f32>::new(&case);
         let host =
-            crate::assignment::Assignment::new(run.fmm.host, &run.fmm.grid.near, &case.x, &case.exclusions).unwrap();
+            crate::geometry::assignment::Assignment::new(run.fmm.host, &run.fmm.grid.near, &case.x, &case.exclusions)
+                .unwrap();
         let read = |b: &Buffer<u32>| b.read(&run.stream).unwrap();
         assert_eq!(read(run.fmm.assignment.order()), host.order);
         assert_eq!(read(run.fmm.place()), host.place);

@@ -11,10 +11,10 @@ use kernels::device::Device;
 
 use super::MAX_BOXES;
 use super::far::FarField;
-use crate::grid::{BoxGrid, NearSet, Topology, box_vectors};
-use crate::harmonics::count;
-use crate::tree::{MAX_DEVICE_ROOT, TreeShape};
-use crate::tune::{Workload, clearance};
+use crate::geometry::grid::{BoxGrid, NearSet, Topology, box_vectors};
+use crate::geometry::tree::{MAX_DEVICE_ROOT, TreeShape};
+use crate::operators::harmonics::count;
+use crate::tuning::cost::{Workload, clearance};
 
 /// Fewest particles for each box: with fewer, far boxes cost more than near ones save.
 const PARTICLES: f64 = 8.0;

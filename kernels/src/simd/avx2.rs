@@ -15,27 +15,26 @@ pub struct F32x8(__m256);
 #[derive(Clone, Copy)]
 pub struct F64x4(__m256d);
 
-/// All bits set in the 32-bit lanes whose bit in `skip` is set.
+/// All bits set in the 32-bit lanes whose bit is set.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn lane_mask_32(skip: u16) -> __m256i {
-    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    let skip = _mm256_and_si256(_mm256_set1_epi32(i32::from(skip)), bits);
-    _mm256_cmpeq_epi32(skip, bits)
+fn lane_mask_32(bits: u16) -> __m256i {
+    let lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(i32::from(bits)), lanes), lanes)
 }
 
-/// All bits set in the 64-bit lanes whose bit in `skip` is set.
+/// All bits set in the 64-bit lanes whose bit is set.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn lane_mask_64(skip: u16) -> __m256i {
-    let bits = _mm256_setr_epi64x(1, 2, 4, 8);
-    let skip = _mm256_and_si256(_mm256_set1_epi64x(i64::from(skip)), bits);
-    _mm256_cmpeq_epi64(skip, bits)
+fn lane_mask_64(bits: u16) -> __m256i {
+    let lanes = _mm256_setr_epi64x(1, 2, 4, 8);
+    _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(bits)), lanes), lanes)
 }
 
 // SAFETY: each method needs AVX2 and FMA only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F32x8 {
     type Elem = f32;
+    type Mask = __m256;
     const LANES: usize = 8;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -96,6 +95,21 @@ unsafe impl Lanes for F32x8 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        Self(_mm256_fnmadd_ps(self.0, b.0, c.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn max(self, b: Self) -> Self {
+        Self(_mm256_max_ps(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn reciprocal(self) -> Self {
+        Self(_mm256_div_ps(_mm256_set1_ps(1.0), self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
     unsafe fn inverse_root(self) -> Self {
         let y = _mm256_rsqrt_ps(self.0);
         let e = _mm256_fnmadd_ps(_mm256_mul_ps(self.0, y), y, _mm256_set1_ps(1.0));
@@ -104,10 +118,9 @@ unsafe impl Lanes for F32x8 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
+    unsafe fn inverse_root_newton(self) -> Self {
         // SAFETY: same instruction set.
-        let root = unsafe { self.inverse_root() }.0;
-        Self(_mm256_andnot_ps(_mm256_castsi256_ps(lane_mask_32(skip)), root))
+        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
@@ -126,11 +139,32 @@ unsafe impl Lanes for F32x8 {
         let (low, high) = (_mm256_unpacklo_ps(self.0, b.0), _mm256_unpackhi_ps(self.0, b.0));
         (Self(_mm256_permute2f128_ps::<0x20>(low, high)), Self(_mm256_permute2f128_ps::<0x31>(low, high)))
     }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn mask(bits: u16) -> __m256 {
+        _mm256_castsi256_ps(lane_mask_32(bits))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn less(self, b: Self, within: __m256) -> __m256 {
+        _mm256_and_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, b.0), within)
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn any(mask: __m256) -> bool {
+        _mm256_movemask_ps(mask) != 0
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn keep(self, mask: __m256) -> Self {
+        Self(_mm256_and_ps(mask, self.0))
+    }
 }
 
 // SAFETY: each method needs AVX2 and FMA only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F64x4 {
     type Elem = f64;
+    type Mask = __m256d;
     const LANES: usize = 4;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -191,15 +225,29 @@ unsafe impl Lanes for F64x4 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        Self(_mm256_fnmadd_pd(self.0, b.0, c.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn max(self, b: Self) -> Self {
+        Self(_mm256_max_pd(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn reciprocal(self) -> Self {
+        Self(_mm256_div_pd(_mm256_set1_pd(1.0), self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
     unsafe fn inverse_root(self) -> Self {
         Self(_mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(self.0)))
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
+    unsafe fn inverse_root_newton(self) -> Self {
         // SAFETY: same instruction set.
-        let root = unsafe { self.inverse_root() }.0;
-        Self(_mm256_andnot_pd(_mm256_castsi256_pd(lane_mask_64(skip)), root))
+        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
@@ -217,5 +265,25 @@ unsafe impl Lanes for F64x4 {
     unsafe fn interleave(self, b: Self) -> (Self, Self) {
         let (low, high) = (_mm256_unpacklo_pd(self.0, b.0), _mm256_unpackhi_pd(self.0, b.0));
         (Self(_mm256_permute2f128_pd::<0x20>(low, high)), Self(_mm256_permute2f128_pd::<0x31>(low, high)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn mask(bits: u16) -> __m256d {
+        _mm256_castsi256_pd(lane_mask_64(bits))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn less(self, b: Self, within: __m256d) -> __m256d {
+        _mm256_and_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(self.0, b.0), within)
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn any(mask: __m256d) -> bool {
+        _mm256_movemask_pd(mask) != 0
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn keep(self, mask: __m256d) -> Self {
+        Self(_mm256_and_pd(mask, self.0))
     }
 }

@@ -18,7 +18,7 @@ pub struct F64x8(__m512d);
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn newton_f32(x: __m512, y: __m512) -> __m512 {
+fn twice_inverse_root_f32(x: __m512, y: __m512) -> __m512 {
     let e = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(3.0));
     _mm512_mul_ps(y, e)
 }
@@ -32,9 +32,26 @@ fn series_f64(x: __m512d, y: __m512d) -> __m512d {
     _mm512_fmadd_pd(_mm512_mul_pd(y, e), p, y)
 }
 
+/// y + (y/2)(1 − x y²): twice as many correct bits of 1/√x.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn newton_step_f32(x: __m512, y: __m512) -> __m512 {
+    let e = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(1.0));
+    _mm512_fmadd_ps(_mm512_mul_ps(_mm512_set1_ps(0.5), y), e, y)
+}
+
+/// y + (y/2)(1 − x y²): twice as many correct bits of 1/√x.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn newton_step_f64(x: __m512d, y: __m512d) -> __m512d {
+    let e = _mm512_fnmadd_pd(_mm512_mul_pd(x, y), y, _mm512_set1_pd(1.0));
+    _mm512_fmadd_pd(_mm512_mul_pd(_mm512_set1_pd(0.5), y), e, y)
+}
+
 // SAFETY: each method needs AVX-512 F and DQ only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F32x16 {
     type Elem = f32;
+    type Mask = __mmask16;
     const LANES: usize = 16;
     const ROOT_SCALE: f64 = 2.0;
 
@@ -92,14 +109,30 @@ unsafe impl Lanes for F32x16 {
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn inverse_root(self) -> Self {
-        Self(newton_f32(self.0, _mm512_rsqrt14_ps(self.0)))
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        Self(_mm512_fnmadd_ps(self.0, b.0, c.0))
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
-        let y = _mm512_maskz_rsqrt14_ps(!skip, self.0);
-        Self(_mm512_maskz_mov_ps(!skip, newton_f32(self.0, y)))
+    unsafe fn max(self, b: Self) -> Self {
+        Self(_mm512_max_ps(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn reciprocal(self) -> Self {
+        let y = _mm512_rcp14_ps(self.0);
+        Self(_mm512_fmadd_ps(y, _mm512_fnmadd_ps(self.0, y, _mm512_set1_ps(1.0)), y))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root(self) -> Self {
+        Self(twice_inverse_root_f32(self.0, _mm512_rsqrt14_ps(self.0)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root_newton(self) -> Self {
+        let y = _mm512_rsqrt14_ps(self.0);
+        Self(newton_step_f32(self.0, y))
     }
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
@@ -124,11 +157,32 @@ unsafe impl Lanes for F32x16 {
         let high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
         (Self(_mm512_permutex2var_ps(self.0, low, b.0)), Self(_mm512_permutex2var_ps(self.0, high, b.0)))
     }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn mask(bits: u16) -> __mmask16 {
+        bits
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn less(self, b: Self, within: __mmask16) -> __mmask16 {
+        _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(within, self.0, b.0)
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn any(mask: __mmask16) -> bool {
+        mask != 0
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn keep(self, mask: __mmask16) -> Self {
+        Self(_mm512_maskz_mov_ps(mask, self.0))
+    }
 }
 
 // SAFETY: each method needs AVX-512 F and DQ only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F64x8 {
     type Elem = f64;
+    type Mask = __mmask8;
     const LANES: usize = 8;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -186,15 +240,32 @@ unsafe impl Lanes for F64x8 {
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        Self(_mm512_fnmadd_pd(self.0, b.0, c.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn max(self, b: Self) -> Self {
+        Self(_mm512_max_pd(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn reciprocal(self) -> Self {
+        let one = _mm512_set1_pd(1.0);
+        let y = _mm512_rcp14_pd(self.0);
+        let y = _mm512_fmadd_pd(y, _mm512_fnmadd_pd(self.0, y, one), y);
+        Self(_mm512_fmadd_pd(y, _mm512_fnmadd_pd(self.0, y, one), y))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
     unsafe fn inverse_root(self) -> Self {
         Self(series_f64(self.0, _mm512_rsqrt14_pd(self.0)))
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
-        let keep = !(skip as __mmask8);
-        let y = _mm512_maskz_rsqrt14_pd(keep, self.0);
-        Self(_mm512_maskz_mov_pd(keep, series_f64(self.0, y)))
+    unsafe fn inverse_root_newton(self) -> Self {
+        let y = newton_step_f64(self.0, _mm512_rsqrt14_pd(self.0));
+        Self(newton_step_f64(self.0, y))
     }
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
@@ -216,5 +287,25 @@ unsafe impl Lanes for F64x8 {
         let low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
         let high = _mm512_add_epi64(low, _mm512_set1_epi64(4));
         (Self(_mm512_permutex2var_pd(self.0, low, b.0)), Self(_mm512_permutex2var_pd(self.0, high, b.0)))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn mask(bits: u16) -> __mmask8 {
+        bits as __mmask8
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn less(self, b: Self, within: __mmask8) -> __mmask8 {
+        _mm512_mask_cmp_pd_mask::<_CMP_LT_OQ>(within, self.0, b.0)
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn any(mask: __mmask8) -> bool {
+        mask != 0
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn keep(self, mask: __mmask8) -> Self {
+        Self(_mm512_maskz_mov_pd(mask, self.0))
     }
 }

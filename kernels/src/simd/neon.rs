@@ -18,6 +18,7 @@ pub struct F64x2(float64x2_t);
 // SAFETY: each method needs NEON only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F32x4 {
     type Elem = f32;
+    type Mask = uint32x4_t;
     const LANES: usize = 4;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -78,6 +79,21 @@ unsafe impl Lanes for F32x4 {
     }
     #[inline]
     #[target_feature(enable = "neon")]
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        Self(vfmsq_f32(c.0, self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn max(self, b: Self) -> Self {
+        Self(vmaxq_f32(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn reciprocal(self) -> Self {
+        Self(vdivq_f32(vdupq_n_f32(1.0), self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
     unsafe fn inverse_root(self) -> Self {
         let mut y = vrsqrteq_f32(self.0);
         y = vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(self.0, y), y));
@@ -86,12 +102,9 @@ unsafe impl Lanes for F32x4 {
     }
     #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
-        let bits: [u32; 4] = [1, 2, 4, 8];
-        // SAFETY: the array holds 4 elements; same instruction set.
-        let (bits, root) = unsafe { (vld1q_u32(bits.as_ptr()), self.inverse_root().0) };
-        let mask = vtstq_u32(vdupq_n_u32(u32::from(skip)), bits);
-        Self(vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(root), mask)))
+    unsafe fn inverse_root_newton(self) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "neon")]
@@ -107,11 +120,34 @@ unsafe impl Lanes for F32x4 {
     unsafe fn interleave(self, b: Self) -> (Self, Self) {
         (Self(vzip1q_f32(self.0, b.0)), Self(vzip2q_f32(self.0, b.0)))
     }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn mask(bits: u16) -> uint32x4_t {
+        let lanes: [u32; 4] = [1, 2, 4, 8];
+        // SAFETY: the array holds 4 elements.
+        vtstq_u32(vdupq_n_u32(u32::from(bits)), unsafe { vld1q_u32(lanes.as_ptr()) })
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn less(self, b: Self, within: uint32x4_t) -> uint32x4_t {
+        vandq_u32(vcltq_f32(self.0, b.0), within)
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn any(mask: uint32x4_t) -> bool {
+        vmaxvq_u32(mask) != 0
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn keep(self, mask: uint32x4_t) -> Self {
+        Self(vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(self.0), mask)))
+    }
 }
 
 // SAFETY: each method needs NEON only, which the contract of `Lanes` demands of the caller.
 unsafe impl Lanes for F64x2 {
     type Elem = f64;
+    type Mask = uint64x2_t;
     const LANES: usize = 2;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -168,6 +204,21 @@ unsafe impl Lanes for F64x2 {
     }
     #[inline]
     #[target_feature(enable = "neon")]
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        Self(vfmsq_f64(c.0, self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn max(self, b: Self) -> Self {
+        Self(vmaxq_f64(self.0, b.0))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn reciprocal(self) -> Self {
+        Self(vdivq_f64(vdupq_n_f64(1.0), self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
     unsafe fn inverse_root(self) -> Self {
         let mut y = vrsqrteq_f64(self.0);
         for _ in 0..2 {
@@ -178,12 +229,9 @@ unsafe impl Lanes for F64x2 {
     }
     #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
-        let bits: [u64; 2] = [1, 2];
-        // SAFETY: the array holds 2 elements; same instruction set.
-        let (bits, root) = unsafe { (vld1q_u64(bits.as_ptr()), self.inverse_root().0) };
-        let mask = vtstq_u64(vdupq_n_u64(u64::from(skip)), bits);
-        Self(vreinterpretq_f64_u64(vbicq_u64(vreinterpretq_u64_f64(root), mask)))
+    unsafe fn inverse_root_newton(self) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "neon")]
@@ -200,5 +248,27 @@ unsafe impl Lanes for F64x2 {
     #[target_feature(enable = "neon")]
     unsafe fn interleave(self, b: Self) -> (Self, Self) {
         (Self(vzip1q_f64(self.0, b.0)), Self(vzip2q_f64(self.0, b.0)))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn mask(bits: u16) -> uint64x2_t {
+        let lanes: [u64; 2] = [1, 2];
+        // SAFETY: the array holds 2 elements.
+        vtstq_u64(vdupq_n_u64(u64::from(bits)), unsafe { vld1q_u64(lanes.as_ptr()) })
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn less(self, b: Self, within: uint64x2_t) -> uint64x2_t {
+        vandq_u64(vcltq_f64(self.0, b.0), within)
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn any(mask: uint64x2_t) -> bool {
+        vgetq_lane_u64::<0>(mask) | vgetq_lane_u64::<1>(mask) != 0
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn keep(self, mask: uint64x2_t) -> Self {
+        Self(vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(self.0), mask)))
     }
 }

@@ -23,6 +23,7 @@ impl<T: Real, const K: usize> Plain<T, K> {
 // SAFETY: no instruction set is needed; pointers are used as the contract of `Lanes` allows.
 unsafe impl<T: Real, const K: usize> Lanes for Plain<T, K> {
     type Elem = T;
+    type Mask = [bool; K];
     const LANES: usize = K;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -68,16 +69,25 @@ unsafe impl<T: Real, const K: usize> Lanes for Plain<T, K> {
         self.zip(b, |a, b| a * b).zip(c, |a, c| a + c)
     }
     #[inline(always)]
+    unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self {
+        self.zip(b, |a, b| a * b).zip(c, |a, c| c - a)
+    }
+    #[inline(always)]
+    unsafe fn max(self, b: Self) -> Self {
+        self.zip(b, |a, b| a.max(b))
+    }
+    #[inline(always)]
+    unsafe fn reciprocal(self) -> Self {
+        Self(self.0.map(T::recip))
+    }
+    #[inline(always)]
     unsafe fn inverse_root(self) -> Self {
         Self(self.0.map(|x| x.sqrt().recip()))
     }
     #[inline(always)]
-    unsafe fn inverse_root_except(self, skip: u16) -> Self {
-        let mut out = self;
-        for i in 0..K {
-            out.0[i] = if skip & (1 << i) == 0 { self.0[i].sqrt().recip() } else { T::zero() };
-        }
-        out
+    unsafe fn inverse_root_newton(self) -> Self {
+        // SAFETY: no instruction set is needed.
+        unsafe { self.inverse_root() }
     }
     #[inline(always)]
     unsafe fn sum_each(four: [Self; 4]) -> [T; 4] {
@@ -91,5 +101,21 @@ unsafe impl<T: Real, const K: usize> Lanes for Plain<T, K> {
             (low.0[i], high.0[i]) = (pick(i), pick(K + i));
         }
         (low, high)
+    }
+    #[inline(always)]
+    unsafe fn mask(bits: u16) -> [bool; K] {
+        std::array::from_fn(|i| bits & (1 << i) != 0)
+    }
+    #[inline(always)]
+    unsafe fn less(self, b: Self, within: [bool; K]) -> [bool; K] {
+        std::array::from_fn(|i| self.0[i] < b.0[i] && within[i])
+    }
+    #[inline(always)]
+    unsafe fn any(mask: [bool; K]) -> bool {
+        mask.contains(&true)
+    }
+    #[inline(always)]
+    unsafe fn keep(self, mask: [bool; K]) -> Self {
+        Self(std::array::from_fn(|i| if mask[i] { self.0[i] } else { T::zero() }))
     }
 }

@@ -2,18 +2,22 @@
 
 use super::*;
 use crate::test_numbers::Numbers;
+use crate::{Isa, VectorKernel, dispatch_vectors, dispatch_vectors_on};
 
 /// Each operation on two lines, and the four sums.
 struct Operations<T: Real>(T::Line, T::Line);
 
 impl<T: Real> VectorKernel<T> for Operations<T> {
-    type Output = ([T::Line; 6], [T; 4]);
+    type Output = ([T::Line; 10], [T; 4]);
     #[inline(always)]
     fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) -> Self::Output {
         let (a, b) = (zero.load(&self.0), zero.load(&self.1));
         let c = zero.splat(T::of(0.375));
-        let mut out = [T::Line::ZERO; 6];
-        let results = [a.add(b), a.sub(b), a.mul(b), a.mul_add(b, c), a.mul(a).add(c).inverse_root(), c];
+        let mut out = [T::Line::ZERO; 10];
+        let positive = a.mul(a).add(c);
+        let (sum, product) = (a.mul_add(b, c), a.negative_mul_add(b, c));
+        let (root, newton) = (positive.inverse_root(), positive.inverse_root_newton());
+        let results = [a.add(b), a.sub(b), a.mul(b), sum, product, a.max(b), positive.reciprocal(), root, newton, c];
         for (to, v) in out.iter_mut().zip(results) {
             v.store(to);
         }
@@ -35,9 +39,14 @@ fn operations<T: Real>() {
         let (out, sums) = dispatch_vectors_on(isa, Operations::<T>(a, b));
         for i in 0..lanes {
             let (x, y) = (a.get()[i].widen(), b.get()[i].widen());
-            let exact = [x + y, x - y, x * y, x * y + 0.375, 1.0 / (x * x + 0.375).sqrt(), 0.375];
+            let positive = x * x + 0.375;
+            let (product, root) = (x * y, positive.sqrt().recip());
+            let [sum, difference] = [x + y, x - y];
+            let (fused, negative) = (product + 0.375, 0.375 - product);
+            let (larger, inverse) = (x.max(y), positive.recip());
+            let exact = [sum, difference, product, fused, negative, larger, inverse, root, root, 0.375];
             for (line, exact) in out.iter().zip(exact) {
-                // Two roundings and the root's last place, of numbers below 2.
+                // Two roundings and the last place of root or reciprocal, of numbers below 3.
                 assert!((line.get()[i].widen() - exact).abs() <= 4.0 * epsilon, "{isa:?} {i}: {exact}");
             }
         }
@@ -52,6 +61,51 @@ fn operations<T: Real>() {
 fn operations_of_every_instruction_set() {
     operations::<f32>();
     operations::<f64>();
+}
+
+/// a where it is less than b and a bit of the last field is set, and whether that is anywhere.
+struct Masked<T: Real>(T::Line, T::Line, u16);
+
+impl<T: Real> VectorKernel<T> for Masked<T> {
+    type Output = (T::Line, bool);
+    #[inline(always)]
+    fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) -> Self::Output {
+        let (a, b) = (zero.load(&self.0), zero.load(&self.1));
+        let mask = a.less(b, self.2);
+        let mut out = T::Line::ZERO;
+        a.keep(mask).store(&mut out);
+        (out, zero.any(mask))
+    }
+}
+
+fn masks<T: Real>() {
+    let mut random = Numbers::new(11);
+    let lanes = T::Line::LANES;
+    for case in 0..200 {
+        let (mut a, mut b) = (T::Line::ZERO, T::Line::ZERO);
+        a.get_mut().iter_mut().for_each(|x| *x = T::of(random.signed()));
+        b.get_mut().iter_mut().for_each(|x| *x = T::of(random.signed()));
+        // Equal numbers are not less than each other, and neither is NaN than anything.
+        b.get_mut()[case % lanes] = a.get()[case % lanes];
+        a.get_mut()[case / 7 % lanes] = T::nan();
+        // Few bits as well as many; none at all in the first cases.
+        let bits =
+            if case < 5 { 0 } else { (random.bits() & random.bits() & (random.bits() | (case as u64 % 2))) as u16 };
+        let exact: Vec<T> = (0..lanes)
+            .map(|i| if a.get()[i] < b.get()[i] && bits >> i & 1 == 1 { a.get()[i] } else { T::zero() })
+            .collect();
+        let anywhere = (0..lanes).any(|i| a.get()[i] < b.get()[i] && bits >> i & 1 == 1);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let (kept, any) = dispatch_vectors_on(isa, Masked::<T>(a, b, bits));
+            assert_eq!((kept.get(), any), (&exact[..], anywhere), "{isa:?} {bits:b}");
+        }
+    }
+}
+
+#[test]
+fn masks_of_every_instruction_set() {
+    masks::<f32>();
+    masks::<f64>();
 }
 
 struct Transpose<'a, T> {

@@ -22,7 +22,7 @@ const WARM: u64 = 100;
 /// Times steps and prints their median.
 ///
 /// # Errors
-/// Those of the job and of the simulation.
+/// A job that is not valid, and [`Error::Physics`] if its simulation cannot go on.
 pub fn md(arguments: &BenchMd, device: Choice) -> Result<ExitCode> {
     let config = one_run(&job(&arguments.job, None)?)?;
     let chosen = device.open()?;

@@ -107,7 +107,7 @@ impl Inputs<'_> {
     /// Averages of ∂V/∂λ in a window.
     ///
     /// # Errors
-    /// Files that are missing or damaged; [`Error::Input`] if there are too few frames for an average.
+    /// [`Error::File`] if a file is missing, [`Error::Input`] if one is damaged or has too few frames for an average.
     pub fn window(&self, run: &WindowRun) -> Result<Window> {
         let dvdl = self.columns(run.folder)?.dvdl;
         let slopes = match &dvdl[..] {
@@ -127,7 +127,7 @@ impl Inputs<'_> {
     /// Weights of every form in a free run, `[form][frame]`.
     ///
     /// # Errors
-    /// Files that are missing or damaged.
+    /// [`Error::File`] if a file is missing, [`Error::Input`] if one is damaged.
     pub fn weights(&self, folder: &Path) -> Result<Vec<Vec<f64>>> {
         Ok(match <[Vec<f64>; 1]>::try_from(self.columns(folder)?.lambda) {
             Ok([one]) => vec![one.iter().map(|lambda| 1.0 - lambda).collect(), one],

@@ -5,9 +5,9 @@ use lambda::analysis::hill::Determined;
 use lambda::analysis::titration::PhPoint;
 use std::collections::BTreeSet;
 
-/// Fewer transitions than this at a pH near the pKa leave its fraction to chance.
+/// With fewer transitions than this, the fraction at a pH near the pKa is left to chance.
 const FEW_TRANSITIONS: u64 = 10;
-/// More mixed frames than this say that λ is not at its two ends.
+/// With a larger share of mixed frames than this, λ is too seldom at its two ends.
 const MANY_MIXED: f64 = 0.25;
 
 /// Warnings of the runs, and those the numbers give rise to; each once.
@@ -19,7 +19,7 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
     warnings
 }
 
-/// One sentence for all sites that it holds for, in the order of the first.
+/// Makes one sentence of doubts that hold for several sites, in the order in which they first occur.
 fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
     let mut all: Vec<(Vec<String>, String)> = Vec::new();
     for (name, doubt) in doubts {
@@ -31,7 +31,7 @@ fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
     all.into_iter().map(|(names, doubt)| format!("{}: {doubt}", names.join(", "))).collect()
 }
 
-/// What the numbers of a site give reason to doubt: name and sentence.
+/// Reasons to doubt the numbers of a site: its name, or that of a step, and a sentence.
 fn doubts(site: &SiteResult) -> Vec<(String, String)> {
     let mut doubts = Vec::new();
     let points = &site.titration.points;
@@ -88,7 +88,7 @@ fn doubts(site: &SiteResult) -> Vec<(String, String)> {
     doubts
 }
 
-/// Halves of the runs that disagree.
+/// A sentence if the two halves of the runs disagree about a pKa.
 fn drift(site: &SiteResult, index: usize) -> Option<String> {
     let found = &site.convergence;
     let half = found.shares.iter().position(|share| (share - 0.5).abs() < 1e-9)?;

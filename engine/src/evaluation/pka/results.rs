@@ -36,7 +36,7 @@ impl Default for Options {
 /// Everything the runs say.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// The runs.
+    /// The runs, without their start.
     pub runs: Vec<Run>,
     /// pH values, rising.
     pub ph: Vec<f64>,
@@ -55,9 +55,9 @@ pub struct Evaluation {
 pub struct SiteResult {
     /// The site.
     pub record: SiteRecord,
-    /// Runs that have it.
+    /// Indices of the runs that have it.
     pub runs: Vec<usize>,
-    /// Its titration; one series for each run.
+    /// Its titration, from one series for each run.
     pub titration: Titration,
     /// pKa against the time used.
     pub convergence: Convergence,

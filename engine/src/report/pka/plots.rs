@@ -9,25 +9,25 @@ use lambda::analysis::histogram;
 /// A plot with what is said about it.
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// Its file; empty: in the report only.
+    /// Name of its file; empty if it stands in the report only.
     pub file: &'static str,
     /// Heading.
     pub heading: &'static str,
     /// Caption.
     pub caption: String,
-    /// The plot.
+    /// The plot as SVG.
     pub svg: String,
 }
 
-/// More sites than this have a chart each instead of one for all.
+/// Largest number of sites in one chart; more have a chart each.
 const SITES_IN_ONE: usize = 6;
-/// Points of a line.
+/// Number of points of a fitted line.
 const LINE: usize = 200;
 
 /// All plots; the titration curves first.
 ///
 /// # Errors
-/// If numbers cannot be drawn.
+/// [`crate::error::Error::Input`] if numbers cannot be drawn.
 pub fn all(evaluation: &Evaluation) -> Result<Vec<Plot>> {
     let mut plots = vec![titration(evaluation)?];
     if evaluation.sites.iter().any(|site| site.record.forms.len() > 2) {

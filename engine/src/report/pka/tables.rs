@@ -1,4 +1,4 @@
-//! What an evaluation leaves behind as CSV, and the short table at the end of the command.
+//! Results of an evaluation as CSV, and the short table at the end of the command.
 //!
 //! `pka.csv`: macroscopic pKa values. `micro.csv`: pK of every pair of forms, and tautomers. `titration.csv` and
 //! `populations.csv`: by site, pH and form. `pairs.csv`: correlations and interactions. `convergence.csv`: pKa against the time used.
@@ -26,7 +26,7 @@ pub const CONVERGENCE: &str = "convergence.csv";
 /// Writes all tables.
 ///
 /// # Errors
-/// [`crate::error::Error::File`].
+/// [`crate::error::Error::File`] if a table cannot be written.
 pub fn write(evaluation: &Evaluation, folder: &Path) -> Result<()> {
     let tables = [
         (PKA, pka(evaluation)),

@@ -7,7 +7,7 @@ use crate::error::Error;
 /// Draws curves; `names` are those of the axes.
 ///
 /// # Errors
-/// If the numbers cannot be drawn.
+/// [`Error::Input`] if the numbers cannot be drawn.
 pub fn curves(curves: &[Curve], names: [&str; 2]) -> Result<String, Error> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let line = || curves.iter().flat_map(|curve| &curve.line);

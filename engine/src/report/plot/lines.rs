@@ -36,7 +36,7 @@ const LEGEND: u32 = 236;
 /// Draws traces, the legend beside them; points that have no logarithm are left out.
 ///
 /// # Errors
-/// If there is nothing to draw, or numbers cannot be drawn.
+/// [`Error::Input`] if there is nothing to draw, or the numbers cannot be drawn.
 pub fn lines(title: &str, traces: &[Trace], x: Axis, y: Axis) -> Result<String, Error> {
     let traces: Vec<Trace> = traces.iter().map(|trace| transformed(trace, x, y)).collect();
     let all = || traces.iter().flat_map(|trace| &trace.points);

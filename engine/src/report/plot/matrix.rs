@@ -8,10 +8,10 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 /// Space for the names (pixels).
 const NAMES: u32 = 90;
 
-/// Draws the squares below the diagonal; `values[row][column]`, `None`: not known. Blue is negative, red positive.
+/// Draws the squares below the diagonal; `values[row][column]`, `None` where a number is not known. Blue is negative, red positive.
 ///
 /// # Errors
-/// If it cannot be drawn.
+/// [`Error::Input`] if plotters refuses.
 pub fn matrix(names: &[String], values: &[Vec<Option<f64>>]) -> Result<String, Error> {
     let cell = (620 / names.len().max(4) as u32).clamp(22, 90);
     let size = (720, 12 + cell * names.len() as u32 + if cell < 60 { NAMES } else { 40 });

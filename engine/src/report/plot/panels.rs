@@ -35,7 +35,7 @@ const SIZE: (u32, u32) = (360, 280);
 /// Draws charts, two to a row.
 ///
 /// # Errors
-/// If the numbers cannot be drawn.
+/// [`Error::Input`] if the numbers cannot be drawn.
 pub fn panels(charts: &[Chart], colours: Colours) -> Result<String, Error> {
     let columns = charts.len().clamp(1, 2);
     let rows = charts.len().div_ceil(columns).max(1);

@@ -16,7 +16,7 @@ pub struct Panel {
 /// λ against time, one panel for each pH.
 ///
 /// # Errors
-/// If the numbers cannot be drawn.
+/// [`Error::Input`] if the numbers cannot be drawn.
 pub fn lambda_series(panels: &[Panel]) -> Result<String, Error> {
     const HEIGHT: u32 = 92;
     const AXIS: u32 = 44;

@@ -7,7 +7,7 @@ use crate::error::Error;
 /// Deprotonated fraction against pH from `low` to `high`, with error bars, Hill curves and the fitted pKa of each site.
 ///
 /// # Errors
-/// If the numbers cannot be drawn.
+/// [`Error::Input`] if the numbers cannot be drawn.
 pub fn titration(curves: &[Curve], [low, high]: [f64; 2]) -> Result<String, Error> {
     let axes = Axes { x: (low - 0.4, high + 0.4), y: (-0.04, 1.04), names: ["pH", "deprotonated fraction"] };
     svg((720, 460), |area| chart(area, curves, &axes, &COLOURS))

@@ -7,7 +7,7 @@ use crate::output::progress::{Log, NS_PER_DAY, duration};
 use crate::signals::Stop;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the runs; a tenth of it while runs are being started.
+/// Time between two looks at the runs; a tenth of it while runs are being started.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A child that runs.
@@ -28,10 +28,10 @@ impl Drop for Crew<'_> {
 
 /// Runs all children that are not finished, at most `at_once` at once; fewer if the memory of a device does not hold so many.
 ///
-/// True if all are finished; false if asked to stop, then every child has written its checkpoint.
+/// True if all are finished; false if asked to stop, and then every child has written its checkpoint.
 ///
 /// # Errors
-/// The first child that fails: its own message, and the others are stopped with checkpoints.
+/// The message of the first child that fails; the others are stopped with checkpoints.
 pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mut Log, stop: &Stop) -> Result<bool> {
     let mut waiting = Vec::new();
     for child in children {
@@ -93,7 +93,7 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
     Ok(true)
 }
 
-/// The error of a child.
+/// The error for a child that failed.
 fn failure(child: &Child, said: &str, physics: bool) -> Error {
     let rest = format!("failed; the others keep their checkpoints\n\n  {said}");
     if physics {

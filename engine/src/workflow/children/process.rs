@@ -33,7 +33,7 @@ impl Runner for Processes {
     }
 }
 
-/// A group of its own: Ctrl-C reaches the parent alone, which stops its children in order.
+/// Puts the child into a group of its own, so that Ctrl-C reaches the parent alone, which then stops its children in order.
 fn own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -48,10 +48,10 @@ struct Process {
 }
 
 impl Process {
-    /// A finished child, or what it said.
+    /// How a child with this status ended, in its own words if it failed.
     fn judge(&self, status: ExitStatus) -> End {
         if status.success() {
-            // An empty file that stays is only untidy.
+            // If the empty file stays, it does no harm.
             let _ = std::fs::remove_file(&self.complaints);
             return End::Finished;
         }
@@ -79,7 +79,7 @@ impl Working for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.stop();
-        // The child leaves by itself; its status was asked for before where it matters.
+        // The child leaves by itself; where its status matters it was asked for before.
         let _ = self.process.wait();
     }
 }

@@ -6,9 +6,9 @@ use crate::error::Result;
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Its results are complete.
+    /// All its results are complete.
     Finished,
-    /// The device has no memory for it beside the others; in the words of the device.
+    /// The device has no memory for it beside the others, in the words of the device.
     NoMemory(String),
     /// It cannot go on.
     Failed {

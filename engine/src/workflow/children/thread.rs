@@ -23,10 +23,10 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// So many threads at once that compute on this device.
+    /// A runner for `at_once` threads that compute on this device.
     pub fn new(device: &Device, at_once: usize) -> Self {
         if at_once > 1 {
-            // Threads that spin hold up those that have work to enqueue.
+            // A thread that spins while it waits holds up those that have work to enqueue.
             device.wait_asleep();
         }
         Self { device: device.clone() }
@@ -42,7 +42,7 @@ impl Runner for Threads {
     }
 }
 
-/// The run of a job file; tells when its simulation has been built.
+/// Runs a job file, and sets `ready` when its simulation has been built.
 fn simulate(job: &Path, device: &Device, stop: &Stop, ready: &AtomicBool) -> Result<Outcome> {
     let config = Config::load(job)?;
     let mut simulation = Simulation::among_many(&config, Some(device))?;
@@ -55,7 +55,7 @@ fn simulate(job: &Path, device: &Device, stop: &Stop, ready: &AtomicBool) -> Res
 struct Thread {
     stop: Stop,
     ready: Arc<AtomicBool>,
-    /// None once it has been waited for.
+    /// `None` once the thread has been waited for.
     handle: Option<JoinHandle<Result<Outcome>>>,
     complaints: PathBuf,
 }
@@ -63,7 +63,7 @@ struct Thread {
 impl Thread {
     fn start(child: &Child, work: impl FnOnce(&Stop, &AtomicBool) -> Result<Outcome> + Send + 'static) -> Result<Self> {
         let complaints = child.config.result(COMPLAINTS);
-        // Those of a run before; none are the rule.
+        // A run before may have left its complaints; mostly there are none.
         let _ = std::fs::remove_file(&complaints);
         let stop = Stop::default();
         let ready = Arc::new(AtomicBool::new(false));
@@ -102,7 +102,7 @@ impl Working for Thread {
         let Some(handle) = self.handle.take_if(|handle| handle.is_finished()) else { return Ok(None) };
         let end = judge(handle.join());
         if let End::Failed { said, .. } = &end {
-            // The error says it as well.
+            // If this cannot be written, the error still says it.
             let _ = std::fs::write(&self.complaints, said);
         }
         Ok(Some(end))
@@ -116,7 +116,7 @@ impl Working for Thread {
 impl Drop for Thread {
     fn drop(&mut self) {
         self.stop();
-        // Its end was asked for before where it matters; a checkpoint that could not be written is told in the folder.
+        // Where the end of the run matters it was asked for before; that a checkpoint could not be written is told in the folder.
         if let Some(Ok(Err(error))) = self.handle.take().map(JoinHandle::join) {
             let _ = std::fs::write(&self.complaints, error.to_string());
         }

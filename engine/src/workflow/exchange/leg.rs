@@ -1,6 +1,6 @@
 //! The way of a walker from one exchange to the next, with its outputs.
 //!
-//! Walkers side by side send their frames to the thread that holds the files.
+//! Walkers that go side by side send their frames to the thread that holds the files.
 
 use super::setup::number_of;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::workflow::children::Child;
 use crate::workflow::run::keep_frame;
 use nalgebra::Vector3;
 
-/// What is due on the way from `step` to `target`; at step 0 already there.
+/// What is due on the way from `step` to `target`: steps, and what is written there. Step 0 itself is due if it is the target.
 pub fn outputs(files: &Files, step: u64, target: u64) -> Vec<(u64, Due)> {
     let first = if target == 0 { 0 } else { files.next(step) };
     let all = std::iter::successors(Some(first), |&step| Some(files.next(step))).take_while(|&step| step <= target);
@@ -21,7 +21,7 @@ pub fn outputs(files: &Files, step: u64, target: u64) -> Vec<(u64, Due)> {
 
 /// A frame on its way to the thread that writes it.
 pub struct Kept {
-    /// Where it belongs.
+    /// Slot whose files it belongs to.
     pub slot: usize,
     due: Due,
     frame: Frame<'static>,
@@ -30,16 +30,16 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// A copy of a frame.
+    /// Copies a frame.
     pub fn new(slot: usize, frame: &Frame, due: Due) -> Self {
         let (positions, velocities) = (frame.positions.to_vec(), frame.velocities.to_vec());
         Self { slot, due, frame: Frame { positions: &[], velocities: &[], ..frame.clone() }, positions, velocities }
     }
 
-    /// Writes it.
+    /// Writes the frame.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`] if a file cannot be written.
     pub fn write(&self, files: &mut Files) -> Result<()> {
         let frame = Frame { positions: &self.positions, velocities: &self.velocities, ..self.frame.clone() };
         files.write(&frame, self.due)
@@ -48,25 +48,25 @@ impl Kept {
 
 /// The way of one walker to the next exchange.
 pub struct Leg<'a, W> {
-    /// Who goes.
+    /// The walker.
     pub walker: &'a mut W,
     /// Its number, from 0.
     pub number: usize,
-    /// Where its output belongs.
+    /// Slot whose files its output belongs to.
     pub slot: usize,
     /// The run of that slot.
     pub child: &'a Child,
     /// What is due on the way.
     pub due: Vec<(u64, Due)>,
-    /// Where to.
+    /// Step to go to.
     pub target: u64,
 }
 
 impl<W: Walker> Leg<'_, W> {
-    /// True at the target; false if asked to stop before. Frames go to `keep`.
+    /// Goes to the target; false if asked to stop before. Frames go to `keep`.
     ///
     /// # Errors
-    /// Those of the walker, with the frame that failed in `failed.gro`; those of `keep`.
+    /// [`Error::Physics`] of the walker, with the frame that failed in `failed.gro`; errors of `keep`.
     pub fn go(&mut self, stop: &Stop, keep: &mut dyn FnMut(&Frame, Due) -> Result<()>) -> Result<bool> {
         self.steps(stop, keep).map_err(|e| match keep_frame(&self.child.config.result(files::FAILED), self.walker, e) {
             Error::Physics(mut physics) => {

@@ -6,7 +6,6 @@ use crate::output::files::{self, EXCHANGE};
 use crate::output::progress::Log;
 use crate::output::tables::LambdaSeries;
 use crate::toy::Coupled;
-use crate::workflow::titrate::TitrationPlan;
 use std::collections::BTreeMap;
 use std::path::Path;
 

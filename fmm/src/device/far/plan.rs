@@ -1,9 +1,9 @@
 //! How the kernels of the far field cut their work into blocks.
 
-use crate::convolution::images;
-use crate::grid::BoxGrid;
-use crate::harmonics::count;
-use crate::lattice::waves::unique;
+use crate::geometry::grid::BoxGrid;
+use crate::operators::harmonics::count;
+use crate::operators::lattice::waves::unique;
+use crate::operators::m2l::convolution::images;
 
 /// Shared memory of a block that lets three of them run on one multiprocessor, bytes.
 const THIRD: usize = 72 * 1024;

@@ -6,7 +6,7 @@ use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args}
 
 use super::{FarField, LINES, Plan, Step, tables};
 use crate::device::products::row_length;
-use crate::grid::BoxGrid;
+use crate::geometry::grid::BoxGrid;
 
 /// Threads of a column of boxes.
 const THREADS: usize = 128;

@@ -5,10 +5,11 @@ use std::f64::consts::{E, FRAC_1_SQRT_2, PI};
 use kernels::Real;
 
 use super::plan::Plan;
-use crate::fourier;
-use crate::grid::BoxGrid;
-use crate::harmonics::{count, gradient, index, parity, sqrt_factorials};
+use crate::geometry::grid::BoxGrid;
 use crate::lattice::waves::{far_field, torus};
+use crate::operators::gradient::gradient;
+use crate::operators::harmonics::{count, index, parity, sqrt_factorials};
+use crate::operators::m2l::fourier;
 
 /// (l, m) of the channels: m = 0 with l = 0..=p, then for m = 1, 2, …, p the pairs (l, m), (l, −m).
 pub fn channels(order: usize) -> Vec<(usize, isize)> {

@@ -6,13 +6,15 @@ use kernels::device::compiles;
 use num_complex::Complex64;
 
 use super::*;
-use crate::boundary::Boundary;
-use crate::convolution::{Convolution, home};
-use crate::fourier::wave_vector;
-use crate::harmonics::{Domain, count, gradient, m2l, parities, regular};
-use crate::lattice::tests::grid;
+use crate::geometry::boundary::Boundary;
 use crate::lattice::waves::{far_field, torus, unique};
-use crate::scratch::{LANES, ScratchPool};
+use crate::operators::gradient::gradient;
+use crate::operators::harmonics::{count, parities, regular};
+use crate::operators::lattice::tests::grid;
+use crate::operators::m2l::convolution::{Convolution, home};
+use crate::operators::m2l::fourier::wave_vector;
+use crate::operators::m2l::matrix::{Domain, m2l};
+use crate::workspace::{LANES, ScratchPool};
 
 const I: Complex64 = Complex64::new(0.0, 1.0);
 

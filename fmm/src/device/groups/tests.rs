@@ -1,10 +1,10 @@
 //! Groups on the emulated device against [`crate::Fmm::evaluate_groups`] in f64.
 
 use super::*;
-use crate::assignment::Assignment;
-use crate::boundary::Boundary;
-use crate::sparse::GroupPotentials;
-use crate::tree::TreeShape;
+use crate::geometry::assignment::Assignment;
+use crate::geometry::boundary::Boundary;
+use crate::geometry::tree::TreeShape;
+use crate::sites::GroupPotentials;
 use crate::{Fmm, Settings};
 use kernels::device::compiles;
 

@@ -1,9 +1,9 @@
 //! Refined trees on the device against the CPU's, total against total and dense against sparse.
 
 use super::*;
-use crate::assignment::{Assignment, Geometry};
 use crate::device::DeviceFmm;
-use crate::grid::NearSet;
+use crate::geometry::assignment::{Assignment, Geometry};
+use crate::geometry::grid::NearSet;
 use crate::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
 use kernels::device::compiles;
 

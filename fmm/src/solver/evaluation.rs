@@ -1,0 +1,257 @@
+//! One evaluation, stage by stage: upward, across, downward, near field.
+//!
+//!   P2M → M2M → (root grid: convolution over all images; refined levels: M2L) → L2L → L2P,   P2P
+//!
+//! Near field, far field and the trace term of periodic cells (`trace.rs`) are added up at the end, in the caller's order and units.
+
+use kernels::{FieldMut, LeafExceptions, Real, Run, p2p};
+use rayon::prelude::*;
+
+use crate::FmmError;
+use crate::checks::not_finite;
+use crate::geometry::assignment::Assignment;
+use crate::operators::expansion::ExpansionTable;
+use crate::operators::l2p::L2p;
+use crate::operators::m2m::M2m;
+use crate::operators::p2m::P2m;
+use crate::operators::p2p::near_runs;
+use crate::potentials::Potentials;
+use crate::solver::leaves::{over_leaves, points, split_front};
+use crate::solver::operators::Operators;
+use crate::solver::timings::{StageTimings, stopwatch};
+use crate::solver::trace::Trace;
+use crate::workspace::ScratchPool;
+
+/// Leaf boxes per task.
+const GRAIN: usize = 16;
+
+/// Particles per task; sums over all particles are made of the sums of these, whatever the number of threads.
+const CHUNK: usize = 1024;
+
+/// Work space of an evaluation: sorted particles and the expansions of all boxes.
+pub struct Evaluation<T> {
+    /// x, y, z relative to the leaf centre over the leaf scale, and charge.
+    pub sorted: [Vec<T>; 4],
+    /// Position relative to the centre of the root box.
+    in_root: Vec<[f64; 3]>,
+    /// φ, E_x, E_y, E_z that the expansions make, in units of the leaf scale.
+    pub far: [Vec<T>; 4],
+    near: [Vec<T>; 4],
+    /// Potential and field in f64, by sorted place.
+    sums: Vec<[f64; 4]>,
+    /// Multipole expansions of each level.
+    pub multipoles: Vec<Vec<T>>,
+    locals: Vec<Vec<T>>,
+    /// For each chunk of particles: moments; energy, and whether all results are finite.
+    traces: Vec<Trace>,
+    energies: Vec<(f64, bool)>,
+}
+
+impl<T: Real> Evaluation<T> {
+    /// Empty work space.
+    pub fn new() -> Self {
+        let empty = || std::array::from_fn(|_| Vec::new());
+        Self {
+            sorted: empty(),
+            in_root: Vec::new(),
+            far: empty(),
+            near: empty(),
+            sums: Vec::new(),
+            multipoles: Vec::new(),
+            locals: Vec::new(),
+            traces: Vec::new(),
+            energies: Vec::new(),
+        }
+    }
+
+    /// Make room for an assignment.
+    pub fn fit(&mut self, to: &Assignment, stride: usize) {
+        let n = to.order.len();
+        for v in self.sorted.iter_mut().chain(&mut self.far).chain(&mut self.near) {
+            v.resize(n, T::zero());
+        }
+        self.in_root.resize(n, [0.0; 3]);
+        self.sums.resize(n, [0.0; 4]);
+        self.traces.resize(n.div_ceil(CHUNK), Trace::default());
+        self.energies.resize(n.div_ceil(CHUNK), (0.0, true));
+        for expansions in [&mut self.multipoles, &mut self.locals] {
+            expansions.resize(to.levels.len(), Vec::new());
+            for (v, level) in expansions.iter_mut().zip(&to.levels) {
+                v.resize(level.len() * stride, T::zero());
+            }
+        }
+    }
+
+    /// The whole evaluation; returns the energy.
+    pub fn run(
+        &mut self,
+        to: &Assignment,
+        operators: &mut Operators<T>,
+        pool: &ScratchPool<T>,
+        (positions, charges): (&[[f64; 3]], &[f64]),
+        out: &mut Potentials,
+    ) -> Result<(f64, StageTimings), FmmError> {
+        let mut times = StageTimings::default();
+        let mut lap = stopwatch();
+        let trace = self.sort(to, positions, charges);
+        lap(&mut times.sort);
+        self.p2m(to, &operators.table, operators.stride, pool);
+        lap(&mut times.p2m);
+        self.upward(to, &operators.m2m, pool);
+        lap(&mut times.m2m);
+        operators.root.apply(&self.multipoles[0], &mut self.locals[0], pool);
+        lap(&mut times.lattice);
+        for d in 1..to.levels.len() {
+            let pair = (&to.levels[d - 1], &to.levels[d]);
+            let (coarse, fine) = self.locals.split_at_mut(d);
+            operators.l2l.apply(&coarse[d - 1], pair.1, &mut fine[0], pool);
+            lap(&mut times.l2l);
+            operators.m2l.apply(&operators.grid, pair, &self.multipoles[d], &mut fine[0], pool);
+            lap(&mut times.m2l);
+        }
+        self.l2p(to, operators, pool);
+        lap(&mut times.l2p);
+        let grid = &operators.grid;
+        self.p2p(to, &|leaf, runs| near_runs(to.leaves(), grid, leaf, runs), &|leaf| to.exceptions(leaf), pool);
+        lap(&mut times.p2p);
+        let (energy, finite) = self.gather(to, trace, charges, out);
+        lap(&mut times.gather);
+        if finite {
+            return Ok((energy, times));
+        }
+        Err(not_finite(positions, charges, out))
+    }
+
+    /// Local coordinates in sorted order; moments of the trace term.
+    pub fn sort(&mut self, to: &Assignment, positions: &[[f64; 3]], charges: &[f64]) -> Trace {
+        let (geometry, leaves) = (&to.geometry, to.leaves());
+        let scale = 1.0 / geometry.scale();
+        let empty = Trace::new(geometry.volume);
+        let [x, y, z, q] = self.sorted.each_mut().map(|v| v.par_chunks_mut(CHUNK));
+        let parts = (x, y, z, q, self.in_root.par_chunks_mut(CHUNK), &mut self.traces);
+        parts.into_par_iter().enumerate().for_each(|(chunk, (x, y, z, q, in_root, trace))| {
+            *trace = empty;
+            let (mut leaf, mut centres) = (u32::MAX, ([0.0; 3], [0.0; 3]));
+            for n in 0..q.len() {
+                let k = chunk * CHUNK + n;
+                if to.leaf_of[k] != leaf {
+                    leaf = to.leaf_of[k];
+                    centres = geometry.centres(leaves.coordinates[leaf as usize]);
+                }
+                let r = to.wrapped(k, positions);
+                let charge = charges[to.order[k] as usize];
+                in_root[n] = [0, 1, 2].map(|a| r[a] - centres.1[a]);
+                [x[n], y[n], z[n]] = [0, 1, 2].map(|a| T::of((r[a] - centres.0[a]) * scale));
+                q[n] = T::of(charge);
+                trace.add(charge, in_root[n]);
+            }
+        });
+        self.traces.iter().fold(empty, Trace::joined)
+    }
+
+    /// Multipole expansions of the leaves.
+    pub fn p2m(&mut self, to: &Assignment, table: &ExpansionTable<T>, stride: usize, pool: &ScratchPool<T>) {
+        let (sorted, leaves) = (&self.sorted, to.leaves());
+        let expansions = &mut self.multipoles[to.geometry.tree.depth];
+        expansions.par_chunks_mut(GRAIN * stride).enumerate().for_each(|(chunk, rows)| {
+            let scratch = &mut *pool.get();
+            for (n, out) in rows.chunks_exact_mut(stride).enumerate() {
+                let places = leaves.particles(chunk * GRAIN + n);
+                if places.is_empty() {
+                    out.fill(T::zero());
+                    continue;
+                }
+                let points = points(sorted, places.clone());
+                kernels::dispatch_vectors(P2m { table, points, charges: &sorted[3][places], out, scratch });
+            }
+        });
+    }
+
+    /// Multipole expansions of all other boxes.
+    pub fn upward(&mut self, to: &Assignment, operators: &M2m<T>, pool: &ScratchPool<T>) {
+        for d in (0..to.geometry.tree.depth).rev() {
+            let (coarse, fine) = self.multipoles.split_at_mut(d + 1);
+            operators.apply(&to.levels[d], &mut coarse[d], &to.levels[d + 1], &fine[0], pool);
+        }
+    }
+
+    fn l2p(&mut self, to: &Assignment, operators: &Operators<T>, pool: &ScratchPool<T>) {
+        let Operators { stride, table, .. } = operators;
+        let (sorted, leaves) = (&self.sorted, to.leaves());
+        let locals = &self.locals[to.geometry.tree.depth];
+        over_leaves(leaves, GRAIN, self.far.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
+            let scratch = &mut *pool.get();
+            for leaf in range {
+                let places = leaves.particles(leaf);
+                let part = split_front(&mut out, places.len());
+                if !places.is_empty() {
+                    let local = &locals[leaf * stride..][..*stride];
+                    kernels::dispatch_vectors(L2p { table, points: points(sorted, places), local, out: part, scratch });
+                }
+            }
+        });
+    }
+
+    /// Near field. `runs` appends the source boxes of a leaf, as seen from it; `exceptions`: what the pairs with them skip.
+    pub fn p2p<'e>(
+        &mut self,
+        to: &Assignment,
+        runs: &(impl Fn(usize, &mut Vec<Run<T>>) + Sync),
+        exceptions: &(impl Fn(usize) -> LeafExceptions<'e> + Sync),
+        pool: &ScratchPool<T>,
+    ) {
+        let (sorted, leaves) = (&self.sorted, to.leaves());
+        over_leaves(leaves, GRAIN, self.near.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
+            let scratch = &mut *pool.get();
+            for leaf in range {
+                let places = leaves.particles(leaf);
+                let part = split_front(&mut out, places.len());
+                if places.is_empty() {
+                    continue;
+                }
+                scratch.runs.clear();
+                runs(leaf, &mut scratch.runs);
+                let all = points(sorted, 0..sorted[0].len());
+                scratch.sources.gather(all, &[&sorted[3]], &scratch.runs);
+                let [phi, ex, ey, ez] = part;
+                for v in [&mut *phi, &mut *ex, &mut *ey, &mut *ez] {
+                    v.fill(T::zero());
+                }
+                p2p(points(sorted, places), &scratch.sources, exceptions(leaf), &mut [FieldMut { phi, ex, ey, ez }]);
+            }
+        });
+    }
+
+    /// Near + far + trace in the caller's order and units. Returns the energy, and whether all results are finite.
+    pub fn gather(&mut self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> (f64, bool) {
+        let n = charges.len();
+        out.potential.resize(n, 0.0);
+        out.field.resize(n, [0.0; 3]);
+        let inverse = 1.0 / to.geometry.scale();
+        let (near, far, in_root) = (&self.near, &self.far, &self.in_root);
+        // In sorted order first, then one cache line for each particle.
+        self.sums.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sums)| {
+            for (n, sum) in sums.iter_mut().enumerate() {
+                let k = chunk * CHUNK + n;
+                let (phi, field) = trace.at(in_root[k]);
+                let value = |q: usize| near[q][k].widen() + far[q][k].widen();
+                let along = |a: usize| field[a] + inverse * inverse * value(a + 1);
+                *sum = [phi + inverse * value(0), along(0), along(1), along(2)];
+            }
+        });
+        let sums = &self.sums;
+        let parts = (out.potential.par_chunks_mut(CHUNK), out.field.par_chunks_mut(CHUNK), &mut self.energies);
+        parts.into_par_iter().enumerate().for_each(|(chunk, (potential, fields, energy))| {
+            *energy = (0.0, true);
+            for (n, (potential, field)) in potential.iter_mut().zip(fields).enumerate() {
+                let i = chunk * CHUNK + n;
+                let [phi, ex, ey, ez] = sums[to.place[i] as usize];
+                (*potential, *field) = (phi, [ex, ey, ez]);
+                energy.0 += charges[i] * phi;
+                energy.1 &= [phi, ex, ey, ez].iter().all(|v| v.is_finite());
+            }
+        });
+        let energy: f64 = self.energies.iter().map(|e| e.0).sum();
+        (0.5 * energy, energy.is_finite() && self.energies.iter().all(|e| e.1))
+    }
+}

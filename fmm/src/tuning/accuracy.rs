@@ -1,0 +1,314 @@
+//! Settings from a wanted accuracy: an estimate, a trial, a comparison with exact sums at some of the particles, and again.
+//!
+//! The truncation of boxes whose centres are t apart, in units of their diameter D, falls with the order as a power of θ = D / t. Averaged
+//! over where particles are, with the nearest of the far boxes deciding, forces were found to follow
+//!
+//!   ε = C ρ^p,   ρ = 0.72 θ − 0.09
+//!
+//! within a factor of two from order 4 to 28 for θ from 0.58 (93 near boxes) to 0.87 (27): C = 0.08 for water, 0.01 for uncorrelated charges
+//! (disordered systems of 6 000 charges in a periodic cube, f64, 343 boxes). [`tune`] measures C for the system at hand.
+
+use bytemuck::Pod;
+use kernels::Real;
+use kernels::device::Device;
+
+use crate::FmmError;
+use crate::coulomb::Coulomb;
+use crate::device::DeviceCoulomb;
+use crate::geometry::boundary::Boundary;
+use crate::geometry::exclusions::Exclusions;
+use crate::geometry::grid::{NearSet, box_vectors};
+use crate::geometry::tree::TreeShape;
+use crate::potentials::Potentials;
+use crate::reference::ewald::{self, EwaldError};
+use crate::solver::Fmm;
+use crate::solver::settings::{MAX_ORDER, Settings};
+use crate::tuning::cost::Workload;
+
+/// C of water: the largest of the systems that were looked at.
+const WATER: f64 = 0.1;
+
+/// Separations that are tried: 27, 33, 57, 81 and 93 near boxes in a cubic grid.
+const SEPARATIONS: [f64; 5] = [Settings::TOUCHING, 1.2, 1.35, 1.5, Settings::TWO_APART];
+
+/// A measured error is that of some of the particles: it must stay below this part of what was asked for.
+pub const MARGIN: f64 = 0.7;
+
+/// Particles whose exact forces are computed.
+const SAMPLES: usize = 200;
+
+/// Trials before giving up.
+const TRIALS: usize = 8;
+
+/// What is to be accurate, and how much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Relative error of the forces q E, as the root of the mean square over all particles.
+    Force(f64),
+    /// Relative error of the energy.
+    Energy(f64),
+    /// Error of the energy in the caller's units, charge² / length.
+    AbsoluteEnergy(f64),
+}
+
+impl Tolerance {
+    /// The largest error allowed.
+    #[must_use]
+    pub fn value(&self) -> f64 {
+        let (Self::Force(value) | Self::Energy(value) | Self::AbsoluteEnergy(value)) = *self;
+        value
+    }
+}
+
+/// Why no settings were found.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TuneError {
+    /// The tolerance is not a positive number.
+    #[error("tolerance {value:e}: it must be positive and finite")]
+    Tolerance {
+        /// As given.
+        value: f64,
+    },
+    /// Nothing that was tried is accurate enough.
+    #[error("the smallest error reached is {reached:.1e}, {wanted:.1e} is wanted; {}", if *.single { "single precision ends near 1e-6 of the forces: take double precision" } else { "rounding in double precision sets the limit" })]
+    OutOfReach {
+        /// The best error of all trials.
+        reached: f64,
+        /// What was asked for.
+        wanted: f64,
+        /// Whether the solver works in f32.
+        single: bool,
+    },
+    /// The FMM refused.
+    #[error(transparent)]
+    Fmm(#[from] FmmError),
+    /// The exact sum refused.
+    #[error(transparent)]
+    Exact(#[from] EwaldError),
+}
+
+/// One evaluation on the way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// What was tried.
+    pub settings: Settings,
+    /// The error that was expected.
+    pub expected: f64,
+    /// The error that was found.
+    pub found: f64,
+    /// Estimated seconds of an evaluation, on one core or on the device.
+    pub cost: f64,
+}
+
+/// Settings that keep a tolerance for one system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuned {
+    /// The cheapest of those that are accurate enough.
+    pub settings: Settings,
+    /// Its measured error: at `samples` particles, or of the energy.
+    pub error: f64,
+    /// Number of particles with exact forces.
+    pub samples: usize,
+    /// Everything that was tried, in this order.
+    pub trials: Vec<Trial>,
+}
+
+/// Cheapest settings, by the cost model, whose relative force error is expected to be at most `tolerance` in water; other systems do the same
+/// or better. An estimate: see [`tune`] for one that is checked.
+#[must_use]
+pub fn estimate<T: Real>(tolerance: f64, workload: &Workload) -> Settings {
+    cheapest(tolerance / WATER, workload, &|order, separation| TreeShape::with_cost::<T>(order, separation, workload))
+        .map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |c| c.0)
+}
+
+/// Relative force error expected of `settings` in water, an estimate within a factor of two from order 4 on and above the rounding of the
+/// precision; other systems do the same or better.
+#[must_use]
+pub fn expected(settings: &Settings, workload: &Workload) -> f64 {
+    WATER * rate(&settings.tree, settings.separation, workload).powi(settings.order as i32)
+}
+
+/// The tree for an order and a separation, and the estimated seconds of an evaluation.
+type Trees<'a> = &'a dyn Fn(usize, f64) -> (TreeShape, f64);
+
+/// Cheapest settings with ρ^p ≤ `decay`, with ρ^p and cost.
+fn cheapest(decay: f64, workload: &Workload, trees: Trees) -> Option<(Settings, f64, f64)> {
+    let mut best: Option<(Settings, f64, f64)> = None;
+    for separation in SEPARATIONS {
+        // The shape of the boxes, and with it ρ, depends on the tree, which depends on the order: twice is enough.
+        let mut order = 8;
+        for _ in 0..2 {
+            let (tree, _) = trees(order, separation);
+            order = (decay.ln() / rate(&tree, separation, workload).ln()).ceil().clamp(1.0, 1e3) as usize;
+            if order > MAX_ORDER {
+                break;
+            }
+        }
+        if order > MAX_ORDER {
+            continue;
+        }
+        let (tree, cost) = trees(order, separation);
+        let reached = rate(&tree, separation, workload).powi(order as i32);
+        if best.as_ref().is_none_or(|b| cost < b.2) {
+            best = Some((Settings { order, tree, separation }, reached, cost));
+        }
+    }
+    best
+}
+
+/// ρ for the boxes of a tree.
+fn rate(tree: &TreeShape, separation: f64, workload: &Workload) -> f64 {
+    let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
+    let (basis, _) = box_vectors(&workload.boundary, tree.root, open_edge);
+    0.72 * NearSet::checked(&basis, separation).map_or(1.0, |near| near.opening(&basis)) - 0.09
+}
+
+/// The cheapest settings, by the cost model, that keep `tolerance` for these particles, checked: forces against the direct or the Ewald sum
+/// at up to 200 particles, energies against an FMM in double precision that is ten orders higher.
+///
+/// # Errors
+/// A tolerance that is not positive, or out of reach of the precision `T`; what [`Fmm`] and [`ewald`] refuse.
+pub fn tune<T: Real>(
+    boundary: &Boundary,
+    positions: &[[f64; 3]],
+    charges: &[f64],
+    exclusions: &Exclusions,
+    minimum_leaf: f64,
+    tolerance: Tolerance,
+) -> Result<Tuned, TuneError> {
+    boundary.check()?;
+    let workload = Workload::new(boundary, positions, minimum_leaf);
+    let system = System { boundary, positions, charges, exclusions };
+    let method = Method {
+        single: size_of::<T>() == 4,
+        trees: &|order, separation| TreeShape::with_cost::<T>(order, separation, &workload),
+        evaluate: &|settings| system.evaluate(&mut Fmm::<T>::new(*boundary, settings)?),
+        reference: &|settings| system.reference(settings),
+    };
+    tune_by(&method, &workload, &system, tolerance)
+}
+
+/// The same on a device, by its cost model; energies are compared with the CPU.
+///
+/// # Errors
+/// As [`tune`]; the device.
+pub fn tune_on<T: Real + Pod>(
+    device: &Device,
+    boundary: &Boundary,
+    positions: &[[f64; 3]],
+    charges: &[f64],
+    exclusions: &Exclusions,
+    minimum_leaf: f64,
+    tolerance: Tolerance,
+) -> Result<Tuned, TuneError> {
+    boundary.check()?;
+    let workload = Workload::new(boundary, positions, minimum_leaf);
+    let system = System { boundary, positions, charges, exclusions };
+    let method = Method {
+        single: size_of::<T>() == 4,
+        trees: &|order, separation| TreeShape::with_cost_on::<T>(device, order, separation, &workload),
+        evaluate: &|settings| system.evaluate(&mut DeviceCoulomb::<T>::new(device, *boundary, settings)?),
+        reference: &|settings| {
+            let tree = TreeShape::auto::<f64>(settings.order, settings.separation, &workload);
+            system.reference(Settings { tree, ..settings })
+        },
+    };
+    tune_by(&method, &workload, &system, tolerance)
+}
+
+/// What is tuned.
+struct Method<'a> {
+    single: bool,
+    trees: Trees<'a>,
+    evaluate: &'a dyn Fn(Settings) -> Result<(f64, Potentials), FmmError>,
+    /// A better energy.
+    reference: &'a dyn Fn(Settings) -> Result<f64, FmmError>,
+}
+
+fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tolerance) -> Result<Tuned, TuneError> {
+    let &System { boundary, positions, charges, exclusions } = system;
+    let wanted = tolerance.value();
+    if !(wanted > 0.0 && wanted.is_finite()) {
+        return Err(TuneError::Tolerance { value: wanted });
+    }
+    let step = positions.len().div_ceil(SAMPLES).max(1);
+    let targets: Vec<u32> = (0..positions.len() as u32).step_by(step).collect();
+    let exact = match tolerance {
+        Tolerance::Force(_) => {
+            let accuracy = (1e-3 * wanted).clamp(1e-16, 1e-6);
+            Some(ewald::at(boundary, positions, charges, exclusions, &targets, accuracy)?)
+        }
+        _ => None,
+    };
+    let mut tuned = Tuned {
+        settings: Settings::new(0, TreeShape::near_cubic(workload.edges, 0)),
+        error: f64::INFINITY,
+        samples: targets.len(),
+        trials: Vec::new(),
+    };
+    let (mut best_cost, mut reached) = (f64::INFINITY, f64::INFINITY);
+    let mut constant = WATER;
+    for _ in 0..TRIALS {
+        let Some((settings, decay, cost)) = cheapest(MARGIN * wanted / constant, workload, method.trees) else { break };
+        if tuned.trials.iter().any(|t: &Trial| t.settings == settings) {
+            break;
+        }
+        let (energy, out) = (method.evaluate)(settings)?;
+        let found = match (tolerance, &exact) {
+            (Tolerance::Force(_), Some(exact)) => force_error(&out, exact, charges, &targets),
+            (Tolerance::AbsoluteEnergy(_), _) => (energy - (method.reference)(settings)?).abs(),
+            _ => {
+                let reference = (method.reference)(settings)?;
+                ((energy - reference) / reference).abs()
+            }
+        };
+        tuned.trials.push(Trial { settings, expected: constant * decay, found, cost });
+        reached = found.min(reached);
+        if found <= MARGIN * wanted && cost < best_cost {
+            (tuned.settings, tuned.error, best_cost) = (settings, found, cost);
+        }
+        // Energies may agree by chance: no better than the estimate for the forces of uncorrelated charges over 10.
+        constant = (found / decay).max(1e-3 * WATER);
+    }
+    if tuned.error.is_finite() {
+        return Ok(tuned);
+    }
+    Err(TuneError::OutOfReach { reached, wanted, single: method.single })
+}
+
+struct System<'a> {
+    boundary: &'a Boundary,
+    positions: &'a [[f64; 3]],
+    charges: &'a [f64],
+    exclusions: &'a Exclusions,
+}
+
+impl System<'_> {
+    fn evaluate(&self, fmm: &mut dyn Coulomb) -> Result<(f64, Potentials), FmmError> {
+        fmm.assign(self.positions, self.exclusions)?;
+        let mut out = Potentials::default();
+        let energy = fmm.evaluate(self.positions, self.charges, &mut out)?;
+        Ok((energy, out))
+    }
+
+    /// The energy by expansions of ten more orders, and more near boxes.
+    fn reference(&self, settings: Settings) -> Result<f64, FmmError> {
+        let order = (settings.order + 10).min(MAX_ORDER);
+        let separation = (1.2 * settings.separation).min(Settings::TWO_APART);
+        let mut fmm = Fmm::<f64>::new(*self.boundary, Settings { order, separation, ..settings })?;
+        Ok(self.evaluate(&mut fmm)?.0)
+    }
+}
+
+/// Relative root mean square error of q E at the targets; the absolute one where all exact forces are zero.
+fn force_error(out: &Potentials, exact: &Potentials, charges: &[f64], targets: &[u32]) -> f64 {
+    let (mut difference, mut size) = (0.0, 0.0);
+    for (target, exact) in targets.iter().zip(&exact.field) {
+        let i = *target as usize;
+        for (a, b) in out.field[i].iter().zip(exact) {
+            difference += (charges[i] * (a - b)).powi(2);
+            size += (charges[i] * b).powi(2);
+        }
+    }
+    if size > 0.0 { (difference / size).sqrt() } else { difference.sqrt() }
+}
