@@ -11,6 +11,7 @@
 //! operators are the same, so that both sides agree to rounding, not only to the truncation of the expansions.
 
 use forcefield::{Cell, Topology};
+use lambda::SiteValues;
 use lambda::site::SiteKind;
 use nalgebra::Vector3;
 use octitrate::backend::cpu::hamiltonian::{Forms, Hamiltonian, Point as At};
@@ -34,7 +35,7 @@ struct Point {
     /// What position restraints hold.
     references: Vec<Vector3<f64>>,
     forces: Vec<Vector3<f64>>,
-    by_weight: Vec<f64>,
+    by_weight: SiteValues,
 }
 
 impl Point {
@@ -66,11 +67,12 @@ impl Point {
         let (topology, forms) = (Arc::new(topology), Forms { sites: &sites.sites, variants: &sites.variants });
         let mut hamiltonian = Hamiltonian::new(&config, &topology, &x, cell, forms).unwrap();
         hamiltonian.rebuild(&x, cell).unwrap();
-        let forces = vec![Vector3::zeros(); x.len()];
-        Self { config, topology, hamiltonian, sites, references: x.clone(), x, cell, forces, by_weight: Vec::new() }
+        let (forces, by_weight) = (vec![Vector3::zeros(); x.len()], sites.layout().zeros());
+        Self { config, topology, hamiltonian, sites, references: x.clone(), x, cell, forces, by_weight }
     }
 
     fn at(&mut self, weights: &[f64]) -> Energies {
+        let weights = &self.sites.layout().with_values(weights.to_vec()).unwrap();
         let (positions, restraint_references) = (&self.x, &self.references);
         let at = At { positions, cell: self.cell, restraint_references, weights };
         self.hamiltonian.evaluate(at, &mut self.forces, &mut self.by_weight).unwrap()
@@ -89,8 +91,8 @@ impl Point {
         hamiltonian.rebuild(&self.x, self.cell).unwrap();
         let mut forces = vec![Vector3::zeros(); self.x.len()];
         let (positions, restraint_references) = (&self.x, &self.references);
-        let at = At { positions, cell: self.cell, restraint_references, weights: &[] };
-        let energies = hamiltonian.evaluate(at, &mut forces, &mut Vec::new()).unwrap();
+        let at = At { positions, cell: self.cell, restraint_references, weights: &SiteValues::default() };
+        let energies = hamiltonian.evaluate(at, &mut forces, &mut SiteValues::default()).unwrap();
         assert_eq!(energies.interpolation, 0.0);
         (energies.potential(), forces)
     }
@@ -139,7 +141,7 @@ fn product(starts: &[usize], forms: &[usize], but: Option<usize>) -> f64 {
 
 fn brute_force(electrostatics: &str, shift: Vector3<f64>) {
     let mut point = Point::shifted(electrostatics, THREE, shift);
-    let starts = point.sites.weight_starts().to_vec();
+    let starts = point.sites.layout().starts().to_vec();
     assert_eq!(starts, [0, 3, 5, 7]);
     let vertices = point.vertices();
     let energies = point.at(&WEIGHTS);

@@ -14,6 +14,7 @@ use crate::energies::Energies;
 use crate::error::Result;
 use crate::state::State;
 use crate::titration::Biases;
+use lambda::SiteValues;
 use nalgebra::Vector3;
 
 /// Energies and their derivatives at the present state.
@@ -24,7 +25,7 @@ pub struct Evaluation {
     /// Forces, kJ/mol/nm; one per atom.
     pub forces: Vec<Vector3<f64>>,
     /// ∂V/∂λ_α of the force field (kJ/mol) of every form of every site.
-    pub by_weight: Vec<f64>,
+    pub by_weight: SiteValues,
 }
 
 /// Where the lists of a state that is loaded come from.

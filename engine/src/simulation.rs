@@ -25,6 +25,7 @@ use forcefield::Topology;
 use forcefield::gromacs::{Structure, write_gro};
 use forcefield::units::GAS_CONSTANT;
 use kernels::device::Device;
+use lambda::SiteValues;
 use nalgebra::Vector3;
 use std::path::Path;
 use std::sync::Arc;
@@ -130,7 +131,7 @@ impl Simulation {
     }
 
     /// ∂V/∂λ_α of every form of every site, without bias (kJ/mol), of the last [`Self::energies`].
-    pub fn derivatives(&self) -> &[f64] {
+    pub fn derivatives(&self) -> &SiteValues {
         &self.backend.evaluation().by_weight
     }
 
@@ -142,7 +143,11 @@ impl Simulation {
         let energies = self.energies()?;
         let mut list = energies.terms().to_vec();
         list.push(Quantity { name: "potential", unit: "kJ/mol", value: energies.potential() });
-        Ok(SinglePoint { energies: list, forces: self.forces().to_vec(), dvdl: self.columns(self.derivatives(), true) })
+        Ok(SinglePoint {
+            energies: list,
+            forces: self.forces().to_vec(),
+            dvdl: Sites::columns(self.derivatives(), true),
+        })
     }
 
     /// Seconds of a whole step and of each of its parts on a GPU; nothing on the CPU.
@@ -175,11 +180,6 @@ impl Simulation {
     /// Brings λ up to date.
     fn store_lambda(&mut self) -> Result<()> {
         if self.unloaded.is_some() { Ok(()) } else { self.backend.store_lambda(&mut self.state) }
-    }
-
-    /// Numbers of all sites, forms one after the other, as the columns of `lambda.csv`.
-    fn columns(&self, flat: &[f64], derivatives: bool) -> Vec<f64> {
-        self.system.sites.as_ref().map_or(Vec::new(), |sites| sites.columns(flat, derivatives))
     }
 
     /// The present positions with every fragment in the box.
@@ -235,8 +235,8 @@ impl Propagate for Simulation {
             step: state.step,
             time: state.step as f64 * self.system.plan.dt,
             energies,
-            lambda: self.columns(&self.system.weights(state), false),
-            dvdl: if wanted.derivatives { self.columns(self.derivatives(), true) } else { Vec::new() },
+            lambda: Sites::columns(&self.system.weights(state), false),
+            dvdl: if wanted.derivatives { Sites::columns(self.derivatives(), true) } else { Vec::new() },
             positions: &self.wrapped,
             velocities: if wanted.positions { &state.velocities } else { &[] },
             walker: None,

@@ -8,7 +8,7 @@
 //! without making checkpoints unreadable. Units: nm, ps, kJ/mol.
 
 use forcefield::Cell;
-use lambda::dynamics::LambdaState;
+use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 

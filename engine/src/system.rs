@@ -22,6 +22,7 @@ use forcefield::gromacs::Structure;
 use forcefield::topology::BondConstraints;
 use forcefield::units::BAR;
 use forcefield::{Cell, Topology};
+use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
 use std::sync::Arc;
 
@@ -125,9 +126,14 @@ impl System {
         self.sites.as_ref().map_or(&[], |sites| &sites.sites)
     }
 
-    /// Weights of all sites in `state`, forms of a site one after the other.
-    pub fn weights(&self, state: &State) -> Vec<f64> {
-        self.sites.as_ref().map_or(Vec::new(), |sites| sites.weights(&state.sites.lambda))
+    /// Weights of all sites in `state`.
+    pub fn weights(&self, state: &State) -> SiteValues {
+        self.sites.as_ref().map_or(SiteValues::default(), |sites| sites.weights(&state.sites.lambda))
+    }
+
+    /// Where the values of each site lie among those of all sites.
+    pub fn layout(&self) -> SiteLayout {
+        self.sites.as_ref().map_or(SiteLayout::new([]), |sites| sites.layout().clone())
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`crate::hamiltonian::Hamiltonian`], V_bias (barrier, walls, V_pH, V_MM) is here. A site held at fixed weights (windows of a
 //! calibration) has no bias: its ∂V/∂λ is that of the force field.
 //!
-//! Weights, and ∂V/∂λ_α, of all sites stand in one flat list, forms of a site one after the other, the buffer last. What changes of the
+//! Weights, and ∂V/∂λ_α, of all sites are [`SiteValues`], indexed by site, the buffer last. What changes of the
 //! sites (λ, pH, barriers) is [`SitesState`]; [`Biases`] are what follows from it.
 
 mod bias;
@@ -30,8 +30,9 @@ use kernels::device::Device;
 use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
-use lambda::dynamics::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
+use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
 use lambda::site::Site;
+use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
 
 /// Net charges (e) below this come from the rounding of charges in files.
@@ -57,11 +58,17 @@ pub struct Sites {
 }
 
 /// The bias of every site at one pH and with barriers of one height; none where a site is fixed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Biases {
     sites: Vec<Option<SiteBias>>,
-    /// First weight of each site, and the end.
-    weight_starts: Vec<usize>,
+    layout: SiteLayout,
+}
+
+impl Default for Biases {
+    /// No sites.
+    fn default() -> Self {
+        Self { sites: Vec::new(), layout: SiteLayout::new([]) }
+    }
 }
 
 impl Biases {
@@ -71,14 +78,19 @@ impl Biases {
     }
 
     /// Energies at `weights`; ∂V/∂λ_α (kJ/mol) are added to `by_weight`.
-    pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> BiasEnergies {
+    pub fn evaluate(&self, weights: &SiteValues, by_weight: &mut SiteValues) -> BiasEnergies {
         let mut sum = BiasEnergies::default();
-        for (bias, at) in self.sites.iter().zip(self.weight_starts.windows(2)) {
+        for ((bias, weights), by_weight) in self.sites.iter().zip(weights.sites()).zip(by_weight.sites_mut()) {
             if let Some(bias) = bias {
-                sum += bias.evaluate(&weights[at[0]..at[1]], &mut by_weight[at[0]..at[1]]);
+                sum += bias.evaluate(weights, by_weight);
             }
         }
         sum
+    }
+
+    /// Energies at `weights`, without derivatives.
+    pub fn energies(&self, weights: &SiteValues) -> BiasEnergies {
+        self.evaluate(weights, &mut self.layout.zeros())
     }
 }
 
@@ -181,7 +193,7 @@ impl Sites {
         for (recipe, barrier) in self.recipes.iter().zip(&state.barriers) {
             sites[recipe.index] = Some(recipe.bias(&self.config, state.ph, barrier.height, self.temperature)?);
         }
-        Ok(Biases { sites, weight_starts: self.dynamics.weight_starts().to_vec() })
+        Ok(Biases { sites, layout: self.layout().clone() })
     }
 
     /// The same on a device, for a system of `n_atoms` atoms with these 1-4 pairs; random numbers for `steps` steps at a time.
@@ -200,13 +212,13 @@ impl Sites {
     }
 
     /// Weights of all sites.
-    pub fn weights(&self, state: &LambdaState) -> Vec<f64> {
+    pub fn weights(&self, state: &LambdaState) -> SiteValues {
         self.dynamics.weights(state)
     }
 
-    /// First weight of each site, and the end.
-    pub fn weight_starts(&self) -> &[usize] {
-        self.dynamics.weight_starts()
+    /// Where the values of each site lie among those of all sites.
+    pub fn layout(&self) -> &SiteLayout {
+        self.dynamics.weight_layout()
     }
 
     /// The state at the start: weights with Maxwell velocities where they are free, the pH of the job, barriers of their first height.
@@ -234,7 +246,7 @@ impl Sites {
     ///
     /// # Errors
     /// [`PhysicsError`]: ∂V/∂λ not finite, λ through the walls.
-    pub fn advance(&self, biases: &Biases, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<()> {
+    pub fn advance(&self, biases: &Biases, state: &mut LambdaState, by_weight: &SiteValues, step: u64) -> Result<()> {
         let whole = self.with_bias(biases, state, by_weight);
         self.dynamics.step(state, &whole, step).map(|_| ()).map_err(|e| physics(&e, step))
     }
@@ -247,25 +259,24 @@ impl Sites {
         &self,
         biases: &Biases,
         state: &LambdaState,
-        by_weight: &[f64],
+        by_weight: &SiteValues,
         step: u64,
     ) -> Result<LambdaEnergies> {
         let whole = self.with_bias(biases, state, by_weight);
         self.dynamics.look_ahead(state, &whole, step).map_err(|e| physics(&e, step))
     }
 
-    fn with_bias(&self, biases: &Biases, state: &LambdaState, by_weight: &[f64]) -> Vec<f64> {
-        let mut whole = by_weight.to_vec();
+    fn with_bias(&self, biases: &Biases, state: &LambdaState, by_weight: &SiteValues) -> SiteValues {
+        let mut whole = by_weight.clone();
         biases.evaluate(&self.weights(state), &mut whole);
         whole
     }
 
     /// Protons lost, Σ_s Σ_α λ_sα d_α over the sites on which the pH acts.
-    pub fn protons(&self, weights: &[f64]) -> f64 {
-        let starts = self.dynamics.weight_starts();
+    pub fn protons(&self, weights: &SiteValues) -> f64 {
         let site = |recipe: &Recipe| -> f64 {
             let forms = &self.sites[recipe.index].forms;
-            forms.iter().zip(&weights[starts[recipe.index]..]).map(|(form, w)| w * f64::from(form.protons_lost)).sum()
+            forms.iter().zip(weights.site(recipe.index)).map(|(form, w)| w * f64::from(form.protons_lost)).sum()
         };
         self.recipes.iter().filter(|recipe| recipe.has_ph()).map(site).sum()
     }
@@ -275,12 +286,12 @@ impl Sites {
     /// # Errors
     /// A pH that is not finite.
     pub fn ph_energy(&self, state: &SitesState, ph: f64) -> Result<f64> {
-        let (starts, weights) = (self.dynamics.weight_starts(), self.weights(&state.lambda));
+        let weights = self.weights(&state.lambda);
         let mut sum = 0.0;
         for (recipe, barrier) in self.recipes.iter().zip(&state.barriers).filter(|(recipe, _)| recipe.has_ph()) {
-            let at = starts[recipe.index]..starts[recipe.index + 1];
+            let own = weights.site(recipe.index);
             let bias = recipe.bias(&self.config, Some(ph), barrier.height, self.temperature)?;
-            sum += bias.ph.map_or(0.0, |v| v.evaluate(&weights[at.clone()], &mut vec![0.0; at.len()]));
+            sum += bias.ph.map_or(0.0, |v| v.evaluate(own, &mut vec![0.0; own.len()]));
         }
         Ok(sum)
     }
@@ -296,19 +307,16 @@ impl Sites {
     /// A height out of range.
     pub fn observe(&self, state: &mut SitesState, biases: &Biases, step: u64) -> Result<Option<Biases>> {
         let weights = self.weights(&state.lambda);
-        let (starts, dt) = (self.dynamics.weight_starts(), self.dynamics.settings().time_step);
+        let dt = self.dynamics.settings().time_step;
         let mut changed = false;
         for (recipe, barrier) in self.recipes.iter().zip(&mut state.barriers) {
-            let at = starts[recipe.index]..starts[recipe.index + 1];
-            changed |= recipe.observe(barrier, &weights[at], step, dt);
+            changed |= recipe.observe(barrier, weights.site(recipe.index), step, dt);
         }
         if !changed {
             return Ok(None);
         }
-        let mut slopes = vec![0.0; weights.len()];
-        let before = biases.evaluate(&weights, &mut slopes).total();
         let after = self.biases(state)?;
-        state.barrier_work += after.evaluate(&weights, &mut slopes).total() - before;
+        state.barrier_work += after.energies(&weights).total() - biases.energies(&weights).total();
         Ok(Some(after))
     }
 

@@ -15,7 +15,7 @@ use crate::record::{Description, FormRecord, SiteRecord};
 use crate::signals::Stop;
 use crate::state::{SitesState, State};
 use forcefield::Cell;
-use lambda::dynamics::LambdaState;
+use lambda::motion::LambdaState;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
 use std::path::Path;
 

@@ -10,7 +10,7 @@
 //! | Nexp | weight | ϑ_α | λ_α = e^{c sin ϑ_α} / Σ_β e^{c sin ϑ_β} | c cos ϑ_α λ_α (D_α − Σ_β λ_β D_β) |
 //!
 //! c = 5.5. Linear weights may leave [0, 1] a little: V stays linear in them, and walls bring them back ([`crate::bias::barrier`]).
-//! Constraints (Σ λ_α = 1, Σ x_α² = 1) are kept by [`crate::dynamics`]. Donnini et al. 2011, doi:10.1021/ct200061r (circle); Donnini et
+//! Constraints (Σ λ_α = 1, Σ x_α² = 1) are kept by [`crate::motion`]. Donnini et al. 2011, doi:10.1021/ct200061r (circle); Donnini et
 //! al. 2016, doi:10.1021/acs.jctc.5b01160 (linear); Knight & Brooks 2011, doi:10.1021/ct200444f (Nexp).
 
 use serde::{Deserialize, Serialize};

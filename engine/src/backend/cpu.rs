@@ -46,7 +46,11 @@ impl Cpu {
             hamiltonian: Hamiltonian::new(&system.config, &system.topology, &state.positions, state.cell, forms)?,
             system: system.clone(),
             biases,
-            evaluation: Evaluation { forces: vec![Vector3::zeros(); n], ..Evaluation::default() },
+            evaluation: Evaluation {
+                forces: vec![Vector3::zeros(); n],
+                by_weight: system.layout().zeros(),
+                ..Evaluation::default()
+            },
             evaluated: false,
             listed: false,
             previous: Vec::with_capacity(n),

@@ -17,6 +17,7 @@ use fmm::device::GroupsError;
 use forcefield::Topology;
 use forcefield::device::{DeviceTermError, EnergyTerm, Precision};
 use kernels::device::{Device, DeviceError};
+use lambda::SiteValues;
 use lambda::device::SitesError;
 use std::sync::Arc;
 
@@ -91,6 +92,11 @@ impl Gpu {
             evaluation: Evaluation::default(),
             evaluated: false,
         })
+    }
+
+    /// Values of all sites as the device has them.
+    fn by_weight(&self, flat: Vec<f64>) -> SiteValues {
+        self.system.layout().with_values(flat).expect("invariant: the device has the sites of the system")
     }
 
     fn failed(&self, step: u64) -> impl Fn(ResidentError) -> Error + use<> {
@@ -186,7 +192,7 @@ impl Backend for Gpu {
         let failed = self.failed(state.step);
         let energies = energies(&self.resident.evaluate().map_err(&failed)?);
         let forces = self.resident.forces().map_err(&failed)?;
-        let by_weight = self.resident.by_weight().map_err(&failed)?;
+        let by_weight = self.by_weight(self.resident.by_weight().map_err(&failed)?);
         energies.check(&forces, &self.system.topology)?;
         self.evaluation = Evaluation { energies, forces, by_weight };
         self.evaluated = true;
@@ -195,7 +201,8 @@ impl Backend for Gpu {
 
     fn evaluate_derivatives(&mut self, state: &mut State) -> Result<()> {
         if !self.evaluated {
-            self.evaluation.by_weight = self.resident.derivatives().map_err(self.failed(state.step))?;
+            let flat = self.resident.derivatives().map_err(self.failed(state.step))?;
+            self.evaluation.by_weight = self.by_weight(flat);
         }
         Ok(())
     }

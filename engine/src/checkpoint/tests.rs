@@ -2,7 +2,7 @@ use super::*;
 use crate::state::{BarostatState, BarrierState, BathState, GpuState, ListState, SitesState};
 use forcefield::topology::{Atom, Bond, Topology};
 use forcefield::{Cell, cell::PeriodicBox};
-use lambda::dynamics::LambdaState;
+use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 fn topology() -> Topology {

@@ -10,7 +10,7 @@ use forcefield::device::DeviceTermError;
 use forcefield::{Cell, Topology};
 use kernels::device::{DeviceError, Stream};
 use lambda::device::SitesError;
-use lambda::dynamics::LambdaState;
+use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 use thiserror::Error;
 

@@ -37,8 +37,7 @@ impl Simulation {
         let mut potential = energies.potential();
         add("potential", "kJ/mol", potential);
         if system.sites.is_some() {
-            let weights = system.weights(state);
-            let bias = self.biases.evaluate(&weights, &mut vec![0.0; weights.len()]);
+            let bias = self.biases.energies(&system.weights(state));
             for (name, value) in [
                 ("barrier", bias.barrier),
                 ("walls", bias.walls),

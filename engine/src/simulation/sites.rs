@@ -2,13 +2,14 @@
 
 use super::Simulation;
 use crate::error::{PhysicsError, Result};
+use lambda::SiteValues;
 
 impl Simulation {
     /// Weight of every form of every site.
     ///
     /// # Errors
     /// If a device that holds the state is lost.
-    pub fn weights(&mut self) -> Result<Vec<f64>> {
+    pub fn weights(&mut self) -> Result<SiteValues> {
         self.store_lambda()?;
         Ok(self.system.weights(&self.state))
     }
@@ -61,8 +62,8 @@ impl Simulation {
         let weights = self.weights()?;
         let mut charges = self.system.topology.charges();
         let Some(sites) = &self.system.sites else { return Ok(charges.iter().sum()) };
-        for (site, at) in sites.sites.iter().zip(sites.weight_starts().windows(2)) {
-            lambda::hamiltonian::set_effective_charges(site, &weights[at[0]..at[1]], &mut charges)
+        for (site, own) in sites.sites.iter().zip(weights.sites()) {
+            lambda::interpolation::set_effective_charges(site, own, &mut charges)
                 .map_err(|e| PhysicsError::of("λ", &e))?;
         }
         Ok(charges.iter().sum())

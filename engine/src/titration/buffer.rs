@@ -6,7 +6,7 @@
 //! Q_b(λ_b) = n_b q(λ_b),   |Q_b| ≤ ½ n_b          Q_fixed + Σ_s Σ_α λ_sα Q_sα + Q_b = 0
 //! ```
 //!
-//! The last line gives λ_b at the start and is a holonomic constraint from then on ([`lambda::dynamics`]). The N sites can only ask for
+//! The last line gives λ_b at the start and is a holonomic constraint from then on ([`lambda::motion`]). The N sites can only ask for
 //! what the buffer has: max |Q_fixed + Σ Q_s| + ¼ ≤ ½ n_b. By default n_b = 2N + 1, or more if that needs it.
 //! Donnini et al. 2016, doi:10.1021/acs.jctc.5b01160; Aho et al. 2022, doi:10.1021/acs.jctc.2c00516.
 //!

@@ -4,6 +4,7 @@ use super::Sites;
 use super::bias::Recipe;
 use crate::record::{FormRecord, Kind, SiteRecord};
 use crate::state::{BarrierState, SitesState};
+use lambda::SiteValues;
 use lambda::coordinate::Coordinate;
 use lambda::site::SiteKind;
 
@@ -75,10 +76,10 @@ impl Sites {
     }
 
     /// λ as the columns of `lambda.csv`: one for two forms, each weight for more. Derivatives likewise, with dV/dλ = ∂V/∂λ_1 − ∂V/∂λ_0.
-    pub fn columns(&self, flat: &[f64], derivatives: bool) -> Vec<f64> {
-        let mut columns = Vec::with_capacity(flat.len());
-        for range in self.dynamics.weight_starts().windows(2) {
-            match &flat[range[0]..range[1]] {
+    pub fn columns(values: &SiteValues, derivatives: bool) -> Vec<f64> {
+        let mut columns = Vec::with_capacity(values.len());
+        for site in values.sites() {
+            match site {
                 [zero, one] => columns.push(if derivatives { one - zero } else { *one }),
                 more => columns.extend_from_slice(more),
             }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The bracket (only with Hamiltonian interpolation) makes V linear in the weights of each site; see
-//! [`lambda::hamiltonian`]. Lennard-Jones and bonded terms that differ between forms are λ-weighted sums of those of the forms
+//! [`lambda::interpolation`]. Lennard-Jones and bonded terms that differ between forms are λ-weighted sums of those of the forms
 //! ([`forcefield::variants`]). The bias of λ is not part of it ([`crate::titration`]).
 //!
 //! Virials are traces Σ r·F; the Coulomb energy is homogeneous of degree −1, so that its virial is itself.
@@ -21,8 +21,8 @@ use forcefield::bonded::{Bonded, BondedEnergies};
 use forcefield::lennard_jones::{DispersionCorrection, LennardJones};
 use forcefield::variants::{SiteVariants, Variants};
 use forcefield::{Cell, TermEnergy, Topology, pairs, restraints};
-use lambda::Site;
-use lambda::hamiltonian::{OwnForm, interpolate, set_effective_charges};
+use lambda::interpolation::{OwnForm, interpolate, set_effective_charges};
+use lambda::{Site, SiteValues};
 use nalgebra::Vector3;
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ pub struct Point<'a> {
     pub cell: Cell,
     /// Positions (nm) that position restraints hold, one for each atom; empty without restraints.
     pub restraint_references: &'a [Vector3<f64>],
-    /// Weights of all sites, forms of a site one after the other.
-    pub weights: &'a [f64],
+    /// Weights of all sites.
+    pub weights: &'a SiteValues,
 }
 
 /// The potential energy as a function of positions and λ.
@@ -132,8 +132,7 @@ impl Hamiltonian {
         self.coulomb.assign(x, cell).map_err(|e| coulomb_error(&e, &self.topology))
     }
 
-    /// Energies, forces (kJ/mol/nm) and ∂V/∂λ_α (kJ/mol; without bias) at a point. Forces and derivatives are replaced; derivatives are in the
-    /// order of the weights.
+    /// Energies, forces (kJ/mol/nm) and ∂V/∂λ_α (kJ/mol; without bias) at a point. Forces and derivatives are replaced.
     ///
     /// # Errors
     /// A term that is not finite, with the atom that has the largest force.
@@ -141,25 +140,21 @@ impl Hamiltonian {
         &mut self,
         point: Point<'_>,
         forces: &mut [Vector3<f64>],
-        by_weight: &mut Vec<f64>,
+        by_weight: &mut SiteValues,
     ) -> Result<Energies> {
         let Point { positions: x, cell, weights, .. } = point;
         forces.fill(Vector3::zeros());
         let mut energies = self.force_field(point, forces);
-        let mut first = 0;
-        for site in &self.sites {
-            let own = &weights[first..first + site.forms.len()];
+        for (site, own) in self.sites.iter().zip(weights.sites()) {
             set_effective_charges(site, own, &mut self.charges).map_err(|e| PhysicsError::of("λ", &e))?;
-            first += site.forms.len();
         }
         let coulomb = self.coulomb.evaluate(x, cell, &self.charges).map_err(|e| coulomb_error(&e, &self.topology))?;
         for ((force, field), charge) in forces.iter_mut().zip(self.coulomb.field()).zip(&self.charges) {
             *force += *charge * field;
         }
         (energies.coulomb, energies.coulomb_14) = (coulomb.fmm, coulomb.one_four);
-        by_weight.clear();
-        for index in 0..self.sites.len() {
-            energies.interpolation += self.site(point, index, forces, by_weight)?;
+        for (index, own) in by_weight.sites_mut().enumerate() {
+            energies.interpolation += self.site(point, index, forces, own)?;
         }
         energies.virial += energies.coulomb + energies.coulomb_14 + energies.interpolation;
         if let Some(variants) = &self.variants {
@@ -196,22 +191,21 @@ impl Hamiltonian {
         }
     }
 
-    /// Interpolation energy of one site; its ∂V/∂λ_α are appended, its force corrections added.
+    /// Interpolation energy of one site; its ∂V/∂λ_α are replaced, its force corrections added.
     fn site(
         &mut self,
         point: Point<'_>,
         index: usize,
         forces: &mut [Vector3<f64>],
-        by_weight: &mut Vec<f64>,
+        by_weight: &mut [f64],
     ) -> Result<f64> {
-        let (x, site, first) = (point.positions, &self.sites[index], by_weight.len());
-        let weights = &point.weights[first..first + site.forms.len()];
+        let (x, site, weights) = (point.positions, &self.sites[index], point.weights.site(index));
         if self.interpolation == Interpolation::Charge || site.is_buffer() {
             let phi = self.coulomb.potential();
             let derivative = |form: &lambda::site::Form| -> f64 {
                 site.atoms.iter().zip(&form.charges).map(|(&atom, q)| q * phi[atom as usize]).sum()
             };
-            by_weight.extend(site.forms.iter().map(derivative));
+            by_weight.iter_mut().zip(&site.forms).for_each(|(slot, form)| *slot = derivative(form));
             return Ok(0.0);
         }
         let charges: Vec<Vec<f64>> = site.forms.iter().map(|form| form.charges.clone()).collect();
@@ -221,7 +215,7 @@ impl Hamiltonian {
             own.iter().map(|form| OwnForm { potential: &form.potential, field: &form.field }).collect();
         let terms = interpolate(site, weights, 1.0, self.coulomb.potential(), &forms, forces)
             .map_err(|e| PhysicsError::of("λ", &e))?;
-        by_weight.extend(terms.derivatives);
+        by_weight.copy_from_slice(&terms.derivatives);
         Ok(terms.energy)
     }
 }

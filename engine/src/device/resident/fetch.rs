@@ -3,7 +3,7 @@
 use super::{Lists, Resident, ResidentError, ResidentState};
 use forcefield::Cell;
 use lambda::bias::SiteBias;
-use lambda::dynamics::LambdaState;
+use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 impl Resident {

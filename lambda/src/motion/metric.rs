@@ -15,7 +15,7 @@
 
 use forcefield::units::GAS_CONSTANT;
 
-use super::LambdaDynamics;
+use super::sites::MovingSites;
 use crate::coordinate::{Coordinate, NEXP_STEEPNESS};
 
 /// m Z of one site; its derivatives by ξ go to `out`.
@@ -65,36 +65,29 @@ fn of_site(coordinate: Coordinate, xi: &[f64], weights: &[f64], charges: &[f64],
     }
 }
 
-impl LambdaDynamics {
-    /// Whether Z changes.
-    pub(crate) fn has_metric(&self) -> bool {
-        let constant = |c: Coordinate| matches!(c, Coordinate::Fixed | Coordinate::Linear | Coordinate::LinearWeights);
-        self.total_charge().is_some() && !self.sites.iter().all(|site| constant(site.coordinate))
-    }
+/// Whether Z changes with ξ.
+pub(super) fn is_variable(sites: &MovingSites) -> bool {
+    let constant = |c: Coordinate| matches!(c, Coordinate::Fixed | Coordinate::Linear | Coordinate::LinearWeights);
+    !sites.sites.iter().all(|site| constant(site.coordinate))
+}
 
-    /// ½ RT ln Z (kJ/mol) at ξ; its derivatives are added to `slopes`. Zero where Z is constant.
-    pub(super) fn metric(&self, coordinates: &[f64], slopes: &mut [f64]) -> f64 {
-        if !self.has_metric() {
-            return 0.0;
-        }
-        let weights = self.weights_at(coordinates);
-        let mut derivatives = vec![0.0; coordinates.len()];
-        let mut z = 0.0;
-        for (s, site) in self.sites.iter().enumerate() {
-            let at = self.coordinate_starts[s]..self.coordinate_starts[s + 1];
-            let weights = &weights[self.weight_starts[s]..self.weight_starts[s + 1]];
-            let xi = &coordinates[at.clone()];
-            z += of_site(site.coordinate, xi, weights, &site.charges, &mut derivatives[at]) / site.mass;
-        }
-        if z <= 0.0 {
-            return 0.0;
-        }
-        let half = 0.5 * GAS_CONSTANT * self.settings.temperature;
-        for ((derivative, mass), slope) in self.masses(&mut derivatives).zip(slopes) {
-            *slope += half / z * *derivative / mass;
-        }
-        half * z.ln()
+/// ½ RT ln Z (kJ/mol) at ξ and `temperature` (K); its derivatives are added to `slopes`. Zero where Z vanishes.
+pub(super) fn add(sites: &MovingSites, temperature: f64, coordinates: &[f64], slopes: &mut [f64]) -> f64 {
+    let weights = sites.weights_at(coordinates);
+    let mut derivatives = vec![0.0; coordinates.len()];
+    let mut z = 0.0;
+    for ((site, at), weights) in sites.with_coordinates().zip(weights.sites()) {
+        let xi = &coordinates[at.clone()];
+        z += of_site(site.coordinate, xi, weights, &site.charges, &mut derivatives[at]) / site.mass;
     }
+    if z <= 0.0 {
+        return 0.0;
+    }
+    let half = 0.5 * GAS_CONSTANT * temperature;
+    for ((derivative, mass), slope) in sites.masses(&mut derivatives).zip(slopes) {
+        *slope += half / z * *derivative / mass;
+    }
+    half * z.ln()
 }
 
 #[cfg(test)]
@@ -102,7 +95,7 @@ mod tests {
     use super::super::constraints::square_of_gradient;
     use super::*;
     use crate::coordinate::MASS;
-    use crate::dynamics::{LambdaSettings, SiteMotion};
+    use crate::motion::SiteMotion;
 
     #[test]
     fn the_metric_is_the_square_of_the_gradient_and_its_derivatives_are_right() {
@@ -116,10 +109,12 @@ mod tests {
             (Coordinate::NexpWeights, vec![0.0, -1.0, -2.0]),
         ] {
             let n = charges.len();
-            let settings = LambdaSettings { time_step: 0.002, temperature: 300.0, coupling_time: None, seed: 1 };
             let site = SiteMotion { coordinate, n_forms: n, mass: MASS, charges };
             let buffer = SiteMotion { coordinate: Coordinate::Linear, n_forms: 2, mass: 7.0, charges: vec![-1.5, 1.5] };
-            let dynamics = LambdaDynamics::new(settings, vec![site, buffer], Some(0.0)).unwrap();
+            let sites = MovingSites::new(vec![site, buffer]).unwrap();
+            let metric = |xi: &[f64], slopes: &mut [f64]| {
+                if is_variable(&sites) { add(&sites, 300.0, xi, slopes) } else { 0.0 }
+            };
             let mut xi = vec![0.0; coordinate.dimension(n) + 1];
             let last = xi.len() - 1;
             coordinate.at_weights(
@@ -128,17 +123,17 @@ mod tests {
             );
             xi[last] = 0.4;
             let mut slopes = vec![0.0; xi.len()];
-            let energy = dynamics.metric(&xi, &mut slopes);
+            let energy = metric(&xi, &mut slopes);
             let half = 0.5 * GAS_CONSTANT * 300.0;
-            if dynamics.has_metric() {
-                assert!((energy - half * square_of_gradient(&dynamics, &xi).ln()).abs() < 1e-12, "{coordinate:?}");
+            if is_variable(&sites) {
+                assert!((energy - half * square_of_gradient(&sites, &xi).ln()).abs() < 1e-12, "{coordinate:?}");
             }
             assert_eq!(slopes[last], 0.0);
             for k in 0..last {
                 let at = |h: f64| {
                     let mut moved = xi.clone();
                     moved[k] += h;
-                    dynamics.metric(&moved, &mut vec![0.0; moved.len()])
+                    metric(&moved, &mut vec![0.0; moved.len()])
                 };
                 let numerical = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!((slopes[k] - numerical).abs() < 1e-6, "{coordinate:?} {k}: {} {numerical}", slopes[k]);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bias::{Acidity, Barrier, Entropy, PhPotential, Separation, SiteBias};
-use crate::coordinate::{Coupling, MASS, Variant};
+use crate::coordinate::{Coordinate, Coupling, MASS, Variant};
 
 const TEMPERATURE: f64 = 300.0;
 const RT: f64 = GAS_CONSTANT * TEMPERATURE;

@@ -12,18 +12,23 @@
 //!
 //! Units: ps, u nm² (masses), 1/ps (velocities), e, kJ/mol, K.
 
-pub mod constraints;
+pub(crate) mod constraints;
+mod error;
 mod metric;
+mod sites;
 
 use forcefield::units::GAS_CONSTANT;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::coordinate::Coordinate;
+use crate::values::{SiteLayout, SiteValues};
 use constraints::Constraints;
+pub use error::DynamicsError;
+pub(crate) use error::check_length;
+use sites::MovingSites;
+pub use sites::SiteMotion;
 
 /// How far a linear weight may be from ½ before the motion counts as broken; the walls hold it within 0.75.
 pub(crate) const ESCAPE: f64 = 1.0;
@@ -33,71 +38,6 @@ pub(crate) const ESCAPE: f64 = 1.0;
 enum Stream {
     Velocities = 0x6c61_0001,
     Thermostat = 0x6c61_0002,
-}
-
-/// Why λ cannot move.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum DynamicsError {
-    /// A setting out of its range.
-    #[error("λ dynamics: {name} = {value}, expected {expected}")]
-    Setting {
-        /// Name of the setting.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is valid.
-        expected: &'static str,
-    },
-    /// A list of a wrong length.
-    #[error("λ dynamics: {found} values of {what}, expected {expected}")]
-    Length {
-        /// Which list.
-        what: &'static str,
-        /// Its length.
-        found: usize,
-        /// Length needed.
-        expected: usize,
-    },
-    /// A derivative is not a number.
-    #[error("step {step}: ∂V/∂λ of site {site} (counted from 1) is {value} kJ/mol")]
-    NotFinite {
-        /// Site, from 1.
-        site: usize,
-        /// Step.
-        step: u64,
-        /// The derivative by a coordinate.
-        value: f64,
-    },
-    /// A weight left its range.
-    #[error(
-        "step {step}: λ of site {site} (counted from 1) escaped to {lambda}; the time step is too long or a potential too steep"
-    )]
-    Escaped {
-        /// Site, from 1.
-        site: usize,
-        /// Step.
-        step: u64,
-        /// The weight.
-        lambda: f64,
-    },
-    /// The total charge could not be kept.
-    #[error(
-        "step {step}: the total charge of sites and buffers is {found:e} e off; the time step is too long, or nothing that moves can take up charge"
-    )]
-    Charge {
-        /// Step.
-        step: u64,
-        /// Deviation, e.
-        found: f64,
-    },
-    /// Weights at the start that do not have the total charge to be kept.
-    #[error("the sites and buffers have a charge of {found} e at the start, {expected} e are to be kept")]
-    StartCharge {
-        /// Charge at the start, e.
-        found: f64,
-        /// Charge wanted, e.
-        expected: f64,
-    },
 }
 
 /// Settings of the motion.
@@ -112,19 +52,6 @@ pub struct LambdaSettings {
     pub coupling_time: Option<f64>,
     /// Seed of the random numbers.
     pub seed: u64,
-}
-
-/// How one site moves.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SiteMotion {
-    /// Its coordinate.
-    pub coordinate: Coordinate,
-    /// Number of its forms.
-    pub n_forms: usize,
-    /// Mass of each number of ξ, u nm²; [`crate::coordinate::MASS`] is usual.
-    pub mass: f64,
-    /// Net charge of each form, e.
-    pub charges: Vec<f64>,
 }
 
 /// State of all sites: everything that a checkpoint needs.
@@ -162,11 +89,8 @@ impl LambdaEnergies {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LambdaDynamics {
     settings: LambdaSettings,
-    sites: Vec<SiteMotion>,
+    sites: MovingSites,
     constraints: Constraints,
-    /// First number of ξ, and first weight, of each site, and the ends.
-    coordinate_starts: Vec<usize>,
-    weight_starts: Vec<usize>,
     degrees_of_freedom: usize,
 }
 
@@ -189,23 +113,12 @@ impl LambdaDynamics {
         if let Some((name, value)) = positive.into_iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
             return Err(DynamicsError::Setting { name, value, expected: "a finite number above 0" });
         }
-        for site in &sites {
-            length("charges of the forms of a site", site.charges.len(), site.n_forms)?;
-        }
-        let starts = |size: fn(&SiteMotion) -> usize| {
-            let ends = sites.iter().scan(0, |end, site| {
-                *end += size(site);
-                Some(*end)
-            });
-            std::iter::once(0).chain(ends).collect::<Vec<usize>>()
-        };
-        let free: usize = sites.iter().map(|site| site.coordinate.degrees_of_freedom(site.n_forms)).sum();
+        let sites = MovingSites::new(sites)?;
+        let kept = usize::from(total_charge.is_some());
         Ok(Self {
             settings,
-            coordinate_starts: starts(|site| site.coordinate.dimension(site.n_forms)),
-            weight_starts: starts(|site| site.n_forms),
-            degrees_of_freedom: free.saturating_sub(usize::from(total_charge.is_some())),
-            constraints: Constraints::new(total_charge),
+            degrees_of_freedom: sites.degrees_of_freedom().saturating_sub(kept),
+            constraints: Constraints { total_charge },
             sites,
         })
     }
@@ -217,7 +130,7 @@ impl LambdaDynamics {
 
     /// How each site moves.
     pub fn sites(&self) -> &[SiteMotion] {
-        &self.sites
+        &self.sites.sites
     }
 
     /// Charge of all sites that is kept, e.
@@ -225,19 +138,29 @@ impl LambdaDynamics {
         self.constraints.total_charge
     }
 
+    /// Where the numbers of ξ of each site lie in [`LambdaState::coordinates`].
+    pub fn coordinate_layout(&self) -> &SiteLayout {
+        &self.sites.coordinates
+    }
+
+    /// Where the weights of each site lie in a flat list.
+    pub fn weight_layout(&self) -> &SiteLayout {
+        &self.sites.weights
+    }
+
     /// First number of ξ of each site, and the end.
     pub fn coordinate_starts(&self) -> &[usize] {
-        &self.coordinate_starts
+        self.sites.coordinates.starts()
     }
 
     /// First weight of each site, and the end.
     pub fn weight_starts(&self) -> &[usize] {
-        &self.weight_starts
+        self.sites.weights.starts()
     }
 
     /// Number of weights.
     pub fn n_weights(&self) -> usize {
-        self.weight_starts[self.sites.len()]
+        self.sites.weights.n_values()
     }
 
     /// Directions in which all ξ together can move.
@@ -246,22 +169,23 @@ impl LambdaDynamics {
     }
 
     /// Weights of all sites.
-    pub fn weights(&self, state: &LambdaState) -> Vec<f64> {
-        self.weights_at(&state.coordinates)
-    }
-
-    pub(crate) fn weights_at(&self, coordinates: &[f64]) -> Vec<f64> {
-        let mut weights = vec![0.0; self.n_weights()];
-        for (s, site) in self.sites.iter().enumerate() {
-            let xi = &coordinates[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
-            site.coordinate.weights(xi, &mut weights[self.weight_starts[s]..self.weight_starts[s + 1]]);
-        }
-        weights
+    pub fn weights(&self, state: &LambdaState) -> SiteValues {
+        self.sites.weights_at(&state.coordinates)
     }
 
     /// Σ λ_sα Q_sα, e.
     pub fn charge(&self, weights: &[f64]) -> f64 {
-        self.sites.iter().flat_map(|site| &site.charges).zip(weights).map(|(q, w)| q * w).sum()
+        self.sites.charge(weights)
+    }
+
+    /// Charge (e) that all sites together can carry, 1 e at least: the unit of the tolerance of the kept charge.
+    pub(crate) fn charge_scale(&self) -> f64 {
+        self.sites.charge_scale()
+    }
+
+    /// Whether ½ RT ln Z, the correction for the kept charge, changes with ξ.
+    pub(crate) fn has_metric(&self) -> bool {
+        self.total_charge().is_some() && metric::is_variable(&self.sites)
     }
 
     /// Sites at the given weights (of all sites, one after the other) with Maxwell–Boltzmann velocities.
@@ -269,23 +193,22 @@ impl LambdaDynamics {
     /// # Errors
     /// A weight that is not finite or farther than 1 from ½; weights of another charge than the one to be kept.
     pub fn initial_state(&self, weights: &[f64]) -> Result<LambdaState, DynamicsError> {
-        length("weights", weights.len(), self.n_weights())?;
+        check_length("weights", weights.len(), self.n_weights())?;
         if let Some(&value) = weights.iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
             return Err(DynamicsError::Setting { name: "initial λ", value, expected: "−0.5 to 1.5" });
         }
-        let n = self.coordinate_starts[self.sites.len()];
+        let n = self.sites.coordinates.n_values();
         let mut state = LambdaState { coordinates: vec![0.0; n], velocities: vec![0.0; n], heat: 0.0 };
-        for (s, site) in self.sites.iter().enumerate() {
-            let xi = &mut state.coordinates[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
-            site.coordinate.at_weights(&weights[self.weight_starts[s]..self.weight_starts[s + 1]], xi);
+        for ((site, at), of_site) in self.sites.with_coordinates().zip(self.sites.weights.ranges()) {
+            site.coordinate.at_weights(&weights[of_site], &mut state.coordinates[at]);
         }
-        self.constraints.settle_start(self, &mut state.coordinates)?;
+        self.constraints.settle_start(&self.sites, &mut state.coordinates)?;
         let rt = GAS_CONSTANT * self.settings.temperature;
         let normals = self.random(Stream::Velocities, 0);
-        for ((v, mass), normal) in self.moving(&mut state.velocities).zip(normals) {
+        for ((v, mass), normal) in self.sites.moving(&mut state.velocities).zip(normals) {
             *v = (rt / mass).sqrt() * normal;
         }
-        self.constraints.project(self, &state.coordinates, &mut state.velocities);
+        self.constraints.project(&self.sites, &state.coordinates, &mut state.velocities);
         Ok(state)
     }
 
@@ -297,25 +220,23 @@ impl LambdaDynamics {
     /// # Errors
     /// [`DynamicsError`]: wrong length, derivatives not finite, λ escaped through the walls, charge not kept. The state is then unchanged.
     pub fn step(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies, DynamicsError> {
-        let (slopes, metric) = self.derivatives(state, by_weight, step)?;
-        let mut velocities = state.velocities.clone();
-        self.kick(&mut velocities, &slopes);
-        self.constraints.project(self, &state.coordinates, &mut velocities);
-        let kinetic = self.kinetic_of(&velocities);
+        let forces = self.forces(state, by_weight, step)?;
+        let mut velocities = self.velocities_now(state, &forces);
+        let kinetic = self.sites.kinetic(&velocities);
         let heat = self.thermostat(&state.coordinates, &mut velocities, kinetic, step);
-        self.kick(&mut velocities, &slopes);
+        self.kick(&mut velocities, &forces.slopes);
         let mut moved = state.coordinates.clone();
         for (xi, v) in moved.iter_mut().zip(&velocities) {
             *xi += self.settings.time_step * v;
         }
-        self.constraints.apply(self, &state.coordinates, &mut moved, step)?;
+        self.constraints.apply(&self.sites, &state.coordinates, &mut moved, step)?;
         self.check_range(&moved, step)?;
         for ((v, now), then) in velocities.iter_mut().zip(&moved).zip(&state.coordinates) {
             *v = (now - then) / self.settings.time_step;
         }
         state.heat += heat;
         (state.coordinates, state.velocities) = (moved, velocities);
-        Ok(self.energies(kinetic, state.heat, metric))
+        Ok(self.energies(kinetic, state.heat, forces.metric))
     }
 
     /// The energies that [`Self::step`] would return, without a step; the heat is that before it.
@@ -328,11 +249,9 @@ impl LambdaDynamics {
         by_weight: &[f64],
         step: u64,
     ) -> Result<LambdaEnergies, DynamicsError> {
-        let (slopes, metric) = self.derivatives(state, by_weight, step)?;
-        let mut velocities = state.velocities.clone();
-        self.kick(&mut velocities, &slopes);
-        self.constraints.project(self, &state.coordinates, &mut velocities);
-        Ok(self.energies(self.kinetic_of(&velocities), state.heat, metric))
+        let forces = self.forces(state, by_weight, step)?;
+        let velocities = self.velocities_now(state, &forces);
+        Ok(self.energies(self.sites.kinetic(&velocities), state.heat, forces.metric))
     }
 
     fn energies(&self, kinetic: f64, heat: f64, metric: f64) -> LambdaEnergies {
@@ -341,82 +260,68 @@ impl LambdaDynamics {
         LambdaEnergies { kinetic, temperature, heat, metric }
     }
 
-    /// dV/dξ of all sites, V_Z included, and V_Z.
-    fn derivatives(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<(Vec<f64>, f64), DynamicsError> {
-        let n = self.coordinate_starts[self.sites.len()];
-        length("derivatives", by_weight.len(), self.n_weights())?;
-        length("coordinates", state.coordinates.len(), n)?;
-        length("velocities", state.velocities.len(), n)?;
+    /// dV/dξ of all sites, V_Z included.
+    fn forces(&self, state: &LambdaState, by_weight: &[f64], step: u64) -> Result<Slopes, DynamicsError> {
+        let n = self.sites.coordinates.n_values();
+        check_length("derivatives", by_weight.len(), self.n_weights())?;
+        check_length("coordinates", state.coordinates.len(), n)?;
+        check_length("velocities", state.velocities.len(), n)?;
         let weights = self.weights(state);
         let mut slopes = vec![0.0; n];
-        for (s, site) in self.sites.iter().enumerate() {
-            let (at, form) = (
-                self.coordinate_starts[s]..self.coordinate_starts[s + 1],
-                self.weight_starts[s]..self.weight_starts[s + 1],
-            );
-            let xi = &state.coordinates[at.clone()];
-            site.coordinate.derivative(xi, &weights[form.clone()], &by_weight[form], &mut slopes[at.clone()]);
-            if let Some(&value) = slopes[at].iter().find(|slope| !slope.is_finite()) {
+        for (s, (site, at)) in self.sites.with_coordinates().enumerate() {
+            let (xi, slopes) = (&state.coordinates[at.clone()], &mut slopes[at]);
+            site.coordinate.derivative(xi, weights.site(s), &by_weight[self.sites.weights.range(s)], slopes);
+            if let Some(&value) = slopes.iter().find(|slope| !slope.is_finite()) {
                 return Err(DynamicsError::NotFinite { site: s + 1, step, value });
             }
         }
-        let metric = self.metric(&state.coordinates, &mut slopes);
-        Ok((slopes, metric))
+        let metric = if self.has_metric() {
+            metric::add(&self.sites, self.settings.temperature, &state.coordinates, &mut slopes)
+        } else {
+            0.0
+        };
+        Ok(Slopes { slopes, metric })
+    }
+
+    /// Velocities at the time of the coordinates, from those half a step before.
+    fn velocities_now(&self, state: &LambdaState, forces: &Slopes) -> Vec<f64> {
+        let mut velocities = state.velocities.clone();
+        self.kick(&mut velocities, &forces.slopes);
+        self.constraints.project(&self.sites, &state.coordinates, &mut velocities);
+        velocities
     }
 
     /// Half a step of the forces.
     fn kick(&self, velocities: &mut [f64], slopes: &[f64]) {
         let half = 0.5 * self.settings.time_step;
-        for (k, (v, mass)) in self.masses(velocities).enumerate() {
-            *v -= half / mass * slopes[k];
+        for ((v, mass), slope) in self.sites.masses(velocities).zip(slopes) {
+            *v -= half / mass * slope;
         }
     }
 
-    fn kinetic_of(&self, velocities: &[f64]) -> f64 {
-        let of_site = |(s, site): (usize, &SiteMotion)| {
-            let v = &velocities[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
-            0.5 * site.mass * v.iter().map(|v| v * v).sum::<f64>()
-        };
-        self.sites.iter().enumerate().map(of_site).sum()
-    }
-
-    /// The Ornstein–Uhlenbeck process over one step; the heat it brings.
+    /// The Ornstein–Uhlenbeck process over one step; returns the heat that it brings, kJ/mol.
     fn thermostat(&self, coordinates: &[f64], velocities: &mut [f64], kinetic: f64, step: u64) -> f64 {
         let Some(coupling_time) = self.settings.coupling_time else {
             return 0.0;
         };
         let kept = (-self.settings.time_step / coupling_time).exp();
         let scale = (1.0 - kept) * GAS_CONSTANT * self.settings.temperature;
-        for ((v, mass), normal) in self.moving(velocities).zip(self.normals(step)) {
+        for ((v, mass), normal) in self.sites.moving(velocities).zip(self.normals(step)) {
             *v = kept.sqrt() * *v + (scale / mass).sqrt() * normal;
         }
-        self.constraints.project(self, coordinates, velocities);
-        self.kinetic_of(velocities) - kinetic
+        self.constraints.project(&self.sites, coordinates, velocities);
+        self.sites.kinetic(velocities) - kinetic
     }
 
     fn check_range(&self, coordinates: &[f64], step: u64) -> Result<(), DynamicsError> {
-        for (s, _) in self.sites.iter().enumerate().filter(|(_, site)| site.coordinate.needs_walls()) {
-            let xi = &coordinates[self.coordinate_starts[s]..self.coordinate_starts[s + 1]];
-            if let Some(&lambda) = xi.iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
+        for (s, (_, at)) in
+            self.sites.with_coordinates().enumerate().filter(|(_, (site, _))| site.coordinate.needs_walls())
+        {
+            if let Some(&lambda) = coordinates[at].iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
                 return Err(DynamicsError::Escaped { site: s + 1, step, lambda });
             }
         }
         Ok(())
-    }
-
-    /// A number for each ξ, with its mass.
-    fn masses<'a>(&'a self, values: &'a mut [f64]) -> impl Iterator<Item = (&'a mut f64, f64)> {
-        let masses =
-            self.sites.iter().flat_map(|site| std::iter::repeat_n(site.mass, site.coordinate.dimension(site.n_forms)));
-        values.iter_mut().zip(masses)
-    }
-
-    /// The same for those ξ that move: what random numbers are drawn for.
-    fn moving<'a>(&'a self, values: &'a mut [f64]) -> impl Iterator<Item = (&'a mut f64, f64)> {
-        let moves = self.sites.iter().flat_map(|site| {
-            std::iter::repeat_n(site.coordinate != Coordinate::Fixed, site.coordinate.dimension(site.n_forms))
-        });
-        self.masses(values).zip(moves).filter(|(_, moves)| *moves).map(|(value, _)| value)
     }
 
     /// The normal numbers of a step, one for each number of ξ that moves.
@@ -434,8 +339,12 @@ impl LambdaDynamics {
     }
 }
 
-pub(crate) fn length(what: &'static str, found: usize, expected: usize) -> Result<(), DynamicsError> {
-    if found == expected { Ok(()) } else { Err(DynamicsError::Length { what, found, expected }) }
+/// Derivatives of the potential by ξ.
+struct Slopes {
+    /// ∂V/∂ξ of all sites, kJ/mol, V_Z included.
+    slopes: Vec<f64>,
+    /// V_Z, kJ/mol.
+    metric: f64,
 }
 
 #[cfg(test)]

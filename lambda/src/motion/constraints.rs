@@ -8,7 +8,8 @@
 //! back to its own constraint in closed form, and the multiplier of the charge by quasi-Newton iteration, exact at once where all is linear.
 //! The charge is kept to 1e-13 e for each unit of charge that can move, far below the 1e-9 e that a neutral box needs.
 
-use super::{DynamicsError, LambdaDynamics};
+use super::error::DynamicsError;
+use super::sites::MovingSites;
 use crate::coordinate::{Coordinate, LocalConstraint};
 
 /// Deviation of the charge that ends the iteration, e for each e that sites and buffers carry.
@@ -29,24 +30,19 @@ pub struct Constraints {
 }
 
 impl Constraints {
-    pub(super) fn new(total_charge: Option<f64>) -> Self {
-        Self { total_charge }
-    }
-
     /// Takes off what the constraints at `coordinates` do not allow.
-    pub(super) fn project(&self, dynamics: &LambdaDynamics, coordinates: &[f64], velocities: &mut [f64]) {
-        for (s, site) in dynamics.sites.iter().enumerate() {
-            let at = dynamics.coordinate_starts[s]..dynamics.coordinate_starts[s + 1];
+    pub(super) fn project(&self, sites: &MovingSites, coordinates: &[f64], velocities: &mut [f64]) {
+        for (site, at) in sites.with_coordinates() {
             project_site(site.coordinate, &coordinates[at.clone()], &mut velocities[at]);
         }
         if self.total_charge.is_none() {
             return;
         }
-        let gradient = gradient(dynamics, coordinates);
+        let gradient = gradient(sites, coordinates);
         let along: f64 = gradient.iter().zip(velocities.iter()).map(|(g, v)| g * v).sum();
-        let norm = norm(dynamics, &gradient);
+        let norm = norm(sites, &gradient);
         if norm > 0.0 {
-            for ((v, mass), g) in dynamics.masses(velocities).zip(&gradient) {
+            for ((v, mass), g) in sites.masses(velocities).zip(&gradient) {
                 *v -= along / norm * g / mass;
             }
         }
@@ -58,28 +54,28 @@ impl Constraints {
     /// [`DynamicsError::Charge`].
     pub(super) fn apply(
         &self,
-        dynamics: &LambdaDynamics,
+        sites: &MovingSites,
         start: &[f64],
         moved: &mut [f64],
         step: u64,
     ) -> Result<(), DynamicsError> {
-        settle_sites(dynamics, start, moved);
+        settle_sites(sites, start, moved);
         let Some(wanted) = self.total_charge else {
             return Ok(());
         };
-        let gradient = gradient(dynamics, start);
-        let norm = norm(dynamics, &gradient);
-        let scale = scale(dynamics);
-        let deviation = |moved: &[f64]| dynamics.charge(&dynamics.weights_at(moved)) - wanted;
+        let gradient = gradient(sites, start);
+        let norm = norm(sites, &gradient);
+        let scale = sites.charge_scale();
+        let deviation = |moved: &[f64]| sites.charge(&sites.weights_at(moved)) - wanted;
         let mut found = deviation(moved);
         for _ in 0..MAX_ITERATIONS {
             if found.abs() <= TOLERANCE * scale || norm == 0.0 {
                 break;
             }
-            for ((xi, mass), g) in dynamics.masses(moved).zip(&gradient) {
+            for ((xi, mass), g) in sites.masses(moved).zip(&gradient) {
                 *xi -= found / norm * g / mass;
             }
-            settle_sites(dynamics, start, moved);
+            settle_sites(sites, start, moved);
             found = deviation(moved);
         }
         if found.abs() <= ACCEPTED * scale { Ok(()) } else { Err(DynamicsError::Charge { step, found }) }
@@ -89,46 +85,38 @@ impl Constraints {
     ///
     /// # Errors
     /// [`DynamicsError::StartCharge`] if it has another charge.
-    pub(super) fn settle_start(&self, dynamics: &LambdaDynamics, coordinates: &mut [f64]) -> Result<(), DynamicsError> {
+    pub(super) fn settle_start(&self, sites: &MovingSites, coordinates: &mut [f64]) -> Result<(), DynamicsError> {
         let start = coordinates.to_vec();
-        settle_sites(dynamics, &start, coordinates);
+        settle_sites(sites, &start, coordinates);
         let Some(expected) = self.total_charge else {
             return Ok(());
         };
-        let found = dynamics.charge(&dynamics.weights_at(coordinates));
+        let found = sites.charge(&sites.weights_at(coordinates));
         let wrong = DynamicsError::StartCharge { found, expected };
-        if (found - expected).abs() > START * scale(dynamics) {
+        if (found - expected).abs() > START * sites.charge_scale() {
             return Err(wrong);
         }
-        self.apply(dynamics, &start, coordinates, 0).map_err(|_| wrong)
+        self.apply(sites, &start, coordinates, 0).map_err(|_| wrong)
     }
 }
 
-/// Charge (e) that all sites together can carry: the unit of the tolerance.
-pub(crate) fn scale(dynamics: &LambdaDynamics) -> f64 {
-    let largest = |charges: &Vec<f64>| charges.iter().fold(0.0_f64, |m, q| m.max(q.abs()));
-    dynamics.sites.iter().map(|site| largest(&site.charges)).sum::<f64>().max(1.0)
-}
-
 /// g·m⁻¹g.
-fn norm(dynamics: &LambdaDynamics, gradient: &[f64]) -> f64 {
+fn norm(sites: &MovingSites, gradient: &[f64]) -> f64 {
     let mut gradient = gradient.to_vec();
-    dynamics.masses(&mut gradient).map(|(g, mass)| *g * *g / mass).sum()
+    sites.masses(&mut gradient).map(|(g, mass)| *g * *g / mass).sum()
 }
 
 /// Z of [`super::metric`] by the gradient.
 #[cfg(test)]
-pub(super) fn square_of_gradient(dynamics: &LambdaDynamics, coordinates: &[f64]) -> f64 {
-    norm(dynamics, &gradient(dynamics, coordinates))
+pub(super) fn square_of_gradient(sites: &MovingSites, coordinates: &[f64]) -> f64 {
+    norm(sites, &gradient(sites, coordinates))
 }
 
 /// ∇Q along the directions that each site's own constraint leaves.
-fn gradient(dynamics: &LambdaDynamics, coordinates: &[f64]) -> Vec<f64> {
-    let weights = dynamics.weights_at(coordinates);
+fn gradient(sites: &MovingSites, coordinates: &[f64]) -> Vec<f64> {
+    let weights = sites.weights_at(coordinates);
     let mut gradient = vec![0.0; coordinates.len()];
-    for (s, site) in dynamics.sites.iter().enumerate() {
-        let at = dynamics.coordinate_starts[s]..dynamics.coordinate_starts[s + 1];
-        let weights = &weights[dynamics.weight_starts[s]..dynamics.weight_starts[s + 1]];
+    for ((site, at), weights) in sites.with_coordinates().zip(weights.sites()) {
         let xi = &coordinates[at.clone()];
         site.coordinate.derivative(xi, weights, &site.charges, &mut gradient[at.clone()]);
         project_site(site.coordinate, xi, &mut gradient[at]);
@@ -153,9 +141,8 @@ fn project_site(coordinate: Coordinate, xi: &[f64], vector: &mut [f64]) {
 }
 
 /// Brings each site back to its own constraint, along the gradient at `start`.
-fn settle_sites(dynamics: &LambdaDynamics, start: &[f64], moved: &mut [f64]) {
-    for (s, site) in dynamics.sites.iter().enumerate() {
-        let at = dynamics.coordinate_starts[s]..dynamics.coordinate_starts[s + 1];
+fn settle_sites(sites: &MovingSites, start: &[f64], moved: &mut [f64]) {
+    for (site, at) in sites.with_coordinates() {
         settle_site(site.coordinate, &start[at.clone()], &mut moved[at]);
     }
 }

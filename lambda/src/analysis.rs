@@ -1,0 +1,16 @@
+//! From λ(t) to fractions, pKa and calibration curves, each with errors.
+
+pub mod blocks;
+pub mod bootstrap;
+pub mod counted;
+pub mod ends;
+pub mod equilibrium;
+pub mod flatness;
+pub mod hill;
+pub mod histogram;
+pub mod occupancy;
+pub mod pairs;
+pub mod simplex_fit;
+#[cfg(test)]
+pub(crate) mod synthetic;
+pub mod titration;
