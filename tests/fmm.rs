@@ -25,7 +25,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 fn reference(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/reference/dev_{name}.json"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fmm/tests/reference/dev_{name}.json"))
 }
 
 const CELLS: [&str; 6] = ["cubic_3d", "cubic_3d_charged", "rectangular_3d", "triclinic_3d", "slab_2d", "wire_1d"];

@@ -79,10 +79,10 @@ impl System {
         self.positions.is_empty()
     }
 
-    /// Assigns and evaluates `repeats` times, after `warm` times that are not counted.
+    /// Assigns and evaluates `repeats` times, after `warm` times that are not timed.
     ///
     /// # Errors
-    /// What the FMM refuses.
+    /// If the FMM refuses the settings or the charges.
     pub fn solve(&self, settings: Settings, precision: Precision, warm: usize, repeats: usize) -> Result<Solved> {
         let solved = match precision {
             Precision::F32 => self.solve_in::<f32>(settings, warm, repeats),
@@ -91,10 +91,10 @@ impl System {
         solved.map_err(refused)
     }
 
-    /// Energy and potentials by a device.
+    /// Energy and potentials, computed by a device.
     ///
     /// # Errors
-    /// What the FMM refuses; the device.
+    /// If the FMM refuses the settings or the charges, or the device fails.
     pub fn solve_on(&self, device: &Device, settings: Settings, precision: Precision) -> Result<(f64, Potentials)> {
         let solver: std::result::Result<Box<dyn Coulomb>, FmmError> = match precision {
             Precision::F32 => DeviceCoulomb::<f32>::new(device, self.boundary, settings).map(|s| Box::new(s) as _),
@@ -137,7 +137,7 @@ impl System {
     /// Errors of `found` at 100 particles, or all if there are fewer, against the direct or the Ewald sum.
     ///
     /// # Errors
-    /// What the sum refuses.
+    /// If the exact sum refuses the charges, such as a charged slab.
     pub fn sampled_errors(&self, found: &Potentials) -> Result<Sampled> {
         let step = self.len().div_ceil(SAMPLES).max(1);
         let targets: Vec<u32> = (0..self.len() as u32).step_by(step).collect();
@@ -166,7 +166,7 @@ pub fn relative(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> f
     if norm > 0.0 { f64::sqrt(difference / norm) } else { difference.sqrt() }
 }
 
-/// Median and smallest value; zeros of nothing.
+/// Median and smallest value; zeros if there are no values.
 pub fn median_and_least(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -174,7 +174,7 @@ pub fn median_and_least(values: impl IntoIterator<Item = f64>) -> [f64; 2] {
     [0.5 * (middle(values.len() / 2) + middle(values.len().saturating_sub(1) / 2)), middle(0)]
 }
 
-/// What the FMM refused, with what helps.
+/// What the FMM refused, with the remedy.
 pub fn refused(error: FmmError) -> Error {
     let help = match &error {
         FmmError::Order { .. } => "take a lower --order",
@@ -195,7 +195,7 @@ pub fn refused(error: FmmError) -> Error {
     Error::input(error.to_string(), help)
 }
 
-/// What the device refused, with what helps.
+/// What the device refused, with the remedy.
 pub fn device_refused(error: &DeviceError) -> Error {
     let help = match error {
         DeviceError::OutOfMemory { .. } => "take fewer charges or boxes, a larger GPU, or --device cpu",
@@ -207,7 +207,7 @@ pub fn device_refused(error: &DeviceError) -> Error {
     Error::input(error.to_string(), help)
 }
 
-/// Why there are no settings for a tolerance, with what helps.
+/// Why there are no settings for a tolerance, with the remedy.
 pub fn not_tuned(error: TuneError) -> Error {
     let help = match error {
         TuneError::Fmm(error) | TuneError::Exact(EwaldError::Boundary(error)) => return refused(error),

@@ -96,7 +96,7 @@ pub struct InputError {
     pub help: String,
     /// Key in the job file, for example `dynamics.time_step`.
     pub key: Option<String>,
-    /// File that holds the mistake.
+    /// File in which the mistake is.
     pub file: Option<PathBuf>,
     /// Text of that file and the bytes to point at.
     pub place: Option<(Arc<str>, Range<usize>)>,
@@ -169,7 +169,7 @@ pub struct PhysicsError {
     pub atom: Option<String>,
     /// Step at which it happened.
     pub step: Option<u64>,
-    /// Where the frame was written, once it has been.
+    /// File with the frame, once it has been written.
     pub frame: Option<PathBuf>,
     /// What usually helps.
     pub help: String,

@@ -31,8 +31,10 @@
 //! | [`report`] | pages, plots and tables for people |
 //! | [`evaluation`] | from the tables of runs to pKa values, free energies and mixing |
 //! | [`output`] | the files of a run |
-//! | [`simulation`] | a system that moves, on the CPU or on a GPU ([`device`]) |
-//! | [`hamiltonian`], [`electrostatics`], [`titration`], [`integrator`], [`constraints`], [`thermostat`], [`barostat`] | its parts |
+//! | [`simulation`] | a state that moves |
+//! | [`backend`] | what moves it: the CPU, or a GPU ([`device`]) |
+//! | [`state`], [`system`] | what changes in a simulation, and what does not; sites and their biases ([`titration`]) |
+//! | [`motion`] | integrator, constraints, thermostat, barostat, minimisation |
 //! | [`config`] | the job file |
 //! | [`error`] | what can go wrong, in sentences |
 

@@ -71,9 +71,9 @@ pub enum Kind {
 /// One form of a site.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FormRecord {
-    /// Name.
+    /// Name in the library.
     pub name: String,
-    /// Protons lost relative to the first form.
+    /// Number of protons lost relative to the first form.
     pub protons_lost: u32,
     /// Net charge of the whole site in this form (e).
     pub charge: f64,

@@ -8,7 +8,7 @@ use crate::geometry::exclusions::Exclusions;
 use crate::potentials::Potentials;
 
 /// # Errors
-/// `found` is not `expected`.
+/// [`FmmError::Length`] if `found` is not `expected`.
 pub fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), FmmError> {
     if expected == found { Ok(()) } else { Err(FmmError::Length { what, expected, found }) }
 }
@@ -41,11 +41,11 @@ pub fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError
         return Ok(());
     }
     let (charge, size) = charges.iter().fold((0.0, 0.0), |(sum, size), q| (sum + q, size + q.abs()));
-    // Charges of force fields add up to a neutral cell to some 1e-6 of one elementary charge among thousands.
+    // The charges of a force field add up to zero within some 1e-6 of one elementary charge among thousands.
     if charge.abs() > 1e-9 * size { Err(FmmError::Charged { charge }) } else { Ok(()) }
 }
 
-/// Why a result is not finite.
+/// Finds out why a result is not finite: a position, a charge, or two particles on one point.
 pub fn not_finite(positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> FmmError {
     if let Some(particle) = positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
         return FmmError::NotFinite { particle, what: "position" };

@@ -30,7 +30,7 @@ pub trait Coulomb: Send {
     /// Name in tables: "fmm", "treecode", "direct".
     fn name(&self) -> &'static str;
 
-    /// Sort the particles and find the pairs to skip; holds until the next call, while particles move a little.
+    /// Sorts the particles and finds the pairs to skip. Both hold until the next call, while particles move a little.
     ///
     /// # Errors
     /// A position that is not finite, exclusions for another number of particles, an excluded pair too far apart for the tree.

@@ -1,4 +1,4 @@
-//! What can be wrong with a request to the FMM.
+//! What can be wrong with a request to the FMM, one variant for each thing that the caller can correct.
 
 use kernels::device::DeviceError;
 use thiserror::Error;
@@ -19,6 +19,16 @@ pub enum FmmError {
         order: usize,
         /// The highest supported.
         max: usize,
+    },
+    /// The tolerance is out of range.
+    #[error("tolerance {tolerance:e}: must lie between {least:e} and {most:e}")]
+    Tolerance {
+        /// The tolerance found.
+        tolerance: f64,
+        /// The least for this precision.
+        least: f64,
+        /// The largest.
+        most: f64,
     },
     /// The tree is empty or too large.
     #[error(

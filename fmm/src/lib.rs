@@ -1,47 +1,47 @@
 //! Fast multipole method for the Coulomb potential: linear cost, any periodicity and cell shape, sparse groups for λ-dynamics.
 //!
 //! φ_i = Σ_j q_j / r_ij and E_i = −∇φ_i for every particle, k_e = 1: charge per length and per length squared, in the caller's units.
-//! A [`Boundary`] repeats in none, one, two or three directions, along vectors of any direction. Three: all images with conducting surroundings
-//! (tin-foil), a net charge neutralised by a uniform background. One or two (wire, slab): neutral charges only. Excluded pairs are skipped,
-//! nearest image only.
+//! A [`Boundary`] repeats in none, one, two or three directions, along vectors of any direction. A cell, with three, has all its images in
+//! conducting surroundings (tin-foil), and a uniform background neutralises a net charge. Wires and slabs, with one or two, must be neutral. An
+//! excluded pair skips its nearest image only; all other images interact.
 //!
 //! ```
-//! use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
+//! use fmm::{Boundary, Fmm, Potentials};
 //!
 //! // Rock salt: eight ions in a cube of edge 2, nearest neighbours at distance 1.
 //! let positions: Vec<[f64; 3]> = (0..8).map(|i| [i & 1, i >> 1 & 1, i >> 2].map(|c| c as f64 + 0.4)).collect();
 //! let charges: Vec<f64> = (0..8_u32).map(|i| if i.count_ones() % 2 == 0 { 1.0 } else { -1.0 }).collect();
 //!
-//! let boundary = Boundary::rectangular([2.0; 3]);
-//! let settings = Settings::new(20, TreeShape { root: [2; 3], depth: 0 });
-//! let mut fmm = Fmm::<f64>::new(boundary, settings)?;
-//! fmm.assign(&positions, &Exclusions::none(8), &[])?;
+//! let mut fmm = Fmm::builder().boundary(Boundary::rectangular([2.0; 3])).tolerance(1e-9).build_for(&positions)?;
 //! let mut out = Potentials::default();
 //! let energy = fmm.evaluate(&positions, &charges, &mut out)?;
-//! let madelung = -energy / 4.0;
-//! assert!((madelung - 1.747_564_594_633).abs() < 1e-7);
+//! assert!((-energy / 4.0 - 1.747_564_594_633).abs() < 1e-9); // the Madelung constant
 //! # Ok::<(), fmm::FmmError>(())
 //! ```
 //!
 //! # Use
-//! [`Fmm::new`] makes the operators of a [`Boundary`] and of [`Settings`]: order, tree, separation. [`Fmm::assign`] sorts particles into boxes;
-//! [`Fmm::evaluate`] may then be called many times while particles move a little and the cell scales ([`Fmm::set_boundary`]).
-//! [`Fmm::evaluate_groups`] gives what small groups of particles do to themselves, for many charge vectors at once. All results are f64;
-//! the parameter `T` of [`Fmm`] is the precision of the inner loops. Wrong input is an [`FmmError`], never a panic.
+//! [`Fmm::builder`] makes a solver for a tolerance. [`Fmm::new`] is the way of those who choose order, tree and separation themselves
+//! ([`Settings`]): it makes the operators, and [`Fmm::assign`] sorts particles into boxes. [`Fmm::evaluate`] may then be called many times while
+//! particles move a little and the cell scales ([`Fmm::set_boundary`]). [`Fmm::evaluate_groups`] gives what small groups of particles do to
+//! themselves, for many charge vectors at once. All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
+//! Wrong input is an [`FmmError`], never a panic.
 //!
 //! # Method
 //! Particles are sorted into the leaf boxes of a root grid refined `depth` times ([`TreeShape`]); refined levels hold occupied boxes only. Near
 //! boxes interact directly (`kernels::p2p`), all others by expansions in real solid harmonics ([`harmonics`]). On the root grid M2L is one
-//! cyclic convolution over all boxes and images, done in Fourier space: the lattice sums ([`lattice`]) give one operator per wave vector. So
-//! trees of up to some 20 boxes per axis need no refinement; [`TreeShape::auto`] chooses. Refined levels turn expansions so that M2L goes
-//! along z ([`rotation`]), low orders use matrix products. Boxes of a triclinic cell are made nearly rectangular by shearing the grid.
+//! cyclic convolution over all boxes and images, done in Fourier space: the lattice sums ([`lattice`]) give one operator per wave vector. Trees
+//! of up to some 20 boxes per axis therefore need no refinement; [`TreeShape::auto`] chooses. Refined levels turn expansions so that M2L goes
+//! along z ([`operators::m2l::rotation`]) from medium orders on; low orders use matrix products. Boxes of a triclinic cell are made nearly rectangular by shearing the grid.
 //!
 //! # Accuracy
-//! [`accuracy::tune`] finds settings for a tolerance and checks them against exact sums; [`accuracy::estimate`] guesses them. Relative L2 error
-//! of the forces at order 8: disordered water 4e-4, uncorrelated charges 5e-5; a factor 2 less per order. More near boxes
-//! ([`Settings::separation`]) gain more: 81 instead of 27 a factor 30 at order 8. [`direct`] and [`ewald`] are the references it is tested
+//! [`accuracy::tune`] finds settings for a tolerance and checks them against exact sums; [`accuracy::estimate`] guesses them. The relative L2
+//! error of the forces at order 8 is 4e-4 in disordered water and 5e-5 for uncorrelated charges, and each order more halves it. More near boxes
+//! ([`Settings::separation`]) gain more: 81 instead of 27 make errors 30 times smaller at order 8. [`direct`] and [`ewald`] are the references it is tested
 //! against. [`regularised`] makes the energy smooth where particles change boxes.
 
+#![forbid(unsafe_code)]
+
+mod builder;
 mod checks;
 mod coulomb;
 pub mod device;
@@ -55,6 +55,7 @@ mod solver;
 mod tuning;
 mod workspace;
 
+pub use builder::FmmBuilder;
 pub use coulomb::Coulomb;
 pub use error::FmmError;
 pub use geometry::boundary::Boundary;
@@ -73,3 +74,7 @@ pub use solver::settings::{MAX_ORDER, Settings};
 pub use solver::timings::StageTimings;
 pub use tuning::accuracy;
 pub use tuning::cost::Workload;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,7 +10,7 @@ pub struct Potentials {
 }
 
 impl Potentials {
-    /// Zero at `n` particles.
+    /// Zero potential and field at `n` particles.
     #[must_use]
     pub fn zero(n: usize) -> Self {
         Self { potential: vec![0.0; n], field: vec![[0.0; 3]; n] }

@@ -72,7 +72,7 @@ impl<T: Real> Fmm<T> {
         })
     }
 
-    /// Order, tree, separation.
+    /// The settings that it was made with.
     pub fn settings(&self) -> Settings {
         self.settings
     }
@@ -82,8 +82,8 @@ impl<T: Real> Fmm<T> {
         self.boundary
     }
 
-    /// Change the periods, keeping the assignment: positions are expected to scale with the cell. Isotropic scaling costs nothing; a change
-    /// of shape makes the operators anew.
+    /// Changes the periods and keeps the assignment, because positions are expected to scale with the cell. Isotropic scaling costs nothing; a
+    /// change of shape makes the operators anew.
     ///
     /// # Errors
     /// Periods that are not finite or not independent; another kind of boundary; boxes too thin.
@@ -109,10 +109,10 @@ impl<T: Real> Fmm<T> {
         Ok(())
     }
 
-    /// New operators if the shape of the boxes has changed, or which of them are near.
+    /// Makes the operators anew if the shape of the boxes, the root grid or the set of near boxes has changed.
     fn follow(&mut self, geometry: &Geometry, near: NearSet) {
         let (now, then) = (geometry.unit_basis(), self.operators.grid.basis);
-        // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
+        // A relative change of the shape by 1e-12 changes results by less than the rounding of f64 sums of this length.
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
         if !same || geometry.root() != self.operators.grid.topology || near != self.operators.grid.near {
             self.operators = Operators::new(self.settings, geometry, near);
@@ -124,7 +124,7 @@ impl<T: Real> Fmm<T> {
     /// Sort the particles into boxes and find the pairs to skip. Positions may lie anywhere; the image each one is wrapped to stays frozen
     /// until the next call, so that the energy is smooth while particles move a little.
     ///
-    /// `groups`: particles of each sparse site, for [`Fmm::evaluate_group`].
+    /// `groups` holds the particles of each site, for [`Fmm::evaluate_group`].
     ///
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in

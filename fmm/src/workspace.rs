@@ -1,4 +1,4 @@
-//! Work space for the threads, kept between evaluations so that these allocate nothing.
+//! Work space of the threads. It is kept between evaluations, so that a repeated evaluation allocates nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Sequences of changes of the cell, as a barostat makes them: as a new solver after each of them.
+//! Sequences of changes of the cell, as a barostat makes them, must give what a new solver gives after each of them.
 
 use crate::common::systems::{DODECAHEDRON, PERIODIC, SLAB, TRICLINIC, WIRE, exact, filled, separated};
 use crate::common::{Random, difference, run};
@@ -20,7 +20,7 @@ fn strained(boundary: &Boundary, s: &Strain) -> Boundary {
     }
 }
 
-/// Isotropic; each axis for itself; any shear of at most `size`.
+/// Strains of at most `size`: isotropic, along each axis for itself, or with shear.
 fn random_strain(kind: usize, size: f64, random: &mut Random) -> Strain {
     let mut small = || size * (2.0 * random.uniform() - 1.0);
     let same = small();

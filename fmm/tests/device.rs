@@ -99,7 +99,7 @@ fn reference_cells_are_met() {
         ("dev_triclinic_3d.json", [2; 3]),
     ];
     for (name, root) in files {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/reference").join(name);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference").join(name);
         let r: Reference = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let boundary = Boundary::Periodic { cell: r.cell };
         let none = Exclusions::none(r.positions.len());
@@ -146,7 +146,7 @@ fn errors_are_those_of_the_other_methods() {
     assert!(matches!(DeviceCoulomb::<f32>::new(&device, boundary, open).err(), Some(FmmError::Separation { .. })));
 }
 
-/// The cell shrinks and the particles with it: as a fresh start, without one.
+/// When the cell shrinks and the particles with it, the solver gives what a new one gives.
 #[test]
 fn barostats_scale_the_cell() {
     let device = Device::emulator().unwrap();

@@ -1,4 +1,4 @@
-//! Anything through the public interface: an `FmmError` or the right answer.
+//! Random requests through the public interface: each gives the right answer or an `FmmError`, and none panics.
 
 use crate::common::Random;
 use crate::common::systems::{combine, frame, norm, plus, scattered};
@@ -60,7 +60,7 @@ fn charges(n: usize, neutral: bool, seed: u64) -> Vec<f64> {
     q
 }
 
-/// All that is asked of a solver: assign and evaluate.
+/// Assigns and evaluates with a new solver.
 fn solve(
     boundary: Boundary,
     settings: Settings,

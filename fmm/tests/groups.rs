@@ -7,7 +7,7 @@ use fmm::{Boundary, Exclusions, Fmm, GroupPotentials, Potentials};
 const EDGES: [f64; 3] = [2.0, 2.0, 2.1];
 const N: usize = 120;
 
-/// A molecule, one in distant pieces, nobody, one alone, the molecule and others.
+/// Groups: a molecule, a group in distant pieces, an empty one, a single particle, the molecule with others.
 fn groups() -> Vec<Vec<u32>> {
     let both = (0..5).chain([44, 101, 73]).collect();
     vec![(0..12).rev().collect(), vec![40, 3, 77, 60, 110, 9], vec![], vec![50], both]

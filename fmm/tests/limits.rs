@@ -1,4 +1,4 @@
-//! Bad input, tiny systems, threads.
+//! Limits: bad input, systems of a few particles, and results that do not depend on the number of threads.
 
 use crate::common::systems::{PERIODIC, SLAB, WIRE, filled};
 use crate::common::{cloud, run, solver};

@@ -1,6 +1,9 @@
 //! The FMM against exact sums, analytic values and itself: one binary, so that it is linked once.
 
+#![forbid(unsafe_code)]
+
 mod accuracy;
+mod allocation;
 mod barostat;
 mod common;
 mod device;

@@ -16,7 +16,7 @@ struct Reference {
 }
 
 fn read(name: &str) -> Reference {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/reference").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference").join(name);
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -98,7 +98,7 @@ Example:
   octitrate info")]
     Info,
 
-    /// Measure speed.
+    /// Measure the speed of the program on this machine.
     #[command(subcommand)]
     Bench(Bench),
 
@@ -110,10 +110,10 @@ potentials or the forces (k_e = 1), the result is compared with them; else with 
 of the particles.
 
 Example:
-  octitrate fmm tests/reference/dev_cubic_3d.json --tolerance 1e-5
-  octitrate fmm tests/reference/dev_wire_1d.json --tolerance 1e-8 --tolerance-of energy
-  octitrate fmm tests/reference/dev_cubic_3d.json --order 20 --root 2,2,2 --device cuda:0
-  octitrate fmm tests/reference/dev_cubic_3d.json --order 30 --depth 2 --precision f64 --json")]
+  octitrate fmm fmm/tests/reference/dev_cubic_3d.json --tolerance 1e-5
+  octitrate fmm fmm/tests/reference/dev_wire_1d.json --tolerance 1e-8 --tolerance-of energy
+  octitrate fmm fmm/tests/reference/dev_cubic_3d.json --order 20 --root 2,2,2 --device cuda:0
+  octitrate fmm fmm/tests/reference/dev_cubic_3d.json --order 30 --depth 2 --precision f64 --json")]
     Fmm(FmmArguments),
 }
 

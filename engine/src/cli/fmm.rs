@@ -14,10 +14,10 @@ use octitrate::error::Result;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Order unless one or a tolerance is given.
+/// Order unless the command line gives one, or a tolerance.
 const ORDER: u32 = 30;
 
-/// Computes a file and prints energy and errors.
+/// Evaluates the charges of a file and prints energy and errors.
 ///
 /// # Errors
 /// [`octitrate::error::Error::Input`] if the file is not as it should be, or the method refuses it; a GPU that cannot be used.
@@ -99,7 +99,7 @@ fn name_of(device: Option<&Device>) -> String {
     device.map_or_else(|| "CPU".into(), Device::name)
 }
 
-/// Relative errors of what the file gives.
+/// Relative errors of the results that the file gives to compare with.
 fn errors(system: &System, reference: &Reference, found: &Found) -> Vec<(&'static str, f64)> {
     let energy = reference.energy.map(|e| relative([found.energy].into_iter(), [e].into_iter()));
     let potentials = (reference.potentials.as_ref())

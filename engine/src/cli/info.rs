@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// Prints version, machine, methods and the library of titratable residues.
 ///
 /// # Errors
-/// A device that was asked for and is not there.
+/// [`Error::Input`] if a device that was asked for is not there.
 pub fn info(device: Choice) -> Result<ExitCode> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!("octitrate {}", env!("CARGO_PKG_VERSION"));

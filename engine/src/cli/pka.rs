@@ -1,4 +1,4 @@
-//! `pka`: pKa values from runs.
+//! `pka`: folders of runs are evaluated to pKa values.
 
 use crate::cli::arguments::PkaArguments;
 use lambda::analysis::counted::Resampling;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Evaluates the runs, writes tables, plots and report, and prints the short table.
 ///
 /// # Errors
-/// Folders without runs, files that are missing or damaged.
+/// [`octitrate::error::Error::Input`] if a folder holds no run or a file is damaged, [`octitrate::error::Error::File`] if one is missing.
 pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     let folders = runs::find(&arguments.folders)?;
     let of_the_titration = || arguments.folders.iter().find_map(|folder| runs::equilibration(folder));

@@ -11,11 +11,11 @@ use octitrate::config::Depth;
 use octitrate::error::Result;
 use serde_json::{Value, json};
 
-/// Settings, and how they were found.
+/// Settings of the fast multipole method, and how they were found.
 pub struct ChosenSettings {
     pub settings: Settings,
     pub near_boxes: usize,
-    /// Trials for a tolerance.
+    /// Trials that led to them, if there is a tolerance.
     pub tuned: Option<Tuned>,
 }
 
@@ -40,7 +40,7 @@ impl ChosenSettings {
     }
 }
 
-/// What the command line asks for.
+/// What the command line asks of the method.
 pub struct Wanted<'a> {
     /// A tolerance, or order, tree and separation.
     pub accuracy: &'a Accuracy,
@@ -48,7 +48,7 @@ pub struct Wanted<'a> {
     pub of: ToleranceOf,
     /// Arithmetic of the pair work.
     pub precision: Precision,
-    /// Order unless one or a tolerance is given.
+    /// Order unless the command line gives one, or a tolerance.
     pub default_order: u32,
 }
 
@@ -56,7 +56,7 @@ impl Wanted<'_> {
     /// Settings for the tolerance, checked, or the order with the fastest tree, of the CPU or of `device`, unless one is named.
     ///
     /// # Errors
-    /// A tolerance that is out of reach, and what the FMM refuses.
+    /// [`octitrate::error::Error::Input`] if the tolerance is out of reach or the method refuses the system.
     pub fn choose(&self, system: &System, device: Option<&Device>) -> Result<ChosenSettings> {
         match self.precision {
             Precision::F32 => self.choose_in::<f32>(system, device),

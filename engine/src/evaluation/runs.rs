@@ -16,7 +16,7 @@ pub struct Run {
     pub folder: PathBuf,
     /// pH that it had.
     pub ph: f64,
-    /// Its sites.
+    /// What its sites are.
     pub sites: SitesFile,
     /// λ and ∂V/∂λ of all frames.
     pub series: LambdaSeries,

@@ -119,7 +119,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 
-    /// Names, rows, and pairs of key and value.
+    /// Names of the columns, rows, and the pairs of key and value.
     type Table = (Vec<String>, Vec<Vec<f64>>, Vec<(String, String)>);
 
     fn read(content: Vec<u8>) -> Table {

@@ -11,13 +11,13 @@ use lambda::analysis::simplex_fit::{Uncertain, Window, edges, on_edge};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Averages by window.
+/// Table of the averages by window.
 pub const TABLE: &str = "calibration.csv";
-/// Deviation, transitions and populations by round.
+/// Table of deviation, transitions and populations by round.
 pub const ROUNDS: &str = "rounds.csv";
-/// The averages and the fit.
+/// Plot of the averages and the fit.
 pub const PLOT: &str = "calibration.svg";
-/// Everything on one page.
+/// Name of the page.
 pub const REPORT: &str = "report.html";
 
 /// Writes all files of a calibration into the folder of its job. The table that ends the log.
@@ -101,7 +101,7 @@ fn rounds_csv(calibration: &Calibration) -> String {
     text
 }
 
-/// A value with its error bar.
+/// A point at `x` with the error of the value as its bar.
 fn point(x: f64, u: Uncertain) -> Point {
     Point { x, y: u.value, interval: [u.value - u.error, u.value + u.error] }
 }
@@ -118,7 +118,7 @@ fn grid(calibration: &Calibration) -> impl Iterator<Item = f64> {
     (0..=120).map(move |k| low + (high - low) * f64::from(k) / 120.0)
 }
 
-/// ⟨∂V/∂λ⟩ along every edge.
+/// Curves of ⟨∂V/∂λ⟩ along every edge.
 fn slopes(calibration: &Calibration) -> Vec<Curve> {
     let (n, estimate) = (calibration.n_forms(), &calibration.estimate);
     let curve = |edge: [usize; 2]| {

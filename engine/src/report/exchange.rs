@@ -34,7 +34,7 @@ fn swaps(mixing: &Mixing) -> Vec<Vec<String>> {
     mixing.pairs.iter().map(row).collect()
 }
 
-/// Where each walker was.
+/// Adds the round trips of each walker, and how long it was at each pH.
 fn walkers(page: &mut Page, mixing: &Mixing) {
     let names: Vec<String> = mixing.ph.iter().map(|ph| format!("pH {ph:.2}")).collect();
     let mut columns = vec!["walker", "round trips"];

@@ -13,7 +13,7 @@ use plots::Plot;
 use std::path::Path;
 use tables::optional;
 
-/// Everything on one page.
+/// Name of the page.
 pub const REPORT: &str = "report.html";
 
 /// Writes tables, plots and the page into `folder`; `settings` is the text of the job, if there is one. The short table for the end of the

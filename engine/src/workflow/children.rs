@@ -4,17 +4,17 @@
 //! Asked to stop, or when one has failed, all write their checkpoints.
 
 mod child;
+mod concurrency;
 mod crew;
 mod process;
 mod runner;
-mod share;
 mod slurm;
 mod thread;
 
 pub use child::{Child, JOB, seed};
+pub use concurrency::Concurrency;
 pub use crew::run_all;
 pub use process::Processes;
 pub use runner::{End, Runner, Working};
-pub use share::Share;
 pub use slurm::SlurmArray;
 pub use thread::Threads;

@@ -1,6 +1,6 @@
 //! Jobs of many runs: what titrations and calibrations have in common.
 
-use super::children::{self, Child, Processes, Runner, Share, SlurmArray, Threads};
+use super::children::{self, Child, Concurrency, Processes, Runner, SlurmArray, Threads};
 use super::folder::Folder;
 use crate::config::{Config, Jobs, RESOLVED};
 use crate::device::{Choice, Chosen};
@@ -140,18 +140,18 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
 fn run_stage(batch: &Batch, children: &[Child], title: &str, host: &Host, log: &mut Log, stop: &Stop) -> Result<bool> {
     let (share, runner, threads): (_, Box<dyn Runner>, _) = match &host.place.device {
         Some(device) => {
-            let share = Share::of_gpu(batch.jobs, children.len());
-            (share, Box::new(Threads::new(device, share.jobs)), String::new())
+            let share = Concurrency::of_gpu(batch.jobs, children.len());
+            (share, Box::new(Threads::new(device, share.runs)), String::new())
         }
         None => {
-            let share = Share::of_cores(batch.jobs, children.len());
+            let share = Concurrency::of_cores(batch.jobs, children.len());
             let threads = share.threads;
             let processes = Processes { executable: host.executable.to_path_buf(), threads };
             (share, Box::new(processes), format!(", threads of each: {threads}"))
         }
     };
-    log.line(&format!("{title}, {} at once{threads}", share.jobs))?;
-    let done = children::run_all(&*runner, children, share.jobs, log, stop)?;
+    log.line(&format!("{title}, {} at once{threads}", share.runs))?;
+    let done = children::run_all(&*runner, children, share.runs, log, stop)?;
     if !done {
         log.line("the same command continues")?;
     }

@@ -71,7 +71,7 @@ impl TitrationPlan {
     }
 }
 
-/// The run of one pH and replica.
+/// The run at one pH, of one replica.
 fn child(config: &Config, ph: f64, replica: u32) -> Child {
     let short = (ph * 100.0).round() / 100.0 == ph;
     let label = if short { format!("{ph:.2}") } else { format!("{ph}") };

@@ -19,8 +19,8 @@ const LEAVES_PER_TABLE: usize = 64;
 /// Farthest image, in cells, that a position may lie in: beyond it coordinates in f64 hold less than single precision.
 pub const FARTHEST_IMAGE: f64 = 1e8;
 
-/// Open directions of slabs and wires: boxes grow in steps of this factor with the extent of the particles, so that operators are seldom
-/// made anew.
+/// Along the open directions of slabs and wires boxes grow with the extent of the particles in steps of this factor, so that operators are
+/// seldom made anew.
 const STRETCH: f64 = 1.05;
 
 /// Where the boxes lie.
@@ -189,7 +189,7 @@ impl Geometry {
         Some(([0, 1, 2].map(|a| (u[a].floor().max(0.0) as usize).min(shape[a] - 1)), image))
     }
 
-    /// In periods, the image of a vector d that is nearest to zero: |d − Σ n L| is shortest.
+    /// The numbers n of periods L for which |d − Σ n L| is shortest: the image of a vector d that is nearest to zero.
     fn nearest_image(&self, d: [f64; 3]) -> [i32; 3] {
         let start = self.inverse * Vector3::from(d);
         // Nearest planes one axis after the other, `off` planes from the nearest one.
@@ -233,7 +233,7 @@ fn sorted_order(homes: &[(u64, [i32; 3])], end: u64) -> Vec<u32> {
         order.par_sort_unstable_by_key(|i| (homes[*i as usize].0, *i));
         return order;
     }
-    // Few boxes: count, then place.
+    // With few boxes it is faster to count the particles of each and then to place them.
     let mut next = vec![0u32; end as usize + 1];
     homes.iter().for_each(|h| next[h.0 as usize + 1] += 1);
     for i in 0..end as usize {
@@ -279,7 +279,7 @@ impl Assignment {
         Ok(out)
     }
 
-    /// Sort `positions` only; boxes get no near boxes if there is no `near`.
+    /// Sort `positions` only, without pairs to skip. Boxes get no list of near boxes if there is no `near`.
     pub fn sorted(geometry: Geometry, near: Option<&NearSet>, positions: &[[f64; 3]]) -> Result<Self, FmmError> {
         let root = geometry.root();
         let home = |(i, p): (usize, &[f64; 3])| {
@@ -328,7 +328,7 @@ impl Assignment {
         [0, 1, 2].map(|x| cj[x] as i32 - ci[x] as i32 - (0..3).map(|a| image[a] * lattice[a][x]).sum::<i32>())
     }
 
-    /// Where in the gathered near sources of each leaf of one table the excluded ones and the particle itself stand.
+    /// For the leaves of one table: where in the gathered sources of near boxes each particle itself and its excluded partners stand.
     fn find_exceptions(
         &self,
         table: usize,

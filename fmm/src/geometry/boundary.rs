@@ -1,11 +1,14 @@
-//! What surrounds the particles.
+//! Boundary conditions: in how many directions a system repeats, and along which vectors.
+//!
+//! Three periods make a cell with all its images, in conducting surroundings (tin-foil). Two make a slab and one a wire, open across; their
+//! energy is infinite unless they are neutral. Vectors may have any direction and any angles between them, and the caller's unit of length.
 
 use crate::FmmError;
 
-/// Directions in which the cell repeats. Lengths are the caller's.
+/// Directions in which the system repeats, in the caller's unit of length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Boundary {
-    /// Nothing.
+    /// No images: the particles are alone in open space.
     Open,
     /// Images along one vector of any direction; neutral charges only. The sum is taken symmetrically, without the constant that a
     /// net charge would make infinite.
@@ -57,8 +60,8 @@ impl Boundary {
         Some(dot(*a, cross(*b, *c)).abs())
     }
 
-    /// Distances between the planes of images: the last period's length, then of each one before it the part orthogonal to those after it.
-    /// No two images are nearer than the smallest.
+    /// Distances between neighbouring planes of images: of each period the part that is orthogonal to the periods after it, so that the last one
+    /// counts with its length. No two images are nearer than the smallest of these.
     #[must_use]
     pub fn heights(&self) -> Vec<f64> {
         match *self {
@@ -76,7 +79,7 @@ impl Boundary {
     /// Periods that are not finite or not independent.
     pub fn check(&self) -> Result<(), FmmError> {
         let periods = self.periods();
-        // Volume, area or length spanned, over the product of the lengths.
+        // The volume, area or length that the periods span is compared with the product of their lengths.
         let lengths: f64 = periods.iter().map(|p| norm(*p)).product();
         let spanned = match periods {
             [] => return Ok(()),

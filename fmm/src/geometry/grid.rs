@@ -4,8 +4,8 @@
 //!
 //!   c = n₂ e₂,   b = n₁ e₁ + s₁₂ e₂,   a = n₀ e₀ + s₀₁ e₁ + s₀₂ e₂
 //!
-//! with the integer shears s chosen to make e₀, e₁, e₂ nearly orthogonal: who leaves the grid along axis 0 enters it again on the other
-//! side, shifted by s boxes along axes 1 and 2. A rhombic dodecahedron then costs as much as a cube of its volume. Boxes tile space; the
+//! with the integer shears s chosen to make e₀, e₁, e₂ nearly orthogonal. A particle that leaves the grid along axis 0 enters it again on the
+//! other side, shifted by s boxes along axes 1 and 2. A rhombic dodecahedron then costs as much as a cube of its volume. Boxes tile space; the
 //! cell is the group of boxes modulo its lattice.
 
 use crate::FmmError;
@@ -93,7 +93,7 @@ pub fn sheared_box_vectors(
     let less = |v: [f64; 3], times: f64, e: [f64; 3]| [0, 1, 2].map(|a| v[a] - times * e[a]);
     let along = |v: [f64; 3], e: [f64; 3]| dot(v, e) / dot(e, e);
     let unit = |v: [f64; 3]| over(v, norm(v) / open_edge);
-    // Halves, as in a rhombic dodecahedron, always go the same way, however they are rounded.
+    // Shears of one half, as in a rhombic dodecahedron, must always be rounded the same way, whatever the rounding of the cell vectors.
     let whole = |pair: usize, x: f64| shear.map_or((x - 1e-9).round(), |s| f64::from(s[pair]));
     match *boundary {
         Boundary::Open => ([[open_edge, 0.0, 0.0], [0.0, open_edge, 0.0], [0.0, 0.0, open_edge]], [0; 3]),
@@ -175,7 +175,7 @@ fn at(reach: [i32; 3], u: [i32; 3]) -> Option<usize> {
 
 /// Offsets of the boxes that interact directly; all others are far enough for expansions.
 ///
-/// Near are boxes that touch, and those whose centres are less than `separation` box diameters apart (diameter: the longest diagonal). Beyond
+/// Boxes are near if they touch, and if their centres are less than `separation` box diameters apart (diameter: the longest diagonal). Beyond
 /// one diameter expansions converge everywhere, whatever the shape of the box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearSet(OffsetSet);
@@ -220,7 +220,7 @@ impl NearSet {
     /// Number of offsets to search for near ones. It grows with the square of the ratio of the edges of a box.
     pub fn candidates(basis: &[[f64; 3]; 3], separation: f64) -> f64 {
         let (radius, reach) = Self::reach(basis, separation);
-        // NaN of a basis that is not finite, which max() hides.
+        // max() would hide the NaN of a basis that is not finite.
         reach.map(|r| 2.0 * r + 1.0).iter().product::<f64>() + 0.0 * radius
     }
 

@@ -1,4 +1,4 @@
-//! ∇ of expansions: which coefficients of potential and field belong to each harmonic.
+//! ∇ of expansions, in the layout of the vector loops: which coefficients of potential and field belong to each harmonic.
 //!
 //! ∂ lowers the degree of regular harmonics and raises that of irregular ones by one. For both, ∂_x and ∂_y lead from m ± 1 to m (for ∂_y
 //! with cosines and sines exchanged, to −m) and ∂_z from m to m, so that a row of coefficients of one degree is made from neighbours in the row of
@@ -9,7 +9,7 @@ use kernels::{Line, Real, Vector, VectorKernel};
 use crate::operators::gradient::{Gradient, gradient, gradient_irregular};
 use crate::operators::harmonics::{count, index};
 
-/// What makes −∇ of an expansion fast.
+/// Weights that make −∇ of an expansion from neighbouring coefficients, a vector at a time.
 pub struct FieldTable<T: Real> {
     /// Order of the harmonics.
     order: usize,
@@ -106,7 +106,7 @@ impl<T: Real> FieldTable<T> {
                 zero.load(&w[4]).mul(zero.load_from(&phi[m..])).store_to(&mut ez[at..]);
             }
         }
-        // Degrees without a field; the last vectors of others overhang.
+        // Degrees without a field are set to zero, and so is what the last vectors of the others wrote beyond them.
         for field in [ex, ey, ez] {
             field[..FRONT + degrees.start * degrees.start].fill(T::zero());
             field[FRONT + degrees.end * degrees.end..].fill(T::zero());

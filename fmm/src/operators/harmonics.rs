@@ -1,10 +1,10 @@
-//! Real solid harmonics and the matrices that shift expansions.
+//! Real solid harmonics: what expansions are made of.
 //!
 //! With the complex solid harmonics R_l^m = r^l P_l^m(cos θ) e^{imφ} / (l+m)! and
 //! I_l^m = (l−m)! P_l^m(cos θ) e^{imφ} / r^{l+1} (no Condon–Shortley phase), the real ones are
 //! √2 Re for m > 0, the zonal one for m = 0 and √2 Im for m < 0, so that 1/|r−r'| = Σ_lm R_lm(r') I_lm(r).
 //! Everything stored is normalised by N_lm = √((l−|m|)! (l+|m|)!): R̂ = N R, Î = I / N. Then |R̂_lm| ≤ √2 r^l, and with lengths
-//! in units of the box size all operators have entries of order one: no overflow at any order, in f32 as in f64.
+//! in units of the box size all operators have entries of order one, so that nothing overflows at any order, in f32 as in f64.
 //! Coefficient (l, m) sits at index l² + l + m; an expansion of order p has (p+1)² coefficients.
 //!
 //! Reference: C. A. White, M. Head-Gordon, J. Chem. Phys. 101, 6593 (1994), doi:10.1063/1.468354 (complex form of the operators).

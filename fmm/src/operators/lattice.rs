@@ -5,7 +5,7 @@
 //!   G(t+w) − Σ_near 1/|t+n+w| = Σ_lm a_lm(t) (−1)^l R̂_lm(w)   [+ (2π/3V) |w|² in three dimensions]
 //!
 //! In three dimensions G is the tin-foil interaction with the uniform background, and its last, not harmonic, term is added apart (see
-//! `passes.rs`). The coefficients follow from Hobson's theorem, R_lm(∇) f(r) = R_lm(r) (1/r d/dr)^l f, applied to both halves of an Ewald
+//! `solver/trace.rs`). The coefficients follow from Hobson's theorem, R_lm(∇) f(r) = R_lm(r) (1/r d/dr)^l f, applied to both halves of an Ewald
 //! split of any width α:
 //!
 //!   a_lm = Σ_far Î_lm(r_n) Q_l − Σ_near Î_lm(r_n) P_l + (4π/V) Σ_{k≠0} e^{−k²/4α²}/k² R̂_lm(k)/(2l−1)!! cos(k·t − lπ/2) − δ_l0 π/(α²V),

@@ -26,7 +26,7 @@ impl<T: Real> M2pTable<T> {
         4 * self.fields.width()
     }
 
-    /// What [`M2p`] needs of a multipole expansion, for any number of uses.
+    /// The coefficients that [`M2p`] needs of a multipole expansion; they are made once for any number of uses.
     pub fn field_coefficients(&self, multipole: &[T], out: &mut Vec<T>) {
         kernels::dispatch_vectors(Fill { table: &self.fields, expansion: multipole, out });
     }
@@ -38,7 +38,7 @@ pub struct M2p<'a, T: Real> {
     pub table: &'a M2pTable<T>,
     /// The particles, in units of the scale of the multipole's box.
     pub points: Points<'a, T>,
-    /// Added to their coordinates: then they are relative to the centre of that box, and none is there.
+    /// This is added to their coordinates, so that they are relative to the centre of that box. None may lie there.
     pub shift: [T; 3],
     /// [`M2pTable::field_coefficients`] of the multipole expansion.
     pub coefficients: &'a [T],
@@ -57,7 +57,7 @@ impl<T: Real> VectorKernel<T> for M2p<'_, T> {
         let n = out[0].len();
         for at in (0..n).step_by(V::LANES) {
             let mut fields = Fields { coefficients, sums: [zero; 4] };
-            // Unused lanes: as the first particle, so not at the centre.
+            // Unused lanes repeat the first particle, so that they do not lie at the centre.
             let r = fetch_points(zero, points, at, [points.x[0], points.y[0], points.z[0]]);
             let [x, y, z] = [r[0].add(shift[0]), r[1].add(shift[1]), r[2].add(shift[2])];
             let inverse = z.mul_add(z, y.mul_add(y, x.mul(x))).inverse_root();

@@ -27,7 +27,7 @@ pub struct P2m<'a, T: Real> {
     pub points: Points<'a, T>,
     /// Their charges.
     pub charges: &'a [T],
-    /// Coefficients, overwritten; padding set to zero.
+    /// Coefficients, which are overwritten; the padding is set to zero.
     pub out: &'a mut [T],
     /// Work space.
     pub scratch: &'a mut Scratch<T>,

@@ -25,7 +25,7 @@ pub(crate) use summation::energy;
 
 /// Sources side by side.
 const LANES: usize = 16;
-/// Sources summed before the sum is added to the total: 16 kB, in the nearest cache.
+/// Sources that are summed before the sum is added to the total. They take 16 kB and stay in the nearest cache.
 const BLOCK: usize = 512;
 /// Targets that share a block of sources.
 const TARGETS: usize = 8;
@@ -93,7 +93,7 @@ impl Kernel for Sums<'_> {
                 let partners = sources.exclusions.partners(i);
                 let mut partners = partners[partners.partition_point(|&j| (j as usize) < block)..].iter().peekable();
                 let mut own = (block..end).contains(&i);
-                // From one particle to skip to the next: i itself and its partners, in order.
+                // The sums run from one particle that is skipped to the next: i itself and its partners, in order.
                 while start < end {
                     let partner = partners.peek().map_or(end, |&&j| (j as usize).min(end));
                     let stop = if own { partner.min(i) } else { partner };
@@ -126,7 +126,7 @@ impl Sources<'_> {
             add_lanes::<FMA>(target, [x, y, z], q, sums);
         }
         if !q.1.is_empty() {
-            // Beyond the last source: uncharged ones at distance 1 along each axis.
+            // Lanes beyond the last source hold uncharged ones at distance 1 along each axis.
             let fill = |rest: &[f64], other: f64| -> [f64; LANES] {
                 std::array::from_fn(|k| rest.get(k).copied().unwrap_or(other))
             };

@@ -45,7 +45,7 @@ use lists::{Criterion, Lists};
 /// Leaves per task of M2P.
 const GRAIN: usize = 4;
 
-/// Particles per leaf, measured best: whole vectors, as many pairs as expansions.
+/// Particles per leaf. This number was measured to be the fastest: vectors are full, and pairs cost as much as expansions.
 const PER_LEAF: f64 = 64.0;
 
 /// Accuracy and shape of the tree.
@@ -61,7 +61,8 @@ pub struct TreecodeSettings {
 }
 
 impl TreecodeSettings {
-    /// Force errors as those of the FMM of the same order with touching near boxes: 0.6 to 0.9 of them in uniform clouds, orders 3 to 12.
+    /// With this opening force errors are those of the FMM of the same order whose near boxes touch: 0.6 to 0.9 times as large in uniform
+    /// clouds, from order 3 to 12.
     pub const OPENING: f64 = 1.4;
 
     /// `order` and `tree`, the default opening.
@@ -92,7 +93,7 @@ fn tree(workload: &Workload) -> TreeShape {
     let edges = workload.edges;
     let shortest = edges.iter().copied().fold(f64::INFINITY, f64::min);
     let mut best = (TreeShape::near_cubic(edges, 0), f64::INFINITY);
-    // More root boxes than 3 per axis would be more than leaves take together from the coarser levels that they replace.
+    // More than 3 root boxes per axis would be more work than the boxes of coarser levels that they replace.
     for cut in [1, 3] {
         let root = edges.map(|e| (e / shortest * f64::from(cut)).round());
         for depth in 0..=13 {
@@ -133,7 +134,7 @@ pub struct Treecode<T: Real> {
     criterion: Criterion,
     assigned: Option<(Assignment, Lists)>,
     evaluation: Evaluation<T>,
-    /// What M2P needs of the multipole expansions of each level.
+    /// The coefficients that M2P needs of the multipole expansions of each level.
     coefficients: Vec<Vec<T>>,
     pool: ScratchPool<T>,
     spaces: Pool<Workspace<T>>,
@@ -223,7 +224,7 @@ impl<T: Real> Coulomb for Treecode<T> {
     }
 }
 
-/// What M2P needs of the multipole expansions of all boxes: `width` elements for each.
+/// The coefficients that M2P needs of the multipole expansions of all boxes, `width` elements for each.
 fn convert<T: Real>(
     table: &M2pTable<T>,
     evaluation: &Evaluation<T>,

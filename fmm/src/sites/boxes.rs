@@ -1,4 +1,4 @@
-//! Sparse groups: the boxes of the global tree that hold a small group of particles, their ancestors, and the pairs among them.
+//! The sparse tree of a group: the boxes of the global tree that hold a small group of particles, their ancestors, and the pairs among them.
 //!
 //! A group may lie in several distant pieces. Which pairs are near and which are far is decided by the boxes of the whole tree, images
 //! included, so that a group feels exactly its own part of the whole evaluation.
@@ -62,7 +62,7 @@ pub struct Group {
     pub starts: Vec<u32>,
     /// Root first.
     pub levels: Vec<GroupLevel>,
-    /// All near pairs, images included, excluded ones left out.
+    /// All near pairs, images included, without excluded ones.
     pub near: Vec<NearPair>,
 }
 

@@ -137,7 +137,7 @@ impl<T: Real> GroupTask<'_, T> {
         }
     }
 
-    /// Multipoles of all boxes, leaves first made from the charges.
+    /// Multipoles of all boxes: those of the leaves are made from the charges, the others from their children.
     fn multipoles(&self, n_vec: usize, space: &mut GroupSpace<T>) {
         let Operators { stride, table, m2m, .. } = self.operators;
         let GroupSpace { x, q, multipoles, rows, scratch, .. } = space;

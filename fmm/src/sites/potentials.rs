@@ -1,4 +1,4 @@
-//! What a site does to itself.
+//! Results for a site: potentials and fields that its own charges make on it.
 
 /// Potentials and fields of a group: one list per charge vector, in the order of the group's particles.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -25,7 +25,7 @@ use crate::workspace::ScratchPool;
 /// Leaf boxes per task.
 const GRAIN: usize = 16;
 
-/// Particles per task; sums over all particles are made of the sums of these, whatever the number of threads.
+/// Particles per task. Sums over all particles are sums of the sums over these, so that they do not depend on the number of threads.
 const CHUNK: usize = 1024;
 
 /// Work space of an evaluation: sorted particles and the expansions of all boxes.
@@ -192,7 +192,7 @@ impl<T: Real> Evaluation<T> {
         });
     }
 
-    /// Near field. `runs` appends the source boxes of a leaf, as seen from it; `exceptions`: what the pairs with them skip.
+    /// Near field. `runs` appends the source boxes of a leaf, as seen from it, and `exceptions` says which pairs with them are skipped.
     pub fn p2p<'e>(
         &mut self,
         to: &Assignment,
@@ -229,7 +229,7 @@ impl<T: Real> Evaluation<T> {
         out.field.resize(n, [0.0; 3]);
         let inverse = 1.0 / to.geometry.scale();
         let (near, far, in_root) = (&self.near, &self.far, &self.in_root);
-        // In sorted order first, then one cache line for each particle.
+        // The sums are made in sorted order first, so that the caller's order costs one cache line for each particle.
         self.sums.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sums)| {
             for (n, sum) in sums.iter_mut().enumerate() {
                 let k = chunk * CHUNK + n;

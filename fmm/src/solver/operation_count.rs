@@ -1,13 +1,13 @@
-//! Operations of one evaluation, counted from the boxes: what a time per stage has to be compared with.
+//! Operations of one evaluation, counted from the boxes, so that the time of each stage can be compared with the peak of the machine.
 //!
 //! Floating-point operations, additions and multiplications alike, K = (p+1)² coefficients:
 //!
 //! - P2P: 20 for each ordered pair: 3 for r, 5 for r², 1 for 1/r, 2 for q/r and 2 for q/r³, 7 for the sums. The convention of
 //!   R. Yokota, L. A. Barba, Int. J. High Perform. Comput. Appl. 26, 337 (2012), doi:10.1177/1094342011429952;
 //! - P2M: 5 for each particle and coefficient (recurrences and sum), L2P: 12 (recurrences; φ and three components of E);
-//! - M2M, L2L: 2K² for each child and its parent; M2L: for each pair of boxes 2K², or some 4p³ along rotated axes (see `levels`);
+//! - M2M, L2L: 2K² for each child and its parent; M2L: for each pair of boxes 2K², or some 4p³ along rotated axes (`operators/m2l/translation.rs`);
 //! - root grid: 2K² for the real and for the imaginary part of each wave vector, and the transforms there and back: a line of n boxes takes
-//!   8 (⌊n/2⌋ + 1) ⌊(n−1)/2⌋ per coefficient, half of that for real boxes (see `fourier`).
+//!   8 (⌊n/2⌋ + 1) ⌊(n−1)/2⌋ per coefficient, half of that for real boxes (`operators/m2l/fourier.rs`).
 //!
 //! Padding, gathering of sources and loops over empty rows are not counted, so that rates are those of useful work.
 

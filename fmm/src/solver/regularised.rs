@@ -6,8 +6,8 @@
 //!   w(t) = (2 + 3t − t³)/4,   t = distance inside the face over the width, in [−1, 1],
 //!
 //! and their product over the axes. It becomes up to eight parts with charges w q at one place, each in its own box, that do not interact with
-//! each other; E = ½ Σ q w φ, and the field holds the gradient of the weights. Nothing has to stay frozen: boxes are assigned anew in every
-//! evaluation. The price is more particles, (1 + 2 width/edge)³ times as many for both sums and fields, and the sort in every step.
+//! each other. The energy is ½ Σ q w φ, and the field holds the gradient of the weights. Nothing has to stay frozen, because boxes are assigned
+//! anew in every evaluation. The price is (1 + 2 width/edge)³ times as many particles in all sums, and the sort in every step.
 //! Method: D. S. Shamshirgar, R. Yokota, A.-K. Tornberg, B. Hess, J. Chem. Phys. 151, 234113 (2019), doi:10.1063/1.5122859; the treatment of
 //! periodic images by parts that are assigned to the neighbouring box, but keep their place, is ours.
 

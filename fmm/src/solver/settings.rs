@@ -13,8 +13,8 @@ pub struct Settings {
     pub order: usize,
     /// Root grid and refinements.
     pub tree: TreeShape,
-    /// Boxes whose centres are less than this many box diameters (longest diagonals) apart interact directly, and all that touch. With cubes
-    /// 1.12 means 27 near boxes (well-separated by one box, ws = 1), 1.2 33, 1.35 57, 1.5 81, 1.7 93 (about ws = 2). From 1 to 4.
+    /// Boxes that touch interact directly, and so do those whose centres are less than this many box diameters (longest diagonals) apart, from 1
+    /// to 4. With cubes 1.12 means 27 near boxes (well-separated by one box, ws = 1), 1.2 means 33, 1.35 57, 1.5 81 and 1.7 93 (about ws = 2).
     pub separation: f64,
 }
 
@@ -31,7 +31,8 @@ impl Settings {
         Self { order, tree, separation: Self::TOUCHING }
     }
 
-    /// Trees of root grids up to `max_root` boxes per axis.
+    /// # Errors
+    /// An order or a separation out of range; a tree that is empty, or whose root grid has more than `max_root` boxes per axis.
     pub(crate) fn check(&self, max_root: usize) -> Result<(), FmmError> {
         if self.order > MAX_ORDER {
             return Err(FmmError::Order { order: self.order, max: MAX_ORDER });

@@ -15,7 +15,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// No charges in a cell of this volume; None: open boundary, no term.
+    /// Without charges yet, in a cell of this volume. Without a volume, in an open boundary, the term is zero.
     pub fn new(volume: Option<f64>) -> Self {
         Self { prefactor: volume.map_or(0.0, |v| 2.0 * std::f64::consts::PI / (3.0 * v)), ..Self::default() }
     }

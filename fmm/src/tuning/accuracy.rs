@@ -1,4 +1,4 @@
-//! Settings from a wanted accuracy: an estimate, a trial, a comparison with exact sums at some of the particles, and again.
+//! Settings for a wanted accuracy: an estimate, a trial, a comparison with exact sums at some of the particles, and the next trial.
 //!
 //! The truncation of boxes whose centres are t apart, in units of their diameter D, falls with the order as a power of θ = D / t. Averaged
 //! over where particles are, with the nearest of the far boxes deciding, forces were found to follow
@@ -25,13 +25,13 @@ use crate::solver::Fmm;
 use crate::solver::settings::{MAX_ORDER, Settings};
 use crate::tuning::cost::Workload;
 
-/// C of water: the largest of the systems that were looked at.
+/// C of water, which is the largest of all systems that were looked at.
 const WATER: f64 = 0.1;
 
 /// Separations that are tried: 27, 33, 57, 81 and 93 near boxes in a cubic grid.
 const SEPARATIONS: [f64; 5] = [Settings::TOUCHING, 1.2, 1.35, 1.5, Settings::TWO_APART];
 
-/// A measured error is that of some of the particles: it must stay below this part of what was asked for.
+/// An error is measured at some of the particles only, so that it must stay below this fraction of the tolerance.
 pub const MARGIN: f64 = 0.7;
 
 /// Particles whose exact forces are computed.
@@ -66,10 +66,10 @@ pub enum TuneError {
     /// The tolerance is not a positive number.
     #[error("tolerance {value:e}: it must be positive and finite")]
     Tolerance {
-        /// As given.
+        /// The tolerance as it was given.
         value: f64,
     },
-    /// Nothing that was tried is accurate enough.
+    /// None of the settings that were tried is accurate enough.
     #[error("the smallest error reached is {reached:.1e}, {wanted:.1e} is wanted; {}", if *.single { "single precision ends near 1e-6 of the forces: take double precision" } else { "rounding in double precision sets the limit" })]
     OutOfReach {
         /// The best error of all trials.
@@ -90,7 +90,7 @@ pub enum TuneError {
 /// One evaluation on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// What was tried.
+    /// The settings that were tried.
     pub settings: Settings,
     /// The error that was expected.
     pub expected: f64,
@@ -216,12 +216,12 @@ pub fn tune_on<T: Real + Pod>(
     tune_by(&method, &workload, &system, tolerance)
 }
 
-/// What is tuned.
+/// The method whose settings are looked for.
 struct Method<'a> {
     single: bool,
     trees: Trees<'a>,
     evaluate: &'a dyn Fn(Settings) -> Result<(f64, Potentials), FmmError>,
-    /// A better energy.
+    /// An energy that is more accurate than any that is tried.
     reference: &'a dyn Fn(Settings) -> Result<f64, FmmError>,
 }
 
@@ -267,7 +267,7 @@ fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tol
         if found <= MARGIN * wanted && cost < best_cost {
             (tuned.settings, tuned.error, best_cost) = (settings, found, cost);
         }
-        // Energies may agree by chance: no better than the estimate for the forces of uncorrelated charges over 10.
+        // Energies may agree by chance. They are believed to be no better than a tenth of the estimate for the forces of uncorrelated charges.
         constant = (found / decay).max(1e-3 * WATER);
     }
     if tuned.error.is_finite() {

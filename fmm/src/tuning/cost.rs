@@ -14,7 +14,7 @@ use crate::geometry::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
 use crate::operators::harmonics::count;
 use crate::solver::settings::Settings;
 
-/// What a tree is wanted for.
+/// The system that a tree is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Workload {
     /// Number of particles.
@@ -25,9 +25,9 @@ pub struct Workload {
     pub edges: [f64; 3],
     /// Part of that volume that particles occupy: 1 for a liquid, little for droplets in vacuum.
     pub filled: f64,
-    /// Shortest way allowed from a box to one that is not near, which is the edge of a box where near boxes are those that touch: excluded
-    /// pairs must lie in near boxes, so at least the longest distance of one, plus the way particles move before the next `assign`. 0 if
-    /// there is nothing to respect.
+    /// Shortest way allowed from a box to one that is not near; where near boxes are those that touch, this is the edge of a box. Excluded pairs
+    /// must lie in near boxes, so it must be the longest distance of one at least, plus the way that particles move before the next `assign`. It
+    /// is 0 if there are none.
     pub minimum_leaf: f64,
 }
 
@@ -38,7 +38,7 @@ const CROWD: f64 = 16.0;
 const MEMORY: f64 = 512e6;
 
 impl Workload {
-    /// What `positions` need; positions that are not finite are left out.
+    /// The workload of particles at `positions`; positions that are not finite are left out.
     #[must_use]
     pub fn new(boundary: &Boundary, positions: &[[f64; 3]], minimum_leaf: f64) -> Self {
         let axes = box_vectors(boundary, [1; 3], 1.0).0;
@@ -51,7 +51,7 @@ impl Workload {
             low[a] = least;
         }
         let largest = edges.iter().copied().fold(0.0, f64::max);
-        // Flat or pointlike systems: a plane of boxes.
+        // A flat system gets one plane of boxes, and a point one box.
         let thinnest = if largest > 0.0 { 1e-3 * largest } else { 1.0 };
         let edges = edges.map(|e| e.max(thinnest));
         let mut out = Self { particles: positions.len(), boundary: *boundary, edges, filled: 1.0, minimum_leaf };
@@ -116,7 +116,7 @@ impl TreeShape {
             {
                 break;
             }
-            // Other axes are rounded to what the refinement of the shortest one allows.
+            // The numbers of boxes of the other axes are rounded to what the refinement of the shortest one allows.
             for depth in (0..=13).take_while(|d| cut.is_multiple_of(1 << d)) {
                 let tree =
                     Self { root: n.map(|n| ((n as f64 / f64::from(1 << depth)).round() as usize).max(1)), depth };

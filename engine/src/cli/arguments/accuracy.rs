@@ -27,9 +27,9 @@ pub struct Accuracy {
 /// What a tolerance is an error of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ToleranceOf {
-    /// Forces, relative, root mean square.
+    /// The forces: relative, root mean square.
     Force,
-    /// Energy, relative.
+    /// The energy: relative.
     Energy,
     /// Energy, in the units of the file: charge² / length.
     AbsoluteEnergy,

@@ -20,10 +20,10 @@ use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Order unless one or a tolerance is given.
+/// Order unless the command line gives one, or a tolerance.
 const ORDER: u32 = 8;
 
-/// Operations of a pair.
+/// Floating-point operations of a pair.
 const PAIR: f64 = 20.0;
 
 /// A stage: seconds (median, least) of one evaluation, bytes that it moves at least and operations; zero where they are not counted.
@@ -34,7 +34,7 @@ struct Stage {
     flops: f64,
 }
 
-/// What was found.
+/// What was measured.
 struct Measured {
     stages: Vec<Stage>,
     setup: f64,
@@ -48,7 +48,7 @@ struct Measured {
 /// Times one system.
 ///
 /// # Errors
-/// Settings that the method refuses; the device.
+/// Settings that the method refuses; an error of the device.
 pub fn speed(arguments: &BenchFmm, device: &Device) -> Result<ExitCode> {
     let precision = arguments.precision;
     let system = systems::make(arguments.system, arguments.boundary, arguments.particles as usize)?;

@@ -10,11 +10,11 @@ use octitrate::device::replay::{Replays, replayed};
 /// Most charges of a system whose sites the CPU computes too.
 const CHECKED: usize = 100_000;
 
-/// Seconds (median, least).
+/// Times in seconds (median, least).
 pub struct OnDevice {
-    /// As on the CPU.
+    /// The times that are measured on the CPU, too.
     pub times: Times,
-    /// All charges with the sites beside them.
+    /// Time of all charges with the sites beside them.
     pub both: [f64; 2],
     /// Largest difference of potentials of the sites from the CPU in double precision, relative to the largest potential, in small systems.
     pub deviation: Option<f64>,
@@ -23,7 +23,7 @@ pub struct OnDevice {
 /// Times sites of `groups` with charges `forms`.
 ///
 /// # Errors
-/// What the method refuses; the device.
+/// Sites or settings that the method refuses; an error of the device.
 pub fn measure(
     system: &System,
     device: &Device,
@@ -78,7 +78,7 @@ pub fn measure(
     })
 }
 
-/// See [`OnDevice::deviation`].
+/// Computes [`OnDevice::deviation`].
 fn difference(
     system: &System,
     settings: Settings,

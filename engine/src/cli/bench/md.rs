@@ -74,7 +74,7 @@ pub fn md(arguments: &BenchMd, device: Choice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What one copy tells.
+/// What one copy of the system measures.
 struct Measured {
     atoms: usize,
     list_interval: Option<u64>,
@@ -129,7 +129,7 @@ fn prepare(config: &Config, device: Option<&Device>, alone: bool, part: u64) -> 
     Ok(simulation)
 }
 
-/// At the pace of a run.
+/// Advances at the pace of a run.
 fn steps(simulation: &mut Simulation, steps: u64) -> Result<()> {
     let end = simulation.step() + steps;
     while simulation.step() < end {

@@ -32,7 +32,7 @@ pub struct Times {
 /// The water, its sites, and charges of their forms.
 ///
 /// # Errors
-/// More atoms in sites than there are.
+/// [`Error::Input`] if the sites have more atoms than there are.
 pub fn system_of(arguments: &BenchSites) -> Result<(System, Sites, Forms)> {
     let system = systems::make(Kind::Water, Images::Periodic, arguments.particles as usize)?;
     let per_axis = systems::molecules_per_axis(arguments.particles as usize);

@@ -12,7 +12,7 @@ use octitrate::error::Result;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
-/// Order unless one or a tolerance is given.
+/// Order unless the command line gives one, or a tolerance.
 const ORDER: u32 = 8;
 
 /// A stage: seconds (median, least) and operations of one evaluation.

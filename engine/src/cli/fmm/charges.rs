@@ -6,7 +6,7 @@ use octitrate::error::{Error, InputError, Result};
 use serde::Deserialize;
 use std::path::Path;
 
-/// Dimensionless, k_e = 1.
+/// The file as it is written; all numbers are dimensionless, k_e = 1.
 #[derive(Deserialize)]
 struct File {
     cell: Option<[[f64; 3]; 3]>,
@@ -21,7 +21,7 @@ struct File {
     forces: Option<Vec<[f64; 3]>>,
 }
 
-/// What a file gives to compare with.
+/// Results in a file to compare with.
 pub struct Reference {
     pub energy: Option<f64>,
     pub potentials: Option<Vec<f64>>,
@@ -34,7 +34,7 @@ impl Reference {
     }
 }
 
-/// Reads a file.
+/// Reads charges, and results to compare with.
 ///
 /// # Errors
 /// A file that cannot be read, or is not as it should be.

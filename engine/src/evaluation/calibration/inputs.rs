@@ -47,7 +47,7 @@ pub struct RoundRuns {
 struct Columns {
     /// λ, or the weight of each form: `[column][frame]`.
     lambda: Vec<Vec<f64>>,
-    /// ∂V/∂λ likewise (kJ/mol).
+    /// ∂V/∂λ in the same columns (kJ/mol).
     dvdl: Vec<Vec<f64>>,
 }
 

@@ -56,36 +56,39 @@ fn doubts(site: &SiteResult) -> Vec<(String, String)> {
             format!("more than {share:.0} % of the frames are mixed at {}; raise titration.barrier", at(&mixed));
         doubts.push((name.clone(), doubt));
     }
-    let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
-    for (index, step) in site.titration.macroscopic.iter().enumerate() {
-        let name = site.step_name(index);
-        let mut doubt = |text: String| doubts.push((name.clone(), text));
-        match (step.pka.value(), ends) {
-            (None, _) if step.pka_slope_one.value().is_some() && step.pka == Determined::Unknown => doubt(
-                "the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
-                    .into(),
-            ),
-            (None, _) => doubt(
-                "the fractions do not determine the pKa; run longer, or add pH values where the site is partly deprotonated"
-                    .into(),
-            ),
-            (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
-                doubt(format!("the fitted pKa of {pka:.2} lies outside the pH values, {low} to {high}"));
-            }
-            _ => {}
-        }
-        if let Some(Determined::Value { value, error }) = step.slope
-            && (value - 1.0).abs() > (3.0 * error).max(0.3)
-        {
-            doubt(format!(
-                "the Hill coefficient is {value:.2} ± {error:.2}; a single site has 1: the runs may be too short, or it feels another site"
-            ));
-        }
-        if let Some(text) = drift(site, index) {
-            doubt(text);
-        }
-    }
+    let steps = (0..site.titration.macroscopic.len()).flat_map(|index| doubts_of_step(site, index));
+    doubts.extend(steps);
     doubts
+}
+
+/// Reasons to doubt the pKa and Hill coefficient of a step: its name, and a sentence.
+fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
+    let (step, points) = (&site.titration.macroscopic[index], &site.titration.points);
+    let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
+    let mut sentences = Vec::new();
+    match (step.pka.value(), ends) {
+        (None, _) if step.pka_slope_one.value().is_some() && step.pka == Determined::Unknown => sentences.push(
+            "the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
+                .into(),
+        ),
+        (None, _) => sentences.push(
+            "the fractions do not determine the pKa; run longer, or add pH values where the site is partly deprotonated"
+                .into(),
+        ),
+        (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
+            sentences.push(format!("the fitted pKa of {pka:.2} lies outside the pH values, {low} to {high}"));
+        }
+        _ => {}
+    }
+    if let Some(Determined::Value { value, error }) = step.slope
+        && (value - 1.0).abs() > (3.0 * error).max(0.3)
+    {
+        sentences.push(format!(
+            "the Hill coefficient is {value:.2} ± {error:.2}; a single site has 1: the runs may be too short, or it feels another site"
+        ));
+    }
+    sentences.extend(drift(site, index));
+    sentences.into_iter().map(|sentence| (site.step_name(index), sentence)).collect()
 }
 
 /// A sentence if the two halves of the runs disagree about a pKa.

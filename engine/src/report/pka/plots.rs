@@ -54,7 +54,7 @@ fn grid((low, high): (f64, f64)) -> impl Iterator<Item = f64> {
     (0..=LINE).map(move |k| low + (high - low) * k as f64 / LINE as f64)
 }
 
-/// Deprotonated fraction with the fitted curve.
+/// The deprotonated fraction of a site, with the curve that is fitted to it.
 fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
     let point = |point: &lambda::analysis::titration::PhPoint| {
         let y = point.deprotonated?;

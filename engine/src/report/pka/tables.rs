@@ -12,15 +12,15 @@ use std::path::Path;
 
 /// Macroscopic pKa values by site.
 pub const PKA: &str = "pka.csv";
-/// Microscopic ones by pair of forms.
+/// Microscopic pK values by pair of forms.
 pub const MICRO: &str = "micro.csv";
 /// Deprotonated fractions by site and pH.
 pub const TITRATION: &str = "titration.csv";
 /// Populations by site, pH and form.
 pub const POPULATIONS: &str = "populations.csv";
-/// Pairs of sites.
+/// Correlations and interactions by pair of sites.
 pub const PAIRS: &str = "pairs.csv";
-/// pKa against time.
+/// pKa against the time used.
 pub const CONVERGENCE: &str = "convergence.csv";
 
 /// Writes all tables.
@@ -39,7 +39,7 @@ pub fn write(evaluation: &Evaluation, folder: &Path) -> Result<()> {
     tables.iter().try_for_each(|(name, text)| write_atomic(&folder.join(name), "write", text.as_bytes()))
 }
 
-/// A number of `digits` decimals, or nothing.
+/// A number with `digits` decimals, or an empty text.
 pub(super) fn optional(value: Option<f64>, digits: usize) -> String {
     value.filter(|value| value.is_finite()).map(|value| format!("{value:.digits$}")).unwrap_or_default()
 }
@@ -168,10 +168,10 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
-/// Heads of [`rows`].
+/// Heads of the columns of [`rows`].
 pub(super) const COLUMNS: [&str; 7] = ["site", "pKa", "Hill", "model", "shift", "transitions", "mixed"];
 
-/// Sentences on tautomers and interactions.
+/// Sentences about tautomers and about sites that interact.
 pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
     let mut remarks = Vec::new();
     for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
@@ -194,7 +194,7 @@ pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
     remarks
 }
 
-/// The short table.
+/// The short table at the end of the command, with remarks and warnings.
 pub fn summary(evaluation: &Evaluation) -> String {
     let mut table = vec![COLUMNS.map(str::to_string).to_vec()];
     table.extend(rows(evaluation));

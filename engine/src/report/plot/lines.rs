@@ -13,11 +13,11 @@ use plotters::prelude::*;
 pub struct Axis<'a> {
     /// Quantity and unit.
     pub name: &'a str,
-    /// Powers of ten instead of equal steps.
+    /// Whether equal lengths are equal factors, with ticks at powers of ten.
     pub logarithmic: bool,
 }
 
-/// Measured points.
+/// Measured points that are joined by a line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trace {
     /// Name in the legend; traces without one are not listed.
@@ -26,7 +26,7 @@ pub struct Trace {
     pub points: Vec<(f64, f64)>,
     /// Number of its colour: traces that belong together share one.
     pub colour: usize,
-    /// Dashed, with open marks.
+    /// Whether its line is dashed and its marks are open.
     pub dashed: bool,
 }
 
@@ -47,7 +47,7 @@ pub fn lines(title: &str, traces: &[Trace], x: Axis, y: Axis) -> Result<String, 
     svg((700 + LEGEND, 480), |area| draw(area, title, &traces, [(x, across), (y, up)]))
 }
 
-/// Logarithms where the axis asks for them.
+/// The trace with logarithms along the axes that are logarithmic.
 fn transformed(trace: &Trace, x: Axis, y: Axis) -> Trace {
     let along = |value: f64, axis: Axis| if axis.logarithmic { value.log10() } else { value };
     let points = trace.points.iter().map(|p| (along(p.0, x), along(p.1, y)));
@@ -64,7 +64,7 @@ fn range(values: impl Iterator<Item = f64>, axis: Axis) -> (f64, f64) {
     (low.min(0.0), 1.05 * high)
 }
 
-/// Values of the ticks.
+/// Values at which an axis has ticks.
 fn ticks((low, high): (f64, f64), axis: Axis) -> Vec<f64> {
     let step = if axis.logarithmic {
         ((high - low) / 9.0).ceil().max(1.0)

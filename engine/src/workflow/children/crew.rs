@@ -14,15 +14,22 @@ const LOOK: Duration = Duration::from_millis(50);
 struct Running<'a> {
     child: &'a Child,
     work: Box<dyn Working>,
+    /// Time that it had simulated when it was started (ps).
     first: f64,
 }
 
-/// The children that run; dropping them asks all to stop before it waits for the first.
-struct Crew<'a>(Vec<Running<'a>>);
+/// The children at work and those that wait; dropping it asks all that run to stop before it waits for the first.
+struct Crew<'a> {
+    running: Vec<Running<'a>>,
+    /// The next one is the last.
+    waiting: Vec<&'a Child>,
+    /// Number of children that may run at once.
+    at_once: usize,
+}
 
 impl Drop for Crew<'_> {
     fn drop(&mut self) {
-        self.0.iter_mut().for_each(|run| run.work.stop());
+        self.running.iter_mut().for_each(|run| run.work.stop());
     }
 }
 
@@ -44,44 +51,18 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
         log.line(&format!("{done} of {} runs were finished before", children.len()))?;
     }
     waiting.reverse();
-    let mut at_once = at_once.max(1);
-    let mut crew = Crew(Vec::new());
+    let mut crew = Crew { running: Vec::new(), waiting, at_once: at_once.max(1) };
     let mut watch = Watch { started: Instant::now(), shown: None, simulated: 0.0 };
-    while !(waiting.is_empty() && crew.0.is_empty()) {
+    while !(crew.waiting.is_empty() && crew.running.is_empty()) {
         if stop.requested() {
             log.settle();
-            log.line(&format!("{}: {} runs write their checkpoints", stop.reason(), crew.0.len()))?;
+            log.line(&format!("{}: {} runs write their checkpoints", stop.reason(), crew.running.len()))?;
             return Ok(false);
         }
-        while crew.0.len() < at_once
-            && crew.0.iter().all(|run| run.work.ready())
-            && let Some(child) = waiting.pop()
-        {
-            let first = child.time();
-            crew.0.push(Running { child, work: runner.start(child)?, first });
-        }
-        let mut index = 0;
-        while index < crew.0.len() {
-            let Some(end) = crew.0[index].work.ended()? else {
-                index += 1;
-                continue;
-            };
-            let Running { child, first, .. } = crew.0.swap_remove(index);
-            match end {
-                End::Finished => watch.simulated += child.config.length() - first,
-                End::NoMemory(_) if at_once > 1 => {
-                    at_once = crew.0.len().clamp(1, at_once - 1);
-                    watch.simulated += child.time() - first;
-                    waiting.push(child);
-                    log.settle();
-                    log.line(&format!("the memory of the GPU is full: from now on {at_once} runs at once"))?;
-                }
-                End::NoMemory(said) => return Err(failure(child, &said, false)),
-                End::Failed { said, physics } => return Err(failure(child, &said, physics)),
-            }
-        }
-        watch.show(log, children, &crew.0, waiting.len());
-        let starting = !waiting.is_empty() && crew.0.len() < at_once;
+        crew.start(runner)?;
+        crew.collect(&mut watch, log)?;
+        watch.show(log, children, &crew);
+        let starting = !crew.waiting.is_empty() && crew.running.len() < crew.at_once;
         std::thread::sleep(if starting { LOOK / 10 } else { LOOK });
     }
     log.settle();
@@ -91,6 +72,45 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
         log.line(&format!("{runs} runs in {}: {speed:.2} ns/day in all", duration(seconds)))?;
     }
     Ok(true)
+}
+
+impl Crew<'_> {
+    /// Starts children while there is room, each when all before it hold their memory.
+    fn start(&mut self, runner: &dyn Runner) -> Result<()> {
+        while self.running.len() < self.at_once
+            && self.running.iter().all(|run| run.work.ready())
+            && let Some(child) = self.waiting.pop()
+        {
+            let first = child.time();
+            self.running.push(Running { child, work: runner.start(child)?, first });
+        }
+        Ok(())
+    }
+
+    /// Takes out the children that have ended. One for which there was no memory waits again, and fewer run at once from then on.
+    fn collect(&mut self, watch: &mut Watch, log: &mut Log) -> Result<()> {
+        let mut index = 0;
+        while index < self.running.len() {
+            let Some(end) = self.running[index].work.ended()? else {
+                index += 1;
+                continue;
+            };
+            let Running { child, first, .. } = self.running.swap_remove(index);
+            match end {
+                End::Finished => watch.simulated += child.config.length() - first,
+                End::NoMemory(_) if self.at_once > 1 => {
+                    self.at_once = self.running.len().clamp(1, self.at_once - 1);
+                    watch.simulated += child.time() - first;
+                    self.waiting.push(child);
+                    log.settle();
+                    log.line(&format!("the memory of the GPU is full: from now on {} runs at once", self.at_once))?;
+                }
+                End::NoMemory(said) => return Err(failure(child, &said, false)),
+                End::Failed { said, physics } => return Err(failure(child, &said, physics)),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The error for a child that failed.
@@ -112,12 +132,14 @@ struct Watch {
 }
 
 impl Watch {
-    fn show(&mut self, log: &mut Log, children: &[Child], running: &[Running], waiting: usize) {
+    /// Shows how far all `children` are, now and then.
+    fn show(&mut self, log: &mut Log, children: &[Child], crew: &Crew) {
         let pause = if log.is_terminal() { Duration::from_millis(500) } else { Duration::from_secs(15) };
         if self.shown.get_or_insert(self.started).elapsed() < pause {
             return;
         }
         self.shown = Some(Instant::now());
+        let (running, waiting) = (&crew.running, crew.waiting.len());
         let total: f64 = children.iter().map(|child| child.config.length()).sum();
         let now: Vec<f64> = running.iter().map(|run| run.child.time()).collect();
         let fresh: f64 = running.iter().zip(&now).map(|(run, time)| time - run.first).sum();

@@ -10,12 +10,12 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Starts processes.
+/// Starts each run as a process.
 #[derive(Debug, Clone)]
 pub struct Processes {
     /// This program.
     pub executable: PathBuf,
-    /// Threads of each.
+    /// Number of threads of each.
     pub threads: usize,
 }
 

@@ -34,7 +34,7 @@ pub trait Working {
     fn stop(&mut self);
 }
 
-/// Starts runs.
+/// Starts runs, as processes or as threads.
 pub trait Runner {
     /// Starts the run, or continues it.
     ///

@@ -19,7 +19,7 @@ pub struct SlurmArray<'a> {
     pub name: &'a str,
     /// The command that evaluates the runs when all are done.
     pub again: &'a str,
-    /// What computes.
+    /// What computes in each task.
     pub device: Choice,
 }
 

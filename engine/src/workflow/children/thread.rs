@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Starts threads.
+/// Starts each run as a thread.
 pub struct Threads {
     device: Device,
 }
@@ -87,7 +87,7 @@ fn judge(result: std::thread::Result<Result<Outcome>>) -> End {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it ended unexpectedly")

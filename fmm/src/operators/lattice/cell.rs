@@ -5,7 +5,8 @@ use std::f64::consts::PI;
 use crate::geometry::boundary::{cross, dot, norm};
 use crate::geometry::grid::BoxGrid;
 
-/// −ln of what is left out of sums over images and waves, relative to 2^-(l+1), the size of the largest coefficient of order l: rounding.
+/// −ln of what is left out of sums over images and waves, relative to 2^-(l+1), the size of the largest coefficient of order l. What is left
+/// out is below rounding.
 pub const DIGITS: f64 = 40.0;
 
 /// Two or three periods of a grid. A slab has a third vector along its normal, the period of the trapezoid rule for the integral over k.
@@ -61,7 +62,7 @@ impl Cell {
         self.volume * norm(self.dual[2])
     }
 
-    /// The integer vectors n with |t + Σ n_a v_a| ≤ `radius`, and some more.
+    /// All integer vectors n with |t + Σ n_a v_a| ≤ `radius`, and some beyond it.
     pub fn images(&self, t: [f64; 3], radius: f64) -> impl Iterator<Item = [i32; 3]> + use<> {
         let [x, y, z] = [0, 1, 2].map(|a| {
             if a == 2 && self.is_slab {
@@ -104,7 +105,7 @@ impl Cell {
         self.waves(within).filter(in_plane).map(norm).fold(f64::INFINITY, f64::min)
     }
 
-    /// Distance of two copies of a slab that do not see each other, where boxes lie up to `z` apart; two boxes more for the high orders.
+    /// Distance at which two copies of a slab do not see each other, if its boxes lie up to `z` apart. High orders need two boxes more.
     pub fn separation(&self, z: f64) -> f64 {
         z.abs() + DIGITS / self.smallest_wave() + 2.0
     }

@@ -1,7 +1,7 @@
 //! Coefficients a_lm(u) of every offset u of a grid: the inverse of the discrete Fourier transform of `waves`.
 //!
-//! One lattice sum for each offset would cost as many sums as there are boxes; the transform of the whole grid is there anyway, or made once,
-//! and its inverse costs a few operations per number. Of a grid with mirror symmetry the octant of positive offsets is kept.
+//! One lattice sum for each offset would cost as many sums as there are boxes. The transform of the whole grid is made once, and its inverse
+//! costs a few operations per number. If the grid has mirror symmetry, only the octant of positive offsets is kept.
 
 use rayon::prelude::*;
 

@@ -31,7 +31,7 @@ pub struct Ewald<'a> {
 }
 
 impl<'a> Ewald<'a> {
-    /// With the sum over images up to `radius`, and the one over waves as far.
+    /// The sum over images ends at `radius`, and the one over waves where its terms are as small.
     pub fn new(grid: &'a BoxGrid, order: usize, cell: Cell, alpha: f64, radius: f64) -> Self {
         // e^{−c²} ends the sum over images at αr = c and the one over k at k/2α = c.
         let cut = 2.0 * alpha * alpha * radius;
@@ -39,7 +39,7 @@ impl<'a> Ewald<'a> {
         Self { grid, order, cell, alpha, radius, cut, near, recursion: Recursion::new(order) }
     }
 
-    /// For one offset: both sums equally long with α = √π / size of the cell, times `width`, on which the result does not depend.
+    /// For one offset. Both sums are equally long with α = √π / size of the cell; the result does not depend on `width`, a factor of α.
     pub fn with_width(grid: &'a BoxGrid, order: usize, width: f64) -> Self {
         let cell = Cell::new(grid);
         let size = cell.size() / width;

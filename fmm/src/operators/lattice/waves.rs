@@ -1,9 +1,9 @@
 //! Fourier coefficients of the far field over a whole grid: T_lm(κ) = Σ_u a_lm(u) e^{−2πi f·u}, f the wave vector of κ (see `fourier`).
 //!
-//! a_lm(−u) = (−1)^l a_lm(u) makes T (−i)^(l mod 2) times a real number: that number is what is kept, for half of the wave vectors; of a
-//! grid with mirror symmetry for one octant.
+//! a_lm(−u) = (−1)^l a_lm(u) makes T (−i)^(l mod 2) times a real number. That number is what is kept: for half of the wave vectors, or
+//! for one octant if the grid has mirror symmetry.
 //!
-//! Of the Ewald sums only the terms over images are made box by box and transformed. The reciprocal term of k goes where it belongs: all
+//! Of the Ewald sums only the terms over images are made box by box and transformed. The reciprocal term of k is added to its wave vector: all
 //! k = 2π Σ_a (f_a + g_a) d_a with integer g (d: dual vectors of a box) have the same phases on the boxes. Each image and each k is
 //! taken once for the whole grid. In a slab, f₂ runs over the waves of a higher cell of n' boxes, whose sum over the 2n − 1
 //! distances of boxes is D(κ', κ₂) = Σ_{|u|<n} cos 2πu(κ'/n' − κ₂/(2n−1)).

@@ -3,10 +3,10 @@
 //! A discrete Fourier transform over the grid makes it one small product per wave vector, L(κ) = T(κ) M(κ), instead of one per pair of
 //! boxes. Because a_lm(−t) = (−1)^l a_lm(t), T(κ) is real once expansions are multiplied by (−i)^(l mod 2), and each operator serves the
 //! rows re and im; ±κ are conjugate. If the grid has mirror symmetry, wave vectors that differ by the sign of a component share one
-//! operator up to the parities of the harmonics: then each of the (n/2+1)³ operators serves up to 8 rows. Near pairs have T = 0. Open axes
-//! are padded to 2m − 1. Shears of the cell turn the lines of boxes (see `fourier`).
+//! operator up to the parities of the harmonics, so that each of the (n/2+1)³ operators serves up to 8 rows. Near pairs have T = 0. Open
+//! axes are padded to 2m − 1. Shears of the cell turn the lines of boxes (see `fourier`).
 //!
-//! The same sums as pair by pair, to rounding. Reference for the idea: E. T. Ong, K. M. Lim, K. H. Lee, H. P. Lee, J. Comput. Phys. 192,
+//! The sums are those of pair by pair, to rounding. Reference for the idea: E. T. Ong, K. M. Lim, K. H. Lee, H. P. Lee, J. Comput. Phys. 192,
 //! 244 (2003), doi:10.1016/S0021-9991(03)00356-7 (there for Cartesian multipoles, one scalar convolution per pair of coefficients).
 
 use kernels::{Operator, Real, RowPair, rows_times_matrix};
@@ -122,7 +122,7 @@ impl<T: Real> Convolution<T> {
     }
 }
 
-/// Wave vectors, up to this number, that an operator serves besides their conjugates.
+/// Most wave vectors that one operator serves; their conjugates come on top.
 pub fn images(grid: &BoxGrid) -> usize {
     if grid.is_mirror_symmetric() { IMAGES } else { 1 }
 }
@@ -132,7 +132,7 @@ fn operator<T: Real>(order: usize, wave: &[f64]) -> Operator<T> {
     Operator::new(count(order), count(order), &m2l(order, wave, Domain::Fourier))
 }
 
-/// Wave vector of mirror image `image` (bit 0: −κ₀, bit 1: −κ₁) of `u`; none where it is no other one.
+/// Wave vector of mirror image `image` (bit 0: −κ₀, bit 1: −κ₁) of `u`; none where it is `u` itself or an image that another bit names.
 fn mirrored(cycle: [usize; 3], u: [usize; 3], image: usize) -> Option<[usize; 3]> {
     let mut k = u;
     for a in 0..2 {

@@ -8,7 +8,7 @@
 //! leaves cosines and sines apart, one block each for every l. Reference: C. A. White, M. Head-Gordon, J. Chem. Phys. 105, 5061 (1996),
 //! doi:10.1063/1.472369.
 //!
-//! The blocks come from those of the degree before. ∇ takes the irregular harmonics of degree l, times the three axes, to those of degree l + 1
+//! The blocks of each degree are made from those of the degree before. ∇ takes the irregular harmonics of degree l, times the three axes, to those of degree l + 1
 //! by a matrix G with G Gᵀ = (l + 1)(2l + 1) (Schur's lemma), so
 //!
 //!   D^{l+1} = G (Q ⊗ D^l) Gᵀ / [(l + 1)(2l + 1)].

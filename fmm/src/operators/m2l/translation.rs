@@ -6,7 +6,8 @@ use crate::operators::harmonics::{count, irregular};
 use crate::operators::m2l::matrix::{Domain, m2l};
 use crate::operators::m2l::rotation::RotationM2l;
 
-/// Lowest order at which rotations are faster than products, in both precisions; at order 6 they are alike (benchmarks/benches/rotation.rs, AVX-512).
+/// Lowest order at which rotations are faster than products, in both precisions; at order 6 they take as long (benchmarks/benches/rotation.rs,
+/// AVX-512).
 const FIRST_ROTATED_ORDER: usize = 7;
 
 /// M2L for one vector between boxes.
@@ -33,12 +34,13 @@ impl<T: Real> Translation<T> {
         if order < FIRST_ROTATED_ORDER {
             return 2.0 * (k * k) as f64;
         }
-        // Cosines and sines of each degree (turned there and back) or of each m (shifted): the same blocks. Then the phases.
+        // Turning there, turning back and shifting each take blocks of the same sizes: the cosines and the sines of each degree, or of each m.
+        // The phases come on top.
         let blocks: usize = (0..=order).map(|l| (l + 1) * (l + 1) + l * l).sum();
         2.0 * (3 * blocks + 4 * (k - order - 1)) as f64
     }
 
-    /// Bytes of one, about: n_out · n_in elements, or the blocks of two rotations and of the shift, 5/3 p³ and more.
+    /// About how many bytes one takes: n_out · n_in elements, or the blocks of two rotations and of the shift, which are 5/3 p³ and more.
     pub fn bytes(order: usize, stride: usize) -> usize {
         let elements = if order >= FIRST_ROTATED_ORDER { 2 * (order + 2).pow(3) } else { count(order) * stride };
         elements * size_of::<T>()

@@ -23,7 +23,7 @@ use crate::workspace::Pool;
 /// Most particles per block: targets that share gathered sources.
 const BLOCK: usize = 128;
 
-/// Blocks of sources gathered at a time: in f32 the size of the nearest cache.
+/// Blocks of sources that are gathered at a time; in f32 they fill the nearest cache.
 const SOURCES: usize = 16;
 
 /// Blocks end where the next particle is farther away than this many times the median of such distances.
@@ -53,7 +53,7 @@ impl<T: Real> Default for Workspace<T> {
     }
 }
 
-/// Direct sum over all pairs in open space, k_e = 1, in precision `T`: N² work, the error is rounding alone.
+/// Direct sum over all pairs in open space, k_e = 1, in precision `T`. The work grows as N²; the error is rounding alone.
 pub struct Direct<T: Real> {
     assigned: Option<Sorted>,
     /// x, y, z relative to the middle of the block over the scale, and charge.

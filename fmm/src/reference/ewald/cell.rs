@@ -12,9 +12,9 @@ pub struct Cell {
     pub direct: Matrix3<f64>,
     /// Rows: b_i with b_i · a_j = δ_ij (no 2π).
     pub dual: Matrix3<f64>,
-    /// Of this cell.
+    /// Volume of this cell.
     pub volume: f64,
-    /// Of the part of it that holds the charges.
+    /// Volume of the part of it that holds the charges.
     pub filled: f64,
 }
 
@@ -35,7 +35,7 @@ impl Cell {
             // A wave k along the periods falls off as e^{−k|z|}; |k| ≥ 2π / longest period, since k·a_i/2π is a whole
             // number and not zero for all i. The images added are H − extent away.
             let edge = extent - tolerance.ln() * longest / (2.0 * std::f64::consts::PI);
-            // For the choice of α a thin layer counts as half a period thick.
+            // For the choice of α a thin layer is taken to be half a period thick.
             empty *= extent.max(0.5 * longest).min(edge) / edge;
             *column = column.map(|x| x * edge);
         }

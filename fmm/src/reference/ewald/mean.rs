@@ -8,23 +8,23 @@ use super::system::{PotentialAndField, System};
 
 /// The part of the sum with k = 0 along the periods.
 pub enum Mean {
-    /// −πQ/(Vα²).
+    /// Background of a cell, φ = −πQ/(Vα²).
     Cell {
         /// The potential.
         background: f64,
     },
-    /// Planes of charge.
+    /// Planes of charge of a slab.
     Slab {
         /// Unit vector.
         normal: Vector3<f64>,
-        /// Of the cell.
+        /// Area of the cell.
         area: f64,
     },
-    /// Line charges.
+    /// Line charges of a wire.
     Wire {
         /// Unit vector.
         direction: Vector3<f64>,
-        /// Of the period.
+        /// Length of the period.
         length: f64,
     },
 }
@@ -43,7 +43,7 @@ impl Mean {
         }
     }
 
-    /// At particle `i`.
+    /// Potential and field of this part at particle `i`.
     pub fn at(&self, system: &System, i: usize) -> PotentialAndField {
         let alpha = system.alpha;
         let (mut phi, mut field) = (0.0, Vector3::zeros());

@@ -1,4 +1,4 @@
-//! What all parts of an Ewald sum have in common.
+//! What all parts of an Ewald sum have in common: the charges, the cell, and the split into screened charges and waves.
 
 use nalgebra::Vector3;
 
@@ -14,9 +14,9 @@ pub struct System<'a> {
     pub cell: Cell,
     /// Width α of the split.
     pub alpha: f64,
-    /// End of the sum over screened charges.
+    /// Distance at which the sum over screened charges ends.
     pub cutoff: f64,
-    /// End of the sum over waves.
+    /// Wave number at which the sum over waves ends.
     pub largest: f64,
     /// Positions, as given.
     pub positions: Vec<Vector3<f64>>,

@@ -94,7 +94,7 @@ pub struct Reference {
 }
 
 pub fn reference(name: &str) -> Reference {
-    let path = format!("{}/../tests/reference/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/reference/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let file: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let numbers =
         |v: &serde_json::Value| -> Vec<f64> { v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect() };

@@ -1,4 +1,4 @@
-//! Which boxes a leaf sees through their expansions, and which directly.
+//! Lists of the treecode: which boxes a leaf sees through their expansions, and which directly.
 
 use kernels::{ExceptionTable, LeafExceptions};
 use rayon::prelude::*;

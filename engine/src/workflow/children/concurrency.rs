@@ -1,0 +1,60 @@
+//! How many runs go on at once, and with how many threads each.
+
+use crate::config::Jobs;
+
+/// Number of runs at once on a GPU unless the job or the command line gives one.
+///
+/// 3 000 to 10 000 atoms are 24 to 80 blocks of 128 threads in most kernels of a step, where a large GPU holds 2 000 blocks. Of systems of
+/// 3 500 atoms an H200 does 8 100 ns/day with 16, 12 400 with 32 and 12 800 with 64, where the launches of kernels are its limit.
+const ON_A_GPU: usize = 32;
+
+/// How many runs go on at once, and with how many threads each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Concurrency {
+    /// Number of runs at once.
+    pub runs: usize,
+    /// Number of threads of each.
+    pub threads: usize,
+}
+
+impl Concurrency {
+    /// Concurrencys all cores (or the threads asked for on the command line) among this many runs: one run per core if there are enough runs, else
+    /// several cores per run.
+    pub fn of_cores(jobs: Jobs, runs: usize) -> Concurrency {
+        let cores = rayon::current_num_threads();
+        let jobs = at_once(jobs, cores, runs);
+        Concurrency { runs: jobs, threads: (cores / jobs).max(1) }
+    }
+
+    /// Concurrencys a GPU among this many runs, which have one thread of the host each.
+    pub fn of_gpu(jobs: Jobs, runs: usize) -> Concurrency {
+        Concurrency { runs: at_once(jobs, ON_A_GPU, runs), threads: 1 }
+    }
+}
+
+fn at_once(jobs: Jobs, auto: usize, runs: usize) -> usize {
+    let jobs = match jobs {
+        Jobs::Auto => auto,
+        Jobs::Number(count) => count as usize,
+    };
+    jobs.min(runs).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_cores_are_shared() {
+        let cores = rayon::current_num_threads();
+        assert_eq!(Concurrency::of_cores(Jobs::Auto, 1), Concurrency { runs: 1, threads: cores });
+        assert_eq!(Concurrency::of_cores(Jobs::Auto, 10 * cores), Concurrency { runs: cores, threads: 1 });
+        assert_eq!(Concurrency::of_cores(Jobs::Number(3), 2).runs, 2);
+    }
+
+    #[test]
+    fn a_gpu_has_some_runs_unless_told_otherwise() {
+        let jobs = |jobs, runs| Concurrency::of_gpu(jobs, runs).runs;
+        assert_eq!([jobs(Jobs::Auto, 100), jobs(Jobs::Auto, 5), jobs(Jobs::Number(16), 100)], [32, 5, 16]);
+    }
+}

@@ -1,0 +1,258 @@
+//! The front door: a solver for a tolerance, or for an order, with a tree that suits the particles at hand.
+
+use std::marker::PhantomData;
+
+use kernels::Real;
+
+use crate::FmmError;
+use crate::geometry::boundary::{Boundary, dot, norm};
+use crate::geometry::exclusions::Exclusions;
+use crate::geometry::tree::TreeShape;
+use crate::solver::Fmm;
+use crate::solver::settings::Settings;
+use crate::tuning::accuracy;
+use crate::tuning::cost::Workload;
+
+/// Tolerance unless one or an order is given.
+const TOLERANCE: f64 = 1e-4;
+
+/// The estimate of the error is good within a factor of two, from this order on.
+const MARGIN: f64 = 0.5;
+const LOWEST_ORDER: usize = 4;
+
+/// Largest tolerance for which the estimate of the error holds.
+const LARGEST_TOLERANCE: f64 = 0.1;
+
+/// What decides the settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Accuracy {
+    Tolerance(f64),
+    Order { order: usize, separation: f64 },
+}
+
+/// Makes an [`Fmm`]; see [`Fmm::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct FmmBuilder<T> {
+    boundary: Boundary,
+    accuracy: Accuracy,
+    tree: Option<TreeShape>,
+    exclusions: Option<Exclusions>,
+    sites: Vec<Vec<u32>>,
+    minimum_leaf: f64,
+    precision: PhantomData<T>,
+}
+
+impl Fmm<f64> {
+    /// A solver from what is wanted of it: [`Boundary::Open`], a tolerance of 1e-4, double precision and no excluded pairs unless said otherwise.
+    ///
+    /// ```
+    /// use fmm::{Boundary, Fmm, Potentials};
+    ///
+    /// let positions = [[0.1, 0.2, 0.3], [0.6, 0.9, 0.4], [0.5, 0.1, 0.8]];
+    /// let mut fmm = Fmm::builder().boundary(Boundary::rectangular([1.0; 3])).tolerance(1e-6).build_for(&positions)?;
+    /// let mut out = Potentials::default();
+    /// let energy = fmm.evaluate(&positions, &[1.0, -2.0, 1.0], &mut out)?;
+    /// assert!(energy < 0.0 && out.field.len() == 3);
+    /// # Ok::<(), fmm::FmmError>(())
+    /// ```
+    pub fn builder() -> FmmBuilder<f64> {
+        FmmBuilder {
+            boundary: Boundary::Open,
+            accuracy: Accuracy::Tolerance(TOLERANCE),
+            tree: None,
+            exclusions: None,
+            sites: Vec::new(),
+            minimum_leaf: 0.0,
+            precision: PhantomData,
+        }
+    }
+}
+
+impl<T: Real> FmmBuilder<T> {
+    /// Where images are.
+    pub fn boundary(mut self, boundary: Boundary) -> Self {
+        self.boundary = boundary;
+        self
+    }
+
+    /// Relative error of the forces, as the root of the mean square over all particles, from 1e-12 (single precision: 1e-6) to 0.1. Order,
+    /// separation and tree are the cheapest that keep half of it in water by [`accuracy::estimate`], which is good within a factor of two; other
+    /// disordered systems do the same or better, crystals, whose forces nearly cancel, may not. It takes the place of an order that was given before. [`accuracy::tune`] checks against exact
+    /// sums instead.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.accuracy = Accuracy::Tolerance(tolerance);
+        self
+    }
+
+    /// Order of the expansions, and how many box diameters apart boxes must be to interact by expansions ([`Settings::separation`]), in place of a
+    /// tolerance.
+    pub fn order(mut self, order: usize, separation: f64) -> Self {
+        self.accuracy = Accuracy::Order { order, separation };
+        self
+    }
+
+    /// This tree in place of the fastest one by the cost model.
+    pub fn tree(mut self, tree: TreeShape) -> Self {
+        self.tree = Some(tree);
+        self
+    }
+
+    /// Pairs that do not interact. Leaf boxes are made large enough that these pairs lie in near boxes.
+    pub fn exclusions(mut self, exclusions: Exclusions) -> Self {
+        self.exclusions = Some(exclusions);
+        self
+    }
+
+    /// Groups of particles whose action on themselves is wanted, for [`Fmm::evaluate_group`].
+    pub fn sites(mut self, sites: Vec<Vec<u32>>) -> Self {
+        self.sites = sites;
+        self
+    }
+
+    /// Smallest edge of a leaf box, in units of the positions. Excluded pairs need room beyond their present distance if particles move before
+    /// the next [`Fmm::assign`].
+    pub fn minimum_leaf(mut self, length: f64) -> Self {
+        self.minimum_leaf = length;
+        self
+    }
+
+    /// Pairs and expansions in f32 instead of f64; results are sums in f64 either way.
+    pub fn single_precision(self) -> FmmBuilder<f32> {
+        let Self { boundary, accuracy, tree, exclusions, sites, minimum_leaf, .. } = self;
+        FmmBuilder { boundary, accuracy, tree, exclusions, sites, minimum_leaf, precision: PhantomData }
+    }
+
+    /// The solver, with the particles at `positions` assigned to its boxes.
+    ///
+    /// # Errors
+    /// A tolerance out of range; what [`Fmm::new`] and [`Fmm::assign`] refuse.
+    pub fn build_for(self, positions: &[[f64; 3]]) -> Result<Fmm<T>, FmmError> {
+        self.boundary.check()?;
+        let exclusions = self.exclusions.unwrap_or_else(|| Exclusions::none(positions.len()));
+        let excluded = longest_excluded(&self.boundary, positions, &exclusions);
+        let workload = Workload::new(&self.boundary, positions, self.minimum_leaf.max(excluded));
+        let mut settings = match self.accuracy {
+            Accuracy::Tolerance(tolerance) => {
+                let least = if size_of::<T>() == 4 { 1e-6 } else { 1e-12 };
+                if !(least..=LARGEST_TOLERANCE).contains(&tolerance) {
+                    return Err(FmmError::Tolerance { tolerance, least, most: LARGEST_TOLERANCE });
+                }
+                let settings = accuracy::estimate::<T>(MARGIN * tolerance, &workload);
+                Settings { order: settings.order.max(LOWEST_ORDER), ..settings }
+            }
+            Accuracy::Order { order, separation } => {
+                let first = TreeShape { root: [1; 3], depth: 0 };
+                // The order is checked before the cost model sees it.
+                let settings = Settings { order, separation, tree: self.tree.unwrap_or(first) };
+                settings.check(crate::geometry::tree::MAX_ROOT)?;
+                Settings { tree: TreeShape::auto::<T>(order, separation, &workload), ..settings }
+            }
+        };
+        settings.tree = self.tree.unwrap_or(settings.tree);
+        let mut fmm = Fmm::new(self.boundary, settings)?;
+        fmm.assign(positions, &exclusions, &self.sites)?;
+        Ok(fmm)
+    }
+}
+
+/// Longest distance of an excluded pair, its nearest images taken. Pairs without a particle, or with one that is nowhere, are left to
+/// [`Fmm::assign`].
+fn longest_excluded(boundary: &Boundary, positions: &[[f64; 3]], exclusions: &Exclusions) -> f64 {
+    let rows = 0..exclusions.n_particles().min(positions.len());
+    let pairs = rows.flat_map(|i| exclusions.partners(i).iter().map(move |j| (i, *j as usize)));
+    let distance = |(i, j): (usize, usize)| {
+        let (a, b) = (positions[i], positions.get(j)?);
+        Some(nearest(boundary, [0, 1, 2].map(|x| a[x] - b[x])))
+    };
+    pairs.filter_map(distance).filter(|d| d.is_finite()).fold(0.0, f64::max)
+}
+
+/// Length of the shortest image of `d`, or of one nearly as short in a very oblique cell.
+fn nearest(boundary: &Boundary, mut d: [f64; 3]) -> f64 {
+    let less = |d: [f64; 3], p: &[f64; 3], times: f64| [0, 1, 2].map(|x| d[x] - times * p[x]);
+    for _ in 0..3 {
+        for p in boundary.periods() {
+            d = less(d, p, (dot(d, *p) / dot(*p, *p)).round());
+        }
+    }
+    let mut images = vec![d];
+    for p in boundary.periods() {
+        images = images.iter().flat_map(|d| [-1.0, 0.0, 1.0].map(|times| less(*d, p, times))).collect();
+    }
+    images.into_iter().map(norm).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Potentials, ewald};
+
+    /// 216 charges ±1, one anywhere in each cell of edge 1 of a cube.
+    fn charges() -> (Vec<[f64; 3]>, Vec<f64>) {
+        let mut state = 1_u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / (1_u64 << 31) as f64
+        };
+        let position = |i: usize| [i / 36, i / 6 % 6, i % 6].map(|c| c as f64 + random());
+        let positions: Vec<[f64; 3]> = (0..216).map(position).collect();
+        (positions, (0..216).map(|i| if i * 7 % 216 < 108 { 1.0 } else { -1.0 }).collect())
+    }
+
+    fn force_error(boundary: Boundary, tolerance: f64) -> f64 {
+        let (x, q) = charges();
+        let mut fmm = Fmm::builder().boundary(boundary).tolerance(tolerance).build_for(&x).unwrap();
+        let mut out = Potentials::default();
+        fmm.evaluate(&x, &q, &mut out).unwrap();
+        let (_, exact) = ewald::evaluate(&boundary, &x, &q, &Exclusions::none(x.len()), 1e-16).unwrap();
+        // Charges are ±1: forces are as large as fields.
+        let pairs = || out.field.iter().flatten().zip(exact.field.iter().flatten());
+        let (error, size) = pairs().fold((0.0, 0.0), |(e, s), (a, b)| (e + (a - b) * (a - b), s + b * b));
+        f64::sqrt(error / size)
+    }
+
+    #[test]
+    fn tolerances_are_kept() {
+        for boundary in [Boundary::Open, Boundary::rectangular([6.0; 3])] {
+            for tolerance in [1e-2, 1e-5, 1e-8] {
+                let found = force_error(boundary, tolerance);
+                assert!(found < tolerance, "{boundary:?}: {found:e} for {tolerance:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_given_is_taken() {
+        let (x, _) = charges();
+        let tree = TreeShape { root: [3; 3], depth: 1 };
+        let fmm = Fmm::builder().order(7, 1.2).tree(tree).single_precision().build_for(&x).unwrap();
+        assert_eq!(fmm.settings(), Settings { order: 7, tree, separation: 1.2 });
+    }
+
+    #[test]
+    fn excluded_pairs_across_the_boundary_are_near() {
+        let (mut x, q) = charges();
+        // The same place in a distant image.
+        x[1][0] += 60.0;
+        let exclusions = Exclusions::from_pairs(x.len(), [[0, 1], [0, 5]]).unwrap();
+        let boundary = Boundary::rectangular([6.0; 3]);
+        assert!(longest_excluded(&boundary, &x, &exclusions) < 3.0);
+        let mut fmm = Fmm::builder().boundary(boundary).exclusions(exclusions).build_for(&x).unwrap();
+        assert!(fmm.evaluate(&x, &q, &mut Potentials::default()).unwrap().is_finite());
+    }
+
+    #[test]
+    fn wrong_requests_are_errors() {
+        let (x, _) = charges();
+        for tolerance in [0.0, -1.0, 1.0, 1e-14, f64::NAN] {
+            let error = Fmm::builder().tolerance(tolerance).build_for(&x).err().unwrap();
+            assert!(error.to_string().contains("must lie between 1e-12 and 1e-1"), "{error}");
+        }
+        let error = Fmm::builder().single_precision().tolerance(1e-8).build_for(&x).err().unwrap();
+        assert!(error.to_string().contains("must lie between 1e-6"), "{error}");
+        assert_eq!(Fmm::builder().order(99, 1.2).build_for(&x).err(), Some(FmmError::Order { order: 99, max: 60 }));
+        let error = Fmm::builder().exclusions(Exclusions::none(3)).build_for(&x).err();
+        assert_eq!(error, Some(FmmError::Length { what: "exclusions", expected: 216, found: 3 }));
+    }
+}
