@@ -52,7 +52,7 @@ impl BondedEnergies {
     }
 }
 
-/// What is worked out once for the bonded terms of a topology: the spline surfaces of its correction maps.
+/// The part of the bonded terms that depends on the topology alone and is worked out once: the spline surfaces of its correction maps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bonded {
     surfaces: Vec<CmapSpline>,
@@ -98,7 +98,7 @@ impl Bonded {
     }
 }
 
-/// All bonded terms once. For repeated use keep a [`Bonded`]: it holds the surfaces of the correction maps.
+/// Evaluates all bonded terms of `top` at `x` (nm) once. Who does so repeatedly keeps a [`Bonded`], which holds the correction maps' surfaces.
 pub fn evaluate(top: &Topology, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> BondedEnergies {
     Bonded::new(top).evaluate(top, x, f)
 }

@@ -16,10 +16,10 @@ use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why numbers are no periodic box.
+/// Numbers that are no periodic box.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CellError {
-    /// The diagonal must be positive and everything finite.
+    /// A number is not finite, the diagonal is not positive, or something stands above it.
     #[error("box vectors {rows:?} nm: all numbers must be finite, and the diagonal positive")]
     Edges {
         /// The vectors found, nm.
@@ -34,7 +34,7 @@ pub enum Cell {
     /// No boundary at all.
     #[default]
     Open,
-    /// The same again behind every face.
+    /// The same space follows again behind every face.
     Periodic(PeriodicBox),
 }
 

@@ -38,7 +38,7 @@ const POSITION_RESTRAINTS: &str = "1 (harmonic)";
 /// - `defines`: macros set from outside, such as `("POSRES", None)` or `("FC", Some("1000"))`.
 ///
 /// # Errors
-/// [`TopologyError`] with file and line, for anything wrong, unknown or unsupported.
+/// [`TopologyError`] with file and line for anything that is wrong, unknown or unsupported.
 pub fn read_topology(
     path: &Path,
     include_dirs: &[PathBuf],
@@ -47,11 +47,11 @@ pub fn read_topology(
     read_topology_keeping(path, include_dirs, defines, &[])
 }
 
-/// The same with the Lennard-Jones types `keep` in its tables after those of its atoms, where the force field has them: types that an atom
-/// gets in another form of its residue.
+/// Reads a topology as [`read_topology`] does and appends the Lennard-Jones types `keep` to its tables, where the force field has them. An
+/// atom may get such a type in another form of its residue.
 ///
 /// # Errors
-/// As [`read_topology`].
+/// The same as those of [`read_topology`]; a type of `keep` that the force field does not have is no error.
 pub fn read_topology_keeping(
     path: &Path,
     include_dirs: &[PathBuf],

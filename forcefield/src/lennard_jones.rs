@@ -5,18 +5,20 @@
 //! than half the buffer ([`LennardJones::is_stale`]). Results do not depend on the number of threads; instruction sets
 //! differ by rounding. Units: nm, kJ/mol, kJ/mol/nm.
 
+mod classes;
+mod clusters;
 mod dispersion;
-mod kernel;
 mod list;
 mod modifier;
-mod simd;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use classes::Classes;
 pub use dispersion::{DispersionCorrection, dispersion_correction};
-pub(crate) use modifier::Modified;
 pub use modifier::Modifier;
 
+use kernels::Isa;
+use kernels::lennard_jones::{CLUSTER, Entry, Modified, Pairs, lennard_jones_on};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use thiserror::Error;
@@ -24,53 +26,53 @@ use thiserror::Error;
 use crate::Exclusions;
 use crate::cell::Cell;
 use crate::energy::TermEnergy;
-use crate::topology::{LennardJonesTable, Topology};
-use kernel::{Coefficients, Input};
-use list::{Chunk, Clusters, NO_ATOM};
-use simd::{Lane, Level};
+use crate::topology::Topology;
+use classes::Coefficients;
+use clusters::{Clusters, NO_ATOM};
+use list::{Builder, Chunk};
 
 /// Why Lennard-Jones cannot be computed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LennardJonesError {
-    /// Not a positive finite length.
+    /// The cut-off is not a positive finite length.
     #[error("the Lennard-Jones cut-off is {0} nm: it must be a positive length")]
     Cutoff(f64),
-    /// Not a finite length ≥ 0.
+    /// The buffer is not a finite length ≥ 0.
     #[error("the buffer of the neighbour list is {0} nm: it must not be negative")]
     Buffer(f64),
-    /// The switch must begin inside the cut-off.
+    /// The switch does not begin inside the cut-off.
     #[error(
         "the Lennard-Jones force switch begins at {r_switch} nm: it must lie between 0 and the cut-off {cutoff} nm"
     )]
     Switch {
-        /// Given start, nm.
+        /// Where the switch was to begin, nm.
         r_switch: f64,
         /// Cut-off, nm.
         cutoff: f64,
     },
-    /// A pair would meet in two images.
+    /// The box is so small that a pair would meet in two images.
     #[error(
         "the box edge along {} is {edge} nm: it must be at least twice cut-off + buffer, {needed} nm",
         ["x", "y", "z"][*axis]
     )]
     BoxTooSmall {
-        /// 0, 1, 2.
+        /// 0, 1, 2 for x, y, z.
         axis: usize,
         /// Edge, nm.
         edge: f64,
         /// Smallest edge allowed, nm.
         needed: f64,
     },
-    /// Lists know boxes with right angles only.
+    /// The box has no right angles, and lists know no others.
     #[error("the box is triclinic: the neighbour list is for rectangular boxes")]
     Triclinic,
-    /// NaN or infinity.
+    /// A coordinate is NaN or infinite.
     #[error("the position of atom {} is not finite", atom + 1)]
     NotFinite {
-        /// 0-based index.
+        /// Its 0-based index.
         atom: usize,
     },
-    /// The list numbers clusters of eight atoms with 24 bits.
+    /// There are more atoms than the list can number: it has 24 bits for clusters of eight.
     #[error("{0} atoms are more than the neighbour list can number (about 10⁸)")]
     TooManyAtoms(usize),
 }
@@ -107,13 +109,12 @@ pub enum LennardJonesError {
 pub struct LennardJones {
     modified: Modified,
     buffer: f64,
-    level: Level,
+    isa: Isa,
     exclusions: Exclusions,
-    /// Atoms with any Lennard-Jones interaction, and their class of equal parameters.
+    /// Atoms with any Lennard-Jones interaction.
     active: Vec<u32>,
-    active_class: Vec<u32>,
-    /// c6 and c12 between classes.
-    classes: LennardJonesTable,
+    /// Their classes of equal coefficients.
+    classes: Classes,
     clusters: Clusters,
     coefficients: Coefficients,
     chunks: Vec<Chunk>,
@@ -127,21 +128,20 @@ impl LennardJones {
     /// The Lennard-Jones term of `top` with cut-off and list buffer in nm. Atoms without Lennard-Jones are left out.
     ///
     /// # Errors
-    /// A cut-off, buffer or switch that makes no sense; too many atoms.
+    /// One of [`LennardJonesError::Cutoff`], [`Buffer`](LennardJonesError::Buffer), [`Switch`](LennardJonesError::Switch) for a setting that
+    /// makes no sense; [`LennardJonesError::TooManyAtoms`].
     pub fn new(top: &Topology, cutoff: f64, modifier: Modifier, buffer: f64) -> Result<Self, LennardJonesError> {
         check_settings(top, cutoff, modifier, buffer)?;
         let active: Vec<u32> =
             (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
-        let (active_class, classes) = merge_types(&types, &top.lj);
         Ok(Self {
-            modified: Modified::new(cutoff, modifier),
+            modified: modifier.at_cutoff(cutoff),
             buffer,
-            level: Level::best(),
+            isa: Isa::best(),
             exclusions: top.exclusions.clone(),
             active,
-            active_class,
-            classes,
+            classes: Classes::new(&types, &top.lj),
             clusters: Clusters::default(),
             coefficients: Coefficients::default(),
             chunks: Vec::new(),
@@ -154,7 +154,8 @@ impl LennardJones {
     /// Make the list for positions `x` (nm, one per atom of the system, anywhere in space).
     ///
     /// # Errors
-    /// Edges below 2 (cut-off + buffer), a triclinic box; positions that are not finite.
+    /// [`LennardJonesError::BoxTooSmall`] for edges below 2 (cut-off + buffer), [`LennardJonesError::Triclinic`], and
+    /// [`LennardJonesError::NotFinite`] for a position.
     pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
         let reach = self.modified.cutoff + self.buffer;
         check_cell(cell, reach)?;
@@ -162,8 +163,9 @@ impl LennardJones {
             return Err(LennardJonesError::NotFinite { atom: a as usize });
         }
         self.clusters.sort(&self.active, x, cell);
-        self.fill_coefficients(x.len());
-        list::build(&self.clusters, &self.exclusions, cell, reach, self.level, &mut self.chunks);
+        self.coefficients.fill(&self.classes, &self.active, &self.clusters);
+        let (clusters, exclusions) = (&self.clusters, &self.exclusions);
+        Builder { clusters, exclusions, cell, reach, isa: self.isa }.build(&mut self.chunks);
         self.listed_at.clear();
         self.listed_at.extend(self.active.iter().map(|&a| x[a as usize]));
         self.listed_cell = cell;
@@ -200,13 +202,15 @@ impl LennardJones {
     pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
         assert_eq!(cell.is_periodic(), self.listed_cell.is_periodic(), "boundary of the list and of the evaluation");
         self.clusters.load(x, cell);
-        let input =
-            Input { clusters: &self.clusters, coefficients: &self.coefficients, modified: &self.modified, cell };
-        let level = self.level;
-        self.chunks
-            .par_iter_mut()
-            .map(|chunk| kernel::evaluate(level, input, chunk))
-            .collect_into_vec(&mut self.chunk_energies);
+        let (clusters, edges) = (self.clusters.view(), cell.edges().unwrap_or_default().into());
+        let (Coefficients { pairs, classes }, modified, isa) = (&self.coefficients, &self.modified, self.isa);
+        let kernel = |chunk: &mut Chunk| {
+            let Chunk { first_slot, runs, entries, forces, .. } = chunk;
+            let pairs = Pairs { clusters, edges, coefficients: pairs, classes, runs, entries };
+            let sums = lennard_jones_on(isa, pairs, modified, *first_slot, forces);
+            TermEnergy { energy: sums.energy, virial: sums.virial }
+        };
+        self.chunks.par_iter_mut().map(kernel).collect_into_vec(&mut self.chunk_energies);
         for chunk in &self.chunks {
             for (slot, force) in (chunk.first_slot..).zip(&chunk.forces) {
                 let atom = self.clusters.atoms[slot];
@@ -221,30 +225,6 @@ impl LennardJones {
     /// Number of atoms with Lennard-Jones interaction.
     pub fn n_active(&self) -> usize {
         self.active.len()
-    }
-
-    /// c6 and c12 of every class with every cluster.
-    fn fill_coefficients(&mut self, n_atoms: usize) {
-        let mut class_of = vec![0; n_atoms];
-        for (&a, &class) in self.active.iter().zip(&self.active_class) {
-            class_of[a as usize] = class;
-        }
-        let atoms = &self.clusters.atoms;
-        let class = &mut self.coefficients.class;
-        class.clear();
-        class.extend(atoms.iter().map(|&a| if a == NO_ATOM { 0 } else { class_of[a as usize] }));
-        let n = self.clusters.filled.len();
-        self.coefficients.pairs.clear();
-        self.coefficients.pairs.resize(self.classes.n_types * n, [Lane::default(); 2]);
-        for (row, pairs) in self.coefficients.pairs.chunks_exact_mut(n.max(1)).enumerate() {
-            for (slot, &class) in self.coefficients.class.iter().enumerate() {
-                if atoms[slot] != NO_ATOM {
-                    let (c6, c12) = self.classes.get(row as u32, class);
-                    pairs[slot / 8][0].0[slot % 8] = c6;
-                    pairs[slot / 8][1].0[slot % 8] = c12;
-                }
-            }
-        }
     }
 }
 
@@ -279,33 +259,9 @@ pub(crate) fn check_settings(
     {
         return Err(LennardJonesError::Switch { r_switch, cutoff });
     }
-    // Twice: room for partly filled clusters.
-    if top.atoms.len() > 1 << 26 {
+    // Half of the clusters may be filled in part only.
+    if top.atoms.len() > Entry::MAX_CLUSTERS * CLUSTER / 2 {
         return Err(LennardJonesError::TooManyAtoms(top.atoms.len()));
     }
     Ok(())
-}
-
-/// Types that have equal coefficients with every other type become one class: class of each atom, and the table of classes.
-pub(crate) fn merge_types(types: &[u32], table: &LennardJonesTable) -> (Vec<u32>, LennardJonesTable) {
-    let mut used: Vec<u32> = types.to_vec();
-    used.sort_unstable();
-    used.dedup();
-    let same = |a: u32, b: u32| used.iter().all(|&c| table.get(a, c) == table.get(b, c));
-    let mut representatives: Vec<u32> = Vec::new();
-    let mut class_of_type = vec![0; table.n_types];
-    for &t in &used {
-        let class = representatives.iter().position(|&r| same(r, t)).unwrap_or(representatives.len());
-        if class == representatives.len() {
-            representatives.push(t);
-        }
-        class_of_type[t as usize] = class as u32;
-    }
-    let all = || representatives.iter().flat_map(|&a| representatives.iter().map(move |&b| table.get(a, b)));
-    let classes = LennardJonesTable {
-        n_types: representatives.len(),
-        c6: all().map(|c| c.0).collect(),
-        c12: all().map(|c| c.1).collect(),
-    };
-    (types.iter().map(|&t| class_of_type[t as usize]).collect(), classes)
 }

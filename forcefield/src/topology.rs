@@ -228,7 +228,7 @@ pub struct PositionRestraint {
 /// Which bonds [`Topology::constrain_bonds`] makes rigid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BondConstraints {
-    /// None beyond those of the topology.
+    /// No bonds beyond those that the topology holds fixed.
     #[default]
     None,
     /// Bonds with at least one hydrogen.

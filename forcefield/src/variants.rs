@@ -8,7 +8,7 @@
 //!   pair of two sites                  Σ_αβ λ_sα λ_uβ LJ(t_i^α, t_j^β)
 //!   bonded terms of site s             Σ_α λ_sα V_sα
 //!
-//! V is linear in the weights of each site, ∂V/∂λ_sα is exact for every form. Atoms that change type and bonded terms that change are taken
+//! V is linear in the weights of each site, so that ∂V/∂λ_sα is exact for every form. Atoms that change type and bonded terms that change are taken
 //! out of the [`Topology`] given to the ordinary terms and treated here, with the same cut-off, exclusions and nearest image; the 1-4 pairs of
 //! such atoms leave their Coulomb part there. Masses and distances held fixed are those of the topology. A
 //! [`DispersionCorrection`](crate::lennard_jones::DispersionCorrection) made before stays that of the topology's own types (form 0).
@@ -84,7 +84,7 @@ impl SiteVariants {
     }
 }
 
-/// Why forms cannot differ as wanted.
+/// Why the forms of a site cannot differ as they were said to.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum VariantError {
     /// An atom that does not exist, or repeated in one term.
@@ -107,14 +107,14 @@ pub enum VariantError {
         /// Types of the topology.
         types: usize,
     },
-    /// Not one value for each form.
+    /// There is not one value for each form.
     #[error("{what}: given for {found} forms, the site has {expected}")]
     Forms {
-        /// What.
+        /// The quantity.
         what: String,
-        /// Given.
+        /// Number of values given.
         found: usize,
-        /// Forms of the site.
+        /// Number of forms of the site.
         expected: usize,
     },
     /// An atom that changes in two ways.
@@ -144,7 +144,7 @@ pub enum VariantError {
         name: String,
         /// Residue.
         residue: String,
-        /// What there is.
+        /// Names that would be valid, as the end of the sentence.
         hint: String,
     },
     /// A function or parameters that no bonded term has.
@@ -155,7 +155,7 @@ pub enum VariantError {
         /// What is wrong and what is valid.
         problem: String,
     },
-    /// Of cut-off, list or box.
+    /// The cut-off, the list or the box does not allow a Lennard-Jones term.
     #[error(transparent)]
     LennardJones(#[from] LennardJonesError),
 }
@@ -165,13 +165,13 @@ pub enum VariantError {
 pub struct VariantEnergies {
     /// Lennard-Jones within the cut-off of the atoms that change type.
     pub lennard_jones: TermEnergy,
-    /// The same of their 1-4 pairs.
+    /// Lennard-Jones of the 1-4 pairs of these atoms.
     pub lennard_jones_14: TermEnergy,
     /// Bonded terms that change.
     pub bonded: BondedEnergies,
 }
 
-/// What changes between the forms of all sites.
+/// The interactions that change between the forms of all sites.
 #[derive(Clone, Debug)]
 pub struct Variants {
     weight_starts: Vec<usize>,
@@ -185,7 +185,7 @@ impl Variants {
     /// ordinary Lennard-Jones term.
     ///
     /// # Errors
-    /// [`VariantError`]; the topology is then unchanged.
+    /// [`VariantError`] if atoms, types or numbers of values do not fit the topology and the forms; the topology is then unchanged.
     pub fn new(
         top: &mut Topology,
         sites: &[SiteVariants],
@@ -204,7 +204,7 @@ impl Variants {
             weight_starts.push(weight_starts[weight_starts.len() - 1] + n);
         }
         let terms = bonded::collect(top, sites, forms)?;
-        let pairs = pairs::Pairs::new(top, sites, &weight_starts, (cutoff, modifier, buffer))?;
+        let pairs = pairs::Pairs::new(top, sites, &weight_starts, pairs::Range { cutoff, modifier, buffer })?;
         bonded::take_out(top, sites);
         pairs.take_out(top);
         Ok(Self { weight_starts, changes: sites.iter().map(|s| !s.is_empty()).collect(), pairs, terms })
@@ -223,7 +223,7 @@ impl Variants {
     /// Makes the list of neighbours for positions `x` (nm); to be called whenever the list of the ordinary Lennard-Jones term is made.
     ///
     /// # Errors
-    /// Edges below 2 (cut-off + buffer), a triclinic box; positions that are not finite.
+    /// [`LennardJonesError::BoxTooSmall`], [`LennardJonesError::Triclinic`] or [`LennardJonesError::NotFinite`], if any atom changes type.
     pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
         self.pairs.rebuild(x, cell)
     }

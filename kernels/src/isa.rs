@@ -19,16 +19,21 @@ impl Isa {
     /// All instruction sets, fastest first.
     pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
-    /// The fastest instruction set of this machine (looked up once).
+    /// The fastest instruction set of this machine.
     #[must_use]
     pub fn best() -> Self {
         static BEST: OnceLock<Isa> = OnceLock::new();
         *BEST.get_or_init(|| Self::ALL.into_iter().find(|isa| isa.is_available()).unwrap_or(Self::Portable))
     }
 
-    /// Whether this machine can execute it.
+    /// Whether this machine can execute it (looked up once, because kernels ask at every call).
     #[must_use]
     pub fn is_available(self) -> bool {
+        static AVAILABLE: OnceLock<[bool; 4]> = OnceLock::new();
+        AVAILABLE.get_or_init(|| Self::ALL.map(Self::detect))[self as usize]
+    }
+
+    fn detect(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {

@@ -46,7 +46,7 @@ pub fn p2p<T: Real>(
 /// [`p2p`] with a given instruction set.
 ///
 /// # Panics
-/// As [`p2p`], and if the instruction set is not available.
+/// Where [`p2p`] does, and if the instruction set is not available.
 pub fn p2p_on<T: Real>(
     isa: Isa,
     targets: Points<'_, T>,

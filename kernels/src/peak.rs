@@ -32,7 +32,7 @@ struct MultiplyAdds<T>(PhantomData<T>);
 
 impl<T: Real> RegisterKernel for MultiplyAdds<T> {
     type Output = usize;
-    /// As many registers as there are (32, 16, 32, 16) less what the constants take.
+    /// There are 32 registers, on AVX2 and x86-64 without it 16, and the constants take some of them.
     #[inline(always)]
     fn run<S: InstructionSet>(self, _: S) -> usize {
         // SAFETY: `S` is available.
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn plausible_and_twice_as_much_in_single_precision() {
-        // Not where an emulator may run.
+        // NEON is left out because an emulator may run it.
         for isa in [Isa::Avx512, Isa::Avx2].into_iter().filter(|isa| isa.is_available()) {
             let (single, double) = (peak_flops::<f32>(isa), peak_flops::<f64>(isa));
             // Between one vector multiply-add per cycle at 1 GHz and four at 6 GHz; a busy machine may slow down either.

@@ -70,10 +70,10 @@ impl<T: Real> Operator<T> {
         Self::for_isa(Isa::best(), n_in, n_out, row_major)
     }
 
-    /// As [`Operator::new`], for a given instruction set.
+    /// Pack the matrix for a given instruction set.
     ///
     /// # Panics
-    /// As [`Operator::new`], and if the instruction set is not available.
+    /// If `row_major` has not n_in · n_out elements or the instruction set is not available.
     #[must_use]
     pub fn for_isa(isa: Isa, n_in: usize, n_out: usize, row_major: &[f64]) -> Self {
         assert!(isa.is_available(), "{isa:?} is not available on this machine");

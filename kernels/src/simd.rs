@@ -50,12 +50,8 @@ pub unsafe trait Lanes: Copy {
     unsafe fn negative_mul_add(self, b: Self, c: Self) -> Self;
     /// The larger of self and b; neither may be NaN.
     unsafe fn max(self, b: Self) -> Self;
-    /// 1 / self, to about one unit in the last place.
-    unsafe fn reciprocal(self) -> Self;
     /// c / √self with c = `ROOT_SCALE`, to the precision of the type (about one unit in the last place).
     unsafe fn inverse_root(self) -> Self;
-    /// 1 / √self by Newton steps alone where `inverse_root` takes a series; equally precise, but the last bits may differ.
-    unsafe fn inverse_root_newton(self) -> Self;
     /// Sum over the lanes of each of four vectors.
     unsafe fn sum_each(four: [Self; 4]) -> [Self::Elem; 4];
     /// The elements of self and b in turn, self\[0\], b\[0\], self\[1\], … : first and second half.
@@ -68,4 +64,9 @@ pub unsafe trait Lanes: Copy {
     unsafe fn any(mask: Self::Mask) -> bool;
     /// self where the mask is true, +0 elsewhere whatever the value.
     unsafe fn keep(self, mask: Self::Mask) -> Self;
+    /// 1 / self where the mask is true, to about one unit in the last place; +0 elsewhere.
+    unsafe fn reciprocal_where(self, mask: Self::Mask) -> Self;
+    /// 1 / √self where the mask is true, to about one unit in the last place; +0 elsewhere. By Newton steps alone where `inverse_root` takes
+    /// a series: the last bits may differ.
+    unsafe fn inverse_root_where(self, mask: Self::Mask) -> Self;
 }

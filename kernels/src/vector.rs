@@ -92,15 +92,9 @@ pub trait Vector: Copy + sealed::Vector {
     /// The larger of self and b; neither may be NaN.
     #[must_use]
     fn max(self, b: Self) -> Self;
-    /// 1 / self, to about one unit in the last place.
-    #[must_use]
-    fn reciprocal(self) -> Self;
     /// 1 / √self, to about one unit in the last place.
     #[must_use]
     fn inverse_root(self) -> Self;
-    /// 1 / √self by Newton steps alone where `inverse_root` takes a series; equally precise, but the last bits may differ.
-    #[must_use]
-    fn inverse_root_newton(self) -> Self;
     /// Sum over the elements of each of four vectors.
     fn sum_each(four: [Self; 4]) -> [Self::Elem; 4];
     /// self < b in the elements whose bit in `within` is set, false in the others and where an operand is NaN.
@@ -112,6 +106,13 @@ pub trait Vector: Copy + sealed::Vector {
     /// self where `mask` is true, +0 elsewhere whatever the value.
     #[must_use]
     fn keep(self, mask: Self::Mask) -> Self;
+    /// 1 / self where `mask` is true, to about one unit in the last place; +0 elsewhere.
+    #[must_use]
+    fn reciprocal_where(self, mask: Self::Mask) -> Self;
+    /// 1 / √self where `mask` is true, to about one unit in the last place; +0 elsewhere. By Newton steps alone where `inverse_root` takes a
+    /// series: the last bits may differ.
+    #[must_use]
+    fn inverse_root_where(self, mask: Self::Mask) -> Self;
 
     /// Rows side by side: element r of line c becomes element c of row r, whatever `self` is. One row for each lane.
     ///
@@ -142,7 +143,7 @@ impl<L: Lanes, const N: usize> Registers<L, N> {
 
 impl<L: Lanes, const N: usize> sealed::Vector for Registers<L, N> {}
 
-/// Operations of [`Vector`] that are those of [`Lanes`] on each register.
+/// Operations of [`Vector`] that are those of [`Lanes`] on each register with those of other vectors.
 macro_rules! register_by_register {
     ($($name:ident($($operand:ident),*);)*) => {$(
         #[inline(always)]
@@ -150,6 +151,20 @@ macro_rules! register_by_register {
             for i in 0..N {
                 // SAFETY: a value of this type exists, so the instruction set is available.
                 self.0[i] = unsafe { self.0[i].$name($($operand.0[i]),*) };
+            }
+            self
+        }
+    )*};
+}
+
+/// Operations of [`Vector`] that are those of [`Lanes`] on each register with its part of a mask.
+macro_rules! register_by_register_where {
+    ($($name:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(mut self, mask: Self::Mask) -> Self {
+            for i in 0..N {
+                // SAFETY: a value of this type exists, so the instruction set is available.
+                self.0[i] = unsafe { self.0[i].$name(mask[i]) };
             }
             self
         }
@@ -199,8 +214,11 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
         mul_add(b, c);
         negative_mul_add(b, c);
         max(b);
-        reciprocal();
-        inverse_root_newton();
+    }
+    register_by_register_where! {
+        keep;
+        reciprocal_where;
+        inverse_root_where;
     }
     #[inline(always)]
     fn inverse_root(mut self) -> Self {
@@ -231,14 +249,6 @@ impl<L: Lanes, const N: usize> Vector for Registers<L, N> {
     fn any(self, mask: Self::Mask) -> bool {
         // SAFETY: see above.
         mask.into_iter().fold(false, |any, mask| any | unsafe { L::any(mask) })
-    }
-    #[inline(always)]
-    fn keep(mut self, mask: Self::Mask) -> Self {
-        for i in 0..N {
-            // SAFETY: see above.
-            self.0[i] = unsafe { self.0[i].keep(mask[i]) };
-        }
-        self
     }
 
     #[inline(always)]

@@ -1,8 +1,10 @@
 //! From λ(t) to fractions, pKa and calibration curves, each with errors.
 
+mod ascent;
 pub mod blocks;
 pub mod bootstrap;
 pub mod counted;
+pub mod determined;
 pub mod ends;
 pub mod equilibrium;
 pub mod flatness;

@@ -1,6 +1,6 @@
 //! Coordinates ξ that carry the weights λ_α of a site's n forms, Σ λ_α = 1.
 //!
-//! | variant | coupling | ξ | weights | dV/dξ, D_α = ∂V/∂λ_α |
+//! | variant | coordinates | ξ | weights | dV/dξ, D_α = ∂V/∂λ_α |
 //! |---|---|---|---|---|
 //! | linear | transition, n = 2 | λ | λ_1 = λ, λ_0 = 1 − λ | D_1 − D_0 |
 //! | linear | weight | λ_α with Σ λ_α = 1 | λ_α | D_α |
@@ -41,12 +41,16 @@ pub enum Variant {
 /// How many coordinates a site has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Coupling {
+pub enum CoordinateCount {
     /// One, between two forms.
     Transition,
     /// One for each form.
     Weight,
 }
+
+/// The former name of [`CoordinateCount`].
+#[doc(hidden)]
+pub use CoordinateCount as Coupling;
 
 /// The coordinate of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +72,7 @@ pub enum Coordinate {
     NexpWeights,
 }
 
-/// A coupling that does not fit the forms.
+/// A number of coordinates that does not fit the forms.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
     "{forms} forms and one coordinate between two of them: sites of more than two forms have one coordinate for each"
@@ -87,22 +91,22 @@ pub(crate) enum LocalConstraint {
 }
 
 impl Coordinate {
-    /// The coordinate of a site with `n_forms` forms. Without a coupling: transition for two forms, weight for more.
+    /// The coordinate of a site with `n_forms` forms. Without `count`: one for two forms, one for each of more.
     ///
     /// # Errors
     /// [`CoordinateError`] for a transition between more than two forms.
-    pub fn new(variant: Variant, coupling: Option<Coupling>, n_forms: usize) -> Result<Self, CoordinateError> {
-        let coupling = coupling.unwrap_or(if n_forms == 2 { Coupling::Transition } else { Coupling::Weight });
-        if coupling == Coupling::Transition && n_forms != 2 {
+    pub fn new(variant: Variant, count: Option<CoordinateCount>, n_forms: usize) -> Result<Self, CoordinateError> {
+        let count = count.unwrap_or(if n_forms == 2 { CoordinateCount::Transition } else { CoordinateCount::Weight });
+        if count == CoordinateCount::Transition && n_forms != 2 {
             return Err(CoordinateError { forms: n_forms });
         }
-        Ok(match (variant, coupling) {
-            (Variant::Linear, Coupling::Transition) => Self::Linear,
-            (Variant::Linear, Coupling::Weight) => Self::LinearWeights,
-            (Variant::Hypersphere, Coupling::Transition) => Self::Circle,
-            (Variant::Hypersphere, Coupling::Weight) => Self::Sphere,
-            (Variant::Nexp, Coupling::Transition) => Self::Nexp,
-            (Variant::Nexp, Coupling::Weight) => Self::NexpWeights,
+        Ok(match (variant, count) {
+            (Variant::Linear, CoordinateCount::Transition) => Self::Linear,
+            (Variant::Linear, CoordinateCount::Weight) => Self::LinearWeights,
+            (Variant::Hypersphere, CoordinateCount::Transition) => Self::Circle,
+            (Variant::Hypersphere, CoordinateCount::Weight) => Self::Sphere,
+            (Variant::Nexp, CoordinateCount::Transition) => Self::Nexp,
+            (Variant::Nexp, CoordinateCount::Weight) => Self::NexpWeights,
         })
     }
 
@@ -292,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn couplings_fit_the_forms() {
+    fn counts_fit_the_forms() {
         assert_eq!(Coordinate::new(Variant::Linear, None, 2), Ok(Coordinate::Linear));
         assert_eq!(Coordinate::new(Variant::Nexp, None, 3), Ok(Coordinate::NexpWeights));
-        let error = Coordinate::new(Variant::Hypersphere, Some(Coupling::Transition), 3).unwrap_err();
+        let error = Coordinate::new(Variant::Hypersphere, Some(CoordinateCount::Transition), 3).unwrap_err();
         assert_eq!(error, CoordinateError { forms: 3 });
         assert_eq!(Coordinate::Sphere.degrees_of_freedom(4), 3);
         assert_eq!(Coordinate::NexpWeights.degrees_of_freedom(3), 3);

@@ -29,7 +29,7 @@ pub fn evaluate(angle: &Angle, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> Te
     harmonic_angle(angle.atoms, angle.theta0, angle.k, x, f)
 }
 
-/// ½ k (θ − θ₀)² for atoms i, j (vertex), k; used by Urey–Bradley too.
+/// Harmonic potential ½ k (θ − θ₀)² of atoms i, j (vertex), k; Urey–Bradley angles use it too.
 #[inline]
 pub(super) fn harmonic_angle(
     [i, j, k]: [u32; 3],

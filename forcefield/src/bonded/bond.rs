@@ -26,7 +26,7 @@ pub fn evaluate(bond: &Bond, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> Term
     harmonic_distance(bond.atoms, bond.r0, bond.k, x, f)
 }
 
-/// The same for any pair of atoms: ½ k (|x_i − x_j| − r₀)²; used by Urey–Bradley too.
+/// Harmonic potential ½ k (|x_i − x_j| − r₀)² of any pair of atoms; Urey–Bradley angles use it too.
 #[inline]
 pub(super) fn harmonic_distance(
     [i, j]: [u32; 2],

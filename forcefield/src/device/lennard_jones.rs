@@ -14,7 +14,7 @@ use kernels::device::{Arg, Buffer, CountingSort, Device, DeviceError, Stream, ar
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
-use crate::lennard_jones::{DispersionCorrection, Modifier, check_cell, check_settings, merge_types};
+use crate::lennard_jones::{Classes, DispersionCorrection, Modifier, check_cell, check_settings};
 use crate::topology::Topology;
 use source::{Kernels, compile, table};
 
@@ -98,7 +98,7 @@ impl DeviceLennardJones {
         let active: Vec<u32> =
             (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
-        let (kinds, classes) = merge_types(&types, &top.lj);
+        let Classes { of_atoms: kinds, table: classes } = Classes::new(&types, &top.lj);
         let (excluded_starts, excluded) = exclusions(top, &active);
         let n = active.len();
         let grid = grid(n, reach, cell);

@@ -24,7 +24,7 @@ pub(super) enum DihedralKind {
 }
 
 impl DihedralKind {
-    /// Of function 1, 2, 3, 4 or 9.
+    /// The kind of a GROMACS function type, which is 1, 2, 3, 4 or 9.
     pub fn of(function: u8) -> Self {
         match function {
             2 => Self::HarmonicImproper,

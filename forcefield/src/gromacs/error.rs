@@ -156,7 +156,7 @@ pub enum TopologyProblem {
     /// A name or parameter defined twice, differently.
     #[error("{what} is defined a second time with different values; first definition: {first}")]
     Redefined {
-        /// What.
+        /// The name or the section and types of the parameter.
         what: String,
         /// File and line of the first definition.
         first: String,

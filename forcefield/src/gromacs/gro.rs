@@ -41,7 +41,7 @@ pub enum StructureError {
         file: PathBuf,
         /// "read" or "write".
         action: &'static str,
-        /// Reason.
+        /// What the operating system says.
         reason: std::io::Error,
     },
     /// A line that cannot be understood.
@@ -54,7 +54,7 @@ pub enum StructureError {
         /// What was found and what is valid.
         message: String,
     },
-    /// Header and file disagree on the number of atoms.
+    /// The header and the file disagree on the number of atoms.
     #[error("{}: line 2 announces {announced} atoms, but the file holds {found} atom lines and a box line", file.display())]
     Count {
         /// The file.
@@ -159,7 +159,7 @@ pub fn read_gro(path: &Path) -> Result<Structure, StructureError> {
 /// Read a structure from text; `path` only names it in errors.
 ///
 /// # Errors
-/// As [`read_gro`].
+/// [`StructureError::Line`] or [`StructureError::Count`], as [`read_gro`].
 pub fn parse_gro(text: &str, path: &Path) -> Result<Structure, StructureError> {
     let lines: Vec<&str> = text.trim_end().lines().map(|l| l.trim_end()).collect();
     let error = |line: usize, message: String| StructureError::Line { file: path.into(), line, message };
@@ -305,7 +305,8 @@ pub fn format_gro(s: &Structure, decimals: usize, path: &Path) -> Result<String,
 /// Write a `.gro` file: all of it, or nothing (through a temporary file in the same directory, renamed when complete).
 ///
 /// # Errors
-/// As [`format_gro`], and [`StructureError::Io`].
+/// [`StructureError::Unwritable`] as [`format_gro`]; [`StructureError::Io`] if the file cannot be written, in which case an old file of
+/// that name is left as it was.
 pub fn write_gro(path: &Path, structure: &Structure, decimals: usize) -> Result<(), StructureError> {
     let text = format_gro(structure, decimals, path)?;
     let io = |reason| StructureError::Io { file: path.into(), action: "write", reason };

@@ -11,7 +11,7 @@
 
 use std::f64::consts::PI;
 
-use super::modifier::{Modified, Modifier};
+use super::modifier::Modifier;
 use crate::energy::TermEnergy;
 use crate::topology::Topology;
 
@@ -24,7 +24,7 @@ pub struct DispersionCorrection {
 }
 
 impl DispersionCorrection {
-    /// For cut-off `cutoff` (nm) and modifier of the Lennard-Jones term.
+    /// The correction of `top` for a Lennard-Jones term with this cut-off (nm) and modifier.
     ///
     /// ```
     /// use forcefield::lennard_jones::{DispersionCorrection, Modifier};
@@ -44,7 +44,7 @@ impl DispersionCorrection {
     /// assert!((v.virial / (6.0 * tail) - 1.0).abs() < 1e-12);
     /// ```
     pub fn new(top: &Topology, cutoff: f64, modifier: Modifier) -> Self {
-        let m = Modified::new(cutoff, modifier);
+        let m = modifier.at_cutoff(cutoff);
         let n = top.atoms.len() as f64;
         let half = 0.5 * n * average_c6(top);
         let width = cutoff - m.r_switch;

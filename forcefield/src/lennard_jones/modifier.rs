@@ -8,6 +8,11 @@
 //!
 //! Units: nm, kJ/mol. Equations: GROMACS reference manual 2022, "Modified non-bonded interactions", DOI 10.5281/zenodo.6451567.
 
+use kernels::lennard_jones::{Modified, Power};
+
+#[cfg(test)]
+use crate::energy::TermEnergy;
+
 /// What is done to the Lennard-Jones potential so that it ends at the cut-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Modifier {
@@ -23,57 +28,33 @@ pub enum Modifier {
     },
 }
 
-/// Constants of the modified power 1/r^α.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Power {
-    /// A of x² in the force.
-    pub a: f64,
-    /// B of x³ in the force.
-    pub b: f64,
-    /// Constant C taken off the potential.
-    pub shift: f64,
+impl Modifier {
+    /// Constants of both powers for `cutoff` (nm).
+    pub(crate) fn at_cutoff(self, cutoff: f64) -> Modified {
+        let r_switch = if let Self::ForceSwitch { r_switch } = self { r_switch } else { cutoff };
+        let power = |alpha: i32| match self {
+            Self::None => Power::default(),
+            Self::PotentialShift => Power { shift: cutoff.powi(-alpha), ..Power::default() },
+            Self::ForceSwitch { r_switch } => switched(alpha, cutoff, r_switch),
+        };
+        Modified { cutoff, r_switch, six: power(6), twelve: power(12) }
+    }
 }
 
-/// Both powers modified for one cut-off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Modified {
-    /// Cut-off r_c, nm.
-    pub cutoff: f64,
-    /// Start of the switch r₁, nm (= r_c without a switch).
-    pub r_switch: f64,
-    /// 1/r⁶.
-    pub six: Power,
-    /// 1/r¹².
-    pub twelve: Power,
-}
-
-impl Modified {
-    pub fn new(cutoff: f64, modifier: Modifier) -> Self {
-        let (r_switch, power): (f64, Box<dyn Fn(i32) -> Power>) = match modifier {
-            Modifier::None => (cutoff, Box::new(|_| Power::default())),
-            Modifier::PotentialShift => {
-                (cutoff, Box::new(|alpha| Power { shift: cutoff.powi(-alpha), ..Power::default() }))
-            }
-            Modifier::ForceSwitch { r_switch } => (r_switch, Box::new(move |alpha| switched(alpha, cutoff, r_switch))),
-        };
-        Self { cutoff, r_switch, six: power(6), twelve: power(12) }
-    }
-
-    /// Energy and r·F (kJ/mol) of a pair at distance `r` < cut-off: the formula in its plainest form.
-    #[cfg(test)]
-    pub fn pair(&self, c6: f64, c12: f64, r: f64) -> (f64, f64) {
-        let x = (r - self.r_switch).max(0.0);
-        let power = |p: &Power, alpha: i32| {
-            let plain = r.powi(-alpha);
-            (
-                plain - p.a / 3.0 * x.powi(3) - p.b / 4.0 * x.powi(4) - p.shift,
-                f64::from(alpha) * plain + r * (p.a * x * x + p.b * x.powi(3)),
-            )
-        };
-        let (v6, w6) = power(&self.six, 6);
-        let (v12, w12) = power(&self.twelve, 12);
-        (c12 * v12 - c6 * v6, c12 * w12 - c6 * w6)
-    }
+/// Energy and r·F (kJ/mol) of a pair at distance `r` < cut-off: the formula in its plainest form.
+#[cfg(test)]
+pub(crate) fn pair(m: &Modified, c6: f64, c12: f64, r: f64) -> TermEnergy {
+    let x = (r - m.r_switch).max(0.0);
+    let power = |p: &Power, alpha: i32| {
+        let plain = r.powi(-alpha);
+        (
+            plain - p.a / 3.0 * x.powi(3) - p.b / 4.0 * x.powi(4) - p.shift,
+            f64::from(alpha) * plain + r * (p.a * x * x + p.b * x.powi(3)),
+        )
+    };
+    let (v6, w6) = power(&m.six, 6);
+    let (v12, w12) = power(&m.twelve, 12);
+    TermEnergy { energy: c12 * v12 - c6 * v6, virial: c12 * w12 - c6 * w6 }
 }
 
 fn switched(alpha: i32, cutoff: f64, r_switch: f64) -> Power {
@@ -95,37 +76,37 @@ mod tests {
 
     #[test]
     fn plain_minimum_is_minus_epsilon() {
-        let m = Modified::new(0.9, Modifier::None);
-        let (v, w) = m.pair(C6, C12, (2.0 * C12 / C6).powf(1.0 / 6.0));
+        let m = Modifier::None.at_cutoff(0.9);
+        let TermEnergy { energy: v, virial: w } = pair(&m, C6, C12, (2.0 * C12 / C6).powf(1.0 / 6.0));
         assert!((v + C6 * C6 / (4.0 * C12)).abs() < 1e-12 && w.abs() < 1e-12);
     }
 
     #[test]
     fn shift_is_the_plain_value_at_the_cutoff() {
-        let (plain, shifted) = (Modified::new(0.9, Modifier::None), Modified::new(0.9, Modifier::PotentialShift));
-        let at_cutoff = plain.pair(C6, C12, 0.9).0;
-        assert!((plain.pair(C6, C12, 0.4).0 - shifted.pair(C6, C12, 0.4).0 - at_cutoff).abs() < 1e-15);
-        assert!(shifted.pair(C6, C12, 0.9).0.abs() < 1e-15);
+        let (plain, shifted) = (Modifier::None.at_cutoff(0.9), Modifier::PotentialShift.at_cutoff(0.9));
+        let at_cutoff = pair(&plain, C6, C12, 0.9).energy;
+        assert!((pair(&plain, C6, C12, 0.4).energy - pair(&shifted, C6, C12, 0.4).energy - at_cutoff).abs() < 1e-15);
+        assert!(pair(&shifted, C6, C12, 0.9).energy.abs() < 1e-15);
     }
 
     #[test]
     fn switched_energy_force_and_slope_vanish_at_the_cutoff() {
-        let m = Modified::new(0.9, Modifier::ForceSwitch { r_switch: 0.7 });
-        let (v, w) = m.pair(C6, C12, 0.9);
+        let m = Modifier::ForceSwitch { r_switch: 0.7 }.at_cutoff(0.9);
+        let TermEnergy { energy: v, virial: w } = pair(&m, C6, C12, 0.9);
         assert!(v.abs() < 1e-14 && w.abs() < 1e-14);
-        assert!((m.pair(C6, C12, 0.9 - 1e-5).1 / 1e-5).abs() < 1e-4);
+        assert!((pair(&m, C6, C12, 0.9 - 1e-5).virial / 1e-5).abs() < 1e-4);
         // Below r₁ the force is the plain one.
-        let plain = Modified::new(0.9, Modifier::None);
-        assert_eq!(m.pair(C6, C12, 0.69).1, plain.pair(C6, C12, 0.69).1);
+        let plain = Modifier::None.at_cutoff(0.9);
+        assert_eq!(pair(&m, C6, C12, 0.69).virial, pair(&plain, C6, C12, 0.69).virial);
     }
 
     #[test]
     fn force_is_the_derivative_of_the_energy() {
         for modifier in [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.7 }] {
-            let m = Modified::new(0.9, modifier);
+            let m = modifier.at_cutoff(0.9);
             for r in [0.3, 0.5, 0.75, 0.88] {
-                let slope = five_point(1e-4, |h| m.pair(C6, C12, r + h).0);
-                assert!((m.pair(C6, C12, r).1 + r * slope).abs() < 1e-7 * (1.0 + (r * slope).abs()));
+                let slope = five_point(1e-4, |h| pair(&m, C6, C12, r + h).energy);
+                assert!((pair(&m, C6, C12, r).virial + r * slope).abs() < 1e-7 * (1.0 + (r * slope).abs()));
             }
         }
     }

@@ -54,7 +54,8 @@ impl NamedVariants {
     /// Looks up the names in a residue of `top` (an index into its residues) for a site of `n_forms` forms.
     ///
     /// # Errors
-    /// Names that mean nothing there; numbers of forms or parameters that do not fit.
+    /// [`VariantError::Unknown`] for a name that the residue or the topology does not have, [`VariantError::Forms`] for a number of values
+    /// that is not that of the forms, [`VariantError::Term`] for a function or parameters that no term has.
     pub fn resolve(&self, top: &Topology, residue: u32, n_forms: usize) -> Result<SiteVariants, VariantError> {
         let mut types = Vec::new();
         for (name, by_form) in &self.lj_types {

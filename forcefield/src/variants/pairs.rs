@@ -4,37 +4,58 @@
 //! ([`Modifier`]), or plain and without cut-off for 1-4 pairs; c6 and c12 are
 //! bilinear in the weights of two sites, linear in those of one. The list holds every pair once.
 
+use kernels::lennard_jones::Modified;
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use super::bonded::labels;
 use super::{SiteVariants, VariantError};
 use crate::cell::Cell;
-use crate::lennard_jones::{LennardJonesError, Modified, Modifier, check_cell};
+use crate::lennard_jones::{LennardJonesError, Modifier, check_cell};
 use crate::topology::{AtomType, LennardJonesTable, Topology};
 use crate::{Exclusions, TermEnergy};
 
-/// The topology does not change this atom.
+/// Marks an atom that keeps its type.
 const CONSTANT: u32 = u32::MAX;
+
+/// How far the Lennard-Jones of these atoms reaches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    /// Cut-off, nm.
+    pub cutoff: f64,
+    /// What is done to the potential at the cut-off.
+    pub modifier: Modifier,
+    /// By how much the list reaches beyond, nm.
+    pub buffer: f64,
+}
 
 /// An atom that changes type.
 #[derive(Clone, Debug)]
 struct Changing {
     atom: u32,
     site: usize,
-    /// First of the weights of its site.
-    weights: usize,
+    /// Weights of its site.
+    weights: Weights,
     /// Type in each form.
     types: Vec<u32>,
+}
+
+/// The weights of one site among those of all.
+#[derive(Clone, Copy, Debug)]
+struct Weights {
+    /// The first.
+    first: usize,
+    /// Number of forms.
+    forms: usize,
 }
 
 /// How c6 and c12 of a pair depend on weights.
 #[derive(Clone, Copy, Debug)]
 enum Mixing {
-    /// On one site's: first weight, number of forms.
-    One(usize, usize),
-    /// On two sites'.
-    Two([(usize, usize); 2]),
+    /// On those of one site.
+    One(Weights),
+    /// On those of two sites.
+    Two([Weights; 2]),
 }
 
 /// A 1-4 pair with (c6, c12) of every form, or of every two forms (those of the second site innermost).
@@ -83,21 +104,21 @@ impl Powers {
     ) -> [f64; 2] {
         let mut sum = [0.0; 2];
         match mixing {
-            Mixing::One(first, n) => {
-                for form in 0..n {
+            Mixing::One(Weights { first, forms }) => {
+                for form in 0..forms {
                     let [v, w] = self.pair(coefficients(form, form));
                     dv[first + form] += v;
                     sum[0] += weights[first + form] * v;
                     sum[1] += weights[first + form] * w;
                 }
             }
-            Mixing::Two([(a, n), (b, m)]) => {
-                for i in 0..n {
-                    for j in 0..m {
+            Mixing::Two([a, b]) => {
+                for i in 0..a.forms {
+                    for j in 0..b.forms {
                         let [v, w] = self.pair(coefficients(i, j));
-                        let (one, other) = (weights[a + i], weights[b + j]);
-                        dv[a + i] += other * v;
-                        dv[b + j] += one * v;
+                        let (one, other) = (weights[a.first + i], weights[b.first + j]);
+                        dv[a.first + i] += other * v;
+                        dv[b.first + j] += one * v;
                         sum[0] += one * other * v;
                         sum[1] += one * other * w;
                     }
@@ -132,14 +153,15 @@ impl Pairs {
         top: &Topology,
         sites: &[SiteVariants],
         weight_starts: &[usize],
-        (cutoff, modifier, buffer): (f64, Modifier, f64),
+        range: Range,
     ) -> Result<Self, VariantError> {
         let mut numbers = vec![CONSTANT; top.n_atoms()];
         let mut changing = Vec::new();
         for (site, variants) in sites.iter().enumerate() {
-            let (weights, n_forms) = (weight_starts[site], weight_starts[site + 1] - weight_starts[site]);
+            let first = weight_starts[site];
+            let weights = Weights { first, forms: weight_starts[site + 1] - first };
             for variant in &variants.types {
-                check(top, site, variant.atom, &variant.types, n_forms)?;
+                check(top, site, variant.atom, &variant.types, weights.forms)?;
                 let number = &mut numbers[variant.atom as usize];
                 if *number != CONSTANT {
                     return Err(VariantError::Repeated(top.label(variant.atom)));
@@ -149,8 +171,8 @@ impl Pairs {
             }
         }
         let mut all = Self {
-            modified: Modified::new(cutoff, modifier),
-            buffer,
+            modified: range.modifier.at_cutoff(range.cutoff),
+            buffer: range.buffer,
             table: if changing.is_empty() { LennardJonesTable::default() } else { top.lj.clone() },
             types: top.atoms.iter().map(|a| a.type_index).collect(),
             exclusions: if changing.is_empty() { Exclusions::default() } else { top.exclusions.clone() },
@@ -191,13 +213,9 @@ impl Pairs {
 
     /// Which weights a pair depends on, of which at least the first atom changes or the second does.
     fn mixing(&self, a: Option<&Changing>, b: Option<&Changing>) -> Option<Mixing> {
-        let weights = |c: &Changing| (c.weights, c.types.len());
         Some(match (a, b) {
-            (Some(a), Some(b)) if a.site != b.site => Mixing::Two([weights(a), weights(b)]),
-            (Some(one), _) | (None, Some(one)) => {
-                let (first, n) = weights(one);
-                Mixing::One(first, n)
-            }
+            (Some(a), Some(b)) if a.site != b.site => Mixing::Two([a.weights, b.weights]),
+            (Some(one), _) | (None, Some(one)) => Mixing::One(one.weights),
             (None, None) => return None,
         })
     }
@@ -215,8 +233,8 @@ impl Pairs {
             let (a, b) = (self.changing(i), self.changing(j));
             let Some(mixing) = self.mixing(a, b) else { continue };
             let forms: Vec<[usize; 2]> = match mixing {
-                Mixing::One(_, n) => (0..n).map(|form| [form; 2]).collect(),
-                Mixing::Two([(_, n), (_, m)]) => (0..n).flat_map(|k| (0..m).map(move |l| [k, l])).collect(),
+                Mixing::One(one) => (0..one.forms).map(|form| [form; 2]).collect(),
+                Mixing::Two([a, b]) => (0..a.forms).flat_map(|k| (0..b.forms).map(move |l| [k, l])).collect(),
             };
             let given = [a, b].into_iter().flatten().find_map(|c| sites[c.site].pair_scale);
             let coefficients = forms.into_iter().map(|[k, l]| {
@@ -329,7 +347,7 @@ impl Pairs {
             let r2 = d.norm_squared();
             let columns = match pair.mixing {
                 Mixing::One(..) => 0,
-                Mixing::Two([_, (_, m)]) => m,
+                Mixing::Two([_, second]) => second.forms,
             };
             let coefficients = |k: usize, l: usize| pair.coefficients[if columns == 0 { k } else { columns * k + l }];
             let [energy, virial] = Powers::plain(r2).mixed(pair.mixing, coefficients, weights, dv);

@@ -39,7 +39,7 @@ pub unsafe fn all_blocks<L: Lanes, const B: usize>(
 /// Returns `V`.
 ///
 /// # Safety
-/// As `all_blocks`; `range` inside the targets and one target block; `out` holds at least `V` entries and the
+/// The promises of `all_blocks`; `range` inside the targets and one target block; `out` holds at least `V` entries and the
 /// sources at least `vector + V` charge vectors.
 #[inline(always)]
 unsafe fn targets_by<L: Lanes, const B: usize, const V: usize>(
@@ -68,7 +68,7 @@ unsafe fn targets_by<L: Lanes, const B: usize, const V: usize>(
 /// `B` targets from `first` on, against all sources, for charge vectors `vector .. vector + V`.
 ///
 /// # Safety
-/// As `targets_by`.
+/// The promises of `targets_by`.
 #[inline(always)]
 unsafe fn targets_together<L: Lanes, const B: usize, const V: usize>(
     targets: Points<'_, L::Elem>,

@@ -71,7 +71,7 @@ struct Part<L: Lanes> {
 }
 
 /// # Safety
-/// As `product`; `N` is the width of the panel.
+/// The promises of `product`; `N` is the width of the panel.
 #[inline(always)]
 unsafe fn all_rows<L: Lanes, const R: usize, const N: usize, const ADD: bool>(panel: &Part<L>, pairs: &[RowPair]) {
     let (blocks, rest) = pairs.as_chunks::<R>();
@@ -97,7 +97,7 @@ unsafe fn all_rows<L: Lanes, const R: usize, const N: usize, const ADD: bool>(pa
 /// `M` rows times a panel of `N` vectors.
 ///
 /// # Safety
-/// As `all_rows`.
+/// The promises of `all_rows`.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const M: usize, const N: usize, const ADD: bool>(panel: &Part<L>, pairs: &[RowPair; M]) {
     // SAFETY: rows of b have n_in elements, the panel n_in rows of N vectors, rows of c the panel's columns, `tail` of
@@ -135,7 +135,7 @@ unsafe fn tile<L: Lanes, const M: usize, const N: usize, const ADD: bool>(panel:
 /// `M` ≤ 4 rows times the single column.
 ///
 /// # Safety
-/// As `product`; `single` holds n_in elements.
+/// The promises of `product`; `single` holds n_in elements.
 #[inline(always)]
 unsafe fn dot<L: Lanes, const M: usize, const ADD: bool>(single: &Part<L>, pairs: &[RowPair; M]) {
     const { assert!(M <= 4) }

@@ -105,22 +105,11 @@ unsafe impl Lanes for F32x8 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn reciprocal(self) -> Self {
-        Self(_mm256_div_ps(_mm256_set1_ps(1.0), self.0))
-    }
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
     unsafe fn inverse_root(self) -> Self {
         let y = _mm256_rsqrt_ps(self.0);
         let e = _mm256_fnmadd_ps(_mm256_mul_ps(self.0, y), y, _mm256_set1_ps(1.0));
         let p = _mm256_fmadd_ps(e, _mm256_set1_ps(0.375), _mm256_set1_ps(0.5));
         Self(_mm256_fmadd_ps(_mm256_mul_ps(y, e), p, y))
-    }
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn inverse_root_newton(self) -> Self {
-        // SAFETY: same instruction set.
-        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
@@ -158,6 +147,18 @@ unsafe impl Lanes for F32x8 {
     #[target_feature(enable = "avx2,fma")]
     unsafe fn keep(self, mask: __m256) -> Self {
         Self(_mm256_and_ps(mask, self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn reciprocal_where(self, mask: __m256) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { Self(_mm256_div_ps(_mm256_set1_ps(1.0), self.0)).keep(mask) }
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn inverse_root_where(self, mask: __m256) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { self.inverse_root().keep(mask) }
     }
 }
 
@@ -235,19 +236,8 @@ unsafe impl Lanes for F64x4 {
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn reciprocal(self) -> Self {
-        Self(_mm256_div_pd(_mm256_set1_pd(1.0), self.0))
-    }
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
     unsafe fn inverse_root(self) -> Self {
         Self(_mm256_div_pd(_mm256_set1_pd(1.0), _mm256_sqrt_pd(self.0)))
-    }
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn inverse_root_newton(self) -> Self {
-        // SAFETY: same instruction set.
-        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "avx2,fma")]
@@ -285,5 +275,17 @@ unsafe impl Lanes for F64x4 {
     #[target_feature(enable = "avx2,fma")]
     unsafe fn keep(self, mask: __m256d) -> Self {
         Self(_mm256_and_pd(mask, self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn reciprocal_where(self, mask: __m256d) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { Self(_mm256_div_pd(_mm256_set1_pd(1.0), self.0)).keep(mask) }
+    }
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn inverse_root_where(self, mask: __m256d) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { self.inverse_root().keep(mask) }
     }
 }

@@ -119,20 +119,8 @@ unsafe impl Lanes for F32x16 {
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn reciprocal(self) -> Self {
-        let y = _mm512_rcp14_ps(self.0);
-        Self(_mm512_fmadd_ps(y, _mm512_fnmadd_ps(self.0, y, _mm512_set1_ps(1.0)), y))
-    }
-    #[inline]
-    #[target_feature(enable = "avx512f")]
     unsafe fn inverse_root(self) -> Self {
         Self(twice_inverse_root_f32(self.0, _mm512_rsqrt14_ps(self.0)))
-    }
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn inverse_root_newton(self) -> Self {
-        let y = _mm512_rsqrt14_ps(self.0);
-        Self(newton_step_f32(self.0, y))
     }
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
@@ -176,6 +164,20 @@ unsafe impl Lanes for F32x16 {
     #[target_feature(enable = "avx512f")]
     unsafe fn keep(self, mask: __mmask16) -> Self {
         Self(_mm512_maskz_mov_ps(mask, self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn reciprocal_where(self, mask: __mmask16) -> Self {
+        let y = _mm512_rcp14_ps(self.0);
+        // SAFETY: same instruction set.
+        unsafe { Self(_mm512_fmadd_ps(y, _mm512_fnmadd_ps(self.0, y, _mm512_set1_ps(1.0)), y)).keep(mask) }
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root_where(self, mask: __mmask16) -> Self {
+        let y = _mm512_rsqrt14_ps(self.0);
+        // SAFETY: same instruction set.
+        unsafe { Self(newton_step_f32(self.0, y)).keep(mask) }
     }
 }
 
@@ -250,22 +252,8 @@ unsafe impl Lanes for F64x8 {
     }
     #[inline]
     #[target_feature(enable = "avx512f")]
-    unsafe fn reciprocal(self) -> Self {
-        let one = _mm512_set1_pd(1.0);
-        let y = _mm512_rcp14_pd(self.0);
-        let y = _mm512_fmadd_pd(y, _mm512_fnmadd_pd(self.0, y, one), y);
-        Self(_mm512_fmadd_pd(y, _mm512_fnmadd_pd(self.0, y, one), y))
-    }
-    #[inline]
-    #[target_feature(enable = "avx512f")]
     unsafe fn inverse_root(self) -> Self {
         Self(series_f64(self.0, _mm512_rsqrt14_pd(self.0)))
-    }
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn inverse_root_newton(self) -> Self {
-        let y = newton_step_f64(self.0, _mm512_rsqrt14_pd(self.0));
-        Self(newton_step_f64(self.0, y))
     }
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
@@ -307,5 +295,21 @@ unsafe impl Lanes for F64x8 {
     #[target_feature(enable = "avx512f")]
     unsafe fn keep(self, mask: __mmask8) -> Self {
         Self(_mm512_maskz_mov_pd(mask, self.0))
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn reciprocal_where(self, mask: __mmask8) -> Self {
+        let one = _mm512_set1_pd(1.0);
+        let y = _mm512_rcp14_pd(self.0);
+        let y = _mm512_fmadd_pd(y, _mm512_fnmadd_pd(self.0, y, one), y);
+        // SAFETY: same instruction set.
+        unsafe { Self(_mm512_fmadd_pd(y, _mm512_fnmadd_pd(self.0, y, one), y)).keep(mask) }
+    }
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn inverse_root_where(self, mask: __mmask8) -> Self {
+        let y = newton_step_f64(self.0, _mm512_rsqrt14_pd(self.0));
+        // SAFETY: same instruction set.
+        unsafe { Self(newton_step_f64(self.0, y)).keep(mask) }
     }
 }

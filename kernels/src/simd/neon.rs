@@ -89,22 +89,11 @@ unsafe impl Lanes for F32x4 {
     }
     #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn reciprocal(self) -> Self {
-        Self(vdivq_f32(vdupq_n_f32(1.0), self.0))
-    }
-    #[inline]
-    #[target_feature(enable = "neon")]
     unsafe fn inverse_root(self) -> Self {
         let mut y = vrsqrteq_f32(self.0);
         y = vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(self.0, y), y));
         let e = vfmsq_f32(vdupq_n_f32(1.0), vmulq_f32(self.0, y), y);
         Self(vfmaq_f32(y, vmulq_f32(y, vdupq_n_f32(0.5)), e))
-    }
-    #[inline]
-    #[target_feature(enable = "neon")]
-    unsafe fn inverse_root_newton(self) -> Self {
-        // SAFETY: same instruction set.
-        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "neon")]
@@ -141,6 +130,18 @@ unsafe impl Lanes for F32x4 {
     #[target_feature(enable = "neon")]
     unsafe fn keep(self, mask: uint32x4_t) -> Self {
         Self(vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(self.0), mask)))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn reciprocal_where(self, mask: uint32x4_t) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { Self(vdivq_f32(vdupq_n_f32(1.0), self.0)).keep(mask) }
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn inverse_root_where(self, mask: uint32x4_t) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { self.inverse_root().keep(mask) }
     }
 }
 
@@ -214,11 +215,6 @@ unsafe impl Lanes for F64x2 {
     }
     #[inline]
     #[target_feature(enable = "neon")]
-    unsafe fn reciprocal(self) -> Self {
-        Self(vdivq_f64(vdupq_n_f64(1.0), self.0))
-    }
-    #[inline]
-    #[target_feature(enable = "neon")]
     unsafe fn inverse_root(self) -> Self {
         let mut y = vrsqrteq_f64(self.0);
         for _ in 0..2 {
@@ -226,12 +222,6 @@ unsafe impl Lanes for F64x2 {
         }
         let e = vfmsq_f64(vdupq_n_f64(1.0), vmulq_f64(self.0, y), y);
         Self(vfmaq_f64(y, vmulq_f64(y, vdupq_n_f64(0.5)), e))
-    }
-    #[inline]
-    #[target_feature(enable = "neon")]
-    unsafe fn inverse_root_newton(self) -> Self {
-        // SAFETY: same instruction set.
-        unsafe { self.inverse_root() }
     }
     #[inline]
     #[target_feature(enable = "neon")]
@@ -270,5 +260,17 @@ unsafe impl Lanes for F64x2 {
     #[target_feature(enable = "neon")]
     unsafe fn keep(self, mask: uint64x2_t) -> Self {
         Self(vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(self.0), mask)))
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn reciprocal_where(self, mask: uint64x2_t) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { Self(vdivq_f64(vdupq_n_f64(1.0), self.0)).keep(mask) }
+    }
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn inverse_root_where(self, mask: uint64x2_t) -> Self {
+        // SAFETY: same instruction set.
+        unsafe { self.inverse_root().keep(mask) }
     }
 }

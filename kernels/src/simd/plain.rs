@@ -23,7 +23,7 @@ impl<T: Real, const K: usize> Plain<T, K> {
 // SAFETY: no instruction set is needed; pointers are used as the contract of `Lanes` allows.
 unsafe impl<T: Real, const K: usize> Lanes for Plain<T, K> {
     type Elem = T;
-    type Mask = [bool; K];
+    type Mask = Self;
     const LANES: usize = K;
     const ROOT_SCALE: f64 = 1.0;
 
@@ -77,17 +77,8 @@ unsafe impl<T: Real, const K: usize> Lanes for Plain<T, K> {
         self.zip(b, |a, b| a.max(b))
     }
     #[inline(always)]
-    unsafe fn reciprocal(self) -> Self {
-        Self(self.0.map(T::recip))
-    }
-    #[inline(always)]
     unsafe fn inverse_root(self) -> Self {
         Self(self.0.map(|x| x.sqrt().recip()))
-    }
-    #[inline(always)]
-    unsafe fn inverse_root_newton(self) -> Self {
-        // SAFETY: no instruction set is needed.
-        unsafe { self.inverse_root() }
     }
     #[inline(always)]
     unsafe fn sum_each(four: [Self; 4]) -> [T; 4] {
@@ -103,19 +94,27 @@ unsafe impl<T: Real, const K: usize> Lanes for Plain<T, K> {
         (low, high)
     }
     #[inline(always)]
-    unsafe fn mask(bits: u16) -> [bool; K] {
-        std::array::from_fn(|i| bits & (1 << i) != 0)
+    unsafe fn mask(bits: u16) -> Self {
+        Self(std::array::from_fn(|i| if bits & (1 << i) != 0 { T::one() } else { T::zero() }))
     }
     #[inline(always)]
-    unsafe fn less(self, b: Self, within: [bool; K]) -> [bool; K] {
-        std::array::from_fn(|i| self.0[i] < b.0[i] && within[i])
+    unsafe fn less(self, b: Self, within: Self) -> Self {
+        Self(std::array::from_fn(|i| if self.0[i] < b.0[i] { within.0[i] } else { T::zero() }))
     }
     #[inline(always)]
-    unsafe fn any(mask: [bool; K]) -> bool {
-        mask.contains(&true)
+    unsafe fn any(mask: Self) -> bool {
+        mask.0.iter().any(|m| *m != T::zero())
     }
     #[inline(always)]
-    unsafe fn keep(self, mask: [bool; K]) -> Self {
-        Self(std::array::from_fn(|i| if mask[i] { self.0[i] } else { T::zero() }))
+    unsafe fn keep(self, mask: Self) -> Self {
+        Self(std::array::from_fn(|i| if mask.0[i] != T::zero() { self.0[i] } else { T::zero() }))
+    }
+    #[inline(always)]
+    unsafe fn reciprocal_where(self, mask: Self) -> Self {
+        Self(std::array::from_fn(|i| if mask.0[i] != T::zero() { self.0[i].recip() } else { T::zero() }))
+    }
+    #[inline(always)]
+    unsafe fn inverse_root_where(self, mask: Self) -> Self {
+        Self(std::array::from_fn(|i| if mask.0[i] != T::zero() { self.0[i].sqrt().recip() } else { T::zero() }))
     }
 }

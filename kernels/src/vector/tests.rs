@@ -16,8 +16,10 @@ impl<T: Real> VectorKernel<T> for Operations<T> {
         let mut out = [T::Line::ZERO; 10];
         let positive = a.mul(a).add(c);
         let (sum, product) = (a.mul_add(b, c), a.negative_mul_add(b, c));
-        let (root, newton) = (positive.inverse_root(), positive.inverse_root_newton());
-        let results = [a.add(b), a.sub(b), a.mul(b), sum, product, a.max(b), positive.reciprocal(), root, newton, c];
+        let everywhere = zero.less(positive, u16::MAX);
+        let (root, newton) = (positive.inverse_root(), positive.inverse_root_where(everywhere));
+        let inverse = positive.reciprocal_where(everywhere);
+        let results = [a.add(b), a.sub(b), a.mul(b), sum, product, a.max(b), inverse, root, newton, c];
         for (to, v) in out.iter_mut().zip(results) {
             v.store(to);
         }
@@ -63,17 +65,19 @@ fn operations_of_every_instruction_set() {
     operations::<f64>();
 }
 
-/// a where it is less than b and a bit of the last field is set, and whether that is anywhere.
+/// a, 1/a and 1/√a where a is less than b and a bit of the last field is set, and whether that is anywhere.
 struct Masked<T: Real>(T::Line, T::Line, u16);
 
 impl<T: Real> VectorKernel<T> for Masked<T> {
-    type Output = (T::Line, bool);
+    type Output = ([T::Line; 3], bool);
     #[inline(always)]
     fn run<V: Vector<Elem = T, Line = T::Line>>(self, zero: V) -> Self::Output {
         let (a, b) = (zero.load(&self.0), zero.load(&self.1));
         let mask = a.less(b, self.2);
-        let mut out = T::Line::ZERO;
-        a.keep(mask).store(&mut out);
+        let mut out = [T::Line::ZERO; 3];
+        for (to, v) in out.iter_mut().zip([a.keep(mask), a.reciprocal_where(mask), a.inverse_root_where(mask)]) {
+            v.store(to);
+        }
         (out, zero.any(mask))
     }
 }
@@ -88,6 +92,8 @@ fn masks<T: Real>() {
         // Equal numbers are not less than each other, and neither is NaN than anything.
         b.get_mut()[case % lanes] = a.get()[case % lanes];
         a.get_mut()[case / 7 % lanes] = T::nan();
+        a.get_mut()[case / 3 % lanes] = T::zero();
+        b.get_mut()[case / 3 % lanes] = T::zero();
         // Few bits as well as many; none at all in the first cases.
         let bits =
             if case < 5 { 0 } else { (random.bits() & random.bits() & (random.bits() | (case as u64 % 2))) as u16 };
@@ -96,8 +102,22 @@ fn masks<T: Real>() {
             .collect();
         let anywhere = (0..lanes).any(|i| a.get()[i] < b.get()[i] && bits >> i & 1 == 1);
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
-            let (kept, any) = dispatch_vectors_on(isa, Masked::<T>(a, b, bits));
+            let ([kept, inverse, root], any) = dispatch_vectors_on(isa, Masked::<T>(a, b, bits));
             assert_eq!((kept.get(), any), (&exact[..], anywhere), "{isa:?} {bits:b}");
+            for (i, kept) in kept.get().iter().enumerate() {
+                let (inverse, root) = (inverse.get()[i], root.get()[i]);
+                if *kept == T::zero() {
+                    // Exactly zero, although 1/0 and the root of a negative number are not.
+                    assert_eq!((inverse, root), (T::zero(), T::zero()), "{isa:?} {bits:b}");
+                } else {
+                    let four = T::of(4.0) * T::epsilon();
+                    assert!((inverse * *kept - T::one()).abs() <= four, "{isa:?} {kept} {inverse}");
+                    assert!(
+                        *kept < T::zero() || (root * root * *kept - T::one()).abs() <= four,
+                        "{isa:?} {kept} {root}"
+                    );
+                }
+            }
         }
     }
 }

@@ -6,9 +6,9 @@
 //! median inefficiency of those with many. Several series of one pH (replicas) are independent.
 
 use super::bootstrap::{Draws, RingCounts, random};
+use super::determined::Determined;
 use super::ends::Ends;
 use super::equilibrium::Populations;
-use super::hill::Determined;
 use super::occupancy::{self, Occupancy, State};
 
 /// Share of the draws that must determine a number for the bootstrap to count.
@@ -31,6 +31,24 @@ impl Default for Resampling {
     fn default() -> Self {
         Self { draws: 500, seed: 1 }
     }
+}
+
+/// Frames for each independent sample of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inefficiency {
+    /// Frames per independent sample, at least 1.
+    pub frames: f64,
+    /// Whether it was taken from other series, because the state of this one changed never or rarely.
+    pub is_borrowed: bool,
+}
+
+/// States of one series at one pH.
+#[derive(Clone, Copy, Debug)]
+pub struct StateSeries<'a> {
+    /// pH.
+    pub ph: f64,
+    /// State of each frame.
+    pub states: &'a [State],
 }
 
 /// One series, counted.
@@ -58,38 +76,44 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Counts series of states below `count`, given with their pH.
-    pub fn new(series: &[(f64, &[State])], count: usize) -> Self {
-        let known: Vec<Option<f64>> = series.iter().map(|(_, s)| occupancy::inefficiency(s, count)).collect();
+    /// Counts series of states below `count`.
+    pub fn new(series: &[StateSeries<'_>], count: usize) -> Self {
+        let known: Vec<Option<f64>> = series.iter().map(|s| occupancy::inefficiency(s.states, count)).collect();
         let largest = known.iter().flatten().copied().reduce(f64::max);
         let few: Vec<bool> =
-            series.iter().map(|(_, s)| occupancy::count(s, count).transitions < FEW_TRANSITIONS).collect();
+            series.iter().map(|s| occupancy::count(s.states, count).transitions < FEW_TRANSITIONS).collect();
         let mut sure: Vec<f64> = known.iter().zip(&few).filter(|(_, few)| !**few).filter_map(|(g, _)| *g).collect();
         sure.sort_by(f64::total_cmp);
         let median = sure.get(sure.len() / 2).copied().unwrap_or(1.0);
         let given = |k: usize| {
-            let frames = series[k].1.len().max(1) as f64;
+            let frames = series[k].states.len().max(1) as f64;
             let found = match known[k] {
                 Some(own) if few[k] => own.max(median),
                 Some(own) => own,
                 None => largest.unwrap_or(frames),
             };
-            (found.clamp(1.0, frames), known[k] != Some(found))
+            Inefficiency { frames: found.clamp(1.0, frames), is_borrowed: known[k] != Some(found) }
         };
-        let inefficiencies: Vec<(f64, bool)> = (0..series.len()).map(given).collect();
+        let inefficiencies: Vec<Inefficiency> = (0..series.len()).map(given).collect();
         Self::with_inefficiencies(series, count, &inefficiencies)
     }
 
-    /// The same with given inefficiencies, and whether they are borrowed.
-    pub fn with_inefficiencies(series: &[(f64, &[State])], count: usize, inefficiencies: &[(f64, bool)]) -> Self {
-        let summary = |(&(ph, states), &(inefficiency, borrowed)): (&(f64, &[State]), &(f64, bool))| {
-            let occupancy = occupancy::count(states, count);
-            let samples = occupancy.pure() as f64 / inefficiency;
-            SeriesSummary { ph, occupancy, inefficiency, borrowed, samples }
+    /// The same with given inefficiencies.
+    pub fn with_inefficiencies(series: &[StateSeries<'_>], count: usize, inefficiencies: &[Inefficiency]) -> Self {
+        let summary = |(series, inefficiency): (&StateSeries<'_>, &Inefficiency)| {
+            let occupancy = occupancy::count(series.states, count);
+            let samples = occupancy.pure() as f64 / inefficiency.frames;
+            SeriesSummary {
+                ph: series.ph,
+                occupancy,
+                inefficiency: inefficiency.frames,
+                borrowed: inefficiency.is_borrowed,
+                samples,
+            }
         };
         Self {
             series: series.iter().zip(inefficiencies).map(summary).collect(),
-            rings: series.iter().map(|(_, states)| RingCounts::new(states, count)).collect(),
+            rings: series.iter().map(|s| RingCounts::new(s.states, count)).collect(),
             ends: Ends::default(),
         }
     }
@@ -101,9 +125,9 @@ impl Counted {
         self
     }
 
-    /// Inefficiencies, and whether they are borrowed.
-    pub fn inefficiencies(&self) -> Vec<(f64, bool)> {
-        self.series.iter().map(|s| (s.inefficiency, s.borrowed)).collect()
+    /// Inefficiency of each series.
+    pub fn inefficiencies(&self) -> Vec<Inefficiency> {
+        self.series.iter().map(|s| Inefficiency { frames: s.inefficiency, is_borrowed: s.borrowed }).collect()
     }
 
     /// Samples of every state, for each series.

@@ -13,7 +13,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::hill::Determined;
+use super::ascent::{Concave, Maximum, maximise};
+use super::determined::Determined;
 
 /// Independent samples of every state at one pH.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,7 +47,7 @@ pub fn fit(points: &[Populations], protons: &[u32]) -> Option<Equilibrium> {
     let gauge = seen.iter().copied().max_by(|&a, &b| total(a).total_cmp(&total(b)))?;
     let free: Vec<usize> = seen.iter().copied().filter(|&state| state != gauge).collect();
     let model = Model { points: &points, protons, free: &free, gauge, centre };
-    let (theta, sums) = model.maximise()?;
+    let Maximum { parameters: theta, point: sums } = maximise(&model, vec![0.0; free.len()])?;
     let degrees = (points.len() * free.len()).saturating_sub(free.len());
     let dispersion = (degrees > 0).then(|| sums.deviance / degrees as f64);
     let ln10 = std::f64::consts::LN_10;
@@ -171,8 +172,10 @@ struct Sums {
     deviance: f64,
 }
 
-impl Model<'_> {
-    fn sums(&self, theta: &DVector<f64>) -> Sums {
+impl Concave for Model<'_> {
+    type Point = Sums;
+
+    fn at(&self, theta: &[f64]) -> Sums {
         let size = self.free.len();
         let mut sums = Sums {
             log_likelihood: 0.0,
@@ -206,34 +209,23 @@ impl Model<'_> {
         sums
     }
 
-    /// Newton's method with halved steps; `None` if it does not converge.
-    fn maximise(&self) -> Option<(DVector<f64>, Sums)> {
-        let mut at = DVector::zeros(self.free.len());
-        let mut here = self.sums(&at);
+    fn value(sums: &Sums) -> f64 {
+        sums.log_likelihood
+    }
+
+    /// At most two units of θ.
+    fn step(&self, sums: &Sums) -> Option<Vec<f64>> {
         if self.free.is_empty() {
-            return Some((at, here));
+            return Some(Vec::new());
         }
-        for _ in 0..500 {
-            let step = here.curvature.clone().cholesky()?.solve(&here.gradient);
-            let longest = step.amax();
-            if longest < 1e-10 * (1.0 + at.amax()) {
-                return Some((at, here));
-            }
-            let mut size = (2.0 / longest).min(1.0);
-            loop {
-                let next = &at + size * &step;
-                let there = self.sums(&next);
-                if there.log_likelihood >= here.log_likelihood - 1e-13 * here.log_likelihood.abs() {
-                    (at, here) = (next, there);
-                    break;
-                }
-                size *= 0.5;
-                if size < 1e-10 {
-                    return Some((at, here));
-                }
-            }
-        }
-        None
+        let step = sums.curvature.clone().cholesky()?.solve(&sums.gradient);
+        let part = (2.0 / step.amax()).min(1.0);
+        Some(step.iter().map(|s| part * s).collect())
+    }
+
+    fn is_negligible(step: &[f64], theta: &[f64]) -> bool {
+        let largest = |values: &[f64]| values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        largest(step) < 1e-10 * (1.0 + largest(theta))
     }
 }
 

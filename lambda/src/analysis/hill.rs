@@ -9,59 +9,10 @@
 //! with the pKa for n = 1 beside it. Errors follow from the curvature of ln L, widened by the deviance per degree of freedom where that
 //! exceeds one. [`crate::analysis::titration`] adds the block bootstrap.
 
-use std::fmt;
-
 use thiserror::Error;
 
-/// Slope or pKa, or what is known of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Determined {
-    /// A value with its standard error.
-    Value {
-        /// Value.
-        value: f64,
-        /// Standard error.
-        error: f64,
-    },
-    /// Between two pH.
-    Between(f64, f64),
-    /// At least.
-    AtLeast(f64),
-    /// At most.
-    AtMost(f64),
-    /// The data say nothing.
-    Unknown,
-}
-
-impl Determined {
-    /// The value, if there is one.
-    pub fn value(&self) -> Option<f64> {
-        match *self {
-            Self::Value { value, .. } => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Its standard error, if there is a value.
-    pub fn error(&self) -> Option<f64> {
-        match *self {
-            Self::Value { error, .. } => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Determined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value { value, error } => write!(f, "{value:.2} ± {error:.2}"),
-            Self::Between(low, high) => write!(f, "between {low} and {high}"),
-            Self::AtLeast(low) => write!(f, "at least {low}"),
-            Self::AtMost(high) => write!(f, "at most {high}"),
-            Self::Unknown => f.write_str("not determined"),
-        }
-    }
-}
+use super::ascent::{Concave, Maximum, maximise};
+pub use super::determined::Determined;
 
 /// A fraction at one pH.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,7 +140,7 @@ fn bracket(points: &[TitrationPoint], highest_protonated: f64, lowest_deprotonat
     }
 }
 
-/// Sums over the points for S = logistic(a + b x), x = pH − centre.
+/// ln L and its derivatives for S = logistic(a + b x), x = pH − centre.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     log_likelihood: f64,
@@ -199,24 +150,64 @@ struct Sums {
     deviance: f64,
 }
 
-fn sums(points: &[TitrationPoint], centre: f64, [a, b]: [f64; 2]) -> Sums {
-    let mut sums = Sums::default();
-    for point in points {
-        let x = point.ph - centre;
-        let eta = a + b * x;
-        let (model, weight) = (logistic(eta), point.samples * logistic(eta) * logistic(-eta));
-        let residual = point.samples * (point.deprotonated - model);
-        // ln S = −softplus(−η) and ln(1 − S) = −softplus(η), finite for any η.
-        let log = point.deprotonated * softplus(-eta) + (1.0 - point.deprotonated) * softplus(eta);
-        sums.log_likelihood -= point.samples * log;
-        sums.gradient[0] += residual;
-        sums.gradient[1] += residual * x;
-        sums.curvature[0] += weight;
-        sums.curvature[1] += weight * x;
-        sums.curvature[2] += weight * x * x;
-        sums.deviance += (2.0 * point.samples * (log - entropy(point.deprotonated))).max(0.0);
+/// ln L as a function of a and b, or of a alone.
+struct Curve<'a> {
+    points: &'a [TitrationPoint],
+    centre: f64,
+    slope_is_free: bool,
+}
+
+impl<'a> Curve<'a> {
+    fn new(points: &'a [TitrationPoint], slope_is_free: bool) -> Self {
+        Self { points, centre: points.iter().map(|p| p.ph).sum::<f64>() / points.len() as f64, slope_is_free }
     }
-    sums
+}
+
+impl Concave for Curve<'_> {
+    type Point = Sums;
+
+    fn at(&self, parameters: &[f64]) -> Sums {
+        let (a, b) = (parameters[0], parameters[1]);
+        let mut sums = Sums::default();
+        for point in self.points {
+            let x = point.ph - self.centre;
+            let eta = a + b * x;
+            let (model, weight) = (logistic(eta), point.samples * logistic(eta) * logistic(-eta));
+            let residual = point.samples * (point.deprotonated - model);
+            // ln S = −softplus(−η) and ln(1 − S) = −softplus(η), finite for any η.
+            let log = point.deprotonated * softplus(-eta) + (1.0 - point.deprotonated) * softplus(eta);
+            sums.log_likelihood -= point.samples * log;
+            sums.gradient[0] += residual;
+            sums.gradient[1] += residual * x;
+            sums.curvature[0] += weight;
+            sums.curvature[1] += weight * x;
+            sums.curvature[2] += weight * x * x;
+            sums.deviance += (2.0 * point.samples * (log - entropy(point.deprotonated))).max(0.0);
+        }
+        sums
+    }
+
+    fn value(sums: &Sums) -> f64 {
+        sums.log_likelihood
+    }
+
+    /// At most two units of η.
+    fn step(&self, sums: &Sums) -> Option<Vec<f64>> {
+        let ([ga, gb], [aa, ab, bb]) = (sums.gradient, sums.curvature);
+        if !self.slope_is_free {
+            return (aa > 0.0).then(|| vec![(ga / aa).clamp(-2.0, 2.0), 0.0]);
+        }
+        let determinant = aa * bb - ab * ab;
+        (determinant > 0.0).then(|| {
+            let (da, db) = ((bb * ga - ab * gb) / determinant, (aa * gb - ab * ga) / determinant);
+            let shrink = 2.0 / (da.abs() + db.abs()).max(2.0);
+            vec![shrink * da, shrink * db]
+        })
+    }
+
+    fn is_negligible(step: &[f64], at: &[f64]) -> bool {
+        step[0].abs() + step[1].abs() < 1e-11 * (1.0 + at[0].abs() + at[1].abs())
+    }
 }
 
 /// −S ln S − (1 − S) ln(1 − S).
@@ -232,67 +223,25 @@ fn softplus(eta: f64) -> f64 {
     eta.max(0.0) + (-eta.abs()).exp().ln_1p()
 }
 
-/// Newton's method with halved steps; `None` if it does not converge.
-fn maximise(
-    points: &[TitrationPoint],
-    centre: f64,
-    start: [f64; 2],
-    step: impl Fn(&Sums) -> Option<[f64; 2]>,
-) -> Option<([f64; 2], Sums)> {
-    let mut at = start;
-    let mut here = sums(points, centre, at);
-    for _ in 0..200 {
-        let [da, db] = step(&here)?;
-        if da.abs() + db.abs() < 1e-11 * (1.0 + at[0].abs() + at[1].abs()) {
-            return Some((at, here));
-        }
-        let mut size = 1.0;
-        loop {
-            let next = [at[0] + size * da, at[1] + size * db];
-            let there = sums(points, centre, next);
-            if there.log_likelihood >= here.log_likelihood - 1e-13 * here.log_likelihood.abs() {
-                (at, here) = (next, there);
-                break;
-            }
-            size *= 0.5;
-            if size < 1e-10 {
-                return Some((at, here));
-            }
-        }
-    }
-    None
-}
-
-fn centre_of(points: &[TitrationPoint]) -> f64 {
-    points.iter().map(|p| p.ph).sum::<f64>() / points.len() as f64
-}
-
 /// pKa for n = 1.
 fn slope_one(points: &[TitrationPoint]) -> Determined {
-    let (centre, slope) = (centre_of(points), std::f64::consts::LN_10);
-    let step = |s: &Sums| (s.curvature[0] > 0.0).then(|| [(s.gradient[0] / s.curvature[0]).clamp(-2.0, 2.0), 0.0]);
-    let Some(([a, _], sums)) = maximise(points, centre, [0.0, slope], step) else {
+    let (curve, slope) = (Curve::new(points, false), std::f64::consts::LN_10);
+    let Some(Maximum { parameters, point: sums }) = maximise(&curve, vec![0.0, slope]) else {
         return Determined::Unknown;
     };
     let spare = points.len().saturating_sub(1);
     let widening = if spare > 0 { (sums.deviance / spare as f64).max(1.0) } else { 1.0 };
-    Determined::Value { value: centre - a / slope, error: (widening / sums.curvature[0]).sqrt() / slope }
+    Determined::Value {
+        value: curve.centre - parameters[0] / slope,
+        error: (widening / sums.curvature[0]).sqrt() / slope,
+    }
 }
 
 /// pKa and slope; `None` if the maximum is not found.
 fn free_slope(points: &[TitrationPoint], degrees_of_freedom: usize) -> Option<HillFit> {
-    let centre = centre_of(points);
-    let step = |s: &Sums| {
-        let [aa, ab, bb] = s.curvature;
-        let determinant = aa * bb - ab * ab;
-        (determinant > 0.0).then(|| {
-            let da = (bb * s.gradient[0] - ab * s.gradient[1]) / determinant;
-            let db = (aa * s.gradient[1] - ab * s.gradient[0]) / determinant;
-            let shrink = 2.0 / (da.abs() + db.abs()).max(2.0);
-            [shrink * da, shrink * db]
-        })
-    };
-    let ([a, b], sums) = maximise(points, centre, [0.0, std::f64::consts::LN_10], step)?;
+    let curve = Curve::new(points, true);
+    let Maximum { parameters, point: sums } = maximise(&curve, vec![0.0, std::f64::consts::LN_10])?;
+    let (a, b) = (parameters[0], parameters[1]);
     let [aa, ab, bb] = sums.curvature;
     let determinant = aa * bb - ab * ab;
     let widening = if degrees_of_freedom > 0 { (sums.deviance / degrees_of_freedom as f64).max(1.0) } else { 1.0 };
@@ -302,7 +251,7 @@ fn free_slope(points: &[TitrationPoint], degrees_of_freedom: usize) -> Option<Hi
     let pka = if b > 2.0 * slope_error {
         let (by_a, by_b) = (-1.0 / b, a / (b * b));
         let variance = by_a * by_a * covariance[0] + 2.0 * by_a * by_b * covariance[1] + by_b * by_b * covariance[2];
-        Determined::Value { value: centre - a / b, error: variance.max(0.0).sqrt() }
+        Determined::Value { value: curve.centre - a / b, error: variance.max(0.0).sqrt() }
     } else {
         Determined::Unknown
     };

@@ -10,10 +10,10 @@
 //! (Bashford & Karplus 1991, doi:10.1021/j100175a091): pK₁ and pK₂ are those of each site while the other is protonated, w (units
 //! of pK) is positive if the second proton goes harder. The macroscopic pKa values of the pair follow from Z.
 
-use super::counted::{Counted, Resampling, value_or_nan, widen};
+use super::counted::{Counted, Inefficiency, Resampling, StateSeries, value_or_nan, widen};
+use super::determined::Determined;
 use super::ends::{Ends, MeanWeights};
 use super::equilibrium::{self, Equilibrium, Populations};
-use super::hill::Determined;
 use super::occupancy::{State, joint};
 
 /// Protonation classes of two sites in one run: 0 protonated, 1 deprotonated.
@@ -57,12 +57,17 @@ impl Pair {
 }
 
 /// Evaluates two sites of two protonation states each, with the inefficiencies of both ([`super::titration::Titration`]).
-pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[(f64, bool)]; 2], resampling: Resampling) -> Pair {
+pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[Inefficiency]; 2], resampling: Resampling) -> Pair {
     // The joint state forgets as slowly as the slower of the two.
     let [first, second] = inefficiencies;
-    let slower: Vec<(f64, bool)> = first.iter().zip(second).map(|(a, b)| (a.0.max(b.0), a.1 || b.1)).collect();
+    let slower = |(a, b): (&Inefficiency, &Inefficiency)| Inefficiency {
+        frames: a.frames.max(b.frames),
+        is_borrowed: a.is_borrowed || b.is_borrowed,
+    };
+    let slower: Vec<Inefficiency> = first.iter().zip(second).map(slower).collect();
     let states: Vec<Vec<State>> = series.iter().map(|s| joint(s.first, s.second, 2)).collect();
-    let list: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
+    let list: Vec<StateSeries<'_>> =
+        series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
     let [of_first, of_second] =
         [0, 1].map(|site| Ends::new(series.iter().map(|s| (s.ph, s.means.map(|means| means[site])))));
     let counted = Counted::with_inefficiencies(&list, 4, &slower).at_ends(of_first.joint(&of_second));

@@ -10,10 +10,11 @@
 
 use thiserror::Error;
 
-use super::counted::{Counted, Resampling, SeriesSummary, value_or_nan, widen};
+use super::counted::{Counted, Inefficiency, Resampling, SeriesSummary, StateSeries, value_or_nan, widen};
+use super::determined::Determined;
 use super::ends::{Ends, MeanWeights};
 use super::equilibrium::{self, Equilibrium, Populations};
-use super::hill::{self, Determined, HillFit, TitrationPoint};
+use super::hill::{self, HillFit, TitrationPoint};
 use super::occupancy::{self, Occupancy, State, classes};
 
 /// States of one run at one pH, frames at equal intervals that are the same for all series.
@@ -99,8 +100,8 @@ pub struct Microscopic {
 pub struct Titration {
     /// The series in the order given, counted by form.
     pub series: Vec<SeriesSummary>,
-    /// Frames per independent sample of the protonation of each series, whatever the form, and whether they are borrowed.
-    pub inefficiencies: Vec<(f64, bool)>,
+    /// Frames per independent sample of the protonation of each series, whatever the form.
+    pub inefficiencies: Vec<Inefficiency>,
     /// By ascending pH.
     pub points: Vec<PhPoint>,
     /// Steps of deprotonation.
@@ -135,7 +136,7 @@ pub fn evaluate(
     resampling: Resampling,
 ) -> Result<Titration, TitrationError> {
     let (lost, class) = check(protons, series)?;
-    let by_form: Vec<(f64, &[State])> = series.iter().map(|s| (s.ph, s.states)).collect();
+    let by_form: Vec<StateSeries<'_>> = series.iter().map(|s| StateSeries { ph: s.ph, states: s.states }).collect();
     let ends = Ends::new(series.iter().map(|s| (s.ph, s.means)));
     let of_classes = ends.classes(&class, lost.len());
     let forms = Counted::new(&by_form, protons.len()).at_ends(ends);
@@ -161,7 +162,8 @@ pub fn evaluate(
     let (microscopic, rest) = found.split_at(pairs.len());
     let (shares, from_microscopic) = rest.split_at(protons.len());
     let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
-    let by_class: Vec<(f64, &[State])> = series.iter().zip(&states).map(|(s, states)| (s.ph, &states[..])).collect();
+    let by_class: Vec<StateSeries<'_>> =
+        series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
     let counted = Counted::new(&by_class, lost.len()).at_ends(of_classes);
     let (macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
     Ok(Titration {
@@ -310,18 +312,21 @@ pub struct Convergence {
 pub fn convergence(
     protons: &[u32],
     series: &[TitrationSeries<'_>],
-    inefficiencies: &[(f64, bool)],
+    inefficiencies: &[Inefficiency],
     parts: u32,
 ) -> Result<Convergence, TitrationError> {
     let (lost, class) = check(protons, series)?;
     let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
     let ends = Ends::new(series.iter().map(|s| (s.ph, s.means))).classes(&class, lost.len());
     let part = |share: f64, reverse: bool| -> Vec<Determined> {
-        let populations = series.iter().zip(&states).zip(inefficiencies).map(|((series, states), (g, _))| {
+        let populations = series.iter().zip(&states).zip(inefficiencies).map(|((series, states), inefficiency)| {
             let length = ((share * states.len() as f64).round() as usize).min(states.len());
             let range = if reverse { states.len() - length..states.len() } else { 0..length };
             let counts = occupancy::count(&states[range], lost.len());
-            Populations { ph: series.ph, samples: counts.forms.iter().map(|&n| n as f64 / g).collect() }
+            Populations {
+                ph: series.ph,
+                samples: counts.forms.iter().map(|&n| n as f64 / inefficiency.frames).collect(),
+            }
         });
         let mut populations: Vec<Populations> = populations.collect();
         ends.apply(&mut populations);

@@ -2,18 +2,18 @@
 
 use super::*;
 use crate::bias::{Acidity, Barrier, Entropy, PhPotential, Separation, SiteBias};
-use crate::coordinate::{Coordinate, Coupling, MASS, Variant};
+use crate::coordinate::{Coordinate, CoordinateCount, MASS, Variant};
 
 const TEMPERATURE: f64 = 300.0;
 const RT: f64 = GAS_CONSTANT * TEMPERATURE;
 
-const VARIANTS: [(Variant, Coupling); 6] = [
-    (Variant::Linear, Coupling::Transition),
-    (Variant::Linear, Coupling::Weight),
-    (Variant::Hypersphere, Coupling::Transition),
-    (Variant::Hypersphere, Coupling::Weight),
-    (Variant::Nexp, Coupling::Transition),
-    (Variant::Nexp, Coupling::Weight),
+const VARIANTS: [(Variant, CoordinateCount); 6] = [
+    (Variant::Linear, CoordinateCount::Transition),
+    (Variant::Linear, CoordinateCount::Weight),
+    (Variant::Hypersphere, CoordinateCount::Transition),
+    (Variant::Hypersphere, CoordinateCount::Weight),
+    (Variant::Nexp, CoordinateCount::Transition),
+    (Variant::Nexp, CoordinateCount::Weight),
 ];
 
 fn settings(coupling_time: Option<f64>) -> LambdaSettings {
@@ -85,9 +85,9 @@ fn conservation(coordinate: Coordinate, n: usize, time_step: f64, coupling_time:
 
 #[test]
 fn energy_is_conserved_to_second_order_by_every_coordinate() {
-    for (variant, coupling) in VARIANTS {
+    for (variant, count) in VARIANTS {
         for n in [2, 3] {
-            let Ok(coordinate) = Coordinate::new(variant, Some(coupling), n) else { continue };
+            let Ok(coordinate) = Coordinate::new(variant, Some(count), n) else { continue };
             let (coarse, drift) = conservation(coordinate, n, 0.002, None, 200.0);
             let (fine, _) = conservation(coordinate, n, 0.001, None, 200.0);
             println!("{coordinate:?} {n}: deviation {coarse:.3e} {fine:.3e} kJ/mol, drift {drift:.3e} kJ/mol/ps");
@@ -181,9 +181,9 @@ fn distribution(weights: &[f64]) -> Vec<f64> {
 
 #[test]
 fn every_coordinate_samples_what_quadrature_says() {
-    for (variant, coupling) in VARIANTS {
+    for (variant, count) in VARIANTS {
         for n in [2, 3] {
-            let Ok(coordinate) = Coordinate::new(variant, Some(coupling), n) else { continue };
+            let Ok(coordinate) = Coordinate::new(variant, Some(count), n) else { continue };
             let energy = potential(coordinate, n, 3.0);
             let dynamics = LambdaDynamics::new(settings(Some(0.5)), vec![motion(coordinate, n)], None).unwrap();
             // Nexp crosses between forms more seldom.
@@ -241,9 +241,9 @@ fn buffered(coordinate: Coordinate, n: usize, sites: usize, coupling_time: Optio
 
 #[test]
 fn a_buffer_keeps_the_charge_and_the_energy() {
-    for (variant, coupling) in VARIANTS {
+    for (variant, count) in VARIANTS {
         for n in [2, 3] {
-            let Ok(coordinate) = Coordinate::new(variant, Some(coupling), n) else { continue };
+            let Ok(coordinate) = Coordinate::new(variant, Some(count), n) else { continue };
             let dynamics = buffered(coordinate, n, 2, None);
             let mut start = vec![0.0; 2 * n];
             (start[0], start[n], start[n + 1]) = (1.0, 0.6, 0.4);

@@ -4,7 +4,7 @@ use kernels::device::{Device, DeviceError, Kernel, Source};
 
 use super::{CHUNK, LANES, Settings};
 use crate::device::{EnergyTerm, Precision};
-use crate::lennard_jones::{Modified, Modifier};
+use crate::lennard_jones::Modifier;
 use crate::topology::LennardJonesTable;
 
 /// Kernels of the term.
@@ -36,7 +36,7 @@ pub(super) fn sources(settings: Settings, n_classes: usize) -> [Source; 2] {
             .header(include_str!("../sites.cuh"))
     };
     let list = special(Source::new("list", include_str!("../list.cu"))).define("CHUNK", CHUNK);
-    let m = Modified::new(settings.cutoff, settings.modifier);
+    let m = settings.modifier.at_cutoff(settings.cutoff);
     let mode = match settings.modifier {
         Modifier::None => 0,
         Modifier::PotentialShift => 1,

@@ -18,7 +18,8 @@ fn evaluated(states: &[[Vec<State>; 2]], draws: u32) -> Pair {
     let series: Vec<PairSeries> =
         PH.iter().zip(states).map(|(&ph, [first, second])| PairSeries { ph, first, second, means: None }).collect();
     let of = |site: usize| {
-        let list: Vec<(f64, &[State])> = PH.iter().zip(states).map(|(&ph, both)| (ph, &both[site][..])).collect();
+        let list: Vec<StateSeries<'_>> =
+            PH.iter().zip(states).map(|(&ph, both)| StateSeries { ph, states: &both[site] }).collect();
         Counted::new(&list, 2).inefficiencies()
     };
     evaluate(&series, [&of(0), &of(1)], Resampling { draws, seed: 1 })
@@ -101,5 +102,10 @@ fn sites_that_never_change_have_no_correlation() {
         second: &[Some(1), Some(0)].repeat(50),
         means: None,
     };
-    assert_eq!(evaluate(&[opposite], [&[(1.0, false)]; 2], Resampling::default()).correlation.value(), Some(-1.0));
+    assert_eq!(
+        evaluate(&[opposite], [&[Inefficiency { frames: 1.0, is_borrowed: false }]; 2], Resampling::default())
+            .correlation
+            .value(),
+        Some(-1.0)
+    );
 }

@@ -1,0 +1,56 @@
+//! A number that the data determine, bound from one side, or say nothing about.
+//!
+//! Titrations far from the pKa bound it only, and a form that was never seen has no pK: such results are not errors, and no figure may hide
+//! that they are not known.
+
+use std::fmt;
+
+/// Slope or pKa, or what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Determined {
+    /// A value with its standard error.
+    Value {
+        /// Value.
+        value: f64,
+        /// Standard error.
+        error: f64,
+    },
+    /// Between two pH.
+    Between(f64, f64),
+    /// At least.
+    AtLeast(f64),
+    /// At most.
+    AtMost(f64),
+    /// The data say nothing.
+    Unknown,
+}
+
+impl Determined {
+    /// The value, if there is one.
+    pub fn value(&self) -> Option<f64> {
+        match *self {
+            Self::Value { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Its standard error, if there is a value.
+    pub fn error(&self) -> Option<f64> {
+        match *self {
+            Self::Value { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Determined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { value, error } => write!(f, "{value:.2} ± {error:.2}"),
+            Self::Between(low, high) => write!(f, "between {low} and {high}"),
+            Self::AtLeast(low) => write!(f, "at least {low}"),
+            Self::AtMost(high) => write!(f, "at most {high}"),
+            Self::Unknown => f.write_str("not determined"),
+        }
+    }
+}
