@@ -73,7 +73,8 @@ fn measure(device: &Device, atoms: usize, with_stars: bool) -> Result<(), Box<dy
     let thermostat = Some((VRescale::new(300.0, 0.1, 2 * n)?, 10));
     let constant_volume = Coupling { seed: 1, remove_com_interval: 100, thermostat, barostat: None, lists };
     let constant_pressure = Coupling { barostat: Some((CRescale::new(settings)?, 10)), ..constant_volume };
-    let (forces, energies, geometry) = (device.zeros::<i64>(3 * n)?, device.zeros::<i64>(4)?, device.zeros::<f64>(33)?);
+    let (forces, energies) = (device.zeros::<i64>(3 * n)?, device.zeros::<i64>(4)?);
+    let geometry = device.zeros::<fmm::device::BoxGeometry>(1)?;
     let virial = VirialTerms { slots: vec![(0, 1.0), (1, 1.0)], tail: 0.0 };
     let mut micros = Vec::new();
     for coupling in [constant_volume, constant_pressure] {

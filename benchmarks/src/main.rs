@@ -1,6 +1,8 @@
 //! The program `octitrate-benchmarks`: methods for Coulomb interactions side by side. Nothing of it is part of octitrate itself; what octitrate
 //! uses is measured by `octitrate bench`.
 
+#![forbid(unsafe_code)]
+
 mod accuracy;
 mod cli;
 mod m2l;

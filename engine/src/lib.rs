@@ -38,6 +38,8 @@
 //! | [`config`] | the job file |
 //! | [`error`] | what can go wrong, in sentences |
 
+#![forbid(unsafe_code)]
+
 pub mod atomic;
 pub mod backend;
 pub mod charges;

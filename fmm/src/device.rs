@@ -1,6 +1,6 @@
 //! The fast multipole method on a device: positions, charges, potentials and fields stay in its memory.
 //!
-//! The same sums as [`Fmm`](crate::Fmm), with all boxes of a tree, empty ones too. A step is
+//! The sums are those of [`Fmm`](crate::Fmm), over all boxes of a tree, empty ones too. A step is
 //!
 //!   box-local coordinates → near field beside far field → sum, less excluded pairs, plus the trace term (evaluate.cu, near.cu)
 //!
@@ -11,6 +11,7 @@
 mod assignment;
 mod boxes;
 mod coulomb;
+mod evaluate;
 pub mod far;
 mod group_tables;
 mod groups;
@@ -25,7 +26,7 @@ mod trees;
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, Stream};
 
 use crate::FmmError;
 use crate::geometry::assignment::Geometry;
@@ -36,18 +37,20 @@ use crate::geometry::tree::MAX_DEVICE_ROOT;
 use crate::solver::settings::Settings;
 use assignment::DeviceAssignment;
 use boxes::Boxes;
+use evaluate::Ends;
 use far::FarField;
 use levels::Levels;
 use near::{NearField, NearShape};
 
+pub use boxes::BoxGeometry;
 pub use coulomb::DeviceCoulomb;
 pub use groups::{DeviceGroups, GroupCharges, GroupShape, GroupsError};
 
 /// Threads of a block of kernels with one particle for each thread.
 const THREADS: u32 = 256;
 
-/// Device functions: geometry of the boxes; one pair.
-const GEOMETRY: &str = include_str!("device/geometry.cuh");
+/// Device functions: where boxes lie; one pair.
+const BOXES: &str = include_str!("device/boxes.cuh");
 const PAIR: &str = include_str!("device/pair.cuh");
 
 /// Most leaf boxes: those near each are listed.
@@ -66,24 +69,21 @@ pub struct DeviceFmm<T: Real + Pod> {
     n: usize,
     boxes: Boxes<T>,
     assignment: DeviceAssignment,
-    near: NearField,
+    near: NearField<T>,
     far: Option<Far<T>>,
-    gather: Kernel,
-    finish: Kernel,
+    ends: Ends<T>,
     sorted: Buffer<T>,
     near_out: Buffer<T>,
     far_out: Buffer<T>,
-    moments: Buffer<f64>,
-    done: Buffer<u32>,
     potential: Buffer<f64>,
     field: Buffer<f64>,
 }
 
-/// What far boxes make.
+/// The far field, by the depth of the tree.
 enum Far<T: Real + Pod> {
-    /// Without refinement.
+    /// The convolution over the root grid, for a tree without refinement.
     Root(Box<FarField<T>>),
-    /// With some.
+    /// Levels below the root grid.
     Levels(Box<Levels<T>>),
 }
 
@@ -110,7 +110,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// and stay there: particles that leave them count to the outermost ones, and results get worse.
     ///
     /// # Errors
-    /// As [`Fmm::new`](crate::Fmm::new); too many boxes; the device.
+    /// Those of [`Fmm::new`](crate::Fmm::new); [`FmmError::DeviceBoxes`], [`FmmError::DeviceParticles`]; a lack of memory.
     pub fn new(
         device: &Device,
         boundary: Boundary,
@@ -123,7 +123,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         Ok(out)
     }
 
-    /// Without what far boxes make.
+    /// The same without the field of far boxes.
     fn near_only(
         device: &Device,
         boundary: Boundary,
@@ -146,7 +146,6 @@ impl<T: Real + Pod> DeviceFmm<T> {
         let grid = BoxGrid { topology: host.topology, basis: host.unit_basis(), near };
         let boxes = Boxes::new(device, &host, &grid)?;
         let assignment = DeviceAssignment::new(device, &boxes, exclusions, host.shortest() / host.scale())?;
-        let module = device.compile(&source::<T>(settings.tree.depth))?;
         let room = n.max(1);
         Ok(Self {
             device: device.clone(),
@@ -157,33 +156,25 @@ impl<T: Real + Pod> DeviceFmm<T> {
             n,
             boxes,
             assignment,
-            near: NearField::new::<T>(device, NearShape::default_for::<T>())?,
+            near: NearField::new(device, NearShape::default_for::<T>())?,
             far: None,
-            gather: module.kernel("gather")?,
-            finish: module.kernel("finish")?,
+            ends: Ends::new(device, settings.tree.depth, n)?,
             sorted: device.zeros(4 * room)?,
             near_out: device.zeros(4 * room)?,
             far_out: device.zeros(4 * room)?,
-            moments: device.zeros(5 * (room.div_ceil(THREADS as usize) + 1))?,
-            done: device.zeros(1)?,
             potential: device.zeros(room)?,
             field: device.zeros(3 * room)?,
         })
     }
 
-    /// Sort particles at `x` (`[3N]`) into boxes, choose the image of each, and find the pairs to skip. Holds until the next call.
-    ///
-    /// # Errors
-    /// Of the device. What is wrong with the particles is found on the device: [`check`](Self::check).
+    /// Sorts particles at `x` (`[3N]`) into boxes, chooses the image of each, and finds the pairs to skip. All this holds until the next call.
+    /// What is wrong with the particles is found on the device, and told by [`check`](Self::check).
     pub fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), DeviceError> {
         self.assignment.enqueue(stream, &self.boxes, x)
     }
 
     /// Potential and field of charges `q` (`[N]`) at `x` (`[3N]`). Begins and ends on `near_stream`; the far field runs on `far_stream` beside
     /// the near field.
-    ///
-    /// # Errors
-    /// Of the device.
     pub fn enqueue_evaluate(
         &self,
         near_stream: &Stream,
@@ -203,32 +194,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         self.enqueue_finish(near_stream)
     }
 
-    /// First part of an evaluation: coordinates relative to the boxes, moments of the trace term.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue_gather(&self, stream: &Stream, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), DeviceError> {
-        let (boxes, to) = (&self.boxes, &self.assignment);
-        let arguments = args![
-            &boxes.geometry,
-            &boxes.grid,
-            x,
-            q,
-            to.order(),
-            &to.leaf_of,
-            &to.images,
-            &self.sorted,
-            &self.moments,
-            &self.done,
-            self.n as i32
-        ];
-        stream.launch(&self.gather, (self.n as u32).div_ceil(THREADS), THREADS, 0, arguments)
-    }
-
-    /// Part of an evaluation: far field.
-    ///
-    /// # Errors
-    /// Of the device.
+    /// The part of an evaluation that makes the far field.
     pub fn enqueue_far(&self, stream: &Stream) -> Result<(), DeviceError> {
         match &self.far {
             Some(Far::Root(far)) => far.enqueue(stream, &self.sorted, self.starts(), &self.far_out),
@@ -237,65 +203,14 @@ impl<T: Real + Pod> DeviceFmm<T> {
         }
     }
 
-    /// Part of an evaluation: near field.
-    ///
-    /// # Errors
-    /// Of the device.
+    /// The part of an evaluation that makes the near field.
     pub fn enqueue_near(&self, stream: &Stream) -> Result<(), DeviceError> {
         let lists = [self.starts(), &self.boxes.near_starts, &self.assignment.runs];
         let particles = [&self.sorted, &self.boxes.shifts, &self.near_out];
         self.near.enqueue(stream, self.boxes.n_leaves, lists, particles)
     }
 
-    /// Last part of an evaluation: near + far + trace term − excluded pairs in the caller's order and units.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue_finish(&self, stream: &Stream) -> Result<(), DeviceError> {
-        let nothing = Arg::value(&0_u64);
-        self.launch_finish(stream, [nothing, Arg::from(0.0), nothing])
-    }
-
-    /// The same, but instead of fields the forces `strength` q E are added to fixed-point numbers `forces` `[3N]` (`add_fixed` of the kernels).
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue_forces(
-        &self,
-        stream: &Stream,
-        q: &Buffer<f64>,
-        strength: f64,
-        forces: &Buffer<i64>,
-    ) -> Result<(), DeviceError> {
-        self.launch_finish(stream, [q.into(), strength.into(), forces.into()])
-    }
-
-    fn launch_finish(&self, stream: &Stream, [q, strength, forces]: [Arg; 3]) -> Result<(), DeviceError> {
-        let (boxes, to) = (&self.boxes, &self.assignment);
-        let arguments = args![
-            &boxes.geometry,
-            &boxes.grid,
-            &to.leaf_of,
-            &self.sorted,
-            &self.near_out,
-            &self.far_out,
-            &to.place,
-            &to.rows,
-            &to.excluded,
-            &boxes.shifts,
-            &self.moments,
-            &self.potential,
-            &self.field,
-            q,
-            strength,
-            forces,
-            i32::from(self.far.is_some()),
-            self.n as i32
-        ];
-        stream.launch(&self.finish, (self.n as u32).div_ceil(THREADS), THREADS, 0, arguments)
-    }
-
-    /// What the device found wrong with the particles since the last call. Waits for the stream: not in a step.
+    /// Tells what the device found wrong with the particles since the last call. It waits for the stream, so it has no place in a step.
     ///
     /// # Errors
     /// A position that is not finite or too far away, an excluded pair that does not lie in near boxes, two particles on one point when they
@@ -304,8 +219,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
         self.assignment.check(stream)
     }
 
-    /// Change the periods; positions are expected to scale with the cell. Waits for the stream. Returns whether operators were made anew, as
-    /// a change of shape needs: graphs recorded before are then of no use.
+    /// Changes the periods; positions are expected to scale with the cell. It waits for the stream. The answer is whether operators were made
+    /// anew, as a change of shape needs: graphs recorded before are then of no use.
     ///
     /// # Errors
     /// Periods that are not finite or not independent; another kind of boundary; the device.
@@ -341,9 +256,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
         self.boxes.n_leaves
     }
 
-    /// Boxes of the cell, in lengths: basis, inverse, periods (nine each, rows), corner, scale, 1/scale, volume (geometry.cuh). A barostat
-    /// scales it in place; the shape must stay.
-    pub fn geometry(&self) -> &Buffer<f64> {
+    /// Where the boxes lie, one structure. A barostat scales it in place; the shape must stay.
+    pub fn geometry(&self) -> &Buffer<BoxGeometry> {
         &self.boxes.geometry
     }
 
@@ -381,14 +295,4 @@ impl<T: Real + Pod> DeviceFmm<T> {
 /// C++ name of the number type.
 fn real_name<T>() -> &'static str {
     if size_of::<T>() == 4 { "float" } else { "double" }
-}
-
-/// First and last kernel of an evaluation, of a tree of this depth.
-fn source<T>(depth: usize) -> Source {
-    Source::new("evaluate", include_str!("device/evaluate.cu"))
-        .header(GEOMETRY)
-        .header(PAIR)
-        .define("REAL", real_name::<T>())
-        .define("GATHER_THREADS", THREADS)
-        .define("DEPTH", depth)
 }

@@ -3,10 +3,15 @@
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
 
+use bytemuck::Pod;
 use num_traits::{Float, NumAssign};
 
+use crate::device::Shared;
+
 /// `f32` or `f64`. Sealed: the kernels exist for these two only.
-pub trait Real: Float + NumAssign + Sum + Debug + Display + Default + Send + Sync + 'static + sealed::Vectors {
+pub trait Real:
+    Float + NumAssign + Sum + Debug + Display + Default + Send + Sync + Pod + Shared + 'static + sealed::Vectors
+{
     /// The value of this type nearest to `x`.
     fn of(x: f64) -> Self;
     /// The same value as `f64` (exact).

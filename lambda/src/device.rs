@@ -11,23 +11,24 @@
 //! Units: nm, ps, u, e, kJ/mol.
 
 mod biases;
+mod motion;
+mod sites;
 mod tables;
 
-use bytemuck::Pod;
+use bytemuck::Zeroable;
 use forcefield::topology::Pair14;
-use forcefield::units::COULOMB;
-use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, Kernel, Stream};
 use thiserror::Error;
 
-use crate::bias::{BiasEnergies, SiteBias, barrier};
-use crate::coordinate::NEXP_STEEPNESS;
-use crate::dynamics::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies, LambdaState};
+use crate::bias::{BiasEnergies, SiteBias};
+use crate::dynamics::{DynamicsError, LambdaDynamics, LambdaEnergies, LambdaState};
 use crate::site::Site;
 use biases::Biases;
-use tables::{Tables, settings};
+use motion::{AdvanceArgs, Failure, LambdaSettings, StepEnergies, WeightArgs, settings};
+use sites::{ChargeArgs, InterpolateArgs};
+use tables::Tables;
 
-/// Threads of the one block that moves λ.
-const THREADS: u32 = 256;
+pub use sites::{Own, Whole};
 
 /// Most random numbers that are handed over at a time: 64 MB.
 const MOST_NUMBERS: usize = 8_000_000;
@@ -35,7 +36,7 @@ const MOST_NUMBERS: usize = 8_000_000;
 /// Why sites do not work on a device.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SitesError {
-    /// Of the device.
+    /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// λ cannot move.
@@ -77,32 +78,6 @@ pub enum SitesError {
     },
 }
 
-/// The electrostatics of the whole system, by atom.
-#[derive(Clone, Copy)]
-pub struct Whole<'a> {
-    /// Positions (nm), 3 N.
-    pub positions: &'a Buffer<f64>,
-    /// φ of all effective charges, 1-4 pairs left out, e/nm.
-    pub potential: &'a Buffer<f64>,
-    /// φ of the 1-4 pairs, fixed point, kJ/mol/e.
-    pub potential_14: &'a Buffer<i64>,
-}
-
-/// What Hamiltonian interpolation takes and corrects. Values of form α of atom k of site s are at [`DeviceSites::value_starts`]\[s\] + α n + k.
-#[derive(Clone, Copy)]
-pub struct Own<'a> {
-    /// What the charges of each form make on the site's own atoms, e/nm.
-    pub potential: &'a Buffer<f64>,
-    /// The field of the same, e/nm², three numbers for each value.
-    pub field: &'a Buffer<f64>,
-    /// Forces, fixed point, kJ/mol/nm, 3 N.
-    pub forces: &'a Buffer<i64>,
-    /// Energies, fixed point, kJ/mol.
-    pub energies: &'a Buffer<i64>,
-    /// Which of them takes the energy, and which the trace of the virial (the same number).
-    pub slots: [usize; 2],
-}
-
 /// Energies of the last step on the device, at its beginning, kJ/mol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceEnergies {
@@ -118,12 +93,11 @@ pub struct DeviceSites {
     tables: Tables,
     biases: Biases,
     dynamics: LambdaDynamics,
-    charges_kernel: Kernel,
-    interpolate_kernel: Kernel,
-    weights_kernel: Kernel,
-    advance_kernel: Kernel,
-    /// `Settings` of motion.cu.
-    settings: [f64; 12],
+    charges_kernel: Kernel<ChargeArgs<'static>>,
+    interpolate_kernel: Kernel<InterpolateArgs<'static>>,
+    weights_kernel: Kernel<WeightArgs<'static>>,
+    advance_kernel: Kernel<AdvanceArgs<'static>>,
+    settings: LambdaSettings,
     coordinates: Buffer<f64>,
     velocities: Buffer<f64>,
     weights: Buffer<f64>,
@@ -131,9 +105,8 @@ pub struct DeviceSites {
     derivatives: Buffer<f64>,
     total: Buffer<f64>,
     work: Buffer<f64>,
-    energies: Buffer<f64>,
-    status: Buffer<i64>,
-    culprit: Buffer<f64>,
+    energies: Buffer<StepEnergies>,
+    failure: Buffer<Failure>,
     noise: Buffer<f64>,
     noise_first: Buffer<i64>,
     supplied_steps: usize,
@@ -155,8 +128,8 @@ impl DeviceSites {
     ) -> Result<Self, SitesError> {
         length("biases", biases.len(), sites.len())?;
         let tables = Tables::new(device, sites, pairs, dynamics, n_atoms)?;
-        let module = device.compile(&sites_source(tables.most_forms))?;
-        let motion = device.compile(&motion_source())?;
+        let module = device.compile(&sites::source(tables.most_forms))?;
+        let motion = device.compile(&motion::source())?;
         let supplied_steps = steps.min(MOST_NUMBERS / tables.width.max(1)).max(1);
         let (n_xi, n_weights) = (dynamics.coordinate_starts()[sites.len()], dynamics.n_weights());
         let values = |n: usize| device.zeros::<f64>(n);
@@ -176,9 +149,8 @@ impl DeviceSites {
             derivatives: values(n_weights)?,
             total: values(n_weights)?,
             work: values(4 * n_xi + n_weights)?,
-            energies: values(9)?,
-            status: device.zeros(3)?,
-            culprit: values(1)?,
+            energies: device.zeros(1)?,
+            failure: device.zeros(1)?,
             noise: values(tables.width * supplied_steps)?,
             noise_first: device.upload(&[i64::MIN / 2])?,
             supplied_steps,
@@ -225,18 +197,13 @@ impl DeviceSites {
         length("velocities", state.velocities.len(), self.velocities.len())?;
         self.coordinates.write(stream, &state.coordinates)?;
         self.velocities.write(stream, &state.velocities)?;
-        let t = &self.tables;
-        let arguments = args![&t.motion, &t.masses, &self.coordinates, &self.weights, self.len() as i32];
-        stream.launch(&self.weights_kernel, 1, THREADS, 0, arguments)?;
+        self.enqueue_weights(stream)?;
         self.heat.write(stream, &[state.heat])?;
-        self.status.write(stream, &[0; 3])?;
+        self.failure.write(stream, &[Failure::zeroed()])?;
         self.supply(stream, step)
     }
 
     /// The state on the device.
-    ///
-    /// # Errors
-    /// Of the device.
     pub fn download(&self, stream: &Stream) -> Result<LambdaState, SitesError> {
         Ok(LambdaState {
             coordinates: self.coordinates.read(stream)?,
@@ -259,166 +226,12 @@ impl DeviceSites {
     }
 
     /// Hands over the random numbers of the steps from `first` on.
-    ///
-    /// # Errors
-    /// Of the device.
     pub fn supply(&self, stream: &Stream, first: u64) -> Result<(), SitesError> {
         let steps = 0..self.supplied_steps as u64;
         let noise: Vec<f64> = steps.flat_map(|k| self.dynamics.normals(first + k).take(self.tables.width)).collect();
         self.noise.write(stream, &noise)?;
         Ok(self.noise_first.write(stream, &[first as i64])?)
     }
-
-    /// Effective charges of the sites' atoms, e; those of other atoms stay.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue_charges(&self, stream: &Stream, charges: &Buffer<f64>) -> Result<(), DeviceError> {
-        let (t, n) = (&self.tables, self.tables.atoms.len());
-        let arguments = args![
-            &t.starts,
-            &t.values,
-            &t.first_weights,
-            &t.site_of,
-            &t.atoms,
-            &t.charges,
-            &self.weights,
-            charges,
-            n as i32
-        ];
-        stream.launch(&self.charges_kernel, n.div_ceil(128) as u32, 128, 0, arguments)
-    }
-
-    /// ∂V/∂λ of the force field. With `own` Hamiltonian interpolation, which also corrects forces and energies, of all sites before the first
-    /// buffer; without it, and for the others, charge interpolation.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue_interpolate(
-        &self,
-        stream: &Stream,
-        whole: &Whole<'_>,
-        own: Option<&Own<'_>>,
-    ) -> Result<(), DeviceError> {
-        let t = &self.tables;
-        let nothing = || Arg::value(&0_u64);
-        let [potential, field] = own.map_or([nothing(), nothing()], |o| [o.potential.into(), o.field.into()]);
-        let [forces, energy, virial] = own.map_or([nothing(), nothing(), nothing()], |o| {
-            [o.forces.into(), o.energies.at(o.slots[0]), o.energies.at(o.slots[1])]
-        });
-        let arguments = &[
-            Arg::from(&t.starts),
-            Arg::from(&t.values),
-            Arg::from(&t.first_weights),
-            Arg::from(&t.atoms),
-            Arg::from(&t.charges),
-            Arg::from(&t.pair_starts),
-            Arg::from(&t.partners),
-            Arg::from(&t.scales),
-            Arg::from(&self.weights),
-            Arg::from(whole.positions),
-            Arg::from(whole.potential),
-            Arg::from(whole.potential_14),
-            potential,
-            field,
-            Arg::from(own.map_or(0, |_| self.tables.interpolated as i32)),
-            Arg::from(COULOMB),
-            forces,
-            energy,
-            virial,
-            Arg::from(&self.derivatives),
-        ];
-        stream.launch(&self.interpolate_kernel, self.len() as u32, 32, 0, arguments)
-    }
-
-    /// One step of λ with the forces of the force field and the bias; `step`: number of the step, one integer that the caller counts on.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue_advance(&self, stream: &Stream, step: &Buffer<i64>) -> Result<(), DeviceError> {
-        let (t, b) = (&self.tables, &self.biases);
-        let arguments = args![
-            Arg::value(&self.settings),
-            &t.motion,
-            &t.masses,
-            &t.form_charges,
-            &b.rows,
-            &b.terms,
-            &b.coefficients,
-            &b.acidity,
-            &self.derivatives,
-            &self.noise,
-            &self.noise_first,
-            self.supplied_steps as i32,
-            t.width as i32,
-            step,
-            &self.coordinates,
-            &self.velocities,
-            &self.weights,
-            &self.heat,
-            &self.total,
-            &self.work,
-            &self.energies,
-            &self.status,
-            &self.culprit,
-            self.len() as i32,
-            self.coordinates.len() as i32
-        ];
-        stream.launch(&self.advance_kernel, 1, THREADS, 0, arguments)
-    }
-
-    /// Energies of the last [`enqueue_advance`](Self::enqueue_advance), at the beginning of its step.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn energies(&self, stream: &Stream) -> Result<DeviceEnergies, SitesError> {
-        let [kinetic, temperature, heat, barrier, walls, ph, correction, entropy, metric] =
-            read(&self.energies, stream)?;
-        let motion = LambdaEnergies { kinetic, temperature, heat, metric };
-        Ok(DeviceEnergies { motion, bias: BiasEnergies { barrier, walls, ph, correction, entropy } })
-    }
-
-    /// Whether λ has moved without a failure since the last [`upload`](Self::upload).
-    ///
-    /// # Errors
-    /// The failure, with site and step.
-    pub fn check(&self, stream: &Stream) -> Result<(), SitesError> {
-        let [kind, site, step] = read::<i64, 3>(&self.status, stream)?;
-        if kind == 0 {
-            return Ok(());
-        }
-        let [value] = read::<f64, 1>(&self.culprit, stream)?;
-        let (site, step) = (site as usize + 1, step as u64);
-        Err(match kind {
-            1 => DynamicsError::NotFinite { site, step, value }.into(),
-            2 => DynamicsError::Charge { step, found: value }.into(),
-            3 => DynamicsError::Escaped { site, step, lambda: value }.into(),
-            _ => SitesError::Noise { step },
-        })
-    }
-}
-
-fn sites_source(forms: usize) -> Source {
-    Source::new("sites", include_str!("device/sites.cu")).define("REAL", "double").define("FORMS", forms)
-}
-
-fn motion_source() -> Source {
-    let text = |v: f64| format!("{v:?}");
-    Source::new("motion", include_str!("device/motion.cu"))
-        .define("REAL", "double")
-        .define("THREADS", THREADS)
-        .define("NEXP_STEEPNESS", text(NEXP_STEEPNESS))
-        .define("CENTRE_WIDTH", text(barrier::CENTRE_WIDTH))
-        .define("WALL_HEIGHT", text(barrier::WALL_HEIGHT))
-        .define("WALL_STEEPNESS", text(barrier::WALL_STEEPNESS))
-        .define("WALL_OFFSET", text(barrier::WALL_OFFSET))
-        .define("ESCAPE", text(ESCAPE))
-}
-
-fn read<T: Pod, const N: usize>(buffer: &Buffer<T>, stream: &Stream) -> Result<[T; N], DeviceError> {
-    let mut out = [T::zeroed(); N];
-    buffer.read_into(stream, &mut out)?;
-    Ok(out)
 }
 
 fn length(what: &'static str, found: usize, expected: usize) -> Result<(), SitesError> {

@@ -31,6 +31,8 @@
 //!
 //! Units: nm, ps, u, e, kJ/mol, K; λ has no unit and its mass is in u nm².
 
+#![forbid(unsafe_code)]
+
 pub mod analysis;
 pub mod bias;
 pub mod coordinate;

@@ -11,7 +11,10 @@
 
 #define SLICE 8
 
-KERNEL __launch_bounds__(THREADS) void basic(const real *multipoles, real *locals, const real *operators, const int *slots, int n, int periodic) {
+KERNEL __launch_bounds__(THREADS) void basic(const __grid_constant__ WalkArgs a) {
+    const real *multipoles = a.multipoles, *operators = a.operators;
+    real *locals = a.locals;
+    const int *slots = a.slots, n = a.n, periodic = a.periodic;
     SHARED(real, row); // [ROW]
     const int box = blockIdx.x, t = blockIdx.y * THREADS + threadIdx.x;
     const Box c = box_at(box, n);
@@ -32,8 +35,10 @@ KERNEL __launch_bounds__(THREADS) void basic(const real *multipoles, real *local
     if (t < ROW) locals[(size_t)box * ROW + t] = sum;
 }
 
-KERNEL __launch_bounds__(THREADS) void siblings(const real *multipoles, real *locals, const real *operators, const int *slots, int n,
-                                                int periodic) {
+KERNEL __launch_bounds__(THREADS) void siblings(const __grid_constant__ WalkArgs a) {
+    const real *multipoles = a.multipoles, *operators = a.operators;
+    real *locals = a.locals;
+    const int *slots = a.slots, n = a.n, periodic = a.periodic;
     SHARED(real, rows); // [8][ROW]
     const int half = n / 2, t = blockIdx.y * THREADS + threadIdx.x;
     const Box parent = box_at(blockIdx.x, half);
@@ -84,8 +89,10 @@ KERNEL __launch_bounds__(THREADS) void siblings(const real *multipoles, real *lo
 // Whether a box on side `bit` of its parent receives from offset u along one axis.
 DEVICE bool reaches(int bit, int u) { return u >= -2 - bit && u <= 3 - bit; }
 
-KERNEL __launch_bounds__(THREADS) void clusters(const real *multipoles, real *out, const real *operators, const int *offsets, int n_offsets,
-                                                int n, int periodic) {
+KERNEL __launch_bounds__(THREADS) void clusters(const __grid_constant__ ClusterArgs a) {
+    const real *multipoles = a.multipoles, *operators = a.operators;
+    real *out = a.out;
+    const int *offsets = a.offsets, n_offsets = a.n_offsets, n = a.n, periodic = a.periodic;
     SHARED(real, around); // [8][8][8][SLICE]
     const int t = blockIdx.y * THREADS + threadIdx.x, column = t < ROW ? t : 0;
     const Box cluster = box_at(blockIdx.x, n / 4);
@@ -125,7 +132,10 @@ KERNEL __launch_bounds__(THREADS) void clusters(const real *multipoles, real *ou
 }
 
 // Sum over slices in order.
-KERNEL void add_slices(const real *parts, real *locals, int slices, int length) {
+KERNEL void add_slices(const __grid_constant__ SliceArgs a) {
+    const real *parts = a.parts;
+    real *locals = a.locals;
+    const int slices = a.slices, length = a.length;
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= length) return;
     real sum = 0;

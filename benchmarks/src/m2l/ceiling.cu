@@ -4,11 +4,11 @@
 
 #define CHAINS 16
 
-KERNEL void matrix_products(float *out, float a, int steps) {
+KERNEL void matrix_products(const __grid_constant__ CeilingArgs args) {
     float x[CHAINS][4] = {};
 #if __CUDA_ARCH__ >= 800
-    const unsigned bits = __float_as_uint(a);
-    for (int s = 0; s < steps; s++) {
+    const unsigned bits = __float_as_uint(args.a);
+    for (int s = 0; s < args.steps; s++) {
 #pragma unroll
         for (int i = 0; i < CHAINS; i++) {
             asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%4,%4}, {%0,%1,%2,%3};"
@@ -19,5 +19,5 @@ KERNEL void matrix_products(float *out, float a, int steps) {
 #endif
     float sum = 0;
     for (int i = 0; i < CHAINS; i++) sum += x[i][0] + x[i][1] + x[i][2] + x[i][3];
-    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    args.out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }

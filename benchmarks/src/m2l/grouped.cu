@@ -8,7 +8,10 @@
 
 #define PER_LANE ((K + 31) / 32)
 
-KERNEL __launch_bounds__(256) void grouped(const real *multipoles, real *locals, const real *operators, const int *slots, int n, int periodic) {
+KERNEL __launch_bounds__(256) void grouped(const __grid_constant__ WalkArgs a) {
+    const real *multipoles = a.multipoles, *operators = a.operators;
+    real *locals = a.locals;
+    const int *slots = a.slots, n = a.n, periodic = a.periodic;
     SHARED(real, sums); // [8][K]
     const int box = blockIdx.x, octant = threadIdx.x / 32, lane = threadIdx.x % 32;
     const Box c = box_at(box, n);

@@ -4,10 +4,54 @@ use bytemuck::Pod;
 use fmm::device::products::{self, Lists, Multiplier, Products, Tiling, row_length};
 use fmm::harmonics::count;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
 use super::operators::{Symmetry, classes, exchange, matrices, offsets, place, sign_bits};
 use super::{LEVEL, M2lError, MAX_ORDER, Scheme};
+
+arguments! {
+    /// Arguments of `naive`, `grouped`, `basic` and `siblings`.
+    struct WalkArgs<'a, T: Real> {
+        multipoles: In<'a, T>,
+        locals: Out<'a, T>,
+        operators: In<'a, T>,
+        slots: In<'a, i32>,
+        n: i32,
+        periodic: i32,
+    }
+
+    /// Arguments of `clusters`.
+    struct ClusterArgs<'a, T: Real> {
+        multipoles: In<'a, T>,
+        out: Out<'a, T>,
+        operators: In<'a, T>,
+        offsets: In<'a, i32>,
+        n_offsets: i32,
+        n: i32,
+        periodic: i32,
+    }
+
+    /// Arguments of `add_slices`.
+    struct SliceArgs<'a, T: Real> {
+        parts: In<'a, T>,
+        locals: Out<'a, T>,
+        slices: i32,
+        length: i32,
+    }
+
+    /// Arguments of `symmetric`.
+    struct SymmetricArgs<'a, T: Real> {
+        multipoles: In<'a, T>,
+        locals: Out<'a, T>,
+        operators: In<'a, T>,
+        targets: In<'a, u32>,
+        starts: In<'a, u32>,
+        entries: In<'a, u32>,
+        sources: In<'a, u32>,
+        bitsets: In<'a, u32>,
+        exchange: In<'a, u32>,
+    }
+}
 
 /// Threads of a block of the schemes that have one thread for each coefficient.
 const THREADS: usize = 128;
@@ -49,29 +93,25 @@ pub struct M2lLevel<T: Real + Pod> {
 }
 
 /// What a scheme needs besides operators and expansions.
-enum Work<T: Pod> {
+enum Work<T: Real> {
     Walk {
-        kernel: Kernel,
+        kernel: Kernel<WalkArgs<'static, T>>,
         slots: Buffer<i32>,
-        grid: [u32; 3],
-        threads: u32,
-        shared: u32,
+        launch: Launch,
     },
     Clusters {
-        kernel: Kernel,
-        add: Kernel,
+        kernel: Kernel<ClusterArgs<'static, T>>,
+        add: Kernel<SliceArgs<'static, T>>,
         offsets: Buffer<i32>,
-        grid: [u32; 3],
-        shared: u32,
+        launch: Launch,
+        slices: usize,
         parts: Option<Buffer<T>>,
     },
     Symmetric {
-        kernel: Kernel,
+        kernel: Kernel<SymmetricArgs<'static, T>>,
         lists: [Buffer<u32>; 4],
         tables: [Buffer<u32>; 2],
-        tiles: u32,
-        threads: u32,
-        shared: u32,
+        launch: Launch,
     },
     Products(Products<T>),
 }
@@ -146,27 +186,50 @@ impl<T: Real + Pod> M2lLevel<T> {
     /// The device.
     pub fn enqueue(&self, stream: &Stream) -> Result<(), DeviceError> {
         let (n, periodic) = (self.boxes.n as i32, i32::from(self.boxes.periodic));
-        let (multipoles, locals, operators) = (&self.multipoles, &self.locals, &self.operators);
+        let (multipoles, locals, operators) = (self.multipoles.arg(), self.locals.arg(), self.operators.arg());
         match &self.work {
-            Work::Walk { kernel, slots, grid, threads, shared } => {
-                let args = args![multipoles, locals, operators, slots, n, periodic];
-                stream.launch(kernel, *grid, *threads, *shared, args)
+            Work::Walk { kernel, slots, launch } => {
+                let slots = slots.arg();
+                stream.launch(kernel, *launch, WalkArgs { multipoles, locals, operators, slots, n, periodic })
             }
-            Work::Clusters { kernel, add, offsets, grid, shared, parts } => {
-                let out = parts.as_ref().unwrap_or(locals);
-                let args = args![multipoles, out, operators, offsets, offsets.len() as i32, n, periodic];
-                stream.launch(kernel, *grid, THREADS as u32, *shared, args)?;
+            Work::Clusters { kernel, add, offsets, launch, slices, parts } => {
+                let arguments = ClusterArgs {
+                    multipoles,
+                    out: parts.as_ref().map_or(locals, |parts| parts.arg()),
+                    operators,
+                    offsets: offsets.arg(),
+                    n_offsets: offsets.len() as i32,
+                    n,
+                    periodic,
+                };
+                stream.launch(kernel, *launch, arguments)?;
                 let Some(parts) = parts else { return Ok(()) };
-                let blocks = locals.len().div_ceil(THREADS) as u32;
-                stream.launch(add, blocks, THREADS as u32, 0, args![parts, locals, grid[2] as i32, locals.len() as i32])
+                let length = self.locals.len();
+                let arguments = SliceArgs { parts: parts.arg(), locals, slices: *slices as i32, length: length as i32 };
+                stream.launch(add, Launch::for_each(length, THREADS as u32), arguments)
             }
-            Work::Symmetric { kernel, lists, tables, tiles, threads, shared } => {
-                let [targets, starts, entries, sources] = lists;
-                let [signs, exchange] = tables;
-                let args = args![multipoles, locals, operators, targets, starts, entries, sources, signs, exchange];
-                stream.launch(kernel, *tiles, *threads, *shared, args)
+            Work::Symmetric {
+                kernel,
+                lists: [targets, starts, entries, sources],
+                tables: [signs, exchange],
+                launch,
+            } => {
+                let arguments = SymmetricArgs {
+                    multipoles,
+                    locals,
+                    operators,
+                    targets: targets.arg(),
+                    starts: starts.arg(),
+                    entries: entries.arg(),
+                    sources: sources.arg(),
+                    bitsets: signs.arg(),
+                    exchange: exchange.arg(),
+                };
+                stream.launch(kernel, *launch, arguments)
             }
-            Work::Products(products) => products.enqueue(stream, operators, multipoles, locals, Default::default()),
+            Work::Products(products) => {
+                products.enqueue(stream, &self.operators, &self.multipoles, &self.locals, Default::default())
+            }
         }
     }
 }
@@ -180,10 +243,11 @@ impl<T: Real + Pod> Work<T> {
         parts: Option<usize>,
     ) -> Result<Self, M2lError> {
         let (k, row, boxes, element) = (count(order), row_length(order), level.count(), size_of::<T>());
-        let module = device.compile(&source(scheme, order, element))?;
-        let walk = |name, grid, threads, shared: usize| -> Result<Self, M2lError> {
+        let module = device.compile(&source::<T>(scheme, order))?;
+        let walk = |name, blocks: [u32; 3], threads: u32, shared: usize| -> Result<Self, M2lError> {
             let (kernel, slots) = (module.kernel(name)?, device.upload(&slots())?);
-            Ok(Self::Walk { kernel, slots, grid, threads, shared: (shared * element) as u32 })
+            let launch = Launch::new(blocks, threads).with_shared((shared * element) as u32);
+            Ok(Self::Walk { kernel, slots, launch })
         };
         let across = row.div_ceil(THREADS);
         match scheme {
@@ -201,8 +265,9 @@ impl<T: Real + Pod> Work<T> {
                     kernel: module.kernel("clusters")?,
                     add: module.kernel("add_slices")?,
                     offsets: device.upload(&offsets)?,
-                    grid: [boxes as u32 / 64, across as u32, slices as u32],
-                    shared: (512 * SLICE * element) as u32,
+                    launch: Launch::new([boxes as u32 / 64, across as u32, slices as u32], THREADS as u32)
+                        .with_shared((512 * SLICE * element) as u32),
+                    slices,
                     parts: (slices > 1).then(|| device.zeros(slices * boxes * row)).transpose()?,
                 })
             }
@@ -218,7 +283,8 @@ impl<T: Real + Pod> Work<T> {
                 let shared = depth * row + SYMMETRIC_BOXES * (depth + row);
                 Ok(Self::Symmetric {
                     kernel: module.kernel("symmetric")?,
-                    tiles: lists.tiles() as u32,
+                    launch: Launch::new(lists.tiles() as u32, row.next_multiple_of(32) as u32)
+                        .with_shared((shared * element) as u32),
                     lists: [
                         device.upload(&lists.targets)?,
                         device.upload(&lists.starts)?,
@@ -226,8 +292,6 @@ impl<T: Real + Pod> Work<T> {
                         device.upload(&lists.sources)?,
                     ],
                     tables: [device.upload(&sign_bits(order))?, device.upload(&exchange(order))?],
-                    threads: row.next_multiple_of(32) as u32,
-                    shared: (shared * element) as u32,
                 })
             }
             Scheme::Gemm | Scheme::Tensor => {
@@ -248,23 +312,29 @@ fn symmetric_depth(element: usize) -> usize {
     128 / element
 }
 
-/// Kernels of a scheme.
-pub fn source(scheme: Scheme, order: usize, element: usize) -> Source {
-    let (k, row) = (count(order), row_length(order));
+/// Kernels of a scheme in numbers of type `T`.
+pub fn source<T: Real>(scheme: Scheme, order: usize) -> Source {
+    let (k, row, element) = (count(order), row_length(order), size_of::<T>());
     let source = |name, text| {
         let real = if element == 4 { "float" } else { "double" };
         Source::new(name, text).header(LEVEL).define("REAL", real).define("K", k).define("ROW", row)
     };
     match scheme {
-        Scheme::Naive => source("naive", include_str!("naive.cu")),
-        Scheme::Dynamic => source("grouped", include_str!("grouped.cu")),
+        Scheme::Naive => source("naive", include_str!("naive.cu")).kernel::<WalkArgs<'static, T>>("naive"),
+        Scheme::Dynamic => source("grouped", include_str!("grouped.cu")).kernel::<WalkArgs<'static, T>>("grouped"),
         Scheme::Symmetric => source("symmetric", include_str!("symmetric.cu"))
             .define("BOXES", SYMMETRIC_BOXES)
             .define("DEPTH", symmetric_depth(element))
             .define("THREADS", row.next_multiple_of(32))
-            .define("WORDS", k.div_ceil(32)),
+            .define("WORDS", k.div_ceil(32))
+            .kernel::<SymmetricArgs<'static, T>>("symmetric"),
         Scheme::Basic | Scheme::Siblings | Scheme::Clusters | Scheme::Slices => {
-            source("blocking", include_str!("blocking.cu")).define("THREADS", THREADS)
+            source("blocking", include_str!("blocking.cu"))
+                .define("THREADS", THREADS)
+                .kernel::<WalkArgs<'static, T>>("basic")
+                .kernel::<WalkArgs<'static, T>>("siblings")
+                .kernel::<ClusterArgs<'static, T>>("clusters")
+                .kernel::<SliceArgs<'static, T>>("add_slices")
         }
         Scheme::Gemm => Multiplier::fused(order, element).source(),
         Scheme::Tensor => tensor_cores(order).source(),

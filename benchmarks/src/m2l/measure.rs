@@ -5,7 +5,7 @@ use fmm::device::peak::{Load, Peak, THREADS, least_seconds, peak};
 use fmm::harmonics::{count, irregular};
 use fmm::operators::m2l::matrix::{Domain, m2l};
 use kernels::Real;
-use kernels::device::{Device, DeviceError, Source, args};
+use kernels::device::{Device, DeviceError, Kernel, Launch, Out, Source, arguments};
 use octitrate::charges::Precision;
 
 use super::level::{Boxes, M2lLevel, sources_of};
@@ -153,9 +153,21 @@ pub fn largest_error<T: Real>(
     worst / largest
 }
 
+arguments! {
+    /// Arguments of `matrix_products`.
+    struct CeilingArgs<'a> {
+        /// A number for each thread, so that nothing is left out.
+        out: Out<'a, f32>,
+        a: f32,
+        /// Steps of the loop.
+        steps: i32,
+    }
+}
+
 /// Kernel that measures tensor cores.
 fn ceiling() -> Source {
-    Source::new("ceiling", include_str!("ceiling.cu")).define("REAL", "float")
+    let source = Source::new("ceiling", include_str!("ceiling.cu")).define("REAL", "float");
+    source.kernel::<CeilingArgs<'static>>("matrix_products")
 }
 
 /// Measures what the device can do. The rate of tensor cores is zero where there are none (the emulator).
@@ -166,10 +178,11 @@ pub fn ceilings(device: &Device) -> Result<Ceilings, DeviceError> {
     let Peak { single, double } = peak(device)?;
     let load = Load::of(device);
     let stream = device.stream()?;
-    let out = device.zeros::<f64>((THREADS * load.blocks) as usize)?;
-    let kernel = device.compile(&ceiling())?.kernel("matrix_products")?;
-    let seconds =
-        least_seconds(&stream, |s| s.launch(&kernel, load.blocks, THREADS, 0, args![&out, 0.5_f32, load.steps]))?;
+    let out = device.zeros::<f32>((THREADS * load.blocks) as usize)?;
+    let kernel: Kernel<CeilingArgs<'static>> = device.compile(&ceiling())?.kernel("matrix_products")?;
+    let arguments = CeilingArgs { out: out.arg(), a: 0.5, steps: load.steps };
+    let launch = Launch::new(load.blocks, THREADS);
+    let seconds = least_seconds(&stream, |s| s.launch(&kernel, launch, arguments))?;
     // 16 × 8 × 8 multiply-adds of the 32 threads of a warp.
     let products = if device.gpu().is_some() { load.operations(2.0 * 1024.0 / 32.0) } else { 0.0 };
     Ok(Ceilings { single, double, tensor: products / seconds })

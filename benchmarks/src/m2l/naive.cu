@@ -5,7 +5,10 @@
 // The plain loops of B. Kohnke et al., Int. J. High Perform. Comput. Appl. 35, 97 (2021), doi:10.1177/1094342020964857, approach 1, with
 // operators as matrices: every operand is read from memory each time that it is used. Layout: level.cuh.
 
-KERNEL void naive(const real *multipoles, real *locals, const real *operators, const int *slots, int n, int periodic) {
+KERNEL void naive(const __grid_constant__ WalkArgs a) {
+    const real *multipoles = a.multipoles, *operators = a.operators;
+    real *locals = a.locals;
+    const int *slots = a.slots, n = a.n, periodic = a.periodic;
     const int i = blockIdx.x * blockDim.x + threadIdx.x, box = i / K, t = i % K;
     if (box >= n * n * n) return;
     const Box c = box_at(box, n);

@@ -12,9 +12,11 @@
 
 DEVICE real signed_by(real v, unsigned bit) { return bit & 1 ? -v : v; }
 
-KERNEL __launch_bounds__(THREADS) void symmetric(const real *multipoles, real *locals, const real *operators, const unsigned *targets,
-                                                 const unsigned *starts, const unsigned *entries, const unsigned *sources,
-                                                 const unsigned *bitsets, const unsigned *exchange) {
+KERNEL __launch_bounds__(THREADS) void symmetric(const __grid_constant__ SymmetricArgs a) {
+    const real *multipoles = a.multipoles, *operators = a.operators;
+    real *locals = a.locals;
+    const unsigned *targets = a.targets, *starts = a.starts, *entries = a.entries, *sources = a.sources;
+    const unsigned *bitsets = a.bitsets, *exchange = a.exchange;
     SHARED(real, shared);
     real *matrix = shared;                 // [DEPTH][ROW]
     real *rows = shared + DEPTH * ROW;     // [BOXES][DEPTH]

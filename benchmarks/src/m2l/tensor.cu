@@ -42,12 +42,9 @@ DEVICE void multiply_add(float sum[4], const unsigned a[4], const unsigned b[2])
 }
 #endif
 
-KERNEL __launch_bounds__(THREADS) void tensor(const float *multipoles, float *locals, float *parts, const float *operators,
-                                              const unsigned *targets, const unsigned *entries, const unsigned *sources, const Job *jobs,
-                                              const unsigned char *wanted, const unsigned char *filled, int direct, int add) {
+KERNEL __launch_bounds__(THREADS) void tensor(const __grid_constant__ ProductArgs given) {
     SHARED(float, shared);
-    const Job job = jobs[blockIdx.x];
-    const Given given = {multipoles, operators, targets, entries, sources, wanted, filled};
+    const Job job = given.jobs[blockIdx.x];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, r = lane / 4, c = lane % 4;
     const int down = warp % WARPS_DOWN * 16 * WARP_DOWN, across = warp / WARPS_DOWN * 8 * WARP_ACROSS;
     float total[WARP_DOWN][WARP_ACROSS][4] = {};
@@ -109,14 +106,14 @@ KERNEL __launch_bounds__(THREADS) void tensor(const float *multipoles, float *lo
     for (int d = 0; d < WARP_DOWN; d++) {
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            float *row = row_of_sum(locals, parts, given, blockIdx.x, job.tile, down + 16 * d + r + 8 * half, direct);
+            float *row = row_of_sum(given, blockIdx.x, job.tile, down + 16 * d + r + 8 * half);
             if (row == nullptr) continue;
 #pragma unroll
             for (int a = 0; a < WARP_ACROSS; a++) {
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     const int own = across + 8 * a + 2 * c + i, t = blockIdx.y * COLUMNS + own;
-                    if (own < COLUMNS && t < ROW) row[t] = direct && add ? row[t] + total[d][a][2 * half + i] : total[d][a][2 * half + i];
+                    if (own < COLUMNS && t < ROW) row[t] = given.direct && given.add ? row[t] + total[d][a][2 * half + i] : total[d][a][2 * half + i];
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::*;
 use bytemuck::Pod;
 use fmm::harmonics::count;
 use kernels::Real;
-use kernels::device::{Device, compiles};
+use kernels::device::{Device, check_layouts, compiles};
 use octitrate::charges::Precision;
 
 fn periodic(n: usize) -> Boxes {
@@ -117,6 +117,14 @@ fn measurements_are_complete() {
     assert!(measured.fraction(&ceilings) > 0.0);
 }
 
+#[test]
+fn layouts_are_those_of_the_device() {
+    let device = Device::of_tests().unwrap();
+    for scheme in Scheme::ALL {
+        check_layouts(&device, &level::source::<f32>(scheme, 3)).unwrap();
+    }
+}
+
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
@@ -125,11 +133,13 @@ fn kernels_compile_for_gpus() {
             if scheme == Scheme::Tensor && element == 8 {
                 continue;
             }
-            compiles(&level::source(scheme, order, element), "sm_90").unwrap();
+            let source =
+                if element == 4 { level::source::<f32>(scheme, order) } else { level::source::<f64>(scheme, order) };
+            compiles(&source, "sm_90").unwrap();
         }
     }
     // Without copies behind the back of a thread and without tensor cores for single precision.
     for scheme in [Scheme::Gemm, Scheme::Tensor] {
-        compiles(&level::source(scheme, 8, 4), "sm_75").unwrap();
+        compiles(&level::source::<f32>(scheme, 8), "sm_75").unwrap();
     }
 }

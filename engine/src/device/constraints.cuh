@@ -1,4 +1,4 @@
-// SETTLE and SHAKE of one group of atoms; twins of engine/constraints/settle.rs and shake.rs.
+// SETTLE and SHAKE of one group of atoms, the twins of settle.rs and shake.rs of the CPU.
 //
 // Forces act along the bonds r of the reference positions (before the step): x_i = x'_i + (dt²/m_i) Σ_k G_k r_k.
 // SETTLE: in the frame whose z axis is normal to the reference triangle the out-of-plane angles φ, ψ follow from the z
@@ -11,11 +11,6 @@
 
 DEVICE Vec unit(Vec a) { return (1.0 / sqrt(dot(a, a))) * a; }
 DEVICE double cosine(double sine) { return sqrt((1.0 - sine) * (1.0 + sine)); }
-
-// One kind of rigid water: masses (u), distances of O and of the middle of H–H from the centre of mass, half of H–H (nm).
-struct Triangle {
-    double mass_o, mass_h, ra, rb, rc;
-};
 
 // Displacements of O, H, H that give the triangle its shape: b0, c0 are O→H before the step, b, c after it without
 // constraints. Not a number where there is no solution.
@@ -66,8 +61,6 @@ DEVICE int relax(Vec &a, Vec &b, Vec r, double wa, double wb, double wanted, dou
     virial += g * dot(r, r);
     return OPEN;
 }
-
-
 
 // A heavy atom with up to LEAVES bonds: registers only.
 struct Star {

@@ -3,19 +3,19 @@
 //! A star is an atom with up to four fixed bonds to atoms that have no other (XH, XH₂, XH₃ …): a thread solves it in registers.
 //! Any other group takes a warp: its bonds are sorted into levels, level(k) = 1 + max level of the bonds before k that share
 //! an atom with it. Bonds of one level are independent; sweeps over levels give what sweeps over bonds in their order give.
-//! Blocks of waters that follow each other in memory are marked: their loads are contiguous.
+//! Blocks of waters that follow each other in memory are marked, because the kernel loads them contiguously.
 
 use crate::motion::constraints::shake::BondGroup;
 use crate::motion::constraints::{Constraints, Group};
-use kernels::device::{Arg, Buffer, Device, DeviceError, args};
+use kernels::device::{Buffer, Device, DeviceError, In, Out, arguments, structure};
 
 /// Threads of a block.
 pub const THREADS: usize = 128;
 
-/// Bonds of a star at most.
+/// Most bonds of a star.
 pub const LEAVES: usize = 4;
 
-/// Waters in a row that are worth blocks of their own.
+/// Fewest waters in a row that are worth blocks of their own.
 const ROW: usize = 32;
 
 const WATERS: u32 = 0;
@@ -23,42 +23,81 @@ const STARS: u32 = 1;
 const GROUPS: u32 = 2;
 const FREE: u32 = 3;
 
-/// In place of the first atom of a block whose atoms do not follow each other.
+/// Stands for the first atom of a block whose atoms do not follow each other.
 const SCATTERED: u32 = u32::MAX;
+
+structure! {
+    /// One kind of rigid water.
+    pub struct Triangle {
+        /// Mass of the oxygen, u.
+        pub mass_o: f64,
+        /// Mass of a hydrogen, u.
+        pub mass_h: f64,
+        /// Distance of the oxygen from the centre of mass, nm.
+        pub ra: f64,
+        /// Distance of the middle of H–H from the centre of mass, nm.
+        pub rb: f64,
+        /// Half of H–H, nm.
+        pub rc: f64,
+    }
+}
+
+arguments! {
+    /// Tables of the units, parts of the arguments of `leap` and `rescale`; see [`Units`].
+    pub(super) struct UnitTables<'a> {
+        blocks: In<'a, [u32; 4]>,
+        waters: In<'a, [u32; 4]>,
+        kinds: In<'a, Triangle>,
+        stars: In<'a, u32>,
+        star_numbers: In<'a, f64>,
+        groups: In<'a, [u32; 4]>,
+        group_atoms: In<'a, u32>,
+        level_starts: In<'a, u32>,
+        ends: In<'a, u32>,
+        wanted: In<'a, f64>,
+        weights: In<'a, f64>,
+        /// Positions of the atoms of groups, after and before the step, relative to the first of each group.
+        scratch: Out<'a, f64>,
+        free_atoms: In<'a, u32>,
+        n_blocks: i32,
+        n_stars: i32,
+        n_slots: i32,
+    }
+}
 
 /// Lists of units, as the kernels read them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
-    /// Of each block: kind, first unit, number of units, first atom of waters in a row.
+    /// For each block of threads: the kind of its units, the first unit, their number, and the first atom if they are waters in a row.
     pub blocks: Vec<[u32; 4]>,
-    /// O, H, H, kind.
+    /// The three atoms of each water, O first, and its kind.
     pub waters: Vec<[u32; 4]>,
-    /// Of each kind of water: masses of O and H, distances of O and of the middle of H–H from the centre of mass, half of H–H.
-    pub kinds: Vec<[f64; 5]>,
-    /// `[row][star]`: centre, number of bonds, other ends.
+    /// The kinds of water.
+    pub kinds: Vec<Triangle>,
+    /// `[row][star]`: the centre, the number of bonds, the other ends.
     pub stars: Vec<u32>,
-    /// `[row][star]`: 1/m of the centre, 1/m of the other ends, squared lengths.
+    /// `[row][star]`: 1/m of the centre, 1/m of the other ends, squared lengths of the bonds.
     pub star_numbers: Vec<f64>,
     /// Number of stars.
     pub n_stars: usize,
-    /// Of each other group: first slot, slots, first level, levels.
+    /// For each other group: its first slot, the number of slots, its first level, the number of levels.
     pub groups: Vec<[u32; 4]>,
-    /// Atom of each slot.
+    /// The atom of each slot.
     pub group_atoms: Vec<u32>,
     /// 1/m of each slot.
     pub weights: Vec<f64>,
     /// First bond of each level, and the number of bonds.
     pub level_starts: Vec<u32>,
-    /// Slots of each bond.
+    /// The two slots of each bond.
     pub ends: Vec<[u32; 2]>,
-    /// Squared length of each bond.
+    /// The squared length of each bond, nm².
     pub wanted: Vec<f64>,
     /// Atoms without constraints.
     pub free: Vec<u32>,
 }
 
 impl Units {
-    /// Units of `n_atoms` atoms. Slow units come first, so that they do not end last.
+    /// Units of `n_atoms` atoms. Slow units come first, so that the launch does not wait for them at its end.
     pub fn new(n_atoms: usize, constraints: &Constraints) -> Self {
         let mut units = Self { level_starts: vec![0], ..Self::default() };
         let mut free = vec![true; n_atoms];
@@ -76,7 +115,7 @@ impl Units {
         units.free = (0..n_atoms as u32).filter(|&atom| free[atom as usize]).collect();
         for kind in constraints.kinds() {
             let [ra, rb, rc] = kind.radii();
-            units.kinds.push([kind.mass_o, kind.mass_h, ra, rb, rc]);
+            units.kinds.push(Triangle { mass_o: kind.mass_o, mass_h: kind.mass_h, ra, rb, rc });
         }
         units.n_stars = stars.len();
         for row in 0..2 + LEAVES {
@@ -97,7 +136,7 @@ impl Units {
         self.blocks.extend(blocks);
     }
 
-    /// Long rows of waters, each in blocks of its own, then all others.
+    /// Gives long rows of waters blocks of their own, then puts all other waters into blocks.
     fn add_waters(&mut self) {
         let follows = |a: &[u32; 4], b: &[u32; 4]| b[0] == a[0] + 3;
         let in_order = |w: &[u32; 4]| w[1] == w[0] + 1 && w[2] == w[0] + 2;
@@ -145,14 +184,14 @@ impl Units {
     }
 }
 
-/// Rows of one star in the tables.
+/// What the tables hold of one star.
 struct Star {
     atoms: [u32; 2 + LEAVES],
     numbers: [f64; 1 + 2 * LEAVES],
 }
 
 impl Star {
-    /// `None` if the group has another shape.
+    /// The group as a star; `None` if it has another shape.
     fn new(group: &BondGroup) -> Option<Self> {
         let n = group.bonds.len();
         if n > LEAVES || group.atoms.len() != n + 1 {
@@ -179,12 +218,12 @@ pub(super) struct UnitBuffers {
     pub n_blocks: u32,
     pub n_stars: i32,
     pub n_slots: i32,
-    pub blocks: Buffer<u32>,
-    pub waters: Buffer<u32>,
-    pub kinds: Buffer<f64>,
+    pub blocks: Buffer<[u32; 4]>,
+    pub waters: Buffer<[u32; 4]>,
+    pub kinds: Buffer<Triangle>,
     pub stars: Buffer<u32>,
     pub star_numbers: Buffer<f64>,
-    pub groups: Buffer<u32>,
+    pub groups: Buffer<[u32; 4]>,
     pub group_atoms: Buffer<u32>,
     pub level_starts: Buffer<u32>,
     pub ends: Buffer<u32>,
@@ -200,12 +239,12 @@ impl UnitBuffers {
             n_blocks: units.blocks.len() as u32,
             n_stars: units.n_stars as i32,
             n_slots: units.group_atoms.len() as i32,
-            blocks: device.upload(units.blocks.as_flattened())?,
-            waters: device.upload(units.waters.as_flattened())?,
-            kinds: device.upload(units.kinds.as_flattened())?,
+            blocks: device.upload(&units.blocks)?,
+            waters: device.upload(&units.waters)?,
+            kinds: device.upload(&units.kinds)?,
             stars: device.upload(&units.stars)?,
             star_numbers: device.upload(&units.star_numbers)?,
-            groups: device.upload(units.groups.as_flattened())?,
+            groups: device.upload(&units.groups)?,
             group_atoms: device.upload(&units.group_atoms)?,
             level_starts: device.upload(&units.level_starts)?,
             ends: device.upload(units.ends.as_flattened())?,
@@ -216,24 +255,25 @@ impl UnitBuffers {
         })
     }
 
-    /// As the kernel of a step takes them.
-    pub fn args(&self) -> [Arg; 15] {
-        *args![
-            &self.blocks,
-            &self.waters,
-            &self.kinds,
-            &self.stars,
-            &self.star_numbers,
-            self.n_stars,
-            &self.groups,
-            &self.group_atoms,
-            &self.level_starts,
-            &self.ends,
-            &self.wanted,
-            &self.weights,
-            &self.scratch,
-            self.n_slots,
-            &self.free,
-        ]
+    /// As the kernels take them.
+    pub fn tables(&self) -> UnitTables<'_> {
+        UnitTables {
+            blocks: self.blocks.arg(),
+            waters: self.waters.arg(),
+            kinds: self.kinds.arg(),
+            stars: self.stars.arg(),
+            star_numbers: self.star_numbers.arg(),
+            groups: self.groups.arg(),
+            group_atoms: self.group_atoms.arg(),
+            level_starts: self.level_starts.arg(),
+            ends: self.ends.arg(),
+            wanted: self.wanted.arg(),
+            weights: self.weights.arg(),
+            scratch: self.scratch.arg(),
+            free_atoms: self.free.arg(),
+            n_blocks: self.n_blocks as i32,
+            n_stars: self.n_stars,
+            n_slots: self.n_slots,
+        }
     }
 }

@@ -1,24 +1,72 @@
-//! What couples all atoms between two steps on a GPU: thermostat, barostat, centre of mass; their settings, random numbers,
-//! observations and failures. The numbers are those of [`VRescale`] and [`CRescale`]; the kernels are in `coupling.cu`.
+//! What couples all atoms between two steps on a GPU: thermostat, barostat, centre of mass, with their settings and random numbers, which
+//! are those of [`VRescale`] and [`CRescale`]; launches of `coupling.cu`.
 //!
 //! Units: nm, ps, u, kJ/mol, K; pressure kJ/mol/nm³.
 
-use super::constraints::LEAVES;
+use super::DeviceMotion;
+use super::constraints::{LEAVES, THREADS};
+use super::integrate::{LeapArgs, RescaleArgs};
+use super::motion::{Clock, CouplingSettings, CouplingState, MotionError, MotionStatus, Observed, StepNumbers};
 use crate::motion::barostat::{CRescale, LARGEST_CHANGE};
 use crate::motion::constraints::shake::MAX_SWEEPS;
 use crate::motion::thermostat::VRescale;
-use crate::state::BathState;
-use forcefield::Cell;
+use bytemuck::Zeroable;
+use fmm::device::BoxGeometry;
 use forcefield::units::GAS_CONSTANT;
-use kernels::device::{Device, DeviceError, Kernel, Source};
-use nalgebra::Vector3;
-use thiserror::Error;
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
-/// Steps whose random numbers the table holds.
+/// Number of steps whose random numbers the table holds.
 pub const TABLE_STEPS: u64 = 4096;
 
-/// Terms of which a virial is made, at most.
+/// Most terms of which a virial is made.
 pub const MAX_TERMS: usize = 64;
+
+/// Threads of the kernels that have one block.
+const WIDE: u32 = 1024;
+
+/// Sums that a block leaves for each step: those of `motion.cuh`.
+pub(super) const QUANTITIES: usize = 8;
+
+arguments! {
+    /// Arguments of `finish`.
+    pub(super) struct FinishArgs<'a> {
+        /// `[QUANTITIES][n_blocks]`.
+        partials: In<'a, f64>,
+        settings: In<'a, CouplingSettings>,
+        state: Out<'a, CouplingState>,
+        observed: Out<'a, Observed>,
+        clock: Out<'a, Clock>,
+        status: Out<'a, MotionStatus>,
+        table: In<'a, StepNumbers>,
+        energies: In<'a, i64>,
+        slots: In<'a, u32>,
+        factors: In<'a, f64>,
+        edges: Out<'a, f64>,
+        /// Boxes of the FMM that follow the cell, or null.
+        geometry: Out<'a, BoxGeometry>,
+        n_blocks: i32,
+        n_terms: i32,
+        /// 1: the state goes on to the next step; 0: energies are told and nothing else.
+        commit: i32,
+    }
+
+    /// Arguments of `begin`.
+    pub(super) struct BeginArgs<'a> {
+        masses: In<'a, f64>,
+        v: In<'a, f64>,
+        settings: In<'a, CouplingSettings>,
+        state: Out<'a, CouplingState>,
+        clock: In<'a, Clock>,
+        status: Out<'a, MotionStatus>,
+        table: In<'a, StepNumbers>,
+        n_atoms: i32,
+    }
+
+    /// Arguments of `mark`.
+    pub(super) struct MarkArgs<'a> {
+        state: Out<'a, CouplingState>,
+    }
+}
 
 /// What acts on all velocities and on the box, and how often (steps; 0: never).
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,165 +103,30 @@ pub struct VirialTerms {
     pub tail: f64,
 }
 
-/// What moves, and what a checkpoint must keep of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MotionState {
-    /// Step.
-    pub step: u64,
-    /// Positions, nm.
-    pub x: Vec<Vector3<f64>>,
-    /// Velocities half a step before, nm/ps.
-    pub v: Vec<Vector3<f64>>,
-    /// Open space or the box.
-    pub cell: Cell,
-    /// What thermostat and barostat have done so far.
-    pub bath: BathState,
-    /// What the step will do to the velocities: factor, velocity to subtract, work of the thermostat. It follows from the
-    /// velocities but for the order of sums; a run that goes on from here to the last bit needs it.
-    pub prepared: Option<[f64; 5]>,
-}
-
-/// What a step tells about its start t.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Observed {
-    /// Kinetic energy at t − ½dt as it entered the step (after the thermostat), kJ/mol.
-    pub kinetic_before: f64,
-    /// Kinetic energy at t + ½dt, kJ/mol.
-    pub kinetic_after: f64,
-    /// Virial of the constraint forces, kJ/mol.
-    pub constraint_virial: f64,
-    /// Virial of all other forces, kJ/mol.
-    pub virial: f64,
-    /// Volume, nm³; 0 without a box.
-    pub volume: f64,
-    /// Pressure, kJ/mol/nm³; 0 without a box.
-    pub pressure: f64,
-    /// Largest distance of an atom after the step from where it was when lists were made, nm.
-    pub largest_move: f64,
-}
-
-impl Observed {
-    pub(super) fn from_numbers(n: &[f64]) -> Self {
-        Self {
-            kinetic_before: n[0],
-            kinetic_after: n[1],
-            constraint_virial: n[2],
-            virial: n[3],
-            volume: n[4],
-            pressure: n[5],
-            largest_move: n[6],
-        }
-    }
-
-    /// Kinetic energy at t: the average of the half steps, kJ/mol.
-    pub fn kinetic(&self) -> f64 {
-        0.5 * (self.kinetic_before + self.kinetic_after)
-    }
-}
-
-/// Numbers of [`Observed`].
-pub(super) const OBSERVED: usize = 7;
-
-/// Numbers of the state of the coupling, and where they are; the same as in `motion.cuh`.
-pub(super) const STATE: usize = 10;
-pub(super) const FACTOR: usize = 0;
-pub(super) const PREPARED: usize = 5;
-pub(super) const LIST_SCALE: usize = 5;
-pub(super) const MU: usize = 6;
-pub(super) const THERMOSTAT_WORK: usize = 7;
-pub(super) const BAROSTAT_WORK: usize = 8;
-pub(super) const PENDING_VOLUME: usize = 9;
-
-/// Why a motion on a GPU stopped. Atoms are 0-based.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum MotionError {
-    /// The device failed, or a list has a wrong length.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// A force or a position is not a number, or beyond all reason.
-    #[error("step {step}: the force on atom {} or its position is not a finite number", atom + 1)]
-    NotFinite {
-        /// Step.
-        step: u64,
-        /// Atom.
-        atom: u32,
-    },
-    /// A rigid water cannot be put back into its shape.
-    #[error("step {step}: SETTLE found no solution for the water of atom {}: it moved too far in one step", atom + 1)]
-    Settle {
-        /// Step.
-        step: u64,
-        /// Its oxygen.
-        atom: u32,
-    },
-    /// A fixed bond cannot be restored.
-    #[error("step {step}: SHAKE did not converge: bond between atoms {} and {}", atoms[0] + 1, atoms[1] + 1)]
-    Shake {
-        /// Step.
-        step: u64,
-        /// Bonded atoms.
-        atoms: [u32; 2],
-    },
-    /// Velocities that are all zero, or not finite, cannot be scaled to a temperature.
-    #[error("step {step}: thermostat: the kinetic energy cannot be scaled; it must be positive and finite")]
-    Thermostat {
-        /// Step.
-        step: u64,
-    },
-    /// The cell would change too much at once.
-    #[error(
-        "step {step}: barostat: lengths would change too much at once: minimise or equilibrate at constant volume first, \
-         or couple more weakly"
-    )]
-    Barostat {
-        /// Step.
-        step: u64,
-    },
-    /// The table of random numbers does not hold the step: a fault of the calling code.
-    #[error("step {step}: the table of random numbers does not hold this step")]
-    Random {
-        /// Step.
-        step: u64,
-    },
-}
-
-impl MotionError {
-    /// From what the device keeps: failure, step + 1, stale step + 1; `step`: where the clock stands.
-    pub(super) fn from_status(status: &[u64], step: u64) -> Option<Self> {
-        if status[0] == 0 {
-            return None;
-        }
-        let step = status[1].checked_sub(1).unwrap_or(step);
-        let told = !status[0];
-        let [first, second] = [told >> 33, told >> 3].map(|atom| (atom & 0x3fff_ffff) as u32);
-        Some(match told & 7 {
-            0 => Self::NotFinite { step, atom: first },
-            1 => Self::Settle { step, atom: first },
-            2 => Self::Shake { step, atoms: [first, second] },
-            3 => Self::Thermostat { step },
-            4 => Self::Barostat { step },
-            _ => Self::Random { step },
-        })
-    }
-}
-
 impl Coupling {
     /// The settings as the kernels read them; `mass`: of all atoms, u.
-    pub(super) fn numbers(&self, dt: f64, mass: f64, tail: f64) -> Vec<f64> {
+    pub(super) fn settings(&self, dt: f64, mass: f64, tail: f64) -> CouplingSettings {
         let [keep, mix] = self.thermostat.map_or([0.0; 2], |(t, every)| t.coefficients(every as f64 * dt));
-        let mut out = vec![dt, mass, self.remove_com_interval as f64];
-        out.extend([self.thermostat.map_or(0, |(_, every)| every) as f64, keep, mix]);
-        match &self.barostat {
-            Some((barostat, every)) => {
-                let s = barostat.settings();
-                let rate = s.compressibility * (*every as f64 * dt) / (2.0 * s.tau);
-                out.extend([*every as f64, s.pressure, GAS_CONSTANT * s.temperature, rate]);
-            }
-            None => out.extend([0.0; 4]),
+        let mut out = CouplingSettings {
+            dt,
+            mass,
+            com_every: self.remove_com_interval as f64,
+            thermostat_every: self.thermostat.map_or(0, |(_, every)| every) as f64,
+            keep,
+            mix,
+            tail,
+            ..CouplingSettings::zeroed()
+        };
+        if let Some((barostat, every)) = &self.barostat {
+            let s = barostat.settings();
+            out.barostat_every = *every as f64;
+            out.pressure = s.pressure;
+            out.rt = GAS_CONSTANT * s.temperature;
+            out.rate = s.compressibility * (*every as f64 * dt) / (2.0 * s.tau);
         }
-        let lists = self.lists.map_or([0.0; 3], |l| [l.cutoff, l.reach, l.slack]);
-        out.push(tail);
-        out.extend(lists);
+        if let Some(lists) = self.lists {
+            (out.cutoff, out.reach, out.slack) = (lists.cutoff, lists.reach, lists.slack);
+        }
         out
     }
 
@@ -222,26 +135,26 @@ impl Coupling {
         self.barostat.is_some_and(|(_, every)| every > 0 && (step + 1).is_multiple_of(every))
     }
 
-    /// Random numbers of [`TABLE_STEPS`] steps from `first` on, three each; zero where none is used.
-    pub(super) fn random_numbers(&self, first: u64) -> Vec<f64> {
+    /// Random numbers of [`TABLE_STEPS`] steps from `first` on.
+    pub(super) fn random_numbers(&self, first: u64) -> Vec<StepNumbers> {
         let row = |step: u64| {
             let acts = |every: u64| every > 0 && step.is_multiple_of(every);
             let thermostat = self.thermostat.filter(|(_, every)| acts(*every));
             let [one, others] = thermostat.map_or([0.0; 2], |(thermostat, _)| thermostat.numbers(self.seed, step));
-            let normal = if self.box_changes(step) { CRescale::number(self.seed, step) } else { 0.0 };
-            [one, others, normal]
+            let barostat = if self.box_changes(step) { CRescale::number(self.seed, step) } else { 0.0 };
+            StepNumbers { first: one, others, barostat }
         };
-        (first..first + TABLE_STEPS).flat_map(row).collect()
+        (first..first + TABLE_STEPS).map(row).collect()
     }
 }
 
 /// All kernels of the motion.
 pub(super) struct Kernels {
-    pub leap: Kernel,
-    pub rescale: Kernel,
-    pub finish: Kernel,
-    pub begin: Kernel,
-    pub mark: Kernel,
+    pub leap: Kernel<LeapArgs<'static>>,
+    pub rescale: Kernel<RescaleArgs<'static>>,
+    pub finish: Kernel<FinishArgs<'static>>,
+    pub begin: Kernel<BeginArgs<'static>>,
+    pub mark: Kernel<MarkArgs<'static>>,
 }
 
 /// Sources of the kernels: `integrate.cu` and `coupling.cu`.
@@ -249,18 +162,27 @@ pub(super) fn sources() -> [Source; 2] {
     let source = |name, text| {
         Source::new(name, text)
             .define("REAL", "double")
+            .define("THREADS", THREADS)
+            .define("QUANTITIES", QUANTITIES)
             .define("LEAVES", LEAVES)
             .define("MAX_SWEEPS", MAX_SWEEPS)
             .define("MAX_TERMS", MAX_TERMS)
             .define("LARGEST_CHANGE", LARGEST_CHANGE)
             .header(include_str!("motion.cuh"))
     };
-    let integrate = source("integrate", include_str!("integrate.cu")).header(include_str!("constraints.cuh"));
-    [integrate, source("coupling", include_str!("coupling.cu"))]
+    let integrate = source("integrate", include_str!("integrate.cu"))
+        .header(include_str!("constraints.cuh"))
+        .kernel::<LeapArgs<'static>>("leap")
+        .kernel::<RescaleArgs<'static>>("rescale");
+    let coupling = source("coupling", include_str!("coupling.cu"))
+        .kernel::<FinishArgs<'static>>("finish")
+        .kernel::<BeginArgs<'static>>("begin")
+        .kernel::<MarkArgs<'static>>("mark");
+    [integrate, coupling]
 }
 
 impl Kernels {
-    /// Compiled for this device.
+    /// Compiles them for this device.
     pub fn new(device: &Device) -> Result<Self, DeviceError> {
         let [integrate, coupling] = sources();
         let (integrate, coupling) = (device.compile(&integrate)?, device.compile(&coupling)?);
@@ -271,5 +193,77 @@ impl Kernels {
             begin: coupling.kernel("begin")?,
             mark: coupling.kernel("mark")?,
         })
+    }
+}
+
+impl DeviceMotion {
+    /// Finds kinetic energy and momentum of the velocities that are there, and what the present step will do to them.
+    pub(super) fn prepare(&self, stream: &Stream) -> Result<(), MotionError> {
+        let arguments = BeginArgs {
+            masses: self.masses.arg(),
+            v: self.v.arg(),
+            settings: self.settings.arg(),
+            state: self.state.arg(),
+            clock: self.clock.arg(),
+            status: self.status.arg(),
+            table: self.table.arg(),
+            n_atoms: self.masses.len() as i32,
+        };
+        stream.launch(&self.kernels.begin, Launch::new(1, WIDE), arguments)?;
+        self.check(stream).map(|_| ())
+    }
+
+    /// Notes that neighbour lists are made from the present positions. That earlier lists did not serve stays known ([`Self::check`]).
+    ///
+    /// # Errors
+    /// What the driver says against the launch.
+    pub fn enqueue_mark_lists(&self, stream: &Stream) -> Result<(), DeviceError> {
+        if !self.listed.is_empty() {
+            stream.copy(&self.x, &self.listed)?;
+        }
+        stream.launch(&self.kernels.mark, Launch::new(1, 1), MarkArgs { state: self.state.arg() })
+    }
+
+    /// Does what follows from the sums of all atoms; this must be done before the next [`Self::enqueue_advance`]. Without a barostat that
+    /// is its only deadline: it may run on another stream beside the forces.
+    ///
+    /// # Errors
+    /// What the driver says against the launch.
+    pub fn enqueue_finish(
+        &self,
+        stream: &Stream,
+        energies: &Buffer<i64>,
+        geometry: Option<&Buffer<BoxGeometry>>,
+    ) -> Result<(), DeviceError> {
+        self.sum_up(stream, energies, geometry, &self.observed, true)
+    }
+
+    /// Makes the sums of a step; with `commit` the state goes on to the next one.
+    pub(super) fn sum_up(
+        &self,
+        stream: &Stream,
+        energies: &Buffer<i64>,
+        geometry: Option<&Buffer<BoxGeometry>>,
+        observed: &Buffer<Observed>,
+        commit: bool,
+    ) -> Result<(), DeviceError> {
+        let arguments = FinishArgs {
+            partials: self.partials.arg(),
+            settings: self.settings.arg(),
+            state: self.state.arg(),
+            observed: observed.arg(),
+            clock: self.clock.arg(),
+            status: self.status.arg(),
+            table: self.table.arg(),
+            energies: energies.arg(),
+            slots: self.slots.arg(),
+            factors: self.factors.arg(),
+            edges: self.edges.arg(),
+            geometry: geometry.into(),
+            n_blocks: self.units.n_blocks as i32,
+            n_terms: self.slots.len() as i32,
+            commit: i32::from(commit),
+        };
+        stream.launch(&self.kernels.finish, Launch::new(1, WIDE), arguments)
     }
 }

@@ -4,7 +4,7 @@ use super::setup::{ResidentError, Setup, Streams};
 use crate::backend::fmm_settings::boundary;
 use crate::config::Interpolation;
 use fmm::Exclusions;
-use fmm::device::{DeviceFmm, DeviceGroups, GroupCharges};
+use fmm::device::{BoxGeometry, DeviceFmm, DeviceGroups, GroupCharges};
 use forcefield::Cell;
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Stream};
@@ -76,7 +76,7 @@ pub trait Electrostatics: Send {
     fn potential(&self) -> &Buffer<f64>;
 
     /// Lengths of the boxes, which follow a barostat; none in open systems.
-    fn geometry(&self) -> Option<&Buffer<f64>>;
+    fn geometry(&self) -> Option<&Buffer<BoxGeometry>>;
 
     /// Waits, and says what is wrong with the atoms.
     ///
@@ -193,7 +193,7 @@ impl<T: kernels::Real + bytemuck::Pod> Electrostatics for Solver<T> {
         self.fmm.potential()
     }
 
-    fn geometry(&self) -> Option<&Buffer<f64>> {
+    fn geometry(&self) -> Option<&Buffer<BoxGeometry>> {
         self.periodic.then(|| self.fmm.geometry())
     }
 

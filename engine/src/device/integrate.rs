@@ -1,4 +1,5 @@
-//! The motion on a GPU: leap-frog with constraints, thermostat, barostat, centre of mass, all state on the device.
+//! The motion on a GPU: leap-frog with constraints, thermostat, barostat and removal of the motion of the centre of mass. All state stays on
+//! the device; launches of `integrate.cu`.
 //!
 //! A step is [`DeviceMotion::enqueue_advance`] (v and x of all atoms, constraints; `integrate.cu`), then
 //! [`DeviceMotion::enqueue_finish`] (sums, energies, pressure, what the next step will do to the velocities; `coupling.cu`), then, with
@@ -8,67 +9,93 @@
 //!
 //! Units: nm, ps, u, kJ/mol; f64, atoms in their order. Forces: fixed-point 2⁻³² kJ/mol/nm; energies: 2⁻²⁴ kJ/mol.
 
-use super::constraints::{THREADS, UnitBuffers, Units};
-use super::coupling::{
-    self, Coupling, Kernels, MAX_TERMS, MotionError, MotionState, OBSERVED, Observed, STATE, TABLE_STEPS, VirialTerms,
-};
+use super::constraints::{THREADS, UnitBuffers, UnitTables, Units};
+use super::coupling::{Coupling, Kernels, MAX_TERMS, QUANTITIES, TABLE_STEPS, VirialTerms};
+use super::motion::{Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
 use crate::motion::constraints::Constraints;
-use crate::motion::thermostat::VRescale;
-use crate::state::{BarostatState, BathState};
-use forcefield::Cell;
-use kernels::device::{Buffer, Device, DeviceError, Stream, args};
-use nalgebra::Vector3;
+use fmm::device::BoxGeometry;
+use kernels::device::{Buffer, Device, DeviceError, In, Launch, Out, Stream, arguments};
+use std::mem::offset_of;
 
-/// Displacements since the lists were made are wanted.
+mod state;
+
+/// Flag: displacements since the lists were made are summed up.
 const MOVES_FROM_LISTS: i32 = 1;
-/// Forces are set to zero once they are read.
+/// Flag: forces are set to zero once they are read.
 const CLEAR_FORCES: i32 = 2;
-/// Threads of the kernels of one block.
-const WIDE: u32 = 1024;
-/// Positions, velocities and forces of a block of waters.
+/// Bytes of shared memory for positions, velocities and forces of a block of waters.
 const STAGE: u32 = 27 * THREADS as u32 * 8;
 
-fn vectors(numbers: &[f64]) -> Vec<Vector3<f64>> {
-    numbers.as_chunks::<3>().0.iter().map(|&a| Vector3::from(a)).collect()
+arguments! {
+    /// Arguments of `leap`.
+    pub(super) struct LeapArgs<'a> {
+        units: UnitTables<'a>,
+        masses: In<'a, f64>,
+        x: In<'a, f64>,
+        v: In<'a, f64>,
+        x_out: Out<'a, f64>,
+        v_out: Out<'a, f64>,
+        forces: Out<'a, i64>,
+        scaling: In<'a, CouplingState>,
+        listed: In<'a, f64>,
+        partials: Out<'a, f64>,
+        status: Out<'a, MotionStatus>,
+        dt: f64,
+        /// Largest relative deviation of a fixed bond.
+        tolerance: f64,
+        /// [`MOVES_FROM_LISTS`], [`CLEAR_FORCES`].
+        flags: i32,
+    }
+
+    /// Arguments of `rescale`.
+    pub(super) struct RescaleArgs<'a> {
+        units: UnitTables<'a>,
+        masses: In<'a, f64>,
+        x: Out<'a, f64>,
+        v: Out<'a, f64>,
+        state: In<'a, CouplingState>,
+        /// Positions that restraints hold, or null.
+        reference: Out<'a, f64>,
+        /// Number of its elements.
+        n_reference: i32,
+    }
 }
 
 /// A system in motion on a device.
 pub struct DeviceMotion {
-    kernels: Kernels,
-    units: UnitBuffers,
+    pub(super) kernels: Kernels,
+    pub(super) units: UnitBuffers,
     coupling: Coupling,
     dt: f64,
     tolerance: f64,
     mass: f64,
     tail: f64,
-    n_terms: i32,
-    slots: Buffer<u32>,
-    factors: Buffer<f64>,
-    masses: Buffer<f64>,
-    x: Buffer<f64>,
-    v: Buffer<f64>,
-    /// Where a step that is only looked at goes.
+    pub(super) slots: Buffer<u32>,
+    pub(super) factors: Buffer<f64>,
+    pub(super) masses: Buffer<f64>,
+    pub(super) x: Buffer<f64>,
+    pub(super) v: Buffer<f64>,
+    /// Positions and velocities after a step that is only looked at.
     ahead: [Buffer<f64>; 2],
-    listed: Buffer<f64>,
-    edges: Buffer<f64>,
-    partials: Buffer<f64>,
-    settings: Buffer<f64>,
-    state: Buffer<f64>,
+    pub(super) listed: Buffer<f64>,
+    pub(super) edges: Buffer<f64>,
+    pub(super) partials: Buffer<f64>,
+    pub(super) settings: Buffer<CouplingSettings>,
+    pub(super) state: Buffer<CouplingState>,
     /// The state of a coupling that does nothing.
-    still: Buffer<f64>,
-    observed: Buffer<f64>,
-    looked: Buffer<f64>,
-    clock: Buffer<i64>,
-    status: Buffer<u64>,
-    table: Buffer<f64>,
+    still: Buffer<CouplingState>,
+    pub(super) observed: Buffer<Observed>,
+    looked: Buffer<Observed>,
+    pub(super) clock: Buffer<Clock>,
+    pub(super) status: Buffer<MotionStatus>,
+    pub(super) table: Buffer<StepNumbers>,
     table_start: u64,
     /// Whether it is still to be found out what the next step does to the velocities.
     unprepared: bool,
-    nothing: Buffer<f64>,
 }
 
 impl DeviceMotion {
-    /// Atoms of `masses` (u) under `constraints`, made with the same masses, with time step `dt` (ps).
+    /// A system of atoms of `masses` (u) under `constraints`, made with the same masses, with time step `dt` (ps).
     ///
     /// # Errors
     /// Out of memory; kernels that do not compile; too many terms of the virial.
@@ -87,17 +114,13 @@ impl DeviceMotion {
         let units = UnitBuffers::new(device, &Units::new(n, constraints))?;
         let (slots, factors): (Vec<u32>, Vec<f64>) = virial.slots.iter().copied().unzip();
         let mass = masses.iter().sum();
-        let mut still = [0.0; STATE];
-        for place in [coupling::FACTOR, coupling::LIST_SCALE, coupling::MU] {
-            still[place] = 1.0;
-        }
+        let still = [CouplingState::still()];
         Ok(Self {
             kernels: Kernels::new(device)?,
             dt,
             tolerance: constraints.tolerance(),
             mass,
             tail: virial.tail,
-            n_terms: slots.len() as i32,
             slots: device.upload(&slots)?,
             factors: device.upload(&factors)?,
             masses: device.upload(masses)?,
@@ -106,18 +129,17 @@ impl DeviceMotion {
             ahead: [device.zeros(3 * n)?, device.zeros(3 * n)?],
             listed: device.zeros(if coupling.lists.is_some() { 3 * n } else { 0 })?,
             edges: device.zeros(3)?,
-            partials: device.zeros(8 * units.n_blocks as usize)?,
-            settings: device.upload(&coupling.numbers(dt, mass, virial.tail))?,
+            partials: device.zeros(QUANTITIES * units.n_blocks as usize)?,
+            settings: device.upload(&[coupling.settings(dt, mass, virial.tail)])?,
             state: device.upload(&still)?,
             still: device.upload(&still)?,
-            observed: device.zeros(OBSERVED)?,
-            looked: device.zeros(OBSERVED)?,
-            clock: device.zeros(3)?,
-            status: device.zeros(3)?,
-            table: device.zeros(3 * TABLE_STEPS as usize)?,
+            observed: device.zeros(1)?,
+            looked: device.zeros(1)?,
+            clock: device.zeros(1)?,
+            status: device.zeros(1)?,
+            table: device.zeros(TABLE_STEPS as usize)?,
             table_start: 0,
             unprepared: true,
-            nothing: device.zeros(0)?,
             units,
             coupling,
         })
@@ -138,139 +160,20 @@ impl DeviceMotion {
         &self.edges
     }
 
-    /// What acts between two steps.
+    /// Thermostat, barostat and what else acts between two steps.
     pub fn coupling(&self) -> &Coupling {
         &self.coupling
     }
 
-    /// Puts the state; lists count as made from these positions. What the first step does to the velocities is
-    /// found out by [`Self::cover`].
+    /// Number of the present step, on the device.
+    pub fn clock(&self) -> In<'_, i64> {
+        In::within(&self.clock, offset_of!(Clock, step))
+    }
+
+    /// Makes a whole step with `forces` `[3N]` at the present positions.
     ///
-    /// # Errors
-    /// Lists of another length; a lost device.
-    pub fn upload(&mut self, stream: &Stream, state: &MotionState) -> Result<(), MotionError> {
-        self.x.write(stream, bytemuck::cast_slice(&state.x))?;
-        self.v.write(stream, bytemuck::cast_slice(&state.v))?;
-        self.edges.write(stream, state.cell.edges().unwrap_or_else(Vector3::zeros).as_slice())?;
-        let mut numbers = self.still.read(stream)?;
-        let BathState { thermostat_work, barostat } = state.bath;
-        numbers[coupling::THERMOSTAT_WORK] = thermostat_work;
-        numbers[coupling::BAROSTAT_WORK] = barostat.work;
-        numbers[coupling::PENDING_VOLUME] = barostat.pending_volume;
-        if let Some(prepared) = state.prepared {
-            numbers[..coupling::PREPARED].copy_from_slice(&prepared);
-        }
-        self.state.write(stream, &numbers)?;
-        self.write_table(stream, state.step, state.step)?;
-        self.status.write(stream, &[0; 3])?;
-        self.unprepared = state.prepared.is_none();
-        Ok(self.enqueue_mark_lists(stream)?)
-    }
-
-    /// The state at the present step; after a failure that of the last good step but for x and v.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn download(&self, stream: &Stream) -> Result<MotionState, MotionError> {
-        let numbers = self.state.read(stream)?;
-        let edges = Vector3::from_vec(self.edges.read(stream)?);
-        Ok(MotionState {
-            step: self.clock.read(stream)?[0] as u64,
-            x: vectors(&self.x.read(stream)?),
-            v: vectors(&self.v.read(stream)?),
-            cell: Cell::rectangular(edges).unwrap_or(Cell::Open),
-            bath: BathState {
-                thermostat_work: numbers[coupling::THERMOSTAT_WORK],
-                barostat: BarostatState {
-                    work: numbers[coupling::BAROSTAT_WORK],
-                    pending_volume: numbers[coupling::PENDING_VOLUME],
-                },
-            },
-            prepared: numbers.first_chunk().copied(),
-        })
-    }
-
-    /// Number of the present step, and the steps that random numbers are there for.
-    pub fn clock(&self) -> &Buffer<i64> {
-        &self.clock
-    }
-
-    /// Replaces the thermostat, for annealing; its work stays.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn set_thermostat(&mut self, stream: &Stream, thermostat: VRescale) -> Result<(), MotionError> {
-        if let Some((present, _)) = &mut self.coupling.thermostat {
-            *present = thermostat;
-        }
-        self.settings.write(stream, &self.coupling.numbers(self.dt, self.mass, self.tail))?;
-        let step = self.clock.read(stream)?[0] as u64;
-        self.write_table(stream, step, step)?;
-        self.prepare(stream)
-    }
-
-    /// Makes sure that random numbers of the `steps` steps from `step` (where the device will be) on are there; call it
-    /// before these steps are enqueued. At most [`TABLE_STEPS`] − 1 steps.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn cover(&mut self, stream: &Stream, step: u64, steps: u64) -> Result<(), MotionError> {
-        // The end of the last step prepares the one after it.
-        if step < self.table_start || step + steps >= self.table_start + TABLE_STEPS {
-            let at = self.clock.read(stream)?[0] as u64;
-            self.write_table(stream, at, step)?;
-        }
-        if std::mem::take(&mut self.unprepared) { self.prepare(stream) } else { Ok(()) }
-    }
-
-    fn write_table(&mut self, stream: &Stream, at: u64, first: u64) -> Result<(), DeviceError> {
-        self.table.write(stream, &self.coupling.random_numbers(first))?;
-        self.table_start = first;
-        self.clock.write(stream, &[at as i64, first as i64, TABLE_STEPS as i64])
-    }
-
-    /// Kinetic energy and momentum of the velocities that are there, and what the present step will do to them.
-    fn prepare(&self, stream: &Stream) -> Result<(), MotionError> {
-        let n = self.masses.len() as i32;
-        let args = args![&self.masses, &self.v, n, &self.settings, &self.state, &self.clock, &self.status, &self.table];
-        stream.launch(&self.kernels.begin, 1, WIDE, 0, args)?;
-        self.check(stream).map(|_| ())
-    }
-
-    /// Neighbour lists are made from the present positions. That earlier ones did not serve stays known ([`Self::check`]).
-    ///
-    /// # Errors
-    /// What the driver says against the launch.
-    pub fn enqueue_mark_lists(&self, stream: &Stream) -> Result<(), DeviceError> {
-        if !self.listed.is_empty() {
-            stream.copy(&self.x, &self.listed)?;
-        }
-        stream.launch(&self.kernels.mark, 1, 1, 0, args![&self.state])
-    }
-
-    /// Where atoms were when lists were made (nm), and by how much the box has been scaled since.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn lists(&self, stream: &Stream) -> Result<(Vec<Vector3<f64>>, f64), DeviceError> {
-        Ok((vectors(&self.listed.read(stream)?), self.state.read(stream)?[coupling::LIST_SCALE]))
-    }
-
-    /// Puts what [`Self::lists`] told, after [`Self::upload`]: lists were made from those positions.
-    ///
-    /// # Errors
-    /// A list of another length; a lost device.
-    pub fn restore_lists(&self, stream: &Stream, x: &[Vector3<f64>], scale: f64) -> Result<(), DeviceError> {
-        self.listed.write(stream, bytemuck::cast_slice(x))?;
-        let mut numbers = self.state.read(stream)?;
-        numbers[coupling::LIST_SCALE] = scale;
-        self.state.write(stream, &numbers)
-    }
-
-    /// A whole step with `forces` `[3N]` at the present positions.
-    ///
-    /// `energies`: slots of which the virial is made; `geometry`: of the boxes of the FMM, `reference`: what restraints hold: both
-    /// follow the box. `clear`: set the forces to zero for the next step.
+    /// The virial is made of slots of `energies`. The boxes of the FMM (`geometry`) and the positions that restraints hold (`reference`)
+    /// follow the box. With `clear` the forces are set to zero for the next step.
     ///
     /// # Errors
     /// What the driver says against a launch.
@@ -279,7 +182,7 @@ impl DeviceMotion {
         stream: &Stream,
         forces: &Buffer<i64>,
         energies: &Buffer<i64>,
-        geometry: Option<&Buffer<f64>>,
+        geometry: Option<&Buffer<BoxGeometry>>,
         reference: Option<&Buffer<f64>>,
         clear: bool,
     ) -> Result<(), DeviceError> {
@@ -288,7 +191,7 @@ impl DeviceMotion {
         if self.coupling.barostat.is_some() { self.enqueue_rescale(stream, reference) } else { Ok(()) }
     }
 
-    /// The step of all atoms: velocities, positions, constraints.
+    /// Moves all atoms by one step: velocities, positions, constraints.
     ///
     /// # Errors
     /// What the driver says against the launch.
@@ -303,100 +206,49 @@ impl DeviceMotion {
         stream: &Stream,
         forces: &Buffer<i64>,
         out: [&Buffer<f64>; 2],
-        scaling: &Buffer<f64>,
+        scaling: &Buffer<CouplingState>,
         flags: i32,
     ) -> Result<(), DeviceError> {
         if forces.len() != self.x.len() {
             return Err(DeviceError::Length { expected: self.x.len(), found: forces.len() });
         }
-        let rest = args![
-            &self.masses,
-            &self.x,
-            &self.v,
-            out[0],
-            out[1],
-            forces,
-            scaling,
-            &self.listed,
+        let arguments = LeapArgs {
+            units: self.units.tables(),
+            masses: self.masses.arg(),
+            x: self.x.arg(),
+            v: self.v.arg(),
+            x_out: out[0].arg(),
+            v_out: out[1].arg(),
+            forces: forces.arg(),
+            scaling: scaling.arg(),
+            listed: self.listed.arg(),
+            partials: self.partials.arg(),
+            status: self.status.arg(),
+            dt: self.dt,
+            tolerance: self.tolerance,
             flags,
-            &self.partials,
-            &self.status,
-            self.dt,
-            self.tolerance,
-        ];
-        let (u, args) = (&self.units, [&self.units.args(), &rest[..]].concat());
-        stream.launch(&self.kernels.leap, u.n_blocks, THREADS as u32, STAGE, &args)
+        };
+        let launch = Launch::new(self.units.n_blocks, THREADS as u32).with_shared(STAGE);
+        stream.launch(&self.kernels.leap, launch, arguments)
     }
 
-    /// What follows from the sums of all atoms; must be done before the next [`Self::enqueue_advance`]. Without a barostat that is
-    /// its only deadline: it may run on another stream beside the forces.
-    ///
-    /// # Errors
-    /// What the driver says against the launch.
-    pub fn enqueue_finish(
-        &self,
-        stream: &Stream,
-        energies: &Buffer<i64>,
-        geometry: Option<&Buffer<f64>>,
-    ) -> Result<(), DeviceError> {
-        self.sum_up(stream, energies, geometry, &self.observed, 1)
-    }
-
-    fn sum_up(
-        &self,
-        stream: &Stream,
-        energies: &Buffer<i64>,
-        geometry: Option<&Buffer<f64>>,
-        observed: &Buffer<f64>,
-        commit: i32,
-    ) -> Result<(), DeviceError> {
-        let (n_geometry, geometry) = geometry.map_or((0, &self.nothing), |g| (g.len() as i32, g));
-        let args = args![
-            &self.partials,
-            self.units.n_blocks as i32,
-            &self.settings,
-            &self.state,
-            observed,
-            &self.clock,
-            &self.status,
-            &self.table,
-            energies,
-            &self.slots,
-            &self.factors,
-            self.n_terms,
-            &self.edges,
-            geometry,
-            n_geometry,
-            commit,
-        ];
-        stream.launch(&self.kernels.finish, 1, WIDE, 0, args)
-    }
-
-    /// Positions and velocities follow the box; nothing to do but in steps for which [`Coupling::box_changes`].
+    /// Lets positions and velocities follow the box. It does nothing but in steps for which [`Coupling::box_changes`].
     ///
     /// # Errors
     /// What the driver says against the launch.
     pub fn enqueue_rescale(&self, stream: &Stream, reference: Option<&Buffer<f64>>) -> Result<(), DeviceError> {
-        let u = &self.units;
-        let (n_reference, reference) = reference.map_or((0, &self.nothing), |r| (r.len(), r));
-        let grid = u.n_blocks + n_reference.div_ceil(THREADS) as u32;
-        let args = args![
-            &u.blocks,
-            u.n_blocks as i32,
-            &u.waters,
-            &u.stars,
-            u.n_stars,
-            &u.groups,
-            &u.group_atoms,
-            &u.free,
-            &self.masses,
-            &self.x,
-            &self.v,
-            &self.state,
-            reference,
-            n_reference as i32,
-        ];
-        stream.launch(&self.kernels.rescale, grid, THREADS as u32, 0, args)
+        let n_reference = reference.map_or(0, Buffer::len);
+        let arguments = RescaleArgs {
+            units: self.units.tables(),
+            masses: self.masses.arg(),
+            x: self.x.arg(),
+            v: self.v.arg(),
+            state: self.state.arg(),
+            reference: reference.into(),
+            n_reference: n_reference as i32,
+        };
+        let blocks = self.units.n_blocks + n_reference.div_ceil(THREADS) as u32;
+        stream.launch(&self.kernels.rescale, Launch::new(blocks, THREADS as u32), arguments)
     }
 
     /// Looks half a step ahead for [`Self::looked`]; nothing moves.
@@ -410,43 +262,6 @@ impl DeviceMotion {
         energies: &Buffer<i64>,
     ) -> Result<(), DeviceError> {
         self.move_atoms(stream, forces, [&self.ahead[0], &self.ahead[1]], &self.still, 0)?;
-        self.sum_up(stream, energies, None, &self.looked, 0)
-    }
-
-    /// What [`Self::enqueue_look_ahead`] saw.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn looked(&self, stream: &Stream) -> Result<Observed, DeviceError> {
-        Ok(Observed::from_numbers(&self.looked.read(stream)?))
-    }
-
-    /// What the last step told.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn observed(&self, stream: &Stream) -> Result<Observed, DeviceError> {
-        Ok(Observed::from_numbers(&self.observed.read(stream)?))
-    }
-
-    /// Waits for all that is enqueued. The step where the device stands, and the first step for which the lists did not serve.
-    ///
-    /// # Errors
-    /// Whatever stopped the motion.
-    pub fn check(&self, stream: &Stream) -> Result<(u64, Option<u64>), MotionError> {
-        let status = self.status.read(stream)?;
-        let step = self.clock.read(stream)?[0] as u64;
-        match MotionError::from_status(&status, step) {
-            Some(error) => Err(error),
-            None => Ok((step, status[2].checked_sub(1))),
-        }
-    }
-
-    /// Forgets that lists did not serve; only after [`Self::check`] found no failure.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn forget_stale(&self, stream: &Stream) -> Result<(), DeviceError> {
-        self.status.write(stream, &[0; 3])
+        self.sum_up(stream, energies, None, &self.looked, false)
     }
 }

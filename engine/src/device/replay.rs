@@ -49,16 +49,25 @@ pub fn median(seconds: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernels::device::{Device, Source, args};
+    use kernels::device::{Device, Launch, Out, Source, arguments};
+
+    arguments! {
+        struct CountArgs<'a> {
+            count: Out<'a, u32>,
+        }
+    }
 
     #[test]
     fn work_is_repeated_and_its_errors_are_told() {
         let device = Device::of_tests().unwrap();
-        let text = "KERNEL void one_more(unsigned *count) { if (threadIdx.x == 0) ++*count; }";
-        let kernel = device.compile(&Source::new("replay", text)).unwrap().kernel("one_more").unwrap();
+        let text = "KERNEL void one_more(const __grid_constant__ CountArgs a) { if (threadIdx.x == 0) ++*a.count; }";
+        let source = Source::new("replay", text).kernel::<CountArgs<'static>>("one_more");
+        let kernel = device.compile(&source).unwrap().kernel::<CountArgs<'static>>("one_more").unwrap();
         let (stream, count) = (device.stream().unwrap(), device.zeros::<u32>(1).unwrap());
         let replays = Replays { launches: 3, most: 20 };
-        let seconds = replayed(&stream, replays, || stream.launch(&kernel, 1, 32, 0, args![&count])).unwrap();
+        let seconds =
+            replayed(&stream, replays, || stream.launch(&kernel, Launch::new(1, 32), CountArgs { count: count.arg() }))
+                .unwrap();
         assert!(seconds.len() == 3 && seconds.iter().all(|s| *s > 0.0 && *s < 1.0), "{seconds:?}");
         // Twice before the graph, which holds some and runs four times.
         let times = u64::from(count.read(&stream).unwrap()[0]);

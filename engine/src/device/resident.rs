@@ -1,4 +1,4 @@
-//! A system that lives on a GPU: one step after the other without the host.
+//! A system that lives on a GPU, which makes one step after the other without the host.
 //!
 //! The parts are those of the CPU: the FMM (`fmm::device`), Lennard-Jones and bonded terms (`forcefield::device`), sites and their λ
 //! (`lambda::device`), the motion of the atoms ([`DeviceMotion`]). A step is recorded into a graph:
@@ -13,21 +13,19 @@
 //! Lists and boxes are made anew every `interval` steps, counted from step 0, so that a continued run makes the same ones. The device
 //! watches how far atoms go in between; if it was too far, the interval is halved at the next multiple of 100 steps.
 
+use super::coulomb::CoulombEnergy;
 use super::electrostatics::{self, Electrostatics};
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use super::{Coupling, DeviceMotion, MotionState, VirialTerms, coupling::ListLimits};
 use crate::backend::fmm_settings::slack;
+use fmm::device::BoxGeometry;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
-use forcefield::units::COULOMB;
-use kernels::device::{Buffer, Device, Graph, Kernel, Source, args};
+use kernels::device::{Buffer, Device, DeviceError, Graph};
 use lambda::device::{DeviceSites, Own, Whole};
 use nalgebra::Vector3;
 
 mod fetch;
 mod profile;
-
-/// Threads of a block.
-const THREADS: u32 = 128;
 
 /// Steps, counted from step 0, after which the host waits for the device, looks whether all went well, and may shorten the interval of the
 /// lists. Nothing else does that: a trajectory must not depend on who looks at it, or when a checkpoint is written.
@@ -39,15 +37,15 @@ const NOISE_STEPS: usize = 4096;
 /// Time between two rebuilds of lists, ps.
 const LIST_TIME: f64 = 0.02;
 
-/// Recorded work.
+/// Recorded sequences of work.
 struct Graphs {
-    /// New lists.
+    /// Makes new lists.
     lists: Graph,
-    /// One step.
+    /// Makes one step.
     step: Graph,
-    /// As many steps as lists serve.
+    /// Makes as many steps as lists serve.
     batch: Graph,
-    /// Forces and ∂V/∂λ; all energies too.
+    /// Evaluates forces and ∂V/∂λ, first without energies, then with all of them.
     evaluate: [Graph; 2],
 }
 
@@ -61,7 +59,7 @@ pub struct Resident {
     sites: Option<DeviceSites>,
     /// First step that has no random numbers for λ.
     noise_end: u64,
-    coulomb: Kernel,
+    coulomb: CoulombEnergy,
     charges: Buffer<f64>,
     forces: Buffer<i64>,
     potential_14: Buffer<i64>,
@@ -81,7 +79,7 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// Memory and kernels; nothing is computed yet.
+    /// Takes memory and compiles kernels; nothing is computed yet.
     ///
     /// # Errors
     /// Settings that make no sense; out of memory.
@@ -94,11 +92,6 @@ impl Resident {
         let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
         let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.cell)?;
         let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell.is_periodic())?;
-        let source = Source::new("coulomb", include_str!("coulomb.cu"))
-            .define("REAL", "double")
-            .define("COULOMB", format!("{COULOMB:e}"))
-            .define("SLOT_COULOMB", EnergyTerm::Coulomb as usize)
-            .define("SLOT_VIRIAL", EnergyTerm::Virial as usize);
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         let pairs = &setup.topology.pairs;
@@ -118,7 +111,7 @@ impl Resident {
             motion: DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, coupling, &virial)?,
             sites,
             noise_end: 0,
-            coulomb: device.compile(&source)?.kernel("coulomb_energy")?,
+            coulomb: CoulombEnergy::new(device)?,
             charges: device.upload(&setup.topology.charges())?,
             forces: device.zeros(3 * n)?,
             potential_14: device.zeros(n)?,
@@ -133,21 +126,22 @@ impl Resident {
         })
     }
 
-    /// Steps that lists serve.
+    /// Number of steps that lists serve.
     pub fn interval(&self) -> u64 {
         self.interval
     }
 
-    /// Puts the steps that lists serve, those of a run that goes on.
+    /// Sets the number of steps that lists serve to that of a run which is continued.
     pub fn set_interval(&mut self, steps: u64) {
         self.interval = steps.max(1);
         self.graphs = None;
     }
 
-    /// Puts the state, the positions (nm) that restraints hold unless they stay, and the lists: made from the state itself, or continued.
+    /// Puts the state on the device, with the lists of a run that is continued, or else with lists made from the state itself; and the positions
+    /// (nm) that restraints hold, unless there are none given.
     ///
     /// # Errors
-    /// Positions that are not finite, a box too small; the device.
+    /// Positions that are not finite, a box that is too small, a lost device.
     pub fn upload(
         &mut self,
         state: &ResidentState,
@@ -174,7 +168,10 @@ impl Resident {
             let scale = atoms.cell.stretch_since(&cell).map_or(1.0, |stretch| stretch.x);
             self.motion.restore_lists(main, &lists.x, scale)?;
             if let Some(geometry) = self.electrostatics.geometry() {
-                geometry.write(main, &lists.geometry)?;
+                let found = bytemuck::try_cast_slice::<f64, BoxGeometry>(&lists.geometry);
+                let expected = size_of::<BoxGeometry>() / size_of::<f64>();
+                let wrong = |_| DeviceError::Length { expected, found: lists.geometry.len() };
+                geometry.write(main, found.map_err(wrong)?)?;
             }
         }
         if let Some(sites) = &mut self.sites {
@@ -189,7 +186,7 @@ impl Resident {
         Ok(())
     }
 
-    /// Energies by slot at the present state; forces stay for [`Self::forces`], ∂V/∂λ for [`Self::by_weight`].
+    /// Evaluates the energies at the present state, by slot; forces stay for [`Self::forces`], ∂V/∂λ for [`Self::by_weight`].
     ///
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
@@ -199,7 +196,7 @@ impl Resident {
         Ok(self.energies.read(&self.streams.main)?)
     }
 
-    /// ∂V/∂λ_α of the force field (kJ/mol) at the present state, without energies.
+    /// Evaluates ∂V/∂λ_α of the force field (kJ/mol) at the present state, without energies.
     ///
     /// # Errors
     /// A lost device.
@@ -217,7 +214,7 @@ impl Resident {
         Ok(())
     }
 
-    /// New lists where they are due.
+    /// Makes new lists where they are due.
     fn update_lists(&mut self, graphs: &Graphs) -> Result<(), ResidentError> {
         if self.step.is_multiple_of(self.interval) && self.listed_at != Some(self.step) {
             graphs.lists.launch(&self.streams.main)?;
@@ -230,7 +227,7 @@ impl Resident {
         self.graphs.take().map_or_else(|| self.record(), Ok)
     }
 
-    /// So many steps.
+    /// Makes so many steps.
     ///
     /// # Errors
     /// Whatever stops the motion.
@@ -255,7 +252,7 @@ impl Resident {
         Ok(())
     }
 
-    /// Steps until step `end`.
+    /// Makes the steps until step `end`.
     fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
         let graphs = self.recorded()?;
         while self.step < end {
@@ -283,7 +280,7 @@ impl Resident {
         Ok(self.lennard_jones.reset_status(&self.streams.main)?)
     }
 
-    /// Waits, and looks for what went wrong; whether lists have not served since the last multiple of [`CHECK_INTERVAL`].
+    /// Waits, and looks for what went wrong. The answer is whether lists have ceased to serve since the last multiple of [`CHECK_INTERVAL`].
     fn check(&self) -> Result<bool, ResidentError> {
         let main = &self.streams.main;
         let (_, stale) = self.motion.check(main)?;
@@ -311,7 +308,7 @@ impl Resident {
         })
     }
 
-    /// New lists and boxes from the present positions.
+    /// Makes new lists and boxes from the present positions.
     fn enqueue_lists(&self) -> Result<(), ResidentError> {
         let Streams { main, short, .. } = &self.streams;
         let (x, edges) = (self.motion.x(), self.motion.edges());
@@ -324,7 +321,7 @@ impl Resident {
         Ok(main.wait_for(short)?)
     }
 
-    /// Steps; forces are zero before and after.
+    /// Makes steps; forces are zero before and after.
     fn enqueue_steps(&self, steps: u64) -> Result<(), ResidentError> {
         let Streams { main, behind, .. } = &self.streams;
         behind.wait_for(main)?;
@@ -356,7 +353,7 @@ impl Resident {
         Ok(())
     }
 
-    /// All forces at the present positions, added to what is there.
+    /// Adds all forces at the present positions to what is there.
     fn enqueue_forces(&self, with_energy: bool) -> Result<(), ResidentError> {
         let streams = &self.streams;
         let (x, edges) = (self.motion.x(), self.motion.edges());
@@ -384,9 +381,7 @@ impl Resident {
         self.electrostatics.enqueue_forces(streams, x, &self.charges, &self.forces)?;
         let potential = self.electrostatics.potential();
         if with_energy {
-            let n = self.charges.len() as i32;
-            let args = args![&self.charges, potential, &self.energies, n];
-            streams.main.launch(&self.coulomb, (n as u32).div_ceil(THREADS), THREADS, 0, args)?;
+            self.coulomb.enqueue(&streams.main, &self.charges, potential, &self.energies)?;
         }
         streams.main.wait_for(&streams.short)?;
         if let Some(sites) = &self.sites {

@@ -5,11 +5,11 @@ use super::coupling::{ListLimits, TABLE_STEPS, sources};
 use super::twins::{
     Cpu, DT, Gpu, SEED, System, all_couplings, barostat, compare, difference, fixed_point, normals, thermostat,
 };
-use super::{Coupling, MotionError, MotionState};
+use super::{Coupling, MotionError, MotionState, coulomb};
 use crate::motion::constraints::ConstraintError;
 use crate::motion::leapfrog::LeapFrog;
 use crate::toy::{Droplet, spc_forces};
-use kernels::device::compiles;
+use kernels::device::{Device, check_layouts, compiles};
 use nalgebra::Vector3;
 
 #[test]
@@ -245,10 +245,18 @@ fn random_numbers_are_there_for_any_step() {
     assert_eq!(gpu.motion.check(&gpu.stream), Err(MotionError::Random { step }));
 }
 
+#[test]
+fn layouts_are_those_of_the_device() {
+    let device = Device::of_tests().unwrap();
+    for source in sources().into_iter().chain([coulomb::source()]) {
+        check_layouts(&device, &source).unwrap();
+    }
+}
+
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    for source in sources() {
+    for source in sources().into_iter().chain([coulomb::source()]) {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }

@@ -7,6 +7,7 @@ use crate::motion::constraints::Constraints;
 use crate::motion::leapfrog::{LeapFrog, StepEnergies, kinetic_energy, pressure, scale, start_velocities};
 use crate::motion::thermostat::VRescale;
 use crate::random::{RandomStream, generator};
+use fmm::device::BoxGeometry;
 use forcefield::Cell;
 use forcefield::topology::{Constraint, Settle};
 use kernels::device::{Buffer, Device, Stream};
@@ -172,13 +173,24 @@ impl Cpu {
     }
 }
 
+/// A geometry whose numbers are all one, so that each tells by which power of the lengths it is scaled.
+const ONES: BoxGeometry = BoxGeometry {
+    basis: [[1.0; 3]; 3],
+    inverse: [[1.0; 3]; 3],
+    periods: [[1.0; 3]; 3],
+    corner: [1.0; 3],
+    scale: 1.0,
+    per_scale: 1.0,
+    volume: 1.0,
+};
+
 /// A device motion with the buffers around it.
 pub struct Gpu {
     pub motion: DeviceMotion,
     pub stream: Stream,
     pub forces: Buffer<i64>,
     pub energies: Buffer<i64>,
-    pub geometry: Buffer<f64>,
+    pub geometry: Buffer<BoxGeometry>,
     pub reference: Buffer<f64>,
 }
 
@@ -193,7 +205,7 @@ impl Gpu {
         Self {
             forces: device.zeros(3 * cpu.masses.len()).unwrap(),
             energies: device.zeros(3).unwrap(),
-            geometry: device.upload(&[1.0; 33]).unwrap(),
+            geometry: device.upload(&[ONES]).unwrap(),
             reference: device.upload(&[2.0; 150]).unwrap(),
             motion,
             stream,
@@ -276,15 +288,15 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
         assert!((state.cell.edges().unwrap() - cpu.state.cell.edges().unwrap()).amax() < 1e-10);
         // Where the box differs by the rounding of the virial, take that of the CPU, so that errors do not add up.
         let geometry = gpu.geometry.read(&gpu.stream).unwrap();
-        for (i, g) in geometry.iter().enumerate() {
-            let power = if i == 32 {
-                3
-            } else if (9..18).contains(&i) || i == 31 {
-                -1
-            } else {
-                1
-            };
-            assert!((g / size.powi(power) - 1.0).abs() < 1e-9, "geometry {i}: {g}");
+        let [BoxGeometry { basis, inverse, periods, corner, scale, per_scale, volume }] = geometry[..] else {
+            panic!("one geometry")
+        };
+        let rows = [basis, periods];
+        let lengths = rows.as_flattened().as_flattened().iter().chain(&corner).chain([&scale]);
+        let inverses = inverse.as_flattened().iter().chain([&per_scale]);
+        let powers = lengths.map(|g| (g, 1)).chain(inverses.map(|g| (g, -1))).chain([(&volume, 3)]);
+        for (g, power) in powers {
+            assert!((g / size.powi(power) - 1.0).abs() < 1e-9, "geometry to the power {power}: {g}");
         }
         assert!(gpu.reference.read(&gpu.stream).unwrap().iter().all(|r| (r / size - 2.0).abs() < 1e-9));
         assert!(gpu.forces.read(&gpu.stream).unwrap().iter().all(|f| *f == 0));

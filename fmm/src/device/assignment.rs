@@ -1,21 +1,88 @@
-//! Particles sorted into leaf boxes on the device; frozen until the next assignment.
+//! Particles sorted into leaf boxes on the device. The assignment holds until the next one; launches of `assignment.cu`.
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, CountingSort, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{
+    Buffer, CountingSort, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments, structure,
+};
 
-use super::boxes::Boxes;
-use super::{GEOMETRY, THREADS};
+use super::boxes::{BoxGeometry, Boxes, LeafGrid};
+use super::{BOXES, THREADS};
 use crate::FmmError;
 use crate::geometry::assignment::FARTHEST_IMAGE;
 use crate::geometry::exclusions::Exclusions;
 
-/// Words of the status: what is wrong with the particles, each the smallest index at fault or `u32::MAX`.
-const NOT_FINITE: usize = 0;
-const TOO_FAR: usize = 1;
-const NOT_NEAR: usize = 2;
-const COINCIDENT: usize = 3;
-const STATUS: usize = 4;
+structure! {
+    /// What is wrong with the particles: in each field the smallest number at fault, or `u32::MAX`.
+    pub struct ParticleFaults {
+        /// Particle whose position is not finite.
+        pub not_finite: u32,
+        /// Particle that is too many periods away.
+        pub too_far: u32,
+        /// Entry of the excluded pairs that does not lie in near boxes.
+        pub not_near: u32,
+        /// Particle that sits on another one without being excluded from it.
+        pub coincident: u32,
+    }
+}
+
+impl ParticleFaults {
+    /// Nothing is wrong.
+    const NONE: Self = Self { not_finite: u32::MAX, too_far: u32::MAX, not_near: u32::MAX, coincident: u32::MAX };
+}
+
+arguments! {
+    /// Arguments of `home_boxes`.
+    struct HomeArgs<'a> {
+        geometry: In<'a, BoxGeometry>,
+        grid: In<'a, LeafGrid>,
+        x: In<'a, f64>,
+        keys: Out<'a, u32>,
+        images: Out<'a, i32>,
+        faults: Out<'a, ParticleFaults>,
+        n: i32,
+    }
+
+    /// Arguments of `arrange`.
+    struct ArrangeArgs<'a> {
+        order: In<'a, u32>,
+        keys: In<'a, u32>,
+        homes: In<'a, i32>,
+        place: Out<'a, u32>,
+        leaf_of: Out<'a, u32>,
+        images: Out<'a, i32>,
+        n: i32,
+    }
+
+    /// Arguments of `make_runs`.
+    struct RunArgs<'a> {
+        near_starts: In<'a, u32>,
+        near_entries: In<'a, [u32; 2]>,
+        starts: In<'a, u32>,
+        runs: Out<'a, [u32; 4]>,
+        n_leaves: i32,
+    }
+
+    /// Arguments of `find_excluded`.
+    struct ExcludedArgs<'a> {
+        geometry: In<'a, BoxGeometry>,
+        grid: In<'a, LeafGrid>,
+        x: In<'a, f64>,
+        starts: In<'a, u32>,
+        order: In<'a, u32>,
+        place: In<'a, u32>,
+        leaf_of: In<'a, u32>,
+        images: In<'a, i32>,
+        rows: In<'a, u32>,
+        partners: In<'a, u32>,
+        slots: In<'a, i32>,
+        excluded: Out<'a, [u32; 2]>,
+        faults: Out<'a, ParticleFaults>,
+        /// Lower bound of the length of lattice vectors, over the scale.
+        shortest: f64,
+        n: i32,
+    }
+}
 
 /// Which box each particle lies in, and the pairs to skip.
 pub struct DeviceAssignment {
@@ -37,16 +104,16 @@ pub struct DeviceAssignment {
     partners: Buffer<u32>,
     /// Excluded partners: sorted place, slot.
     pub excluded: Buffer<u32>,
-    /// What is wrong with the particles.
-    pub status: Buffer<u32>,
+    /// What the kernels found wrong with the particles.
+    pub faults: Buffer<ParticleFaults>,
     host_rows: Vec<u32>,
     host_partners: Vec<u32>,
     /// Lower bound of the length of lattice vectors, over the scale.
     shortest: f64,
-    home_boxes: Kernel,
-    arrange: Kernel,
-    make_runs: Kernel,
-    find_excluded: Kernel,
+    home_boxes: Kernel<HomeArgs<'static>>,
+    arrange: Kernel<ArrangeArgs<'static>>,
+    make_runs: Kernel<RunArgs<'static>>,
+    find_excluded: Kernel<ExcludedArgs<'static>>,
 }
 
 impl DeviceAssignment {
@@ -78,7 +145,7 @@ impl DeviceAssignment {
             rows: device.upload(&host_rows)?,
             partners: if host_partners.is_empty() { device.zeros(1) } else { device.upload(&host_partners) }?,
             excluded: device.zeros(2 * host_partners.len().max(1))?,
-            status: device.upload(&[u32::MAX; STATUS])?,
+            faults: device.upload(&[ParticleFaults::NONE])?,
             host_rows,
             host_partners,
             shortest,
@@ -89,43 +156,59 @@ impl DeviceAssignment {
         })
     }
 
-    /// Sort `x` into the boxes.
+    /// Sorts `x` into the boxes.
     pub fn enqueue<T: Real + Pod>(
         &self,
         stream: &Stream,
         boxes: &Boxes<T>,
         x: &Buffer<f64>,
     ) -> Result<(), DeviceError> {
-        let (n, blocks) = (self.n as i32, self.n.div_ceil(THREADS));
-        let (geometry, grid) = (&boxes.geometry, &boxes.grid);
-        let homes = args![geometry, grid, x, &self.keys, &self.homes, &self.status, n];
-        stream.launch(&self.home_boxes, blocks, THREADS, 0, homes)?;
+        let (n, particles) = (self.n as i32, Launch::for_each(self.n as usize, THREADS));
+        let (geometry, grid, faults) = (boxes.geometry.arg(), boxes.grid.arg(), self.faults.arg());
+        let (keys, images) = (self.keys.arg(), self.homes.arg());
+        let homes = HomeArgs { geometry, grid, x: x.arg(), keys, images, faults, n };
+        stream.launch(&self.home_boxes, particles, homes)?;
         self.sort.enqueue(stream, &self.keys)?;
-        let sorted = args![self.order(), &self.keys, &self.homes, &self.place, &self.leaf_of, &self.images, n];
-        stream.launch(&self.arrange, blocks, THREADS, 0, sorted)?;
-        let runs = args![&boxes.near_starts, &boxes.near_entries, self.starts(), &self.runs, self.n_leaves as i32];
-        stream.launch(&self.make_runs, (32 * self.n_leaves).div_ceil(THREADS), THREADS, 0, runs)?;
-        let excluded = args![
+        let arrange = ArrangeArgs {
+            order: self.order().arg(),
+            keys: self.keys.arg(),
+            homes: self.homes.arg(),
+            place: self.place.arg(),
+            leaf_of: self.leaf_of.arg(),
+            images: self.images.arg(),
+            n,
+        };
+        stream.launch(&self.arrange, particles, arrange)?;
+        let runs = RunArgs {
+            near_starts: boxes.near_starts.arg(),
+            near_entries: boxes.near_entries.arg(),
+            starts: self.starts().arg(),
+            runs: self.runs.arg(),
+            n_leaves: self.n_leaves as i32,
+        };
+        // A warp for each leaf.
+        stream.launch(&self.make_runs, Launch::for_each(32 * self.n_leaves as usize, THREADS), runs)?;
+        let excluded = ExcludedArgs {
             geometry,
             grid,
-            x,
-            self.starts(),
-            self.order(),
-            &self.place,
-            &self.leaf_of,
-            &self.images,
-            &self.rows,
-            &self.partners,
-            &boxes.slots,
-            &self.excluded,
-            &self.status,
-            self.shortest,
-            n
-        ];
-        stream.launch(&self.find_excluded, blocks, THREADS, 0, excluded)
+            x: x.arg(),
+            starts: self.starts().arg(),
+            order: self.order().arg(),
+            place: self.place.arg(),
+            leaf_of: self.leaf_of.arg(),
+            images: self.images.arg(),
+            rows: self.rows.arg(),
+            partners: self.partners.arg(),
+            slots: boxes.slots.arg(),
+            excluded: self.excluded.arg(),
+            faults,
+            shortest: self.shortest,
+            n,
+        };
+        stream.launch(&self.find_excluded, particles, excluded)
     }
 
-    /// After a change of the shape of the cell.
+    /// Sets the lower bound of the length of lattice vectors over the scale, after a change of the shape of the cell.
     pub fn set_shortest(&mut self, shortest: f64) {
         self.shortest = shortest;
     }
@@ -140,23 +223,23 @@ impl DeviceAssignment {
         self.sort.starts()
     }
 
-    /// What the kernels found wrong since the last call. Waits for the stream.
+    /// Tells what the kernels found wrong since the last call. It waits for the stream.
     pub fn check(&self, stream: &Stream) -> Result<(), FmmError> {
-        let status = self.status.read(stream)?;
-        if status.iter().all(|s| *s == u32::MAX) {
+        let faults = self.faults.read(stream)?[0];
+        if faults == ParticleFaults::NONE {
             return Ok(());
         }
-        self.status.write(stream, &[u32::MAX; STATUS])?;
-        let [finite, far, entry, coincident] = [NOT_FINITE, TOO_FAR, NOT_NEAR, COINCIDENT].map(|s| status[s]);
-        if finite != u32::MAX {
-            return Err(FmmError::NotFinite { particle: finite as usize, what: "position" });
+        self.faults.write(stream, &[ParticleFaults::NONE])?;
+        let ParticleFaults { not_finite, too_far, not_near, coincident } = faults;
+        if not_finite != u32::MAX {
+            return Err(FmmError::NotFinite { particle: not_finite as usize, what: "position" });
         }
-        if far != u32::MAX {
-            return Err(FmmError::TooFar { particle: far as usize });
+        if too_far != u32::MAX {
+            return Err(FmmError::TooFar { particle: too_far as usize });
         }
-        if entry != u32::MAX {
-            let i = self.host_rows.partition_point(|start| *start <= entry) - 1;
-            let j = self.host_partners[entry as usize] as usize;
+        if not_near != u32::MAX {
+            let i = self.host_rows.partition_point(|start| *start <= not_near) - 1;
+            let j = self.host_partners[not_near as usize] as usize;
             return Err(FmmError::ExclusionTooFar { i: i.min(j), j: i.max(j) });
         }
         Err(FmmError::Coincident { particle: coincident as usize })
@@ -165,7 +248,11 @@ impl DeviceAssignment {
 
 /// Its kernels, besides those of the sort.
 pub fn source() -> Source {
-    Source::new("assign", include_str!("assign.cu"))
-        .header(GEOMETRY)
+    Source::new("assignment", include_str!("assignment.cu"))
+        .header(BOXES)
         .define("FARTHEST_IMAGE", format!("{FARTHEST_IMAGE:e}"))
+        .kernel::<HomeArgs<'static>>("home_boxes")
+        .kernel::<ArrangeArgs<'static>>("arrange")
+        .kernel::<RunArgs<'static>>("make_runs")
+        .kernel::<ExcludedArgs<'static>>("find_excluded")
 }

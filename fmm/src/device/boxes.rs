@@ -1,37 +1,66 @@
-//! The leaf boxes and which of them are near each other, as kernels read them (geometry.cuh).
+//! The leaf boxes and which of them are near each other, as kernels read them (the twin of boxes.cuh).
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, Stream};
+use kernels::device::{Buffer, Device, DeviceError, Stream, structure};
 
 use crate::geometry::assignment::Geometry;
 use crate::geometry::grid::{BoxGrid, NearSet, Topology};
 
-/// Numbers of the geometry: basis, inverse, periods (nine each), corner, scale, 1/scale, volume.
-pub const GEOMETRY: usize = 33;
-
-/// The geometry as the kernels read it.
-pub fn geometry_numbers(geometry: &Geometry) -> [f64; GEOMETRY] {
-    let (scale, inverse) = (geometry.scale(), geometry.inverse());
-    let mut out = [0.0; GEOMETRY];
-    for a in 0..3 {
-        for b in 0..3 {
-            out[3 * a + b] = geometry.basis[a][b];
-            out[9 + 3 * a + b] = inverse[a][b];
-            out[18 + 3 * a + b] = geometry.periods()[a][b];
-        }
-        out[27 + a] = geometry.corner()[a];
+structure! {
+    /// Where the leaf boxes lie, in the caller's lengths. A barostat scales it in place: lengths, inverse lengths and the volume.
+    pub struct BoxGeometry {
+        /// Edges of a box, one in each row.
+        pub basis: [[f64; 3]; 3],
+        /// u = inverse · (x − corner) are coordinates in boxes.
+        pub inverse: [[f64; 3]; 3],
+        /// Image vectors, one in each row; zero along open axes.
+        pub periods: [[f64; 3]; 3],
+        /// Lowest corner of the grid.
+        pub corner: [f64; 3],
+        /// Length that box-local coordinates are divided by.
+        pub scale: f64,
+        /// 1/scale.
+        pub per_scale: f64,
+        /// Volume of the cell; 0 unless it repeats in three directions.
+        pub volume: f64,
     }
-    out[30..].copy_from_slice(&[scale, 1.0 / scale, geometry.volume.unwrap_or(0.0)]);
-    out
+
+    /// The grid of the leaf boxes.
+    pub struct LeafGrid {
+        /// Boxes along each axis.
+        pub shape: [i32; 3],
+        /// 1 for each axis that repeats, else 0.
+        pub periodic: [i32; 3],
+        /// Vectors of the cell in boxes, one in each row.
+        pub lattice: [[i32; 3]; 3],
+        /// Extent of the table of near offsets.
+        pub reach: [i32; 3],
+    }
+}
+
+impl BoxGeometry {
+    /// The geometry as the kernels read it.
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let scale = geometry.scale();
+        Self {
+            basis: geometry.basis,
+            inverse: geometry.inverse(),
+            periods: geometry.periods(),
+            corner: geometry.corner(),
+            scale,
+            per_scale: 1.0 / scale,
+            volume: geometry.volume.unwrap_or(0.0),
+        }
+    }
 }
 
 /// Grid and near boxes on a device.
 pub struct Boxes<T> {
-    /// Basis, inverse, periods, corner, scale, 1/scale, volume.
-    pub geometry: Buffer<f64>,
-    /// Shape, which axes repeat, lattice of the cell in boxes, reach of `slots`.
-    pub grid: Buffer<i32>,
+    /// Where they lie.
+    pub geometry: Buffer<BoxGeometry>,
+    /// How they are numbered.
+    pub grid: Buffer<LeafGrid>,
     /// First near box of each leaf, and the end.
     pub near_starts: Buffer<u32>,
     /// Near boxes: leaf, and slot of its offset.
@@ -50,13 +79,15 @@ impl<T: Real + Pod> Boxes<T> {
         let (starts, entries) = near_lists(&grid.topology, &grid.near);
         let (reach, slots) = slot_table(&grid.near);
         let Topology { shape, periodic, .. } = grid.topology;
-        let mut numbers: Vec<i32> = shape.iter().map(|n| *n as i32).collect();
-        numbers.extend(periodic.map(i32::from));
-        numbers.extend(grid.topology.lattice().iter().flatten());
-        numbers.extend(reach);
+        let leaves = LeafGrid {
+            shape: shape.map(|n| n as i32),
+            periodic: periodic.map(i32::from),
+            lattice: grid.topology.lattice(),
+            reach,
+        };
         Ok(Self {
-            geometry: device.upload(&geometry_numbers(geometry))?,
-            grid: device.upload(&numbers)?,
+            geometry: device.upload(&[BoxGeometry::new(geometry)])?,
+            grid: device.upload(&[leaves])?,
             near_starts: device.upload(&starts)?,
             near_entries: device.upload(&entries)?,
             shifts: device.upload(&shifts(grid))?,
@@ -67,7 +98,7 @@ impl<T: Real + Pod> Boxes<T> {
 
     /// The same boxes in a cell that has been scaled or deformed.
     pub fn follow(&self, stream: &Stream, geometry: &Geometry, grid: &BoxGrid) -> Result<(), DeviceError> {
-        self.geometry.write(stream, &geometry_numbers(geometry))?;
+        self.geometry.write(stream, &[BoxGeometry::new(geometry)])?;
         self.shifts.write(stream, &shifts(grid))
     }
 }
@@ -133,15 +164,15 @@ mod tests {
     fn geometry_leads_there_and_back() {
         let cell = [[2.0, 0.1, -0.2], [0.7, 1.9, 0.1], [-0.6, 0.8, 2.1]];
         let geometry = Geometry::new(&Boundary::Periodic { cell }, TreeShape { root: [2, 2, 3], depth: 0 }, &[]);
-        let g = geometry_numbers(&geometry);
+        let g = BoxGeometry::new(&geometry);
         for a in 0..3 {
             for b in 0..3 {
                 // Coordinates of edge a of a box.
-                let u: f64 = (0..3).map(|x| g[9 + 3 * b + x] * g[3 * a + x]).sum();
+                let u: f64 = (0..3).map(|x| g.inverse[b][x] * g.basis[a][x]).sum();
                 assert!((u - f64::from(u8::from(a == b))).abs() < 1e-15);
-                assert_eq!(g[18 + 3 * a + b], cell[a][b]);
+                assert_eq!(g.periods[a][b], cell[a][b]);
             }
         }
-        assert!((g[30].powi(3) * 12.0 - g[32]).abs() < 1e-14 && (g[30] * g[31] - 1.0).abs() < 1e-15);
+        assert!((g.scale.powi(3) * 12.0 - g.volume).abs() < 1e-14 && (g.scale * g.per_scale - 1.0).abs() < 1e-15);
     }
 }

@@ -25,36 +25,40 @@ DEVICE void add_up(double v[5], double *scratch) {
 }
 
 // From the centre of the root box to that of the leaf.
-DEVICE void to_leaf(const Geometry *geometry, const Grid *grid, unsigned leaf, double way[3]) {
+DEVICE void to_leaf(const BoxGeometry *geometry, const LeafGrid *grid, unsigned leaf, double way[3]) {
     for (int a = 0; a < 3; ++a) way[a] = 0.0;
 #if DEPTH > 0
     int c[3];
     box_coordinates(grid, leaf, c);
     for (int b = 0; b < 3; ++b) {
         double boxes = (c[b] & ((1 << DEPTH) - 1)) + 0.5 - 0.5 * (1 << DEPTH);
-        for (int a = 0; a < 3; ++a) way[a] += boxes * geometry->basis[3 * b + a];
+        for (int a = 0; a < 3; ++a) way[a] += boxes * geometry->basis[b][a];
     }
 #endif
 }
 
-KERNEL void gather(const Geometry *geometry, const Grid *grid, const double *x, const double *q, const unsigned *order, const unsigned *leaf_of,
-                   const int *images, real4 *sorted, double *moments, unsigned *done, int n) {
+KERNEL void gather(const __grid_constant__ GatherArgs args) {
+    const BoxGeometry *geometry = args.geometry;
+    const LeafGrid *grid = args.grid;
+    const unsigned *leaf_of = args.leaf_of;
+    double *moments = args.moments;
+    unsigned *done = args.done;
     __shared__ double scratch[5 * (GATHER_THREADS / 32 + 1)];
     __shared__ bool last;
     int k = blockIdx.x * GATHER_THREADS + threadIdx.x;
     double own[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
-    if (k < n) {
-        long long i = order[k];
-        double y[3], charge = q[i], per_scale = geometry->per_scale;
+    if (k < args.n) {
+        long long i = args.order[k];
+        double y[3], charge = args.q[i], per_scale = geometry->per_scale;
         int c[3];
-        wrapped(geometry, x + 3 * i, images + 3LL * k, y);
+        wrapped(geometry, args.x + 3 * i, args.images + 3LL * k, y);
         box_coordinates(grid, leaf_of[k], c);
         for (int a = 0; a < 3; ++a) {
             double centre = geometry->corner[a];
-            for (int b = 0; b < 3; ++b) centre += (c[b] + 0.5) * geometry->basis[3 * b + a];
+            for (int b = 0; b < 3; ++b) centre += (c[b] + 0.5) * geometry->basis[b][a];
             y[a] -= centre;
         }
-        sorted[k] = make_real4((real)(y[0] * per_scale), (real)(y[1] * per_scale), (real)(y[2] * per_scale), (real)charge);
+        args.sorted[k] = make_real4((real)(y[0] * per_scale), (real)(y[1] * per_scale), (real)(y[2] * per_scale), (real)charge);
         double way[3];
         to_leaf(geometry, grid, leaf_of[k], way);
         for (int a = 0; a < 3; ++a) y[a] += way[a];
@@ -85,25 +89,27 @@ KERNEL void gather(const Geometry *geometry, const Grid *grid, const double *x, 
 
 // rows, excluded: partners of each particle as (sorted place, slot of the near offset). has_far: 0 leaves the far field out. forces: if there
 // are any, strength q_i E_i is added to these fixed-point numbers, and `field` is not written.
-KERNEL void finish(const Geometry *geometry, const Grid *grid, const unsigned *leaf_of, const real4 *sorted, const real4 *near, const real4 *far, const unsigned *place, const unsigned *rows,
-                   const uint2 *excluded, const real4 *shifts, const double *moments, double *potential, double *field, const double *q,
-                   double strength, long long *forces, int has_far, int n) {
+KERNEL void finish(const __grid_constant__ FinishArgs args) {
+    const BoxGeometry *geometry = args.geometry;
+    const real4 *sorted = args.sorted;
+    const unsigned *rows = args.rows;
+    const double *moments = args.moments;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    unsigned k = place[i];
-    real4 own = sorted[k], v = near[k];
+    if (i >= args.n) return;
+    unsigned k = args.place[i];
+    real4 own = sorted[k], v = args.near[k];
     double phi = v.x, e[3] = {v.y, v.z, v.w}, per_scale = geometry->per_scale;
-    if (has_far) {
-        v = far[k];
+    if (args.has_far) {
+        v = args.far[k];
         phi += v.x;
         e[0] += v.y;
         e[1] += v.z;
         e[2] += v.w;
     }
     for (unsigned p = rows[i]; p < rows[i + 1]; ++p) {
-        uint2 partner = excluded[p];
+        uint2 partner = args.excluded[p];
         real4 pair = make_real4(0, 0, 0, 0);
-        add_pair(own, shifted(sorted[partner.x], shifts[partner.y]), pair);
+        add_pair(own, shifted(sorted[partner.x], args.shifts[partner.y]), pair);
         phi -= pair.x;
         e[0] -= pair.y;
         e[1] -= pair.z;
@@ -114,7 +120,7 @@ KERNEL void finish(const Geometry *geometry, const Grid *grid, const unsigned *l
     if (geometry->volume > 0.0) {
         double prefactor = 2.0943951023931954923 / geometry->volume, charge = moments[0], trace = moments[4];
         double way[3], y[3] = {own.x * geometry->scale, own.y * geometry->scale, own.z * geometry->scale};
-        to_leaf(geometry, grid, leaf_of[k], way);
+        to_leaf(geometry, args.grid, args.leaf_of[k], way);
         for (int a = 0; a < 3; ++a) y[a] += way[a];
         for (int a = 0; a < 3; ++a) {
             double dipole = moments[1 + a];
@@ -123,11 +129,11 @@ KERNEL void finish(const Geometry *geometry, const Grid *grid, const unsigned *l
         }
         phi += prefactor * trace;
     }
-    potential[i] = phi;
-    if (forces) {
-        double charge = strength * q[i];
-        for (int a = 0; a < 3; ++a) add_fixed(forces + 3LL * i + a, charge * e[a]);
+    args.potential[i] = phi;
+    if (args.forces) {
+        double charge = args.strength * args.q[i];
+        for (int a = 0; a < 3; ++a) add_fixed(args.forces + 3LL * i + a, charge * e[a]);
     } else {
-        for (int a = 0; a < 3; ++a) field[3LL * i + a] = e[a];
+        for (int a = 0; a < 3; ++a) args.field[3LL * i + a] = e[a];
     }
 }

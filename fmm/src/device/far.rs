@@ -14,16 +14,24 @@
 //!
 //! Scaled units: coordinates relative to the centre of the own box over the scale s, φ' = φ s, E' = E s².
 
+mod multipoles;
+mod operators;
 mod plan;
+mod planes;
+mod potentials;
 mod root;
 mod tables;
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, Kernel, Launch, Source, Stream};
 
 use crate::geometry::grid::BoxGrid;
+use multipoles::MultipoleArgs;
+use operators::{Channel, OperatorArgs, Origin};
 use plan::Plan;
+use planes::PlaneArgs;
+use potentials::PotentialArgs;
 
 pub use root::{RootField, places};
 pub use tables::fields;
@@ -56,9 +64,9 @@ impl Step {
 }
 
 /// The far field of one grid of boxes on a device.
-pub struct FarField<T> {
+pub struct FarField<T: Real> {
     plan: Plan,
-    kernels: [Kernel; 5],
+    kernels: Kernels<T>,
     /// Lines along z; along x, then y.
     tables: [Buffer<T>; 2],
     turns: [Buffer<T>; 2],
@@ -73,9 +81,9 @@ pub struct FarField<T> {
 struct Operators<T> {
     coefficients: Buffer<T>,
     squares: Buffer<i32>,
-    channels: Buffer<[i32; 4]>,
+    channels: Buffer<Channel>,
     scales: Buffer<T>,
-    origins: Buffer<[i32; 4]>,
+    origins: Buffer<Origin>,
     tiles: Buffer<[i32; 2]>,
 }
 
@@ -93,7 +101,7 @@ impl<T: Real + Pod> FarField<T> {
         let (sources, weights) = tables::fields::<T>(order);
         let complex = 2 * plan.half() * plan.stride;
         Ok(Self {
-            kernels: kernels(device, &plan)?,
+            kernels: Kernels::new(device, &plan)?,
             tables: [device.upload(&tables::line::<T>(nz, plan.column_waves))?, device.upload(&along_xy)?],
             turns: [device.upload(&turns_x)?, device.upload(&turns_y)?],
             operators: Operators {
@@ -195,60 +203,92 @@ impl<T: Real + Pod> FarField<T> {
         let ([along_z, along_xy], [turns_x, turns_y]) = (&self.tables, &self.turns);
         let (sources, weights) = &self.gradient;
         let [blocks, threads, shared] = self.plan.launches()[step as usize].map(|n| n as u32);
-        let launch = |args: &[Arg]| stream.launch(&self.kernels[step as usize], blocks, threads, shared, args);
+        let (kernels, launch) = (&self.kernels, Launch::new(blocks, threads).with_shared(shared));
+        let tables = along_xy.arg();
+        let (turns_x, turns_y) = (turns_x.arg(), turns_y.arg());
         match step {
-            Step::Multipoles => launch(args![sorted, starts, along_z, columns]),
-            Step::Forward => launch(args![columns, along_xy, turns_x, turns_y, waves]),
-            Step::Operators => {
-                let n_tiles = o.tiles.len() as i32;
-                let given = &o.coefficients;
-                launch(args![given, &o.squares, &o.channels, &o.scales, &o.origins, &o.tiles, n_tiles, waves])
+            Step::Multipoles => {
+                let (particles, starts) = (sorted.arg(), starts.arg());
+                let arguments = MultipoleArgs { particles, starts, table_z: along_z.arg(), columns: columns.arg() };
+                stream.launch(&kernels.multipoles, launch, arguments)
             }
-            Step::Back => launch(args![waves, along_xy, turns_x, turns_y, columns]),
-            Step::Potentials => launch(args![columns, along_z, sources, weights, sorted, starts, out]),
+            Step::Forward => {
+                let arguments = PlaneArgs { from: columns.arg(), tables, turns_x, turns_y, to: waves.arg() };
+                stream.launch(&kernels.forward, launch, arguments)
+            }
+            Step::Operators => {
+                let arguments = OperatorArgs {
+                    coefficients: o.coefficients.arg(),
+                    places: o.squares.arg(),
+                    channels: o.channels.arg(),
+                    scales: o.scales.arg(),
+                    origins: o.origins.arg(),
+                    tiles: o.tiles.arg(),
+                    waves: waves.arg(),
+                    n_tiles: o.tiles.len() as i32,
+                };
+                stream.launch(&kernels.operators, launch, arguments)
+            }
+            Step::Back => {
+                let arguments = PlaneArgs { from: waves.arg(), tables, turns_x, turns_y, to: columns.arg() };
+                stream.launch(&kernels.back, launch, arguments)
+            }
+            Step::Potentials => {
+                let arguments = PotentialArgs {
+                    columns: columns.arg(),
+                    table_z: along_z.arg(),
+                    gradient: sources.arg(),
+                    weights: weights.arg(),
+                    particles: sorted.arg(),
+                    starts: starts.arg(),
+                    out: out.arg(),
+                };
+                stream.launch(&kernels.potentials, launch, arguments)
+            }
         }
     }
 }
 
 /// Kernels of the steps.
-fn kernels(device: &Device, plan: &Plan) -> Result<[Kernel; 5], DeviceError> {
-    let [multipoles, planes, operators, potentials] = sources(plan);
-    let planes = device.compile(&planes)?;
-    Ok([
-        device.compile(&multipoles)?.kernel("far_multipoles")?,
-        planes.kernel("far_forward")?,
-        device.compile(&operators)?.kernel("far_operators")?,
-        planes.kernel("far_back")?,
-        device.compile(&potentials)?.kernel("far_potentials")?,
-    ])
+struct Kernels<T: Real> {
+    multipoles: Kernel<MultipoleArgs<'static, T>>,
+    forward: Kernel<PlaneArgs<'static, T>>,
+    operators: Kernel<OperatorArgs<'static, T>>,
+    back: Kernel<PlaneArgs<'static, T>>,
+    potentials: Kernel<PotentialArgs<'static, T>>,
+}
+
+impl<T: Real> Kernels<T> {
+    fn new(device: &Device, plan: &Plan) -> Result<Self, DeviceError> {
+        let [multipoles, planes, operators, potentials] = sources::<T>(plan);
+        let planes = device.compile(&planes)?;
+        Ok(Self {
+            multipoles: device.compile(&multipoles)?.kernel("far_multipoles")?,
+            forward: planes.kernel("far_forward")?,
+            operators: device.compile(&operators)?.kernel("far_operators")?,
+            back: planes.kernel("far_back")?,
+            potentials: device.compile(&potentials)?.kernel("far_potentials")?,
+        })
+    }
 }
 
 /// P2M, planes, operators, L2P.
-fn sources(plan: &Plan) -> [Source; 4] {
-    let source = |name, text, threads: usize, waves: usize| {
-        let ([mx, my, mz], [nx, ny, nz]) = (plan.shape, plan.cycle);
-        let sizes = [("MX", mx), ("MY", my), ("MZ", mz), ("NX", nx), ("NY", ny), ("NZ", nz)];
-        let cuts = [("ORDER", plan.order), ("KS", plan.stride), ("THREADS", threads), ("KB", waves)];
-        let source =
-            Source::new(name, text).define("REAL", if plan.real == 4 { "float" } else { "double" }).header(LINES);
-        sizes.into_iter().chain(cuts).fold(source, |source, (key, value)| source.define(key, value))
-    };
-    let multipoles =
-        source("far_multipoles", include_str!("far/multipoles.cu"), plan.column_threads, plan.column_waves);
-    let multipoles = multipoles.header(HARMONICS).define("ROWS", plan.rows);
-    let planes = source("far_planes", include_str!("far/planes.cu"), plan.plane_threads(), plan.plane_waves)
-        .define("CG", plan.channels)
-        .define("PER_ROUND", plan.lines)
-        .define("SHEARED", u32::from(plan.sheared));
-    let operators = source("far_operators", include_str!("far/operators.cu"), plan.operator_threads, 1)
-        .define("IMAGES", plan.images)
-        .define("ROWS", plan.tile)
-        .define("UNIQUE_Y", plan.unique[1]);
-    let potentials =
-        source("far_potentials", include_str!("far/potentials.cu"), plan.column_threads, plan.column_waves);
-    let strands = (plan.column_threads / crate::operators::harmonics::count(plan.order)).max(1);
-    let potentials = potentials.header(HARMONICS).define("BOXES", plan.boxes).define("STRANDS", strands);
-    [multipoles, planes, operators, potentials]
+fn sources<T: Real>(plan: &Plan) -> [Source; 4] {
+    [
+        multipoles::source::<T>(plan),
+        planes::source::<T>(plan),
+        operators::source::<T>(plan),
+        potentials::source::<T>(plan),
+    ]
+}
+
+/// A text with the sizes of a plan, and the threads of a block and wave numbers of a thread of its own.
+fn cut<T: Real>(name: &'static str, text: &'static str, plan: &Plan, (threads, waves): (usize, usize)) -> Source {
+    let ([mx, my, mz], [nx, ny, nz]) = (plan.shape, plan.cycle);
+    let sizes = [("MX", mx), ("MY", my), ("MZ", mz), ("NX", nx), ("NY", ny), ("NZ", nz)];
+    let cuts = [("ORDER", plan.order), ("KS", plan.stride), ("THREADS", threads), ("KB", waves)];
+    let source = Source::new(name, text).define("REAL", super::real_name::<T>()).header(LINES);
+    sizes.into_iter().chain(cuts).fold(source, |source, (key, value)| source.define(key, value))
 }
 
 #[cfg(test)]

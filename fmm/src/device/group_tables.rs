@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError};
+use kernels::device::{Buffer, Device, DeviceError, structure};
 use rayon::prelude::*;
 
 use super::groups::GroupCharges;
@@ -11,9 +11,27 @@ use crate::geometry::grid::{BoxGrid, NearSet};
 use crate::operators::harmonics::{count, index, sqrt_factorials};
 use crate::operators::lattice::offsets::OffsetTable;
 
-/// Shape, which axes repeat, lattice in boxes, shape of the table of offsets, reach of the near boxes, mirror symmetry, whether a box may be
-/// near in several images, number of near offsets.
-pub const CELLS: usize = 3 + 3 + 9 + 3 + 3 + 3;
+structure! {
+    /// The boxes of the groups, and which offsets are kept.
+    pub struct GroupCells {
+        /// Boxes along each axis.
+        pub shape: [i32; 3],
+        /// 1 for each axis that repeats, else 0.
+        pub periodic: [i32; 3],
+        /// Vectors of the cell in boxes, one in each row.
+        pub lattice: [[i32; 3]; 3],
+        /// Offsets kept per axis.
+        pub table: [i32; 3],
+        /// Extent of the mask of near offsets.
+        pub reach: [i32; 3],
+        /// 1 if one octant of the offsets is kept, else 0.
+        pub mirror: i32,
+        /// 1 if a box may be near in more than one image, else 0.
+        pub several: i32,
+        /// Number of near offsets.
+        pub n_near: i32,
+    }
+}
 
 /// What never changes.
 pub struct Tables<T> {
@@ -64,17 +82,21 @@ pub fn irregular_sums<T: Real>(table: &OffsetTable) -> Vec<T> {
     table.values.par_chunks(count(order)).flat_map_iter(row).collect()
 }
 
-/// What `Cells` of groups.cu holds.
-pub fn cells(grid: &BoxGrid, table: &OffsetTable) -> [i32; CELLS] {
+/// Boxes of a grid, for offsets of this table.
+pub fn cells(grid: &BoxGrid, table: &OffsetTable) -> GroupCells {
     let topology = &grid.topology;
     let reach = reach(&grid.near);
     let several = (0..3).any(|a| topology.periodic[a] && 2 * reach[a] + 1 > topology.shape[a] as i32);
-    let flags = [grid.is_mirror_symmetric() as i32, several as i32, grid.near.offsets().len() as i32];
-    let mut out = [0; CELLS];
-    let numbers = topology.shape.map(|n| n as i32).into_iter().chain(topology.periodic.map(i32::from));
-    let numbers = numbers.chain(topology.lattice().into_iter().flatten()).chain(table.shape.map(|n| n as i32));
-    out.iter_mut().zip(numbers.chain(reach).chain(flags)).for_each(|(to, v)| *to = v);
-    out
+    GroupCells {
+        shape: topology.shape.map(|n| n as i32),
+        periodic: topology.periodic.map(i32::from),
+        lattice: topology.lattice(),
+        table: table.shape.map(|n| n as i32),
+        reach,
+        mirror: i32::from(grid.is_mirror_symmetric()),
+        several: i32::from(several),
+        n_near: grid.near.offsets().len() as i32,
+    }
 }
 
 fn reach(near: &NearSet) -> [i32; 3] {
@@ -83,9 +105,6 @@ fn reach(near: &NearSet) -> [i32; 3] {
 
 impl<T: Real + Pod> Tables<T> {
     /// Uploads them; `starts`: first member and first value of each group, and the ends.
-    ///
-    /// # Errors
-    /// Of the device.
     pub fn new(
         device: &Device,
         grid: &BoxGrid,

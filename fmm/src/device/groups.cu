@@ -19,21 +19,15 @@
 #define FULL ((2 * ORDER + 1) * (2 * ORDER + 1))
 #define FULL_HALF ((2 * ORDER + 1) * (ORDER + 1))
 
-// lattice: vectors of the cell in boxes, by rows. table: offsets kept per axis, of which `mirror`: one octant. reach: of the near mask.
-// several: a box may be near in more than one image.
-struct Cells {
-    int shape[3], periodic[3], lattice[9], table[3], reach[3], mirror, several, n_near;
-};
-
 struct alignas(sizeof(real) * 2 * VECTORS >= 16 ? 16 : sizeof(real) * 2 * VECTORS) Row {
     real2 v[VECTORS];
 };
 
-DEVICE void reduce_into(const Cells &cells, int c[3]) {
+DEVICE void reduce_into(const GroupCells &cells, int c[3]) {
     for (int a = 0; a < 3; a++) {
         if (!cells.periodic[a]) continue;
         int n = cells.shape[a], images = c[a] >= 0 ? c[a] / n : -((n - 1 - c[a]) / n);
-        for (int b = a; b < 3; b++) c[b] -= images * cells.lattice[3 * a + b];
+        for (int b = a; b < 3; b++) c[b] -= images * cells.lattice[a][b];
     }
 }
 
@@ -44,11 +38,12 @@ DEVICE void unpack(int box, int c[3]) {
 }
 
 // Places of the members in ascending order, and the boxes that hold them; once for each assignment, a block for each group.
-KERNEL void group_boxes(Cells cells, const unsigned *starts, const unsigned *members, const unsigned *place, const unsigned *leaf_of,
-                        unsigned *scratch, unsigned *slots, unsigned *places, unsigned *box_of, unsigned *boxes, unsigned *box_starts,
-                        unsigned *n_boxes) {
-    const int group = blockIdx.x, first = starts[group], n = starts[group + 1] - first;
-    for (int s = threadIdx.x; s < n; s += blockDim.x) scratch[first + s] = place[members[first + s]];
+KERNEL void group_boxes(const __grid_constant__ GroupBoxArgs a) {
+    const GroupCells &cells = a.cells;
+    const unsigned *leaf_of = a.leaf_of;
+    unsigned *scratch = a.scratch, *slots = a.slots, *places = a.places, *box_starts = a.box_starts;
+    const int group = blockIdx.x, first = a.starts[group], n = a.starts[group + 1] - first;
+    for (int s = threadIdx.x; s < n; s += blockDim.x) scratch[first + s] = a.place[a.members[first + s]];
     __syncthreads();
     for (int s = threadIdx.x; s < n; s += blockDim.x) {
         const unsigned own = scratch[first + s];
@@ -65,14 +60,14 @@ KERNEL void group_boxes(Cells cells, const unsigned *starts, const unsigned *mem
     for (int r = threadIdx.x; r < n; r += blockDim.x) {
         int box = -1;
         for (int t = 0; t <= r; t++) box += scratch[first + t];
-        box_of[first + r] = box;
+        a.box_of[first + r] = box;
         if (scratch[first + r]) {
             const int leaf = leaf_of[places[first + r]], nz = cells.shape[2], ny = cells.shape[1];
-            boxes[first + box] = leaf / (nz * ny) | leaf / nz % ny << 10 | leaf % nz << 20;
+            a.boxes[first + box] = leaf / (nz * ny) | leaf / nz % ny << 10 | leaf % nz << 20;
             box_starts[first + group + box] = r;
         }
         if (r == n - 1) {
-            n_boxes[group] = box + 1;
+            a.n_boxes[group] = box + 1;
             box_starts[first + group + box + 1] = n;
         }
     }
@@ -99,14 +94,16 @@ DEVICE real2 first_harmonic(int m, real x, real y) {
 }
 
 // Multipoles: a thread for each member that can be a box of its group, and m.
-KERNEL void group_multipoles(const unsigned *starts, const unsigned *group_of, const unsigned *slots, const unsigned *places,
-                             const unsigned *box_starts, const unsigned *n_boxes, const unsigned *vectors, const unsigned *values,
-                             const double *charges, const real4 *sorted, Row *multipoles, int n_members) {
+KERNEL void group_multipoles(const __grid_constant__ GroupMultipoleArgs a) {
+    const unsigned *slots = a.slots, *places = a.places, *box_starts = a.box_starts;
+    const double *charges = a.charges;
+    const real4 *sorted = a.sorted;
+    Row *multipoles = a.multipoles;
     const int item = blockIdx.x * blockDim.x + threadIdx.x, at = item / (ORDER + 1), m = item % (ORDER + 1);
-    if (at >= n_members) return;
-    const int group = group_of[at], first = starts[group], box = at - first;
-    if (box >= (int)n_boxes[group]) return;
-    const int n = starts[group + 1] - first, n_vectors = vectors[group], ends = first + group + box;
+    if (at >= a.n_members) return;
+    const int group = a.group_of[at], first = a.starts[group], box = at - first;
+    if (box >= (int)a.n_boxes[group]) return;
+    const int n = a.starts[group + 1] - first, n_vectors = a.vectors[group], ends = first + group + box;
     Row sum[ORDER + 1];
     for (int l = 0; l <= ORDER; l++)
         for (int v = 0; v < VECTORS; v++) sum[l].v[v] = {0, 0};
@@ -114,7 +111,7 @@ KERNEL void group_multipoles(const unsigned *starts, const unsigned *group_of, c
         const real4 p = sorted[places[first + r]];
         const real r2 = p.x * p.x + p.y * p.y + p.z * p.z;
         real q[VECTORS];
-        for (int v = 0; v < VECTORS; v++) q[v] = v < n_vectors ? (real)charges[values[group] + v * n + slots[first + r]] : (real)0;
+        for (int v = 0; v < VECTORS; v++) q[v] = v < n_vectors ? (real)charges[a.values[group] + v * n + slots[first + r]] : (real)0;
         real2 previous = {0, 0}, present = first_harmonic(m, p.x, p.y);
 #pragma unroll
         for (int s = 0; s <= ORDER; s++) {
@@ -140,7 +137,7 @@ struct Pair {
     int row, reflected, zero;
 };
 
-DEVICE Pair pair_of(const Cells &cells, int target, int source) {
+DEVICE Pair pair_of(const GroupCells &cells, int target, int source) {
     int a[3], b[3];
     unpack(target, a);
     unpack(source, b);
@@ -233,7 +230,7 @@ DEVICE void add_column(const real2 *local, int m, const real4 p, double sum[VECT
     }
 }
 
-DEVICE bool is_near(const Cells &cells, const unsigned char *near, const int u[3]) {
+DEVICE bool is_near(const GroupCells &cells, const unsigned char *near, const int u[3]) {
     int at = 0;
     for (int x = 0; x < 3; x++) {
         if (u[x] < -cells.reach[x] || u[x] > cells.reach[x]) return false;
@@ -266,7 +263,7 @@ DEVICE void add_image(const Source &source, const double d[3], double r2, double
 }
 
 // What a member at `p` in box `target` feels directly from another one in box `other`; excluded pairs leave out the nearest image.
-DEVICE void add_near(const Cells &cells, const unsigned char *near, const int *offsets, const double basis[9], int target, int other,
+DEVICE void add_near(const GroupCells &cells, const unsigned char *near, const int *offsets, const double basis[9], int target, int other,
                      const real4 p, const Source &source, bool itself, bool excluded, double sum[VECTORS][4]) {
     int a[3], b[3];
     unpack(target, a);
@@ -279,7 +276,7 @@ DEVICE void add_near(const Cells &cells, const unsigned char *near, const int *o
             const int n = cells.shape[x];
             while (2 * u[x] > n || 2 * u[x] < -n) {
                 const int images = 2 * u[x] > n ? 1 : -1;
-                for (int y = x; y < 3; y++) u[y] -= images * cells.lattice[3 * x + y];
+                for (int y = x; y < 3; y++) u[y] -= images * cells.lattice[x][y];
             }
         }
         if (itself || excluded || !is_near(cells, near, u)) return;
@@ -328,23 +325,22 @@ DEVICE void add_moments(const real4 *sorted, const unsigned *places, const unsig
 }
 
 // Potentials and fields: gridDim.y blocks for each group take TARGETS of its boxes in turn.
-KERNEL __launch_bounds__(THREADS, BLOCKS) void group_fields(Cells cells, const double *geometry, const unsigned *starts, const unsigned *slots,
-                                                    const unsigned *places, const unsigned *box_of, const unsigned *boxes,
-                                                    const unsigned *box_starts, const unsigned *n_boxes, const unsigned *vectors,
-                                                    const unsigned *values, const double *charges, const unsigned *mask_starts,
-                                                    const unsigned *masks, const unsigned char *near, const int *offsets,
-                                                    const unsigned *orders, const real2 *operators, const real4 *sorted,
-                                                    const Row *multipoles, double *potential, double *field) {
+KERNEL __launch_bounds__(THREADS, BLOCKS) void group_fields(const __grid_constant__ GroupFieldArgs a) {
+    const GroupCells &cells = a.cells;
+    const real4 *sorted = a.sorted;
+    const real2 *operators = a.operators;
+    const unsigned *box_starts = a.box_starts, *orders = a.orders;
     SHARED(Row, rows);
     real2 *tables = reinterpret_cast<real2 *>(rows + SPLIT * HALF), *locals = tables + SLOTS * FULL;
     __shared__ Pair pairs[2][SLOTS];
     __shared__ double traces[VECTORS][5];
-    const int group = blockIdx.x, member = starts[group], n = starts[group + 1] - member, count = n_boxes[group];
-    const int box_ends = member + group, n_vectors = vectors[group], thread = threadIdx.x;
+    const int group = blockIdx.x, member = a.starts[group], n = a.starts[group + 1] - member, count = a.n_boxes[group];
+    const int box_ends = member + group, n_vectors = a.vectors[group], thread = threadIdx.x;
     if ((int)blockIdx.y * TARGETS >= count) return;
-    const double *q = charges + values[group];
-    slots += member, places += member, box_of += member, boxes += member, multipoles += (long long)member * HALF;
-    const double scale = geometry[30], per_scale = geometry[31], volume = geometry[32];
+    const double *q = a.charges + a.values[group];
+    const unsigned *slots = a.slots + member, *places = a.places + member, *box_of = a.box_of + member, *boxes = a.boxes + member;
+    const Row *multipoles = a.multipoles + (long long)member * HALF;
+    const double scale = a.geometry->scale, per_scale = a.geometry->per_scale, volume = a.geometry->volume;
     add_moments(sorted, places, slots, q, n, n_vectors, scale, traces);
     // Slot t · SPLIT + w: boxes w, w + SPLIT, … on target t.
     const int own = thread / HALF, lm = thread % HALF;
@@ -396,7 +392,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS) void group_fields(Cells cells, const d
         }
         __syncthreads();
         double basis[9];
-        for (int i = 0; i < 9; i++) basis[i] = geometry[i] * per_scale;
+        for (int i = 0; i < 9; i++) basis[i] = a.geometry->basis[i / 3][i % 3] * per_scale;
         // Eight lanes for each member; columns m and ORDER + 1 − m together are equally long for each.
         const int part = thread % 8, end = box_starts[box_ends + first + n_targets];
         for (int base = box_starts[box_ends + first] + thread / 32 * 4; base < end; base += THREADS / 8) {
@@ -413,12 +409,12 @@ KERNEL __launch_bounds__(THREADS, BLOCKS) void group_fields(Cells cells, const d
                         add_column(local, side == 0 ? column : other, p, out);
                     }
                 }
-                const unsigned *mask = masks + mask_starts[group] + slots[r] * ((n + 31) / 32);
+                const unsigned *mask = a.masks + a.mask_starts[group] + slots[r] * ((n + 31) / 32);
                 for (int s = part; s < n; s += 8) {
                     const int slot = slots[s];
                     const Source source = {sorted[places[s]], q + slot, n, n_vectors};
                     const bool excluded = mask[slot / 32] >> (slot % 32) & 1;
-                    add_near(cells, near, offsets, basis, boxes[box_of[r]], boxes[box_of[s]], p, source, r == s, excluded, out);
+                    add_near(cells, a.near, a.offsets, basis, boxes[box_of[r]], boxes[box_of[s]], p, source, r == s, excluded, out);
                 }
             }
             for (int v = 0; v < VECTORS; v++) {
@@ -431,14 +427,14 @@ KERNEL __launch_bounds__(THREADS, BLOCKS) void group_fields(Cells cells, const d
             const double y[3] = {p.x * scale, p.y * scale, p.z * scale};
             for (int v = 0; v < VECTORS; v++) {
                 if (v >= n_vectors) break;
-                const long long at = values[group] + v * n + slots[r];
+                const long long at = a.values[group] + v * n + slots[r];
                 double phi = traces[v][4];
                 for (int x = 0; x < 3; x++) {
                     phi += y[x] * (traces[v][0] * y[x] - 2.0 * traces[v][1 + x]);
                     const double trace = -2.0 * prefactor * (traces[v][0] * y[x] - traces[v][1 + x]);
-                    field[3 * at + x] = trace + per_scale * per_scale * out[v][1 + x];
+                    a.field[3 * at + x] = trace + per_scale * per_scale * out[v][1 + x];
                 }
-                potential[at] = prefactor * phi + per_scale * out[v][0];
+                a.potential[at] = prefactor * phi + per_scale * out[v][0];
             }
         }
         __syncthreads();

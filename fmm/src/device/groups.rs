@@ -8,11 +8,11 @@
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 use thiserror::Error;
 
-use super::DeviceFmm;
-use super::group_tables::{CELLS, Tables, cells, irregular_sums, sums};
+use super::group_tables::{GroupCells, Tables, cells, irregular_sums, sums};
+use super::{BoxGeometry, DeviceFmm};
 use crate::error::FmmError;
 use crate::geometry::assignment::Geometry;
 use crate::geometry::boundary::Boundary;
@@ -21,6 +21,66 @@ use crate::geometry::grid::{BoxGrid, NearSet};
 use crate::operators::harmonics::count;
 use crate::operators::lattice::offsets::OffsetTable;
 use crate::solver::settings::Settings;
+
+arguments! {
+    /// Arguments of `group_boxes`.
+    struct GroupBoxArgs<'a> {
+        cells: GroupCells,
+        starts: In<'a, u32>,
+        members: In<'a, u32>,
+        place: In<'a, u32>,
+        leaf_of: In<'a, u32>,
+        scratch: Out<'a, u32>,
+        slots: Out<'a, u32>,
+        places: Out<'a, u32>,
+        box_of: Out<'a, u32>,
+        boxes: Out<'a, u32>,
+        box_starts: Out<'a, u32>,
+        n_boxes: Out<'a, u32>,
+    }
+
+    /// Arguments of `group_multipoles`.
+    struct GroupMultipoleArgs<'a, T: Real> {
+        starts: In<'a, u32>,
+        group_of: In<'a, u32>,
+        slots: In<'a, u32>,
+        places: In<'a, u32>,
+        box_starts: In<'a, u32>,
+        n_boxes: In<'a, u32>,
+        vectors: In<'a, u32>,
+        values: In<'a, u32>,
+        charges: In<'a, f64>,
+        sorted: In<'a, [T; 4]>,
+        multipoles: Out<'a, T> as Row,
+        n_members: i32,
+    }
+
+    /// Arguments of `group_fields`.
+    struct GroupFieldArgs<'a, T: Real> {
+        cells: GroupCells,
+        geometry: In<'a, BoxGeometry>,
+        starts: In<'a, u32>,
+        slots: In<'a, u32>,
+        places: In<'a, u32>,
+        box_of: In<'a, u32>,
+        boxes: In<'a, u32>,
+        box_starts: In<'a, u32>,
+        n_boxes: In<'a, u32>,
+        vectors: In<'a, u32>,
+        values: In<'a, u32>,
+        charges: In<'a, f64>,
+        mask_starts: In<'a, u32>,
+        masks: In<'a, u32>,
+        near: In<'a, u8>,
+        offsets: In<'a, i32>,
+        orders: In<'a, u32>,
+        operators: In<'a, [T; 2]>,
+        sorted: In<'a, [T; 4]>,
+        multipoles: In<'a, T> as Row,
+        potential: Out<'a, f64>,
+        field: Out<'a, f64>,
+    }
+}
 
 /// Threads of a block that serves several boxes.
 const THREADS: usize = 256;
@@ -31,7 +91,7 @@ const SHARED_MEMORY: usize = 48 * 1024;
 /// Why groups cannot be set up.
 #[derive(Debug, Error)]
 pub enum GroupsError {
-    /// Of the device.
+    /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// Settings or cell that the method refuses.
@@ -137,7 +197,7 @@ impl Sizes {
         Self { order, vectors, shape, threads, row: row / size_of::<T>(), shared: bytes(&shape) }
     }
 
-    fn source<T>(&self) -> Source {
+    fn source<T: Real>(&self) -> Source {
         Source::new("groups", include_str!("groups.cu"))
             .define("REAL", precision::<T>())
             .define("ORDER", self.order)
@@ -146,6 +206,9 @@ impl Sizes {
             .define("SPLIT", self.shape.split)
             .define("THREADS", self.threads)
             .define("BLOCKS", self.shape.blocks)
+            .kernel::<GroupBoxArgs<'static>>("group_boxes")
+            .kernel::<GroupMultipoleArgs<'static, T>>("group_multipoles")
+            .kernel::<GroupFieldArgs<'static, T>>("group_fields")
     }
 }
 
@@ -155,16 +218,16 @@ fn precision<T>() -> &'static str {
 }
 
 /// Groups of one system on a device, in precision `T` of the expansions.
-pub struct DeviceGroups<T> {
+pub struct DeviceGroups<T: Real> {
     sizes: Sizes,
     n_groups: usize,
     n_members: usize,
     /// Blocks for each group.
     rounds: u32,
-    cells: [i32; CELLS],
-    boxes_kernel: Kernel,
-    multipoles_kernel: Kernel,
-    fields_kernel: Kernel,
+    cells: GroupCells,
+    boxes_kernel: Kernel<GroupBoxArgs<'static>>,
+    multipoles_kernel: Kernel<GroupMultipoleArgs<'static, T>>,
+    fields_kernel: Kernel<GroupFieldArgs<'static, T>>,
     value_starts: Vec<usize>,
     tables: Tables<T>,
     frozen: Frozen,
@@ -304,9 +367,6 @@ impl<T: Real + Pod> DeviceGroups<T> {
     }
 
     /// Finds the boxes of the groups after particles have been assigned: sorted place of each particle, leaf of each place.
-    ///
-    /// # Errors
-    /// Of the device.
     pub fn enqueue_assign(
         &self,
         stream: &Stream,
@@ -314,73 +374,82 @@ impl<T: Real + Pod> DeviceGroups<T> {
         leaf_of: &Buffer<u32>,
     ) -> Result<(), DeviceError> {
         let (t, f) = (&self.tables, &self.frozen);
-        let arguments = args![
-            Arg::value(&self.cells),
-            &t.starts,
-            &t.members,
-            place,
-            leaf_of,
-            &f.scratch,
-            &f.slots,
-            &f.places,
-            &f.box_of,
-            &f.boxes,
-            &f.box_starts,
-            &f.n_boxes
-        ];
-        stream.launch(&self.boxes_kernel, self.n_groups as u32, 128, 0, arguments)
+        let arguments = GroupBoxArgs {
+            cells: self.cells,
+            starts: t.starts.arg(),
+            members: t.members.arg(),
+            place: place.arg(),
+            leaf_of: leaf_of.arg(),
+            scratch: f.scratch.arg(),
+            slots: f.slots.arg(),
+            places: f.places.arg(),
+            box_of: f.box_of.arg(),
+            boxes: f.boxes.arg(),
+            box_starts: f.box_starts.arg(),
+            n_boxes: f.n_boxes.arg(),
+        };
+        stream.launch(&self.boxes_kernel, Launch::new(self.n_groups as u32, 128), arguments)
     }
 
-    /// Potentials and fields of all groups and vectors. `geometry`: basis, inverse, periods, corner, scale, 1/scale, volume (33 numbers);
+    /// Potentials and fields of all groups and vectors. `geometry`: where the boxes lie;
     /// `sorted`: x, y, z relative to the centre of the own box over the scale, and one more number, by sorted place.
-    ///
-    /// # Errors
-    /// Of the device.
-    pub fn enqueue(&self, stream: &Stream, geometry: &Buffer<f64>, sorted: &Buffer<T>) -> Result<(), DeviceError> {
+    pub fn enqueue(
+        &self,
+        stream: &Stream,
+        geometry: &Buffer<BoxGeometry>,
+        sorted: &Buffer<T>,
+    ) -> Result<(), DeviceError> {
         let (t, f) = (&self.tables, &self.frozen);
         let items = self.n_members * (self.sizes.order + 1);
-        let arguments = args![
-            &t.starts,
-            &t.group_of,
-            &f.slots,
-            &f.places,
-            &f.box_starts,
-            &f.n_boxes,
-            &t.vectors,
-            &t.values,
-            &t.charges,
-            sorted,
-            &self.multipoles,
-            self.n_members as i32
-        ];
-        stream.launch(&self.multipoles_kernel, items.div_ceil(128) as u32, 128, 0, arguments)?;
-        let arguments = args![
-            Arg::value(&self.cells),
-            geometry,
-            &t.starts,
-            &f.slots,
-            &f.places,
-            &f.box_of,
-            &f.boxes,
-            &f.box_starts,
-            &f.n_boxes,
-            &t.vectors,
-            &t.values,
-            &t.charges,
-            &t.mask_starts,
-            &t.masks,
-            &t.near,
-            &t.offsets,
-            &t.orders,
-            &t.operators,
-            sorted,
-            &self.multipoles,
-            &self.potential,
-            &self.field
-        ];
-        let grid = [self.n_groups as u32, self.rounds, 1];
-        stream.launch(&self.fields_kernel, grid, self.sizes.threads as u32, self.sizes.shared as u32, arguments)
+        let multipoles = GroupMultipoleArgs {
+            starts: t.starts.arg(),
+            group_of: t.group_of.arg(),
+            slots: f.slots.arg(),
+            places: f.places.arg(),
+            box_starts: f.box_starts.arg(),
+            n_boxes: f.n_boxes.arg(),
+            vectors: t.vectors.arg(),
+            values: t.values.arg(),
+            charges: t.charges.arg(),
+            sorted: sorted.arg(),
+            multipoles: self.multipoles.arg(),
+            n_members: self.n_members as i32,
+        };
+        stream.launch(&self.multipoles_kernel, Launch::for_each(items, 128), multipoles)?;
+        let fields = GroupFieldArgs {
+            cells: self.cells,
+            geometry: geometry.arg(),
+            starts: t.starts.arg(),
+            slots: f.slots.arg(),
+            places: f.places.arg(),
+            box_of: f.box_of.arg(),
+            boxes: f.boxes.arg(),
+            box_starts: f.box_starts.arg(),
+            n_boxes: f.n_boxes.arg(),
+            vectors: t.vectors.arg(),
+            values: t.values.arg(),
+            charges: t.charges.arg(),
+            mask_starts: t.mask_starts.arg(),
+            masks: t.masks.arg(),
+            near: t.near.arg(),
+            offsets: t.offsets.arg(),
+            orders: t.orders.arg(),
+            operators: t.operators.arg(),
+            sorted: sorted.arg(),
+            multipoles: self.multipoles.arg(),
+            potential: self.potential.arg(),
+            field: self.field.arg(),
+        };
+        let blocks = [self.n_groups as u32, self.rounds, 1];
+        let launch = Launch::new(blocks, self.sizes.threads as u32).with_shared(self.sizes.shared as u32);
+        stream.launch(&self.fields_kernel, launch, fields)
     }
+}
+
+/// Kernels for an order and a number of charge vectors, of few groups.
+#[cfg(test)]
+pub(super) fn source<T: Real>(order: usize, vectors: usize) -> Source {
+    Sizes::new::<T>(order, vectors, GroupShape::new::<T>(order, 1, 1)).source::<T>()
 }
 
 fn check(groups: &[GroupCharges], n: usize) -> Result<(), GroupsError> {

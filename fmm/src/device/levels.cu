@@ -8,17 +8,16 @@ static const int K = (ORDER + 1) * (ORDER + 1);
 // Odd, so that channels of one particle and particles of one channel are in different banks.
 static const int PITCH = 33;
 
-KERNEL __launch_bounds__(32) void leaf_multipoles(const real4 *particles, const unsigned *starts, const unsigned *leaf_rows, real *rows,
-                                                   unsigned char *flags) {
+KERNEL __launch_bounds__(32) void leaf_multipoles(const __grid_constant__ LeafMultipoleArgs a) {
     SHARED(real, values); // [K][PITCH], then [ROW]
     real *moments = values + K * PITCH;
     const int lane = threadIdx.x;
-    const unsigned begin = starts[blockIdx.x], end = starts[blockIdx.x + 1];
-    if (lane == 0) flags[leaf_rows[blockIdx.x]] = begin < end;
+    const unsigned begin = a.starts[blockIdx.x], end = a.starts[blockIdx.x + 1], own = a.leaf_rows[blockIdx.x];
+    if (lane == 0) a.flags[own] = begin < end;
     if (begin == end) return;
     for (int c = lane; c < ROW; c += 32) moments[c] = 0;
     for (unsigned chunk = begin; chunk < end; chunk += 32) {
-        const real4 one = chunk + lane < end ? particles[chunk + lane] : make_real4(0, 0, 0, 0);
+        const real4 one = chunk + lane < end ? a.particles[chunk + lane] : make_real4(0, 0, 0, 0);
         int channel = 0;
         harmonics(one.x, one.y, one.z, one.w, [](int) {}, [&](int, real value) { values[channel++ * PITCH + lane] = value; });
         __syncthreads();
@@ -30,36 +29,35 @@ KERNEL __launch_bounds__(32) void leaf_multipoles(const real4 *particles, const 
         }
         __syncthreads();
     }
-    real *row = rows + (size_t)leaf_rows[blockIdx.x] * ROW;
+    real *row = a.rows + (size_t)own * ROW;
     for (int c = lane; c < ROW; c += 32) row[c] = moments[c];
 }
 
 // Flags of the boxes above: those of their leaves, rows ranges[box].x to ranges[box].y. A warp for each box.
-KERNEL void box_flags(const uint2 *ranges, const unsigned char *leaves, unsigned char *flags, int n) {
+KERNEL void box_flags(const __grid_constant__ FlagArgs a) {
     const int box = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-    if (box >= n) return;
-    const uint2 range = ranges[box];
+    if (box >= a.n) return;
+    const uint2 range = a.ranges[box];
     bool any = false;
     for (unsigned first = range.x; first < range.y && !any; first += 32) {
-        any = __any_sync(ALL_LANES, first + lane < range.y && leaves[first + lane]);
+        any = __any_sync(ALL_LANES, first + lane < range.y && a.leaves[first + lane]);
     }
-    if (lane == 0) flags[box] = any;
+    if (lane == 0) a.flags[box] = any;
 }
 
-KERNEL __launch_bounds__(32) void leaf_potentials(const real *rows, const int *gradient, const real *weights, const real4 *particles,
-                                                  const unsigned *starts, const unsigned *leaf_rows, real4 *out) {
+KERNEL __launch_bounds__(32) void leaf_potentials(const __grid_constant__ LeafPotentialArgs a) {
     SHARED(real4, fields); // [K]
-    const unsigned begin = starts[blockIdx.x], end = starts[blockIdx.x + 1];
+    const unsigned begin = a.starts[blockIdx.x], end = a.starts[blockIdx.x + 1];
     if (begin == end) return;
-    const real *local = rows + (size_t)leaf_rows[blockIdx.x] * ROW;
+    const real *local = a.rows + (size_t)a.leaf_rows[blockIdx.x] * ROW;
     for (int c = threadIdx.x; c < K; c += 32) {
         real v[5];
-        for (int e = 0; e < 5; e++) v[e] = weights[e * K + c] * local[gradient[e * K + c]];
+        for (int e = 0; e < 5; e++) v[e] = a.weights[e * K + c] * local[a.gradient[e * K + c]];
         fields[c] = make_real4(local[c], v[0] + v[1], v[2] + v[3], v[4]);
     }
     __syncthreads();
     for (unsigned place = begin + threadIdx.x; place < end; place += 32) {
-        const real4 one = particles[place];
+        const real4 one = a.particles[place];
         const real4 *f = fields;
         real4 sum = make_real4(0, 0, 0, 0);
         harmonics(one.x, one.y, one.z, real(1), [](int) {}, [&](int, real value) {
@@ -69,6 +67,6 @@ KERNEL __launch_bounds__(32) void leaf_potentials(const real *rows, const int *g
             sum.z += c.z * value;
             sum.w += c.w * value;
         });
-        out[place] = sum;
+        a.out[place] = sum;
     }
 }

@@ -7,7 +7,7 @@
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
 use super::far::{HARMONICS, RootField, fields, places};
 use super::products::{BOXES, Lists, Occupied, Products, padded, row_length};
@@ -19,6 +19,39 @@ use crate::operators::m2l::matrix::{Domain, m2l};
 use crate::operators::m2l::refined::offsets;
 use crate::operators::m2m::m2m;
 
+/// Threads for each leaf, and for each box above them: a warp.
+const WARP: u32 = 32;
+
+arguments! {
+    /// Arguments of `leaf_multipoles`.
+    struct LeafMultipoleArgs<'a, T: Real> {
+        particles: In<'a, [T; 4]>,
+        starts: In<'a, u32>,
+        leaf_rows: In<'a, u32>,
+        rows: Out<'a, T>,
+        flags: Out<'a, u8>,
+    }
+
+    /// Arguments of `box_flags`.
+    struct FlagArgs<'a> {
+        ranges: In<'a, [u32; 2]>,
+        leaves: In<'a, u8>,
+        flags: Out<'a, u8>,
+        n: i32,
+    }
+
+    /// Arguments of `leaf_potentials`.
+    struct LeafPotentialArgs<'a, T: Real> {
+        rows: In<'a, T>,
+        gradient: In<'a, i32>,
+        weights: In<'a, T>,
+        particles: In<'a, [T; 4]>,
+        starts: In<'a, u32>,
+        leaf_rows: In<'a, u32>,
+        out: Out<'a, [T; 4]>,
+    }
+}
+
 /// The far field of one tree.
 pub struct Levels<T: Real + Pod> {
     /// Multipoles and local expansions of each level, root first.
@@ -29,14 +62,15 @@ pub struct Levels<T: Real + Pod> {
     /// Their operators.
     operators: [Buffer<T>; 3],
     root: RootField<T>,
-    p2m: (Kernel, u32),
-    l2p: (Kernel, u32),
+    /// Kernels of the leaves, and bytes of shared memory of a block.
+    p2m: (Kernel<LeafMultipoleArgs<'static, T>>, u32),
+    l2p: (Kernel<LeafPotentialArgs<'static, T>>, u32),
     gradient: (Buffer<i32>, Buffer<T>),
     leaf_rows: Buffer<u32>,
     /// Leaves of each box above them, level by level, the kernel that looks for particles there, and whether there are any: boxes above
     /// the leaves, then leaves.
     ranges: Buffer<[u32; 2]>,
-    find: Kernel,
+    find: Kernel<FlagArgs<'static>>,
     flags: Buffer<u8>,
     /// First flag of each level.
     first_flags: Vec<usize>,
@@ -133,9 +167,6 @@ impl<T: Real + Pod> Levels<T> {
     }
 
     /// `out` (φ', E'x, E'y, E'z by place) made from `sorted` (x', y', z', q by place) and `starts`, the first place of each leaf and the end.
-    ///
-    /// # Errors
-    /// The device.
     pub fn enqueue(
         &self,
         stream: &Stream,
@@ -146,15 +177,22 @@ impl<T: Real + Pod> Levels<T> {
         let Self { multipoles, locals, leaf_rows, .. } = self;
         let (depth, leaves) = (self.steps.len(), leaf_rows.len() as u32);
         let [up, down, across] = &self.operators;
-        let flags = |d: usize| self.flags.at(self.first_flags[d]);
+        let flags = |d: usize| In::from_element(&self.flags, self.first_flags[d]);
         let boxes =
             |wanted: usize, filled: usize| Occupied { wanted: Some(flags(wanted)), filled: Some(flags(filled)) };
         let (kernel, shared) = &self.p2m;
-        let args = args![sorted, starts, leaf_rows, &multipoles[depth], flags(depth)];
-        stream.launch(kernel, leaves, 32, *shared, args)?;
+        let leaf_multipoles = LeafMultipoleArgs {
+            particles: sorted.arg(),
+            starts: starts.arg(),
+            leaf_rows: leaf_rows.arg(),
+            rows: multipoles[depth].arg(),
+            flags: Out::from_element(&self.flags, self.first_flags[depth]),
+        };
+        stream.launch(kernel, Launch::new(leaves, WARP).with_shared(*shared), leaf_multipoles)?;
         let above = self.ranges.len();
-        let args = args![&self.ranges, flags(depth), &self.flags, above as i32];
-        stream.launch(&self.find, above.div_ceil(4) as u32, 128, 0, args)?;
+        let find =
+            FlagArgs { ranges: self.ranges.arg(), leaves: flags(depth), flags: self.flags.arg(), n: above as i32 };
+        stream.launch(&self.find, Launch::for_each(WARP as usize * above, 4 * WARP), find)?;
         for d in (1..=depth).rev() {
             // The convolution reads all boxes of the root grid.
             let occupied = Occupied { wanted: (d > 1).then(|| flags(d - 1)), filled: Some(flags(d)) };
@@ -166,8 +204,16 @@ impl<T: Real + Pod> Levels<T> {
             self.steps[d - 1][2].enqueue(stream, across, &multipoles[d], &locals[d], (boxes(d, d), true))?;
         }
         let (kernel, shared) = &self.l2p;
-        let args = args![&locals[depth], &self.gradient.0, &self.gradient.1, sorted, starts, leaf_rows, out];
-        stream.launch(kernel, leaves, 32, *shared, args)
+        let leaf_potentials = LeafPotentialArgs {
+            rows: locals[depth].arg(),
+            gradient: self.gradient.0.arg(),
+            weights: self.gradient.1.arg(),
+            particles: sorted.arg(),
+            starts: starts.arg(),
+            leaf_rows: leaf_rows.arg(),
+            out: out.arg(),
+        };
+        stream.launch(kernel, Launch::new(leaves, WARP).with_shared(*shared), leaf_potentials)
     }
 }
 
@@ -197,12 +243,15 @@ fn by_octant(level: &Level) -> Vec<Vec<u32>> {
 }
 
 /// P2M and L2P of the leaves.
-fn source<T>(order: usize) -> Source {
+pub(super) fn source<T: Real>(order: usize) -> Source {
     Source::new("levels", include_str!("levels.cu"))
         .header(HARMONICS)
         .define("REAL", real_name::<T>())
         .define("ORDER", order)
         .define("ROW", row_length(order))
+        .kernel::<LeafMultipoleArgs<'static, T>>("leaf_multipoles")
+        .kernel::<FlagArgs<'static>>("box_flags")
+        .kernel::<LeafPotentialArgs<'static, T>>("leaf_potentials")
 }
 
 #[cfg(test)]

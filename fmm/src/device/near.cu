@@ -27,13 +27,14 @@
 #define BATCH (THREADS * TARGETS)
 #define STAGE (SOURCES > BATCH ? SOURCES : BATCH)
 
-KERNEL __launch_bounds__(THREADS) void near_field(const real4 *sorted, const unsigned *starts, const unsigned *near_starts, const uint4 *runs,
-                                                  const real4 *shifts, real4 *out) {
+KERNEL __launch_bounds__(THREADS) void near_field(const __grid_constant__ NearArgs args) {
+    const real4 *sorted = args.sorted, *shifts = args.shifts;
+    const uint4 *runs = args.runs;
     __shared__ real4 stage[STAGE];
     const int thread = threadIdx.x, leaf = blockIdx.x;
-    const int first = starts[leaf], n_all = (int)starts[leaf + 1] - first;
+    const int first = args.starts[leaf], n_all = (int)args.starts[leaf + 1] - first;
     if (n_all == 0) return;
-    const int begin = near_starts[leaf], end = near_starts[leaf + 1];
+    const int begin = args.near_starts[leaf], end = args.near_starts[leaf + 1];
     const uint4 last = runs[end - 1];
     const int n_sources = last.z + last.y;
 
@@ -85,7 +86,7 @@ KERNEL __launch_bounds__(THREADS) void near_field(const real4 *sorted, const uns
         }
         __syncthreads();
         const real *parts = (const real *)stage;
-        real *result = (real *)(out + first + batch);
+        real *result = (real *)(args.out + first + batch);
         for (int v = thread; v < 4 * n_targets; v += THREADS) {
             real total = 0;
             for (int s = 0; s < slices; ++s) total += parts[4 * slots * s + v];

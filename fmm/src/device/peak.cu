@@ -4,15 +4,16 @@
 
 #define CHAINS 16
 
-KERNEL void multiply_adds(real *out, real a, real b, int steps) {
+KERNEL void multiply_adds(const __grid_constant__ PeakArgs args) {
+    const real a = args.a, b = args.b;
     real x[CHAINS];
 #pragma unroll
     for (int i = 0; i < CHAINS; i++) x[i] = real(threadIdx.x + i);
-    for (int s = 0; s < steps; s++) {
+    for (int s = 0; s < args.steps; s++) {
 #pragma unroll
         for (int i = 0; i < CHAINS; i++) x[i] = a * x[i] + b;
     }
     real sum = 0;
     for (int i = 0; i < CHAINS; i++) sum += x[i];
-    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+    args.out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }

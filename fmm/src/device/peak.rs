@@ -1,7 +1,20 @@
 //! The most that a device can do: fused multiply-adds in registers, as many in flight as hide the latency. Rates of kernels are given as
 //! fractions of it.
 
-use kernels::device::{Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::Real;
+use kernels::device::{Buffer, Device, DeviceError, Kernel, Launch, Out, Source, Stream, arguments};
+
+arguments! {
+    /// Arguments of `multiply_adds`.
+    struct PeakArgs<'a, T: Real> {
+        /// A number for each thread, so that nothing is left out.
+        out: Out<'a, f64> as real,
+        a: T,
+        b: T,
+        /// Steps of the loop.
+        steps: i32,
+    }
+}
 
 /// Sums in flight in each thread of the kernels that measure peaks (`CHAINS` of peak.cu).
 pub const CHAINS: f64 = 16.0;
@@ -47,18 +60,21 @@ pub fn peak(device: &Device) -> Result<Peak, DeviceError> {
     let load = Load::of(device);
     let stream = device.stream()?;
     let out = device.zeros::<f64>((THREADS * load.blocks) as usize)?;
-    let kernel = |real| -> Result<Kernel, DeviceError> {
-        let source = Source::new("peak", include_str!("peak.cu")).define("REAL", real);
-        device.compile(&source)?.kernel("multiply_adds")
-    };
-    let (single, double) = (kernel("float")?, kernel("double")?);
-    let single = least_seconds(&stream, |s| {
-        s.launch(&single, load.blocks, THREADS, 0, args![&out, 0.5_f32, 0.75_f32, load.steps])
-    })?;
-    let double = least_seconds(&stream, |s| {
-        s.launch(&double, load.blocks, THREADS, 0, args![&out, 0.5_f64, 0.75_f64, load.steps])
-    })?;
+    let (single, double) = (seconds::<f32>(device, &stream, load, &out)?, seconds::<f64>(device, &stream, load, &out)?);
     Ok(Peak { single: load.operations(2.0) / single, double: load.operations(2.0) / double })
+}
+
+/// Seconds for the load in precision `T`.
+fn seconds<T: Real>(device: &Device, stream: &Stream, load: Load, out: &Buffer<f64>) -> Result<f64, DeviceError> {
+    let kernel: Kernel<PeakArgs<'static, T>> = device.compile(&source::<T>())?.kernel("multiply_adds")?;
+    let arguments = PeakArgs { out: out.arg(), a: T::of(0.5), b: T::of(0.75), steps: load.steps };
+    least_seconds(stream, |s| s.launch(&kernel, Launch::new(load.blocks, THREADS), arguments))
+}
+
+/// The kernel in precision `T`.
+pub(super) fn source<T: Real>() -> Source {
+    let source = Source::new("peak", include_str!("peak.cu")).define("REAL", super::real_name::<T>());
+    source.kernel::<PeakArgs<'static, T>>("multiply_adds")
 }
 
 /// Least time (s) of five calls, after one that is not timed.
@@ -88,9 +104,6 @@ mod tests {
     /// Needs libnvrtc, no GPU.
     #[test]
     fn kernels_compile_for_gpus() {
-        for real in ["float", "double"] {
-            let source = Source::new("peak", include_str!("peak.cu")).define("REAL", real);
-            compiles(&source, "sm_75").unwrap();
-        }
+        [source::<f32>(), source::<f64>()].iter().for_each(|source| compiles(source, "sm_75").unwrap());
     }
 }

@@ -12,12 +12,58 @@ mod lists;
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 use rayon::prelude::*;
 
 use crate::operators::harmonics::count;
 
-pub use lists::{Lists, NONE};
+pub use lists::{Job, Lists, NONE};
+
+arguments! {
+    /// Arguments of a kernel that multiplies, such as `product`.
+    pub struct ProductArgs<'a, T: Real> {
+        /// Rows of the sources.
+        multipoles: In<'a, T>,
+        /// Rows of the targets.
+        locals: Out<'a, T>,
+        /// Sums of the jobs, where tiles have several.
+        parts: Out<'a, T>,
+        /// Operators, rows of sources.
+        operators: In<'a, T>,
+        /// Target rows of each tile.
+        targets: In<'a, u32>,
+        /// Operator of each entry.
+        entries: In<'a, u32>,
+        /// Source rows of each entry.
+        sources: In<'a, u32>,
+        /// A job for each block.
+        jobs: In<'a, Job>,
+        /// Flags of the targets, or null: all are wanted.
+        wanted: In<'a, u8>,
+        /// Flags of the sources, or null: all are filled.
+        filled: In<'a, u8>,
+        /// 1: every tile is one job, whose sums go to the targets; 0: they go to `parts`.
+        direct: i32,
+        /// 1: sums are added to what is in the targets.
+        add: i32,
+    }
+
+    /// Arguments of `gather_parts`.
+    pub struct PartArgs<'a, T: Real> {
+        /// Sums of the jobs.
+        parts: In<'a, T>,
+        /// Rows of the targets.
+        locals: Out<'a, T>,
+        /// Target rows of each tile.
+        targets: In<'a, u32>,
+        /// First job of each tile, and the end.
+        first: In<'a, u32>,
+        /// Flags of the targets, or null.
+        wanted: In<'a, u8>,
+        /// 1: sums are added to what is in the targets.
+        add: i32,
+    }
+}
 
 /// Target boxes of a tile.
 pub const BOXES: usize = 64;
@@ -135,33 +181,38 @@ impl Multiplier {
         Self { tiling: Tiling::new(order, element), name: "product", text: include_str!("products/product.cu") }
     }
 
-    /// The kernel with its defines.
+    /// The kernel with its defines, and the one that gathers the parts.
     pub fn source(&self) -> Source {
-        self.tiling.source(self.name, self.text)
+        if self.tiling.element == 4 { self.typed_source::<f32>() } else { self.typed_source::<f64>() }
+    }
+
+    fn typed_source<T: Real>(&self) -> Source {
+        let source = self.tiling.source(self.name, self.text).kernel::<ProductArgs<'static, T>>(self.name);
+        source.kernel::<PartArgs<'static, T>>("gather_parts")
     }
 }
 
 /// Which rows of targets and of sources there are: one flag for each row.
 #[derive(Clone, Copy, Default)]
-pub struct Occupied {
+pub struct Occupied<'a> {
     /// Flags of the targets; without them all are wanted.
-    pub wanted: Option<Arg>,
+    pub wanted: Option<In<'a, u8>>,
     /// Flags of the sources; without them all are filled.
-    pub filled: Option<Arg>,
+    pub filled: Option<In<'a, u8>>,
 }
 
 /// Products for one set of lists.
-pub struct Products<T: Pod> {
+pub struct Products<T: Real> {
     tiling: Tiling,
     longest: usize,
     tiles: usize,
     n_jobs: usize,
-    kernel: Kernel,
-    gather: Kernel,
+    kernel: Kernel<ProductArgs<'static, T>>,
+    gather: Kernel<PartArgs<'static, T>>,
     targets: Buffer<u32>,
     entries: Buffer<u32>,
     sources: Buffer<u32>,
-    jobs: Buffer<u32>,
+    jobs: Buffer<Job>,
     first: Buffer<u32>,
     parts: Buffer<T>,
 }
@@ -195,8 +246,8 @@ impl<T: Real + Pod> Products<T> {
         let parts =
             parts.unwrap_or_else(|| best_parts(tiles * across, lists.entries.len().div_ceil(tiles.max(1)), room));
         let (jobs, first) = lists.jobs(parts);
-        let (n_jobs, split) = (jobs.len() / 3, jobs.len() / 3 > tiles);
-        let longest = jobs.chunks(3).map(|job| (job[2] - job[1]) as usize).max().unwrap_or(0);
+        let (n_jobs, split) = (jobs.len(), jobs.len() > tiles);
+        let longest = jobs.iter().map(|job| (job.end - job.first) as usize).max().unwrap_or(0);
         Ok(Self {
             tiles,
             longest,
@@ -224,35 +275,40 @@ impl<T: Real + Pod> Products<T> {
         operators: &Buffer<T>,
         multipoles: &Buffer<T>,
         locals: &Buffer<T>,
-        (occupied, add): (Occupied, bool),
+        (occupied, add): (Occupied<'_>, bool),
     ) -> Result<(), DeviceError> {
         let (tiling, add) = (&self.tiling, i32::from(add));
-        let [wanted, filled] = [occupied.wanted, occupied.filled].map(|flags| flags.unwrap_or(Arg::value(&0_u64)));
+        let [wanted, filled] = [occupied.wanted, occupied.filled].map(|flags| flags.unwrap_or(In::none()));
         let direct = self.n_jobs == self.tiles;
-        let grid = [self.n_jobs as u32, tiling.row.div_ceil(tiling.columns) as u32, 1];
-        let lists = [&self.targets, &self.entries, &self.sources, &self.jobs].map(|list| list.into());
-        let [targets, entries, sources, jobs] = lists;
-        let args: &[Arg] = &[
-            multipoles.into(),
-            locals.into(),
-            (&self.parts).into(),
-            operators.into(),
-            targets,
-            entries,
-            sources,
-            jobs,
+        let product = ProductArgs {
+            multipoles: multipoles.arg(),
+            locals: locals.arg(),
+            parts: self.parts.arg(),
+            operators: operators.arg(),
+            targets: self.targets.arg(),
+            entries: self.entries.arg(),
+            sources: self.sources.arg(),
+            jobs: self.jobs.arg(),
             wanted,
             filled,
-            i32::from(direct).into(),
-            add.into(),
-        ];
-        stream.launch(&self.kernel, grid, tiling.threads as u32, tiling.shared(self.longest), args)?;
+            direct: i32::from(direct),
+            add,
+        };
+        let blocks = [self.n_jobs as u32, tiling.row.div_ceil(tiling.columns) as u32, 1];
+        let launch = Launch::new(blocks, tiling.threads as u32).with_shared(tiling.shared(self.longest));
+        stream.launch(&self.kernel, launch, product)?;
         if direct {
             return Ok(());
         }
-        let blocks = (self.tiles * BOXES) as u32;
-        let args = args![&self.parts, locals, &self.targets, &self.first, wanted, add];
-        stream.launch(&self.gather, blocks, 128, 0, args)
+        let parts = PartArgs {
+            parts: self.parts.arg(),
+            locals: locals.arg(),
+            targets: self.targets.arg(),
+            first: self.first.arg(),
+            wanted,
+            add,
+        };
+        stream.launch(&self.gather, Launch::new((self.tiles * BOXES) as u32, 128), parts)
     }
 }
 

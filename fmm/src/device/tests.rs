@@ -3,7 +3,7 @@
 use super::*;
 use crate::TreeShape;
 use crate::solver::trace::Trace;
-use kernels::device::compiles;
+use kernels::device::{check_layouts, compiles};
 
 const TRICLINIC: [[f64; 3]; 3] = [[2.0, 0.1, -0.2], [0.7, 1.9, 0.1], [-0.6, 0.8, 2.1]];
 
@@ -244,7 +244,7 @@ fn graphs_repeat_bit_for_bit_and_shapes_agree_to_rounding() {
     assert_eq!(run.fmm.field().read(&run.stream).unwrap(), first.1);
     for (threads, targets, sources, lanes, unroll) in [(32, 1, 64, 32, 1), (64, 3, 100, 16, 3), (256, 4, 512, 1, 2)] {
         let shape = NearShape { threads, targets, sources, lanes, unroll };
-        run.fmm.near = NearField::new::<f32>(&run.fmm.device, shape).unwrap();
+        run.fmm.near = NearField::new(&run.fmm.device, shape).unwrap();
         let other = run.evaluate();
         // Sums of a thousand terms in another order.
         assert!(difference(&other.0, &first.0) < 1e-5 && difference(&other.1, &first.1) < 1e-5);
@@ -347,6 +347,21 @@ fn overlaps_after_the_assignment_give_forces_out_of_range() {
     check::<f64>();
 }
 
+#[test]
+fn layouts_are_those_of_the_device() {
+    fn check<T: Real>(device: &Device) {
+        let (near, groups) = (near::source::<T>(NearShape::default_for::<T>()), groups::source::<T>(4, 2));
+        let (first_and_last, products) = (evaluate::source::<T>(1), products::Multiplier::fused(4, size_of::<T>()));
+        for source in [near, groups, first_and_last, products.source(), levels::source::<T>(4), peak::source::<T>()] {
+            check_layouts(device, &source).unwrap();
+        }
+    }
+    let device = Device::of_tests().unwrap();
+    check::<f32>(&device);
+    check::<f64>(&device);
+    check_layouts(&device, &assignment::source()).unwrap();
+}
+
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
@@ -355,7 +370,9 @@ fn kernels_compile_for_gpus() {
             near::source::<f32>(NearShape::default_for::<f32>()),
             near::source::<f64>(NearShape::default_for::<f64>()),
         ];
-        for source in near.into_iter().chain([assignment::source(), source::<f32>(0), source::<f64>(2)]) {
+        for source in
+            near.into_iter().chain([assignment::source(), evaluate::source::<f32>(0), evaluate::source::<f64>(2)])
+        {
             compiles(&source, architecture).unwrap();
         }
     }

@@ -1,6 +1,6 @@
 // Bonded terms, 1-4 pairs and position restraints: one thread per term, all kinds in one launch, f64 throughout.
 //
-// Each kind begins at a block of its own (`first_block`), so that a block holds one kind and its energy is one block sum.
+// Each kind begins at a block of its own (`first_block` of the layout), so that a block holds one kind and its energy is one block sum.
 // Term t of kind k has atom m at indices[atoms[k] + m count[k] + t] and number m at parameters[…] likewise. Functions
 // (units nm, rad, kJ/mol; geometry in geometry.cuh):
 //   bond ½ k (r − r₀)²; angle ½ k (θ − θ₀)²; Urey–Bradley: both; periodic dihedral k (1 + cos(n φ − φ₀));
@@ -11,14 +11,6 @@
 // Needs forces.cuh, geometry.cuh.
 
 enum { BOND, ANGLE, UREY_BRADLEY, PROPER, IMPROPER, HARMONIC_IMPROPER, RYCKAERT_BELLEMANS, CMAP, PAIR_14, RESTRAINT, KINDS };
-
-struct Layout {
-    int first_block[KINDS + 1];
-    int count[KINDS];
-    int atoms[KINDS];
-    int parameters[KINDS];
-    int slot[KINDS];
-};
 
 struct Result {
     double energy, virial;
@@ -118,7 +110,7 @@ DEVICE Result restraint(const System &s, int atom, const double *k, int stride, 
 
 template <bool ENERGY>
 DEVICE void evaluate(const System &s, const int *indices, const double *parameters, const double *surfaces,
-                                const double *references, const double *edges, long long *energies, const Layout &layout) {
+                                const double *references, const double *edges, long long *energies, const TermLayout &layout) {
     int kind = 0, block = blockIdx.x;
     while (kind < KINDS - 1 && block >= layout.first_block[kind + 1]) ++kind;
     int t = (block - layout.first_block[kind]) * (int)blockDim.x + (int)threadIdx.x, n = layout.count[kind];
@@ -186,16 +178,12 @@ DEVICE void evaluate(const System &s, const int *indices, const double *paramete
     }
 }
 
-KERNEL void bonded(const double *x, const double *q, const int *indices, const double *parameters, const double *surfaces,
-                   const double *references, const double *edges, long long *forces, long long *potential,
-                   unsigned *status, Layout layout) {
-    System s = {x, q, forces, potential, status};
-    evaluate<false>(s, indices, parameters, surfaces, references, edges, (long long *)0, layout);
+KERNEL void bonded(const __grid_constant__ BondedArgs a) {
+    System s = {a.x, a.q, a.forces, a.potential, a.status};
+    evaluate<false>(s, a.indices, a.parameters, a.surfaces, a.references, a.edges, a.energies, a.layout);
 }
 
-KERNEL void bonded_energy(const double *x, const double *q, const int *indices, const double *parameters,
-                          const double *surfaces, const double *references, const double *edges, long long *forces,
-                          long long *potential, unsigned *status, long long *energies, Layout layout) {
-    System s = {x, q, forces, potential, status};
-    evaluate<true>(s, indices, parameters, surfaces, references, edges, energies, layout);
+KERNEL void bonded_energy(const __grid_constant__ BondedArgs a) {
+    System s = {a.x, a.q, a.forces, a.potential, a.status};
+    evaluate<true>(s, a.indices, a.parameters, a.surfaces, a.references, a.edges, a.energies, a.layout);
 }

@@ -4,7 +4,8 @@
 //! Coulomb of 1-4 pairs takes the charges from the device, where titration changes them, and adds its potential to an array
 //! of its own (kJ/mol/e), so that λ feels it. Molecules must be whole.
 
-use kernels::device::{Arg, Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use bytemuck::Zeroable;
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments, structure};
 use nalgebra::Vector3;
 
 use super::{DeviceTermError, EnergyTerm};
@@ -17,6 +18,41 @@ const THREADS: usize = 128;
 
 /// Kinds of terms, in the order of the kernel.
 const KINDS: usize = 10;
+
+structure! {
+    /// Where the terms of each kind are, in the order of the kernel.
+    struct TermLayout {
+        /// First block of each kind, and the number of blocks.
+        first_block: [i32; KINDS + 1],
+        /// Number of terms.
+        count: [i32; KINDS],
+        /// First of the atoms.
+        atoms: [i32; KINDS],
+        /// First of the parameters.
+        parameters: [i32; KINDS],
+        /// Slot of the energy.
+        slot: [i32; KINDS],
+    }
+}
+
+arguments! {
+    /// Arguments of `bonded` and `bonded_energy`.
+    struct BondedArgs<'a> {
+        x: In<'a, f64>,
+        q: In<'a, f64>,
+        indices: In<'a, i32>,
+        parameters: In<'a, f64>,
+        surfaces: In<'a, f64>,
+        references: In<'a, f64>,
+        edges: In<'a, f64>,
+        forces: Out<'a, i64>,
+        potential: Out<'a, i64>,
+        energies: Out<'a, i64>,
+        /// 1 once a force was beyond the range of fixed-point numbers.
+        status: Out<'a, u32>,
+        layout: TermLayout,
+    }
+}
 
 /// Terms of one kind.
 struct Kind {
@@ -38,17 +74,15 @@ impl Kind {
 
 /// Everything that acts along chemical bonds, on a device.
 pub struct DeviceBonded {
-    blocks: u32,
-    /// `Layout` of the kernel.
-    layout: [i32; 64],
-    indices: Buffer<u32>,
+    layout: TermLayout,
+    indices: Buffer<i32>,
     parameters: Buffer<f64>,
     surfaces: Buffer<f64>,
     restrained: Vec<u32>,
     references: Buffer<f64>,
     status: Buffer<u32>,
-    forces: Kernel,
-    energy: Kernel,
+    forces: Kernel<BondedArgs<'static>>,
+    energy: Kernel<BondedArgs<'static>>,
 }
 
 impl DeviceBonded {
@@ -68,21 +102,19 @@ impl DeviceBonded {
         let (surfaces, places) = surfaces(top);
         let kinds = kinds(top, &places);
         let (mut indices, mut parameters) = (Vec::new(), Vec::new());
-        let (mut layout, mut blocks) = ([0; 64], 0);
+        let mut layout = TermLayout::zeroed();
         for (k, kind) in kinds.iter().enumerate() {
             let count = kind.atoms.len();
-            layout[k] = blocks;
-            for (at, value) in [count, indices.len(), parameters.len(), kind.slot as usize].into_iter().enumerate() {
-                layout[KINDS + 1 + at * KINDS + k] = value as i32;
-            }
-            indices.extend(columns(&kind.atoms));
+            layout.first_block[k + 1] = layout.first_block[k] + count.div_ceil(THREADS) as i32;
+            layout.count[k] = count as i32;
+            layout.atoms[k] = indices.len() as i32;
+            layout.parameters[k] = parameters.len() as i32;
+            layout.slot[k] = kind.slot as i32;
+            indices.extend(columns(&kind.atoms).map(|index| index as i32));
             parameters.extend(columns(&kind.parameters));
-            blocks += count.div_ceil(THREADS) as i32;
         }
-        layout[KINDS] = blocks;
         let module = device.compile(&source(periodic))?;
         Ok(Self {
-            blocks: blocks as u32,
             layout,
             indices: device.upload(&indices)?,
             parameters: device.upload(&parameters)?,
@@ -97,9 +129,6 @@ impl DeviceBonded {
 
     /// Adds forces (3N) at `x` (3N, nm) and charges `q` (N, e), the potential of 1-4 partners (kJ/mol/e, in the units of
     /// forces) to `potential` (N) and, if `with_energy`, energies and virial to the slots of `energies`. `cell`: edges, nm.
-    ///
-    /// # Errors
-    /// Those of the device.
     #[allow(clippy::too_many_arguments)] // what the kernel reads and writes
     pub fn enqueue_forces(
         &self,
@@ -112,23 +141,32 @@ impl DeviceBonded {
         energies: &Buffer<i64>,
         with_energy: bool,
     ) -> Result<(), DeviceError> {
-        let (indices, parameters, layout) = (&self.indices, &self.parameters, Arg::value(&self.layout));
-        let (surfaces, references, status) = (&self.surfaces, &self.references, &self.status);
-        let (blocks, threads) = (self.blocks, THREADS as u32);
-        if with_energy {
-            let args = args![
-                x, q, indices, parameters, surfaces, references, cell, forces, potential, status, energies, layout
-            ];
-            stream.launch(&self.energy, blocks, threads, 0, args)
-        } else {
-            let args = args![x, q, indices, parameters, surfaces, references, cell, forces, potential, status, layout];
-            stream.launch(&self.forces, blocks, threads, 0, args)
-        }
+        let arguments = BondedArgs {
+            x: x.arg(),
+            q: q.arg(),
+            indices: self.indices.arg(),
+            parameters: self.parameters.arg(),
+            surfaces: self.surfaces.arg(),
+            references: self.references.arg(),
+            edges: cell.arg(),
+            forces: forces.arg(),
+            potential: potential.arg(),
+            energies: energies.arg(),
+            status: self.status.arg(),
+            layout: self.layout,
+        };
+        let kernel = if with_energy { &self.energy } else { &self.forces };
+        stream.launch(kernel, Launch::new(self.blocks(), THREADS as u32), arguments)
     }
 
-    /// Number of terms' blocks; without any, nothing is launched.
+    /// Blocks of the launch.
+    fn blocks(&self) -> u32 {
+        self.layout.first_block[KINDS] as u32
+    }
+
+    /// Whether there are no terms at all; nothing is launched then.
     pub fn is_empty(&self) -> bool {
-        self.blocks == 0
+        self.blocks() == 0
     }
 
     /// Positions that restraints hold (nm), three numbers per restraint: a barostat scales them together with the cell.
@@ -150,9 +188,6 @@ impl DeviceBonded {
     }
 
     /// Whether a force was ever beyond the range of fixed-point numbers: the run has failed. Waits for the stream.
-    ///
-    /// # Errors
-    /// Those of the device.
     pub fn saturated(&self, stream: &Stream) -> Result<bool, DeviceError> {
         Ok(self.status.read(stream)? != [0])
     }
@@ -167,6 +202,8 @@ fn source(periodic: bool) -> Source {
         .define("COULOMB", format!("{COULOMB:e}"))
         .define("SLOT_VIRIAL", EnergyTerm::Virial as usize)
         .define("SLOT_COULOMB_14", EnergyTerm::Coulomb14 as usize)
+        .kernel::<BondedArgs<'static>>("bonded")
+        .kernel::<BondedArgs<'static>>("bonded_energy")
 }
 
 /// Reference positions of the restrained atoms.

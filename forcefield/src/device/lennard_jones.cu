@@ -9,37 +9,37 @@
 
 // Sites of this step from positions, and how far each has moved since the list was made, as a fraction of what is allowed:
 // half of s (cut-off + buffer) − cut-off, s the smallest ratio of edges now and then. Uniform scaling is no movement.
-KERNEL void gather_sites(const double *x, const unsigned *atoms, const double *edges, const double *origin,
-                         const double *listed_inverse, const Site *listed, Site *sites, unsigned *status, int n) {
+KERNEL void gather_sites(const __grid_constant__ GatherArgs a) {
+    const double *edges = a.edges;
     __shared__ unsigned largest;
     __shared__ double inverse_edges[3], inverse_limit2;
     if (threadIdx.x < 3) inverse_edges[threadIdx.x] = 1.0 / edges[threadIdx.x];
     if (threadIdx.x == 3) {
         largest = 0;
-        double scale = edges[0] * listed_inverse[0];
-        for (int d = 1; d < 3; ++d) scale = fmin(scale, edges[d] * listed_inverse[d]);
+        double scale = edges[0] * a.listed_inverse[0];
+        for (int d = 1; d < 3; ++d) scale = fmin(scale, edges[d] * a.listed_inverse[d]);
         double limit = 0.5 * (scale * REACH - CUTOFF);
         inverse_limit2 = limit > 0.0 ? 1.0 / (limit * limit) : 1e300;
     }
     __syncthreads();
     int place = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned moved = 0;
-    if (place < n) {
-        unsigned atom = atoms[place];
-        Site then = listed[place];
-        Site now = site_at(x, atom, origin, inverse_edges, then.kind);
-        sites[place] = now;
+    if (place < a.n) {
+        unsigned atom = a.atoms[place];
+        Site then = a.listed[place];
+        Site now = site_at(a.x, atom, a.origin, inverse_edges, then.kind);
+        a.sites[place] = now;
         real step[3];
         for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
         double ratio = (double)distance_squared(now, then, step) * inverse_limit2;
         // Also true for NaN, and where nothing is left of the buffer.
-        bool stale = !(ratio < 1e30 && inverse_limit2 < 1e300) || !position_is_finite(x, atom);
+        bool stale = !(ratio < 1e30 && inverse_limit2 < 1e300) || !position_is_finite(a.x, atom);
         moved = stale ? INFINITE_BITS : __float_as_uint((float)ratio);
     }
     for (int k = 16; k > 0; k >>= 1) moved = max(moved, __shfl_xor_sync(ALL_LANES, moved, k));
     if ((threadIdx.x & 31) == 0) atomicMax(&largest, moved);
     __syncthreads();
-    if (threadIdx.x == 0 && largest > status[STATUS_STALENESS]) atomicMax(&status[STATUS_STALENESS], largest);
+    if (threadIdx.x == 0 && largest > a.status->staleness) atomicMax(&a.status->staleness, largest);
 }
 
 struct Sums {
@@ -85,8 +85,7 @@ template <bool ENERGY>
 DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict__ atoms,
                                  const unsigned *__restrict__ list, const unsigned *__restrict__ chunks,
                                  const real2 *__restrict__ table, const double *__restrict__ edges, long long *forces,
-                                 long long *energies, unsigned *status, double dispersion_energy, double dispersion_constant,
-                                 double dispersion_virial, int capacity, int n) {
+                                 long long *energies, ListWords *status, const Dispersion &dispersion, int capacity, int n) {
     int site = (int)((blockIdx.x * blockDim.x + threadIdx.x) / LANES), lane = threadIdx.x % LANES;
     unsigned i = (unsigned)min(site, n - 1);
     Site a = sites[i];
@@ -112,7 +111,7 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
     }
     if (site < n && lane < 3) {
         double f = 6.0 * (double)(lane == 0 ? sum.fx : (lane == 1 ? sum.fy : sum.fz));
-        if (!add_force(forces + 3ll * atoms[i] + lane, f)) atomicMax(&status[STATUS_SATURATED], 1u);
+        if (!add_force(forces + 3ll * atoms[i] + lane, f)) atomicMax(&status->saturated, 1u);
     }
     if (ENERGY) {
         __shared__ double scratch[32];
@@ -120,25 +119,20 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
         double virial = block_sum(3.0 * (double)sum.virial, scratch);
         if (threadIdx.x == 0) {
             add_energy(energies + SLOT_LENNARD_JONES, energy);
-            if (blockIdx.x == 0 && dispersion_energy != 0.0) {
+            if (blockIdx.x == 0 && dispersion.energy != 0.0) {
                 double per_volume = 1.0 / (edges[0] * edges[1] * edges[2]);
-                add_energy(energies + SLOT_DISPERSION, dispersion_energy * per_volume + dispersion_constant);
-                virial += dispersion_virial * per_volume;
+                add_energy(energies + SLOT_DISPERSION, dispersion.energy * per_volume + dispersion.constant);
+                virial += dispersion.virial * per_volume;
             }
             add_energy(energies + SLOT_VIRIAL, virial);
         }
     }
 }
 
-KERNEL void lennard_jones(const Site *sites, const unsigned *atoms, const unsigned *list, const unsigned *chunks,
-                          const real2 *table, const double *edges, long long *forces, unsigned *status, int capacity, int n) {
-    sum_pairs<false>(sites, atoms, list, chunks, table, edges, forces, (long long *)0, status, 0.0, 0.0, 0.0, capacity, n);
+KERNEL void lennard_jones(const __grid_constant__ PairArgs a) {
+    sum_pairs<false>(a.sites, a.atoms, a.list, a.chunks, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
 }
 
-KERNEL void lennard_jones_energy(const Site *sites, const unsigned *atoms, const unsigned *list, const unsigned *chunks,
-                                 const real2 *table, const double *edges, long long *forces, long long *energies,
-                                 unsigned *status, double dispersion_energy, double dispersion_constant,
-                                 double dispersion_virial, int capacity, int n) {
-    sum_pairs<true>(sites, atoms, list, chunks, table, edges, forces, energies, status, dispersion_energy,
-                    dispersion_constant, dispersion_virial, capacity, n);
+KERNEL void lennard_jones_energy(const __grid_constant__ PairArgs a) {
+    sum_pairs<true>(a.sites, a.atoms, a.list, a.chunks, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
 }

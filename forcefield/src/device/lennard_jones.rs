@@ -4,18 +4,22 @@
 //! stands in both rows, so that a force is summed in one place and in one order). Between two rebuilds a step is two
 //! kernels: positions → fixed-point sites in cell order (`sites.cuh`), then pairs. Rows have a fixed capacity, found from the
 //! density with a reserve; more neighbours than that are counted in the status, and [`DeviceLennardJones::rebuild`] makes room.
-//! The correction for dispersion beyond the cut-off is added on the device, so that it follows the volume.
+//! The correction for dispersion beyond the cut-off is added on the device, so that it follows the volume. `list.cu` makes the list,
+//! `lennard_jones.cu` the forces.
 
+mod list;
 mod source;
 #[cfg(test)]
 mod tests;
 
-use kernels::device::{Arg, Buffer, CountingSort, Device, DeviceError, Stream, args};
+use kernels::device::{Buffer, CountingSort, Device, DeviceError, In, Launch, Out, Stream, arguments, structure};
+use std::mem::offset_of;
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
 use crate::lennard_jones::{Classes, DispersionCorrection, Modifier, check_cell, check_settings};
 use crate::topology::Topology;
+use list::{Frame, ListWords, capacity, exclusions, grid};
 use source::{Kernels, compile, table};
 
 /// Threads of a block.
@@ -26,6 +30,50 @@ const LANES: u32 = 8;
 
 /// Entries that the threads of one site read at once; rows are multiples of it.
 const CHUNK: usize = 4 * LANES as usize;
+
+structure! {
+    /// The correction for dispersion beyond the cut-off, of one volume V.
+    pub struct Dispersion {
+        /// Energy times V, kJ/mol nm³; without a correction 0.
+        pub energy: f64,
+        /// Energy that does not depend on V, kJ/mol.
+        pub constant: f64,
+        /// Trace of the virial times V, kJ/mol nm³.
+        pub virial: f64,
+    }
+}
+
+arguments! {
+    /// Arguments of `gather_sites`.
+    struct GatherArgs<'a> {
+        x: In<'a, f64>,
+        atoms: In<'a, u32>,
+        edges: In<'a, f64>,
+        origin: In<'a, f64>,
+        listed_inverse: In<'a, f64>,
+        listed: In<'a, u64> as Site,
+        sites: Out<'a, u64> as Site,
+        status: Out<'a, ListWords>,
+        n: i32,
+    }
+
+    /// Arguments of `lennard_jones` and `lennard_jones_energy`.
+    struct PairArgs<'a> {
+        sites: In<'a, u64> as Site,
+        atoms: In<'a, u32>,
+        list: In<'a, u32>,
+        chunks: In<'a, u32>,
+        /// c6 and c12 of each pair of classes.
+        table: In<'a, u8> as real2,
+        edges: In<'a, f64>,
+        forces: Out<'a, i64>,
+        energies: Out<'a, i64>,
+        status: Out<'a, ListWords>,
+        dispersion: Dispersion,
+        capacity: i32,
+        n: i32,
+    }
+}
 
 /// How Lennard-Jones is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +114,7 @@ pub struct DeviceLennardJones {
     capacity: usize,
     grid: [i32; 3],
     periodic: bool,
-    dispersion: [f64; 3],
+    dispersion: Dispersion,
     active: Buffer<u32>,
     kinds: Buffer<u32>,
     table: Buffer<u8>,
@@ -80,9 +128,9 @@ pub struct DeviceLennardJones {
     list: Buffer<u32>,
     chunks: Buffer<u32>,
     /// Edges and origin of the frame; zeros for periodic systems, whose edges are those of the cell.
-    frame: Buffer<f64>,
+    frame: Buffer<Frame>,
     listed_inverse: Buffer<f64>,
-    status: Buffer<u32>,
+    status: Buffer<ListWords>,
 }
 
 impl DeviceLennardJones {
@@ -107,7 +155,7 @@ impl DeviceLennardJones {
             Precision::Single => 2,
             Precision::Double => 4,
         };
-        let dispersion = if cell.is_periodic() && settings.dispersion_correction {
+        let [energy, constant, virial] = if cell.is_periodic() && settings.dispersion_correction {
             DispersionCorrection::new(top, cutoff, modifier).coefficients()
         } else {
             [0.0; 3]
@@ -121,7 +169,7 @@ impl DeviceLennardJones {
             capacity,
             grid,
             periodic: cell.is_periodic(),
-            dispersion,
+            dispersion: Dispersion { energy, constant, virial },
             active: device.upload(&active)?,
             kinds: device.upload(&kinds)?,
             table: device.upload(&table(&classes, settings.precision))?,
@@ -134,81 +182,14 @@ impl DeviceLennardJones {
             atoms: device.zeros(n)?,
             list: device.zeros(n * capacity)?,
             chunks: device.zeros(n)?,
-            frame: device.zeros(6)?,
+            frame: device.zeros(1)?,
             listed_inverse: device.zeros(3)?,
-            status: device.zeros(3)?,
+            status: device.zeros(1)?,
         })
-    }
-
-    /// Makes the list for positions `x` (3N, nm, anywhere in space) and the edges `cell` (3, nm; not read in open systems).
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn enqueue_rebuild(&self, stream: &Stream, x: &Buffer<f64>, cell: &Buffer<f64>) -> Result<(), DeviceError> {
-        if self.n == 0 {
-            return Ok(());
-        }
-        let (k, n, [nx, ny, nz]) = (&self.kernels, self.n as i32, self.grid);
-        let blocks = (self.n as u32).div_ceil(THREADS);
-        let (edges, origin) = (self.edges(cell), self.frame.at(3));
-        if !self.periodic {
-            let margin = 2.0 * self.reach;
-            stream.launch(&k.frame, 1, 1024, 0, args![x, &self.active, &self.frame, margin, n])?;
-        }
-        let keys = args![
-            x,
-            &self.active,
-            edges,
-            origin,
-            &self.keys,
-            &self.listed_inverse,
-            &self.status,
-            nx,
-            ny,
-            nz,
-            self.reach,
-            n
-        ];
-        stream.launch(&k.keys, blocks, THREADS, 0, keys)?;
-        self.sort.enqueue(stream, &self.keys)?;
-        let place = args![
-            x,
-            &self.active,
-            &self.kinds,
-            self.sort.order(),
-            edges,
-            origin,
-            &self.sites,
-            &self.listed,
-            &self.atoms,
-            n
-        ];
-        stream.launch(&k.place, blocks, THREADS, 0, place)?;
-        let build = args![
-            &self.sites,
-            self.sort.starts(),
-            edges,
-            self.sort.order(),
-            &self.excluded_starts,
-            &self.excluded,
-            &self.list,
-            &self.chunks,
-            &self.status,
-            nx,
-            ny,
-            nz,
-            self.reach,
-            self.capacity as i32,
-            n
-        ];
-        stream.launch(&k.build, (self.n as u32).div_ceil(THREADS / 32), THREADS, 0, build)
     }
 
     /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.
     /// The list must have been made; `cell` may differ from that of the list by the scaling of a barostat.
-    ///
-    /// # Errors
-    /// Those of the device.
     pub fn enqueue_forces(
         &self,
         stream: &Stream,
@@ -221,83 +202,49 @@ impl DeviceLennardJones {
         if self.n == 0 {
             return Ok(());
         }
-        let (k, n, capacity) = (&self.kernels, self.n as i32, self.capacity as i32);
-        let (edges, origin) = (self.edges(cell), self.frame.at(3));
-        let gather =
-            args![x, &self.atoms, edges, origin, &self.listed_inverse, &self.listed, &self.sites, &self.status, n];
-        stream.launch(&k.gather, (self.n as u32).div_ceil(THREADS), THREADS, 0, gather)?;
-        let blocks = (self.n as u32).div_ceil(THREADS / LANES);
-        let (sites, atoms, list, chunks) = (&self.sites, &self.atoms, &self.list, &self.chunks);
-        if with_energy {
-            let [energy, constant, virial] = self.dispersion;
-            let args = args![
-                sites,
-                atoms,
-                list,
-                chunks,
-                &self.table,
-                edges,
-                forces,
-                energies,
-                &self.status,
-                energy,
-                constant,
-                virial,
-                capacity,
-                n
-            ];
-            stream.launch(&k.energy, blocks, THREADS, 0, args)
-        } else {
-            let args = args![sites, atoms, list, chunks, &self.table, edges, forces, &self.status, capacity, n];
-            stream.launch(&k.forces, blocks, THREADS, 0, args)
-        }
-    }
-
-    /// [`DeviceLennardJones::enqueue_rebuild`], then waits and makes room until every neighbour has its place. Graphs that
-    /// hold this term must be captured anew if the answer is true: the list has moved to other memory.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn rebuild(&mut self, stream: &Stream, x: &Buffer<f64>, cell: &Buffer<f64>) -> Result<bool, DeviceError> {
-        self.reset_status(stream)?;
-        self.enqueue_rebuild(stream, x, cell)?;
-        let found = self.status(stream)?;
-        let grows = found.neighbours > found.capacity;
-        if grows {
-            self.set_capacity(found.neighbours + found.neighbours / 8)?;
-            self.enqueue_rebuild(stream, x, cell)?;
-        }
-        Ok(grows)
-    }
-
-    /// Makes room for `neighbours` of each site; the list must be made anew, and graphs that hold this term be captured anew.
-    ///
-    /// # Errors
-    /// Out of memory.
-    fn set_capacity(&mut self, neighbours: usize) -> Result<(), DeviceError> {
-        self.capacity = neighbours.max(1).next_multiple_of(CHUNK);
-        self.list = self.device.zeros(self.n * self.capacity)?;
-        Ok(())
+        let (k, n, edges) = (&self.kernels, self.n as i32, self.edges(cell));
+        let gather = GatherArgs {
+            x: x.arg(),
+            atoms: self.atoms.arg(),
+            edges,
+            origin: self.origin(),
+            listed_inverse: self.listed_inverse.arg(),
+            listed: self.listed.arg(),
+            sites: self.sites.arg(),
+            status: self.status.arg(),
+            n,
+        };
+        stream.launch(&k.gather, Launch::for_each(self.n, THREADS), gather)?;
+        let pairs = PairArgs {
+            sites: self.sites.arg(),
+            atoms: self.atoms.arg(),
+            list: self.list.arg(),
+            chunks: self.chunks.arg(),
+            table: self.table.arg(),
+            edges,
+            forces: forces.arg(),
+            energies: energies.arg(),
+            status: self.status.arg(),
+            dispersion: self.dispersion,
+            capacity: self.capacity as i32,
+            n,
+        };
+        let kernel = if with_energy { &k.energy } else { &k.forces };
+        stream.launch(kernel, Launch::for_each(LANES as usize * self.n, THREADS), pairs)
     }
 
     /// The status once the stream has done its work so far; waits for it.
-    ///
-    /// # Errors
-    /// Those of the device.
     pub fn status(&self, stream: &Stream) -> Result<ListStatus, DeviceError> {
-        let status = self.status.read(stream)?;
+        let words = self.status.read(stream)?[0];
         Ok(ListStatus {
-            neighbours: status[0] as usize,
+            neighbours: words.neighbours as usize,
             capacity: self.capacity,
-            staleness: f64::from(f32::from_bits(status[1])).sqrt(),
-            saturated: status[2] != 0,
+            staleness: f64::from(f32::from_bits(words.staleness)).sqrt(),
+            saturated: words.saturated != 0,
         })
     }
 
     /// Forgets what the status has seen so far, in the order of the stream.
-    ///
-    /// # Errors
-    /// Those of the device.
     pub fn reset_status(&self, stream: &Stream) -> Result<(), DeviceError> {
         stream.zero(&self.status)
     }
@@ -307,41 +254,13 @@ impl DeviceLennardJones {
         self.n
     }
 
-    fn edges(&self, cell: &Buffer<f64>) -> Arg {
-        if self.periodic { cell.at(0) } else { self.frame.at(0) }
+    /// Lengths of the frame of the coordinates: the cell, or what holds all atoms.
+    fn edges<'a>(&'a self, cell: &'a Buffer<f64>) -> In<'a, f64> {
+        if self.periodic { cell.arg() } else { In::within(&self.frame, offset_of!(Frame, edges)) }
     }
-}
 
-/// Excluded partners of each active atom, as numbers of active atoms.
-fn exclusions(top: &Topology, active: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut number = vec![None; top.atoms.len()];
-    for (k, &atom) in (0..).zip(active) {
-        number[atom as usize] = Some(k);
+    /// Its corner.
+    fn origin(&self) -> In<'_, f64> {
+        In::within(&self.frame, offset_of!(Frame, origin))
     }
-    let (mut starts, mut partners) = (vec![0], Vec::new());
-    for &atom in active {
-        partners.extend(top.exclusions.of(atom).iter().filter_map(|&j| number[j as usize]));
-        starts.push(partners.len() as u32);
-    }
-    (starts, partners)
-}
-
-/// Cells of half the reach, but not many more than atoms; in open systems about four atoms to a cell.
-fn grid(n: usize, reach: f64, cell: Cell) -> [i32; 3] {
-    let most = (8 * n).max(64) as f64;
-    match cell.edges() {
-        Some(edges) => {
-            let wanted = edges.map(|e| 2.0 * e / reach);
-            let coarser = (most / wanted.product()).cbrt().min(1.0);
-            std::array::from_fn(|d| (wanted[d] * coarser).floor().clamp(1.0, 1024.0) as i32)
-        }
-        None => [(n as f64 / 4.0).cbrt().ceil().clamp(1.0, 64.0) as i32; 3],
-    }
-}
-
-/// Room for the neighbours at the mean density and a quarter more; in open systems at the density of heavy atoms in a liquid.
-fn capacity(n: usize, reach: f64, cell: Cell) -> usize {
-    let density = cell.volume().map_or(40.0, |volume| n as f64 / volume);
-    let expected = 4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) * density;
-    ((1.25 * expected + 32.0) as usize).min(n).max(1).next_multiple_of(CHUNK)
 }

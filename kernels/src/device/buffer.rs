@@ -1,6 +1,6 @@
 //! Memory of a device as a list of numbers.
 
-use super::{Arg, DeviceError, Memory, Queue, Stream, mixed};
+use super::{DeviceError, Memory, Queue, Stream, mixed};
 use bytemuck::Pod;
 use std::marker::PhantomData;
 
@@ -30,22 +30,23 @@ impl<T: Pod> Buffer<T> {
         self.len == 0
     }
 
-    fn address(&self) -> u64 {
+    /// Where it begins in the memory of the device.
+    pub(super) fn address(&self) -> u64 {
         match &self.memory {
             Memory::Cuda(memory) => memory.address(),
             Memory::Emulator(memory) => memory.address(),
         }
     }
 
-    /// Pointer to element `first` as an argument of a kernel.
-    pub fn at(&self, first: usize) -> Arg {
-        Arg::value(&(self.address() + (first * size_of::<T>()) as u64))
+    /// A pointer to the first element as an argument of a kernel: [`In`](super::In) or [`Out`](super::Out).
+    pub fn arg<'a, P: From<&'a Self>>(&'a self) -> P {
+        P::from(self)
     }
 
     /// Replaces the content once the stream has come to it; waits until that is done.
     ///
     /// # Errors
-    /// Content of another length; a lost device.
+    /// [`DeviceError::Length`] for content of another length; a lost device.
     pub fn write(&self, stream: &Stream, content: &[T]) -> Result<(), DeviceError> {
         if content.len() != self.len {
             return Err(DeviceError::Length { expected: self.len, found: content.len() });
@@ -61,10 +62,10 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// Copy of the first elements once the stream has done all work enqueued so far, as many as `out` has room for.
+    /// Copies the first elements, as many as `out` has room for, once the stream has done all work enqueued so far.
     ///
     /// # Errors
-    /// More elements than the buffer has; a lost device.
+    /// [`DeviceError::Length`] if `out` is longer than the buffer; a lost device.
     pub fn read_into(&self, stream: &Stream, out: &mut [T]) -> Result<(), DeviceError> {
         if out.len() > self.len {
             return Err(DeviceError::Length { expected: self.len, found: out.len() });
@@ -80,7 +81,7 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// Copy of the content once the stream has done all work enqueued so far.
+    /// A copy of the content once the stream has done all work enqueued so far.
     ///
     /// # Errors
     /// A lost device.
@@ -88,11 +89,5 @@ impl<T: Pod> Buffer<T> {
         let mut out = vec![T::zeroed(); self.len];
         self.read_into(stream, &mut out)?;
         Ok(out)
-    }
-}
-
-impl<T: Pod> From<&Buffer<T>> for Arg {
-    fn from(buffer: &Buffer<T>) -> Self {
-        buffer.at(0)
     }
 }

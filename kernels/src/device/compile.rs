@@ -1,4 +1,4 @@
-//! Kernels compiled by NVRTC, and kept on disk: $OCTITRATE_CACHE, else $XDG_CACHE_HOME/octitrate, else ~/.cache/octitrate.
+//! Kernels are compiled by NVRTC and kept on disk in a folder: $OCTITRATE_CACHE, else $XDG_CACHE_HOME/octitrate, else ~/.cache/octitrate.
 //!
 //! The name of a kept file is a digest of the text, the options, the architecture and the version of the compiler, so that a file is either
 //! right or never found. Files appear whole: written beside their place, then renamed. A cache that cannot be written is no error.

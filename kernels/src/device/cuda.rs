@@ -8,11 +8,12 @@ mod stream;
 pub use memory::Memory;
 pub use stream::{Graph, Stream};
 
-use super::{Arg, DeviceError, Source, compile};
+use super::{DeviceError, Launch, Source, compile};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
@@ -303,15 +304,17 @@ impl Function {
     }
 
     /// Enqueues a launch.
-    pub fn launch(
+    ///
+    /// # Safety
+    /// The kernel must take a structure of these bytes, and stay within the memory that its pointers lead to.
+    pub unsafe fn launch(
         &self,
         stream: &Stream,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-        args: &[Arg],
+        launch: &Launch,
+        argument: &[MaybeUninit<u8>],
     ) -> Result<(), DeviceError> {
         self.module.context.bind()?;
+        let (grid, block, shared) = (launch.blocks.0, launch.threads.0, launch.shared_bytes);
         if shared > self.shared.load(Ordering::Relaxed) {
             let what = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: a loaded function.
@@ -319,10 +322,9 @@ impl Function {
             check("cuFuncSetAttribute", set)?;
             self.shared.store(shared, Ordering::Relaxed);
         }
-        let mut args = args.to_vec();
-        let mut pointers: Vec<*mut c_void> = args.iter_mut().map(Arg::pointer).collect();
+        let mut pointers = [argument.as_ptr().cast_mut().cast::<c_void>()];
         let (g, b) = ((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]));
-        // SAFETY: the caller vouches for the arguments (see `Stream::launch`); the driver copies them during the call.
+        // SAFETY: the caller promises that the argument is that of the kernel; the driver only reads it, during the call.
         let launched = check("cuLaunchKernel", unsafe {
             result::launch_kernel(self.function, g, b, shared, stream.stream, &mut pointers)
         });

@@ -27,6 +27,7 @@
 #define __noinline__
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
+#define __grid_constant__
 #define KERNEL extern "C"
 #define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator::dynamic_shared.data())
 
@@ -191,21 +192,16 @@ static int run_block(unsigned n) {
     }
 }
 
-template <class... A, size_t... I> void call(void (*kernel)(A...), void **args, std::index_sequence<I...>) {
-    kernel(*reinterpret_cast<std::remove_const_t<std::remove_reference_t<A>> *>(args[I])...);
-}
-
-// 0: done; 1: threads wait at different barriers; 2: wrong number of arguments.
-template <class... A>
-int launch(void (*kernel)(A...), const dim3 *grid, const dim3 *block, unsigned shared, void **args, unsigned n_args) {
-    if (n_args != sizeof...(A)) return 2;
+// Runs a kernel on its argument, a structure of `size` bytes. 0: done; 1: threads wait at different barriers; 2: an argument of another size.
+template <class A> int launch(void (*kernel)(A), const dim3 *grid, const dim3 *block, unsigned shared, const void *argument, size_t size) {
+    if (size != sizeof(A)) return 2;
     struct Bound {
-        void (*kernel)(A...);
-        void **args;
-    } bound = {kernel, args};
+        void (*kernel)(A);
+        const A *argument;
+    } bound = {kernel, static_cast<const A *>(argument)};
     body = [](void *p) {
         Bound *bound = static_cast<Bound *>(p);
-        call(bound->kernel, bound->args, std::index_sequence_for<A...>());
+        bound->kernel(*bound->argument);
     };
     arguments = &bound;
     gridDim = *grid;

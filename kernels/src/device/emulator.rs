@@ -1,12 +1,13 @@
 //! Kernels on the CPU: the text of a [`Source`] compiled as C++ with `emulator.h`, loaded, and run block by block.
 //!
-//! Memory is host memory, streams run at once, graphs keep their work in a list. Far too slow for anything but tests.
+//! Memory is host memory, streams do their work at once, graphs keep theirs in a list. It is far too slow for anything but tests.
 
-use super::{Arg, DeviceError, Extent, Source};
+use super::{DeviceError, Extent, Launch, Source};
 use libloading::Library;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicU64;
@@ -65,7 +66,7 @@ impl Memory {
     }
 }
 
-type Entry = unsafe extern "C" fn(*const Extent, *const Extent, u32, *mut *mut c_void, u32) -> i32;
+type Entry = unsafe extern "C" fn(*const Extent, *const Extent, u32, *const c_void, usize) -> i32;
 
 /// Compiled and loaded kernels.
 pub struct Module {
@@ -76,11 +77,11 @@ pub struct Module {
 impl Module {
     /// Compiles and loads.
     pub fn new(source: &Source) -> Result<Self, DeviceError> {
-        let kernels = source.kernels();
+        let kernels: Vec<&str> = source.kernels().iter().map(|kernel| kernel.name).collect();
         let mut text = source.whole(SHIM);
         for kernel in &kernels {
             text.push_str(&format!(
-                "\nextern \"C\" int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, void **a, unsigned n) {{ return emulator::launch({kernel}, g, b, s, a, n); }}\n"
+                "\nextern \"C\" int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, const void *a, size_t n) {{ return emulator::launch({kernel}, g, b, s, a, n); }}\n"
             ));
         }
         let path = build(source.name(), &text)?;
@@ -90,7 +91,7 @@ impl Module {
         for kernel in kernels {
             // SAFETY: the symbol was defined above with this signature.
             let entry = unsafe { library.get::<Entry>(format!("emulate_{kernel}").as_bytes()) };
-            entries.insert(kernel, *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?);
+            entries.insert(kernel.into(), *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?);
         }
         Ok(Self { entries, library: Arc::new(library) })
     }
@@ -137,20 +138,38 @@ pub struct Function {
     _library: Arc<Library>,
 }
 
-/// Something enqueued.
+/// A copy of the argument of a kernel, aligned for every number type.
+pub struct Argument {
+    words: Box<[MaybeUninit<u64>]>,
+    size: usize,
+}
+
+impl Argument {
+    fn new(bytes: &[MaybeUninit<u8>]) -> Self {
+        let mut words = vec![MaybeUninit::uninit(); bytes.len().div_ceil(8)].into_boxed_slice();
+        // SAFETY: there is room for as many bytes, and both may be uninitialised.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len()) };
+        Self { words, size: bytes.len() }
+    }
+}
+
+/// Work that has been enqueued.
 pub enum Work {
-    /// A launch.
-    Launch(Arc<Function>, Extent, Extent, u32, Vec<Arg>),
-    /// Zeros.
+    /// A kernel is launched.
+    Launch(Arc<Function>, Launch, Argument),
+    /// Memory is set to zero.
     Zero(Memory),
-    /// From, to.
+    /// The first memory is copied to the second.
     Copy(Memory, Memory),
 }
 
 impl Work {
-    /// A launch.
-    pub fn launch(function: &Arc<Function>, grid: Extent, block: Extent, shared: u32, args: &[Arg]) -> Self {
-        Self::Launch(Arc::clone(function), grid, block, shared, args.to_vec())
+    /// The launch of a kernel.
+    ///
+    /// # Safety
+    /// The function must take a structure of these bytes; it may be run as long as the memory that the structure points to lives.
+    pub unsafe fn launch(function: &Arc<Function>, launch: Launch, argument: &[MaybeUninit<u8>]) -> Self {
+        Self::Launch(Arc::clone(function), launch, Argument::new(argument))
     }
 
     /// Sets memory to zero.
@@ -165,17 +184,15 @@ impl Work {
 
     fn run(&self) -> Result<(), DeviceError> {
         match self {
-            Self::Launch(function, grid, block, shared, args) => {
-                let mut args = args.clone();
-                let mut pointers: Vec<*mut c_void> = args.iter_mut().map(Arg::pointer).collect();
+            Self::Launch(function, Launch { blocks, threads, shared_bytes }, argument) => {
+                let (at, size) = (argument.words.as_ptr().cast::<c_void>(), argument.size);
                 let _one = ONE_LAUNCH.lock().unwrap_or_else(PoisonError::into_inner);
-                // SAFETY: the caller vouches for the arguments (see `Stream::launch`); pointers live through the call.
-                let code =
-                    unsafe { (function.entry)(grid, block, *shared, pointers.as_mut_ptr(), pointers.len() as u32) };
+                // SAFETY: whoever made the work promised that the function takes these bytes; they live through the call.
+                let code = unsafe { (function.entry)(blocks, threads, *shared_bytes, at, size) };
                 match code {
                     0 => Ok(()),
                     1 => Err(failure(&function.name, "its threads wait at different barriers")),
-                    _ => Err(failure(&function.name, "wrong number of arguments")),
+                    _ => Err(failure(&function.name, "arguments of another size")),
                 }
             }
             Self::Zero(memory) => {

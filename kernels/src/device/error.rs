@@ -39,6 +39,26 @@ pub enum DeviceError {
         /// Bytes free.
         free: usize,
     },
+    /// More threads or blocks than GPUs can run: a fault of this program.
+    #[error("kernel {kernel}: no GPU runs {blocks:?} blocks of {threads:?} threads")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// Blocks along x, y, z.
+        blocks: [u32; 3],
+        /// Threads of a block along x, y, z.
+        threads: [u32; 3],
+    },
+    /// A structure that host and device lay out differently: a fault of this program.
+    #[error("{what} is {host} on the host and {device} on the device")]
+    Layout {
+        /// Which size or place of a field, in C++.
+        what: String,
+        /// Bytes on the host.
+        host: usize,
+        /// Bytes on the device.
+        device: i64,
+    },
     /// A block of threads does not fit.
     #[error("{what} needs {asked} bytes of shared memory; this GPU has {limit} for one block")]
     SharedMemory {

@@ -37,6 +37,14 @@ struct alignas(4 * sizeof(real) > 16 ? 16 : 4 * sizeof(real)) real4 {
 #define FIXED_END 5.5e18
 #define SUM_LIMIT (1LL << 60)
 
+// Whether two types are the same, for assertions on the arguments of kernels.
+template <class A, class B> struct same_type {
+    static const bool value = false;
+};
+template <class A> struct same_type<A, A> {
+    static const bool value = true;
+};
+
 DEVICE real2 make_real2(real x, real y) { return {x, y}; }
 DEVICE real3 make_real3(real x, real y, real z) { return {x, y, z}; }
 DEVICE real4 make_real4(real x, real y, real z, real w) { return {x, y, z, w}; }

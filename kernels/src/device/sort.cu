@@ -10,9 +10,9 @@
 
 #define TILE (4 * SCAN_THREADS)
 
-KERNEL void count_keys(const unsigned *keys, unsigned *counts, unsigned *tickets, int n) {
+KERNEL void count_keys(const __grid_constant__ CountArgs a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) tickets[i] = atomicAdd(&counts[keys[i]], 1u);
+    if (i < a.n) a.tickets[i] = atomicAdd(&a.counts[a.keys[i]], 1u);
 }
 
 // Sum over the block; scratch: one for each warp.
@@ -27,28 +27,29 @@ DEVICE unsigned block_total(unsigned v, unsigned *scratch) {
 }
 
 // Particles of each tile of keys.
-KERNEL void sum_tiles(const unsigned *counts, unsigned *totals, int n_keys) {
+KERNEL void sum_tiles(const __grid_constant__ SumArgs a) {
     __shared__ unsigned scratch[SCAN_THREADS / 32];
     unsigned sum = 0;
     for (int m = 0; m < 4; ++m) {
         int key = blockIdx.x * TILE + m * SCAN_THREADS + threadIdx.x;
-        if (key < n_keys) sum += counts[key];
+        if (key < a.n_keys) sum += a.counts[key];
     }
     sum = block_total(sum, scratch);
-    if (threadIdx.x == 0) totals[blockIdx.x] = sum;
+    if (threadIdx.x == 0) a.totals[blockIdx.x] = sum;
 }
 
 // One block for each tile: what lies in the tiles before, then a scan of its own.
-KERNEL void scan_keys(const unsigned *counts, const unsigned *totals, unsigned *starts, int n_keys) {
+KERNEL void scan_keys(const __grid_constant__ ScanArgs a) {
+    const int n_keys = a.n_keys;
     __shared__ unsigned scratch[SCAN_THREADS / 32];
     int thread = threadIdx.x, lane = thread % 32, first = blockIdx.x * TILE + 4 * thread;
     unsigned before = 0;
-    for (int tile = thread; tile < (int)blockIdx.x; tile += SCAN_THREADS) before += totals[tile];
+    for (int tile = thread; tile < (int)blockIdx.x; tile += SCAN_THREADS) before += a.totals[tile];
     before = block_total(before, scratch);
 
     unsigned count[4], own = 0;
     for (int m = 0; m < 4; ++m) {
-        count[m] = first + m < n_keys ? counts[first + m] : 0;
+        count[m] = first + m < n_keys ? a.counts[first + m] : 0;
         own += count[m];
     }
     unsigned inclusive = own;
@@ -62,22 +63,23 @@ KERNEL void scan_keys(const unsigned *counts, const unsigned *totals, unsigned *
     unsigned at = before + inclusive - own;
     for (int w = 0; w < thread / 32; ++w) at += scratch[w];
     for (int m = 0; m < 4; ++m) {
-        if (first + m < n_keys) starts[first + m] = at;
+        if (first + m < n_keys) a.starts[first + m] = at;
         at += count[m];
-        if (first + m == n_keys - 1) starts[n_keys] = at;
+        if (first + m == n_keys - 1) a.starts[n_keys] = at;
     }
 }
 
-KERNEL void place_in_any_order(const unsigned *keys, const unsigned *starts, const unsigned *tickets, unsigned *unsorted, int n) {
+KERNEL void place_in_any_order(const __grid_constant__ PlaceArgs a) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) unsorted[starts[keys[i]] + tickets[i]] = i;
+    if (i < a.n) a.unsorted[a.starts[a.keys[i]] + a.tickets[i]] = i;
 }
 
-KERNEL void rank_within_keys(const unsigned *keys, const unsigned *starts, const unsigned *unsorted, unsigned *order, int n) {
+KERNEL void rank_within_keys(const __grid_constant__ RankArgs a) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= n) return;
-    unsigned i = unsorted[k], key = keys[i], first = starts[key], end = starts[key + 1];
+    if (k >= a.n) return;
+    const unsigned *unsorted = a.unsorted;
+    unsigned i = unsorted[k], key = a.keys[i], first = a.starts[key], end = a.starts[key + 1];
     unsigned rank = 0;
     for (unsigned m = first; m < end; ++m) rank += unsorted[m] < i;
-    order[first + rank] = i;
+    a.order[first + rank] = i;
 }

@@ -1,14 +1,58 @@
 //! Particles sorted by a key on the device, such as the box that each lies in.
 
-use crate::device::{Buffer, Device, DeviceError, Kernel, Source, Stream, args};
+use super::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream};
+use crate::arguments;
 
-/// Threads of a block of the scan; each takes four keys.
+/// Threads of a block of the scan, each of which takes four keys.
 const SCAN_THREADS: u32 = 1024;
 
 /// Threads of a block of the other kernels.
 const THREADS: u32 = 256;
 
-/// Counting sort of `n` keys below `n_keys`. Always the same result for the same keys: ascending key, then ascending number.
+arguments! {
+    /// Arguments of `count_keys`.
+    struct CountArgs<'a> {
+        keys: In<'a, u32>,
+        counts: Out<'a, u32>,
+        tickets: Out<'a, u32>,
+        n: i32,
+    }
+
+    /// Arguments of `sum_tiles`.
+    struct SumArgs<'a> {
+        counts: In<'a, u32>,
+        totals: Out<'a, u32>,
+        n_keys: i32,
+    }
+
+    /// Arguments of `scan_keys`.
+    struct ScanArgs<'a> {
+        counts: In<'a, u32>,
+        totals: In<'a, u32>,
+        starts: Out<'a, u32>,
+        n_keys: i32,
+    }
+
+    /// Arguments of `place_in_any_order`.
+    struct PlaceArgs<'a> {
+        keys: In<'a, u32>,
+        starts: In<'a, u32>,
+        tickets: In<'a, u32>,
+        unsorted: Out<'a, u32>,
+        n: i32,
+    }
+
+    /// Arguments of `rank_within_keys`.
+    struct RankArgs<'a> {
+        keys: In<'a, u32>,
+        starts: In<'a, u32>,
+        unsorted: In<'a, u32>,
+        order: Out<'a, u32>,
+        n: i32,
+    }
+}
+
+/// Counting sort of `n` keys below `n_keys`. The same keys always give the same order: by ascending key, then by ascending number.
 pub struct CountingSort {
     n: u32,
     n_keys: u32,
@@ -18,18 +62,18 @@ pub struct CountingSort {
     unsorted: Buffer<u32>,
     order: Buffer<u32>,
     starts: Buffer<u32>,
-    count: Kernel,
-    sum: Kernel,
-    scan: Kernel,
-    spread: Kernel,
-    rank: Kernel,
+    count: Kernel<CountArgs<'static>>,
+    sum: Kernel<SumArgs<'static>>,
+    scan: Kernel<ScanArgs<'static>>,
+    spread: Kernel<PlaceArgs<'static>>,
+    rank: Kernel<RankArgs<'static>>,
 }
 
 impl CountingSort {
-    /// Room for `n` keys, each below `n_keys` (at least one).
+    /// Makes room for `n` keys, each below `n_keys` (at least one).
     ///
     /// # Errors
-    /// Of the device: no memory, no compiler.
+    /// Out of memory; no compiler.
     pub fn new(device: &Device, n: usize, n_keys: usize) -> Result<Self, DeviceError> {
         let module = device.compile(&source())?;
         let n_keys = n_keys.max(1);
@@ -50,27 +94,40 @@ impl CountingSort {
         })
     }
 
-    /// Sort by `keys`, one for each particle, all below the `n_keys` of [`new`](Self::new).
+    /// Sorts by `keys`, one for each particle, all below the `n_keys` of [`new`](Self::new).
     ///
     /// # Errors
-    /// Of the device.
+    /// What the driver says against a launch.
     pub fn enqueue(&self, stream: &Stream, keys: &Buffer<u32>) -> Result<(), DeviceError> {
         let (n, n_keys) = (self.n as i32, self.n_keys as i32);
-        let (blocks, tiles) = (self.n.div_ceil(THREADS), self.n_keys.div_ceil(4 * SCAN_THREADS));
-        stream.zero(&self.counts)?;
-        stream.launch(&self.count, blocks, THREADS, 0, args![keys, &self.counts, &self.tickets, n])?;
-        if tiles > 1 {
-            stream.launch(&self.sum, tiles, SCAN_THREADS, 0, args![&self.counts, &self.totals, n_keys])?;
+        let particles = Launch::for_each(self.n as usize, THREADS);
+        let tiles = Launch::new(self.n_keys.div_ceil(4 * SCAN_THREADS), SCAN_THREADS);
+        let Self { counts, totals, tickets, unsorted, starts, .. } = self;
+        stream.zero(counts)?;
+        let count = CountArgs { keys: keys.arg(), counts: counts.arg(), tickets: tickets.arg(), n };
+        stream.launch(&self.count, particles, count)?;
+        if self.n_keys > 4 * SCAN_THREADS {
+            let sum = SumArgs { counts: counts.arg(), totals: totals.arg(), n_keys };
+            stream.launch(&self.sum, tiles, sum)?;
         }
-        stream.launch(&self.scan, tiles, SCAN_THREADS, 0, args![&self.counts, &self.totals, &self.starts, n_keys])?;
-        stream.launch(&self.spread, blocks, THREADS, 0, args![keys, &self.starts, &self.tickets, &self.unsorted, n])?;
+        let scan = ScanArgs { counts: counts.arg(), totals: totals.arg(), starts: starts.arg(), n_keys };
+        stream.launch(&self.scan, tiles, scan)?;
+        let (keys_in, starts) = (keys.arg(), starts.arg());
+        let place = PlaceArgs { keys: keys_in, starts, tickets: tickets.arg(), unsorted: unsorted.arg(), n };
+        stream.launch(&self.spread, particles, place)?;
         self.rank(stream, keys)
     }
 
-    /// Particles of each key by ascending number.
+    /// Puts the particles of each key in ascending order.
     fn rank(&self, stream: &Stream, keys: &Buffer<u32>) -> Result<(), DeviceError> {
-        let arguments = args![keys, &self.starts, &self.unsorted, &self.order, self.n as i32];
-        stream.launch(&self.rank, self.n.div_ceil(THREADS), THREADS, 0, arguments)
+        let arguments = RankArgs {
+            keys: keys.arg(),
+            starts: self.starts.arg(),
+            unsorted: self.unsorted.arg(),
+            order: self.order.arg(),
+            n: self.n as i32,
+        };
+        stream.launch(&self.rank, Launch::for_each(self.n as usize, THREADS), arguments)
     }
 
     /// Number of the particle at each sorted place.
@@ -88,7 +145,13 @@ impl CountingSort {
 
 /// Its kernels.
 pub(super) fn source() -> Source {
-    Source::new("sort", include_str!("sort.cu")).define("SCAN_THREADS", SCAN_THREADS)
+    Source::new("sort", include_str!("sort.cu"))
+        .define("SCAN_THREADS", SCAN_THREADS)
+        .kernel::<CountArgs<'static>>("count_keys")
+        .kernel::<SumArgs<'static>>("sum_tiles")
+        .kernel::<ScanArgs<'static>>("scan_keys")
+        .kernel::<PlaceArgs<'static>>("place_in_any_order")
+        .kernel::<RankArgs<'static>>("rank_within_keys")
 }
 
 #[cfg(test)]

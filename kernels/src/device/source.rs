@@ -1,21 +1,42 @@
-//! Kernel sources, and arguments of launches.
+//! Sources of kernels: their text, what specialises it, and the arguments that each kernel takes.
 
-use bytemuck::Pod;
+use super::Arguments;
+use super::shared::Layouts;
+use std::any::TypeId;
+use std::borrow::Cow;
 
-/// Text of kernels in CUDA C++, with what specialises it.
+/// Text of kernels in CUDA C++, with what specialises it and the types of their arguments.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: &'static str,
     headers: Vec<&'static str>,
-    text: &'static str,
+    text: Cow<'static, str>,
     defines: Vec<(String, String)>,
     options: Vec<&'static str>,
+    kernels: Vec<KernelType>,
+    layouts: Layouts,
+}
+
+/// A kernel and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KernelType {
+    pub name: &'static str,
+    pub arguments: TypeId,
+    structure: &'static str,
 }
 
 impl Source {
     /// Kernels `text`, called `name` in messages.
     pub fn new(name: &'static str, text: &'static str) -> Self {
-        Self { name, headers: Vec::new(), text, defines: Vec::new(), options: Vec::new() }
+        Self {
+            name,
+            headers: Vec::new(),
+            text: text.into(),
+            defines: Vec::new(),
+            options: Vec::new(),
+            kernels: Vec::new(),
+            layouts: Layouts::default(),
+        }
     }
 
     /// With `#define key value`.
@@ -39,6 +60,20 @@ impl Source {
         self
     }
 
+    /// With the kernel `name` that takes arguments of type `A`. The definition of `A` is put before the text, and the text does not compile
+    /// if it has no kernel of this name and type, or if it lays out `A` in another way than Rust. Only such kernels can be launched.
+    #[must_use]
+    pub fn kernel<A: Arguments + 'static>(mut self, name: &'static str) -> Self {
+        A::add_layouts(&mut self.layouts);
+        self.kernels.push(KernelType { name, arguments: TypeId::of::<A>(), structure: A::NAME });
+        self
+    }
+
+    /// The same defines and structures around another text.
+    pub(super) fn with_text(&self, name: &'static str, text: String) -> Self {
+        Self { name, headers: Vec::new(), text: text.into(), kernels: Vec::new(), ..self.clone() }
+    }
+
     /// Name in messages.
     pub fn name(&self) -> &'static str {
         self.name
@@ -48,6 +83,16 @@ impl Source {
         &self.options
     }
 
+    /// Kernels that can be launched.
+    pub(super) fn kernels(&self) -> &[KernelType] {
+        &self.kernels
+    }
+
+    /// Structures that the host and the kernels share.
+    pub(super) fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
     /// Everything that the compiler reads, `first` at its head.
     pub(super) fn whole(&self, first: &str) -> String {
         let mut out = String::from(first);
@@ -55,99 +100,17 @@ impl Source {
             out.push_str(&format!("#define {key} {value}\n"));
         }
         out.push_str(include_str!("prelude.cuh"));
-        for text in self.headers.iter().chain([&self.text]) {
+        out.push('\n');
+        out.push_str(&self.layouts.text());
+        for text in self.headers.iter().copied().chain([&*self.text]) {
             out.push('\n');
             out.push_str(text);
         }
+        for KernelType { name, structure, .. } in &self.kernels {
+            out.push_str(&format!(
+                "\nstatic_assert(same_type<decltype({name}), void({structure})>::value, \"kernel {name} takes {structure}\");\n"
+            ));
+        }
         out
-    }
-
-    /// Names of all kernels: `KERNEL … void name(`.
-    pub(super) fn kernels(&self) -> Vec<String> {
-        let texts = self.headers.iter().chain([&self.text]);
-        let after = texts.flat_map(|text| text.split("KERNEL ").skip(1));
-        after
-            .filter_map(|rest| {
-                let name = |text: &str| text.split('(').next().unwrap_or_default().trim().to_string();
-                let (_, mut rest) = rest.split_once("void ")?;
-                if name(rest) == "__launch_bounds__" {
-                    rest = after_brackets(rest)?;
-                }
-                let name = name(rest);
-                (!name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(name)
-            })
-            .collect()
-    }
-}
-
-/// What follows the first pair of brackets.
-fn after_brackets(text: &str) -> Option<&str> {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' if depth == 1 => return Some(&text[at + 1..]),
-            ')' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Largest argument passed by value, bytes.
-const LARGEST: usize = 256;
-
-/// An argument of a kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Arg {
-    bytes: [u64; LARGEST / 8],
-}
-
-impl Arg {
-    /// A number or a `repr(C)` struct by value.
-    ///
-    /// # Panics
-    /// If it is larger than 256 bytes: a fault of the calling code, found by its first launch.
-    pub fn value<T: Pod>(value: &T) -> Self {
-        let given = bytemuck::bytes_of(value);
-        assert!(given.len() <= LARGEST, "kernel argument of {} bytes", given.len());
-        let mut bytes = [0; LARGEST / 8];
-        bytemuck::bytes_of_mut(&mut bytes)[..given.len()].copy_from_slice(given);
-        Self { bytes }
-    }
-
-    pub(super) fn pointer(&mut self) -> *mut std::ffi::c_void {
-        self.bytes.as_mut_ptr().cast()
-    }
-}
-
-macro_rules! by_value {
-    ($($t:ty)*) => {$(
-        impl From<$t> for Arg {
-            fn from(value: $t) -> Self {
-                Self::value(&value)
-            }
-        }
-    )*};
-}
-by_value!(i32 u32 i64 u64 f32 f64);
-
-/// Arguments of a launch: `args![&buffer, 3_i32, 1.5_f64]`.
-#[macro_export]
-macro_rules! args {
-    ($($arg:expr),* $(,)?) => {
-        &[$($crate::device::Arg::from($arg)),*]
-    };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernels_are_found_by_name() {
-        let text = "KERNEL void first(int n) {}\nDEVICE void no(int) {}\nKERNEL __launch_bounds__(128) void second(\n float x) {}
-            KERNEL void __launch_bounds__((N + 1) * 2) third(int n) {}";
-        assert_eq!(Source::new("x", text).kernels(), ["first", "second", "third"]);
     }
 }

@@ -1,52 +1,151 @@
 use super::*;
+use crate::{arguments, structure};
+use std::mem::offset_of;
+
+structure! {
+    /// A structure within another.
+    struct Range {
+        low: f64,
+        high: f64,
+    }
+
+    /// Fields of different sizes.
+    struct Mixture {
+        bytes: [u8; 8],
+        range: Range,
+        rows: [[i32; 3]; 2],
+        count: u32,
+        step: i32,
+        wide: i64,
+        bits: u64,
+    }
+}
+
+arguments! {
+    struct AddArgs<'a> {
+        x: In<'a, f64>,
+        y: Out<'a, f64>,
+        n: i32,
+        a: f64,
+    }
+
+    struct TotalsArgs<'a> {
+        x: In<'a, f64>,
+        sums: Out<'a, f64>,
+        fixed: Out<'a, i64>,
+        n: i32,
+    }
+
+    struct ReverseArgs<'a> {
+        x: Out<'a, i32>,
+    }
+
+    struct ExtremesArgs<'a> {
+        x: In<'a, f64>,
+        fixed: Out<'a, i64>,
+        times: i32,
+    }
+
+    struct SlowArgs<'a> {
+        x: Out<'a, f64>,
+        times: i32,
+    }
+
+    struct BallotsArgs<'a> {
+        out: Out<'a, u32>,
+    }
+
+    struct UnpackArgs<'a> {
+        byte: u8,
+        mixture: Mixture,
+        pairs: In<'a, [u32; 2]>,
+        single: f32,
+        more: In<'a, Mixture>,
+        place: In<'a, i64>,
+        other: In<'a, u64> as Opaque,
+        nothing: In<'a, f64>,
+        out: Out<'a, f64>,
+    }
+}
 
 const KERNELS: &str = "
-KERNEL void add(const double *x, double *y, int n, double a) {
+KERNEL void add(const __grid_constant__ AddArgs args) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] += a * x[i];
+    if (i < args.n) args.y[i] += args.a * args.x[i];
 }
 
-KERNEL __launch_bounds__(128) void totals(const double *x, double *sums, long long *fixed, int n) {
+KERNEL __launch_bounds__(128) void totals(const __grid_constant__ TotalsArgs a) {
     SHARED(double, scratch);
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const double v = i < n ? x[i] : 0.0;
-    add_fixed(fixed, v);
+    const double v = i < a.n ? a.x[i] : 0.0;
+    add_fixed(a.fixed, v);
     const double sum = block_sum(v, scratch);
-    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+    if (threadIdx.x == 0) a.sums[blockIdx.x] = sum;
 }
 
-KERNEL void reverse(int *x) {
+KERNEL void reverse(const __grid_constant__ ReverseArgs a) {
     SHARED(int, copy);
-    copy[threadIdx.x] = x[threadIdx.x];
+    copy[threadIdx.x] = a.x[threadIdx.x];
     __syncthreads();
-    x[threadIdx.x] = copy[blockDim.x - 1 - threadIdx.x];
+    a.x[threadIdx.x] = copy[blockDim.x - 1 - threadIdx.x];
 }
 
-KERNEL void stuck(int *x) {
+KERNEL void stuck(const __grid_constant__ ReverseArgs a) {
     if (threadIdx.x < 3) __syncthreads();
     else __syncwarp();
-    x[0] = 1;
+    a.x[0] = 1;
 }
 
-KERNEL void extremes(const double *x, long long *fixed, int times) {
-    for (int k = 0; k < times; k++) add_fixed(&fixed[threadIdx.x], x[threadIdx.x]);
-    add_energy(&fixed[32 + threadIdx.x], x[threadIdx.x]);
+KERNEL void extremes(const __grid_constant__ ExtremesArgs a) {
+    for (int k = 0; k < a.times; k++) add_fixed(&a.fixed[threadIdx.x], a.x[threadIdx.x]);
+    add_energy(&a.fixed[32 + threadIdx.x], a.x[threadIdx.x]);
 }
 
-KERNEL void slow(double *x, int times) {
+KERNEL void slow(const __grid_constant__ SlowArgs a) {
     double v = 1.0;
-    for (int k = 0; k < times; k++) v = v * 0.5 + 1.0;
-    x[0] = v;
+    for (int k = 0; k < a.times; k++) v = v * 0.5 + 1.0;
+    a.x[0] = v;
 }
 
-KERNEL void ballots(unsigned *out) {
-    out[threadIdx.x] = __ballot_sync(ALL_LANES, threadIdx.x % 3 == 0);
+KERNEL void ballots(const __grid_constant__ BallotsArgs a) {
+    a.out[threadIdx.x] = __ballot_sync(ALL_LANES, threadIdx.x % 3 == 0);
+}
+
+struct Opaque {
+    unsigned low, high;
+};
+
+KERNEL void unpack(const __grid_constant__ UnpackArgs a) {
+    const Mixture &m = a.mixture, &other = a.more[1];
+    double *out = a.out;
+    for (int i = 0; i < 8; i++) *out++ = m.bytes[i];
+    *out++ = m.range.low, *out++ = m.range.high;
+    for (int i = 0; i < 6; i++) *out++ = m.rows[i / 3][i % 3];
+    *out++ = m.count, *out++ = m.step, *out++ = m.wide, *out++ = m.bits;
+    *out++ = a.byte, *out++ = a.single;
+    *out++ = a.pairs[1].x, *out++ = a.pairs[1].y;
+    *out++ = other.range.high, *out++ = *a.place, *out++ = a.other[1].low;
+    *out++ = a.nothing == nullptr;
 }
 ";
 
+/// The kernels above in a number type.
+fn source(real: &str) -> Source {
+    Source::new("layer", KERNELS)
+        .define("REAL", real)
+        .kernel::<AddArgs<'static>>("add")
+        .kernel::<TotalsArgs<'static>>("totals")
+        .kernel::<ReverseArgs<'static>>("reverse")
+        .kernel::<ReverseArgs<'static>>("stuck")
+        .kernel::<ExtremesArgs<'static>>("extremes")
+        .kernel::<SlowArgs<'static>>("slow")
+        .kernel::<BallotsArgs<'static>>("ballots")
+        .kernel::<UnpackArgs<'static>>("unpack")
+}
+
 fn device() -> (Device, Module, Stream) {
     let device = Device::of_tests().unwrap();
-    let module = device.compile(&Source::new("layer", KERNELS).define("REAL", "double")).unwrap();
+    let module = device.compile(&source("double")).unwrap();
     let stream = device.stream().unwrap();
     (device, module, stream)
 }
@@ -57,8 +156,9 @@ fn sums_and_shuffles_are_those_of_plain_loops() {
     let x: Vec<f64> = (0..300).map(|i| f64::from(i) * 0.25 - 7.0).collect();
     let (buffer, sums) = (device.upload(&x).unwrap(), device.zeros::<f64>(3).unwrap());
     let fixed = device.zeros::<i64>(1).unwrap();
-    let kernel = module.kernel("totals").unwrap();
-    stream.launch(&kernel, 3, 128, 32 * 8, args![&buffer, &sums, &fixed, 300_i32]).unwrap();
+    let kernel = module.kernel::<TotalsArgs<'static>>("totals").unwrap();
+    let arguments = TotalsArgs { x: buffer.arg(), sums: sums.arg(), fixed: fixed.arg(), n: 300 };
+    stream.launch(&kernel, Launch::for_each(300, 128).with_shared(32 * 8), arguments).unwrap();
     let expected: Vec<f64> = x.chunks(128).map(|c| c.iter().sum()).collect();
     assert_eq!(sums.read(&stream).unwrap(), expected);
     assert_eq!(fixed.read(&stream).unwrap()[0] as f64 / 4_294_967_296.0, expected.iter().sum::<f64>());
@@ -69,10 +169,10 @@ fn graphs_repeat_what_was_recorded_and_do_nothing_before() {
     let (device, module, stream) = device();
     let (x, y) = (device.upload(&[1.0, 2.0, 3.0]).unwrap(), device.zeros::<f64>(3).unwrap());
     let z = device.zeros::<f64>(3).unwrap();
-    let add = module.kernel("add").unwrap();
+    let add = module.kernel::<AddArgs<'static>>("add").unwrap();
     let graph = stream
         .capture(|| {
-            stream.launch(&add, 1, 32, 0, args![&x, &y, 3_i32, 2.0_f64])?;
+            stream.launch(&add, Launch::new(1, 32), AddArgs { x: x.arg(), y: y.arg(), n: 3, a: 2.0 })?;
             stream.copy(&y, &z)
         })
         .unwrap();
@@ -91,7 +191,8 @@ fn dropped_memory_is_not_given_to_others_while_work_uses_it() {
     // On a GPU 0.4 s of work, on more memory than is kept once it has been dropped; the emulator has done it when it returns.
     let (times, len) = if device.gpu().is_some() { (1 << 26, (1 << 27) + 1) } else { (1000, 64) };
     let used = device.zeros::<f64>(len).unwrap();
-    stream.launch(&module.kernel("slow").unwrap(), 1, 1, 0, args![&used, times]).unwrap();
+    let slow = module.kernel::<SlowArgs<'static>>("slow").unwrap();
+    stream.launch(&slow, Launch::new(1, 1), SlowArgs { x: used.arg(), times }).unwrap();
     drop(used);
     let next = device.zeros::<f64>(len).unwrap();
     stream.synchronize().unwrap();
@@ -105,10 +206,12 @@ fn barriers_order_shared_memory() {
     let (device, module, stream) = device();
     let content: Vec<i32> = (0..256).collect();
     let x = device.upload(&content).unwrap();
-    stream.launch(&module.kernel("reverse").unwrap(), 1, 256, 1024, args![&x]).unwrap();
+    let reverse = module.kernel::<ReverseArgs<'static>>("reverse").unwrap();
+    stream.launch(&reverse, Launch::new(1, 256).with_shared(1024), ReverseArgs { x: x.arg() }).unwrap();
     assert!(x.read(&stream).unwrap().iter().rev().eq(&content));
     let out = device.zeros::<u32>(64).unwrap();
-    stream.launch(&module.kernel("ballots").unwrap(), 1, 64, 0, args![&out]).unwrap();
+    let ballots = module.kernel::<BallotsArgs<'static>>("ballots").unwrap();
+    stream.launch(&ballots, Launch::new(1, 64), BallotsArgs { out: out.arg() }).unwrap();
     let bits = |first: u32| (0..32).filter(|l| (first + l).is_multiple_of(3)).fold(0_u32, |b, l| b | 1 << l);
     let expected: Vec<u32> = (0..64).map(|i| bits(i / 32 * 32)).collect();
     assert_eq!(out.read(&stream).unwrap(), expected);
@@ -117,21 +220,138 @@ fn barriers_order_shared_memory() {
 #[test]
 fn mistakes_of_kernels_are_errors() {
     let device = Device::emulator().unwrap();
-    let module = device.compile(&Source::new("layer", KERNELS).define("REAL", "double")).unwrap();
+    let module = device.compile(&source("double")).unwrap();
     let stream = device.stream().unwrap();
     let x = device.zeros::<i32>(1).unwrap();
-    let launch = |name: &str, args: &[Arg]| stream.launch(&module.kernel(name).unwrap(), 1, 32, 0, args);
-    let stuck = launch("stuck", args![&x]).unwrap_err().to_string();
+    let stuck = module.kernel::<ReverseArgs<'static>>("stuck").unwrap();
+    let stuck = stream.launch(&stuck, Launch::new(1, 32), ReverseArgs { x: x.arg() }).unwrap_err().to_string();
     assert!(stuck.contains("stuck") && stuck.contains("barriers"), "{stuck}");
-    let wrong = launch("stuck", args![&x, 3_i32]).unwrap_err().to_string();
-    assert!(wrong.contains("arguments"), "{wrong}");
-    assert!(matches!(module.kernel("none"), Err(DeviceError::NoKernel { .. })));
-    let Err(DeviceError::Compile { log, .. }) = device.compile(&Source::new("bad", "KERNEL void f() { x = 1; }"))
-    else {
+    let bad = Source::new("bad", "KERNEL void f(const __grid_constant__ ReverseArgs a) { x = 1; }");
+    let Err(DeviceError::Compile { log, .. }) = device.compile(&bad.kernel::<ReverseArgs<'static>>("f")) else {
         panic!("nonsense compiles");
     };
     assert!(log.contains('x'), "{log}");
     assert_eq!(x.write(&stream, &[1, 2]), Err(DeviceError::Length { expected: 1, found: 2 }));
+}
+
+/// Arguments of another type than the kernel takes never reach it.
+#[test]
+fn kernels_take_the_arguments_that_they_are_declared_with() {
+    let (device, module, _) = device();
+    let wrong = module.kernel::<AddArgs<'static>>("totals").err().unwrap().to_string();
+    assert_eq!(wrong, "no kernel totals(AddArgs) in layer");
+    assert!(matches!(module.kernel::<AddArgs<'static>>("none"), Err(DeviceError::NoKernel { .. })));
+    let text = "KERNEL void f(const __grid_constant__ ReverseArgs a) {}";
+    for kernel in ["f", "g"] {
+        let source =
+            Source::new("other", text).kernel::<ReverseArgs<'static>>("f").kernel::<BallotsArgs<'static>>(kernel);
+        let Err(DeviceError::Compile { log, .. }) = device.compile(&source) else { panic!("{kernel} compiles") };
+        assert!(log.contains(kernel), "{log}");
+    }
+}
+
+/// Every argument arrives, whatever its size and whatever lies before it.
+#[test]
+fn arguments_arrive_whole() {
+    let (device, module, stream) = device();
+    let mixture = Mixture {
+        bytes: [1, 2, 3, 4, 5, 6, 7, 255],
+        range: Range { low: -0.5, high: 1e300 },
+        rows: [[1, -2, 3], [-4, 5, i32::MIN]],
+        count: u32::MAX,
+        step: -1,
+        wide: -(1 << 40),
+        bits: 1 << 50,
+    };
+    let other = Mixture { range: Range { low: 0.0, high: 0.25 }, wide: 77, ..mixture };
+    let more = device.upload(&[mixture, other]).unwrap();
+    let (pairs, opaque) = (device.upload(&[1_u32, 2, 3, 4]).unwrap(), device.upload(&[0_u64, (9 << 32) + 8]).unwrap());
+    let out = device.zeros::<f64>(28).unwrap();
+    let arguments = UnpackArgs {
+        byte: 200,
+        mixture,
+        pairs: pairs.arg(),
+        single: -1.5,
+        more: more.arg(),
+        place: In::within(&more, size_of::<Mixture>() + offset_of!(Mixture, wide)),
+        other: opaque.arg(),
+        nothing: In::none(),
+        out: out.arg(),
+    };
+    let unpack = module.kernel::<UnpackArgs<'static>>("unpack").unwrap();
+    stream.launch(&unpack, Launch::new(1, 1), arguments).unwrap();
+    let bytes = mixture.bytes.map(f64::from);
+    let numbers = [-0.5, 1e300, 1.0, -2.0, 3.0, -4.0, 5.0, -2_147_483_648.0, 4_294_967_295.0, -1.0];
+    let rest = [-1_099_511_627_776.0, 1_125_899_906_842_624.0, 200.0, -1.5, 3.0, 4.0, 0.25, 77.0, 8.0, 1.0];
+    assert_eq!(out.read(&stream).unwrap(), [&bytes[..], &numbers, &rest].concat());
+}
+
+#[test]
+fn layouts_are_those_of_the_device() {
+    let device = Device::of_tests().unwrap();
+    for source in [source("float"), source("double"), sort::source()] {
+        check_layouts(&device, &source).unwrap();
+    }
+}
+
+/// A structure whose declaration in C++ is not that of Rust is found by the device, and kernels that take it do not compile.
+#[test]
+fn layouts_that_differ_are_found() {
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct WrongArgs<'a> {
+        first: i32,
+        out: Out<'a, i64>,
+    }
+    // SAFETY: wrong on purpose; nothing is launched with it.
+    unsafe impl Arguments for WrongArgs<'_> {
+        const NAME: &'static str = "WrongArgs";
+        type With<'b> = WrongArgs<'b>;
+        fn add_layouts(all: &mut Layouts) {
+            let field = |name, offset, size, declaration: &str| Field {
+                name,
+                offset,
+                size,
+                pointee: 0,
+                declaration: declaration.into(),
+            };
+            let first = field("first", offset_of!(Self, out), 4, "int first");
+            let out = field("out", offset_of!(Self, first), 8, "long long *out");
+            all.define(Layout { name: Self::NAME, size: size_of::<Self>(), fields: vec![first, out] });
+        }
+    }
+    let text = "KERNEL void f(const __grid_constant__ WrongArgs a) {}";
+    let source = Source::new("wrong", text).kernel::<WrongArgs<'static>>("f");
+    let Err(DeviceError::Compile { log, .. }) = Device::emulator().unwrap().compile(&source) else {
+        panic!("a wrong layout compiles");
+    };
+    assert!(log.contains("WrongArgs::first"), "{log}");
+}
+
+#[test]
+fn launches_that_no_gpu_can_do_are_refused() {
+    let (device, module, stream) = device();
+    let reverse = module.kernel::<ReverseArgs<'static>>("reverse").unwrap();
+    let x = device.zeros::<i32>(1).unwrap();
+    let launch = |blocks: [u32; 3], threads: [u32; 3]| {
+        stream.launch(&reverse, Launch::new(blocks, threads).with_shared(4), ReverseArgs { x: x.arg() })
+    };
+    for (blocks, threads) in [
+        ([1, 1, 1], [1025, 1, 1]),
+        ([1, 1, 1], [32, 33, 1]),
+        ([1, 1, 1], [1, 1, 65]),
+        ([1, 65_536, 1], [1; 3]),
+        ([1 << 31, 1, 1], [1; 3]),
+    ] {
+        let kernel = "reverse".to_string();
+        assert_eq!(launch(blocks, threads), Err(DeviceError::Launch { kernel, blocks, threads }));
+    }
+    launch([0, 1, 1], [1; 3]).unwrap();
+    launch([1; 3], [1; 3]).unwrap();
+    assert_eq!(
+        Launch::for_each(257, 128),
+        Launch { blocks: Extent([3, 1, 1]), threads: Extent([128, 1, 1]), shared_bytes: 0 }
+    );
 }
 
 /// Beyond the range, and not a number: never a sum that could pass for a force (see `prelude.cuh`).
@@ -141,9 +361,11 @@ fn sums_beyond_the_range_of_fixed_point_are_seen() {
     let mut x = [1e8; 32];
     x[..6].copy_from_slice(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1.5e9, -1e8]);
     let values = device.upload(&x).unwrap();
+    let extremes = module.kernel::<ExtremesArgs<'static>>("extremes").unwrap();
     for times in 1..=8 {
         let fixed = device.zeros::<i64>(64).unwrap();
-        stream.launch(&module.kernel("extremes").unwrap(), 1, 32, 0, args![&values, &fixed, times]).unwrap();
+        let arguments = ExtremesArgs { x: values.arg(), fixed: fixed.arg(), times };
+        stream.launch(&extremes, Launch::new(1, 32), arguments).unwrap();
         let (forces, energies) = fixed.read(&stream).map(|v| (v[..32].to_vec(), v[32..].to_vec())).unwrap();
         assert!(forces[..5].iter().all(|f| f.unsigned_abs() > 1 << 60), "{forces:?}");
         assert_eq!(forces[5..7], [-1, 1].map(|sign| sign * i64::from(times) * 100_000_000 * (1 << 32)));
@@ -160,9 +382,10 @@ fn memory_that_is_not_there_is_an_error_and_leaves_the_device_whole() {
     for len in [usize::MAX / 16, usize::MAX] {
         assert!(matches!(device.zeros::<f64>(len).err(), Some(DeviceError::OutOfMemory { .. })), "{len}");
     }
-    let (stream, module) = (device.stream().unwrap(), device.compile(&Source::new("layer", KERNELS)).unwrap());
+    let (stream, module) = (device.stream().unwrap(), device.compile(&source("float")).unwrap());
     let x = device.upload(&[1, 2]).unwrap();
-    let launch = |shared| stream.launch(&module.kernel("reverse").unwrap(), 1, 2, shared, args![&x]);
+    let reverse = module.kernel::<ReverseArgs<'static>>("reverse").unwrap();
+    let launch = |shared| stream.launch(&reverse, Launch::new(1, 2).with_shared(shared), ReverseArgs { x: x.arg() });
     let error = launch(300 * 1024).unwrap_err().to_string();
     assert_eq!(error, "kernel reverse needs 307200 bytes of shared memory; this GPU has 232448 for one block");
     launch(8).unwrap();
@@ -175,18 +398,18 @@ fn kernels_compile_for_gpus() {
     let (major, minor) = MINIMUM_CAPABILITY;
     for architecture in [format!("sm_{major}{minor}"), "sm_80".into(), "sm_90".into()] {
         for real in ["float", "double"] {
-            compiles(&Source::new("layer", KERNELS).define("REAL", real), &architecture).unwrap();
+            compiles(&source(real), &architecture).unwrap();
         }
         compiles(&sort::source(), &architecture).unwrap();
     }
-    let Ok(code) = compile::cubin(&Source::new("layer", KERNELS), "sm_90") else { return };
+    let Ok(code) = compile::cubin(&source("float"), "sm_90") else { return };
     assert!(code.starts_with(b"\x7fELF"));
     let Err(DeviceError::Compile { log, .. }) = compiles(&Source::new("bad", "KERNEL void f() { x = 1; }"), "sm_90")
     else {
         panic!("nonsense compiles");
     };
     assert!(log.contains("\"x\" is undefined"), "{log}");
-    let old = compiles(&Source::new("layer", KERNELS), "sm_20").unwrap_err();
+    let old = compiles(&source("float"), "sm_20").unwrap_err();
     assert!(matches!(&old, DeviceError::Architecture { known, .. } if known.contains(&90)), "{old}");
     assert!(old.to_string().contains("does not serve sm_20, only sm_"), "{old}");
 }

@@ -1,12 +1,46 @@
 //! Biases of all sites as the kernel reads them; the host may write them anew between steps.
 
-use kernels::device::{Buffer, Device, Stream};
+use bytemuck::Zeroable;
+use kernels::device::{Buffer, Device, Stream, structure};
 
 use super::SitesError;
 use crate::bias::{Separation, SiteBias};
 
-/// Numbers of a row: a, b, k, d of the wells; height of the parabola; step of V_pH; two factors and ε of the correction of the measure.
-const ROW: usize = 9;
+structure! {
+    /// Numbers of the bias of one site; those of terms that it does not have are zero.
+    pub struct BiasRow {
+        /// Width of the wells.
+        pub a: f64,
+        /// Distance of the wells from 0 and 1, outwards; all four as in [`crate::bias::barrier`].
+        pub b: f64,
+        /// Depth of the wells, kJ/mol.
+        pub k: f64,
+        /// Amplitude of the barrier between them, at λ = ½, kJ/mol.
+        pub d: f64,
+        /// Height of the parabolas, kJ/mol.
+        pub parabola: f64,
+        /// Position of the smoothed steps of V_pH.
+        pub step: f64,
+        /// Factor of −½ Σ ln(λ² + ε²) of the correction of the measure, kJ/mol.
+        pub entropy: f64,
+        /// Factor of −½ ln(1 − s²) of the same, kJ/mol.
+        pub arc: f64,
+        /// ε of the same.
+        pub least_weight: f64,
+    }
+
+    /// Which terms the bias of a site has, and where its V_MM is.
+    pub struct BiasTerms {
+        /// The terms, by bits.
+        pub terms: u32,
+        /// Degree of V_MM.
+        pub degree: u32,
+        /// Terms of V_MM of each three forms.
+        pub triples: u32,
+        /// First coefficient of V_MM.
+        pub first: u32,
+    }
+}
 
 /// Bits of the terms that a site has, as in motion.cu.
 const WELLS: u32 = 1;
@@ -18,10 +52,10 @@ const ENTROPY: u32 = 32;
 
 /// Biases on a device.
 pub struct Biases {
-    /// [`ROW`] numbers of each site.
-    pub rows: Buffer<f64>,
-    /// Terms, degree of V_MM, its terms of each three forms, its first coefficient; of each site.
-    pub terms: Buffer<u32>,
+    /// Numbers of each site.
+    pub rows: Buffer<BiasRow>,
+    /// Terms of each site.
+    pub terms: Buffer<BiasTerms>,
     /// Coefficients of V_MM of all sites.
     pub coefficients: Buffer<f64>,
     /// G_α of V_pH, as the weights.
@@ -34,8 +68,8 @@ pub struct Biases {
 
 /// The same on the host.
 struct Numbers {
-    rows: Vec<f64>,
-    terms: Vec<u32>,
+    rows: Vec<BiasRow>,
+    terms: Vec<BiasTerms>,
     coefficients: Vec<f64>,
     acidity: Vec<f64>,
 }
@@ -85,24 +119,25 @@ fn numbers(biases: &[Option<SiteBias>], starts: &[usize], weights: &[usize]) -> 
     let mut all = vec![0.0; starts[biases.len()]];
     let mut acidity = vec![0.0; weights[biases.len()]];
     for (s, bias) in biases.iter().enumerate() {
-        let (mut row, mut has, mut degree, mut triples) = ([0.0; ROW], 0, 0, 0);
+        let (mut row, mut has) = (BiasRow::zeroed(), BiasTerms::zeroed());
+        has.first = starts[s] as u32;
         if let Some(bias) = bias {
             match bias.separation {
                 Separation::Wells(barrier) => {
-                    row[..4].copy_from_slice(&[barrier.a, barrier.b, barrier.k, barrier.d]);
-                    has |= WELLS;
+                    (row.a, row.b, row.k, row.d) = (barrier.a, barrier.b, barrier.k, barrier.d);
+                    has.terms |= WELLS;
                 }
                 Separation::Parabola(height) => {
-                    row[4] = height;
-                    has |= PARABOLA;
+                    row.parabola = height;
+                    has.terms |= PARABOLA;
                 }
             }
             if let Some(ph) = &bias.ph {
                 let (free_energies, step) = ph.parameters();
                 super::length("free energies of V_pH", free_energies.len(), weights[s + 1] - weights[s])?;
                 acidity[weights[s]..weights[s + 1]].copy_from_slice(free_energies);
-                row[5] = step.unwrap_or(0.0);
-                has |= if step.is_some() { SMOOTHED_PH } else { LINEAR_PH };
+                row.step = step.unwrap_or(0.0);
+                has.terms |= if step.is_some() { SMOOTHED_PH } else { LINEAR_PH };
             }
             if let Some(correction) = &bias.correction {
                 let given = correction.coefficients();
@@ -110,17 +145,17 @@ fn numbers(biases: &[Option<SiteBias>], starts: &[usize], weights: &[usize]) -> 
                 let room = starts[s + 1] - starts[s];
                 super::length("coefficients of V_MM", given.len().max(room), room)?;
                 all[starts[s]..][..given.len()].copy_from_slice(given);
-                degree = correction.basis().degree() as u32;
-                triples = correction.basis().triple_terms() as u32;
-                has |= CORRECTION;
+                has.degree = correction.basis().degree() as u32;
+                has.triples = correction.basis().triple_terms() as u32;
+                has.terms |= CORRECTION;
             }
             if let Some(entropy) = bias.entropy {
-                row[6..].copy_from_slice(&entropy.parameters());
-                has |= ENTROPY;
+                [row.entropy, row.arc, row.least_weight] = entropy.parameters();
+                has.terms |= ENTROPY;
             }
         }
-        rows.extend(row);
-        terms.extend([has, degree, triples, starts[s] as u32]);
+        rows.push(row);
+        terms.push(has);
     }
     Ok(Numbers { rows, terms, coefficients: all, acidity })
 }

@@ -8,9 +8,9 @@
 // P and the constraints: Σ λ_α = 1 or Σ x_α² = 1 of each site, in closed form; with `charged` the charge Σ λ_sα Q_sα of all sites, its gradient g
 // projected by the sites, one multiplier found by quasi-Newton iteration along m⁻¹ g of the start.
 //
-// `sites`: coordinate, forms, first ξ, first weight, first random number of each site. Weights, ∂V/∂λ and charges one site after the other.
-// Random numbers come from a table with a row for each step. Sums run in a fixed order. Units: ps, u nm², e, kJ/mol. A failed step changes
-// nothing, is noted in `status` (kind, site, step; value) and ends the motion.
+// Weights, ∂V/∂λ and charges stand one site after the other. Random numbers come from a table with a row for each step. Sums run in a fixed
+// order. Units: ps, u nm², e, kJ/mol. A failed step changes nothing, is noted in `failure` and ends the motion. The structures that the host
+// shares with these kernels (settings, rows of sites and biases, energies, failure) are those of motion.rs and biases.rs.
 
 #define NOT_FINITE 1
 #define CHARGE 2
@@ -19,11 +19,6 @@
 
 enum Coordinate { FIXED, LINEAR, LINEAR_WEIGHTS, CIRCLE, SPHERE, NEXP, NEXP_WEIGHTS };
 enum BiasTerm { WELLS = 1, PARABOLA = 2, LINEAR_PH = 4, SMOOTHED_PH = 8, CORRECTION = 16, ENTROPY = 32 };
-
-// added: (1 − κ) RT; coupled, charged: 0 or 1; metric: RT if ½ RT ln Z acts, else 0.
-struct Settings {
-    double time_step, kept, added, gas_constant, charge, tolerance, accepted, coupled, charged, freedom, iterations, metric;
-};
 
 struct Term {
     double energy, derivative;
@@ -34,9 +29,9 @@ DEVICE Term gaussian(double amplitude, double centre, double width, double lambd
     return {energy, -energy * x / width};
 }
 
-DEVICE Term wells(const double *row, double lambda) {
-    const Term right = gaussian(-row[2], 1.0 + row[1], row[0], lambda), left = gaussian(-row[2], -row[1], row[0], lambda);
-    const Term centre = gaussian(row[3], 0.5, CENTRE_WIDTH, lambda);
+DEVICE Term wells(const BiasRow &row, double lambda) {
+    const Term right = gaussian(-row.k, 1.0 + row.b, row.a, lambda), left = gaussian(-row.k, -row.b, row.a, lambda);
+    const Term centre = gaussian(row.d, 0.5, CENTRE_WIDTH, lambda);
     return {right.energy + left.energy + centre.energy, right.derivative + left.derivative + centre.derivative};
 }
 
@@ -87,27 +82,27 @@ DEVICE double correction(const double *c, int degree, int triples, const double 
     return -energy;
 }
 
-DEVICE double level(const double *row, double w) { return w * w + row[8] * row[8]; }
+DEVICE double level(const BiasRow &row, double w) { return w * w + row.least_weight * row.least_weight; }
 
-// Correction of the measure; row[6], row[7]: factors of its two parts.
-DEVICE double entropy(const double *row, const double *w, int n, double *slopes) {
+// Correction of the measure.
+DEVICE double entropy(const BiasRow &row, const double *w, int n, double *slopes) {
     double energy = 0.0;
     for (int a = 0; a < n; a++) {
-        energy -= 0.5 * row[6] * log(level(row, w[a]));
-        slopes[a] -= row[6] * w[a] / level(row, w[a]);
+        energy -= 0.5 * row.entropy * log(level(row, w[a]));
+        slopes[a] -= row.entropy * w[a] / level(row, w[a]);
     }
-    if (row[7] == 0.0) return energy;
+    if (row.arc == 0.0) return energy;
     const double s = 0.25 * log(level(row, w[1]) / level(row, w[0])) / NEXP_STEEPNESS;
-    const double slope = row[7] * s / (1.0 - s * s) / (2.0 * NEXP_STEEPNESS);
+    const double slope = row.arc * s / (1.0 - s * s) / (2.0 * NEXP_STEEPNESS);
     slopes[1] += slope * w[1] / level(row, w[1]);
     slopes[0] -= slope * w[0] / level(row, w[0]);
-    return energy - 0.5 * row[7] * log(1.0 - s * s);
+    return energy - 0.5 * row.arc * log(1.0 - s * s);
 }
 
-// row: a, b, k, d of the wells, height of the parabola, step of V_pH, two factors and ε of the entropy. Adds to energies: barrier, walls, pH,
-// correction, entropy.
-DEVICE void add_bias(const double *row, int terms, int degree, int triples, const double *coefficients, const double *acidity, const double *w, int n,
+// Adds to energies: barrier, walls, pH, correction, entropy.
+DEVICE void add_bias(const BiasRow &row, const BiasTerms &has, const double *coefficients, const double *acidity, const double *w, int n,
                      double *slopes, double *energies) {
+    const int terms = has.terms, degree = has.degree, triples = has.triples;
     if (terms & WELLS) {
         for (int a = 0; a < n; a++) {
             const Term well = wells(row, w[a]), wall = walls(w[a]);
@@ -119,13 +114,13 @@ DEVICE void add_bias(const double *row, int terms, int degree, int triples, cons
     if (terms & PARABOLA) {
         double sum = 0.0, squares = 0.0;
         for (int a = 0; a < n; a++) sum += w[a], squares += w[a] * w[a];
-        for (int a = 0; a < n; a++) slopes[a] += 4.0 * row[4] * (sum - w[a]);
-        energies[0] += 2.0 * row[4] * (sum * sum - squares);
+        for (int a = 0; a < n; a++) slopes[a] += 4.0 * row.parabola * (sum - w[a]);
+        energies[0] += 2.0 * row.parabola * (sum * sum - squares);
     }
     if (terms & (LINEAR_PH | SMOOTHED_PH)) {
         const double steepness = 5.0 * WALL_STEEPNESS;
         for (int a = 0; a < n; a++) {
-            const double s = terms & SMOOTHED_PH ? 1.0 / (1.0 + exp(-steepness * (w[a] - row[5]))) : w[a];
+            const double s = terms & SMOOTHED_PH ? 1.0 / (1.0 + exp(-steepness * (w[a] - row.step))) : w[a];
             energies[2] += acidity[a] * s;
             slopes[a] += acidity[a] * (terms & SMOOTHED_PH ? steepness * s * (1.0 - s) : 1.0);
         }
@@ -258,9 +253,10 @@ struct One {
     double mass;
 };
 
-DEVICE One one_site(const unsigned *sites, const double *masses, int s) {
-    const int kind = sites[5 * s], forms = sites[5 * s + 1];
-    return {kind, forms, has_one(kind) ? 1 : forms, (int)sites[5 * s + 2], (int)sites[5 * s + 3], (int)sites[5 * s + 4], masses[s]};
+DEVICE One one_site(const SiteRow *sites, const double *masses, int s) {
+    const SiteRow &row = sites[s];
+    const int kind = row.kind, forms = row.forms;
+    return {kind, forms, has_one(kind) ? 1 : forms, (int)row.first_coordinate, (int)row.first_weight, (int)row.first_number, masses[s]};
 }
 
 DEVICE double square_of(const One &o, const double *v) {
@@ -277,26 +273,29 @@ DEVICE void add_along(const One &o, double x, const double *gradient, double *v)
 #define EACH_SITE for (int s = threadIdx.x; s < n_sites; s += THREADS)
 
 // Weights at ξ: of a state that comes from the host, by the arithmetic of the steps.
-KERNEL __launch_bounds__(THREADS) void set_weights(const unsigned *sites, const double *masses, const double *xi, double *weights, int n_sites) {
+KERNEL __launch_bounds__(THREADS) void set_weights(const __grid_constant__ WeightArgs args) {
+    const SiteRow *sites = args.sites;
+    const double *masses = args.masses, *xi = args.xi;
+    double *weights = args.weights;
+    const int n_sites = args.n_sites;
     EACH_SITE {
         const One o = one_site(sites, masses, s);
         weights_at(o.kind, xi + o.at, o.forms, weights + o.weight);
     }
 }
 
-// work: 4 numbers for each of n_xi: dV/dξ, ∇Q, new velocities, new ξ; then new weights. energies: kinetic, temperature, heat so far, barrier, walls,
-// pH, correction, entropy, ½ RT ln Z.
-KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const unsigned *sites, const double *masses, const double *charges,
-                                                     const double *biases, const unsigned *bias_terms, const double *coefficients,
-                                                     const double *acidity, const double *derivatives, const double *noise,
-                                                     const long long *noise_first, int n_noise, int width, const long long *steps,
-                                                     double *xi, double *velocity, double *weights, double *heat, double *total,
-                                                     double *work, double *energies, long long *status, double *culprit, int n_sites,
-                                                     int n_xi) {
+// work: 4 numbers for each of n_xi: dV/dξ, ∇Q, new velocities, new ξ; then new weights.
+KERNEL __launch_bounds__(THREADS) void advance_sites(const __grid_constant__ AdvanceArgs args) {
+    const LambdaSettings &settings = args.settings;
+    const SiteRow *sites = args.sites;
+    const double *masses = args.masses, *charges = args.charges, *derivatives = args.derivatives, *noise = args.noise;
+    double *xi = args.xi, *velocity = args.velocity, *weights = args.weights, *heat = args.heat, *total = args.total, *work = args.work;
+    Failure *failure = args.failure;
+    const int n_noise = args.n_noise, width = args.width, n_sites = args.n_sites, n_xi = args.n_xi;
     __shared__ double scratch[THREADS / 32 * 8];
     __shared__ int bad, escaped;
-    const long long step = *steps, row = step - *noise_first;
-    if (status[0] != 0) return;
+    const long long step = *args.step, row = step - *args.noise_first;
+    if (failure->kind != 0) return;
     const bool thermal = settings.coupled != 0.0 && width > 0, has_noise = row >= 0 && row < n_noise;
     const double half = 0.5 * settings.time_step;
     double *slopes = work, *gradient = work + n_xi, *v = work + 2LL * n_xi, *moved = work + 3LL * n_xi, *lambda = work + 4LL * n_xi;
@@ -319,8 +318,8 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
         const double *w = weights + o.weight;
         double *d = total + o.weight;
         for (int a = 0; a < o.forms; a++) d[a] = derivatives[o.weight + a];
-        add_bias(biases + 9 * s, bias_terms[4 * s], bias_terms[4 * s + 1], bias_terms[4 * s + 2], coefficients + bias_terms[4 * s + 3], acidity + o.weight, w, o.forms, d,
-                 sums);
+        const BiasTerms has = args.bias_terms[s];
+        add_bias(args.biases[s], has, args.coefficients + has.first, args.acidity + o.weight, w, o.forms, d, sums);
         derivative(o.kind, xi + o.at, w, d, o.forms, slopes + o.at);
         for (int a = o.at; a < o.at + o.n; a++) {
             if (pull != 0.0) slopes[a] += pull * moved[a] / o.mass;
@@ -404,8 +403,7 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
         int at = o.at;
         while (kind == NOT_FINITE && fabs(values[at]) <= 1.7976931348623157e308) at++;
         while (kind == ESCAPED && fabs(values[at] - 0.5) <= ESCAPE) at++;
-        status[0] = kind, status[1] = site, status[2] = step;
-        *culprit = kind == CHARGE ? found[0] : values[at];
+        *failure = {kind, site, step, kind == CHARGE ? found[0] : values[at]};
         return;
     }
     EACH_SITE {
@@ -418,9 +416,14 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(Settings settings, const un
     }
     if (threadIdx.x != 0) return;
     if (thermal) *heat += second[0] - first[0];
-    energies[0] = first[0];
-    energies[1] = settings.freedom > 0.0 ? 2.0 * first[0] / (settings.freedom * settings.gas_constant) : 0.0;
-    energies[2] = *heat;
-    for (int t = 0; t < 5; t++) energies[3 + t] = sums[t];
-    energies[8] = pull != 0.0 ? 0.5 * settings.metric * log(z[0]) : 0.0;
+    StepEnergies &energies = *args.energies;
+    energies.kinetic = first[0];
+    energies.temperature = settings.freedom > 0.0 ? 2.0 * first[0] / (settings.freedom * settings.gas_constant) : 0.0;
+    energies.heat = *heat;
+    energies.barrier = sums[0];
+    energies.walls = sums[1];
+    energies.ph = sums[2];
+    energies.correction = sums[3];
+    energies.entropy = sums[4];
+    energies.metric = pull != 0.0 ? 0.5 * settings.metric * log(z[0]) : 0.0;
 }

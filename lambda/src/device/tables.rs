@@ -3,14 +3,28 @@
 use std::collections::HashMap;
 
 use forcefield::topology::Pair14;
-use forcefield::units::GAS_CONSTANT;
-use kernels::device::{Buffer, Device};
+use kernels::device::{Buffer, Device, structure};
 
 use super::SitesError;
 use crate::coordinate::Coordinate;
 use crate::dynamics::LambdaDynamics;
-use crate::dynamics::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE, scale};
 use crate::site::Site;
+
+structure! {
+    /// A site as its motion sees it.
+    pub struct SiteRow {
+        /// Coordinate, numbered as in motion.cu.
+        pub kind: u32,
+        /// Number of forms.
+        pub forms: u32,
+        /// First number of ξ.
+        pub first_coordinate: u32,
+        /// First weight.
+        pub first_weight: u32,
+        /// First random number of a step.
+        pub first_number: u32,
+    }
+}
 
 /// Tables on a device.
 pub struct Tables {
@@ -38,8 +52,8 @@ pub struct Tables {
     pub partners: Buffer<u32>,
     /// Their factors.
     pub scales: Buffer<f64>,
-    /// Coordinate, forms, first number of ξ, first weight and first random number of each site.
-    pub motion: Buffer<u32>,
+    /// A row for each site.
+    pub motion: Buffer<SiteRow>,
     /// Mass of each site, u nm².
     pub masses: Buffer<f64>,
     /// Net charge of each form, as the weights.
@@ -123,8 +137,8 @@ fn check(site: &Site, expected: usize, n_atoms: usize) -> Result<(), SitesError>
     }
 }
 
-/// `sites` of motion.cu, and the number of random numbers of a step.
-fn motion_table(dynamics: &LambdaDynamics) -> (Vec<u32>, usize) {
+/// Rows of the sites, and the number of random numbers of a step.
+fn motion_table(dynamics: &LambdaDynamics) -> (Vec<SiteRow>, usize) {
     let (mut table, mut width) = (Vec::new(), 0);
     for (s, site) in dynamics.sites().iter().enumerate() {
         let kind = match site.coordinate {
@@ -136,31 +150,14 @@ fn motion_table(dynamics: &LambdaDynamics) -> (Vec<u32>, usize) {
             Coordinate::Nexp => 5,
             Coordinate::NexpWeights => 6,
         };
-        let starts = [dynamics.coordinate_starts()[s], dynamics.weight_starts()[s], width];
-        table.extend([kind, site.n_forms as u32]);
-        table.extend(starts.map(|start| start as u32));
+        table.push(SiteRow {
+            kind,
+            forms: site.n_forms as u32,
+            first_coordinate: dynamics.coordinate_starts()[s] as u32,
+            first_weight: dynamics.weight_starts()[s] as u32,
+            first_number: width as u32,
+        });
         width += if kind == 0 { 0 } else { site.coordinate.dimension(site.n_forms) };
     }
     (table, if dynamics.settings().coupling_time.is_some() { width } else { 0 })
-}
-
-/// `Settings` of motion.cu.
-pub(super) fn settings(dynamics: &LambdaDynamics) -> [f64; 12] {
-    let settings = dynamics.settings();
-    let kept = settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp());
-    let flag = |set: bool| f64::from(u8::from(set));
-    [
-        settings.time_step,
-        kept,
-        (1.0 - kept) * GAS_CONSTANT * settings.temperature,
-        GAS_CONSTANT,
-        dynamics.total_charge().unwrap_or(0.0),
-        TOLERANCE * scale(dynamics),
-        ACCEPTED * scale(dynamics),
-        flag(settings.coupling_time.is_some()),
-        flag(dynamics.total_charge().is_some()),
-        dynamics.degrees_of_freedom() as f64,
-        MAX_ITERATIONS as f64,
-        if dynamics.has_metric() { GAS_CONSTANT * settings.temperature } else { 0.0 },
-    ]
 }

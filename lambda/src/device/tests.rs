@@ -8,7 +8,8 @@ use crate::hamiltonian::{OwnForm, interpolate, set_effective_charges};
 use crate::library::Correction;
 use crate::site::{Form, SiteKind};
 use forcefield::pairs::coulomb_14_potential;
-use kernels::device::compiles;
+use forcefield::units::COULOMB;
+use kernels::device::{check_layouts, compiles};
 use nalgebra::Vector3;
 
 const N: usize = 60;
@@ -422,10 +423,18 @@ fn what_does_not_fit_is_refused() {
     own.set_biases(&stream, &fewer).unwrap();
 }
 
+#[test]
+fn layouts_are_those_of_the_device() {
+    let device = Device::of_tests().unwrap();
+    for source in [sites::source(3), motion::source()] {
+        check_layouts(&device, &source).unwrap();
+    }
+}
+
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    for source in [sites_source(2), sites_source(5), motion_source()] {
+    for source in [sites::source(2), sites::source(5), motion::source()] {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }

@@ -21,7 +21,7 @@ impl Resident {
         let lists = Lists {
             x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
             cell: Cell::rectangular(Vector3::from_vec(edges.read(main)?)).unwrap_or(Cell::Open),
-            geometry: geometry.map_or(Ok(Vec::new()), |geometry| geometry.read(main))?,
+            geometry: geometry.map_or(Ok(Vec::new()), |g| g.read(main).map(|g| bytemuck::cast_slice(&g).to_vec()))?,
             stale,
         };
         Ok((ResidentState { atoms, lambda }, lists))
@@ -44,7 +44,7 @@ impl Resident {
         self.sites.as_ref().map_or(Ok(Vec::new()), |sites| Ok(sites.derivatives().read(&self.streams.main)?))
     }
 
-    /// Puts other biases: another pH, other barriers.
+    /// Puts other biases on the device: another pH, other barriers.
     ///
     /// # Errors
     /// A lost device.

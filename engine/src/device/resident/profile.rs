@@ -1,4 +1,4 @@
-//! Where the time of a step goes: each part alone, by replay of graphs.
+//! Where the time of a step goes: each part is timed alone, by replay of graphs.
 //!
 //! In a step most parts run beside each other, so that their times add up to more than a step. Parts that move something are repeated a few
 //! times only; the state is put back afterwards.
@@ -7,19 +7,18 @@ use super::{Resident, ResidentError};
 use crate::device::electrostatics::Part;
 use crate::device::replay::{Replays, median, replayed};
 use forcefield::device::EnergyTerm;
-use kernels::device::args;
 use lambda::device::{Own, Whole};
 
 /// Rounds of lists and steps that whole steps are timed in.
 const ROUNDS: u64 = 5;
 
-/// For what moves: it must not get far.
+/// Replays of a part that moves something, which must not get far.
 const FEW: Replays = Replays { launches: 3, most: 4 };
 
-/// For what does not.
+/// Replays of a part that moves nothing.
 const MANY: Replays = Replays { launches: 5, most: 100 };
 
-/// Names and seconds.
+/// Name of each part, and its seconds.
 type Parts = Vec<(&'static str, f64)>;
 
 impl Resident {
@@ -83,11 +82,7 @@ impl Resident {
         }
         let potential = electrostatics.potential();
         if with_energy {
-            let blocks = (charges.len() as u32).div_ceil(super::THREADS);
-            part("Coulomb energy", MANY, &|| {
-                let args = args![charges, potential, energies, charges.len() as i32];
-                Ok(main.launch(&self.coulomb, blocks, super::THREADS, 0, args)?)
-            })?;
+            part("Coulomb energy", MANY, &|| Ok(self.coulomb.enqueue(main, charges, potential, energies)?))?;
         }
         if let Some(sites) = &self.sites {
             part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;

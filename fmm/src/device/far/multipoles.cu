@@ -28,15 +28,15 @@ DEVICE void add_up(const real *rows, int n_rows, int channel, const unsigned *bo
     __syncthreads();
 }
 
-KERNEL __launch_bounds__(THREADS) void far_multipoles(const real4 *particles, const unsigned *starts,
-    const real2 *table_z, real2 *columns) {
+KERNEL __launch_bounds__(THREADS) void far_multipoles(const __grid_constant__ MultipoleArgs a) {
+    const real4 *particles = a.particles;
     SHARED(real2, shared);
     __shared__ unsigned bounds[MZ + 1];
     real2 *table = shared;
     real *moments = reinterpret_cast<real *>(table + AlongZ::TABLE), *rows = moments + MZ * KS;
     const int column = blockIdx.x, thread = threadIdx.x;
-    load(table_z, table, AlongZ::TABLE);
-    for (int i = thread; i <= MZ; i += THREADS) bounds[i] = starts[column * MZ + i];
+    load(a.table_z, table, AlongZ::TABLE);
+    for (int i = thread; i <= MZ; i += THREADS) bounds[i] = a.starts[column * MZ + i];
     for (int i = thread; i < MZ * KS; i += THREADS) moments[i] = 0;
     __syncthreads();
     const unsigned end = bounds[MZ];
@@ -70,7 +70,7 @@ KERNEL __launch_bounds__(THREADS) void far_multipoles(const real4 *particles, co
         for (int k = 0; k < KB; k++) {
             if (k0 + k >= AlongZ::HALF) continue;
             const size_t at = (size_t(k0 + k) * (MX * MY) + column) * KS + 2 * pair;
-            *reinterpret_cast<real4 *>(columns + at) = make_real4(c[k].x, -s[k].x, c[k].y, -s[k].y);
+            *reinterpret_cast<real4 *>(a.columns + at) = make_real4(c[k].x, -s[k].x, c[k].y, -s[k].y);
         }
     }
 }

@@ -19,16 +19,6 @@ static const int HZ = NZ / 2 + 1;
 // Rows that are summed over the four lanes: 2 or 4.
 static const int SUMMED = ROWS > 2 ? 4 : 2;
 
-// What a channel needs, `at` where it goes in the sources.
-struct Channel {
-    int at, degree, is_odd_x, is_odd_y;
-};
-
-// Source (j, k): place of V_{j,±k} in the square of all V_LM (at L² + L + M), 2j, and whether k is odd.
-struct Origin {
-    int plus, minus, twice, is_odd;
-};
-
 // x (-i)^degree or x i^degree.
 DEVICE real2 turned(real2 x, int degree) {
     switch (degree & 3) {
@@ -122,26 +112,27 @@ DEVICE void product(const real2 *v, int l, const Origin *origin, const real *sou
     }
 }
 
-KERNEL __launch_bounds__(THREADS) void far_operators(const real2 *coefficients, const int *places,
-    const Channel *channels, const real *scales, const Origin *origins, const int2 *tiles, int n_tiles, real2 *waves) {
+KERNEL __launch_bounds__(THREADS) void far_operators(const __grid_constant__ OperatorArgs a) {
+    const real *scales = a.scales;
+    const int n_tiles = a.n_tiles;
     SHARED(real4, shared);
     real2 *v = reinterpret_cast<real2 *>(shared);
     Origin *origin = reinterpret_cast<Origin *>(v + ((2 * ORDER + 1) * (2 * ORDER + 1) + 1) / 2 * 2);
     real *sources = reinterpret_cast<real *>(origin + SOURCES);
     const int ux = blockIdx.x / (UNIQUE_Y * HZ), uy = blockIdx.x / HZ % UNIQUE_Y, kz = blockIdx.x % HZ;
     const int thread = threadIdx.x;
-    real2 *plane = waves + size_t(kz) * (NX * NY) * KS;
-    coefficients += size_t(blockIdx.x) * HALF;
+    real2 *plane = a.waves + size_t(kz) * (NX * NY) * KS;
+    const real2 *coefficients = a.coefficients + size_t(blockIdx.x) * HALF;
     for (int i = thread; i < HALF; i += THREADS) {
         const real2 value = coefficients[i];
-        const int plus = places[i] & 0xffff, minus = places[i] >> 16, sign = (plus - minus) & 2 ? -1 : 1;
+        const int plus = a.places[i] & 0xffff, minus = a.places[i] >> 16, sign = (plus - minus) & 2 ? -1 : 1;
         v[minus] = make_real2(sign * value.x, -sign * value.y);
         v[plus] = value;
     }
-    for (int i = thread; i < SOURCES; i += THREADS) origin[i] = origins[i];
+    for (int i = thread; i < SOURCES; i += THREADS) origin[i] = a.origins[i];
     for (int i = thread; i < IMAGES * K; i += THREADS) {
         const int channel = i % K, image = i / K, row = image_of(ux, uy, image);
-        const Channel c = channels[channel];
+        const Channel c = a.channels[channel];
         const bool negative = ((image & 1) && c.is_odd_x) != ((image & 2) && c.is_odd_y);
         const real scale = negative ? -scales[channel] : scales[channel];
         const real2 value = row < 0 ? make_real2(0, 0) : turned(plane[size_t(row) * KS + channel], c.degree);
@@ -152,7 +143,7 @@ KERNEL __launch_bounds__(THREADS) void far_operators(const real2 *coefficients, 
     const int part = thread & 3;
     for (int base = 0; base < n_tiles; base += THREADS / 4) {
         const bool active = base + thread / 4 < n_tiles;
-        const int2 tile = tiles[active ? base + thread / 4 : 0];
+        const int2 tile = a.tiles[active ? base + thread / 4 : 0];
         const int l = tile.x, m = tile.y;
         real sums[2 * SUMMED * VECTORS];
         product(v + l * l + l + m, l, origin, sources, sums);

@@ -62,12 +62,13 @@ DEVICE int along_x(int i) { return i; }
 DEVICE size_t in_columns(int kz, int x, int y) { return ((size_t(kz) * MX + x) * MY + y) * KS; }
 DEVICE size_t in_waves(int kz, int kx, int ky) { return ((size_t(kz) * NX + kx) * NY + ky) * KS; }
 
-KERNEL __launch_bounds__(THREADS) void far_forward(const real2 *columns, const real2 *tables, const real2 *turns_x,
-    const real2 *turns_y, real2 *waves) {
+KERNEL __launch_bounds__(THREADS) void far_forward(const __grid_constant__ PlaneArgs a) {
+    const real2 *columns = a.from, *turns_x = a.turns_x, *turns_y = a.turns_y;
+    real2 *waves = a.to;
     SHARED(real2, shared);
     real2 *table_x = shared, *table_y = table_x + AlongX::TABLE, *plane = table_y + AlongY::TABLE;
     const int kz = blockIdx.x / GROUPS, channel = blockIdx.x % GROUPS * CG;
-    load(tables, shared, AlongX::TABLE + AlongY::TABLE);
+    load(a.tables, shared, AlongX::TABLE + AlongY::TABLE);
     for (int i = threadIdx.x; i < MX * MY * CG; i += THREADS) {
         const int c = i % CG, y = i / CG % MY, x = i / (CG * MY);
         real2 value = columns[in_columns(kz, x, y) + channel + c];
@@ -84,12 +85,13 @@ KERNEL __launch_bounds__(THREADS) void far_forward(const real2 *columns, const r
     });
 }
 
-KERNEL __launch_bounds__(THREADS) void far_back(const real2 *waves, const real2 *tables, const real2 *turns_x,
-    const real2 *turns_y, real2 *columns) {
+KERNEL __launch_bounds__(THREADS) void far_back(const __grid_constant__ PlaneArgs a) {
+    const real2 *waves = a.from, *turns_x = a.turns_x, *turns_y = a.turns_y;
+    real2 *columns = a.to;
     SHARED(real2, shared);
     real2 *table_x = shared, *table_y = table_x + AlongX::TABLE, *plane = table_y + AlongY::TABLE;
     const int kz = blockIdx.x / GROUPS, channel = blockIdx.x % GROUPS * CG;
-    load(tables, shared, AlongX::TABLE + AlongY::TABLE);
+    load(a.tables, shared, AlongX::TABLE + AlongY::TABLE);
     for (int i = threadIdx.x; i < NX * NY * CG; i += THREADS) {
         const int c = i % CG, ky = i / CG % NY, kx = i / (CG * NY);
         plane[(kx * PITCH + ky) * CG + c] = waves[in_waves(kz, kx, ky) + channel + c];

@@ -15,8 +15,9 @@ static const int PITCH = K | 1;
 DEVICE constexpr int power_of_two(int n) { return n < 2 ? n : 2 * power_of_two(n / 2); }
 static const int HIGHEST = power_of_two(BOXES - 1);
 
-KERNEL __launch_bounds__(THREADS) void far_potentials(const real2 *columns, const real2 *table_z, const int *gradient,
-    const real *weights, const real4 *particles, const unsigned *starts, real4 *out) {
+KERNEL __launch_bounds__(THREADS) void far_potentials(const __grid_constant__ PotentialArgs a) {
+    const real4 *particles = a.particles;
+    real4 *out = a.out;
     SHARED(real4, shared);
     // First particle, and first pair of particles, of each box. `bounds` in whole 16 bytes: they are read by fours, and `pairs` is written meanwhile.
     __shared__ unsigned bounds[(MZ + 4) / 4 * 4], pairs[MZ + 1];
@@ -25,11 +26,11 @@ KERNEL __launch_bounds__(THREADS) void far_potentials(const real2 *columns, cons
     const int room = BOXES * PITCH > HZ * (KS / 2) ? BOXES * PITCH : HZ * (KS / 2);
     real2 *table = reinterpret_cast<real2 *>(shared + room), *locals = table + (AlongZ::TABLE + 1) / 2 * 2;
     const int column = blockIdx.x, thread = threadIdx.x;
-    load(table_z, table, AlongZ::TABLE);
-    for (int i = thread; i <= MZ; i += THREADS) bounds[i] = starts[column * MZ + i];
+    load(a.table_z, table, AlongZ::TABLE);
+    for (int i = thread; i <= MZ; i += THREADS) bounds[i] = a.starts[column * MZ + i];
     for (int i = thread; i < HZ * (KS / 2); i += THREADS) {
         const size_t at = (size_t(i / (KS / 2)) * (MX * MY) + column) * (KS / 2) + i % (KS / 2);
-        spectrum[i] = reinterpret_cast<const real4 *>(columns)[at];
+        spectrum[i] = reinterpret_cast<const real4 *>(a.columns)[at];
     }
     __syncthreads();
     if (bounds[0] == bounds[MZ]) return;
@@ -66,8 +67,8 @@ KERNEL __launch_bounds__(THREADS) void far_potentials(const real2 *columns, cons
             real w[5];
 #pragma unroll
             for (int e = 0; e < 5; e++) {
-                from[e] = gradient[e * K + channel];
-                w[e] = weights[e * K + channel];
+                from[e] = a.gradient[e * K + channel];
+                w[e] = a.weights[e * K + channel];
             }
             for (int z = z0 + i / K; z < z1; z += STRANDS) {
                 const real *l = local + z * KS;

@@ -9,11 +9,12 @@ typedef Line<NZ> AlongZ;
 
 static const int HZ = NZ / 2 + 1, PAIRS = KS / 2;
 
-KERNEL __launch_bounds__(THREADS) void root_columns(const real *rows, const real2 *table, real2 *columns) {
+KERNEL __launch_bounds__(THREADS) void root_columns(const __grid_constant__ RootColumnArgs args) {
+    const real2 *table = args.table;
     SHARED(real2, moments); // [MZ][PAIRS]
     const int column = blockIdx.x;
     for (int i = threadIdx.x; i < MZ * PAIRS; i += THREADS) {
-        const real *from = rows + (size_t)(column * MZ + i / PAIRS) * ROW + 2 * (i % PAIRS);
+        const real *from = args.rows + (size_t)(column * MZ + i / PAIRS) * ROW + 2 * (i % PAIRS);
         moments[i] = make_real2(from[0], from[1]);
     }
     __syncthreads();
@@ -30,23 +31,24 @@ KERNEL __launch_bounds__(THREADS) void root_columns(const real *rows, const real
 #pragma unroll
         for (int k = 0; k < KB; k++) {
             if (k0 + k >= AlongZ::HALF) continue;
-            real2 *to = columns + ((size_t)(k0 + k) * (MX * MY) + column) * KS + 2 * pair;
+            real2 *to = args.columns + ((size_t)(k0 + k) * (MX * MY) + column) * KS + 2 * pair;
             to[0] = make_real2(c[k].x, -s[k].x);
             to[1] = make_real2(c[k].y, -s[k].y);
         }
     }
 }
 
-KERNEL __launch_bounds__(THREADS) void root_locals(const real2 *columns, const real2 *table, real *rows) {
+KERNEL __launch_bounds__(THREADS) void root_locals(const __grid_constant__ RootLocalArgs args) {
+    const real2 *table = args.table;
     SHARED(real4, spectrum); // [HZ][PAIRS]
     const int column = blockIdx.x;
     for (int i = threadIdx.x; i < HZ * PAIRS; i += THREADS) {
-        const real2 *from = columns + ((size_t)(i / PAIRS) * (MX * MY) + column) * KS + 2 * (i % PAIRS);
+        const real2 *from = args.columns + ((size_t)(i / PAIRS) * (MX * MY) + column) * KS + 2 * (i % PAIRS);
         spectrum[i] = make_real4(from[0].x, from[0].y, from[1].x, from[1].y);
     }
     __syncthreads();
     const auto store = [&](int z, int pair, real2 v) {
-        real *to = rows + (size_t)(column * MZ + z) * ROW + 2 * pair;
+        real *to = args.rows + (size_t)(column * MZ + z) * ROW + 2 * pair;
         to[0] = v.x;
         to[1] = v.y;
     };

@@ -4,6 +4,7 @@ use std::f64::consts::{E, FRAC_1_SQRT_2, PI};
 
 use kernels::Real;
 
+use super::operators::{Channel, Origin};
 use super::plan::Plan;
 use crate::geometry::grid::BoxGrid;
 use crate::lattice::waves::{far_field, torus};
@@ -87,22 +88,23 @@ pub fn squares(order: usize) -> Vec<i32> {
 }
 
 /// Sources (j, k): places of V_{j,±k}, 2j, whether k is odd.
-pub fn origins(order: usize) -> Vec<[i32; 4]> {
-    let origin = |j: i32, k: i32| [j * j + j + k, j * j + j - k, 2 * j, k % 2];
+pub fn origins(order: usize) -> Vec<Origin> {
+    let origin = |j: i32, k: i32| Origin { plus: j * j + j + k, minus: j * j + j - k, twice: 2 * j, is_odd: k % 2 };
     (0..=order as i32).flat_map(|k| (k..=order as i32).map(move |j| origin(j, k))).collect()
 }
 
 /// For each channel its place among the sources, degree, and whether it changes sign with x and with y; n_lm s^−l.
-pub fn scales<T: Real>(plan: &Plan) -> (Vec<[i32; 4]>, Vec<T>) {
+pub fn scales<T: Real>(plan: &Plan) -> (Vec<Channel>, Vec<T>) {
     let (p, s) = (plan.order, base(plan.order));
     let root = sqrt_factorials(2 * p);
     let one = |(l, m): (usize, isize)| {
         let k = m.unsigned_abs();
         let source = k * (p + 1) - k * k.saturating_sub(1) / 2 + l - k;
         let at = source * plan.row() + if m < 0 { 2 * plan.images } else { 0 };
-        let odd = parity(l, m).map(|p| i32::from(p < 0.0));
+        let [is_odd_x, is_odd_y, ..] = parity(l, m).map(|p| i32::from(p < 0.0));
+        let channel = Channel { at: at as i32, degree: l as i32, is_odd_x, is_odd_y };
         let norm = if m == 0 { FRAC_1_SQRT_2 } else { 1.0 } / (root[l - k] * root[l + k]);
-        ([at as i32, l as i32, odd[0], odd[1]], T::of(norm * s.powi(-(l as i32))))
+        (channel, T::of(norm * s.powi(-(l as i32))))
     };
     channels(p).into_iter().map(one).unzip()
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use kernels::device::compiles;
+use kernels::device::{check_layouts, compiles};
 use num_complex::Complex64;
 
 use super::*;
@@ -316,6 +316,20 @@ fn planes_that_do_not_fit_are_refused() {
     );
 }
 
+/// Of particles and of a refined tree.
+fn all_sources<T: Real>(plan: &Plan) -> Vec<Source> {
+    sources::<T>(plan).into_iter().chain([root::source::<T>(plan)]).collect()
+}
+
+#[test]
+fn layouts_are_those_of_the_device() {
+    let (device, grid) = (Device::of_tests().unwrap(), grid(&cube(3).0, [3; 3], 1.2));
+    let plan = |real| Plan::new(&grid, 4, 100, real, (4, 64 * 1024));
+    for source in all_sources::<f32>(&plan(4)).into_iter().chain(all_sources::<f64>(&plan(8))) {
+        check_layouts(&device, &source).unwrap();
+    }
+}
+
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
@@ -324,11 +338,10 @@ fn kernels_compile_for_gpus() {
         let grid = grid(&boundary, [n; 3], 1.2);
         for real in [4, 8] {
             let plan = Plan::new(&grid, order, 12 * n * n * n, real, (132, 227 * 1024));
-            for source in sources(&plan).into_iter().chain([root::source(&plan)]) {
-                compiles(&source, "sm_90").unwrap();
-            }
+            let sources = if real == 4 { all_sources::<f32>(&plan) } else { all_sources::<f64>(&plan) };
+            sources.iter().for_each(|source| compiles(source, "sm_90").unwrap());
         }
     }
     let plan = Plan::new(&grid(&cube(15).0, [15; 3], 1.2), 8, 40_000, 4, (40, 64 * 1024));
-    sources(&plan).iter().for_each(|source| compiles(source, "sm_75").unwrap());
+    sources::<f32>(&plan).iter().for_each(|source| compiles(source, "sm_75").unwrap());
 }

@@ -94,9 +94,7 @@ fn deviation<T: Real + Pod>((boundary, root, order, separation): Case, shape: Op
     let [place, leaf_of] = [&to.place, &to.leaf_of].map(|v| device.upload(v).unwrap());
     own.enqueue_assign(&stream, &place, &leaf_of).unwrap();
     to.geometry = to.geometry.follow(&shrunk);
-    let (mut numbers, scale) = ([0.0; 33], to.geometry.scale());
-    numbers[..9].copy_from_slice(to.geometry.basis.as_flattened());
-    numbers[30..].copy_from_slice(&[scale, 1.0 / scale, to.geometry.volume.unwrap_or(0.0)]);
+    let (numbers, scale) = (BoxGeometry::new(&to.geometry), to.geometry.scale());
     let sorted: Vec<T> = (0..N)
         .flat_map(|k| {
             let (centre, _) = to.geometry.centres(to.leaves().coordinates[to.leaf_of[k] as usize]);
@@ -105,7 +103,7 @@ fn deviation<T: Real + Pod>((boundary, root, order, separation): Case, shape: Op
             [a, b, c, T::one()]
         })
         .collect();
-    let (numbers, sorted) = (device.upload(&numbers).unwrap(), device.upload(&sorted).unwrap());
+    let (numbers, sorted) = (device.upload(&[numbers]).unwrap(), device.upload(&sorted).unwrap());
     own.enqueue(&stream, &numbers, &sorted).unwrap();
     let (potential, field) = (own.potential().read(&stream).unwrap(), own.field().read(&stream).unwrap());
     largest_difference(&expected, &own, &potential, &field)

@@ -1,7 +1,21 @@
 //! Lists of M2L: tiles of target boxes that receive from the same offsets, sorted by operator.
 
+use kernels::device::structure;
+
 /// No box.
 pub const NONE: u32 = u32::MAX;
+
+structure! {
+    /// A run of entries of a tile, the work of one block.
+    pub struct Job {
+        /// The tile.
+        pub tile: u32,
+        /// First entry.
+        pub first: u32,
+        /// One after the last entry.
+        pub end: u32,
+    }
+}
 
 /// Interaction lists in tiles; see product.cuh.
 #[derive(Clone, Debug)]
@@ -61,15 +75,15 @@ impl Lists {
         self.starts.len() - 1
     }
 
-    /// The entries of each tile in up to `parts` jobs: (tile, first entry, end) of each, and the first job of each tile and the end.
-    pub fn jobs(&self, parts: usize) -> (Vec<u32>, Vec<u32>) {
+    /// The entries of each tile in up to `parts` jobs, and the first job of each tile and the end.
+    pub fn jobs(&self, parts: usize) -> (Vec<Job>, Vec<u32>) {
         let (mut jobs, mut first) = (Vec::new(), vec![0]);
         for tile in 0..self.tiles() {
             let (start, end) = (self.starts[tile] as usize, self.starts[tile + 1] as usize);
             let parts = parts.clamp(1, (end - start).max(1));
             let at = |part: usize| (start + (end - start) * part / parts) as u32;
-            (0..parts).for_each(|part| jobs.extend([tile as u32, at(part), at(part + 1)]));
-            first.push((jobs.len() / 3) as u32);
+            jobs.extend((0..parts).map(|part| Job { tile: tile as u32, first: at(part), end: at(part + 1) }));
+            first.push(jobs.len() as u32);
         }
         (jobs, first)
     }
@@ -88,7 +102,8 @@ mod tests {
         assert_eq!(lists.sources, [0, 1, NONE, 11, 10, NONE, 2, NONE, 12, NONE, 3, NONE, 13, NONE]);
         assert_eq!(lists.pairs, 8);
         let (jobs, first) = lists.jobs(2);
-        assert_eq!(jobs, [0, 0, 1, 0, 1, 3, 1, 3, 4, 1, 4, 5, 2, 5, 6, 2, 6, 7]);
+        let jobs: &[[u32; 3]] = bytemuck::cast_slice(&jobs);
+        assert_eq!(jobs, [[0, 0, 1], [0, 1, 3], [1, 3, 4], [1, 4, 5], [2, 5, 6], [2, 6, 7]]);
         assert_eq!(first, [0, 2, 4, 6]);
     }
 }

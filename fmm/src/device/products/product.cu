@@ -4,12 +4,9 @@
 #define ACROSS 4
 #define GROUPS (BOXES / DOWN)
 
-KERNEL __launch_bounds__(THREADS) void product(const real *multipoles, real *locals, real *parts, const real *operators,
-                                               const unsigned *targets, const unsigned *entries, const unsigned *sources, const Job *jobs,
-                                              const unsigned char *wanted, const unsigned char *filled, int direct, int add) {
+KERNEL __launch_bounds__(THREADS) void product(const __grid_constant__ ProductArgs given) {
     SHARED(real, shared);
-    const Job job = jobs[blockIdx.x];
-    const Given given = {multipoles, operators, targets, entries, sources, wanted, filled};
+    const Job job = given.jobs[blockIdx.x];
     const int group = threadIdx.x % GROUPS, across = threadIdx.x / GROUPS * ACROSS;
     const bool works = across < COLUMNS;
     real sum[DOWN][ACROSS] = {};
@@ -39,11 +36,11 @@ KERNEL __launch_bounds__(THREADS) void product(const real *multipoles, real *loc
     });
     if (!works) return;
     for (int i = 0; i < DOWN; i++) {
-        real *row = row_of_sum(locals, parts, given, blockIdx.x, job.tile, group + i * GROUPS, direct);
+        real *row = row_of_sum(given, blockIdx.x, job.tile, group + i * GROUPS);
         if (row == nullptr) continue;
         for (int c = 0; c < ACROSS; c++) {
             const int t = blockIdx.y * COLUMNS + across + c;
-            if (t < ROW) row[t] = direct && add ? row[t] + sum[i][c] : sum[i][c];
+            if (t < ROW) row[t] = given.direct && given.add ? row[t] + sum[i][c] : sum[i][c];
         }
     }
 }

@@ -50,21 +50,10 @@ template <int PENDING> DEVICE void await_copies() {
 #endif
 }
 
-struct Job {
-    unsigned tile, first, end;
-};
-
-// What a launch is given: rows of coefficients, operators, lists.
-struct Given {
-    const real *multipoles, *operators;
-    const unsigned *targets, *entries, *sources;
-    const unsigned char *wanted, *filled;
-};
-
 DEVICE bool is_set(const unsigned char *flags, unsigned row) { return row != NONE && (flags == nullptr || flags[row]); }
 
 // Writes the entries of a job that have sources, in order, to `list`; their number. No entries if no target is wanted.
-DEVICE int active_entries(const Given &given, Job job, unsigned *list) {
+DEVICE int active_entries(const ProductArgs &given, Job job, unsigned *list) {
     __shared__ int n_active;
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, warps = THREADS / 32;
     const unsigned *targets = given.targets + job.tile * BOXES;
@@ -96,7 +85,7 @@ DEVICE int active_entries(const Given &given, Job job, unsigned *list) {
 }
 
 // Starts the copies of a step to one stage of shared memory: sources [BOXES][SOURCE_ROW], operator [DEPTH][MATRIX_ROW].
-DEVICE void copy_step(real *stage, int step, const unsigned *list, int n_list, const Given &given) {
+DEVICE void copy_step(real *stage, int step, const unsigned *list, int n_list, const ProductArgs &given) {
     const int first = step % PARTS * DEPTH, base = step / PARTS * PER_STEP, column = blockIdx.y * COLUMNS;
     for (int i = threadIdx.x; i < BOXES * (DEPTH / LANES); i += THREADS) {
         const int b = i / (DEPTH / LANES), j = i % (DEPTH / LANES) * LANES;
@@ -117,7 +106,7 @@ DEVICE void copy_step(real *stage, int step, const unsigned *list, int n_list, c
 }
 
 // Calls multiply(sources, operator) for every step of a job. `shared`: two stages, then room for the entries of a job.
-template <class F> DEVICE void over_steps(real *shared, Job job, const Given &given, F multiply) {
+template <class F> DEVICE void over_steps(real *shared, Job job, const ProductArgs &given, F multiply) {
     unsigned *list = reinterpret_cast<unsigned *>(shared + 2 * STAGE);
     const int n_list = active_entries(given, job, list), steps = (n_list + PER_STEP - 1) / PER_STEP * PARTS;
     if (steps > 0) copy_step(shared, 0, list, n_list, given);
@@ -137,21 +126,21 @@ template <class F> DEVICE void over_steps(real *shared, Job job, const Given &gi
 }
 
 // Where a block puts the sum of box b: the row of the box itself (direct), else that of its job.
-DEVICE real *row_of_sum(real *locals, real *parts, const Given &given, unsigned job, unsigned tile, int b, int direct) {
+DEVICE real *row_of_sum(const ProductArgs &given, unsigned job, unsigned tile, int b) {
     const unsigned target = given.targets[tile * BOXES + b];
     if (!is_set(given.wanted, target)) return nullptr;
-    return direct ? locals + (size_t)target * ROW : parts + ((size_t)job * BOXES + b) * ROW;
+    return given.direct ? given.locals + (size_t)target * ROW : given.parts + ((size_t)job * BOXES + b) * ROW;
 }
 
 // Adds the sums of the jobs `first[tile]` to `first[tile + 1]` of each tile in order; a block for each box of a tile, a thread for each coefficient.
 // `add`: to what is there.
-KERNEL void gather_parts(const real *parts, real *locals, const unsigned *targets, const unsigned *first, const unsigned char *wanted, int add) {
-    const unsigned tile = blockIdx.x / BOXES, b = blockIdx.x % BOXES, target = targets[tile * BOXES + b];
-    if (!is_set(wanted, target)) return;
+KERNEL void gather_parts(const __grid_constant__ PartArgs a) {
+    const unsigned tile = blockIdx.x / BOXES, b = blockIdx.x % BOXES, target = a.targets[tile * BOXES + b];
+    if (!is_set(a.wanted, target)) return;
     for (int t = threadIdx.x; t < ROW; t += blockDim.x) {
-        real *out = locals + (size_t)target * ROW + t;
-        real sum = add ? *out : real(0);
-        for (unsigned job = first[tile]; job < first[tile + 1]; job++) sum += parts[((size_t)job * BOXES + b) * ROW + t];
+        real *out = a.locals + (size_t)target * ROW + t;
+        real sum = a.add ? *out : real(0);
+        for (unsigned job = a.first[tile]; job < a.first[tile + 1]; job++) sum += a.parts[((size_t)job * BOXES + b) * ROW + t];
         *out = sum;
     }
 }

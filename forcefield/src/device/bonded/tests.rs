@@ -5,7 +5,7 @@ use crate::device::{ENERGY_ONE, ENERGY_SLOTS, FORCE_ONE};
 use crate::gromacs::{read_gro, read_topology};
 use crate::topology::*;
 use crate::{Cell, TermEnergy, bonded, pairs, restraints};
-use kernels::device::compiles;
+use kernels::device::{check_layouts, compiles};
 use std::path::Path;
 
 /// What the device and the CPU make of the same system.
@@ -215,6 +215,11 @@ fn references_are_those_of_restrained_atoms() {
     assert_eq!(terms.references().read(&stream).unwrap(), [1.0, 2.0, 3.0]);
     terms.set_reference(&stream, &[Vector3::new(4.0, 5.0, 6.0); 5]).unwrap();
     assert_eq!(terms.references().read(&stream).unwrap(), [4.0, 5.0, 6.0]);
+}
+
+#[test]
+fn layouts_are_those_of_the_device() {
+    check_layouts(&Device::of_tests().unwrap(), &source(true)).unwrap();
 }
 
 /// Needs libnvrtc, no GPU.

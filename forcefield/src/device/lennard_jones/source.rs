@@ -2,20 +2,21 @@
 
 use kernels::device::{Device, DeviceError, Kernel, Source};
 
-use super::{CHUNK, LANES, Settings};
+use super::list::{BuildArgs, FrameArgs, KeyArgs, PlaceArgs};
+use super::{CHUNK, GatherArgs, LANES, PairArgs, Settings};
 use crate::device::{EnergyTerm, Precision};
 use crate::lennard_jones::Modifier;
 use crate::topology::LennardJonesTable;
 
 /// Kernels of the term.
 pub(super) struct Kernels {
-    pub frame: Kernel,
-    pub keys: Kernel,
-    pub place: Kernel,
-    pub build: Kernel,
-    pub gather: Kernel,
-    pub forces: Kernel,
-    pub energy: Kernel,
+    pub frame: Kernel<FrameArgs<'static>>,
+    pub keys: Kernel<KeyArgs<'static>>,
+    pub place: Kernel<PlaceArgs<'static>>,
+    pub build: Kernel<BuildArgs<'static>>,
+    pub gather: Kernel<GatherArgs<'static>>,
+    pub forces: Kernel<PairArgs<'static>>,
+    pub energy: Kernel<PairArgs<'static>>,
 }
 
 /// Kernels of the list, and of forces.
@@ -33,9 +34,14 @@ pub(super) fn sources(settings: Settings, n_classes: usize) -> [Source; 2] {
             .define("COORD_BITS", bits)
             .define("QUANTA", number(2f64.powi(bits)))
             .option("--ftz=true")
-            .header(include_str!("../sites.cuh"))
+            .header(include_str!("sites.cuh"))
     };
-    let list = special(Source::new("list", include_str!("../list.cu"))).define("CHUNK", CHUNK);
+    let list = special(Source::new("list", include_str!("list.cu")))
+        .define("CHUNK", CHUNK)
+        .kernel::<FrameArgs<'static>>("frame_of_atoms")
+        .kernel::<KeyArgs<'static>>("cell_keys")
+        .kernel::<PlaceArgs<'static>>("place_sites")
+        .kernel::<BuildArgs<'static>>("build_list");
     let m = settings.modifier.at_cutoff(settings.cutoff);
     let mode = match settings.modifier {
         Modifier::None => 0,
@@ -44,6 +50,9 @@ pub(super) fn sources(settings: Settings, n_classes: usize) -> [Source; 2] {
     };
     let mut pairs = special(Source::new("lennard_jones", include_str!("../lennard_jones.cu")))
         .header(include_str!("../forces.cuh"))
+        .kernel::<GatherArgs<'static>>("gather_sites")
+        .kernel::<PairArgs<'static>>("lennard_jones")
+        .kernel::<PairArgs<'static>>("lennard_jones_energy")
         .define("LANES", LANES)
         .define("N_CLASSES", n_classes)
         .define("MODE", mode)

@@ -6,7 +6,7 @@ use crate::TermEnergy;
 use crate::device::{ENERGY_SLOTS, EnergyTerm, FORCE_ONE};
 use crate::lennard_jones::tests::{boxed, system, uniform};
 use crate::lennard_jones::{LennardJones, LennardJonesError};
-use kernels::device::compiles;
+use kernels::device::{check_layouts, compiles};
 use nalgebra::Vector3;
 
 const SIDES: [usize; 3] = [7, 8, 9];
@@ -325,6 +325,16 @@ fn bad_settings_are_named() {
     assert_eq!(error, DeviceTermError::LennardJones(LennardJonesError::Cutoff(-1.0)));
     let error = new(Settings { cutoff: 0.9, ..SETTINGS });
     assert!(error.to_string().contains("along x"), "{error}");
+}
+
+#[test]
+fn layouts_are_those_of_the_device() {
+    let device = Device::of_tests().unwrap();
+    for precision in [Precision::Single, Precision::Double] {
+        for source in sources(Settings { precision, ..SETTINGS }, 3) {
+            check_layouts(&device, &source).unwrap();
+        }
+    }
 }
 
 /// Needs libnvrtc, no GPU.

@@ -1,31 +1,28 @@
-// Particles to leaf boxes, and the pairs to skip; frozen until the next assignment.
+// Sorts particles into leaf boxes and finds the pairs to skip. The assignment holds until the next one.
 //
 //   u = inverse · (x − corner);  along each axis that repeats n = ⌊u_a / boxes⌋ and u −= n · lattice_a;  box = ⌊u⌋, image = n
 //
 // box index (x · ny + y) · nz + z. Positions f64, any image, by number; images: those subtracted, by number (home_boxes) or place (arrange).
-// status: smallest particle whose position is not finite; smallest that is too far away; smallest entry of the excluded pairs that does not
-// lie in near boxes; smallest particle that sits on another one without being excluded from it.
+// What is wrong with the particles goes to ParticleFaults of assignment.rs.
 
-#define NOT_FINITE 0
-#define TOO_FAR 1
-#define NOT_NEAR 2
-#define COINCIDENT 3
-
-KERNEL void home_boxes(const Geometry *geometry, const Grid *grid, const double *x, unsigned *keys, int *images, unsigned *status, int n) {
+KERNEL void home_boxes(const __grid_constant__ HomeArgs args) {
+    const BoxGeometry *geometry = args.geometry;
+    const LeafGrid *grid = args.grid;
+    ParticleFaults *faults = args.faults;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
+    if (i >= args.n) return;
     double u[3];
     bool finite = true;
     for (int a = 0; a < 3; ++a) {
         u[a] = 0.0;
         for (int b = 0; b < 3; ++b) {
-            double r = x[3LL * i + b];
+            double r = args.x[3LL * i + b];
             finite = finite && fabs(r) <= 1.7976931348623157e308;
-            u[a] += geometry->inverse[3 * a + b] * (r - geometry->corner[b]);
+            u[a] += geometry->inverse[a][b] * (r - geometry->corner[b]);
         }
     }
     if (!finite) {
-        atomicMin(&status[NOT_FINITE], (unsigned)i);
+        atomicMin(&faults->not_finite, (unsigned)i);
         u[0] = u[1] = u[2] = 0.0;
     }
     int c[3], image[3] = {0, 0, 0};
@@ -33,37 +30,38 @@ KERNEL void home_boxes(const Geometry *geometry, const Grid *grid, const double 
         if (!grid->periodic[a]) continue;
         double images_away = floor(u[a] / grid->shape[a]);
         if (!(fabs(images_away) <= FARTHEST_IMAGE)) {
-            atomicMin(&status[TOO_FAR], (unsigned)i);
+            atomicMin(&faults->too_far, (unsigned)i);
             images_away = 0.0;
         }
         image[a] = (int)images_away;
-        for (int b = 0; b < 3; ++b) u[b] -= images_away * grid->lattice[3 * a + b];
+        for (int b = 0; b < 3; ++b) u[b] -= images_away * grid->lattice[a][b];
     }
     for (int a = 0; a < 3; ++a) {
         c[a] = (int)fmin(fmax(floor(u[a]), 0.0), grid->shape[a] - 1.0);
-        images[3LL * i + a] = image[a];
+        args.images[3LL * i + a] = image[a];
     }
-    keys[i] = (c[0] * grid->shape[1] + c[1]) * grid->shape[2] + c[2];
+    args.keys[i] = (c[0] * grid->shape[1] + c[1]) * grid->shape[2] + c[2];
 }
 
-KERNEL void arrange(const unsigned *order, const unsigned *keys, const int *homes, unsigned *place, unsigned *leaf_of, int *images, int n) {
+KERNEL void arrange(const __grid_constant__ ArrangeArgs args) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k >= n) return;
-    unsigned i = order[k];
-    place[i] = k;
-    leaf_of[k] = keys[i];
-    for (int a = 0; a < 3; ++a) images[3LL * k + a] = homes[3LL * i + a];
+    if (k >= args.n) return;
+    unsigned i = args.order[k];
+    args.place[i] = k;
+    args.leaf_of[k] = args.keys[i];
+    for (int a = 0; a < 3; ++a) args.images[3LL * k + a] = args.homes[3LL * i + a];
 }
 
 // For each near box of each leaf: first place, particles, number of particles in the near boxes before it, slot of its offset. A warp a leaf.
-KERNEL void make_runs(const unsigned *near_starts, const uint2 *near_entries, const unsigned *starts, uint4 *runs, int n_leaves) {
+KERNEL void make_runs(const __grid_constant__ RunArgs a) {
+    const unsigned *near_starts = a.near_starts, *starts = a.starts;
     int lane = threadIdx.x % 32, leaf = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (leaf >= n_leaves) return;
+    if (leaf >= a.n_leaves) return;
     unsigned begin = near_starts[leaf], end = near_starts[leaf + 1], before = 0;
     for (unsigned from = begin; from < end; from += 32) {
         unsigned e = from + lane, first = 0, count = 0, slot = 0;
         if (e < end) {
-            uint2 entry = near_entries[e];
+            uint2 entry = a.near_entries[e];
             first = starts[entry.x];
             count = starts[entry.x + 1] - first;
             slot = entry.y;
@@ -73,24 +71,24 @@ KERNEL void make_runs(const unsigned *near_starts, const uint2 *near_entries, co
             unsigned other = __shfl_up_sync(0xffffffffu, inclusive, step);
             if (lane >= step) inclusive += other;
         }
-        if (e < end) runs[e] = make_uint4(first, count, before + inclusive - count, slot);
+        if (e < end) a.runs[e] = make_uint4(first, count, before + inclusive - count, slot);
         before += __shfl_sync(0xffffffffu, inclusive, 31);
     }
 }
 
 // Squared length of d less `image` periods.
-DEVICE double image_distance(const Geometry *geometry, const double *d, const int *image) {
+DEVICE double image_distance(const BoxGeometry *geometry, const double *d, const int *image) {
     double r[3];
     wrapped(geometry, d, image, r);
     return r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
 }
 
 // The image of a vector d nearest to zero: |d − Σ n L| is shortest. Nearest planes one axis after the other, then all images around.
-DEVICE void nearest_image(const Geometry *geometry, const Grid *grid, const double *d, double shortest, int best[3]) {
+DEVICE void nearest_image(const BoxGeometry *geometry, const LeafGrid *grid, const double *d, double shortest, int best[3]) {
     double start[3], least = 0.0;
     for (int a = 0; a < 3; ++a) {
         start[a] = 0.0;
-        for (int b = 0; b < 3; ++b) start[a] += geometry->inverse[3 * a + b] * d[b];
+        for (int b = 0; b < 3; ++b) start[a] += geometry->inverse[a][b] * d[b];
     }
     // Trial 13 is the one without a detour; it comes first and wins a tie.
     for (int trial = -1; trial < 27; ++trial) {
@@ -103,7 +101,7 @@ DEVICE void nearest_image(const Geometry *geometry, const Grid *grid, const doub
                 continue;
             }
             image[a] = (int)rint(u[a] / grid->shape[a]) + off[a];
-            for (int b = 0; b < 3; ++b) u[b] -= (double)image[a] * grid->lattice[3 * a + b];
+            for (int b = 0; b < 3; ++b) u[b] -= (double)image[a] * grid->lattice[a][b];
         }
         if (skip) continue;
         double r2 = image_distance(geometry, d, image);
@@ -118,11 +116,15 @@ DEVICE void nearest_image(const Geometry *geometry, const Grid *grid, const doub
 
 // A particle: its excluded partners as (sorted place, slot of the near offset), and whether it sits on another one that is not among them.
 // slots: slot of every offset within reach, or −1. shortest: lower bound of the length of lattice vectors over the scale.
-KERNEL void find_excluded(const Geometry *geometry, const Grid *grid, const double *x, const unsigned *starts, const unsigned *order,
-                          const unsigned *place, const unsigned *leaf_of, const int *images, const unsigned *rows, const unsigned *partners,
-                          const int *slots, uint2 *excluded, unsigned *status, double shortest, int n) {
+KERNEL void find_excluded(const __grid_constant__ ExcludedArgs args) {
+    const BoxGeometry *geometry = args.geometry;
+    const LeafGrid *grid = args.grid;
+    const double *x = args.x, shortest = args.shortest;
+    const unsigned *starts = args.starts, *order = args.order, *place = args.place, *leaf_of = args.leaf_of;
+    const unsigned *rows = args.rows, *partners = args.partners;
+    const int *images = args.images, *slots = args.slots;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
+    if (i >= args.n) return;
     unsigned k = place[i], leaf = leaf_of[k];
     double r[3];
     int c[3];
@@ -140,16 +142,16 @@ KERNEL void find_excluded(const Geometry *geometry, const Grid *grid, const doub
         bool within = true;
         for (int a = 0; a < 3; ++a) {
             int u = to[a] - c[a], reach = grid->reach[a];
-            for (int p = 0; p < 3; ++p) u -= image[p] * grid->lattice[3 * p + a];
+            for (int p = 0; p < 3; ++p) u -= image[p] * grid->lattice[p][a];
             within = within && u >= -reach && u <= reach;
             slot = slot * (2 * reach + 1) + u + reach;
         }
         slot = within ? slots[slot] : -1;
         if (slot < 0) {
-            atomicMin(&status[NOT_NEAR], e);
+            atomicMin(&args.faults->not_near, e);
             slot = 0;
         }
-        excluded[e] = make_uint2(other, slot);
+        args.excluded[e] = make_uint2(other, slot);
     }
     for (unsigned m = starts[leaf]; m < starts[leaf + 1]; ++m) {
         unsigned j = order[m];
@@ -159,6 +161,6 @@ KERNEL void find_excluded(const Geometry *geometry, const Grid *grid, const doub
         if (s[0] != r[0] || s[1] != r[1] || s[2] != r[2]) continue;
         bool skipped = false;
         for (unsigned e = rows[i]; e < rows[i + 1]; ++e) skipped = skipped || partners[e] == j;
-        if (!skipped) atomicMin(&status[COINCIDENT], (unsigned)i);
+        if (!skipped) atomicMin(&args.faults->coincident, (unsigned)i);
     }
 }

@@ -52,7 +52,4 @@ DEVICE bool position_is_finite(const double *x, unsigned atom) {
     return is_finite(r[0]) && is_finite(r[1]) && is_finite(r[2]);
 }
 
-// Words of the status: largest number of neighbours found, (largest displacement / limit)² as bits of a float, forces
-// that were cut down to the range of fixed-point sums.
-enum { STATUS_NEIGHBOURS = 0, STATUS_STALENESS = 1, STATUS_SATURATED = 2 };
 const unsigned INFINITE_BITS = 0x7f800000u;

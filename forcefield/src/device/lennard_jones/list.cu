@@ -10,13 +10,13 @@
 //    In a chunk entries stand in the order in which the lanes of the force kernel load them.
 // The order of a row depends on the positions only. Units: nm. Needs sites.cuh.
 
-KERNEL void frame_of_atoms(const double *x, const unsigned *active, double *frame, double margin, int n) {
+KERNEL void frame_of_atoms(const __grid_constant__ FrameArgs args) {
     __shared__ double low[3][32], high[3][32];
     int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     for (int d = 0; d < 3; ++d) {
         double a = 1e300, b = -1e300;
-        for (int i = threadIdx.x; i < n; i += blockDim.x) {
-            double r = x[3ll * active[i] + d];
+        for (int i = threadIdx.x; i < args.n; i += blockDim.x) {
+            double r = args.x[3ll * args.active[i] + d];
             a = fmin(a, r);
             b = fmax(b, r);
         }
@@ -37,8 +37,8 @@ KERNEL void frame_of_atoms(const double *x, const unsigned *active, double *fram
             a = fmin(a, low[d][k]);
             b = fmax(b, high[d][k]);
         }
-        frame[d] = (b - a) + 2.0 * margin;
-        frame[3 + d] = a - margin;
+        args.frame->edges[d] = (b - a) + 2.0 * args.margin;
+        args.frame->origin[d] = a - args.margin;
     }
 }
 
@@ -47,32 +47,32 @@ DEVICE int cell_of(UCOORD u, int cells) {
     return (int)(((unsigned long long)top * (unsigned)cells) >> 32);
 }
 
-KERNEL void cell_keys(const double *x, const unsigned *active, const double *edges, const double *origin, unsigned *keys,
-                      double *listed_inverse, unsigned *status, int nx, int ny, int nz, double reach, int n) {
+KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
+    const double *edges = a.edges;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i == 0) {
         bool fits = true;
         for (int d = 0; d < 3; ++d) {
-            listed_inverse[d] = 1.0 / edges[d];
-            fits = fits && edges[d] >= 2.0 * reach && is_finite(edges[d]);
+            a.listed_inverse[d] = 1.0 / edges[d];
+            fits = fits && edges[d] >= 2.0 * a.reach && is_finite(edges[d]);
         }
-        if (!fits) atomicMax(&status[STATUS_STALENESS], INFINITE_BITS);
+        if (!fits) atomicMax(&a.status->staleness, INFINITE_BITS);
     }
-    if (i >= n) return;
-    Site s = site_at(x, active[i], origin, inverse_of(edges).of, 0);
-    keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
-    if (!position_is_finite(x, active[i])) atomicMax(&status[STATUS_STALENESS], INFINITE_BITS);
+    if (i >= a.n) return;
+    const int nx = a.cells[0], ny = a.cells[1], nz = a.cells[2];
+    Site s = site_at(a.x, a.active[i], a.origin, inverse_of(edges).of, 0);
+    a.keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
+    if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->staleness, INFINITE_BITS);
 }
 
-KERNEL void place_sites(const double *x, const unsigned *active, const unsigned *kinds, const unsigned *order,
-                        const double *edges, const double *origin, Site *sites, Site *listed, unsigned *atoms, int n) {
+KERNEL void place_sites(const __grid_constant__ PlaceArgs a) {
     int place = blockIdx.x * blockDim.x + threadIdx.x;
-    if (place >= n) return;
-    unsigned i = order[place], atom = active[i];
-    Site s = site_at(x, atom, origin, inverse_of(edges).of, kinds[i]);
-    sites[place] = s;
-    listed[place] = s;
-    atoms[place] = atom;
+    if (place >= a.n) return;
+    unsigned i = a.order[place], atom = a.active[i];
+    Site s = site_at(a.x, atom, a.origin, inverse_of(a.edges).of, a.kinds[i]);
+    a.sites[place] = s;
+    a.listed[place] = s;
+    a.atoms[place] = atom;
 }
 
 // Position within the grid of one axis, in cells.
@@ -103,16 +103,18 @@ DEVICE int stored(int t) {
     return t - in_chunk + in_chunk % (CHUNK / 4) * 4 + in_chunk / (CHUNK / 4);
 }
 
-KERNEL void build_list(const Site *sites, const unsigned *starts, const double *edges, const unsigned *order,
-                       const unsigned *excluded_starts, const unsigned *excluded, unsigned *list, unsigned *chunks,
-                       unsigned *status, int nx, int ny, int nz, double reach, int capacity, int n) {
+KERNEL void build_list(const __grid_constant__ BuildArgs args) {
+    const Site *sites = args.sites;
+    const unsigned *starts = args.starts, *order = args.order, *excluded = args.excluded;
+    const double *edges = args.edges, reach = args.reach;
+    const int nx = args.cells[0], ny = args.cells[1], nz = args.cells[2], capacity = args.capacity, n = args.n;
     int i = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
     if (i >= n) return;
     Site a = sites[i];
     real step[3];
     for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
     real reach2 = (real)(reach * reach);
-    unsigned first_excluded = excluded_starts[order[i]], end_excluded = excluded_starts[order[i] + 1];
+    unsigned first_excluded = args.excluded_starts[order[i]], end_excluded = args.excluded_starts[order[i] + 1];
 
     // Rounding of the geometry of cells must not lose a pair.
     float limit = (float)(1.0001 * reach), limit2 = limit * limit;
@@ -122,7 +124,7 @@ KERNEL void build_list(const Site *sites, const unsigned *starts, const double *
     int hx = span(limit, wx, nx), hy = span(limit, wy, ny);
     int across = min(2 * hx + 1, nx), along = min(2 * hy + 1, ny), columns = across * along;
 
-    unsigned *row = list + (long long)i * capacity;
+    unsigned *row = args.list + (long long)i * capacity;
     int found = 0;
     for (int batch = 0; batch < columns; batch += 32) {
         // Places first … first + length and second … of the column of this lane.
@@ -171,8 +173,8 @@ KERNEL void build_list(const Site *sites, const unsigned *starts, const double *
     int used = min((found + CHUNK - 1) / CHUNK * CHUNK, capacity);
     for (int t = found + lane; t < used; t += 32) row[stored(t)] = (unsigned)i;
     if (lane == 0) {
-        chunks[i] = (unsigned)(used / CHUNK);
+        args.chunks[i] = (unsigned)(used / CHUNK);
         // The maximum only grows: an old value read here costs at most an atomic that changes nothing.
-        if ((unsigned)found > status[STATUS_NEIGHBOURS]) atomicMax(&status[STATUS_NEIGHBOURS], (unsigned)found);
+        if ((unsigned)found > args.status->neighbours) atomicMax(&args.status->neighbours, (unsigned)found);
     }
 }

@@ -1,0 +1,153 @@
+//! What goes to a system in motion on a device, and what comes back: its state, random numbers, lists, observations, failures.
+
+use super::DeviceMotion;
+use crate::device::coupling::TABLE_STEPS;
+use crate::device::motion::{Clock, CouplingState, MotionError, MotionState, MotionStatus, Observed};
+use crate::motion::thermostat::VRescale;
+use crate::state::{BarostatState, BathState};
+use bytemuck::Zeroable;
+use forcefield::Cell;
+use kernels::device::{DeviceError, Stream};
+use nalgebra::Vector3;
+
+fn vectors(numbers: &[f64]) -> Vec<Vector3<f64>> {
+    numbers.as_chunks::<3>().0.iter().map(|&a| Vector3::from(a)).collect()
+}
+
+impl DeviceMotion {
+    /// Puts the state on the device; lists count as made from these positions. [`Self::cover`] then finds out what the first step does to the
+    /// velocities.
+    ///
+    /// # Errors
+    /// Lists of another length; a lost device.
+    pub fn upload(&mut self, stream: &Stream, state: &MotionState) -> Result<(), MotionError> {
+        self.x.write(stream, bytemuck::cast_slice(&state.x))?;
+        self.v.write(stream, bytemuck::cast_slice(&state.v))?;
+        self.edges.write(stream, state.cell.edges().unwrap_or_else(Vector3::zeros).as_slice())?;
+        let BathState { thermostat_work, barostat: BarostatState { work: barostat_work, pending_volume } } = state.bath;
+        let mut coupling = CouplingState { thermostat_work, barostat_work, pending_volume, ..CouplingState::still() };
+        if let Some(prepared) = state.prepared {
+            coupling.set_prepared(prepared);
+        }
+        self.state.write(stream, &[coupling])?;
+        self.write_table(stream, state.step, state.step)?;
+        self.status.write(stream, &[MotionStatus::zeroed()])?;
+        self.unprepared = state.prepared.is_none();
+        Ok(self.enqueue_mark_lists(stream)?)
+    }
+
+    /// The state at the present step. After a failure all but positions and velocities is that of the last good step.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn download(&self, stream: &Stream) -> Result<MotionState, MotionError> {
+        let coupling = self.state.read(stream)?[0];
+        let edges = Vector3::from_vec(self.edges.read(stream)?);
+        Ok(MotionState {
+            step: self.step(stream)?,
+            x: vectors(&self.x.read(stream)?),
+            v: vectors(&self.v.read(stream)?),
+            cell: Cell::rectangular(edges).unwrap_or(Cell::Open),
+            bath: BathState {
+                thermostat_work: coupling.thermostat_work,
+                barostat: BarostatState { work: coupling.barostat_work, pending_volume: coupling.pending_volume },
+            },
+            prepared: Some(coupling.prepared()),
+        })
+    }
+
+    /// Replaces the thermostat, for annealing; its work stays.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn set_thermostat(&mut self, stream: &Stream, thermostat: VRescale) -> Result<(), MotionError> {
+        if let Some((present, _)) = &mut self.coupling.thermostat {
+            *present = thermostat;
+        }
+        self.settings.write(stream, &[self.coupling.settings(self.dt, self.mass, self.tail)])?;
+        let step = self.step(stream)?;
+        self.write_table(stream, step, step)?;
+        self.prepare(stream)
+    }
+
+    /// Makes sure that random numbers are there for the `steps` steps (at most [`TABLE_STEPS`] − 1) from `step` on, where the device will then
+    /// be; it is called before these steps are enqueued.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn cover(&mut self, stream: &Stream, step: u64, steps: u64) -> Result<(), MotionError> {
+        // The end of the last step prepares the one after it.
+        if step < self.table_start || step + steps >= self.table_start + TABLE_STEPS {
+            let at = self.step(stream)?;
+            self.write_table(stream, at, step)?;
+        }
+        if std::mem::take(&mut self.unprepared) { self.prepare(stream) } else { Ok(()) }
+    }
+
+    fn write_table(&mut self, stream: &Stream, at: u64, first: u64) -> Result<(), DeviceError> {
+        self.table.write(stream, &self.coupling.random_numbers(first))?;
+        self.table_start = first;
+        let clock = Clock { step: at as i64, table_start: first as i64, table_steps: TABLE_STEPS as i64 };
+        self.clock.write(stream, &[clock])
+    }
+
+    /// Where atoms were when lists were made (nm), and by how much the box has been scaled since.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn lists(&self, stream: &Stream) -> Result<(Vec<Vector3<f64>>, f64), DeviceError> {
+        Ok((vectors(&self.listed.read(stream)?), self.state.read(stream)?[0].list_scale))
+    }
+
+    /// Puts back what [`Self::lists`] told, after [`Self::upload`]: lists were made from those positions.
+    ///
+    /// # Errors
+    /// A list of another length; a lost device.
+    pub fn restore_lists(&self, stream: &Stream, x: &[Vector3<f64>], scale: f64) -> Result<(), DeviceError> {
+        self.listed.write(stream, bytemuck::cast_slice(x))?;
+        let coupling = self.state.read(stream)?[0];
+        self.state.write(stream, &[CouplingState { list_scale: scale, ..coupling }])
+    }
+
+    /// What [`Self::enqueue_look_ahead`] saw.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn looked(&self, stream: &Stream) -> Result<Observed, DeviceError> {
+        Ok(self.looked.read(stream)?[0])
+    }
+
+    /// What the last step told.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn observed(&self, stream: &Stream) -> Result<Observed, DeviceError> {
+        Ok(self.observed.read(stream)?[0])
+    }
+
+    /// Waits for all that is enqueued, and tells the step where the device stands and the first step for which the lists did not serve.
+    ///
+    /// # Errors
+    /// Whatever stopped the motion.
+    pub fn check(&self, stream: &Stream) -> Result<(u64, Option<u64>), MotionError> {
+        let status = self.status.read(stream)?[0];
+        let step = self.step(stream)?;
+        match MotionError::from_status(&status, step) {
+            Some(error) => Err(error),
+            None => Ok((step, status.stale.checked_sub(1))),
+        }
+    }
+
+    /// Forgets that lists did not serve. It may be called only after [`Self::check`] found no failure, which would be forgotten too.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn forget_stale(&self, stream: &Stream) -> Result<(), DeviceError> {
+        self.status.write(stream, &[MotionStatus::zeroed()])
+    }
+
+    /// The step where the device stands; waits for the stream.
+    fn step(&self, stream: &Stream) -> Result<u64, DeviceError> {
+        Ok(self.clock.read(stream)?[0].step as u64)
+    }
+}

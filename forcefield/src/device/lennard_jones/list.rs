@@ -1,0 +1,214 @@
+//! The Verlet list on a device: launches of `list.cu`, memory for its rows, and when they are too short.
+//!
+//! Every pair within cut-off + buffer stands in the rows of both its atoms. A row has a fixed capacity, found from the density with a
+//! reserve; the kernels count larger numbers of neighbours in [`ListWords`], and [`DeviceLennardJones::rebuild`] makes room for them.
+
+use kernels::device::{Buffer, DeviceError, In, Launch, Out, Stream, arguments, structure};
+
+use super::{CHUNK, DeviceLennardJones, THREADS};
+use crate::cell::Cell;
+use crate::topology::Topology;
+
+structure! {
+    /// What the kernels have seen since the status was reset; all only grow.
+    pub struct ListWords {
+        /// Largest number of neighbours of a site.
+        pub neighbours: u32,
+        /// Bits of an f32: (largest displacement / what the buffer allows)².
+        pub staleness: u32,
+        /// 1 if a force was beyond the range of fixed-point numbers.
+        pub saturated: u32,
+    }
+
+    /// The frame around all atoms of an open system, nm.
+    pub struct Frame {
+        /// Lengths.
+        pub edges: [f64; 3],
+        /// Lowest corner.
+        pub origin: [f64; 3],
+    }
+}
+
+arguments! {
+    /// Arguments of `frame_of_atoms`.
+    pub(super) struct FrameArgs<'a> {
+        x: In<'a, f64>,
+        active: In<'a, u32>,
+        frame: Out<'a, Frame>,
+        /// Distance of the outermost atoms from the faces, nm.
+        margin: f64,
+        n: i32,
+    }
+
+    /// Arguments of `cell_keys`.
+    pub(super) struct KeyArgs<'a> {
+        x: In<'a, f64>,
+        active: In<'a, u32>,
+        edges: In<'a, f64>,
+        origin: In<'a, f64>,
+        keys: Out<'a, u32>,
+        /// Three numbers: 1/edge.
+        listed_inverse: Out<'a, f64>,
+        status: Out<'a, ListWords>,
+        reach: f64,
+        cells: [i32; 3],
+        n: i32,
+    }
+
+    /// Arguments of `place_sites`.
+    pub(super) struct PlaceArgs<'a> {
+        x: In<'a, f64>,
+        active: In<'a, u32>,
+        kinds: In<'a, u32>,
+        order: In<'a, u32>,
+        edges: In<'a, f64>,
+        origin: In<'a, f64>,
+        sites: Out<'a, u64> as Site,
+        listed: Out<'a, u64> as Site,
+        atoms: Out<'a, u32>,
+        n: i32,
+    }
+
+    /// Arguments of `build_list`.
+    pub(super) struct BuildArgs<'a> {
+        sites: In<'a, u64> as Site,
+        /// First place of each cell, and the end.
+        starts: In<'a, u32>,
+        edges: In<'a, f64>,
+        order: In<'a, u32>,
+        excluded_starts: In<'a, u32>,
+        excluded: In<'a, u32>,
+        list: Out<'a, u32>,
+        chunks: Out<'a, u32>,
+        status: Out<'a, ListWords>,
+        reach: f64,
+        cells: [i32; 3],
+        capacity: i32,
+        n: i32,
+    }
+}
+
+impl DeviceLennardJones {
+    /// Makes the list for positions `x` (3N, nm, anywhere in space) and the edges `cell` (3, nm; not read in open systems).
+    ///
+    /// # Errors
+    /// What the driver says against a launch.
+    pub fn enqueue_rebuild(&self, stream: &Stream, x: &Buffer<f64>, cell: &Buffer<f64>) -> Result<(), DeviceError> {
+        if self.n == 0 {
+            return Ok(());
+        }
+        let (k, n, cells, reach) = (&self.kernels, self.n as i32, self.grid, self.reach);
+        let sites = Launch::for_each(self.n, THREADS);
+        let (edges, origin) = (self.edges(cell), self.origin());
+        let (active, order) = (self.active.arg(), self.sort.order().arg());
+        if !self.periodic {
+            let frame = FrameArgs { x: x.arg(), active, frame: self.frame.arg(), margin: 2.0 * reach, n };
+            stream.launch(&k.frame, Launch::new(1, 1024), frame)?;
+        }
+        let keys = KeyArgs {
+            x: x.arg(),
+            active,
+            edges,
+            origin,
+            keys: self.keys.arg(),
+            listed_inverse: self.listed_inverse.arg(),
+            status: self.status.arg(),
+            reach,
+            cells,
+            n,
+        };
+        stream.launch(&k.keys, sites, keys)?;
+        self.sort.enqueue(stream, &self.keys)?;
+        let place = PlaceArgs {
+            x: x.arg(),
+            active,
+            kinds: self.kinds.arg(),
+            order,
+            edges,
+            origin,
+            sites: self.sites.arg(),
+            listed: self.listed.arg(),
+            atoms: self.atoms.arg(),
+            n,
+        };
+        stream.launch(&k.place, sites, place)?;
+        let build = BuildArgs {
+            sites: self.sites.arg(),
+            starts: self.sort.starts().arg(),
+            edges,
+            order,
+            excluded_starts: self.excluded_starts.arg(),
+            excluded: self.excluded.arg(),
+            list: self.list.arg(),
+            chunks: self.chunks.arg(),
+            status: self.status.arg(),
+            reach,
+            cells,
+            capacity: self.capacity as i32,
+            n,
+        };
+        // A warp for each site.
+        stream.launch(&k.build, Launch::for_each(32 * self.n, THREADS), build)
+    }
+
+    /// [`DeviceLennardJones::enqueue_rebuild`], then waits and makes room until every neighbour has its place. Graphs that
+    /// hold this term must be captured anew if the answer is true: the list has moved to other memory.
+    ///
+    /// # Errors
+    /// Out of memory; a lost device.
+    pub fn rebuild(&mut self, stream: &Stream, x: &Buffer<f64>, cell: &Buffer<f64>) -> Result<bool, DeviceError> {
+        self.reset_status(stream)?;
+        self.enqueue_rebuild(stream, x, cell)?;
+        let found = self.status(stream)?;
+        let grows = found.neighbours > found.capacity;
+        if grows {
+            self.set_capacity(found.neighbours + found.neighbours / 8)?;
+            self.enqueue_rebuild(stream, x, cell)?;
+        }
+        Ok(grows)
+    }
+
+    /// Makes room for `neighbours` of each site; the list must be made anew, and graphs that hold this term be captured anew.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(super) fn set_capacity(&mut self, neighbours: usize) -> Result<(), DeviceError> {
+        self.capacity = neighbours.max(1).next_multiple_of(CHUNK);
+        self.list = self.device.zeros(self.n * self.capacity)?;
+        Ok(())
+    }
+}
+
+/// Excluded partners of each active atom, as numbers of active atoms.
+pub(super) fn exclusions(top: &Topology, active: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut number = vec![None; top.atoms.len()];
+    for (k, &atom) in (0..).zip(active) {
+        number[atom as usize] = Some(k);
+    }
+    let (mut starts, mut partners) = (vec![0], Vec::new());
+    for &atom in active {
+        partners.extend(top.exclusions.of(atom).iter().filter_map(|&j| number[j as usize]));
+        starts.push(partners.len() as u32);
+    }
+    (starts, partners)
+}
+
+/// Cells of half the reach, but not many more than atoms; in open systems about four atoms to a cell.
+pub(super) fn grid(n: usize, reach: f64, cell: Cell) -> [i32; 3] {
+    let most = (8 * n).max(64) as f64;
+    match cell.edges() {
+        Some(edges) => {
+            let wanted = edges.map(|e| 2.0 * e / reach);
+            let coarser = (most / wanted.product()).cbrt().min(1.0);
+            std::array::from_fn(|d| (wanted[d] * coarser).floor().clamp(1.0, 1024.0) as i32)
+        }
+        None => [(n as f64 / 4.0).cbrt().ceil().clamp(1.0, 64.0) as i32; 3],
+    }
+}
+
+/// Room for the neighbours at the mean density and a quarter more; in open systems at the density of heavy atoms in a liquid.
+pub(super) fn capacity(n: usize, reach: f64, cell: Cell) -> usize {
+    let density = cell.volume().map_or(40.0, |volume| n as f64 / volume);
+    let expected = 4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) * density;
+    ((1.25 * expected + 32.0) as usize).min(n).max(1).next_multiple_of(CHUNK)
+}

@@ -1,0 +1,142 @@
+//! Modules of compiled kernels, kernels with the type of their arguments, and how many threads run one.
+
+use super::{Arguments, DeviceError, cuda, emulator, source::KernelType};
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Compiled kernels.
+#[derive(Clone)]
+pub struct Module {
+    pub(super) name: &'static str,
+    pub(super) kernels: Arc<[KernelType]>,
+    pub(super) code: Code,
+}
+
+#[derive(Clone)]
+pub(super) enum Code {
+    Cuda(Arc<cuda::Module>),
+    Emulator(Arc<emulator::Module>),
+}
+
+impl Module {
+    /// The kernel of this name, which takes arguments of type `A`.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoKernel`] unless the source declares such a kernel with these arguments ([`Source::kernel`](super::Source::kernel)).
+    pub fn kernel<A: Arguments + 'static>(&self, name: &str) -> Result<Kernel<A>, DeviceError> {
+        let declared = self.kernels.iter().any(|k| k.name == name && k.arguments == TypeId::of::<A>());
+        let function = declared.then(|| match &self.code {
+            Code::Cuda(module) => module.function(name).map(|f| Function::Cuda(Arc::new(f))),
+            Code::Emulator(module) => module.function(name).map(|f| Function::Emulator(Arc::new(f))),
+        });
+        let kernel = format!("{name}({})", A::NAME);
+        let none = || DeviceError::NoKernel { kernel, source_name: self.name.into() };
+        let function = function.flatten().ok_or_else(none)?;
+        Ok(Kernel { name: name.into(), function, arguments: PhantomData })
+    }
+}
+
+/// A kernel that takes arguments of type `A`; [`Stream::launch`](super::Stream::launch) runs it.
+pub struct Kernel<A> {
+    pub(super) name: Arc<str>,
+    pub(super) function: Function,
+    arguments: PhantomData<fn(A)>,
+}
+
+impl<A> Clone for Kernel<A> {
+    fn clone(&self) -> Self {
+        Self { name: Arc::clone(&self.name), function: self.function.clone(), arguments: PhantomData }
+    }
+}
+
+#[derive(Clone)]
+pub(super) enum Function {
+    Cuda(Arc<cuda::Function>),
+    Emulator(Arc<emulator::Function>),
+}
+
+impl Function {
+    /// Shared memory that one block may have, bytes.
+    pub fn shared_memory(&self) -> u32 {
+        match self {
+            Self::Cuda(function) => function.shared_memory(),
+            Self::Emulator(_) => emulator::SHARED_MEMORY,
+        }
+    }
+}
+
+/// Blocks of a grid, or threads of a block, along x, y, z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Extent(pub [u32; 3]);
+
+impl From<[u32; 3]> for Extent {
+    fn from(extent: [u32; 3]) -> Self {
+        Self(extent)
+    }
+}
+
+impl From<u32> for Extent {
+    fn from(x: u32) -> Self {
+        Self([x, 1, 1])
+    }
+}
+
+/// How many threads run a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks of the grid. With a zero among them the launch does nothing.
+    pub blocks: Extent,
+    /// Threads of each block.
+    pub threads: Extent,
+    /// Dynamic shared memory of each block, bytes.
+    pub shared_bytes: u32,
+}
+
+/// What every GPU that is supported can do: blocks along x, y, z; threads along x, y, z; threads of a block.
+const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
+const MOST_THREADS_OF_BLOCK: u64 = 1024;
+
+impl Launch {
+    /// So many blocks of so many threads, without dynamic shared memory.
+    pub fn new(blocks: impl Into<Extent>, threads: impl Into<Extent>) -> Self {
+        Self { blocks: blocks.into(), threads: threads.into(), shared_bytes: 0 }
+    }
+
+    /// At least one thread for each of `n`, in whole blocks of `threads`.
+    ///
+    /// # Panics
+    /// If `threads` is zero, or there are more than 2³² blocks: faults of the calling code.
+    pub fn for_each(n: usize, threads: u32) -> Self {
+        let blocks = n.div_ceil(threads as usize);
+        Self::new(u32::try_from(blocks).expect("invariant: fewer than 2³² blocks"), threads)
+    }
+
+    /// With so many bytes of dynamic shared memory for each block.
+    #[must_use]
+    pub fn with_shared(self, shared_bytes: u32) -> Self {
+        Self { shared_bytes, ..self }
+    }
+
+    /// Whether there is nothing to do.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.0.contains(&0) || self.threads.0.contains(&0)
+    }
+
+    /// Whether a GPU can run it, on which a block may have `limit` bytes of shared memory.
+    pub(super) fn check(&self, kernel: &str, limit: u32) -> Result<(), DeviceError> {
+        let within = |n: [u32; 3], most: [u32; 3]| n.iter().zip(most).all(|(n, most)| *n <= most);
+        let all: u64 = self.threads.0.iter().map(|n| u64::from(*n)).product();
+        if !within(self.blocks.0, MOST_BLOCKS) || !within(self.threads.0, MOST_THREADS) || all > MOST_THREADS_OF_BLOCK {
+            let (blocks, threads) = (self.blocks.0, self.threads.0);
+            return Err(DeviceError::Launch { kernel: kernel.into(), blocks, threads });
+        }
+        if self.shared_bytes > limit {
+            let what = format!("kernel {kernel}");
+            return Err(DeviceError::SharedMemory { what, asked: self.shared_bytes as usize, limit: limit as usize });
+        }
+        Ok(())
+    }
+}

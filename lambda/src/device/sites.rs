@@ -1,0 +1,147 @@
+//! Charges of the sites from their λ, and ∂V/∂λ from potentials: launches of `sites.cu`.
+
+use forcefield::units::COULOMB;
+use kernels::device::{Buffer, DeviceError, In, Launch, Out, Source, Stream, arguments};
+
+use super::DeviceSites;
+
+/// Threads of a block of the kernel with one atom for each thread.
+const THREADS: u32 = 128;
+
+/// Threads for each site: a warp.
+const WARP: u32 = 32;
+
+arguments! {
+    /// Arguments of `set_charges`.
+    pub(super) struct ChargeArgs<'a> {
+        starts: In<'a, u32>,
+        values: In<'a, u32>,
+        first_weight: In<'a, u32>,
+        site_of: In<'a, u32>,
+        atoms: In<'a, u32>,
+        form_charges: In<'a, f64>,
+        weights: In<'a, f64>,
+        charges: Out<'a, f64>,
+        n_atoms: i32,
+    }
+
+    /// Arguments of `interpolate_sites`.
+    pub(super) struct InterpolateArgs<'a> {
+        starts: In<'a, u32>,
+        values: In<'a, u32>,
+        first_weight: In<'a, u32>,
+        atoms: In<'a, u32>,
+        form_charges: In<'a, f64>,
+        pair_starts: In<'a, u32>,
+        partners: In<'a, u32>,
+        scales: In<'a, f64>,
+        weights: In<'a, f64>,
+        x: In<'a, f64>,
+        potential: In<'a, f64>,
+        potential_14: In<'a, i64>,
+        own_potential: In<'a, f64>,
+        own_field: In<'a, f64>,
+        forces: Out<'a, i64>,
+        energy: Out<'a, i64>,
+        virial: Out<'a, i64>,
+        derivatives: Out<'a, f64>,
+        coulomb: f64,
+        /// Sites that Hamiltonian interpolation is for; charge interpolation is for the others.
+        n_hamiltonian: i32,
+    }
+}
+
+/// The electrostatics of the whole system, by atom.
+#[derive(Clone, Copy)]
+pub struct Whole<'a> {
+    /// Positions (nm), 3 N.
+    pub positions: &'a Buffer<f64>,
+    /// φ of all effective charges, 1-4 pairs left out, e/nm.
+    pub potential: &'a Buffer<f64>,
+    /// φ of the 1-4 pairs, fixed point, kJ/mol/e.
+    pub potential_14: &'a Buffer<i64>,
+}
+
+/// What Hamiltonian interpolation takes and corrects. Values of form α of atom k of site s are at [`DeviceSites::value_starts`]\[s\] + α n + k.
+#[derive(Clone, Copy)]
+pub struct Own<'a> {
+    /// What the charges of each form make on the site's own atoms, e/nm.
+    pub potential: &'a Buffer<f64>,
+    /// The field of the same, e/nm², three numbers for each value.
+    pub field: &'a Buffer<f64>,
+    /// Forces, fixed point, kJ/mol/nm, 3 N.
+    pub forces: &'a Buffer<i64>,
+    /// Energies, fixed point, kJ/mol.
+    pub energies: &'a Buffer<i64>,
+    /// Which of them takes the energy, and which the trace of the virial (the same number).
+    pub slots: [usize; 2],
+}
+
+impl DeviceSites {
+    /// Effective charges of the sites' atoms, e; those of other atoms stay.
+    ///
+    /// # Errors
+    /// What the driver says against the launch.
+    pub fn enqueue_charges(&self, stream: &Stream, charges: &Buffer<f64>) -> Result<(), DeviceError> {
+        let (t, n) = (&self.tables, self.tables.atoms.len());
+        let arguments = ChargeArgs {
+            starts: t.starts.arg(),
+            values: t.values.arg(),
+            first_weight: t.first_weights.arg(),
+            site_of: t.site_of.arg(),
+            atoms: t.atoms.arg(),
+            form_charges: t.charges.arg(),
+            weights: self.weights.arg(),
+            charges: charges.arg(),
+            n_atoms: n as i32,
+        };
+        stream.launch(&self.charges_kernel, Launch::for_each(n, THREADS), arguments)
+    }
+
+    /// ∂V/∂λ of the force field. With `own` Hamiltonian interpolation, which also corrects forces and energies, of all sites before the first
+    /// buffer; without it, and for the others, charge interpolation.
+    ///
+    /// # Errors
+    /// What the driver says against the launch.
+    pub fn enqueue_interpolate(
+        &self,
+        stream: &Stream,
+        whole: &Whole<'_>,
+        own: Option<&Own<'_>>,
+    ) -> Result<(), DeviceError> {
+        let t = &self.tables;
+        let slot = |which: usize| own.map_or(Out::none(), |o| Out::from_element(o.energies, o.slots[which]));
+        let arguments = InterpolateArgs {
+            starts: t.starts.arg(),
+            values: t.values.arg(),
+            first_weight: t.first_weights.arg(),
+            atoms: t.atoms.arg(),
+            form_charges: t.charges.arg(),
+            pair_starts: t.pair_starts.arg(),
+            partners: t.partners.arg(),
+            scales: t.scales.arg(),
+            weights: self.weights.arg(),
+            x: whole.positions.arg(),
+            potential: whole.potential.arg(),
+            potential_14: whole.potential_14.arg(),
+            own_potential: own.map(|o| o.potential).into(),
+            own_field: own.map(|o| o.field).into(),
+            forces: own.map(|o| o.forces).into(),
+            energy: slot(0),
+            virial: slot(1),
+            derivatives: self.derivatives.arg(),
+            coulomb: COULOMB,
+            n_hamiltonian: own.map_or(0, |_| t.interpolated as i32),
+        };
+        stream.launch(&self.interpolate_kernel, Launch::new(self.len() as u32, WARP), arguments)
+    }
+}
+
+/// Kernels of the charges and of ∂V/∂λ, for sites of at most so many forms.
+pub(super) fn source(forms: usize) -> Source {
+    Source::new("sites", include_str!("sites.cu"))
+        .define("REAL", "double")
+        .define("FORMS", forms)
+        .kernel::<ChargeArgs<'static>>("set_charges")
+        .kernel::<InterpolateArgs<'static>>("interpolate_sites")
+}
