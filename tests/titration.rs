@@ -72,7 +72,7 @@ fn job(folder: &Path, steps: u64, rest: &str) -> PathBuf {
 fn a_synthetic_titration_returns_its_pka() {
     let folder = tempfile::tempdir().unwrap();
     let rest = "[titration]\n\n[titrate]\nph = { min = 2.75, max = 5.75, step = 0.5 }\nreplicas = 2\nequilibration = \"1 ps\"\n";
-    let config = Config::load(&job(folder.path(), 20_500, rest)).unwrap();
+    let config = Config::load(job(folder.path(), 20_500, rest)).unwrap();
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(11);
     for ph in [2.75, 3.25, 3.75, 4.25, 4.75, 5.25, 5.75] {
         for replica in 1..=2 {

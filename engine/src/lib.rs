@@ -13,9 +13,10 @@
 //! simulation.prepare(&mut |_| Ok(()))?;
 //! simulation.advance(5)?;
 //! let weights = simulation.weights()?;
-//! println!("after {} steps λ is {:.3}", simulation.step(), weights[1]);
+//! println!("after {} steps λ of the first site is {:.3}", simulation.step(), weights.site(0)[1]);
 //! # assert_eq!(simulation.step(), 5);
-//! # assert!((weights[0] + weights[1] - 1.0).abs() < 1e-12 && weights.iter().all(|w| (-0.2..=1.2).contains(w)));
+//! # assert!((weights.site(0).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+//! # assert!(weights.iter().all(|weight| (-0.2..=1.2).contains(weight)));
 //! # Ok(())
 //! # }
 //! ```

@@ -111,6 +111,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     ///
     /// # Errors
     /// Those of [`Fmm::new`](crate::Fmm::new); [`FmmError::DeviceBoxes`], [`FmmError::DeviceParticles`]; a lack of memory.
+    #[inline(never)]
     pub fn new(
         device: &Device,
         boundary: Boundary,
@@ -124,6 +125,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 
     /// The same without the field of far boxes.
+    #[inline(never)]
     fn near_only(
         device: &Device,
         boundary: Boundary,
@@ -169,12 +171,14 @@ impl<T: Real + Pod> DeviceFmm<T> {
 
     /// Sorts particles at `x` (`[3N]`) into boxes, chooses the image of each, and finds the pairs to skip. All this holds until the next call.
     /// What is wrong with the particles is found on the device, and told by [`check`](Self::check).
+    #[inline(never)]
     pub fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), DeviceError> {
         self.assignment.enqueue(stream, &self.boxes, x)
     }
 
     /// Potential and field of charges `q` (`[N]`) at `x` (`[3N]`). Begins and ends on `near_stream`; the far field runs on `far_stream` beside
     /// the near field.
+    #[inline(never)]
     pub fn enqueue_evaluate(
         &self,
         near_stream: &Stream,
@@ -195,6 +199,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 
     /// The part of an evaluation that makes the far field.
+    #[inline(never)]
     pub fn enqueue_far(&self, stream: &Stream) -> Result<(), DeviceError> {
         match &self.far {
             Some(Far::Root(far)) => far.enqueue(stream, &self.sorted, self.starts(), &self.far_out),
@@ -204,6 +209,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 
     /// The part of an evaluation that makes the near field.
+    #[inline(never)]
     pub fn enqueue_near(&self, stream: &Stream) -> Result<(), DeviceError> {
         let lists = [self.starts(), &self.boxes.near_starts, &self.assignment.runs];
         let particles = [&self.sorted, &self.boxes.shifts, &self.near_out];
@@ -215,6 +221,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// # Errors
     /// A position that is not finite or too far away, an excluded pair that does not lie in near boxes, two particles on one point when they
     /// were assigned; the device.
+    #[inline(never)]
     pub fn check(&self, stream: &Stream) -> Result<(), FmmError> {
         self.assignment.check(stream)
     }
@@ -224,6 +231,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     ///
     /// # Errors
     /// Periods that are not finite or not independent; another kind of boundary; the device.
+    #[inline(never)]
     pub fn set_boundary(&mut self, stream: &Stream, boundary: Boundary) -> Result<bool, FmmError> {
         boundary.check()?;
         let kind = |b: &Boundary| b.periods().len();

@@ -49,6 +49,8 @@ mod error;
 mod geometry;
 pub mod operators;
 pub mod potentials;
+#[doc(hidden)]
+pub mod precisions;
 mod reference;
 mod sites;
 mod solver;

@@ -52,6 +52,7 @@ impl<T: Real> Fmm<T> {
     /// # Errors
     /// An order above [`MAX_ORDER`], an empty or too large tree, a separation out of range, periods that are not finite or not independent,
     /// boxes too thin.
+    #[inline(never)]
     pub fn new(boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
         settings.check(MAX_ROOT)?;
         boundary.check()?;
@@ -87,6 +88,7 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// Periods that are not finite or not independent; another kind of boundary; boxes too thin.
+    #[inline(never)]
     pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
         boundary.check()?;
         if boundary.periods().len() != self.boundary.periods().len() {
@@ -129,6 +131,7 @@ impl<T: Real> Fmm<T> {
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
     /// near boxes, a group with a particle that does not exist, boxes too thin.
+    #[inline(never)]
     pub fn assign(
         &mut self,
         positions: &[[f64; 3]],
@@ -168,6 +171,7 @@ impl<T: Real> Fmm<T> {
     /// # Errors
     /// No assignment, lists of another length, positions or charges that are not finite, two particles on one point, a net charge in a slab
     /// or a wire.
+    #[inline(never)]
     pub fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {
         let Some(assignment) = &self.assignment else { return Err(FmmError::NotAssigned) };
         check_length("positions", assignment.order.len(), positions.len())?;
@@ -188,6 +192,7 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// No assignment, no such group, lists of another length, results that are not finite.
+    #[inline(never)]
     pub fn evaluate_group(
         &mut self,
         positions: &[[f64; 3]],
@@ -202,6 +207,7 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// As [`evaluate_group`](Self::evaluate_group).
+    #[inline(never)]
     pub fn evaluate_groups(
         &mut self,
         positions: &[[f64; 3]],
@@ -236,6 +242,7 @@ impl<T: Real> Fmm<T> {
 
     /// Boxes, pairs and floating-point operations of an evaluation of the present assignment, if there is one.
     #[must_use]
+    #[inline(never)]
     pub fn work(&self) -> Option<Work> {
         let count = |to: &Assignment| Work::new::<T>(self.settings.order, &self.operators.grid, to);
         self.assignment.as_ref().map(count)

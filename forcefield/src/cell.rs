@@ -101,7 +101,7 @@ impl PeriodicBox {
         if self.is_rectangular() {
             return d.zip_map(&self.diagonal(), |d, edge| d - edge * (d / edge).round());
         }
-        let start = self.shifted_by(d, f64::round);
+        let start = self.rounded(d);
         let [a, b, c] = self.rows.map(Vector3::from);
         let steps = || [-1.0, 0.0, 1.0].into_iter();
         let images =
@@ -113,7 +113,7 @@ impl PeriodicBox {
     #[inline]
     pub fn wrap(&self, x: Vector3<f64>) -> Vector3<f64> {
         if !self.is_rectangular() {
-            return self.shifted_by(x, f64::floor);
+            return x + self.shift_into(x);
         }
         x.zip_map(&self.diagonal(), |x, edge| {
             let inside = x - edge * (x / edge).floor();
@@ -127,14 +127,21 @@ impl PeriodicBox {
         if self.is_rectangular() {
             return x.zip_map(&self.diagonal(), |x, edge| -edge * (x / edge).floor());
         }
-        self.shifted_by(x, f64::floor) - x
+        let (mut rest, mut shift) = (x, Vector3::zeros());
+        for axis in (0..3).rev() {
+            let edge = Vector3::from(self.rows[axis]);
+            let coordinate = rest[axis] / edge[axis];
+            rest -= edge * coordinate;
+            shift -= edge * coordinate.floor();
+        }
+        shift
     }
 
-    /// `x` less as many whole edges as `whole` makes of its coordinates, from c to a.
-    fn shifted_by(&self, mut x: Vector3<f64>, whole: fn(f64) -> f64) -> Vector3<f64> {
+    /// `x` less its coordinates rounded to whole edges one after the other, from c to a.
+    fn rounded(&self, mut x: Vector3<f64>) -> Vector3<f64> {
         for axis in (0..3).rev() {
             let row = self.rows[axis];
-            x -= Vector3::from(row) * whole(x[axis] / row[axis]);
+            x -= Vector3::from(row) * (x[axis] / row[axis]).round();
         }
         x
     }
@@ -219,7 +226,8 @@ mod tests {
             PeriodicBox::rectangular(Vector3::new(2.0, 3.0, 2.5)).unwrap(),
             // A rhombic dodecahedron and a truncated octahedron as GROMACS writes them.
             PeriodicBox::triclinic([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [1.0, 1.0, 2.0_f64.sqrt()]]).unwrap(),
-            PeriodicBox::triclinic([[3.0, 0.0, 0.0], [1.0, 2.828_427, 0.0], [-1.0, 1.414_213_5, 2.449_489_7]]).unwrap(),
+            PeriodicBox::triclinic([[3.0, 0.0, 0.0], [1.0, 8f64.sqrt(), 0.0], [-1.0, 2f64.sqrt(), 6f64.sqrt()]])
+                .unwrap(),
         ]
     }
 

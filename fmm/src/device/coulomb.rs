@@ -40,6 +40,7 @@ impl<T: Real + Pod> DeviceCoulomb<T> {
     ///
     /// # Errors
     /// As [`DeviceFmm::new`].
+    #[inline(never)]
     pub fn new(device: &Device, boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
         // Operators of no particles: settings are refused here, not at the first assignment.
         if boundary.periods().len() == 3 {
@@ -58,6 +59,7 @@ impl<T: Real + Pod> DeviceCoulomb<T> {
     ///
     /// # Errors
     /// As there.
+    #[inline(never)]
     pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
         if let Some(state) = &mut self.state {
             state.fmm.set_boundary(&self.streams[0], boundary)?;
@@ -72,6 +74,7 @@ impl<T: Real + Pod> Coulomb for DeviceCoulomb<T> {
         "fmm on a device"
     }
 
+    #[inline(never)]
     fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
         check_particles(positions, exclusions)?;
         // Boxes of an endless cell stay where they are.
@@ -97,6 +100,7 @@ impl<T: Real + Pod> Coulomb for DeviceCoulomb<T> {
         Ok(())
     }
 
+    #[inline(never)]
     fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {
         let Some(State { fmm, coincident, x, q, .. }) = &self.state else { return Err(FmmError::NotAssigned) };
         check_length("positions", fmm.n_particles(), positions.len())?;

@@ -92,6 +92,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     ///
     /// # Errors
     /// What the driver says against the launch.
+    #[inline(never)]
     pub fn enqueue_gather(&self, stream: &Stream, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), DeviceError> {
         let (boxes, to) = (&self.boxes, &self.assignment);
         let arguments = GatherArgs {
@@ -115,6 +116,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     ///
     /// # Errors
     /// What the driver says against the launch.
+    #[inline(never)]
     pub fn enqueue_finish(&self, stream: &Stream) -> Result<(), DeviceError> {
         self.launch_finish(stream, None)
     }
@@ -123,6 +125,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     ///
     /// # Errors
     /// What the driver says against the launch.
+    #[inline(never)]
     pub fn enqueue_forces(
         &self,
         stream: &Stream,

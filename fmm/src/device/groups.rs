@@ -252,6 +252,7 @@ impl<T: Real + Pod> DeviceGroups<T> {
     ///
     /// # Errors
     /// [`GroupsError`].
+    #[inline(never)]
     pub fn new(
         device: &Device,
         boundary: &Boundary,
@@ -276,6 +277,7 @@ impl<T: Real + Pod> DeviceGroups<T> {
     ///
     /// # Errors
     /// [`GroupsError`].
+    #[inline(never)]
     pub fn of(
         fmm: &DeviceFmm<T>,
         groups: &[GroupCharges],
@@ -289,6 +291,7 @@ impl<T: Real + Pod> DeviceGroups<T> {
     ///
     /// # Errors
     /// [`GroupsError`].
+    #[inline(never)]
     pub(crate) fn on_grid(
         device: &Device,
         (grid, order): (&BoxGrid, usize),
@@ -367,6 +370,7 @@ impl<T: Real + Pod> DeviceGroups<T> {
     }
 
     /// Finds the boxes of the groups after particles have been assigned: sorted place of each particle, leaf of each place.
+    #[inline(never)]
     pub fn enqueue_assign(
         &self,
         stream: &Stream,
@@ -393,6 +397,7 @@ impl<T: Real + Pod> DeviceGroups<T> {
 
     /// Potentials and fields of all groups and vectors. `geometry`: where the boxes lie;
     /// `sorted`: x, y, z relative to the centre of the own box over the scale, and one more number, by sorted place.
+    #[inline(never)]
     pub fn enqueue(
         &self,
         stream: &Stream,

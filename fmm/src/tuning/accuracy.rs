@@ -116,6 +116,7 @@ pub struct Tuned {
 /// Cheapest settings, by the cost model, whose relative force error is expected to be at most `tolerance` in water; other systems do the same
 /// or better. An estimate: see [`tune`] for one that is checked.
 #[must_use]
+#[inline(never)]
 pub fn estimate<T: Real>(tolerance: f64, workload: &Workload) -> Settings {
     cheapest(tolerance / WATER, workload, &|order, separation| TreeShape::with_cost::<T>(order, separation, workload))
         .map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |c| c.0)
@@ -168,6 +169,7 @@ fn rate(tree: &TreeShape, separation: f64, workload: &Workload) -> f64 {
 ///
 /// # Errors
 /// A tolerance that is not positive, or out of reach of the precision `T`; what [`Fmm`] and [`ewald`] refuse.
+#[inline(never)]
 pub fn tune<T: Real>(
     boundary: &Boundary,
     positions: &[[f64; 3]],
@@ -192,6 +194,7 @@ pub fn tune<T: Real>(
 ///
 /// # Errors
 /// As [`tune`]; the device.
+#[inline(never)]
 pub fn tune_on<T: Real + Pod>(
     device: &Device,
     boundary: &Boundary,

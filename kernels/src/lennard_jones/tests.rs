@@ -53,11 +53,11 @@ impl Case {
         for slot in (0..n * CLUSTER).filter(|slot| filled[slot / CLUSTER] >> (slot % CLUSTER) & 1 == 1) {
             let start = entries.len() as u32;
             let image = if slot % 3 == 0 { [0; 3] } else { [0, 1, 2].map(|d| (slot / 3usize.pow(d) % 3) as i8 - 1) };
-            for cluster in 0..n {
+            for (cluster, &filled) in filled.iter().enumerate() {
                 if random.below(3) == 0 {
                     continue;
                 }
-                let mut entry = Entry::new(cluster as u32, filled[cluster]);
+                let mut entry = Entry::new(cluster as u32, filled);
                 if cluster == slot / CLUSTER {
                     entry.remove(slot % CLUSTER);
                 }
