@@ -3,8 +3,8 @@
 //! The device is the emulator, or the GPU named by OCTITRATE_TEST_DEVICE.
 
 use kernels::device::Device;
+use octitrate::backend::choice::Chosen;
 use octitrate::config::Config;
-use octitrate::device::Chosen;
 use octitrate::error::Result;
 use octitrate::output::progress::Log;
 use octitrate::signals::Stop;

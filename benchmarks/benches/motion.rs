@@ -8,9 +8,9 @@
 use forcefield::topology::{Constraint, Settle};
 use kernels::device::{Device, DeviceError, Stream};
 use nalgebra::Vector3;
-use octitrate::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
 use octitrate::motion::barostat::{BarostatSettings, CRescale};
 use octitrate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
+use octitrate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
 use octitrate::motion::leapfrog::start_velocities;
 use octitrate::motion::thermostat::VRescale;
 use std::error::Error;

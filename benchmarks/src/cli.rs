@@ -2,8 +2,8 @@
 
 use crate::m2l::Scheme;
 use clap::{Args, Parser, Subcommand};
+use octitrate::backend::choice::Choice;
 use octitrate::charges::Precision;
-use octitrate::device::Choice;
 use std::path::PathBuf;
 
 /// Methods for Coulomb interactions side by side: errors, times, plots.

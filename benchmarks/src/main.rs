@@ -16,7 +16,7 @@ mod sizes;
 
 use clap::Parser;
 use cli::{Cli, Command};
-use octitrate::device::Choice;
+use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
 use std::process::ExitCode;
 

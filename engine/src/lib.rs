@@ -46,7 +46,6 @@ pub mod backend;
 pub mod charges;
 pub mod checkpoint;
 pub mod config;
-pub mod device;
 pub mod energies;
 pub mod error;
 pub mod evaluation;

@@ -3,6 +3,7 @@
 pub mod barostat;
 pub mod com;
 pub mod constraints;
+pub mod device;
 pub mod leapfrog;
 pub mod minimise;
 pub mod thermostat;

@@ -1,14 +1,20 @@
-//! A GPU: the whole step runs there ([`crate::device::Resident`]), and the state is fetched when someone looks at it.
+//! A GPU: the whole step runs there ([`Resident`]), and the state is fetched when someone looks at it.
 //!
 //! Nothing of the CPU's way is built beside it: neither its FMM nor its lists. Units: nm, ps, u, kJ/mol.
+
+mod coulomb;
+mod long_range;
+pub mod replay;
+mod resident;
+mod setup;
 
 use super::fmm_settings::choose_on_gpu;
 use super::terms::{coulomb_error, modifier};
 use super::{Backend, Evaluation, ListOrigin};
 use crate::config::{self, Config};
-use crate::device::{Coupling, Lists, MotionError, MotionState, Resident, ResidentError, ResidentState, Setup};
 use crate::energies::Energies;
 use crate::error::{Error, InputError, PhysicsError, Result};
+use crate::motion::device::{Coupling, MotionError, MotionState};
 use crate::state::{GpuState, State};
 use crate::system::System;
 use crate::titration::Biases;
@@ -19,6 +25,8 @@ use forcefield::device::{DeviceTermError, EnergyTerm, Precision};
 use kernels::device::{Device, DeviceError};
 use lambda::SiteValues;
 use lambda::device::SitesError;
+use resident::Resident;
+use setup::{Lists, ResidentError, ResidentState, Setup};
 use std::sync::Arc;
 
 /// Steps between two looks at signals and the clock; outputs and lists are due at multiples of their own.

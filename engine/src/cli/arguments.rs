@@ -8,8 +8,8 @@ pub use bench::{Bench, BenchFmm, BenchMd, BenchSites};
 
 use accuracy::number_between;
 use clap::{Args, Parser, Subcommand};
+use octitrate::backend::choice::Choice;
 use octitrate::charges::Precision;
-use octitrate::device::Choice;
 use std::path::PathBuf;
 
 /// Constant-pH molecular dynamics with a built-in fast multipole method.

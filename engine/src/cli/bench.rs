@@ -8,7 +8,7 @@ mod sites;
 mod speed;
 
 use crate::cli::arguments::Bench;
-use octitrate::device::Choice;
+use octitrate::backend::choice::Choice;
 use octitrate::error::Result;
 use std::process::ExitCode;
 

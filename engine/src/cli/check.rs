@@ -2,7 +2,7 @@
 
 use super::arguments::JobArguments;
 use super::job::{job, one_run, warn};
-use octitrate::device::Choice;
+use octitrate::backend::choice::Choice;
 use octitrate::error::Result;
 use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;

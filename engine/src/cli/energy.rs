@@ -3,7 +3,7 @@
 use super::arguments::EnergyArguments;
 use super::job::{job, one_run, warn};
 use octitrate::atomic::write_atomic;
-use octitrate::device::Choice;
+use octitrate::backend::choice::Choice;
 use octitrate::error::Result;
 use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;

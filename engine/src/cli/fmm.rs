@@ -8,8 +8,8 @@ use charges::Reference;
 use fmm::accuracy::{MARGIN, Tuned};
 use fmm::{Potentials, Settings};
 use kernels::device::Device;
+use octitrate::backend::choice;
 use octitrate::charges::{Sampled, System, forces, relative};
-use octitrate::device;
 use octitrate::error::Result;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -21,11 +21,11 @@ const ORDER: u32 = 30;
 ///
 /// # Errors
 /// [`octitrate::error::Error::Input`] if the file is not as it should be, or the method refuses it; a GPU that cannot be used.
-pub fn fmm(arguments: &FmmArguments, wanted: device::Choice) -> Result<ExitCode> {
+pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode> {
     let (system, reference) = charges::read(&arguments.file)?;
     let mut device = wanted.open()?.device;
     let found = match Found::new(&system, arguments, device.as_ref()) {
-        Err(refused) if device.is_some() && wanted == device::Choice::Auto => {
+        Err(refused) if device.is_some() && wanted == choice::Choice::Auto => {
             // What is wrong with the file is refused here as well, in the same words.
             let found = Found::new(&system, arguments, None)?;
             eprintln!("the CPU computes; {} cannot: {refused}", name_of(device.as_ref()));

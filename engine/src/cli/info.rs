@@ -1,6 +1,6 @@
 //! `info`: what this program and this machine can do.
 
-use octitrate::device::Choice;
+use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ pub fn info(device: Choice) -> Result<ExitCode> {
     println!("octitrate {}", env!("CARGO_PKG_VERSION"));
     println!();
     println!("machine         {} {}, {cores} cores, {}", std::env::consts::OS, std::env::consts::ARCH, vectors());
-    for (index, gpu) in octitrate::device::gpus().iter().enumerate() {
+    for (index, gpu) in octitrate::backend::choice::gpus().iter().enumerate() {
         println!("{:<15} {gpu}", if index == 0 { "GPU" } else { "" });
     }
     println!("{:<15} {}", "computed by", device.open()?);

@@ -2,7 +2,7 @@
 
 use super::arguments::WorkflowArguments;
 use super::job::{job, signals, warn};
-use octitrate::device::{Choice, Chosen};
+use octitrate::backend::choice::{Choice, Chosen};
 use octitrate::error::{Error, Result};
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;

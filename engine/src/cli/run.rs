@@ -2,8 +2,8 @@
 
 use super::arguments::RunArguments;
 use super::job::{job, signals, warn};
+use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
-use octitrate::device::Choice;
 use octitrate::error::Result;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::run::{Outcome, run as run_simulation};

@@ -2,8 +2,8 @@
 
 use super::children::{self, Child, Concurrency, Processes, Runner, SlurmArray, Threads};
 use super::folder::Folder;
+use crate::backend::choice::{Choice, Chosen};
 use crate::config::{Config, Jobs, RESOLVED};
-use crate::device::{Choice, Chosen};
 use crate::error::Result;
 use crate::output::progress::{Log, duration};
 use crate::signals::Stop;

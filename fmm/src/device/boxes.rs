@@ -165,14 +165,14 @@ mod tests {
         let cell = [[2.0, 0.1, -0.2], [0.7, 1.9, 0.1], [-0.6, 0.8, 2.1]];
         let geometry = Geometry::new(&Boundary::Periodic { cell }, TreeShape { root: [2, 2, 3], depth: 0 }, &[]);
         let g = BoxGeometry::new(&geometry);
-        for a in 0..3 {
-            for b in 0..3 {
-                // Coordinates of edge a of a box.
-                let u: f64 = (0..3).map(|x| g.inverse[b][x] * g.basis[a][x]).sum();
+        for (a, edge) in g.basis.iter().enumerate() {
+            for (b, row) in g.inverse.iter().enumerate() {
+                // Coordinate b of edge a of a box.
+                let u: f64 = (0..3).map(|x| row[x] * edge[x]).sum();
                 assert!((u - f64::from(u8::from(a == b))).abs() < 1e-15);
-                assert_eq!(g.periods[a][b], cell[a][b]);
             }
         }
+        assert_eq!(g.periods, cell);
         assert!((g.scale.powi(3) * 12.0 - g.volume).abs() < 1e-14 && (g.scale * g.per_scale - 1.0).abs() < 1e-15);
     }
 }

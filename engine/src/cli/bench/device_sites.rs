@@ -4,8 +4,8 @@ use super::site_charges::{Forms, Sites, Times};
 use fmm::device::{DeviceFmm, DeviceGroups, GroupCharges, GroupsError};
 use fmm::{Fmm, FmmError, GroupPotentials, Settings};
 use kernels::device::{Device, DeviceError};
+use octitrate::backend::gpu::replay::{Replays, replayed};
 use octitrate::charges::{System, median_and_least};
-use octitrate::device::replay::{Replays, replayed};
 
 /// Most charges of a system whose sites the CPU computes too.
 const CHECKED: usize = 100_000;

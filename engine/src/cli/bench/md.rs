@@ -3,8 +3,8 @@
 use crate::cli::arguments::BenchMd;
 use crate::cli::job::{job, one_run};
 use kernels::device::Device;
+use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
-use octitrate::device::Choice;
 use octitrate::error::{Error, Result};
 use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;

@@ -5,9 +5,9 @@ use crate::cli::arguments::{BenchFmm, ToleranceOf};
 use crate::cli::settings::{ChosenSettings, Wanted};
 use fmm::StageTimings;
 use kernels::Isa;
+use octitrate::backend::choice;
 use octitrate::charges::systems;
 use octitrate::charges::{Precision, Sampled, Solved, median_and_least};
-use octitrate::device;
 use octitrate::error::Result;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ impl Stage {
 ///
 /// # Errors
 /// Settings that the method refuses; a GPU that cannot be used.
-pub fn speed(arguments: &BenchFmm, device: device::Choice) -> Result<ExitCode> {
+pub fn speed(arguments: &BenchFmm, device: choice::Choice) -> Result<ExitCode> {
     if let Some(device) = &device.open()?.device {
         return device_fmm::speed(arguments, device);
     }

@@ -2,7 +2,7 @@
 
 use super::child::Child;
 use crate::atomic::write_atomic;
-use crate::device::Choice;
+use crate::backend::choice::Choice;
 use crate::error::Result;
 use std::path::Path;
 

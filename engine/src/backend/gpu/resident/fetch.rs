@@ -17,7 +17,7 @@ impl Resident {
         let lambda = self.lambda()?.unwrap_or_default();
         let atoms = self.motion.download(main)?;
         let [x, edges] = &self.listed;
-        let geometry = self.electrostatics.geometry();
+        let geometry = self.long_range.geometry();
         let lists = Lists {
             x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
             cell: Cell::rectangular(Vector3::from_vec(edges.read(main)?)).unwrap_or(Cell::Open),

@@ -1,8 +1,8 @@
 //! What a system on a device is made of, the state that goes there and back, and what can be wrong with it.
 
-use super::{Coupling, MotionError, MotionState};
 use crate::config::Interpolation;
 use crate::motion::constraints::Constraints;
+use crate::motion::device::{Coupling, MotionError, MotionState};
 use crate::titration::{Biases, Sites};
 use fmm::device::GroupsError;
 use fmm::{FmmError, Settings};

@@ -14,10 +14,10 @@
 //! watches how far atoms go in between; if it was too far, the interval is halved at the next multiple of 100 steps.
 
 use super::coulomb::CoulombEnergy;
-use super::electrostatics::{self, Electrostatics};
+use super::long_range::{self, LongRange};
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
-use super::{Coupling, DeviceMotion, MotionState, VirialTerms, coupling::ListLimits};
 use crate::backend::fmm_settings::slack;
+use crate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
 use fmm::device::BoxGeometry;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph};
@@ -52,7 +52,7 @@ struct Graphs {
 /// The system on its device.
 pub struct Resident {
     streams: Streams,
-    electrostatics: Box<dyn Electrostatics>,
+    long_range: Box<dyn LongRange>,
     lennard_jones: DeviceLennardJones,
     bonded: DeviceBonded,
     motion: DeviceMotion,
@@ -105,7 +105,7 @@ impl Resident {
                 sites: stream()?,
                 behind: stream()?,
             },
-            electrostatics: electrostatics::new(device, setup)?,
+            long_range: long_range::new(device, setup)?,
             lennard_jones,
             bonded,
             motion: DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, coupling, &virial)?,
@@ -152,22 +152,22 @@ impl Resident {
         let atoms = &state.atoms;
         let (listed, cell) = lists.map_or((&atoms.x, atoms.cell), |lists| (&lists.x, lists.cell));
         if cell.is_periodic() {
-            self.electrostatics.set_cell(main, cell)?;
+            self.long_range.set_cell(main, cell)?;
         }
         if !references.is_empty() {
             self.bonded.set_reference(main, references)?;
         }
         self.motion.upload(main, &MotionState { x: listed.clone(), cell, ..atoms.clone() })?;
         self.lennard_jones.rebuild(main, self.motion.x(), self.motion.edges())?;
-        self.electrostatics.enqueue_assign(main, self.motion.x())?;
-        self.electrostatics.check(main)?;
+        self.long_range.enqueue_assign(main, self.motion.x())?;
+        self.long_range.check(main)?;
         main.copy(self.motion.x(), &self.listed[0])?;
         main.copy(self.motion.edges(), &self.listed[1])?;
         if let Some(lists) = lists {
             self.motion.upload(main, atoms)?;
             let scale = atoms.cell.stretch_since(&cell).map_or(1.0, |stretch| stretch.x);
             self.motion.restore_lists(main, &lists.x, scale)?;
-            if let Some(geometry) = self.electrostatics.geometry() {
+            if let Some(geometry) = self.long_range.geometry() {
                 let found = bytemuck::try_cast_slice::<f64, BoxGeometry>(&lists.geometry);
                 let expected = size_of::<BoxGeometry>() / size_of::<f64>();
                 let wrong = |_| DeviceError::Length { expected, found: lists.geometry.len() };
@@ -287,7 +287,7 @@ impl Resident {
         if let Some(sites) = &self.sites {
             sites.check(main)?;
         }
-        self.electrostatics.check(main)?;
+        self.long_range.check(main)?;
         let list = self.lennard_jones.status(main)?;
         if list.neighbours > list.capacity {
             return Err(ResidentError::Neighbours { found: list.neighbours, room: list.capacity });
@@ -317,7 +317,7 @@ impl Resident {
         self.motion.enqueue_mark_lists(main)?;
         main.copy(x, &self.listed[0])?;
         main.copy(edges, &self.listed[1])?;
-        self.electrostatics.enqueue_assign(main, x)?;
+        self.long_range.enqueue_assign(main, x)?;
         Ok(main.wait_for(short)?)
     }
 
@@ -344,7 +344,7 @@ impl Resident {
         }
         if self.virial {
             // The box changes before anything else is computed.
-            self.motion.enqueue_finish(main, &self.energies, self.electrostatics.geometry())?;
+            self.motion.enqueue_finish(main, &self.energies, self.long_range.geometry())?;
             self.motion.enqueue_rescale(main, reference)?;
         } else {
             behind.wait_for(main)?;
@@ -378,8 +378,8 @@ impl Resident {
                 with_energy,
             )?;
         }
-        self.electrostatics.enqueue_forces(streams, x, &self.charges, &self.forces)?;
-        let potential = self.electrostatics.potential();
+        self.long_range.enqueue_forces(streams, x, &self.charges, &self.forces)?;
+        let potential = self.long_range.potential();
         if with_energy {
             self.coulomb.enqueue(&streams.main, &self.charges, potential, &self.energies)?;
         }
@@ -387,7 +387,7 @@ impl Resident {
         if let Some(sites) = &self.sites {
             let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
             let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
-            let own = self.electrostatics.own().map(|[potential, field]| Own {
+            let own = self.long_range.own().map(|[potential, field]| Own {
                 potential,
                 field,
                 forces: &self.forces,

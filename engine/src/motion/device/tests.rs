@@ -1,11 +1,12 @@
 //! Motion of the emulated device against that of the CPU with the same forces.
 
 use super::constraints::Units;
-use super::coupling::{ListLimits, TABLE_STEPS, sources};
+use super::coupling::{ListLimits, TABLE_STEPS};
+use super::kernels::sources;
 use super::twins::{
     Cpu, DT, Gpu, SEED, System, all_couplings, barostat, compare, difference, fixed_point, normals, thermostat,
 };
-use super::{Coupling, MotionError, MotionState, coulomb};
+use super::{Coupling, MotionError, MotionState};
 use crate::motion::constraints::ConstraintError;
 use crate::motion::leapfrog::LeapFrog;
 use crate::toy::{Droplet, spc_forces};
@@ -248,7 +249,7 @@ fn random_numbers_are_there_for_any_step() {
 #[test]
 fn layouts_are_those_of_the_device() {
     let device = Device::of_tests().unwrap();
-    for source in sources().into_iter().chain([coulomb::source()]) {
+    for source in sources() {
         check_layouts(&device, &source).unwrap();
     }
 }
@@ -256,7 +257,7 @@ fn layouts_are_those_of_the_device() {
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    for source in sources().into_iter().chain([coulomb::source()]) {
+    for source in sources() {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }

@@ -9,57 +9,20 @@
 //!
 //! Units: nm, ps, u, kJ/mol; f64, atoms in their order. Forces: fixed-point 2⁻³² kJ/mol/nm; energies: 2⁻²⁴ kJ/mol.
 
-use super::constraints::{THREADS, UnitBuffers, UnitTables, Units};
-use super::coupling::{Coupling, Kernels, MAX_TERMS, QUANTITIES, TABLE_STEPS, VirialTerms};
-use super::motion::{Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
+use super::constraints::{THREADS, UnitBuffers, Units};
+use super::coupling::{Coupling, MAX_TERMS, TABLE_STEPS, VirialTerms};
+use super::kernels::{CLEAR_FORCES, Kernels, LeapArgs, MOVES_FROM_LISTS, QUANTITIES, RescaleArgs};
+use super::shared::{Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
 use crate::motion::constraints::Constraints;
 use fmm::device::BoxGeometry;
-use kernels::device::{Buffer, Device, DeviceError, In, Launch, Out, Stream, arguments};
+use kernels::device::{Buffer, Device, DeviceError, In, Launch, Stream};
 use std::mem::offset_of;
 
+mod finish;
 mod state;
 
-/// Flag: displacements since the lists were made are summed up.
-const MOVES_FROM_LISTS: i32 = 1;
-/// Flag: forces are set to zero once they are read.
-const CLEAR_FORCES: i32 = 2;
 /// Bytes of shared memory for positions, velocities and forces of a block of waters.
 const STAGE: u32 = 27 * THREADS as u32 * 8;
-
-arguments! {
-    /// Arguments of `leap`.
-    pub(super) struct LeapArgs<'a> {
-        units: UnitTables<'a>,
-        masses: In<'a, f64>,
-        x: In<'a, f64>,
-        v: In<'a, f64>,
-        x_out: Out<'a, f64>,
-        v_out: Out<'a, f64>,
-        forces: Out<'a, i64>,
-        scaling: In<'a, CouplingState>,
-        listed: In<'a, f64>,
-        partials: Out<'a, f64>,
-        status: Out<'a, MotionStatus>,
-        dt: f64,
-        /// Largest relative deviation of a fixed bond.
-        tolerance: f64,
-        /// [`MOVES_FROM_LISTS`], [`CLEAR_FORCES`].
-        flags: i32,
-    }
-
-    /// Arguments of `rescale`.
-    pub(super) struct RescaleArgs<'a> {
-        units: UnitTables<'a>,
-        masses: In<'a, f64>,
-        x: Out<'a, f64>,
-        v: Out<'a, f64>,
-        state: In<'a, CouplingState>,
-        /// Positions that restraints hold, or null.
-        reference: Out<'a, f64>,
-        /// Number of its elements.
-        n_reference: i32,
-    }
-}
 
 /// A system in motion on a device.
 pub struct DeviceMotion {

@@ -56,3 +56,15 @@ pub(super) fn source() -> Source {
         .define("SLOT_VIRIAL", EnergyTerm::Virial as usize)
         .kernel::<CoulombArgs<'static>>("coulomb_energy")
 }
+
+#[cfg(test)]
+mod tests {
+    use kernels::device::{Device, check_layouts, compiles};
+
+    /// The part for GPUs needs libnvrtc, but no GPU.
+    #[test]
+    fn the_kernel_compiles_and_its_layouts_are_those_of_the_device() {
+        check_layouts(&Device::of_tests().unwrap(), &super::source()).unwrap();
+        ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&super::source(), architecture).unwrap());
+    }
+}

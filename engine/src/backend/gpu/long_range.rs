@@ -9,7 +9,7 @@ use forcefield::Cell;
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Stream};
 
-/// Pieces of [`Electrostatics::enqueue_forces`], for measurements.
+/// Pieces of [`LongRange::enqueue_forces`], for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Coordinates in boxes.
@@ -36,7 +36,7 @@ impl Part {
 }
 
 /// What a resident system asks of its electrostatics.
-pub trait Electrostatics: Send {
+pub trait LongRange: Send {
     /// Sorts the atoms at `x` `[3N]` into boxes.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ struct Solver<T: kernels::Real + bytemuck::Pod> {
 ///
 /// # Errors
 /// What the FMM refuses; out of memory.
-pub fn new(device: &Device, setup: &Setup) -> Result<Box<dyn Electrostatics>, ResidentError> {
+pub fn new(device: &Device, setup: &Setup) -> Result<Box<dyn LongRange>, ResidentError> {
     Ok(match setup.lennard_jones.precision {
         forcefield::device::Precision::Single => Box::new(Solver::<f32>::new(device, setup)?),
         forcefield::device::Precision::Double => Box::new(Solver::<f64>::new(device, setup)?),
@@ -133,7 +133,7 @@ impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
     }
 }
 
-impl<T: kernels::Real + bytemuck::Pod> Electrostatics for Solver<T> {
+impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
     fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), ResidentError> {
         self.fmm.enqueue_assign(stream, x)?;
         if let Some(groups) = &self.groups {

@@ -4,8 +4,8 @@
 //! times only; the state is put back afterwards.
 
 use super::{Resident, ResidentError};
-use crate::device::electrostatics::Part;
-use crate::device::replay::{Replays, median, replayed};
+use crate::backend::gpu::long_range::Part;
+use crate::backend::gpu::replay::{Replays, median, replayed};
 use forcefield::device::EnergyTerm;
 use lambda::device::{Own, Whole};
 
@@ -58,14 +58,14 @@ impl Resident {
     fn parts(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
         let (step, _) = self.motion.check(&self.streams.main)?;
         self.motion.cover(&self.streams.main, step, FEW.times())?;
-        let Self { electrostatics, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
+        let Self { long_range, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
         let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.virial);
         let mut part = |name, replays, enqueue: &dyn Fn() -> Result<(), ResidentError>| {
             parts.push((name, median(&replayed(main, replays, enqueue)?)));
             Ok::<_, ResidentError>(())
         };
         part("new list, Lennard-Jones", MANY, &|| Ok(lennard_jones.enqueue_rebuild(main, x, edges)?))?;
-        part("new boxes of the FMM", MANY, &|| electrostatics.enqueue_assign(main, x))?;
+        part("new boxes of the FMM", MANY, &|| long_range.enqueue_assign(main, x))?;
         part("Lennard-Jones", MANY, &|| {
             Ok(lennard_jones.enqueue_forces(main, x, edges, forces, energies, with_energy)?)
         })?;
@@ -76,11 +76,11 @@ impl Resident {
             })?;
         }
         for (piece, name) in Part::ALL {
-            if piece != Part::Groups || electrostatics.own().is_some() {
-                part(name, MANY, &|| electrostatics.enqueue_part(piece, main, x, charges, forces))?;
+            if piece != Part::Groups || long_range.own().is_some() {
+                part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
             }
         }
-        let potential = electrostatics.potential();
+        let potential = long_range.potential();
         if with_energy {
             part("Coulomb energy", MANY, &|| Ok(self.coulomb.enqueue(main, charges, potential, energies)?))?;
         }
@@ -88,7 +88,7 @@ impl Resident {
             part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;
             let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
             let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
-            let own = electrostatics.own().map(|[potential, field]| Own { potential, field, forces, energies, slots });
+            let own = long_range.own().map(|[potential, field]| Own { potential, field, forces, energies, slots });
             part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, own.as_ref())?))?;
             part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.clock())?))?;
         }
@@ -97,7 +97,7 @@ impl Resident {
         main.zero(energies)?;
         let reference = (!bonded.restrained().is_empty()).then(|| bonded.references());
         part("motion", FEW, &|| {
-            Ok(motion.enqueue_step(main, forces, energies, electrostatics.geometry(), reference, true)?)
+            Ok(motion.enqueue_step(main, forces, energies, long_range.geometry(), reference, true)?)
         })?;
         self.motion.check(main)?;
         Ok(())

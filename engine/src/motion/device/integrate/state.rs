@@ -1,8 +1,8 @@
 //! What goes to a system in motion on a device, and what comes back: its state, random numbers, lists, observations, failures.
 
 use super::DeviceMotion;
-use crate::device::coupling::TABLE_STEPS;
-use crate::device::motion::{Clock, CouplingState, MotionError, MotionState, MotionStatus, Observed};
+use crate::motion::device::coupling::TABLE_STEPS;
+use crate::motion::device::shared::{Clock, CouplingState, MotionError, MotionState, MotionStatus, Observed};
 use crate::motion::thermostat::VRescale;
 use crate::state::{BarostatState, BathState};
 use bytemuck::Zeroable;

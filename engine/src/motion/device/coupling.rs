@@ -1,0 +1,96 @@
+//! What couples all atoms between two steps on a GPU: thermostat, barostat, centre of mass, with their settings and random numbers, which
+//! are those of [`VRescale`] and [`CRescale`].
+//!
+//! Units: nm, ps, u, kJ/mol, K; pressure kJ/mol/nm³.
+
+use super::shared::{CouplingSettings, StepNumbers};
+use crate::motion::barostat::CRescale;
+use crate::motion::thermostat::VRescale;
+use bytemuck::Zeroable;
+use forcefield::units::GAS_CONSTANT;
+
+/// Number of steps whose random numbers the table holds.
+pub const TABLE_STEPS: u64 = 4096;
+
+/// Most terms of which a virial is made.
+pub const MAX_TERMS: usize = 64;
+
+/// What acts on all velocities and on the box, and how often (steps; 0: never).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Coupling {
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Steps between removals of the motion of the centre of mass.
+    pub remove_com_interval: u64,
+    /// Thermostat and steps between its actions.
+    pub thermostat: Option<(VRescale, u64)>,
+    /// Barostat and steps between its actions.
+    pub barostat: Option<(CRescale, u64)>,
+    /// When neighbour lists and boxes cease to serve.
+    pub lists: Option<ListLimits>,
+}
+
+/// Lists serve while no atom is farther than ½ (s reach − cut-off) and than `slack` from where it was, scaled by s with the box.
+#[derive(Clone, Copy, Debug)]
+pub struct ListLimits {
+    /// Cut-off, nm.
+    pub cutoff: f64,
+    /// Distance up to which pairs are listed: cut-off + buffer, nm.
+    pub reach: f64,
+    /// Largest move that the boxes of the FMM allow, nm.
+    pub slack: f64,
+}
+
+/// The virial of all forces but those of constraints: Σ factor · energy of a slot (i64, 2⁻²⁴ kJ/mol) + tail/volume.
+#[derive(Clone, Debug, Default)]
+pub struct VirialTerms {
+    /// Slots of the array of energies, each with a factor; at most [`MAX_TERMS`].
+    pub slots: Vec<(u32, f64)>,
+    /// Virial times volume of the dispersion beyond the cut-off, kJ/mol nm³.
+    pub tail: f64,
+}
+
+impl Coupling {
+    /// The settings as the kernels read them; `mass`: of all atoms, u.
+    pub(super) fn settings(&self, dt: f64, mass: f64, tail: f64) -> CouplingSettings {
+        let [keep, mix] = self.thermostat.map_or([0.0; 2], |(t, every)| t.coefficients(every as f64 * dt));
+        let mut out = CouplingSettings {
+            dt,
+            mass,
+            com_every: self.remove_com_interval as f64,
+            thermostat_every: self.thermostat.map_or(0, |(_, every)| every) as f64,
+            keep,
+            mix,
+            tail,
+            ..CouplingSettings::zeroed()
+        };
+        if let Some((barostat, every)) = &self.barostat {
+            let s = barostat.settings();
+            out.barostat_every = *every as f64;
+            out.pressure = s.pressure;
+            out.rt = GAS_CONSTANT * s.temperature;
+            out.rate = s.compressibility * (*every as f64 * dt) / (2.0 * s.tau);
+        }
+        if let Some(lists) = self.lists {
+            (out.cutoff, out.reach, out.slack) = (lists.cutoff, lists.reach, lists.slack);
+        }
+        out
+    }
+
+    /// Whether the barostat changes the box at the end of `step`.
+    pub fn box_changes(&self, step: u64) -> bool {
+        self.barostat.is_some_and(|(_, every)| every > 0 && (step + 1).is_multiple_of(every))
+    }
+
+    /// Random numbers of [`TABLE_STEPS`] steps from `first` on.
+    pub(super) fn random_numbers(&self, first: u64) -> Vec<StepNumbers> {
+        let row = |step: u64| {
+            let acts = |every: u64| every > 0 && step.is_multiple_of(every);
+            let thermostat = self.thermostat.filter(|(_, every)| acts(*every));
+            let [one, others] = thermostat.map_or([0.0; 2], |(thermostat, _)| thermostat.numbers(self.seed, step));
+            let barostat = if self.box_changes(step) { CRescale::number(self.seed, step) } else { 0.0 };
+            StepNumbers { first: one, others, barostat }
+        };
+        (first..first + TABLE_STEPS).map(row).collect()
+    }
+}
