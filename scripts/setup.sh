@@ -37,7 +37,8 @@ cmake_from_pypi() {
 }
 
 # libnvrtc of PyPI in .tools/nvrtc. cudarc looks for libnvrtc.so, which only toolkits have.
-nvrtc_version=13.5.37
+# An old one: what it compiles, newer ones compile too.
+nvrtc_version=13.0.88
 nvrtc_from_pypi() {
     have python3 || return 1
     rm -rf .tools/nvrtc.tmp

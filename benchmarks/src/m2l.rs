@@ -11,6 +11,7 @@
 //! References: B. Kohnke et al., Int. J. High Perform. Comput. Appl. 35, 97 (2021), doi:10.1177/1094342020964857 (approaches 1 to 3);
 //! T. Takahashi, C. Cecka, W. Fong, E. Darve, Int. J. Numer. Meth. Eng. 89, 105 (2012), doi:10.1002/nme.3240 (blockings).
 
+mod arguments;
 mod level;
 pub mod measure;
 mod operators;

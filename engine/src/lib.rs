@@ -33,7 +33,7 @@
 //! | [`evaluation`] | from the tables of runs to pKa values, free energies and mixing |
 //! | [`output`] | the files of a run |
 //! | [`simulation`] | a state that moves |
-//! | [`backend`] | what moves it: the CPU, or a GPU ([`device`]) |
+//! | [`backend`] | what moves it: the CPU, or a GPU |
 //! | [`state`], [`system`] | what changes in a simulation, and what does not; sites and their biases ([`titration`]) |
 //! | [`motion`] | integrator, constraints, thermostat, barostat, minimisation |
 //! | [`config`] | the job file |

@@ -1,7 +1,7 @@
 //! Titratable sites of a run and their charge buffer: found in the topology, with their bias, and the dynamics of their weights.
 //!
 //! Per site the whole potential of the weights is V_forcefield(λ) + V_bias(λ). V_forcefield comes from
-//! [`crate::hamiltonian::Hamiltonian`], V_bias (barrier, walls, V_pH, V_MM) is here. A site held at fixed weights (windows of a
+//! [`crate::backend::cpu::hamiltonian::Hamiltonian`], V_bias (barrier, walls, V_pH, V_MM) is here. A site held at fixed weights (windows of a
 //! calibration) has no bias: its ∂V/∂λ is that of the force field.
 //!
 //! Weights, and ∂V/∂λ_α, of all sites are [`SiteValues`], indexed by site, the buffer last. What changes of the
@@ -23,7 +23,7 @@ pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
 use find::{Found, find, variants};
-use forcefield::topology::Pair14;
+use forcefield::topology::{CHARGE_TOLERANCE, Pair14};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
@@ -34,9 +34,6 @@ use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState
 use lambda::site::Site;
 use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
-
-/// Net charges (e) below this come from the rounding of charges in files.
-const CHARGE_TOLERANCE: f64 = 1e-3;
 
 /// The sites of a run.
 #[derive(Debug)]

@@ -44,7 +44,8 @@ use near::{NearField, NearShape};
 
 pub use boxes::BoxGeometry;
 pub use coulomb::DeviceCoulomb;
-pub use groups::{DeviceGroups, GroupCharges, GroupShape, GroupsError};
+pub use group_tables::GroupCharges;
+pub use groups::{DeviceGroups, GroupShape, GroupsError};
 
 /// Threads of a block of kernels with one particle for each thread.
 const THREADS: u32 = 256;

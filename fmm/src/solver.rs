@@ -50,7 +50,7 @@ impl<T: Real> Fmm<T> {
     /// Prepare the operators.
     ///
     /// # Errors
-    /// An order above [`MAX_ORDER`], an empty or too large tree, a separation out of range, periods that are not finite or not independent,
+    /// An order above [`MAX_ORDER`](crate::MAX_ORDER), an empty or too large tree, a separation out of range, periods that are not finite or not independent,
     /// boxes too thin.
     #[inline(never)]
     pub fn new(boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {

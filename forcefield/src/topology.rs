@@ -16,6 +16,9 @@ pub use fingerprint::Section;
 
 use crate::exclusions::Exclusions;
 
+/// Net charges (e) below this come from the rounding of charges in files.
+pub const CHARGE_TOLERANCE: f64 = 1e-3;
+
 /// One atom of the system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Atom {

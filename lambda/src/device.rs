@@ -1,5 +1,5 @@
-//! Titratable sites on a device: charges, ∂V/∂λ and the motion of λ without the host; the twins of [`crate::hamiltonian`], [`crate::bias`]
-//! and [`crate::dynamics`] in double precision.
+//! Titratable sites on a device: charges, ∂V/∂λ and the motion of λ without the host; the twins of [`crate::interpolation`], [`crate::bias`]
+//! and [`crate::motion`] in double precision.
 //!
 //! In a step: [`DeviceSites::enqueue_charges`] puts the effective charges where the electrostatics reads them,
 //! [`DeviceSites::enqueue_interpolate`] makes ∂V/∂λ of the force field and corrects energy and forces, [`DeviceSites::enqueue_advance`] adds
@@ -21,7 +21,7 @@ use kernels::device::{Buffer, Device, DeviceError, Kernel, Stream};
 use thiserror::Error;
 
 use crate::bias::{BiasEnergies, SiteBias};
-use crate::dynamics::{DynamicsError, LambdaDynamics, LambdaEnergies, LambdaState};
+use crate::motion::{DynamicsError, LambdaDynamics, LambdaEnergies, LambdaState};
 use crate::site::Site;
 use biases::Biases;
 use motion::{AdvanceArgs, Failure, LambdaSettings, StepEnergies, WeightArgs, settings};

@@ -47,19 +47,3 @@ pub use library::SiteLibrary;
 pub use motion::{LambdaDynamics, LambdaState};
 pub use site::{Site, find_sites};
 pub use values::{SiteLayout, SiteValues};
-
-/// The former name of [`interpolation`].
-#[doc(hidden)]
-pub use interpolation as hamiltonian;
-
-/// The former name of [`motion`].
-#[doc(hidden)]
-pub mod dynamics {
-    pub use crate::motion::*;
-    pub(crate) mod constraints {
-        pub(crate) use crate::motion::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE};
-        pub(crate) fn scale(dynamics: &crate::motion::LambdaDynamics) -> f64 {
-            dynamics.charge_scale()
-        }
-    }
-}

@@ -382,5 +382,4 @@ pub fn entry_with_calibration(text: &str, file: &str, correction: &Correction) -
 }
 
 #[cfg(test)]
-#[path = "library_tests.rs"]
 pub(crate) mod tests;

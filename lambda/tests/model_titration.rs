@@ -12,7 +12,7 @@ use lambda::analysis::simplex_fit::{Window, fit_best};
 use lambda::analysis::titration::{Titration, TitrationSeries, evaluate};
 use lambda::bias::{Acidity, Barrier, ModelCorrection, PhPotential, Separation, SiteBias};
 use lambda::coordinate::{self, Coordinate};
-use lambda::dynamics::{LambdaDynamics, LambdaSettings, SiteMotion};
+use lambda::motion::{LambdaDynamics, LambdaSettings, SiteMotion};
 
 const TEMPERATURE: f64 = 300.0;
 const PKA: f64 = 4.25;

@@ -4,54 +4,11 @@ use bytemuck::Pod;
 use fmm::device::products::{self, Lists, Multiplier, Products, Tiling, row_length};
 use fmm::harmonics::count;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
+use kernels::device::{Buffer, Device, DeviceError, Kernel, Launch, Source, Stream};
 
+use super::arguments::{ClusterArgs, SliceArgs, SymmetricArgs, WalkArgs};
 use super::operators::{Symmetry, classes, exchange, matrices, offsets, place, sign_bits};
 use super::{LEVEL, M2lError, MAX_ORDER, Scheme};
-
-arguments! {
-    /// Arguments of `naive`, `grouped`, `basic` and `siblings`.
-    struct WalkArgs<'a, T: Real> {
-        multipoles: In<'a, T>,
-        locals: Out<'a, T>,
-        operators: In<'a, T>,
-        slots: In<'a, i32>,
-        n: i32,
-        periodic: i32,
-    }
-
-    /// Arguments of `clusters`.
-    struct ClusterArgs<'a, T: Real> {
-        multipoles: In<'a, T>,
-        out: Out<'a, T>,
-        operators: In<'a, T>,
-        offsets: In<'a, i32>,
-        n_offsets: i32,
-        n: i32,
-        periodic: i32,
-    }
-
-    /// Arguments of `add_slices`.
-    struct SliceArgs<'a, T: Real> {
-        parts: In<'a, T>,
-        locals: Out<'a, T>,
-        slices: i32,
-        length: i32,
-    }
-
-    /// Arguments of `symmetric`.
-    struct SymmetricArgs<'a, T: Real> {
-        multipoles: In<'a, T>,
-        locals: Out<'a, T>,
-        operators: In<'a, T>,
-        targets: In<'a, u32>,
-        starts: In<'a, u32>,
-        entries: In<'a, u32>,
-        sources: In<'a, u32>,
-        bitsets: In<'a, u32>,
-        exchange: In<'a, u32>,
-    }
-}
 
 /// Threads of a block of the schemes that have one thread for each coefficient.
 const THREADS: usize = 128;

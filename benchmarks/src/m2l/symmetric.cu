@@ -7,7 +7,7 @@
 // Signs σ are bitsets over the coefficients, one for each S. Lists of a tile of BOXES target boxes of one octant are sorted by operator, which
 // is read into shared memory once for all of its up to 16 offsets. After B. Kohnke et al., Int. J. High Perform. Comput. Appl. 35, 97
 // (2021), doi:10.1177/1094342020964857, approach 3 (there without the exchange). `entries`: 16 operator + 8 P + S.
-// `exchange`: π of each coefficient, its sign ε in bit 16. One thread for each coefficient t. Lists as in product.cuh, rows and operators as
+// `exchange`: π of each coefficient, its sign ε in bit 16. One thread for each coefficient t. Lists as in products.cuh, rows and operators as
 // in level.cuh.
 
 DEVICE real signed_by(real v, unsigned bit) { return bit & 1 ? -v : v; }

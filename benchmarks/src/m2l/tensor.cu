@@ -1,4 +1,4 @@
-// M2L as products of matrices on tensor cores in single precision: see product.cuh.
+// M2L as products of matrices on tensor cores in single precision: see products.cuh.
 //
 // Each number is split into two of TF32 (11 significant bits), x = x₁ + x₂ + O(2⁻²² x), and a product is the sum of three:
 //

@@ -10,10 +10,8 @@ use crate::state::State;
 use crate::system::System;
 use crate::titration::Sites;
 use forcefield::Cell;
+use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::units::{BAR, DENSITY};
-
-/// Net charges (e) below this come from the rounding of charges in files.
-const CHARGE_TOLERANCE: f64 = 1e-3;
 
 /// Kinetic energies and constraint forces of one step, with what follows from them.
 struct Motion {

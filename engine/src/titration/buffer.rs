@@ -12,12 +12,11 @@
 //!
 //! Units: e, nm, kJ/mol/nm².
 
-use super::CHARGE_TOLERANCE;
 use super::bias::{Recipe, model};
 use super::place::{PlaceError, Placement, molecules, place};
 use crate::config::{self, Config, Molecules};
 use crate::error::{Error, Result};
-use forcefield::topology::PositionRestraint;
+use forcefield::topology::{CHARGE_TOLERANCE, PositionRestraint};
 use forcefield::{Cell, Topology};
 use lambda::library::{Correction, SiteLibrary};
 use lambda::site::{Site, SiteKind, buffer_site};

@@ -5,11 +5,19 @@ use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, structure};
 use rayon::prelude::*;
 
-use super::groups::GroupCharges;
 use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::{BoxGrid, NearSet};
 use crate::operators::harmonics::{count, index, sqrt_factorials};
 use crate::operators::lattice::offsets::OffsetTable;
+
+/// A group and its charges.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupCharges {
+    /// Its particles, each once.
+    pub members: Vec<u32>,
+    /// Charges of the members, one list for each vector.
+    pub charges: Vec<Vec<f64>>,
+}
 
 structure! {
     /// The boxes of the groups, and which offsets are kept.

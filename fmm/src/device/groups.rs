@@ -8,85 +8,25 @@
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
+use kernels::device::{Buffer, Device, DeviceError, Kernel, Launch, Stream};
 use thiserror::Error;
 
-use super::group_tables::{GroupCells, Tables, cells, irregular_sums, sums};
+use super::group_tables::{GroupCells, GroupCharges, Tables, cells, irregular_sums, sums};
 use super::{BoxGeometry, DeviceFmm};
 use crate::error::FmmError;
 use crate::geometry::assignment::Geometry;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::{BoxGrid, NearSet};
-use crate::operators::harmonics::count;
 use crate::operators::lattice::offsets::OffsetTable;
 use crate::solver::settings::Settings;
+use shape::{GroupBoxArgs, GroupFieldArgs, GroupMultipoleArgs, Sizes, half, precision};
 
-arguments! {
-    /// Arguments of `group_boxes`.
-    struct GroupBoxArgs<'a> {
-        cells: GroupCells,
-        starts: In<'a, u32>,
-        members: In<'a, u32>,
-        place: In<'a, u32>,
-        leaf_of: In<'a, u32>,
-        scratch: Out<'a, u32>,
-        slots: Out<'a, u32>,
-        places: Out<'a, u32>,
-        box_of: Out<'a, u32>,
-        boxes: Out<'a, u32>,
-        box_starts: Out<'a, u32>,
-        n_boxes: Out<'a, u32>,
-    }
+pub use shape::GroupShape;
+#[cfg(test)]
+pub(super) use shape::source;
 
-    /// Arguments of `group_multipoles`.
-    struct GroupMultipoleArgs<'a, T: Real> {
-        starts: In<'a, u32>,
-        group_of: In<'a, u32>,
-        slots: In<'a, u32>,
-        places: In<'a, u32>,
-        box_starts: In<'a, u32>,
-        n_boxes: In<'a, u32>,
-        vectors: In<'a, u32>,
-        values: In<'a, u32>,
-        charges: In<'a, f64>,
-        sorted: In<'a, [T; 4]>,
-        multipoles: Out<'a, T> as Row,
-        n_members: i32,
-    }
-
-    /// Arguments of `group_fields`.
-    struct GroupFieldArgs<'a, T: Real> {
-        cells: GroupCells,
-        geometry: In<'a, BoxGeometry>,
-        starts: In<'a, u32>,
-        slots: In<'a, u32>,
-        places: In<'a, u32>,
-        box_of: In<'a, u32>,
-        boxes: In<'a, u32>,
-        box_starts: In<'a, u32>,
-        n_boxes: In<'a, u32>,
-        vectors: In<'a, u32>,
-        values: In<'a, u32>,
-        charges: In<'a, f64>,
-        mask_starts: In<'a, u32>,
-        masks: In<'a, u32>,
-        near: In<'a, u8>,
-        offsets: In<'a, i32>,
-        orders: In<'a, u32>,
-        operators: In<'a, [T; 2]>,
-        sorted: In<'a, [T; 4]>,
-        multipoles: In<'a, T> as Row,
-        potential: Out<'a, f64>,
-        field: Out<'a, f64>,
-    }
-}
-
-/// Threads of a block that serves several boxes.
-const THREADS: usize = 256;
-
-/// Shared memory of a block, bytes: what every GPU gives without being asked.
-const SHARED_MEMORY: usize = 48 * 1024;
+mod shape;
 
 /// Why groups cannot be set up.
 #[derive(Debug, Error)]
@@ -131,90 +71,6 @@ pub enum GroupsError {
         /// Refinements.
         depth: usize,
     },
-}
-
-/// A group and its charges.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GroupCharges {
-    /// Its particles, each once.
-    pub members: Vec<u32>,
-    /// Charges of the members, one list for each vector.
-    pub charges: Vec<Vec<f64>>,
-}
-
-/// How the work of a group is dealt out to threads; results differ by rounding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupShape {
-    /// Boxes that a block serves at once.
-    pub targets: usize,
-    /// Boxes that act on each of them at once.
-    pub split: usize,
-    /// Blocks that a multiprocessor should hold.
-    pub blocks: usize,
-}
-
-impl GroupShape {
-    /// Many groups: a block for each. Few: a block for each of their boxes, which takes the others side by side.
-    #[must_use]
-    pub fn new<T>(order: usize, n_groups: usize, multiprocessors: usize) -> Self {
-        let slots = (THREADS / half(order)).max(1);
-        let blocks = if size_of::<T>() == 4 { 3 } else { 1 };
-        if n_groups < 2 * multiprocessors {
-            return Self { targets: 1, split: slots, blocks };
-        }
-        Self { targets: slots, split: 1, blocks }
-    }
-}
-
-/// Coefficients of an expansion with m ≥ 0.
-fn half(order: usize) -> usize {
-    (order + 1) * (order + 2) / 2
-}
-
-/// Sizes that the kernels are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sizes {
-    order: usize,
-    vectors: usize,
-    shape: GroupShape,
-    threads: usize,
-    /// Numbers of one multipole of all vectors, padded as in the kernel.
-    row: usize,
-    /// Bytes of shared memory.
-    shared: usize,
-}
-
-impl Sizes {
-    fn new<T>(order: usize, vectors: usize, mut shape: GroupShape) -> Self {
-        let real2 = 2 * size_of::<T>();
-        let row = (real2 * vectors).next_multiple_of(16.min(real2 * vectors.next_power_of_two()));
-        let per_slot = (count(2 * order) + vectors * half(order)) * real2;
-        let bytes = |s: &GroupShape| s.split * half(order) * row + s.targets * s.split * per_slot;
-        while bytes(&shape) > SHARED_MEMORY && shape.targets * shape.split > 1 {
-            if shape.targets > 1 { shape.targets -= 1 } else { shape.split -= 1 }
-        }
-        let threads = (shape.targets * shape.split * half(order)).next_multiple_of(32).max(64);
-        Self { order, vectors, shape, threads, row: row / size_of::<T>(), shared: bytes(&shape) }
-    }
-
-    fn source<T: Real>(&self) -> Source {
-        Source::new("groups", include_str!("groups.cu"))
-            .define("REAL", precision::<T>())
-            .define("ORDER", self.order)
-            .define("VECTORS", self.vectors)
-            .define("TARGETS", self.shape.targets)
-            .define("SPLIT", self.shape.split)
-            .define("THREADS", self.threads)
-            .define("BLOCKS", self.shape.blocks)
-            .kernel::<GroupBoxArgs<'static>>("group_boxes")
-            .kernel::<GroupMultipoleArgs<'static, T>>("group_multipoles")
-            .kernel::<GroupFieldArgs<'static, T>>("group_fields")
-    }
-}
-
-/// Name of the number type in kernels.
-fn precision<T>() -> &'static str {
-    if size_of::<T>() == 4 { "float" } else { "double" }
 }
 
 /// Groups of one system on a device, in precision `T` of the expansions.
@@ -449,12 +305,6 @@ impl<T: Real + Pod> DeviceGroups<T> {
         let launch = Launch::new(blocks, self.sizes.threads as u32).with_shared(self.sizes.shared as u32);
         stream.launch(&self.fields_kernel, launch, fields)
     }
-}
-
-/// Kernels for an order and a number of charge vectors, of few groups.
-#[cfg(test)]
-pub(super) fn source<T: Real>(order: usize, vectors: usize) -> Source {
-    Sizes::new::<T>(order, vectors, GroupShape::new::<T>(order, 1, 1)).source::<T>()
 }
 
 fn check(groups: &[GroupCharges], n: usize) -> Result<(), GroupsError> {

@@ -1,8 +1,9 @@
 // P2M and L2P of the leaves of a refined tree: M_c = Σ_i q_i R_c(u_i),  φ(u) = Σ_c L_c R_c(u),  E = −∇φ.
 //
-// A warp for each leaf, a lane for each particle; sums over particles in their order. particles: (x, y, z, q), relative to the centre of
-// the leaf over its scale, sorted by leaf; `starts`: first particle of each leaf, `leaf_rows`: its row of ROW coefficients, in the order of
-// the channels (harmonics.cuh); rows of empty leaves are not touched. flags: whether the box of a row holds particles. gradient, weights: where the coefficients of E come from (see harmonics.rs). out: φ, Ex, Ey, Ez.
+// A warp takes a leaf, and a lane one particle at a time; sums over particles run in their order. `particles` are (x, y, z, q), relative to the
+// centre of the leaf over its scale and sorted by leaf; `starts` is the first particle of each leaf. `leaf_rows` is the row of ROW
+// coefficients of each leaf, in the order of the channels (harmonics.cuh); rows of empty leaves are not touched. `flags` tells whether the box
+// of a row holds particles. `gradient` and `weights` tell where the coefficients of E come from (see harmonics.rs). `out` is φ, Ex, Ey, Ez.
 
 static const int K = (ORDER + 1) * (ORDER + 1);
 // Odd, so that channels of one particle and particles of one channel are in different banks.

@@ -3,7 +3,7 @@
 //!   L_bt = Σ_e Σ_j ω_{s(e,b) j} M(e)_jt
 //!
 //! Target boxes b that receive from the same offsets e form a tile. A block of threads multiplies the rows of their source boxes s(e,b) with
-//! the operator M(e) of each offset in turn (products/product.cuh). The lists of offsets and sources are made on the host once for a tree
+//! the operator M(e) of each offset in turn (products.cuh). The lists of offsets and sources are made on the host once for a tree
 //! ([`Lists`]), so that dense trees and trees of occupied boxes are served by one kernel. [`Tiling`] cuts rows and operators so that they fit
 //! into shared memory.
 //! Reference: T. Takahashi, C. Cecka, W. Fong, E. Darve, Int. J. Numer. Meth. Eng. 89, 105 (2012), doi:10.1002/nme.3240.
@@ -97,7 +97,7 @@ pub fn padded<T: Real>(n: usize, places: &[usize], make: &(impl Fn(usize) -> Vec
     out
 }
 
-/// How a product is cut for shared memory: the defines of products/product.cuh.
+/// How a product is cut for shared memory: the defines of products.cuh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiling {
     /// Order of the expansions.
@@ -146,10 +146,10 @@ impl Tiling {
         (2 * (BOXES * self.source_row + self.depth * self.matrix_row) * self.element + 4 * entries) as u32
     }
 
-    /// The kernel `text` with what products/product.cuh gives it, cut like this.
+    /// The kernel `text` with what products.cuh gives it, cut like this.
     pub fn source(&self, name: &'static str, text: &'static str) -> Source {
         Source::new(name, text)
-            .header(include_str!("products/product.cuh"))
+            .header(include_str!("products.cuh"))
             .define("REAL", if self.element == 4 { "float" } else { "double" })
             .define("K", count(self.order))
             .define("ROW", self.row)
@@ -164,7 +164,7 @@ impl Tiling {
     }
 }
 
-/// A kernel that multiplies what products/product.cuh brings to shared memory.
+/// A kernel that multiplies what products.cuh brings to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiplier {
     /// How rows and operators are cut.
@@ -178,7 +178,7 @@ pub struct Multiplier {
 impl Multiplier {
     /// Fused multiply-adds of numbers of `element` bytes, 4 or 8.
     pub fn fused(order: usize, element: usize) -> Self {
-        Self { tiling: Tiling::new(order, element), name: "product", text: include_str!("products/product.cu") }
+        Self { tiling: Tiling::new(order, element), name: "product", text: include_str!("products.cu") }
     }
 
     /// The kernel with its defines, and the one that gathers the parts.

@@ -186,6 +186,7 @@ macro_rules! arguments {
                         name: stringify!($field),
                         offset: ::core::mem::offset_of!(Self, $field),
                         size: ::core::mem::size_of::<$ty>(),
+                        alignment: ::core::mem::align_of::<$ty>(),
                         pointee: $crate::pointee!($ty $(as $element)?),
                         declaration: $crate::declaration!($field: $ty $(as $element)?),
                     }, )+],

@@ -28,7 +28,7 @@ pub fn check_layouts(device: &Device, source: &Source) -> Result<(), DeviceError
         let name = layout.name;
         report(format!("sizeof({name})"), layout.size);
         for field in &layout.fields {
-            report(format!("__builtin_offsetof({name}, {})", field.name), field.offset);
+            report(format!("(char *)&(({name} *)0)->{} - (char *)0", field.name), field.offset);
             report(format!("sizeof({name}::{})", field.name), field.size);
         }
     }

@@ -79,6 +79,8 @@ pub struct Field {
     pub offset: usize,
     /// Its bytes.
     pub size: usize,
+    /// What its address is a multiple of, in bytes.
+    pub alignment: usize,
     /// Bytes of what it points to; 0 if it is not a pointer, or one to something that the kernels define.
     pub pointee: usize,
     /// Its declaration in C++.
@@ -104,9 +106,11 @@ impl Layout {
         let mut out = format!("struct {name} {{\n{fields}}};\n");
         let size = self.size;
         out.push_str(&format!("static_assert(sizeof({name}) == {size}, \"size of {name}\");\n"));
-        for Field { name: field, offset, size, pointee, .. } in &self.fields {
-            let mut test =
-                format!("__builtin_offsetof({name}, {field}) == {offset} && sizeof({name}::{field}) == {size}");
+        // Fields follow each other as closely as their alignment allows, in Rust (`repr(C)`) as in C++. Sizes and alignments therefore fix the
+        // places, for which older versions of NVRTC have no operator; a test has them reported by the device.
+        for Field { name: field, size, alignment, pointee, .. } in &self.fields {
+            let of = format!("{name}::{field}");
+            let mut test = format!("sizeof({of}) == {size} && alignof(decltype({of})) == {alignment}");
             if *pointee > 0 {
                 test.push_str(&format!(" && sizeof(*(({name} *)0)->{field}) == {pointee}"));
             }
@@ -217,6 +221,7 @@ macro_rules! structure {
                         name: stringify!($field),
                         offset: ::core::mem::offset_of!(Self, $field),
                         size: ::core::mem::size_of::<$ty>(),
+                        alignment: ::core::mem::align_of::<$ty>(),
                         pointee: 0,
                         declaration: <$ty as $crate::device::Shared>::declaration(stringify!($field)),
                     }, )+],

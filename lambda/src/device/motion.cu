@@ -1,4 +1,4 @@
-// One step of the coordinates ξ of all sites: bias, leap-frog, Langevin thermostat, constraints (see bias.rs, coordinate, dynamics.rs), in
+// One step of the coordinates ξ of all sites: bias, leap-frog, Langevin thermostat, constraints (see bias, coordinate, motion), in
 // double precision and one block, a thread for each site.
 //
 //   v ← P [v − (Δt/2m) ∂V/∂ξ],   v ← P [√κ v + √((1−κ)RT/m) R],   v ← v − (Δt/2m) ∂V/∂ξ
@@ -166,7 +166,7 @@ DEVICE void derivative(int kind, const double *xi, const double *w, const double
     }
 }
 
-// m Z of one site (dynamics/metric.rs); its derivatives by ξ go to `out`.
+// m Z of one site (motion/metric.rs); its derivatives by ξ go to `out`.
 DEVICE double charge_metric(int kind, const double *xi, const double *w, const double *q, int n, double *out) {
     const double c = NEXP_STEEPNESS, step = q[n - 1] - q[0];
     double mean = 0.0, plain = 0.0, square = 0.0, shift = 0.0;

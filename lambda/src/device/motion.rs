@@ -8,8 +8,8 @@ use super::tables::SiteRow;
 use super::{DeviceEnergies, DeviceSites, SitesError};
 use crate::bias::{BiasEnergies, barrier};
 use crate::coordinate::NEXP_STEEPNESS;
-use crate::dynamics::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE, scale};
-use crate::dynamics::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies};
+use crate::motion::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE};
+use crate::motion::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies};
 
 /// Threads of the one block that moves λ.
 const THREADS: u32 = 256;
@@ -208,8 +208,8 @@ pub(super) fn settings(dynamics: &LambdaDynamics) -> LambdaSettings {
         added: (1.0 - kept) * GAS_CONSTANT * settings.temperature,
         gas_constant: GAS_CONSTANT,
         charge: dynamics.total_charge().unwrap_or(0.0),
-        tolerance: TOLERANCE * scale(dynamics),
-        accepted: ACCEPTED * scale(dynamics),
+        tolerance: TOLERANCE * dynamics.charge_scale(),
+        accepted: ACCEPTED * dynamics.charge_scale(),
         coupled: flag(settings.coupling_time.is_some()),
         charged: flag(dynamics.total_charge().is_some()),
         freedom: dynamics.degrees_of_freedom() as f64,

@@ -1,4 +1,4 @@
-// Charges of titratable sites from their λ; ∂V/∂λ and the corrections of energy and forces from potentials (see hamiltonian.rs).
+// Charges of titratable sites from their λ; ∂V/∂λ and the corrections of energy and forces from potentials (see interpolation.rs).
 //
 //   q_i = Σ_α λ_α q_i^α
 //   ∂V/∂λ_α = Σ_{i∈s} q_i^α (φ_i − φ^s_i) + W(q^α),   W(a) = ½ Σ_i a_i φ^a_i,   φ^s = Σ_α λ_α φ^α

@@ -7,7 +7,7 @@ use kernels::device::{Buffer, Device, structure};
 
 use super::SitesError;
 use crate::coordinate::Coordinate;
-use crate::dynamics::LambdaDynamics;
+use crate::motion::LambdaDynamics;
 use crate::site::Site;
 
 structure! {

@@ -3,9 +3,9 @@
 use super::*;
 use crate::bias::{Acidity, Barrier, Entropy, ModelCorrection, PhPotential, Separation, SimplexBasis};
 use crate::coordinate::Coordinate;
-use crate::dynamics::{LambdaSettings, SiteMotion};
-use crate::hamiltonian::{OwnForm, interpolate, set_effective_charges};
+use crate::interpolation::{OwnForm, interpolate, set_effective_charges};
 use crate::library::Correction;
+use crate::motion::{LambdaSettings, SiteMotion};
 use crate::site::{Form, SiteKind};
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::units::COULOMB;

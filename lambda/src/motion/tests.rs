@@ -20,6 +20,12 @@ fn settings(coupling_time: Option<f64>) -> LambdaSettings {
     LambdaSettings { time_step: 0.002, temperature: TEMPERATURE, coupling_time, seed: 2026 }
 }
 
+/// Settings of the tests that sample distributions: with steps of 4 fs they see the same time in half the steps. The fastest motion, in a well of
+/// 2.4 MJ/mol with a mass of 5 u nm², has ω = 22/ps, of which (ωΔt)²/8 = 0.1 % is the error of the distribution.
+fn sampling() -> LambdaSettings {
+    LambdaSettings { time_step: 0.004, ..settings(Some(0.5)) }
+}
+
 /// An acid whose form 0 has charge 0, all others −1.
 fn motion(coordinate: Coordinate, n_forms: usize) -> SiteMotion {
     let charges = (0..n_forms).map(|form| if form == 0 { 0.0 } else { -1.0 }).collect();
@@ -185,9 +191,9 @@ fn every_coordinate_samples_what_quadrature_says() {
         for n in [2, 3] {
             let Ok(coordinate) = Coordinate::new(variant, Some(count), n) else { continue };
             let energy = potential(coordinate, n, 3.0);
-            let dynamics = LambdaDynamics::new(settings(Some(0.5)), vec![motion(coordinate, n)], None).unwrap();
+            let dynamics = LambdaDynamics::new(sampling(), vec![motion(coordinate, n)], None).unwrap();
             // Nexp crosses between forms more seldom.
-            let steps = if variant == Variant::Nexp { 16_000_000 } else { 4_000_000 };
+            let steps = if variant == Variant::Nexp { 8_000_000 } else { 2_000_000 };
             let (sampled, temperature) = sample(&dynamics, &uneven(n), &energy, steps, distribution);
             let exact = quadrature(coordinate, n, &energy, distribution);
             let worst = sampled.iter().zip(&exact).map(|(s, e)| (s - e).abs()).fold(0.0, f64::max);
@@ -213,14 +219,14 @@ fn histograms_are_flat_at_ph_pk_without_a_barrier() {
         };
         let bins = |w: &[f64]| (0..9).map(|k| f64::from(u8::from(((w[1] - 0.05) / 0.1).floor() as i32 == k))).collect();
         let energy = |w: &[f64], d: &mut [f64]| bias.evaluate(&w[..2], &mut d[..2]).total();
-        let alone = LambdaDynamics::new(settings(Some(0.5)), vec![motion(coordinate, 2)], None).unwrap();
+        let alone = LambdaDynamics::new(sampling(), vec![motion(coordinate, 2)], None).unwrap();
         let sixth = 1.0 / 6.0;
         for (dynamics, start) in [
             (alone, &[0.5, 0.5][..]),
             // Without ½ RT ln Z Nexp is a third too often in the middle.
-            (buffered(coordinate, 2, 1, Some(0.5)), &[0.5, 0.5, 0.5 - sixth, 0.5 + sixth]),
+            (buffered(coordinate, 2, 1, sampling()), &[0.5, 0.5, 0.5 - sixth, 0.5 + sixth]),
         ] {
-            let (shares, _) = sample(&dynamics, start, energy, 8_000_000, bins);
+            let (shares, _) = sample(&dynamics, start, energy, 4_000_000, bins);
             let mean = shares.iter().sum::<f64>() / 9.0;
             let spread = shares.iter().map(|s| (s / mean - 1.0).abs()).fold(0.0, f64::max);
             let sites = dynamics.sites().len();
@@ -232,11 +238,11 @@ fn histograms_are_flat_at_ph_pk_without_a_barrier() {
 }
 
 /// Sites with a collective buffer of three molecules of charge ±½.
-fn buffered(coordinate: Coordinate, n: usize, sites: usize, coupling_time: Option<f64>) -> LambdaDynamics {
+fn buffered(coordinate: Coordinate, n: usize, sites: usize, settings: LambdaSettings) -> LambdaDynamics {
     let mut motions = vec![motion(coordinate, n); sites];
     let buffer = SiteMotion { coordinate: Coordinate::Linear, n_forms: 2, mass: MASS, charges: vec![-1.5, 1.5] };
     motions.push(buffer);
-    LambdaDynamics::new(settings(coupling_time), motions, Some(0.0)).unwrap()
+    LambdaDynamics::new(settings, motions, Some(0.0)).unwrap()
 }
 
 #[test]
@@ -244,7 +250,7 @@ fn a_buffer_keeps_the_charge_and_the_energy() {
     for (variant, count) in VARIANTS {
         for n in [2, 3] {
             let Ok(coordinate) = Coordinate::new(variant, Some(count), n) else { continue };
-            let dynamics = buffered(coordinate, n, 2, None);
+            let dynamics = buffered(coordinate, n, 2, settings(None));
             let mut start = vec![0.0; 2 * n];
             (start[0], start[n], start[n + 1]) = (1.0, 0.6, 0.4);
             let b = 0.5 + 0.4 / 3.0;
@@ -273,14 +279,14 @@ fn a_buffer_keeps_the_charge_and_the_energy() {
 fn a_buffered_site_samples_what_it_would_without_a_constraint() {
     // λ_b = ½ + λ_1/3, and nothing else.
     for coordinate in [Coordinate::Linear, Coordinate::Circle, Coordinate::Nexp] {
-        let dynamics = buffered(coordinate, 2, 1, Some(0.5));
+        let dynamics = buffered(coordinate, 2, 1, sampling());
         let site = potential(coordinate, 2, 3.0);
         let energy = |w: &[f64], d: &mut [f64]| {
             d[3] += 30.0 * (w[3] - 0.5);
             site(&w[..2], &mut d[..2]) + 15.0 * (w[3] - 0.5) * (w[3] - 0.5)
         };
         let (sampled, temperature) =
-            sample(&dynamics, &[0.5, 0.5, 0.5 - 1.0 / 6.0, 0.5 + 1.0 / 6.0], energy, 4_000_000, |w| {
+            sample(&dynamics, &[0.5, 0.5, 0.5 - 1.0 / 6.0, 0.5 + 1.0 / 6.0], energy, 2_000_000, |w| {
                 distribution(&w[..2])
             });
         let along = |w: &[f64], _: &mut [f64]| {
@@ -298,7 +304,7 @@ fn a_buffered_site_samples_what_it_would_without_a_constraint() {
 #[test]
 fn a_checkpoint_continues_exactly() {
     for (coordinate, n) in [(Coordinate::Linear, 2), (Coordinate::Sphere, 3), (Coordinate::NexpWeights, 3)] {
-        let dynamics = buffered(coordinate, n, 2, Some(0.5));
+        let dynamics = buffered(coordinate, n, 2, settings(Some(0.5)));
         let energy = coupled(coordinate, n);
         let run = |state: &mut LambdaState, steps: std::ops::Range<u64>| {
             for step in steps {

@@ -146,12 +146,12 @@ impl Cpu {
     pub fn step(&mut self, forces: &[Vector3<f64>], virial: f64) -> (StepEnergies, f64) {
         let Self { masses, constraints, coupling, state } = self;
         let step = state.step;
-        if let Some((thermostat, every)) = &coupling.thermostat {
-            if step.is_multiple_of(*every) {
-                let kinetic = kinetic_energy(&state.v, masses);
-                let (work, time) = (&mut state.bath.thermostat_work, *every as f64 * DT);
-                scale(&mut state.v, thermostat.rescale(work, kinetic, time, SEED, step).unwrap());
-            }
+        if let Some((thermostat, every)) = &coupling.thermostat
+            && step.is_multiple_of(*every)
+        {
+            let kinetic = kinetic_energy(&state.v, masses);
+            let (work, time) = (&mut state.bath.thermostat_work, *every as f64 * DT);
+            scale(&mut state.v, thermostat.rescale(work, kinetic, time, SEED, step).unwrap());
         }
         if coupling.remove_com_interval > 0 && step.is_multiple_of(coupling.remove_com_interval) {
             com::remove_motion(masses, &mut state.v);

@@ -17,7 +17,7 @@ structure! {
     }
 }
 
-/// Interaction lists in tiles; see product.cuh.
+/// Interaction lists in tiles; see products.cuh.
 #[derive(Clone, Debug)]
 pub struct Lists {
     /// Rows of the target boxes of each tile, filled up with [`NONE`].

@@ -1,4 +1,4 @@
-// M2L as products of matrices by fused multiply-adds: see product.cuh. A thread owns DOWN boxes, one in every BOXES / DOWN, and ACROSS
+// M2L as products of matrices by fused multiply-adds: see products.cuh. A thread owns DOWN boxes, one in every BOXES / DOWN, and ACROSS
 // neighbouring coefficients.
 
 #define ACROSS 4
