@@ -6,8 +6,7 @@ use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 fn topology() -> Topology {
-    let atom =
-        |charge| Atom { name: "X".into(), type_index: 0, residue: 0, molecule: 0, charge, mass: 12.011 + charge };
+    let atom = |charge| Atom { name: "X".into(), type_index: 0, residue: 0, molecule: 0, charge, mass: 12.25 };
     Topology {
         atoms: vec![atom(0.1), atom(1.0 / 3.0)],
         bonds: vec![Bond { atoms: [0, 1], r0: 0.1, k: 5000.0 }],
@@ -103,13 +102,14 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
     let checkpoint = example(1);
     let folder = Path::new("run");
     assert!(checkpoint.check_identity(&checkpoint.identity, folder).is_ok());
-    let refused = |change: &dyn Fn(&mut Identity, &mut Topology)| {
+    type Change<'a> = &'a dyn Fn(&mut Identity, &mut Topology);
+    let refused = |change: Change| {
         let (mut topology, mut settings) = (topology(), checkpoint.identity.clone());
         change(&mut settings, &mut topology);
         let now = Identity { settings: settings.settings, ..Identity::new(String::new(), &topology, None) };
         checkpoint.check_identity(&now, folder).unwrap_err().to_string()
     };
-    let cases: [(&dyn Fn(&mut Identity, &mut Topology), &str); 5] = [
+    let cases: [(Change, &str); 5] = [
         (
             &|identity, _| identity.settings = "[dynamics]\ntime_step = \"1 fs\"\n".into(),
             "dynamics.time_step was \"2 fs\" and is now \"1 fs\"",
@@ -119,7 +119,7 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
             &|_, topology| topology.atoms[1].charge = -0.5,
             "the charge of atom 2 is -0.5 e, the checkpoint has 0.3333333333333333 e",
         ),
-        (&|_, topology| topology.atoms[0].mass = 3.0, "the mass of atom 1 is 3 u, the checkpoint has 12.111"),
+        (&|_, topology| topology.atoms[0].mass = 3.0, "the mass of atom 1 is 3 u, the checkpoint has 12.25 u"),
         (&|_, topology| topology.bonds[0].k = 4999.0, "among the 1 bonds are others than in the checkpoint"),
     ];
     for (change, expected) in cases {
