@@ -4,7 +4,7 @@
 //!   v ← P [√κ v + √((1−κ)RT/m) R],  κ = e^{−Δt/τ}    Ornstein–Uhlenbeck process, friction 1/2τ; its change of the kinetic energy is heat
 //!   v ← v − (Δt/2m) ∂V/∂ξ,   ξ(t+Δt) = ξ(t) + Δt v + constraints,   v(t+½Δt) = (ξ(t+Δt) − ξ(t))/Δt
 //!
-//! P takes off what the constraints do not allow ([`constraints`]): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα;
+//! P takes off what the constraints do not allow (`constraints.rs`): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα;
 //! ∂V/∂ξ then holds the force that keeps probabilities as they are without that constraint (`metric`), whose energy V_Z belongs to V.
 //! V + kinetic − heat is conserved as well as V + kinetic without a thermostat.
 //!

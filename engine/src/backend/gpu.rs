@@ -1,4 +1,4 @@
-//! A GPU: the whole step runs there ([`Resident`]), and the state is fetched when someone looks at it.
+//! A GPU: the whole step runs there (`resident.rs`), and the state is fetched when someone looks at it.
 //!
 //! Nothing of the CPU's way is built beside it: neither its FMM nor its lists. Units: nm, ps, u, kJ/mol.
 

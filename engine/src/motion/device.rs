@@ -1,4 +1,4 @@
-//! The motion on a GPU ([`kernels::device`]): each `.cu` file stands beside the file that launches it.
+//! The motion on a GPU ([`::kernels::device`]): each `.cu` file stands beside the file that launches it.
 
 pub mod constraints;
 pub mod coupling;

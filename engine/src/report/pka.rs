@@ -1,4 +1,4 @@
-//! What an evaluation of pKa values leaves behind: tables ([`tables`]), plots ([`plots`]), and all of it on one page, `report.html`.
+//! What an evaluation of pKa values leaves behind: tables (`tables.rs`), plots (`plots.rs`), and all of it on one page, `report.html`.
 
 mod plots;
 mod tables;

@@ -63,7 +63,7 @@ pub struct SiteResult {
     pub convergence: Convergence,
     /// Mean weight of each form at each pH: `[pH of titration.points][form]`.
     pub means: Vec<Vec<f64>>,
-    /// Histogram of each weight at each pH: `[pH of titration.points][form][bin]`; see [`histogram::RANGE`].
+    /// Histogram of each weight at each pH: `[pH of titration.points][form][bin]`; see [`lambda::analysis::histogram::RANGE`].
     pub histograms: Vec<Vec<Vec<f64>>>,
     /// Protonation in each frame of each run: 0 protonated, …
     pub(super) protonation: Vec<Vec<State>>,
