@@ -25,16 +25,16 @@ pub const MASS: f64 = 5.0;
 /// Largest |sin ϑ| at a start: at 1 no force would act.
 const LARGEST_SINE: f64 = 0.99;
 
-/// How weights follow from what moves.
+/// How weights follow from the coordinates that move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// The weights themselves.
+    /// The coordinates are the weights.
     #[default]
     Linear,
-    /// Squares of coordinates on a sphere.
+    /// The weights are squares of the coordinates of a point on a sphere.
     Hypersphere,
-    /// Normalised exponentials.
+    /// The weights are normalised exponentials.
     Nexp,
 }
 
@@ -110,12 +110,12 @@ impl Coordinate {
         })
     }
 
-    /// Numbers of ξ.
+    /// How many numbers ξ has.
     pub fn dimension(self, n_forms: usize) -> usize {
         if matches!(self, Self::Linear | Self::Circle | Self::Nexp) { 1 } else { n_forms }
     }
 
-    /// Directions in which ξ can move.
+    /// In how many directions ξ can move.
     pub fn degrees_of_freedom(self, n_forms: usize) -> usize {
         match self {
             Self::Fixed => 0,
@@ -207,7 +207,7 @@ impl Coordinate {
     }
 }
 
-/// ln of a weight, finite also at zero.
+/// ln of a weight; it is finite for a weight of zero too.
 fn logarithm(weight: f64) -> f64 {
     weight.max(1e-300).ln()
 }

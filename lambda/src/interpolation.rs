@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use crate::site::Site;
 
-/// Sizes that do not fit.
+/// Arrays whose sizes do not fit the site or the system.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum HamiltonianError {
     /// An array has the wrong length.
@@ -55,7 +55,7 @@ pub struct OwnForm<'a> {
     pub field: &'a [Vector3<f64>],
 }
 
-/// What one site adds to the ordinary pass.
+/// What one site adds to the energy and its derivatives of the ordinary pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteTerms {
     /// Σ_α λ_α W(q^α) − W(q), kJ/mol; to be added to V_eff.
@@ -84,7 +84,7 @@ pub fn set_effective_charges(site: &Site, weights: &[f64], charges: &mut [f64]) 
 /// Virial: the corrections are Coulomb forces, so their virial trace Σ r·F is `SiteTerms::energy`.
 ///
 /// # Errors
-/// [`HamiltonianError`] if sizes do not fit.
+/// [`HamiltonianError`] if an array has another length than the site or the system.
 pub fn interpolate(
     site: &Site,
     weights: &[f64],

@@ -56,7 +56,7 @@ pub enum LibraryError {
         /// Reason given by the system.
         source: std::io::Error,
     },
-    /// Not TOML, an unknown or a missing key, or a value of the wrong kind.
+    /// The file is not TOML, has an unknown or lacks a needed key, or has a value of the wrong kind.
     #[error("{file}: {source}")]
     Parse {
         /// File.
@@ -64,7 +64,7 @@ pub enum LibraryError {
         /// Reason with line and column.
         source: Box<toml::de::Error>,
     },
-    /// Understood, but physically wrong.
+    /// The file can be read, but what it says is physically wrong.
     #[error("{file}: {reason}")]
     Inconsistent {
         /// File.
@@ -72,7 +72,7 @@ pub enum LibraryError {
         /// What is wrong and what is expected.
         reason: String,
     },
-    /// A folder without a single entry.
+    /// The folder has no entry.
     #[error("{}: no *.toml file in this folder", .0.display())]
     Empty(PathBuf),
 }
@@ -183,7 +183,7 @@ impl Entry {
     /// Reads and checks one entry; `file` names it in errors.
     ///
     /// # Errors
-    /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`].
+    /// [`LibraryError::Parse`] if the text cannot be read, [`LibraryError::Inconsistent`] if it is physically wrong.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, LibraryError> {
         let mut entry: Self = toml::from_str(text)
             .map_err(|source| LibraryError::Parse { file: file.to_string(), source: Box::new(source) })?;
@@ -314,7 +314,7 @@ impl SiteLibrary {
     /// Reads one file, or every `*.toml` of a folder in the order of their names.
     ///
     /// # Errors
-    /// [`LibraryError`], naming the file.
+    /// [`LibraryError`] with the name of the file that cannot be read or is wrong, or of a folder without files.
     pub fn from_path(path: &Path) -> Result<Self, LibraryError> {
         let io = |source| LibraryError::Io { path: path.to_path_buf(), source };
         let mut files = Vec::new();

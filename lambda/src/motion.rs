@@ -4,7 +4,7 @@
 //!   v ← P [√κ v + √((1−κ)RT/m) R],  κ = e^{−Δt/τ}    Ornstein–Uhlenbeck process, friction 1/2τ; its change of the kinetic energy is heat
 //!   v ← v − (Δt/2m) ∂V/∂ξ,   ξ(t+Δt) = ξ(t) + Δt v + constraints,   v(t+½Δt) = (ξ(t+Δt) − ξ(t))/Δt
 //!
-//! P takes off what the constraints do not allow (`constraints.rs`): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα;
+//! P takes off what the constraints do not allow (`motion/constraints.rs`): Σ λ_α = 1, Σ x_α² = 1, and with charge buffers the total charge Σ λ_sα Q_sα;
 //! ∂V/∂ξ then holds the force that keeps probabilities as they are without that constraint (`metric`), whose energy V_Z belongs to V.
 //! V + kinetic − heat is conserved as well as V + kinetic without a thermostat.
 //!
@@ -191,7 +191,7 @@ impl LambdaDynamics {
     /// Sites at the given weights (of all sites, one after the other) with Maxwell–Boltzmann velocities.
     ///
     /// # Errors
-    /// A weight that is not finite or farther than 1 from ½; weights of another charge than the one to be kept.
+    /// [`DynamicsError`] for a weight that is not finite or farther than 1 from ½, and for weights of another charge than the one to be kept.
     pub fn initial_state(&self, weights: &[f64]) -> Result<LambdaState, DynamicsError> {
         check_length("weights", weights.len(), self.n_weights())?;
         if let Some(&value) = weights.iter().find(|&&l| !(0.5 - ESCAPE..=0.5 + ESCAPE).contains(&l)) {
@@ -218,7 +218,8 @@ impl LambdaDynamics {
     /// Returns the energies at time t.
     ///
     /// # Errors
-    /// [`DynamicsError`]: wrong length, derivatives not finite, λ escaped through the walls, charge not kept. The state is then unchanged.
+    /// [`DynamicsError`] if a list has a wrong length, a derivative is not finite, λ escapes through the walls, or the charge cannot be kept. The
+    /// state is then unchanged.
     pub fn step(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies, DynamicsError> {
         let forces = self.forces(state, by_weight, step)?;
         let mut velocities = self.velocities_now(state, &forces);
@@ -291,7 +292,7 @@ impl LambdaDynamics {
         velocities
     }
 
-    /// Half a step of the forces.
+    /// Changes velocities by the forces over half a step.
     fn kick(&self, velocities: &mut [f64], slopes: &[f64]) {
         let half = 0.5 * self.settings.time_step;
         for ((v, mass), slope) in self.sites.masses(velocities).zip(slopes) {

@@ -13,10 +13,10 @@
 
 use thiserror::Error;
 
-/// Why a series cannot be averaged.
+/// Why a series has no mean with an error.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SeriesError {
-    /// Too few frames.
+    /// The series has too few frames.
     #[error("a series of {found} frames: at least {needed} are needed")]
     TooShort {
         /// Frames.
@@ -24,7 +24,7 @@ pub enum SeriesError {
         /// Frames needed.
         needed: usize,
     },
-    /// Not a number.
+    /// A value is not a finite number.
     #[error("frame {index} (counted from 0) is {value}")]
     NotFinite {
         /// Frame.
@@ -32,7 +32,7 @@ pub enum SeriesError {
         /// Its value.
         value: f64,
     },
-    /// The same value everywhere: neither correlation nor error can be known.
+    /// All values are the same, so that neither correlation nor error can be known.
     #[error("every frame is {0}: an error cannot be estimated")]
     Constant(f64),
 }
@@ -101,7 +101,7 @@ pub fn statistical_inefficiency(series: &[f64]) -> Result<f64, SeriesError> {
         sum += pair;
         previous = pair;
     }
-    // Σ of the pairs contains C(0) = 1 once.
+    // The sum of the pairs contains C(0) = 1 once.
     Ok((2.0 * sum - 1.0).max(1.0))
 }
 
@@ -167,7 +167,7 @@ mod tests {
                 mean.value.abs() < mean.error
             })
             .count();
-        // 68.3 % of 400 = 273, standard deviation 9.3; four of them.
+        // 68.3 % of 400 are 273, with a standard deviation of 9.3, of which four are allowed.
         assert!((236..=310).contains(&inside), "{inside} of {runs}");
     }
 

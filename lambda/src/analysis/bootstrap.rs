@@ -21,7 +21,7 @@ pub struct RingCounts {
 }
 
 impl RingCounts {
-    /// Counts a series of states below `count`; others are in none.
+    /// Counts a series of states below `count`; frames of other states count for none.
     pub fn new(states: &[State], count: usize) -> Self {
         let mut sum = vec![0; count];
         let mut cumulative = Vec::with_capacity((states.len() + 1) * count);
@@ -85,7 +85,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// From results; those that are not finite are left out.
+    /// Takes the results of all draws; those that are not finite are left out.
     pub fn new(results: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = results.into_iter().filter(|x| x.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -149,7 +149,7 @@ mod tests {
                 *count += drawn[1] as f64 / draws as f64;
             }
         }
-        // One per draw on average; its standard deviation is about 1/√20000 = 0.007.
+        // Each frame is drawn once per draw on average, with a standard deviation of about 1/√20000 = 0.007.
         assert!(counts.iter().all(|c| (c - 1.0_f64).abs() < 0.035), "{counts:?}");
     }
 
@@ -165,7 +165,7 @@ mod tests {
             Draws::new((0..400).map(draw)).error().unwrap()
         };
         let exact = (s * (1.0 - s) * 39.0 / n as f64).sqrt();
-        // 250 blocks: 4.5 %; 400 draws: 3.5 %; blocks of 20 g lose 5 %.
+        // The noise of 250 blocks is 4.5 %, that of 400 draws 3.5 %, and blocks of 20 g lose 5 %.
         assert!((draws(800) / exact - 1.0).abs() < 0.2, "{} {exact}", draws(800));
         assert!(draws(1) < 0.3 * exact);
     }

@@ -1,8 +1,8 @@
-//! Series of states, counted: samples of every state for a fit, and the same from blocks drawn anew. Of frames near a state they become
-//! samples of the pure state ([`super::ends`]) where mean weights are given.
+//! Series of states are counted here: how many independent samples of every state they hold for a fit, and the same from blocks drawn anew
+//! for the bootstrap. Where mean weights are given, frames near a state become samples of the pure state ([`super::ends`]).
 //!
-//! A series without a transition has an unknown inefficiency: it is given the largest of the others, or counts as a single
-//! sample if there is none. One short visit says little about how long visits are: series of few transitions have at least the
+//! The inefficiency of a series without a transition is unknown: it is taken to be the largest of the others, and if there is none, the series
+//! counts as a single sample. One short visit says little about how long visits are, so that series of few transitions have at least the
 //! median inefficiency of those with many. Several series of one pH (replicas) are independent.
 
 use super::bootstrap::{Draws, RingCounts, random};
@@ -13,12 +13,12 @@ use super::occupancy::{self, Occupancy, State};
 
 /// Share of the draws that must determine a number for the bootstrap to count.
 const NEEDED_SHARE: f64 = 0.9;
-/// Series of fewer transitions do not know their inefficiency well.
+/// A series of fewer transitions determines its inefficiency badly.
 const FEW_TRANSITIONS: u64 = 10;
 /// Length of the blocks in units of the statistical inefficiency.
 const BLOCK_FACTOR: f64 = 3.0;
 
-/// Draws of the bootstrap.
+/// How the bootstrap draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resampling {
     /// Number of draws.
@@ -69,7 +69,7 @@ pub struct SeriesSummary {
 /// Series of one site, or of several together.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// In the order given.
+    /// The series in the order given.
     pub series: Vec<SeriesSummary>,
     rings: Vec<RingCounts>,
     ends: Ends,
@@ -98,7 +98,7 @@ impl Counted {
         Self::with_inefficiencies(series, count, &inefficiencies)
     }
 
-    /// The same with given inefficiencies.
+    /// Counts series of states below `count` whose inefficiencies are known, one for each series.
     pub fn with_inefficiencies(series: &[StateSeries<'_>], count: usize, inefficiencies: &[Inefficiency]) -> Self {
         let summary = |(series, inefficiency): (&StateSeries<'_>, &Inefficiency)| {
             let occupancy = occupancy::count(series.states, count);
@@ -118,7 +118,7 @@ impl Counted {
         }
     }
 
-    /// The same with the mean weights of the states.
+    /// Counts samples of the pure states from now on, by means of these mean weights.
     #[must_use]
     pub fn at_ends(mut self, ends: Ends) -> Self {
         self.ends = ends;
@@ -171,7 +171,7 @@ pub fn widen(number: Determined, draws: Option<&Draws>, resampling: Resampling) 
     }
 }
 
-/// Value for [`Counted::draws`]: not a number where there is none.
+/// The value of a number for [`Counted::draws`], which leaves out what is not a number: NaN where nothing is determined.
 pub fn value_or_nan(number: Determined) -> f64 {
     number.value().unwrap_or(f64::NAN)
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// Slope or pKa, or what is known of it.
+/// A slope, a pKa or a pK, as far as the data determine it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Determined {
     /// A value with its standard error.
@@ -15,13 +15,13 @@ pub enum Determined {
         /// Standard error.
         error: f64,
     },
-    /// Between two pH.
+    /// It lies between these two pH values.
     Between(f64, f64),
-    /// At least.
+    /// It is at least this.
     AtLeast(f64),
-    /// At most.
+    /// It is at most this.
     AtMost(f64),
-    /// The data say nothing.
+    /// The data say nothing about it.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! From frames near a form to the form itself.
+//! What frames near a form say about the form itself.
 //!
 //! A frame counts for form α where λ_α exceeds a threshold, and the mean weights of such frames, m_αγ = ⟨λ_γ⟩_α, are not those of the pure
 //! form. With the free energy linear in the weights, as V_pH is and what V_MM leaves of the force field nearly, populations of the pure
@@ -16,7 +16,7 @@ use nalgebra::{DMatrix, DVector};
 use super::equilibrium::Populations;
 use super::occupancy::State;
 
-/// Weights of frames, summed by their states.
+/// The weights of all frames, summed over the frames of each state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeanWeights {
     /// Frames in each state.
@@ -26,7 +26,7 @@ pub struct MeanWeights {
 }
 
 impl MeanWeights {
-    /// Of a series: `states` of the frames, `weights[state][frame]`.
+    /// Sums over the frames of a series with these `states` and `weights[state][frame]`.
     pub fn new(states: &[State], weights: &[Vec<f64>]) -> Self {
         let n = weights.len();
         let mut means = Self { frames: vec![0.0; n], sums: vec![0.0; n * n] };
@@ -38,7 +38,7 @@ impl MeanWeights {
         means
     }
 
-    /// The same by classes: `class[state]` below `count`.
+    /// The same sums for classes of states, `class[state]` below `count`.
     pub fn classes(&self, class: &[u8], count: usize) -> Self {
         let n = self.frames.len();
         let mut means = Self { frames: vec![0.0; count], sums: vec![0.0; count * count] };
@@ -51,7 +51,8 @@ impl MeanWeights {
         means
     }
 
-    /// Joint states of two sites, `count · first + second` ([`super::occupancy::joint`]), that scatter independently near each.
+    /// Mean weights of the joint states of two sites, `count · first + second` ([`super::occupancy::joint`]), if the weights of both scatter
+    /// independently of each other near each state.
     pub fn joint(&self, second: &Self) -> Self {
         let (a, b) = (self.frames.len(), second.frames.len());
         let n = a * b;
@@ -85,7 +86,7 @@ impl MeanWeights {
 pub struct Ends(Vec<(f64, MeanWeights)>);
 
 impl Ends {
-    /// From series; where one of a pH has no means, all of that pH are taken as they are.
+    /// Sums over the series of each pH; where one of them has no means, all of that pH are taken as they are.
     pub fn new<'a>(series: impl IntoIterator<Item = (f64, Option<&'a MeanWeights>)>) -> Self {
         let mut all: Vec<(f64, MeanWeights)> = Vec::new();
         let mut plain = Vec::new();
@@ -108,7 +109,7 @@ impl Ends {
         Self(self.0.iter().map(|(ph, means)| (*ph, means.classes(class, count))).collect())
     }
 
-    /// Joint states of two sites at the pH values of both.
+    /// The joint states of two sites, at the pH values that both have.
     pub fn joint(&self, second: &Self) -> Self {
         let both = |(ph, means): &(f64, MeanWeights)| {
             second.0.iter().find(|(other, _)| other == ph).map(|(_, other)| (*ph, means.joint(other)))
@@ -116,7 +117,7 @@ impl Ends {
         Self(self.0.iter().filter_map(both).collect())
     }
 
-    /// Samples of the frames become samples of the pure states, in proportion for all points of a pH.
+    /// Turns samples of frames into samples of the pure states, with the same factors for all points of a pH.
     pub fn apply(&self, points: &mut [Populations]) {
         for (ph, means) in &self.0 {
             let n = means.frames.len();
@@ -130,13 +131,13 @@ impl Ends {
     }
 }
 
-/// What the samples of every state are multiplied by; none where fewer than two states have samples.
+/// Factors by which the samples of every state are multiplied; `None` where fewer than two states have samples.
 fn factors(means: &MeanWeights, counted: &[f64]) -> Option<Vec<f64>> {
     let seen: Vec<usize> = (0..counted.len()).filter(|&k| counted[k] > 0.0 && means.frames[k] > 0.0).collect();
     if seen.len() < 2 {
         return None;
     }
-    // Of the weights of states that were seen, whose sum is 1.
+    // Only weights of states that were seen count, and their sum is taken as 1.
     let row = |k: usize| seen.iter().map(|&other| means.mean(k, other)).sum::<f64>();
     let m = DMatrix::from_fn(seen.len(), seen.len(), |a, b| means.mean(seen[a], seen[b]) / row(seen[a]));
     let shrink = m.determinant().abs().powf(1.0 / (seen.len() as f64 - 1.0));
@@ -199,7 +200,7 @@ mod tests {
                 let n = populations(&weights, corrected);
                 (n[1] / n[0]).ln()
             };
-            // Counted as they are, 0.8 of it; 400 000 frames have an error of up to 0.03.
+            // Frames counted as they are give 0.8 of it; 400 000 frames have an error of up to 0.03.
             assert!((ratio(false) - 0.8 * difference).abs() < 0.05, "{difference}: {}", ratio(false));
             assert!((ratio(true) - difference).abs() < 0.08, "{difference}: {}", ratio(true));
             let [raw, pure] = [false, true].map(|corrected| populations(&weights, corrected).iter().sum::<f64>());
@@ -213,7 +214,7 @@ mod tests {
         let weights = tilted(3, &logarithms, 600_000);
         let n = populations(&weights, true);
         for k in 1..3 {
-            // A corner has 2 to 6 % of the frames: 0.015; the square of the tilt within a corner is left.
+            // A corner has 2 to 6 % of the frames, an error of 0.015; the square of the tilt within a corner is not corrected.
             let found = (n[k] / n[0]).ln();
             assert!((found - logarithms[k]).abs() < 0.08, "{k}: {found}");
         }
@@ -249,7 +250,7 @@ mod tests {
         let one = vec![vec![0.9, 0.85], vec![0.1, 0.15]];
         assert_eq!(populations(&one, true), [2.0, 0.0]);
         let mut points = [Populations { ph: 4.0, samples: vec![2.0, 1.0] }];
-        // Runs of which one has smoothed steps, at the same pH.
+        // Of two runs at one pH, one has smoothed steps, and so neither is corrected.
         let means = MeanWeights::new(&[Some(0), Some(1)], &[vec![0.9, 0.1], vec![0.1, 0.9]]);
         Ends::new([(4.0, Some(&means)), (4.0, None)]).apply(&mut points);
         assert_eq!(points[0].samples, [2.0, 1.0]);

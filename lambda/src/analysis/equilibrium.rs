@@ -29,9 +29,9 @@ pub struct Populations {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equilibrium {
     protons: Vec<u32>,
-    /// κ; `None`: never seen.
+    /// κ of each state; `None` where it was never seen.
     constants: Vec<Option<f64>>,
-    /// Of κ, zero for the state that the others are counted from.
+    /// Covariance of κ; zero for the state that the others are counted from.
     covariance: DMatrix<f64>,
     /// Deviance per degree of freedom, if there are any.
     pub dispersion: Option<f64>,
@@ -43,7 +43,7 @@ pub fn fit(points: &[Populations], protons: &[u32]) -> Option<Equilibrium> {
     let centre = points.iter().map(|p| p.ph).sum::<f64>() / points.len().max(1) as f64;
     let total = |state: usize| points.iter().map(|p| p.samples[state]).sum::<f64>();
     let seen: Vec<usize> = (0..protons.len()).filter(|&state| total(state) > 0.0).collect();
-    // Counted from the state seen most.
+    // κ are counted from the state that was seen most.
     let gauge = seen.iter().copied().max_by(|&a, &b| total(a).total_cmp(&total(b)))?;
     let free: Vec<usize> = seen.iter().copied().filter(|&state| state != gauge).collect();
     let model = Model { points: &points, protons, free: &free, gauge, centre };
@@ -137,7 +137,7 @@ impl Equilibrium {
     }
 }
 
-/// Points by ascending pH, each pH once, without those of no samples.
+/// The points by ascending pH, each pH once; points without samples are left out.
 fn merge(points: &[Populations], states: usize) -> Vec<Populations> {
     let mut sorted: Vec<&Populations> =
         points.iter().filter(|p| p.samples.len() == states && p.samples.iter().sum::<f64>() > 0.0).collect();
@@ -213,7 +213,7 @@ impl Concave for Model<'_> {
         sums.log_likelihood
     }
 
-    /// At most two units of θ.
+    /// The step is cut to two units of θ.
     fn step(&self, sums: &Sums) -> Option<Vec<f64>> {
         if self.free.is_empty() {
             return Some(Vec::new());

@@ -1,4 +1,4 @@
-//! From runs with free weights to a better free energy, and how flat they were.
+//! A better free energy from runs with free weights, and a measure of how flat those were.
 //!
 //! With V_MM = −F_r of round r, no barrier and every form equally likely (pH = pK), a site whose free energy is F has
 //!
@@ -41,13 +41,13 @@ const SMOOTH: usize = 3;
 /// Why rounds cannot be evaluated.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FlatnessError {
-    /// A series without correlation or errors.
+    /// A series has neither correlation nor error.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// No frame with all weights above the lowest.
+    /// No frame has all weights above the lowest.
     #[error("no frame has every weight above {LOWEST}")]
     Outside,
-    /// Coefficients or weights of other forms.
+    /// Coefficients or weights belong to another number of forms.
     #[error("{found} {what}, expected {expected}")]
     Length {
         /// Which.
@@ -301,7 +301,7 @@ pub fn estimate(
         loop {
             let next = &c + length * &step;
             let there = problem.likelihood(&next);
-            // Rounding of a sum of many samples: 1e-12 of it.
+            // A sum over many samples may be off by 1e-12 of itself, which is rounding.
             if there.value >= here.value + 1e-4 * length * promise - 1e-12 * here.value.abs() {
                 (c, here) = (next, there);
                 break;
@@ -315,7 +315,7 @@ pub fn estimate(
     Err(FlatnessError::Diverged)
 }
 
-/// What is maximised.
+/// The logarithm of the posterior probability of the coefficients, which is maximised.
 struct Problem<'a> {
     values: Vec<DVector<f64>>,
     rounds: &'a [Round],

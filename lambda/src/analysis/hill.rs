@@ -28,10 +28,10 @@ pub struct TitrationPoint {
 /// Why no curve can be fitted at all.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum HillError {
-    /// No point with samples.
+    /// No point has samples.
     #[error("no titration point with samples")]
     NoPoints,
-    /// A point out of range.
+    /// A point is out of range.
     #[error("titration point {index} (counted from 0): pH {}, S {}, samples {}; expected a finite pH, S in 0…1, samples ≥ 0", point.ph, point.deprotonated, point.samples)]
     BadPoint {
         /// Index.
@@ -53,7 +53,7 @@ pub struct HillFit {
     /// Deviance 2 Σ N [S ln(S/S_fit) + (1 − S) ln((1 − S)/(1 − S_fit))] of the curve with free slope, a χ² that single samples far
     /// from the pKa do not dominate; `None` where the curve has no maximum.
     pub deviance: Option<f64>,
-    /// Different pH minus the two parameters.
+    /// Number of different pH values minus the two parameters.
     pub degrees_of_freedom: usize,
 }
 
@@ -100,7 +100,7 @@ pub fn fit(points: &[TitrationPoint]) -> Result<HillFit, HillError> {
     Ok(free_slope(&merged, degrees_of_freedom).unwrap_or(undetermined(Determined::Unknown, Determined::Unknown)))
 }
 
-/// Checked points by ascending pH, each pH once, without those of no samples.
+/// The points, checked, by ascending pH, each pH once; points without samples are left out.
 fn merge(points: &[TitrationPoint]) -> Result<Vec<TitrationPoint>, HillError> {
     let valid = |p: &TitrationPoint| {
         p.ph.is_finite() && (0.0..=1.0).contains(&p.deprotonated) && p.samples.is_finite() && p.samples >= 0.0
@@ -191,7 +191,7 @@ impl Concave for Curve<'_> {
         sums.log_likelihood
     }
 
-    /// At most two units of η.
+    /// The step is cut to two units of η.
     fn step(&self, sums: &Sums) -> Option<Vec<f64>> {
         let ([ga, gb], [aa, ab, bb]) = (sums.gradient, sums.curvature);
         if !self.slope_is_free {

@@ -17,16 +17,16 @@ pub const OCCUPIED: f64 = 0.8;
 /// The occupied form of a frame; `None`: mixed.
 pub type State = Option<u8>;
 
-/// Why states cannot be told.
+/// Why the states of a series cannot be told.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum OccupancyError {
-    /// A threshold above which two forms could be, or none.
+    /// Two forms could lie above the threshold, or none ever does.
     #[error("a form cannot count as occupied above a weight of {0}; valid is from 0.5 to below 1")]
     Threshold(f64),
-    /// No frames.
+    /// There are no frames.
     #[error("no frames of λ")]
     Empty,
-    /// More forms than can be counted, or series of different length.
+    /// There are more forms than can be counted, or series of different length.
     #[error("{forms} series of weights of which the shortest has {frames} frames; expected 2 to 255 of one length")]
     Forms {
         /// Series found.
@@ -34,7 +34,7 @@ pub enum OccupancyError {
         /// Frames of the shortest.
         frames: usize,
     },
-    /// λ is not a number.
+    /// λ of a frame is not a finite number.
     #[error("λ of frame {index} (counted from 0) is {value}")]
     NotFinite {
         /// Frame.
@@ -99,19 +99,19 @@ pub fn joint(first: &[State], second: &[State], count: u8) -> Vec<State> {
 pub struct Occupancy {
     /// Frames in each form.
     pub forms: Vec<u64>,
-    /// Frames in none.
+    /// Frames in no form.
     pub mixed: u64,
-    /// Changes of the form.
+    /// Changes from one form to another.
     pub transitions: u64,
 }
 
 impl Occupancy {
-    /// Frames in a form.
+    /// Frames that are in some form.
     pub fn pure(&self) -> u64 {
         self.forms.iter().sum()
     }
 
-    /// All frames.
+    /// Number of all frames.
     pub fn frames(&self) -> u64 {
         self.pure() + self.mixed
     }
@@ -156,7 +156,7 @@ pub fn count(states: &[State], forms: usize) -> Occupancy {
 /// Frames per independent sample of the state; `None` where it never changes, because nothing is known then.
 pub fn inefficiency(states: &[State], forms: usize) -> Option<f64> {
     let counts = count(states, forms);
-    // Of two forms, one says everything.
+    // If there are two forms, one says everything.
     let each = if forms == 2 { 1..2 } else { 0..forms };
     let of_form = |form: usize| {
         let p = counts.population(form).filter(|p| *p > 0.0 && *p < 1.0)?;
@@ -168,7 +168,7 @@ pub fn inefficiency(states: &[State], forms: usize) -> Option<f64> {
     each.filter_map(of_form).reduce(f64::max)
 }
 
-/// Blocks for the correlation of slow processes are this much shorter than the mean stay.
+/// The correlation of slow processes is taken from means of blocks that are this much shorter than the mean stay in a form.
 const BLOCKS_PER_STAY: f64 = 32.0;
 
 /// Statistical inefficiency of a series of 0 and 1 that changes `changes` times, from means of short blocks if it is slow;
@@ -188,7 +188,7 @@ fn correlated(held: &[f64], changes: f64) -> f64 {
     statistical_inefficiency(&blocks).map_or(1.0, |g| (g * scale).max(1.0))
 }
 
-/// 1 in this form, else 0: mixed frames keep the last form, those at the beginning take the first.
+/// 1 for each frame in this form and 0 for others. Mixed frames keep the last form, those at the beginning take the first.
 fn held(states: &[State], form: usize) -> Vec<f64> {
     let mut last = states.iter().copied().flatten().next();
     let hold = |state: &State| {

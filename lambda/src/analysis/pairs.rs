@@ -1,4 +1,4 @@
-//! Two sites that feel each other: correlation of their protonation, and the titration of both together.
+//! Two sites that feel each other have a correlation of their protonation, and a titration of both together.
 //!
 //!   φ = Σ_pH N (p₁₁ − p₁· p·₁) / Σ_pH N √(p₁·(1−p₁·) p·₁(1−p·₁))
 //!
@@ -34,14 +34,14 @@ const PROTONS: [u32; 4] = [0, 1, 1, 2];
 /// κ of the joint states: pK₁, pK₂, w.
 const CONSTANTS: [[f64; 4]; 3] = [[-1.0, 0.0, 1.0, 0.0], [-1.0, 1.0, 0.0, 0.0], [1.0, -1.0, -1.0, 1.0]];
 
-/// What two sites have to do with each other.
+/// How two sites act on each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// φ, with its error.
+    /// Correlation φ of their protonation.
     pub correlation: Determined,
     /// pKa of each while the other is protonated.
     pub pka: [Determined; 2],
-    /// w, in units of pK.
+    /// Interaction w, in units of pK.
     pub interaction: Determined,
     /// Macroscopic pKa values of the two together.
     pub macroscopic: [Determined; 2],
@@ -58,7 +58,7 @@ impl Pair {
 
 /// Evaluates two sites of two protonation states each, with the inefficiencies of both ([`super::titration::Titration`]).
 pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[Inefficiency]; 2], resampling: Resampling) -> Pair {
-    // The joint state forgets as slowly as the slower of the two.
+    // The joint state forgets as slowly as the slower one of the two sites.
     let [first, second] = inefficiencies;
     let slower = |(a, b): (&Inefficiency, &Inefficiency)| Inefficiency {
         frames: a.frames.max(b.frames),

@@ -30,7 +30,7 @@ const SAME: f64 = 1e-9;
 /// Why no free energy can be fitted.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FitError {
-    /// Fewer averages than coefficients.
+    /// There are fewer averages than coefficients.
     #[error("{found} averages for {needed} coefficients")]
     TooFew {
         /// Averages.
@@ -38,7 +38,7 @@ pub enum FitError {
         /// Coefficients.
         needed: usize,
     },
-    /// A window that is not finite, has no errors, or other forms than the rest.
+    /// A window has values that are not finite, no errors, or another number of forms than the first.
     #[error(
         "window {index} (counted from 0), weights {weights:?}: expected finite averages of {expected} forms with a positive definite covariance"
     )]
@@ -110,7 +110,7 @@ impl Window {
         })
     }
 
-    /// ⟨∂V/∂λ_to − ∂V/∂λ_from⟩.
+    /// ⟨∂V/∂λ_to − ∂V/∂λ_from⟩, kJ/mol.
     pub fn slope(&self, from: usize, to: usize) -> Uncertain {
         let n = self.slopes.len();
         let factor = DVector::from_fn(n, |k, _| f64::from(u8::from(k + 1 == to)) - f64::from(u8::from(k + 1 == from)));
@@ -238,7 +238,7 @@ pub(crate) fn compositions(parts: usize, total: usize) -> Vec<Vec<usize>> {
     (0..=total).flat_map(first).collect()
 }
 
-/// Without the noise of binary fractions.
+/// The number without the noise of binary fractions.
 fn clean(x: f64) -> f64 {
     (x * 1e9).round() / 1e9
 }
@@ -246,7 +246,8 @@ fn clean(x: f64) -> f64 {
 /// Weighted least squares in a basis.
 ///
 /// # Errors
-/// [`FitError`].
+/// [`FitError`] for fewer averages than coefficients, a window that cannot be used, windows that do not tell the coefficients apart, or a form
+/// without a window of its own.
 pub fn fit(windows: &[Window], basis: SimplexBasis) -> Result<SimplexFit, FitError> {
     let n_forms = basis.n_forms();
     let (rows, needed) = (windows.len() * (n_forms - 1), basis.len());

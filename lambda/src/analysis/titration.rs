@@ -1,4 +1,4 @@
-//! From the states of a site at several pH to its pKa values with errors.
+//! The pKa values of a site, with errors, from its states at several pH values.
 //!
 //! Every series is counted and its independent samples are estimated ([`super::counted`]). Macroscopic: forms of equal
 //! protonation are one class; two classes have a Hill curve ([`super::hill`]), more a binding polynomial
@@ -31,10 +31,10 @@ pub struct TitrationSeries<'a> {
 /// Why a titration cannot be evaluated.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TitrationError {
-    /// No runs.
+    /// There are no runs.
     #[error("no series of states")]
     Empty,
-    /// A pH that is not a number.
+    /// A pH is not a finite number.
     #[error("series {index} (counted from 0) has pH {ph}")]
     Ph {
         /// Index of the series.
@@ -42,7 +42,7 @@ pub enum TitrationError {
         /// Its pH.
         ph: f64,
     },
-    /// A site that never loses a proton.
+    /// The site never loses a proton.
     #[error("all forms of the site have lost the same number of protons: it has no pKa")]
     OneClass,
 }

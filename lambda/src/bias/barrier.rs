@@ -1,4 +1,4 @@
-//! Barrier between forms, and walls.
+//! The barrier between forms, and walls that hold linear weights.
 //!
 //! Linear weights have a double well U in each weight and walls outside (Aho et al. 2022, doi:10.1021/acs.jctc.2c00516; Donnini et al. 2016):
 //! V = ½ Σ_α U(λ_α), so that V along the edge between any two of n forms is that of two forms alone,
@@ -49,10 +49,10 @@ pub const LARGEST: f64 = 70.0;
 /// Why a barrier cannot be made.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BarrierError {
-    /// Not a height, or too high.
+    /// The height is not a number in the range.
     #[error("barrier height {0} kJ/mol: expected 0 to {LARGEST} kJ/mol")]
     Height(f64),
-    /// The relaxation did not end.
+    /// The relaxation did not converge.
     #[error("no double well of height {0} kJ/mol found")]
     NoSolution(f64),
 }
@@ -144,7 +144,7 @@ fn relax(height: f64) -> Result<Barrier, BarrierError> {
     Err(BarrierError::NoSolution(height))
 }
 
-/// V on the grid, the terms without a, b, k being given.
+/// V at one point of the grid; `fixed` are the terms that do not depend on a, b and k.
 fn potential(barrier: &Barrier, lambda: f64, fixed: f64) -> f64 {
     let well = |centre: f64| (-0.5 * ((lambda - centre) / barrier.a).powi(2)).exp();
     fixed - barrier.k * (well(1.0 + barrier.b) + well(-barrier.b))

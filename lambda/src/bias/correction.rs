@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::simplex::SimplexBasis;
 
-/// Coefficients that make no correction.
+/// Coefficients that do not fit the basis.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error(
     "V_MM of {n_forms} forms, degree {degree} and {interior} inside: found {found} coefficients, expected {expected}, all finite"
@@ -37,7 +37,7 @@ pub struct ModelCorrection {
 }
 
 impl ModelCorrection {
-    /// From the coefficients (kJ/mol) of F.
+    /// V_MM = −F with these coefficients (kJ/mol) of F.
     ///
     /// # Errors
     /// [`CorrectionError`] for a wrong number of coefficients, or one that is not finite.
@@ -50,7 +50,7 @@ impl ModelCorrection {
         Ok(Self { basis, coefficients: coefficients.to_vec() })
     }
 
-    /// The same `factor` times: a buffer of so many molecules that do not feel each other.
+    /// V_MM multiplied by `factor`: that of a buffer of so many molecules, which do not feel each other.
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
         self.coefficients.iter_mut().for_each(|c| *c *= factor);

@@ -1,4 +1,4 @@
-//! Correction of the measure: makes the distribution of weights flat where nothing else acts.
+//! The correction of the measure makes the distribution of weights flat where nothing else acts.
 //!
 //! Uniform ξ do not mean uniform weights. On the circle and the sphere p(λ) ∝ Π_α λ_α^{−1/2}; with one ϑ of Nexp, s = ln(λ_1/λ_0)/2c,
 //! p(λ) ∝ 1/(λ_0 λ_1 √(1−s²)), and with ϑ of each form the factor Π_α λ_α^{−1} is the main part (for two forms another one, ln(s)-like, is left; V_MM of
@@ -24,7 +24,7 @@ pub struct Entropy {
 }
 
 impl Entropy {
-    /// For a coordinate at `temperature` (K); `None` where weights are uniform anyhow.
+    /// The correction for a coordinate at `temperature` (K); `None` where uniform ξ mean uniform weights.
     pub fn new(coordinate: Coordinate, temperature: f64) -> Option<Self> {
         let rt = GAS_CONSTANT * temperature;
         match coordinate {
@@ -100,7 +100,7 @@ mod tests {
             assert!(spread(&with) < 0.02, "{coordinate:?} {with:?}");
             assert!(spread(&without) > 0.2, "{coordinate:?} {without:?}");
         }
-        // What is left for two ϑ: a maximum at ½.
+        // For two ϑ a maximum at ½ is left.
         let left = histogram(Coordinate::NexpWeights, true);
         assert!(left[4] > 1.2 && left[0] < 1.0 && left.iter().all(|b| (0.6..1.8).contains(b)), "{left:?}");
     }

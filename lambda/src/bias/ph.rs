@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use super::barrier::WALL_STEEPNESS;
 
-/// Input that makes no potential.
+/// Numbers that no potential can be made of.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("pH {ph}, pK {pk:?}, temperature {temperature} K: expected finite numbers and a temperature above 0 K")]
 pub struct PhError {
@@ -27,7 +27,7 @@ pub struct PhError {
     pub temperature: f64,
 }
 
-/// What V_pH knows of a form.
+/// Acidity of one form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Acidity {
     /// Cumulative pK_α.
@@ -48,7 +48,7 @@ pub struct PhPotential {
 }
 
 impl PhPotential {
-    /// Linear in the weights, or with smoothed steps beside wells of this width a.
+    /// V_pH linear in the weights, or with smoothed steps beside wells of width a if `smoothed` is a.
     ///
     /// # Errors
     /// [`PhError`] for numbers that are not finite or a temperature that is not positive.
@@ -62,7 +62,7 @@ impl PhPotential {
         Ok(v)
     }
 
-    /// Another pH.
+    /// Changes the pH.
     pub fn set_ph(&mut self, ph: f64) {
         let unit = GAS_CONSTANT * self.temperature * std::f64::consts::LN_10;
         let free_energy = |form: &Acidity| unit * (form.pk - f64::from(form.protons_lost) * ph);

@@ -30,7 +30,7 @@ impl SimplexBasis {
         Self { n_forms: n_forms.max(2), degree: degree.max(1), interior: 0 }
     }
 
-    /// The same with factors of this degree, 2 at most, in the terms of three forms.
+    /// The same basis with factors of this degree, 2 at most, in the terms of three forms.
     #[must_use]
     pub fn with_interior(self, degree: usize) -> Self {
         Self { interior: degree.min(LARGEST_INTERIOR), ..self }
@@ -62,7 +62,7 @@ impl SimplexBasis {
         n - 1 + n * (n - 1) / 2 * (self.degree - 1) + n * (n - 1) * (n - 2) / 6 * self.triple_terms()
     }
 
-    /// Never: there is one term at least.
+    /// Always false, because there is at least one term.
     pub fn is_empty(&self) -> bool {
         false
     }

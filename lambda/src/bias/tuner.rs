@@ -33,7 +33,7 @@ pub struct BarrierTuner {
 }
 
 impl BarrierTuner {
-    /// From a first height (kJ/mol) towards `rate` transitions per ps at `temperature` (K).
+    /// Starts at a height (kJ/mol) and aims at `rate` transitions per ps at `temperature` (K).
     pub fn new(height: f64, rate: f64, temperature: f64) -> Self {
         Self { rate, temperature, height, form: None, transitions: 0 }
     }
@@ -43,7 +43,7 @@ impl BarrierTuner {
         self.height
     }
 
-    /// Sees the weights of the site.
+    /// Looks at the weights of the site and counts a transition if the form has changed.
     pub fn observe(&mut self, weights: &[f64]) {
         if let Some(now) = weights.iter().position(|&w| w > OCCUPIED) {
             self.transitions += u64::from(self.form.is_some_and(|form| form != now));
@@ -51,7 +51,7 @@ impl BarrierTuner {
         }
     }
 
-    /// The next height (kJ/mol), after `time` (ps) at the last.
+    /// Changes the height after `time` (ps) at the last one, and returns it (kJ/mol).
     pub fn adapt(&mut self, time: f64) -> f64 {
         let surplus = (self.transitions as f64 + 0.5) / (self.rate * time + 0.5);
         let change = GAS_CONSTANT * self.temperature * surplus.ln();
@@ -65,7 +65,7 @@ impl BarrierTuner {
         [self.height, self.form.map_or(-1.0, |form| form as f64), self.transitions as f64]
     }
 
-    /// Goes back to a state.
+    /// Goes back to a [`state`](Self::state).
     pub fn restore(&mut self, [height, form, transitions]: [f64; 3]) {
         *self = Self {
             height,

@@ -30,7 +30,7 @@ pub struct Constraints {
 }
 
 impl Constraints {
-    /// Takes off what the constraints at `coordinates` do not allow.
+    /// Takes the part off the velocities that the constraints at `coordinates` do not allow.
     pub(super) fn project(&self, sites: &MovingSites, coordinates: &[f64], velocities: &mut [f64]) {
         for (site, at) in sites.with_coordinates() {
             project_site(site.coordinate, &coordinates[at.clone()], &mut velocities[at]);
@@ -51,7 +51,7 @@ impl Constraints {
     /// Brings `moved` back to the constraints, along their gradients at `start`.
     ///
     /// # Errors
-    /// [`DynamicsError::Charge`].
+    /// [`DynamicsError::Charge`] if the total charge cannot be kept.
     pub(super) fn apply(
         &self,
         sites: &MovingSites,
@@ -81,7 +81,7 @@ impl Constraints {
         if found.abs() <= ACCEPTED * scale { Ok(()) } else { Err(DynamicsError::Charge { step, found }) }
     }
 
-    /// Takes the rounding off a start.
+    /// Brings the coordinates of a start exactly to the constraints.
     ///
     /// # Errors
     /// [`DynamicsError::StartCharge`] if it has another charge.

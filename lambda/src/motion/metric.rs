@@ -1,4 +1,4 @@
-//! What the constraint on the total charge does to probabilities, taken back.
+//! The constraint on the total charge changes probabilities; the potential ½ RT ln Z takes that back.
 //!
 //! Motion kept at Q(ξ) = const visits it with e^{−V/RT} √Z, Z = ∇Q·m⁻¹∇Q along the directions that each site's own constraint leaves, in place of
 //! e^{−V/RT} δ(Q − const): where Q changes fast with ξ it stays longer. The potential ½ RT ln Z takes the factor back (Fixman 1974,
