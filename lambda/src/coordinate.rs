@@ -48,10 +48,6 @@ pub enum CoordinateCount {
     Weight,
 }
 
-/// The former name of [`CoordinateCount`].
-#[doc(hidden)]
-pub use CoordinateCount as Coupling;
-
 /// The coordinate of one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

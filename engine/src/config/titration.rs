@@ -109,11 +109,11 @@ impl Default for Titration {
 
 impl CoordinateCount {
     /// What `lambda` is asked for; `None` leaves the choice to it.
-    pub fn lambda(self) -> Option<lambda::coordinate::Coupling> {
+    pub fn lambda(self) -> Option<lambda::coordinate::CoordinateCount> {
         match self {
             Self::Auto => None,
-            Self::One => Some(lambda::coordinate::Coupling::Transition),
-            Self::PerForm => Some(lambda::coordinate::Coupling::Weight),
+            Self::One => Some(lambda::coordinate::CoordinateCount::Transition),
+            Self::PerForm => Some(lambda::coordinate::CoordinateCount::Weight),
         }
     }
 }
