@@ -5,7 +5,7 @@
 
 p(λ) ∝ w(λ) exp(−F(λ)/RT + λ ln10 (pH − pKa of the model compound)), F a polynomial of degree 3, by maximum likelihood over all runs between λ = 0.02 and 0.98;
 pKa = pKa of the model compound + [F(1) − F(0)]/(RT ln10). w: what is left of the measure of the coordinate (entropy.rs), and with --metric √Z (runs made before
-dynamics/metric.rs took it back). The error is from runs drawn anew at each pH. Needs numpy and scipy.
+lambda/src/motion/metric.rs took it back). The error is from runs drawn anew at each pH. Needs numpy and scipy.
 """
 
 import argparse

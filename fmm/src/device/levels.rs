@@ -1,9 +1,10 @@
 //! Far field of a refined tree on a device: P2M → M2M → (root grid: convolution; refined levels: M2L) → L2L → L2P.
 //!
-//! As `passes.rs` and `levels.rs` of the CPU. M2M, M2L and L2L are products of matrices over lists made on the host once for a tree
+//! The twin of `solver/evaluation.rs` on the CPU. M2M, M2L and L2L are products of matrices over lists made on the host once for a tree
 //! (products.cuh), so that dense trees and trees of occupied boxes alike are done by one kernel; the root grid is the convolution with all
-//! images ([`RootField`]). Boxes that hold no particles at the time are skipped, though they are in the lists. Coefficients of a box are a row in the order in which the recurrences make them. Lengths of each level are in
-//! units of its own scale. Sums have a fixed order.
+//! images ([`RootField`]). Boxes that hold no particles at the time are skipped, though they are in the lists. Coefficients of
+//! a box are a row in the order in which the recurrences make them. Lengths of each level are in units of its own scale. Sums have a fixed
+//! order.
 
 use bytemuck::Pod;
 use kernels::Real;

@@ -152,7 +152,8 @@ macro_rules! arguments {
             $( $(#[$field_meta])* pub $field: $ty, )+
         }
 
-        // SAFETY: the declaration names the structure defined by the layout below, whose size and places the compiler of kernels checks.
+        // SAFETY: the declaration names the structure defined by the layout below, whose sizes and alignments the compiler of kernels
+        // checks.
         unsafe impl<$lifetime $(, $number: $bound)?> $crate::device::Shared for $name<$lifetime $(, $number)?> {
             fn declaration(name: &str) -> String {
                 format!("{} {name}", stringify!($name))

@@ -2,7 +2,8 @@
 //!
 //! A structure that both sides read is defined once, in Rust, with [`structure!`](crate::structure). The macro makes it `#[repr(C)]` and
 //! [`Pod`](bytemuck::Pod) and writes its definition in CUDA C++ into every source whose arguments mention it, followed by
-//! `static_assert`s on its size and on the place of each field. Kernels that would see another layout do not compile.
+//! `static_assert`s on its size and on the size and alignment of each field, which fix the offsets. Kernels that would see another layout do not
+//! compile.
 //!
 //! | Rust | field in C++ | element that a pointer leads to |
 //! |---|---|---|
@@ -201,7 +202,8 @@ macro_rules! structure {
         // SAFETY: `repr(C)`, all fields are Pod, and there is no padding between or after them: both are checked above.
         unsafe impl $crate::device::Pod for $name {}
 
-        // SAFETY: the declaration names the structure defined by the layout below, whose size and places the compiler of kernels checks.
+        // SAFETY: the declaration names the structure defined by the layout below, whose sizes and alignments the compiler of kernels
+        // checks.
         unsafe impl $crate::device::Shared for $name {
             fn declaration(name: &str) -> String {
                 format!("{} {name}", stringify!($name))
