@@ -273,6 +273,32 @@ fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
     assert!(again.state().unwrap().positions == a.positions, "a second run differs");
 }
 
+/// The number of boxes depends on the device, and a run may be continued on another one. Its boxes were then taken over without a look, and
+/// kernels read boxes of one grid by the numbers of another.
+#[test]
+fn a_checkpoint_with_other_boxes_gets_those_of_this_device() {
+    let device = Device::of_tests().unwrap();
+    let config = glu("[electrostatics]\norder = 6\n[dynamics]\nsteps = 40\nconstraints = \"h-bonds\"\n[thermostat]\n");
+    let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
+    simulation.prepare(&mut |_| Ok(())).unwrap();
+    simulation.advance(3).unwrap();
+    let state = simulation.state().unwrap();
+    let potential = |state| {
+        let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
+        simulation.restore(state).unwrap();
+        simulation.energies().unwrap().potential()
+    };
+    let expected = potential(&state);
+    let mut other = state.clone();
+    let geometry = &mut other.gpu.as_mut().unwrap().geometry;
+    // Half as many boxes along each axis: edges of a box, and their inverse.
+    geometry[..9].iter_mut().for_each(|x| *x *= 2.0);
+    geometry[9..18].iter_mut().for_each(|x| *x *= 0.5);
+    let found = potential(&other);
+    // Lists are of another step: the error of the expansions changes, by 1e-5 of the energy at this order.
+    assert!((found - expected).abs() < 1e-4 * expected.abs(), "{found} and {expected}");
+}
+
 #[test]
 fn a_profile_leaves_no_trace() {
     let device = Device::of_tests().unwrap();

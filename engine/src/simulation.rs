@@ -8,6 +8,8 @@
 mod observe;
 mod sites;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use crate::backend::choice::{Chosen, Share};
 use crate::backend::{Backend, ListOrigin};
@@ -166,10 +168,12 @@ impl Simulation {
 
     /// Gives the state to the backend unless it has it.
     fn load(&mut self) -> Result<()> {
-        match self.unloaded.take() {
-            Some(lists) => self.backend.load(&mut self.state, lists),
-            None => Ok(()),
+        if let Some(lists) = self.unloaded {
+            // Until this has succeeded the backend has another state, and nothing may be stored from it.
+            self.backend.load(&mut self.state, lists)?;
+            self.unloaded = None;
         }
+        Ok(())
     }
 
     /// Brings the whole state up to date, unless it is newer than what the backend has.

@@ -147,19 +147,24 @@ impl Backend for Gpu {
 
     fn load(&mut self, state: &mut State, origin: ListOrigin) -> Result<()> {
         (self.ahead, self.evaluated) = (false, false);
-        // A checkpoint of the CPU has no boxes of a device: lists are made from the state.
-        let known = |gpu: &&GpuState| !state.lists.positions.is_empty() && !gpu.geometry.is_empty();
         let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
         if let Some(gpu) = kept {
             self.resident.set_interval(gpu.list_interval);
         }
-        let continued = kept.filter(known);
-        let lists = continued.map(|gpu| Lists {
+        let lists = kept.map(|gpu| Lists {
             x: state.lists.positions.clone(),
             cell: state.lists.cell,
             geometry: gpu.geometry.clone(),
             stale: gpu.lists_stale,
         });
+        // A checkpoint of the CPU has no boxes of a device, and one of another device may have others: lists are then made from the state.
+        let lists = match lists {
+            Some(lists) if self.resident.has_boxes_of(&lists, state.cell).map_err(self.failed(state.step))? => {
+                Some(lists)
+            }
+            _ => None,
+        };
+        let continued = kept.filter(|_| lists.is_some());
         let atoms = MotionState {
             step: state.step,
             x: state.positions.clone(),

@@ -19,6 +19,7 @@ use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::backend::fmm_settings::slack;
 use crate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
 use fmm::device::BoxGeometry;
+use forcefield::Cell;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph};
 use lambda::device::{DeviceSites, Own, Whole};
@@ -135,6 +136,23 @@ impl Resident {
     pub fn set_interval(&mut self, steps: u64) {
         self.interval = steps.max(1);
         self.graphs = None;
+    }
+
+    /// Whether `lists` are made of the boxes that this device has, in a cell that has become `cell` since. The number of boxes depends on the
+    /// device, and a kernel that reads boxes of another number computes nonsense.
+    ///
+    /// # Errors
+    /// A cell that is too small; a lost device.
+    pub fn has_boxes_of(&mut self, lists: &Lists, cell: Cell) -> Result<bool, ResidentError> {
+        let Ok([theirs]) = bytemuck::try_cast_slice::<f64, BoxGeometry>(&lists.geometry) else { return Ok(false) };
+        let Some(stretch) = cell.stretch_since(&lists.cell).filter(|_| !lists.x.is_empty()) else { return Ok(false) };
+        let main = &self.streams.main;
+        self.long_range.set_cell(main, lists.cell)?;
+        let Some(geometry) = self.long_range.geometry() else { return Ok(false) };
+        let ours = geometry.read(main)?[0];
+        // Edges of boxes differ by a whole number of boxes in the cell or, by the rounding of barostats, hardly at all.
+        let same = |ours: f64, theirs: f64| (ours * stretch.x - theirs).abs() <= 1e-6 * ours.abs();
+        Ok(ours.basis.as_flattened().iter().zip(theirs.basis.as_flattened()).all(|(&ours, &theirs)| same(ours, theirs)))
     }
 
     /// Puts the state on the device, with the lists of a run that is continued, or else with lists made from the state itself; and the positions
