@@ -4,6 +4,7 @@ mod config;
 mod device;
 mod dvdl;
 mod fmm;
+mod folders;
 mod gromacs;
 mod pka;
 mod replicas;

@@ -89,8 +89,9 @@ fn write_run(folder: &Path, ph: f64, walker: bool, random: &mut ChaCha8Rng) {
         };
         let (first, second) = (lambda(state[0] as f64), lambda(state[1] as f64));
         write!(text, ",{first:.6},1.5,{second:.6},-1.5").unwrap();
-        for form in 0..3 {
-            write!(text, ",{:.6},0.25", lambda(f64::from(u8::from(state[2] == form)))).unwrap();
+        let weights = [0, 1, 2].map(|form| lambda(f64::from(u8::from(state[2] == form))));
+        for weight in weights {
+            write!(text, ",{:.6},0.25", weight / weights.iter().sum::<f64>()).unwrap();
         }
         text.push_str(",0.300000,7,0.5,0\n");
     }
@@ -233,7 +234,7 @@ fn what_is_missing_or_wrong_is_named() {
     write(&asp, ",lambda GLU 4,dV/dlambda GLU 4 (kJ/mol)", "0,0.1,2\n");
     assert!(refused(&[]).contains("the columns are GLU 4, those of the sites ASP 3"));
     write(&asp, header, "0,0.1,2\n1,NaN,2\n");
-    assert!(refused(&[]).contains("λ of frame 0 (counted from 0) is NaN"));
+    assert!(refused(&[]).contains("line 3: λ of ASP 3 is NaN"));
     write(&asp, header, "0,0.1,2\n1,0.1,2\n");
     assert!(refused(&["--equilibration", "5 ps"]).contains("no frames after 5 ps"));
     assert!(refused(&["--threshold", "0.3"]).contains("0.5"));

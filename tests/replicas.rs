@@ -7,10 +7,11 @@ use octitrate::backend::choice::Chosen;
 use octitrate::config::Config;
 use octitrate::error::Result;
 use octitrate::output::progress::Log;
+use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::children::{Child, Threads, run_all};
-use octitrate::workflow::many::{self, Host};
+use octitrate::workflow::many::{self, Host, Many};
 use octitrate::workflow::run::{Outcome, run};
 use octitrate::workflow::titrate;
 use std::path::Path;
@@ -117,10 +118,10 @@ fn a_titration_runs_on_one_device() {
     let config = Config::parse(&text, &folder.path().join("job.toml")).unwrap();
     let plan = titrate::TitrationPlan::new(config.clone(), None).unwrap();
     let place = Chosen::from(Some(device));
+    let identity = Simulation::on(plan.batch().first(), place.device.as_ref()).unwrap().identity();
     // No program: a process could not be started.
-    assert!(
-        many::run(&plan, &Host { executable: Path::new("/nonexistent"), place: &place }, &Stop::default()).unwrap()
-    );
+    let host = Host { executable: Path::new("/nonexistent"), place: &place, identity: &identity, quiet: true };
+    assert!(many::run(&plan, &host, &Stop::default()).unwrap());
     for ph in ["3.00", "5.00"] {
         let table = config.folder().join(format!("pH_{ph}/replica_1/lambda.csv"));
         assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 4);

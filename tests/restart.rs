@@ -18,10 +18,15 @@ fn job(folder: &Path, seed: u64) -> PathBuf {
     path
 }
 
-fn start(job: &Path, out: &Path) -> Child {
+fn command(job: &Path, out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_octitrate"));
-    command.args(["run", "--threads", "1"]).arg(job).arg("--output").arg(out);
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    command.args(["run", "--threads", "1", "--device", "cpu"]).arg(job).arg("--output").arg(out);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn start(job: &Path, out: &Path) -> Child {
+    command(job, out).spawn().unwrap()
 }
 
 /// Exit status and messages.
@@ -54,7 +59,7 @@ fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
     assert_eq!(status, Some(0), "{said}");
 
     let mut stops = 0;
-    for (name, wanted) in [("TERM", 143), ("INT", 130)] {
+    for (name, wanted) in [("TERM", 143), ("INT", 130), ("HUP", 129), ("USR1", 138), ("USR2", 140), ("XCPU", 152)] {
         let child = start(&job, &pieces);
         wait_for(&pieces.join("checkpoint"));
         // Some steps further than the checkpoint of the start, so that there is something to continue.
@@ -102,4 +107,58 @@ fn a_damaged_checkpoint_is_passed_over_and_a_foreign_one_refused() {
     let (status, said) = end(start(&second, &out));
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("dynamics.seed was 3 and is now 4"), "{said}");
+}
+
+/// Queues give a time, and a checkpoint must be there before it is over.
+#[test]
+fn a_limit_of_time_stops_the_run_with_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
+    let text = std::fs::read_to_string(&job).unwrap().replace("steps = 30000", "steps = 300000000");
+    std::fs::write(&job, text).unwrap();
+    let (status, said) = end(command(&job, &out).args(["--max-hours", "0.0003"]).spawn().unwrap());
+    assert!(status == Some(4) && said.contains("the limit of time is near at step"), "{status:?} {said}");
+    // The end of a Slurm job, here a second from now, is known to the run.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let (status, said) = end(command(&job, &out).env("SLURM_JOB_END_TIME", format!("{}", now + 2)).spawn().unwrap());
+    assert!(status == Some(4) && said.contains("continuing from step"), "{status:?} {said}");
+}
+
+/// `nohup` and a closed terminal: HUP is left alone where it was ignored, and nobody reading the messages ends nothing.
+#[test]
+fn a_run_goes_on_when_nobody_reads_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(env!("CARGO_BIN_EXE_octitrate"));
+    shell.args(["run", "--threads", "1", "--device", "cpu"]).arg(&job).arg("--output").arg(&out);
+    let mut child = shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
+    wait_for(&out.join("checkpoint"));
+    signal(&child, "HUP");
+    assert!(child.wait().unwrap().success());
+    let log = std::fs::read_to_string(out.join("log.txt")).unwrap();
+    assert!(log.contains("finished: 30000 steps"), "{log}");
+}
+
+#[test]
+fn printing_ends_quietly_when_nobody_reads_and_with_an_error_on_a_full_disk() {
+    let octitrate = |arguments: &str, stdout: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_octitrate"));
+        command.args(arguments.split(' ')).current_dir(env!("CARGO_MANIFEST_DIR"));
+        command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let commands =
+        ["info", "check inputs/03-water/run.toml", "--help", "fmm fmm/tests/reference/dev_cubic_3d.json --order 4"];
+    for arguments in commands {
+        let mut child = octitrate(arguments, Stdio::piped());
+        drop(child.stdout.take());
+        let (status, said) = end(child);
+        assert!(status == Some(0) && said.is_empty(), "{arguments}: {status:?} {said}");
+        if arguments != "--help" {
+            let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+            let (status, said) = end(octitrate(arguments, full.into()));
+            assert!(status == Some(2) && said.contains("the disk is full"), "{arguments}: {status:?} {said}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ fn octitrate(arguments: &[&str]) -> Output {
 }
 
 /// The built-in entry of Glu with made-up coefficients, so that a titration can be started.
-fn library(folder: &Path) -> PathBuf {
+pub fn library(folder: &Path) -> PathBuf {
     let entry = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "glu").unwrap();
     let provenance = Provenance {
         program: "test".into(),

@@ -1,11 +1,12 @@
 //! Checkpoints: everything a run needs to go on exactly where it was.
 //!
-//! Layout: the line `octitrate checkpoint 3`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, lengths of the output
+//! Layout: the line `octitrate checkpoint 4`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, lengths of the output
 //! files, the state), and 8 bytes of FNV-1a over all before. A checkpoint is written to a temporary file, synced and renamed; the one
 //! before it stays as `checkpoint.previous`. On continuation the output files are cut to the recorded lengths, so that a run in pieces
 //! leaves the same bytes as a run in one.
 
 mod identity;
+mod lengths;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use identity::{Identity, SiteIdentity};
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
 use crate::state::State;
+use forcefield::fnv::Fnv1a;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,7 +26,7 @@ pub const FILE: &str = "checkpoint";
 /// Name of the one before it.
 pub const PREVIOUS: &str = "checkpoint.previous";
 
-const HEADING: &str = "octitrate checkpoint 3\n";
+const HEADING: &str = "octitrate checkpoint 4\n";
 
 /// A state with the run it belongs to. `S` is what goes on: a [`State`], or the states of all walkers of a replica exchange.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,9 +48,10 @@ pub struct Found<S = State> {
     pub note: Option<String>,
 }
 
-/// FNV-1a, 64 bits.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    let mut hash = Fnv1a::default();
+    hash.bytes(bytes);
+    hash.value()
 }
 
 impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
@@ -95,12 +98,24 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
         std::fs::rename(&fresh, &newest).map_err(|e| Error::file(&newest, "write the checkpoint", e))
     }
 
-    /// Reads the newest good checkpoint of a run: `None` if there is none; with a note if the newest was damaged or missing and the one
-    /// before was taken.
+    /// Reads the newest good checkpoint of a run: `None` if there is none; with a note if the newest was damaged or missing and the one before was
+    /// taken.
     ///
     /// # Errors
     /// [`Error::Input`] if there are checkpoints and none of them is good.
     pub fn load(folder: &Path) -> Result<Option<Found<S>>> {
+        Self::newest(folder, |_| Ok(()))
+    }
+
+    /// Reads the newest checkpoint from which a run can go on: it is good, and the output files are still what they were when it was made.
+    ///
+    /// # Errors
+    /// As [`Self::load`]; it names the file that was changed.
+    pub fn load_to_continue(folder: &Path) -> Result<Option<Found<S>>> {
+        Self::newest(folder, |found| lengths::check(folder, &found.lengths))
+    }
+
+    fn newest(folder: &Path, check: impl Fn(&Self) -> std::result::Result<(), String>) -> Result<Option<Found<S>>> {
         let mut note: Option<String> = None;
         for name in [FILE, PREVIOUS] {
             let path = folder.join(name);
@@ -109,7 +124,7 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(e) => return Err(Error::file(&path, "read the checkpoint", e)),
             };
-            match Self::decode(&bytes) {
+            match Self::decode(&bytes).and_then(|found| check(&found).map(|()| found)) {
                 Ok(checkpoint) => return Ok(Some(Found { checkpoint, note })),
                 Err(reason) => note = Some(note.unwrap_or(format!("{} was not used: {reason}", path.display()))),
             }
@@ -117,7 +132,7 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
         match note {
             None => Ok(None),
             Some(note) => {
-                let help = "remove the folder to start again";
+                let help = "put back what was changed, or start again with --force, which moves the folder aside";
                 Err(InputError::new(format!("no checkpoint is usable; {note}"), help).in_file(folder).into())
             }
         }
@@ -130,7 +145,7 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
     pub fn check_identity(&self, ours: &Identity, folder: &Path) -> Result<()> {
         let Some(difference) = self.identity.difference(ours) else { return Ok(()) };
         let message = format!("the checkpoint belongs to another run: {difference}");
-        let help = "choose another output.folder, or remove this one to start again";
+        let help = "choose another output.folder, or start again with --force, which moves this one aside";
         Err(InputError::new(message, help).in_file(&folder.join(FILE)).into())
     }
 }

@@ -1,5 +1,16 @@
 //! The command line over the engine: what can be written on it, what each command does, and errors as a person sees them.
 
+/// Prints a text to standard output; the function that calls it returns a [`octitrate::Result`].
+macro_rules! part {
+    ($($text:tt)*) => { octitrate::output::screen::print(&format!($($text)*))? };
+}
+
+/// Prints a line like [`part`].
+macro_rules! line {
+    () => { part!("\n") };
+    ($($text:tt)*) => { part!("{}\n", format_args!($($text)*)) };
+}
+
 mod arguments;
 mod bench;
 mod check;
@@ -33,8 +44,8 @@ fn execute(cli: Cli) -> Result<ExitCode> {
     threads(cli.threads)?;
     match cli.command {
         Command::Run(arguments) => run::run(&arguments, cli.device),
-        Command::Titrate(arguments) => many::titrate(&arguments, cli.device),
-        Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device),
+        Command::Titrate(arguments) => many::titrate(&arguments, cli.device, cli.threads),
+        Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),
         Command::Pka(arguments) => pka::pka(&arguments),
         Command::Energy(arguments) => energy::energy(&arguments, cli.device),
         Command::Check(arguments) => check::check(&arguments, cli.device),

@@ -220,6 +220,12 @@ impl Config {
         self.source.path()
     }
 
+    /// The files that the job is read from: itself, structure, topology, libraries.
+    pub fn inputs(&self) -> Vec<&Path> {
+        let libraries = self.titration.iter().flat_map(|titration| &titration.library).map(PathBuf::as_path);
+        [self.path(), &self.system.structure, &self.system.topology].into_iter().chain(libraries).collect()
+    }
+
     /// Folder of the results.
     pub fn folder(&self) -> &Path {
         &self.output.folder
@@ -259,7 +265,8 @@ impl Config {
         Ok(format!("# octitrate {}: every setting of this job, defaults included\n\n{body}", env!("CARGO_PKG_VERSION")))
     }
 
-    /// The settings that shape a trajectory, as TOML: neither how long it is, nor what is written of it, nor which runs it is one of.
+    /// The settings that shape a trajectory, as TOML: neither how long it is, nor what is written of it, nor which runs it is one of, nor
+    /// where its files lie: [`crate::checkpoint::Identity`] compares what is in them.
     ///
     /// # Errors
     /// As [`Self::to_toml`].
@@ -269,6 +276,11 @@ impl Config {
         config.output = Default::default();
         config.titrate = None;
         config.calibrate = None;
+        config.system = System::default();
+        if let Some(titration) = &mut config.titration {
+            titration.library.clear();
+            titration.allow_uncalibrated = false;
+        }
         config.to_toml()
     }
 

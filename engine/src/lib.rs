@@ -40,6 +40,8 @@
 //! | [`error`] | what can go wrong, in sentences |
 
 #![forbid(unsafe_code)]
+// `output::screen` writes without a panic.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod atomic;
 pub mod backend;
@@ -52,6 +54,7 @@ pub mod evaluation;
 pub mod fragments;
 pub mod frame;
 pub mod motion;
+pub mod origin;
 pub mod output;
 pub mod propagate;
 pub mod random;

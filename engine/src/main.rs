@@ -1,8 +1,10 @@
 //! The program `octitrate`: the command line over the engine.
 //!
-//! Exit status: 0 done, 2 input or files, 3 physics, 130 or 143 stopped by a signal with the checkpoint written.
+//! Exit status: see [`octitrate::error`].
 
 #![forbid(unsafe_code)]
+// `output::screen` writes without a panic.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod cli;
 

@@ -3,6 +3,8 @@
 pub mod files;
 pub mod parquet;
 pub mod progress;
+pub mod screen;
+pub mod series;
 pub mod sites;
 pub mod tables;
 pub mod trajectory;

@@ -106,7 +106,13 @@ impl System {
                 .map_err(|e| config.error_at("thermostat", e.to_string(), ""))
         });
         Ok(Self {
-            identity: Identity::new(config.trajectory_settings()?, &topology, sites.as_ref().map(|s| &s.sites[..])),
+            identity: Identity::new(
+                config.trajectory_settings()?,
+                &topology,
+                structure,
+                sites.as_ref().map_or(&[], |sites| &sites.sites),
+                sites.as_ref().map_or(&[], |sites| &sites.variants),
+            ),
             start_velocities: start_velocities(config, structure)?,
             masses: topology.masses(),
             constraints,

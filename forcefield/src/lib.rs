@@ -34,6 +34,7 @@ pub mod cell;
 pub mod device;
 pub mod energy;
 pub mod exclusions;
+pub mod fnv;
 pub mod gromacs;
 pub mod lennard_jones;
 pub mod pairs;

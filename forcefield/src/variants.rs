@@ -27,6 +27,7 @@ use thiserror::Error;
 use crate::TermEnergy;
 use crate::bonded::BondedEnergies;
 use crate::cell::Cell;
+use crate::fnv::Fnv1a;
 use crate::lennard_jones::{LennardJonesError, Modifier, check_settings};
 use crate::topology::{Angle, Bond, HarmonicImproper, PeriodicDihedral, RyckaertBellemans, Topology, UreyBradley};
 
@@ -73,6 +74,31 @@ impl SiteVariants {
     /// Whether the forms differ in nothing but charges.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty() && self.terms.iter().all(Vec::is_empty)
+    }
+
+    /// FNV-1a hash of all that changes, by which a checkpoint recognises it.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv1a::default();
+        for TypeVariant { atom, types } in &self.types {
+            hash.index(*atom);
+            hash.entry(types, &[]);
+        }
+        for terms in &self.terms {
+            let mut form = Topology::default();
+            for term in terms {
+                match *term {
+                    BondedTerm::Bond(term) => form.bonds.push(term),
+                    BondedTerm::Angle(term) => form.angles.push(term),
+                    BondedTerm::UreyBradley(term) => form.urey_bradley.push(term),
+                    BondedTerm::Periodic(term) => form.propers.push(term),
+                    BondedTerm::HarmonicImproper(term) => form.harmonic_impropers.push(term),
+                    BondedTerm::RyckaertBellemans(term) => form.ryckaert_bellemans.push(term),
+                }
+            }
+            form.fingerprint().iter().for_each(|section| hash.bytes(&section.hash.to_le_bytes()));
+        }
+        hash.numbers(&self.pair_scale);
+        hash.value()
     }
 
     /// Adds what changes in another residue of the same site.

@@ -1,21 +1,29 @@
 //! What a checkpoint belongs to: the values that shape a trajectory.
 //!
-//! Settings, charges, masses and sites are kept as they are, so that a difference can be named; of each kind of interaction the number and a
-//! hash of its values ([`forcefield::Topology::fingerprint`]). Neither the number of steps nor the output intervals are part of it, so that a
-//! finished run can be made longer; nor are names of the program, so that a renamed field invalidates nothing.
+//! Settings, charges, masses and sites are kept as they are, so that a difference can be named; of the structure at the start and of each kind
+//! of interaction ([`forcefield::Topology::fingerprint`]) the number and a hash of their values. Neither the number of steps nor the output
+//! intervals are part of it, so that a finished run can be made longer; nor are paths, so that a folder may be moved with its inputs; nor are
+//! names of the program, so that a renamed field invalidates nothing.
 //!
 //! Units: e, u.
 
 use forcefield::Topology;
+use forcefield::gromacs::Structure;
+use forcefield::variants::SiteVariants;
 use lambda::Site;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is said of another structure at the start.
+const OTHER_START: &str = "the structure at the start has other positions, other velocities or another box now";
 
 /// Two runs with equal identities may share a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
     /// The settings that shape the trajectory, as TOML.
     pub settings: String,
+    /// Hash of positions, velocities and box of the structure at the start.
+    pub structure: u64,
     /// Charge of each atom (e) in the topology.
     pub charges: Vec<f64>,
     /// Mass of each atom, u.
@@ -39,10 +47,12 @@ pub struct SiteIdentity {
     pub pk: Vec<f64>,
     /// Coefficients of the correction V_MM, kJ/mol; empty without one.
     pub correction: Vec<f64>,
+    /// Hash of what else differs between its forms.
+    pub variants: u64,
 }
 
 impl SiteIdentity {
-    fn new(site: &Site) -> Self {
+    fn new(site: &Site, variants: &SiteVariants) -> Self {
         let calibration = site.correction.calibration();
         Self {
             name: site.name.clone(),
@@ -50,6 +60,7 @@ impl SiteIdentity {
             charges: site.forms.iter().map(|form| form.charges.clone()).collect(),
             pk: site.forms.iter().map(|form| form.pk).collect(),
             correction: calibration.map_or(Vec::new(), |calibration| calibration.coefficients.clone()),
+            variants: variants.fingerprint(),
         }
     }
 
@@ -64,21 +75,30 @@ impl SiteIdentity {
             (self.charges != ours.charges, "the charges of the forms"),
             (self.pk != ours.pk, "the pK values"),
             (self.correction != ours.correction, "the correction V_MM"),
+            (self.variants != ours.variants, "Lennard-Jones types or bonded terms of the forms"),
         ];
         parts.iter().find(|(differs, _)| *differs).map(|(_, what)| format!("{what} of {name} are others now"))
     }
 }
 
 impl Identity {
-    /// Of a run with `settings` (TOML) on `topology` with `sites`.
-    pub fn new(settings: String, topology: &Topology, sites: Option<&[Site]>) -> Self {
+    /// Of a run with `settings` (TOML) on `topology` that starts from `structure`, with `sites` and what differs between their forms besides
+    /// charges.
+    pub fn new(
+        settings: String,
+        topology: &Topology,
+        structure: &Structure,
+        sites: &[Site],
+        variants: &[SiteVariants],
+    ) -> Self {
         let section =
             |section: forcefield::topology::Section| (section.name.to_string(), (section.count as u64, section.hash));
         Self {
             settings,
+            structure: structure.fingerprint(),
             charges: topology.charges(),
             masses: topology.masses(),
-            sites: sites.into_iter().flatten().map(SiteIdentity::new).collect(),
+            sites: sites.iter().zip(variants).map(|(site, variants)| SiteIdentity::new(site, variants)).collect(),
             interactions: topology.fingerprint().into_iter().map(section).collect(),
         }
     }
@@ -96,12 +116,20 @@ impl Identity {
             let (theirs, ours) = (theirs.sites.len(), ours.sites.len());
             return Some(format!("it has {theirs} titratable sites, the job has {ours}"));
         }
-        let settings = (theirs.settings != ours.settings).then(|| differing_line(&theirs.settings, &ours.settings));
+        let settings = (theirs.settings != ours.settings).then(|| differing_lines(&theirs.settings, &ours.settings));
         settings
             .or_else(|| of_atom("charge", "e", &theirs.charges, &ours.charges))
             .or_else(|| of_atom("mass", "u", &theirs.masses, &ours.masses))
+            .or_else(|| (theirs.structure != ours.structure).then(|| OTHER_START.into()))
             .or_else(|| theirs.sites.iter().zip(&ours.sites).find_map(|(theirs, ours)| theirs.difference(ours)))
             .or_else(|| theirs.differing_interactions(ours))
+    }
+
+    /// The same identity whose sites have no correction: that of a calibration, which finds it.
+    #[must_use]
+    pub fn without_corrections(mut self) -> Self {
+        self.sites.iter_mut().for_each(|site| site.correction.clear());
+        self
     }
 
     fn differing_interactions(&self, ours: &Self) -> Option<String> {
@@ -124,14 +152,23 @@ fn of_atom(what: &str, unit: &str, theirs: &[f64], ours: &[f64]) -> Option<Strin
     Some(format!("the {what} of atom {number} is {now} {unit}, the checkpoint has {then} {unit}"))
 }
 
-/// The first line of two TOML texts that is not in both, with its section.
-fn differing_line(theirs: &str, ours: &str) -> String {
+/// Most settings that are named.
+const NAMED: usize = 4;
+
+/// The lines of two TOML texts that are not in both, with their sections.
+fn differing_lines(theirs: &str, ours: &str) -> String {
     let keyed = |text: &str| {
-        let mut section = String::new();
+        let (mut section, mut tables) = (String::new(), BTreeMap::<String, usize>::new());
         let mut lines = BTreeMap::new();
         for line in text.lines() {
-            if let Some(header) = line.strip_prefix('[') {
-                section = format!("{}.", header.trim_matches(['[', ']']));
+            if let Some(header) = line.strip_prefix("[[") {
+                // Tables of the same name are told apart by their number, from 1.
+                let name = header.trim_end_matches(']').to_string();
+                let number = tables.entry(name.clone()).or_default();
+                *number += 1;
+                section = format!("{name}[{number}].");
+            } else if let Some(header) = line.strip_prefix('[') {
+                section = format!("{}.", header.trim_end_matches(']'));
             } else if let Some((key, value)) = line.split_once(" = ") {
                 lines.insert(format!("{section}{key}"), value.to_string());
             }
@@ -140,11 +177,17 @@ fn differing_line(theirs: &str, ours: &str) -> String {
     };
     let (theirs, ours) = (keyed(theirs), keyed(ours));
     let absent = "absent".to_string();
-    for key in theirs.keys().chain(ours.keys()) {
+    let keys: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
+    let difference = |key: &String| {
         let (before, now) = (theirs.get(key).unwrap_or(&absent), ours.get(key).unwrap_or(&absent));
-        if before != now {
-            return format!("{key} was {before} and is now {now}");
-        }
+        (before != now).then(|| format!("{key} was {before} and is now {now}"))
+    };
+    let mut named: Vec<String> = keys.into_iter().filter_map(difference).collect();
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    match (named.is_empty(), more) {
+        (true, _) => "its settings differ".into(),
+        (false, 0) => named.join("; "),
+        (false, more) => format!("{}; and {more} more", named.join("; ")),
     }
-    "its settings differ".to_string()
 }

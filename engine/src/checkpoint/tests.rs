@@ -1,5 +1,6 @@
 use super::*;
 use crate::state::{BarostatState, BarrierState, BathState, GpuState, ListState, SitesState};
+use forcefield::gromacs::Structure;
 use forcefield::topology::{Atom, Bond, Topology};
 use forcefield::{Cell, cell::PeriodicBox};
 use lambda::motion::LambdaState;
@@ -12,6 +13,10 @@ fn topology() -> Topology {
         bonds: vec![Bond { atoms: [0, 1], r0: 0.1, k: 5000.0 }],
         ..Topology::default()
     }
+}
+
+fn identity(settings: &str, topology: &Topology, structure: &Structure) -> Identity {
+    Identity::new(settings.into(), topology, structure, &[], &[])
 }
 
 fn state(step: u64) -> State {
@@ -36,7 +41,7 @@ fn state(step: u64) -> State {
 }
 
 fn example(step: u64) -> Checkpoint {
-    let identity = Identity::new("[dynamics]\ntime_step = \"2 fs\"\n".into(), &topology(), None);
+    let identity = identity("[dynamics]\ntime_step = \"2 fs\"\n", &topology(), &Structure::default());
     Checkpoint { state: state(step), identity, lengths: BTreeMap::from([("energy.csv".to_string(), 123)]) }
 }
 
@@ -90,7 +95,7 @@ fn a_damaged_checkpoint_falls_back_on_the_one_before() {
 #[test]
 fn another_version_and_another_kind_are_named() {
     let mut bytes = example(1).encode();
-    bytes[HEADING.len() - 2] = b'2';
+    bytes[HEADING.len() - 2] = b'3';
     assert!(<Checkpoint>::decode(&bytes).unwrap_err().contains("another version"));
     let walkers = Checkpoint { state: vec![state(1)], identity: Identity::default(), lengths: BTreeMap::new() };
     let message = <Checkpoint>::decode(&walkers.encode()).unwrap_err();
@@ -106,7 +111,7 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
     let refused = |change: Change| {
         let (mut topology, mut settings) = (topology(), checkpoint.identity.clone());
         change(&mut settings, &mut topology);
-        let now = Identity { settings: settings.settings, ..Identity::new(String::new(), &topology, None) };
+        let now = Identity { settings: settings.settings, ..identity("", &topology, &Structure::default()) };
         checkpoint.check_identity(&now, folder).unwrap_err().to_string()
     };
     let cases: [(Change, &str); 5] = [
@@ -126,6 +131,47 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
         let message = refused(change);
         assert!(message.contains(expected), "{message}");
     }
+    let moved = Structure { positions: vec![Vector3::new(0.1, 0.2, 0.3); 2], ..Structure::default() };
+    let now = identity(&checkpoint.identity.settings, &topology(), &moved);
+    let message = checkpoint.check_identity(&now, folder).unwrap_err().to_string();
+    assert!(message.contains("the structure at the start has other positions"), "{message}");
     let message = refused(&|_, topology| topology.bonds.clear());
     assert!(message.contains("the topology has 0 bonds, the checkpoint has 1"), "{message}");
+}
+
+#[test]
+fn tables_of_one_name_are_told_apart() {
+    let settings = |second: &str| {
+        format!(
+            "[[titration.site]]\nresidue = \"GLU 2\"\n\n[[titration.site]]\nresidue = \"{second}\"\n\n[thermostat]\nseed = 1\n"
+        )
+    };
+    let of = |settings: &str| identity(settings, &topology(), &Structure::default());
+    let words = of(&settings("HIS 5")).difference(&of(&settings("HIS 6"))).unwrap();
+    assert_eq!(words, "titration.site[2].residue was \"HIS 5\" and is now \"HIS 6\"");
+}
+
+/// A table that was shortened after the checkpoint, as by a full disk: the checkpoint before it may still fit.
+#[test]
+fn a_shortened_table_falls_back_on_the_checkpoint_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("energy.csv");
+    let save = |step, length| {
+        let lengths = BTreeMap::from([("energy.csv".to_string(), length)]);
+        Checkpoint { lengths, ..example(step) }.save(folder.path()).unwrap();
+    };
+    std::fs::write(&table, "time\n0\n1\n").unwrap();
+    save(1, 7);
+    save(2, 9);
+    let load = || <Checkpoint>::load_to_continue(folder.path());
+    assert_eq!(load().unwrap().unwrap().checkpoint.state.step, 2);
+    std::fs::write(&table, "time\n0\n1").unwrap();
+    let found = load().unwrap().unwrap();
+    assert_eq!(found.checkpoint.state.step, 1);
+    assert!(found.note.unwrap().contains("energy.csv has 8 bytes, and had 9"));
+    // A finished run needs its tables no more to be known as finished.
+    assert_eq!(<Checkpoint>::load(folder.path()).unwrap().unwrap().checkpoint.state.step, 2);
+    std::fs::write(&table, "time\n").unwrap();
+    let message = load().unwrap_err().to_string();
+    assert!(message.contains("energy.csv has 5 bytes, and had 9") && message.contains("--force"), "{message}");
 }

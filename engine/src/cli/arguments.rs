@@ -21,7 +21,11 @@ use std::path::PathBuf;
     after_help = "\
 Example:
   octitrate titrate inputs/01-glu/titrate.toml      a titration curve, from one file
-  octitrate help titrate                    more about one command"
+  octitrate help titrate                    more about one command
+
+Exit status: 0 done; 2 input or files; 3 physics; 4 stopped before --max-hours or the end of the
+Slurm job; 128 + n stopped by signal n (129 HUP, 130 INT, 138 USR1, 140 USR2, 143 TERM, 152 XCPU).
+After 4 and 128 + n a checkpoint is written, and the same command continues."
 )]
 pub struct Cli {
     /// What to do.
@@ -40,7 +44,8 @@ pub struct Cli {
 pub enum Command {
     /// Run molecular dynamics, or continue it from its checkpoint.
     #[command(after_help = "\
-Ctrl-C or SIGTERM writes a checkpoint and leaves; the same command continues exactly.
+Ctrl-C, and the signals TERM, HUP, USR1, USR2 and XCPU, write a checkpoint and leave;
+the same command continues exactly. Nothing of others is written over.
 
 Example:
   octitrate run water.toml
@@ -137,6 +142,9 @@ pub struct RunArguments {
     /// Show no messages but errors.
     #[arg(short, long)]
     pub quiet: bool,
+    /// Its folder and its time.
+    #[command(flatten)]
+    pub limits: Limits,
     /// Stop, with a checkpoint, when standard input ends.
     #[arg(long, hide = true)]
     pub leash: bool,
@@ -154,9 +162,26 @@ pub struct WorkflowArguments {
     /// Runs at once, instead of `jobs` of the job: as many as cores, or 32 on a GPU.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub jobs: Option<u32>,
+    /// Show no messages but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Write the folders and print a Slurm array script instead of running.
     #[arg(long)]
     pub slurm: bool,
+    /// Its folder and its time.
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+/// What commands that compute for long may do with their folder and their time.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Limits {
+    /// Move results of others that are in the way aside (FOLDER becomes FOLDER.1) and start anew.
+    #[arg(long)]
+    pub force: bool,
+    /// Write a checkpoint and leave before this time is over, with exit status 4. In a Slurm job its end is known and need not be given.
+    #[arg(long, value_name = "HOURS", value_parser = hours)]
+    pub max_hours: Option<f64>,
 }
 
 /// `pka`.
@@ -183,6 +208,9 @@ pub struct PkaArguments {
     /// Write no Parquet files beside the tables of the runs.
     #[arg(long)]
     pub no_parquet: bool,
+    /// Move what is in the way in the folder of the results aside.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// `energy`.
@@ -197,6 +225,9 @@ pub struct EnergyArguments {
     /// Write the force on every atom (CSV: atom, x, y, z in kJ/mol/nm).
     #[arg(long, value_name = "FILE")]
     pub forces: Option<PathBuf>,
+    /// Move a file of that name that is no such table aside.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `fmm`.
@@ -217,6 +248,10 @@ pub struct FmmArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+fn hours(text: &str) -> Result<f64, String> {
+    number_between(text, 1e-4, 1e6, "a number of hours above zero, such as 23.5")
 }
 
 fn threshold(text: &str) -> Result<f64, String> {

@@ -18,10 +18,10 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
     let description = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?.describe();
     for (name, value) in &description.facts {
-        println!("{name:<20} {value}");
+        line!("{name:<20} {value}");
     }
     if !description.sites.is_empty() {
-        println!("{:<20} {}", "titratable sites", description.site_names().join(", "));
+        line!("{:<20} {}", "titratable sites", description.site_names().join(", "));
     }
     let length = config.length();
     let runs = |count: usize, what: &str| format!("{count} {what}, each {length} ps");
@@ -30,11 +30,11 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
         (_, Some(_)) => runs(CalibrationPlan::new(config.clone(), None)?.batch().children.len(), "windows"),
         _ => format!("{length} ps"),
     };
-    println!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
-    println!("{:<20} {}", "results", config.folder().display());
+    line!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
+    line!("{:<20} {}", "results", config.folder().display());
     for warning in &description.warnings {
-        println!("warning: {warning}");
+        line!("warning: {warning}");
     }
-    println!("the job can be run");
+    line!("the job can be run");
     Ok(ExitCode::SUCCESS)
 }

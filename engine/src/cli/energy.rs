@@ -1,7 +1,7 @@
 //! `energy`: every term at the positions of the structure; nothing moves.
 
 use super::arguments::EnergyArguments;
-use super::job::{job, one_run, warn};
+use super::job::{job, make_room_for_file, one_run, warn};
 use octitrate::atomic::write_atomic;
 use octitrate::backend::choice::Choice;
 use octitrate::error::Result;
@@ -11,19 +11,25 @@ use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
 
+/// First line of the table of forces.
+const FORCES: &str = "atom,x (kJ/mol/nm),y (kJ/mol/nm),z (kJ/mol/nm)";
+
 /// Computes and prints every term at the positions of the structure and the λ of the job.
 ///
 /// # Errors
 /// A job that is not valid, energies that are not finite, a file of forces that cannot be written.
 pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
+    if let Some(path) = &arguments.forces {
+        make_room_for_file(&config, path, FORCES, arguments.force)?;
+    }
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let point = simulation.single_point()?;
     let description = simulation.describe();
     let sites = description.lambdas();
     let method = description.facts.into_iter().find(|(name, _)| name == "Coulomb").map(|(_, method)| method);
     if let Some(path) = &arguments.forces {
-        let mut text = String::from("atom,x (kJ/mol/nm),y (kJ/mol/nm),z (kJ/mol/nm)\n");
+        let mut text = format!("{FORCES}\n");
         for (index, force) in point.forces.iter().enumerate() {
             // 17 digits give back the same number.
             let _ = writeln!(text, "{},{:.16e},{:.16e},{:.16e}", index + 1, force.x, force.y, force.z);
@@ -35,17 +41,17 @@ pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
             point.energies.iter().map(|q| (q.name.to_string(), json!({ "value": q.value, "unit": q.unit }))).collect();
         let dvdl: serde_json::Map<String, serde_json::Value> =
             sites.iter().zip(&point.dvdl).map(|(site, dvdl)| (site.clone(), json!(dvdl))).collect();
-        println!("{:#}", json!({ "coulomb": method, "energies": energies, "dvdl (kJ/mol)": dvdl }));
+        line!("{:#}", json!({ "coulomb": method, "energies": energies, "dvdl (kJ/mol)": dvdl }));
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(method) = method {
-        println!("{method}");
+        line!("{method}");
     }
     for quantity in &point.energies {
-        println!("{:<28} {:>20.6} {}", quantity.name, quantity.value, quantity.unit);
+        line!("{:<28} {:>20.6} {}", quantity.name, quantity.value, quantity.unit);
     }
     for (site, dvdl) in sites.iter().zip(&point.dvdl) {
-        println!("{:<28} {dvdl:>20.6} kJ/mol", format!("∂V/∂λ of {site}"));
+        line!("{:<28} {dvdl:>20.6} kJ/mol", format!("∂V/∂λ of {site}"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -28,7 +28,10 @@ pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode>
         Err(refused) if device.is_some() && wanted == choice::Choice::Auto => {
             // What is wrong with the file is refused here as well, in the same words.
             let found = Found::new(&system, arguments, None)?;
-            eprintln!("the CPU computes; {} cannot: {refused}", name_of(device.as_ref()));
+            octitrate::output::screen::show(&format!(
+                "the CPU computes; {} cannot: {refused}\n",
+                name_of(device.as_ref())
+            ));
             device = None;
             found
         }
@@ -50,23 +53,21 @@ pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode>
         if let Some(Sampled { particles, potentials, forces }) = sampled {
             object["sampled_errors"] = json!({ "particles": particles, "potentials": potentials, "forces": forces });
         }
-        println!("{object:#}");
+        line!("{object:#}");
         return Ok(ExitCode::SUCCESS);
     }
     if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
-        print_trials(&system, tuned, arguments, wanted, device.is_some());
+        print_trials(&system, tuned, arguments, wanted, device.is_some())?;
     }
-    println!("{}, {}", choice.sentence(system.len()), name_of(device.as_ref()));
-    println!("energy                       {:.12e}", found.energy);
+    line!("{}, {}", choice.sentence(system.len()), name_of(device.as_ref()));
+    line!("energy                       {:.12e}", found.energy);
     for (name, error) in errors {
-        println!("relative error of {name:<10} {error:.2e}");
+        line!("relative error of {name:<10} {error:.2e}");
     }
     if let Some(Sampled { particles, potentials, forces }) = sampled {
-        println!(
-            "relative errors at {particles} particles, against exact sums (the file has no results to compare with)"
-        );
-        println!("relative error of potentials {potentials:.2e}");
-        println!("relative error of forces     {forces:.2e}");
+        line!("relative errors at {particles} particles, against exact sums (the file has no results to compare with)");
+        line!("relative error of potentials {potentials:.2e}");
+        line!("relative error of forces     {forces:.2e}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -127,17 +128,17 @@ fn trial(trial: &fmm::accuracy::Trial) -> Value {
 }
 
 /// What was tried for a tolerance, and why the choice fell as it did.
-fn print_trials(system: &System, tuned: &Tuned, arguments: &FmmArguments, wanted: f64, on_device: bool) {
+fn print_trials(system: &System, tuned: &Tuned, arguments: &FmmArguments, wanted: f64, on_device: bool) -> Result<()> {
     let workload = fmm::Workload::new(&system.boundary, &system.positions, system.minimum_leaf);
     let place = if on_device { "GPU" } else { "one core" };
-    println!("order  root grid     depth  separation  near boxes  expected    found  cost, {place}");
+    line!("order  root grid     depth  separation  near boxes  expected    found  cost, {place}");
     for trial in &tuned.trials {
         let Settings { order, tree, separation } = trial.settings;
         let root = tree.root.map(|n| n.to_string()).join(" × ");
         let near = workload.near_boxes(&trial.settings);
         let (expected, found, cost) = (trial.expected, trial.found, 1e3 * trial.cost);
         let mark = if trial.settings == tuned.settings { "  chosen" } else { "" };
-        println!(
+        line!(
             "{order:>5}  {root:<12}  {:>5}  {separation:>10}  {near:>10}  {expected:>8.1e} {found:>8.1e}  {cost:>11.3} ms{mark}",
             tree.depth
         );
@@ -147,9 +148,10 @@ fn print_trials(system: &System, tuned: &Tuned, arguments: &FmmArguments, wanted
         ToleranceOf::Energy => ("relative energy error", "against ten more orders in double precision".into()),
         ToleranceOf::AbsoluteEnergy => ("energy error", "against ten more orders in double precision".into()),
     };
-    println!(
+    line!(
         "chosen: the cheapest of these with a {error} below {:.0} % of {wanted:e} ({exact}): {:.1e}",
         100.0 * MARGIN,
         tuned.error
     );
+    Ok(())
 }

@@ -10,22 +10,22 @@ use std::process::ExitCode;
 /// [`Error::Input`] if a device that was asked for is not there.
 pub fn info(device: Choice) -> Result<ExitCode> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("octitrate {}", env!("CARGO_PKG_VERSION"));
-    println!();
-    println!("machine         {} {}, {cores} cores, {}", std::env::consts::OS, std::env::consts::ARCH, vectors());
+    line!("octitrate {}", env!("CARGO_PKG_VERSION"));
+    line!();
+    line!("machine         {} {}, {cores} cores, {}", std::env::consts::OS, std::env::consts::ARCH, vectors());
     for (index, gpu) in octitrate::backend::choice::gpus().iter().enumerate() {
-        println!("{:<15} {gpu}", if index == 0 { "GPU" } else { "" });
+        line!("{:<15} {gpu}", if index == 0 { "GPU" } else { "" });
     }
-    println!("{:<15} {}", "computed by", device.open()?);
-    println!(
+    line!("{:<15} {}", "computed by", device.open()?);
+    line!(
         "electrostatics  FMM, order 0 to {}, f32 or f64; open, or periodic in three dimensions (tin-foil)",
         fmm::MAX_ORDER
     );
-    println!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, C-rescale; steepest descent");
-    println!("input           GROMACS .gro, .top and .itp");
-    println!("output          CSV, Parquet, XTC, GRO, SVG, HTML");
-    println!();
-    println!("titratable residues");
+    line!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, C-rescale; steepest descent");
+    line!("input           GROMACS .gro, .top and .itp");
+    line!("output          CSV, Parquet, XTC, GRO, SVG, HTML");
+    line!();
+    line!("titratable residues");
     let library = lambda::SiteLibrary::builtin().map_err(|e| Error::input(e.to_string(), ""))?;
     for entry in &library.entries {
         let pka = entry.pka.map_or_else(|| "buffer   ".into(), |pka| format!("pKa {pka:>5.2}"));
@@ -34,7 +34,7 @@ pub fn info(device: Choice) -> Result<ExitCode> {
             None => entry.residues.join(" "),
         };
         let (name, forms, status) = (&entry.name, entry.forms.len(), entry.correction.status());
-        println!("  {name:<6} {pka}   {forms} forms, {}, {status}; {found}", entry.force_field);
+        line!("  {name:<6} {pka}   {forms} forms, {}, {status}; {found}", entry.force_field);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,12 +1,15 @@
 //! Jobs as commands read them, and signals.
 
 use octitrate::config::Config;
-use octitrate::error::{Error, Result};
+use octitrate::error::{Error, InputError, Result};
+use octitrate::output::screen;
 use octitrate::signals::Stop;
 use octitrate::workflow::calibrate::CalibrationPlan;
+use octitrate::workflow::folder::move_aside;
 use octitrate::workflow::many::Many;
 use octitrate::workflow::titrate::TitrationPlan;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Reads a job; its results go to `output` if given.
 ///
@@ -32,15 +35,69 @@ pub fn one_run(config: &Config) -> Result<Config> {
     })
 }
 
-/// Listens to signals from now on.
+/// Listens to signals from now on, and stops in time for the limit `max_hours` and for the end of the Slurm job, if there are any.
 ///
 /// # Errors
 /// [`Error::Input`] if the system does not allow it.
-pub fn signals() -> Result<Stop> {
-    Stop::on_signals().map_err(|e| Error::input(format!("signals cannot be handled: {e}"), ""))
+pub fn signals(max_hours: Option<f64>) -> Result<Stop> {
+    let mut stop = Stop::on_signals().map_err(|e| Error::input(format!("signals cannot be handled: {e}"), ""))?;
+    let asked = max_hours.map(|hours| Duration::from_secs_f64(3600.0 * hours));
+    for limit in [asked, time_in_queue(std::env::var("SLURM_JOB_END_TIME").ok().as_deref())].into_iter().flatten() {
+        stop = stop.within(limit);
+    }
+    Ok(stop)
+}
+
+/// Time until the end of a Slurm job, whose time Slurm gives in seconds since 1970.
+fn time_in_queue(end: Option<&str>) -> Option<Duration> {
+    let end = Duration::from_secs(end?.trim().parse().ok()?);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some(end.saturating_sub(now))
+}
+
+/// With `force`, moves what is at the place of the results aside and says so.
+///
+/// # Errors
+/// [`Error::Input`] if an input of the job lies there, [`Error::File`] if it cannot be moved.
+pub fn make_room(config: &Config, path: &Path, force: bool) -> Result<()> {
+    if force && let Some(aside) = move_aside(path, &config.inputs())? {
+        screen::show(&format!("{} is {} now\n", path.display(), aside.display()));
+    }
+    Ok(())
+}
+
+/// Refuses to write a result over a file that is not an earlier one of its kind, which begins with `heading`; with `force` it is moved aside.
+///
+/// # Errors
+/// [`Error::Input`] that names the file.
+pub fn make_room_for_file(config: &Config, path: &Path, heading: &str, force: bool) -> Result<()> {
+    make_room(config, path, force)?;
+    let found = match std::fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(|e| Error::file(path, "write", e))?,
+    };
+    if found.is_empty() || found.starts_with(heading.as_bytes()) {
+        return Ok(());
+    }
+    let help = "choose another file, or --force to move this one aside";
+    Err(InputError::new("there is another file of this name, which would be lost", help).in_file(path).into())
 }
 
 /// Shows a warning to the person at the terminal; it is not part of the results.
 pub fn warn(line: &str) {
-    eprintln!("warning: {line}");
+    screen::show(&format!("warning: {line}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_queue_is_a_time_from_now() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let left = time_in_queue(Some(&format!("{}", now + 3600))).unwrap().as_secs();
+        assert!((3590..=3600).contains(&left), "{left}");
+        assert_eq!(time_in_queue(Some("1")), Some(Duration::ZERO));
+        assert_eq!((time_in_queue(Some("tomorrow")), time_in_queue(None)), (None, None));
+    }
 }

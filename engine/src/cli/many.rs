@@ -1,64 +1,115 @@
 //! `titrate` and `calibrate`: jobs that are made of many runs.
 
 use super::arguments::WorkflowArguments;
-use super::job::{job, signals, warn};
-use octitrate::backend::choice::{Choice, Chosen};
+use super::job::{job, make_room, signals, warn};
+use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
+use octitrate::origin::quoted;
+use octitrate::output::screen;
+use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
+use octitrate::workflow::children::Queue;
 use octitrate::workflow::exchange;
 use octitrate::workflow::many::{self, Host, Many};
 use octitrate::workflow::titrate::TitrationPlan;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// A command with its arguments.
+struct Call<'a> {
+    arguments: &'a WorkflowArguments,
+    device: Choice,
+    threads: Option<u32>,
+}
 
 /// Titrates: independent runs, or runs that swap their pH in this process.
 ///
 /// # Errors
 /// A job that is not valid or has no section `[titrate]`; as [`many::run`] and [`exchange::titrate`].
-pub fn titrate(arguments: &WorkflowArguments, device: Choice) -> Result<ExitCode> {
+pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>) -> Result<ExitCode> {
     let plan = TitrationPlan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.jobs)?;
+    let call = Call { arguments, device, threads };
     let config = &plan.batch().config;
     if config.titrate.as_ref().is_none_or(|titrate| titrate.exchange.is_none()) {
-        return independent(&plan, arguments, device);
+        return independent(&plan, &call);
     }
     if arguments.slurm {
         let help = "submit the command itself as one job, without --slurm";
         return Err(config.error_at("titrate.exchange", "runs that swap their pH go on in one process", help));
     }
-    compute(&plan, device, |place, stop| exchange::titrate(&plan, place, stop))
+    let executable = executable()?;
+    compute(&plan, &call, &executable, |host, stop| exchange::titrate(&plan, host, stop))
 }
 
 /// Calibrates: windows, then rounds of free runs.
 ///
 /// # Errors
 /// A job that is not valid or has no section `[calibrate]`; as [`many::run`].
-pub fn calibrate(arguments: &WorkflowArguments, device: Choice) -> Result<ExitCode> {
+pub fn calibrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>) -> Result<ExitCode> {
     let config = job(&arguments.job, arguments.output.as_deref())?;
-    independent(&CalibrationPlan::new(config, arguments.jobs)?, arguments, device)
+    let call = Call { arguments, device, threads };
+    independent(&CalibrationPlan::new(config, arguments.jobs)?, &call)
 }
 
 /// Runs that know nothing of each other, or the script of a Slurm array for them.
-fn independent(plan: &dyn Many, arguments: &WorkflowArguments, device: Choice) -> Result<ExitCode> {
+fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
     let executable = executable()?;
-    if arguments.slurm {
-        Simulation::new(plan.batch().first())?;
-        print!("{}", many::slurm(plan, &executable, device)?);
+    let config = &plan.batch().config;
+    if call.arguments.slurm {
+        let identity = Simulation::new(plan.batch().first())?.identity();
+        make_room(config, config.folder(), call.arguments.limits.force)?;
+        let (again, threads) = (call.again(&executable, plan)?, call.threads.unwrap_or(1));
+        let queue = Queue { executable: &executable, again: &again, device: call.device, threads };
+        screen::print(&many::slurm(plan, &queue, &identity)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    compute(plan, device, |place, stop| many::run(plan, &Host { executable: &executable, place }, stop))
+    compute(plan, call, &executable, |host, stop| many::run(plan, host, stop))
 }
 
 /// Opens the device, tries the first run on it, and does the work until it is finished or a signal asks it to stop.
 ///
 /// What the first run would refuse is better said before any is started, and in terms of this job.
-fn compute(plan: &dyn Many, device: Choice, work: impl FnOnce(&Chosen, &Stop) -> Result<bool>) -> Result<ExitCode> {
-    let mut place = device.open()?;
-    Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?;
-    let stop = signals()?;
-    let finished = work(&place, &stop)?;
+fn compute(
+    plan: &dyn Many,
+    call: &Call,
+    executable: &Path,
+    work: impl FnOnce(&Host, &Stop) -> Result<bool>,
+) -> Result<ExitCode> {
+    let (config, limits) = (&plan.batch().config, call.arguments.limits);
+    let mut place = call.device.open()?;
+    let stop = signals(limits.max_hours)?;
+    let identity = Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?.identity();
+    make_room(config, config.folder(), limits.force)?;
+    let host = Host { executable, place: &place, identity: &identity, quiet: call.arguments.quiet };
+    let finished = work(&host, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
+}
+
+impl Call<'_> {
+    /// The command as it was called, to be called again from anywhere; without `--slurm` and `--force`.
+    fn again(&self, executable: &Path, plan: &dyn Many) -> Result<String> {
+        let absolute = |path: &Path| {
+            let path = std::path::absolute(path).map_err(|e| Error::file(path, "find", e))?;
+            Ok::<_, Error>(quoted(&path.display().to_string()))
+        };
+        let mut words = vec![absolute(executable)?, plan.batch().command.into(), absolute(&self.arguments.job)?];
+        if let Some(output) = &self.arguments.output {
+            words.extend(["--output".into(), absolute(output)?]);
+        }
+        let numbers = [("--jobs", self.arguments.jobs), ("--threads", self.threads)];
+        for (name, number) in numbers.into_iter().filter_map(|(name, number)| Some((name, number?))) {
+            words.extend([name.to_string(), number.to_string()]);
+        }
+        if self.device != Choice::Auto {
+            words.extend(["--device".into(), self.device.to_string()]);
+        }
+        if let Some(hours) = self.arguments.limits.max_hours {
+            words.extend(["--max-hours".into(), hours.to_string()]);
+        }
+        Ok(words.join(" "))
+    }
 }
 
 fn executable() -> Result<PathBuf> {

@@ -4,7 +4,10 @@ use crate::cli::arguments::PkaArguments;
 use lambda::analysis::counted::Resampling;
 use octitrate::error::Result;
 use octitrate::evaluation::runs;
+use octitrate::output::screen;
+use octitrate::workflow::folder::{Folder, move_aside};
 use octitrate::workflow::pka::{self, Options};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Evaluates the runs, writes tables, plots and report, and prints the short table.
@@ -12,7 +15,7 @@ use std::process::ExitCode;
 /// # Errors
 /// [`octitrate::error::Error::Input`] if a folder holds no run or a file is damaged, [`octitrate::error::Error::File`] if one is missing.
 pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
-    let folders = runs::find(&arguments.folders)?;
+    let runs = runs::find(&arguments.folders)?;
     let of_the_titration = || arguments.folders.iter().find_map(|folder| runs::equilibration(folder));
     let options = Options {
         equilibration: arguments.equilibration.or_else(of_the_titration).unwrap_or(0.0),
@@ -20,8 +23,14 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
         resampling: Resampling { draws: arguments.draws, seed: arguments.seed },
         parquet: !arguments.no_parquet,
     };
-    let evaluation = pka::evaluate(&folders, &options)?;
+    let evaluation = pka::evaluate(&runs, &options)?;
     let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
-    println!("{}", pka::write(&evaluation, output, None)?);
+    if arguments.force
+        && let Some(aside) = move_aside(output, &runs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?
+    {
+        screen::show(&format!("{} is {} now\n", output.display(), aside.display()));
+    }
+    Folder::claim_for_evaluation(output, &arguments.folders, &pka::RESULTS)?;
+    line!("{}", pka::write(&evaluation, output, None)?);
     Ok(ExitCode::SUCCESS)
 }

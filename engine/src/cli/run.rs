@@ -1,7 +1,7 @@
 //! `run`: one run, from the job or from its checkpoint.
 
 use super::arguments::RunArguments;
-use super::job::{job, signals, warn};
+use super::job::{job, make_room, signals, warn};
 use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
 use octitrate::error::Result;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, arguments.output.as_deref())?;
     check_is_one_run(&config, arguments)?;
-    let stop = signals()?;
+    let stop = signals(arguments.limits.max_hours)?;
     if arguments.leash {
         stop.also_when_stdin_ends();
     }
@@ -26,6 +26,7 @@ pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
         }
     };
     let mut simulation = Simulation::chosen(&config, &mut device.open()?, &mut say)?;
+    make_room(&config, config.folder(), arguments.limits.force)?;
     match run_simulation(&config, &mut simulation, &stop, arguments.quiet)? {
         Outcome::Finished | Outcome::AlreadyFinished => Ok(ExitCode::SUCCESS),
         Outcome::Stopped(_) => Ok(ExitCode::from(stop.exit_status())),

@@ -2,6 +2,7 @@
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use octitrate::error::{Error, InputError};
+use octitrate::output::screen;
 use std::fmt;
 use std::io::IsTerminal;
 
@@ -89,5 +90,5 @@ pub fn error(error: &Error) {
     if handler.render_report(&mut text, &Shown::of(error)).is_err() {
         text = error.to_string();
     }
-    eprint!("{text}");
+    screen::show(&text);
 }

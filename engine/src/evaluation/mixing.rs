@@ -42,8 +42,9 @@ pub struct Mixing {
     pub visits: Vec<Vec<f64>>,
 }
 
-/// Reads `exchange.csv`: walkers (from 0) at the slots, one row for the start and one for each exchange.
-fn read(path: &Path, slots: usize) -> Result<Vec<Vec<usize>>> {
+/// Reads `exchange.csv`: walkers (from 0) at the slots, one row for the start and one for each exchange. The number of the first row that
+/// counts comes first: in those before it some slots had no walker yet.
+fn read(path: &Path, slots: usize) -> Result<(usize, Vec<Vec<usize>>)> {
     let wrong = |message: String| -> Error { InputError::new(message, "").in_file(path).into() };
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read", e))?;
     let row = |(line, text): (usize, &str)| {
@@ -53,21 +54,24 @@ fn read(path: &Path, slots: usize) -> Result<Vec<Vec<usize>>> {
             .filter(|row| row.len() == slots && row.iter().all(|&walker| walker < slots))
             .ok_or_else(|| wrong(format!("line {}: expected a time and {slots} walkers", line + 2)))
     };
-    text.lines().skip(1).enumerate().map(row).collect()
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let first = lines.iter().rposition(|line| line.split(',').any(str::is_empty)).map_or(0, |last| last + 1);
+    let rows = lines.into_iter().enumerate().skip(first).map(row).collect::<Result<_>>()?;
+    Ok((first, rows))
 }
 
 impl Mixing {
-    /// Counts what is in an `exchange.csv`.
+    /// Counts what is in an `exchange.csv`, from where all slots had walkers.
     ///
     /// # Errors
     /// [`Error::File`] if the file is missing, [`Error::Input`] with the line that is damaged.
     pub fn read(path: &Path, ladders: &Ladders) -> Result<Self> {
         let slots = ladders.slots();
-        let rows = read(path, slots)?;
+        let (first, rows) = read(path, slots)?;
         let pair = |ends: &[f64]| Swaps { ph: [ends[0], ends[1]], tried: 0, accepted: 0 };
         let mut pairs: Vec<Swaps> = ladders.ph.windows(2).map(pair).collect();
         for (number, rows) in rows.windows(2).enumerate() {
-            for pair in ladders.pairs(number as u64 + 1) {
+            for pair in ladders.pairs((first + number) as u64 + 1) {
                 let [a, b] = pair.slots;
                 let swaps = &mut pairs[ladders.rung(a)];
                 swaps.tried += 1;

@@ -27,6 +27,12 @@ const PARTS: u32 = 20;
 /// [`Error::Input`] if nothing is left of a run, if no run has a site that titrates, or if a site differs from run to run.
 pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let runs = runs.into_iter().map(|run| run.after(options.equilibration)).collect::<Result<Vec<Run>>>()?;
+    // Frames count alike: those of all runs must stand for the same time.
+    let interval = runs.iter().filter_map(|run| run.series.interval()).reduce(f64::max);
+    let runs: Vec<Run> = match interval {
+        Some(interval) => runs.into_iter().map(|run| run.evenly(interval)).collect(),
+        None => runs,
+    };
     let records = titrating(&runs, options)?;
     let sites: Vec<SiteResult> =
         records.par_iter().map(|record| site(record, &runs, options)).collect::<Result<_>>()?;

@@ -3,8 +3,8 @@
 use crate::config::{RESOLVED, quantity::Time};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
+use crate::output::series::LambdaSeries;
 use crate::output::sites::{self, SitesFile};
-use crate::output::tables::LambdaSeries;
 use crate::record::{Kind, SiteRecord};
 use lambda::analysis::occupancy::{self, State};
 use std::path::{Path, PathBuf};
@@ -79,6 +79,32 @@ pub fn equilibration(folder: &Path) -> Option<f64> {
     Time::parse(time).ok().map(|time| time.get())
 }
 
+/// How long a run is meant to be.
+struct Plan {
+    /// Length, ps.
+    length: f64,
+    /// Time between lines of `lambda.csv`, ps.
+    interval: f64,
+}
+
+impl Plan {
+    /// Of the run in this folder; `None` if it does not say.
+    fn read(folder: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(folder.join(RESOLVED)).ok()?;
+        let job: toml::Table = text.parse().ok()?;
+        let time = |section: &str, key: &str| Some(Time::parse(job.get(section)?.get(key)?.as_str()?).ok()?.get());
+        let steps = job.get("dynamics")?.get("steps")?.as_integer()? as f64;
+        let interval = time("output", "lambda").filter(|interval| *interval > 0.0)?;
+        Some(Self { length: steps * time("dynamics", "time_step")?, interval })
+    }
+}
+
+/// The last two parts of a path, `pH_4.00/replica_1`.
+fn short_name(folder: &Path) -> String {
+    let parts: Vec<_> = folder.iter().map(|part| part.to_string_lossy()).collect();
+    parts[parts.len().saturating_sub(2)..].join("/")
+}
+
 impl Run {
     /// Reads a run.
     ///
@@ -102,7 +128,72 @@ impl Run {
         };
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
-        Ok(Run { folder: folder.to_path_buf(), ph, sites, series, warnings })
+        let mut run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings };
+        run.check_weights()?;
+        run.check_length()?;
+        Ok(run)
+    }
+
+    /// Refuses frames in which the weights of a site do not add up to one.
+    fn check_weights(&self) -> Result<()> {
+        for site in self.sites.sites.iter().filter(|site| site.forms.len() > 2) {
+            let weights = self.weights(&site.name).unwrap_or_default();
+            // Six decimals are written of each weight, half a unit of the last may be lost in each, and as much again in the sum.
+            let off = |&frame: &usize| {
+                (weights.iter().map(|w| w[frame]).sum::<f64>() - 1.0).abs() > 1e-6 * weights.len() as f64
+            };
+            if let Some(frame) = (0..self.series.time.len()).find(off) {
+                let message =
+                    format!("the weights of {} at {} ps do not add up to 1", site.name, self.series.time[frame]);
+                let path = self.folder.join(files::LAMBDA);
+                return Err(InputError::new(message, "valid is a lambda.csv as octitrate writes it")
+                    .in_file(&path)
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a table that ends before its run did, and tells of a run that goes on or was stopped.
+    fn check_length(&mut self) -> Result<()> {
+        let (Some(plan), Some(&end)) = (Plan::read(&self.folder), self.series.time.last()) else { return Ok(()) };
+        let name = short_name(&self.folder);
+        if self.series.cut {
+            self.warnings.push(format!("{name}: an incomplete line at the end of {} is left out", files::LAMBDA));
+        }
+        // The last line is due at the last multiple of the interval.
+        let due = (plan.length / plan.interval + 1e-6).floor() * plan.interval;
+        if end > due - 0.5 * plan.interval {
+            return Ok(());
+        }
+        if self.folder.join(files::FINAL).exists() {
+            let message = format!("the table ends at {end} ps, and its run was finished at {} ps", plan.length);
+            let path = self.folder.join(files::LAMBDA);
+            return Err(InputError::new(message, "put the whole table back, or leave this run out")
+                .in_file(&path)
+                .into());
+        }
+        self.warnings.push(format!("{name}: the run is not finished: {end} of {} ps", plan.length));
+        Ok(())
+    }
+
+    /// The run with frames at intervals of `interval` (ps), so that all runs count by their time.
+    #[must_use]
+    pub fn evenly(mut self, interval: f64) -> Self {
+        let name = short_name(&self.folder);
+        let own = self.series.interval();
+        let (even, missing) = self.series.evenly(interval);
+        if even.time.len() < self.series.time.len() {
+            let own = own.map_or(String::new(), |own| format!(" of {own:.6}").trim_end_matches('0').to_string());
+            self.warnings.push(format!(
+                "{name}: frames are taken every {interval} ps, so that all count by their time: their intervals{own} ps differ from this in part or as a whole"
+            ));
+        }
+        if missing > 0 {
+            self.warnings.push(format!("{name}: {missing} frames are missing between the first and the last"));
+        }
+        self.series = even;
+        self
     }
 
     /// The run without its first `equilibration` ps.
@@ -153,3 +244,6 @@ impl Run {
         if frames > 1.0 { (last - first) * frames / (frames - 1.0) } else { 0.0 }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,8 @@ pub struct Files {
     trajectory: Every<Xtc>,
     lambdas: Vec<String>,
     last: u64,
+    /// Lengths of files that an earlier part of the run has written and this one does not: a later part may go on with them.
+    at_rest: BTreeMap<String, u64>,
 }
 
 /// Which files get an entry at a step.
@@ -66,8 +68,14 @@ impl Files {
         let length = |name: &str| lengths.get(name).copied();
         let table = |name: &str| Table::open(&config.result(name), length(name));
         let output = &config.output;
-        let mut files =
-            Files { energy: None, lambda: None, trajectory: None, lambdas: lambdas.to_vec(), last: config.steps() };
+        let mut files = Files {
+            energy: None,
+            lambda: None,
+            trajectory: None,
+            lambdas: lambdas.to_vec(),
+            last: config.steps(),
+            at_rest: lengths.clone(),
+        };
         if let Some(every) = config.interval(output.energy) {
             files.energy = Some((table(ENERGY)?, every));
         }
@@ -133,7 +141,7 @@ impl Files {
     /// # Errors
     /// [`crate::error::Error::File`] if a file cannot be written, or the trajectory has lost frames.
     pub fn sync(&mut self) -> Result<BTreeMap<String, u64>> {
-        let mut lengths = BTreeMap::new();
+        let mut lengths = self.at_rest.clone();
         for (name, table) in [(ENERGY, &mut self.energy), (LAMBDA, &mut self.lambda)] {
             if let Some((table, _)) = table {
                 lengths.insert(name.to_string(), table.sync()?);

@@ -7,8 +7,9 @@
 //!
 //! Formats: parquet.apache.org; pandas.pydata.org/docs/development/developer.html.
 
+use super::series::LambdaSeries;
 use super::sites::SitesFile;
-use super::tables::{LambdaSeries, WALKER};
+use super::tables::WALKER;
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
 use forcefield::units::GAS_CONSTANT;
@@ -145,6 +146,7 @@ mod tests {
             lambda: vec![vec![0.25, -0.01], vec![1.0, 0.0]],
             dvdl: vec![vec![-3.5, 1e-300], vec![2.0, 4.0]],
             walker: vec![3, 1],
+            cut: false,
         };
         let sites = SitesFile { ph: Some(4.25), temperature: 300.0, ..SitesFile::default() };
         let (names, rows, pairs) = read(lambda(&series, &sites).unwrap());

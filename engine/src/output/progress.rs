@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use crate::output::screen;
 use crate::record::Description;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -65,7 +66,7 @@ impl Log {
     fn show(&mut self, text: &str) {
         if !self.quiet {
             let clear = if self.in_place { "\r\x1b[K" } else { "" };
-            eprintln!("{clear}{text}");
+            screen::show(&format!("{clear}{text}\n"));
             self.in_place = false;
         }
     }
@@ -81,17 +82,17 @@ impl Log {
             return;
         }
         if self.terminal {
-            eprint!("\r\x1b[K{text}");
+            screen::show(&format!("\r\x1b[K{text}"));
             self.in_place = true;
         } else {
-            eprintln!("{text}");
+            screen::show(&format!("{text}\n"));
         }
     }
 
     /// Ends a line that is shown in place, so that it stays.
     pub fn settle(&mut self) {
         if self.in_place {
-            eprintln!();
+            screen::show("\n");
             self.in_place = false;
         }
     }
@@ -146,9 +147,11 @@ impl Progress {
         log.record(&text)
     }
 
-    /// Whether it is time to show something: a few times a second on a terminal, else twice a minute.
+    /// Whether it is time to show something: a few times a second on a terminal, else after half a minute, and ever more seldom, down to once in
+    /// ten minutes.
     pub fn due(&self, log: &Log) -> bool {
-        let pause = if log.terminal { Duration::from_millis(300) } else { Duration::from_secs(30) };
+        let seldom = (self.started.elapsed() / 10).clamp(Duration::from_secs(30), Duration::from_secs(600));
+        let pause = if log.terminal { Duration::from_millis(300) } else { seldom };
         self.shown.elapsed() >= pause
     }
 

@@ -159,80 +159,10 @@ impl std::fmt::Display for Clean {
     }
 }
 
-/// A `lambda.csv` in memory.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LambdaSeries {
-    /// Times (ps).
-    pub time: Vec<f64>,
-    /// Names of the columns: `SITE` for two forms, `SITE:FORM` for more.
-    pub sites: Vec<String>,
-    /// λ of each column at each time: `[column][time]`.
-    pub lambda: Vec<Vec<f64>>,
-    /// ∂V/∂λ of each column at each time (kJ/mol).
-    pub dvdl: Vec<Vec<f64>>,
-    /// Walker of a replica exchange at each time; empty otherwise.
-    pub walker: Vec<u32>,
-}
-
-impl LambdaSeries {
-    /// Reads a `lambda.csv`.
-    ///
-    /// # Errors
-    /// [`Error::File`] if the file cannot be read, [`Error::Input`] with the line that is not as this program writes it.
-    pub fn read(path: &Path) -> Result<LambdaSeries> {
-        let wrong = |line: Option<u64>, what: String| -> Error {
-            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            InputError::new(format!("{line}{what}"), "valid is a lambda.csv as octitrate writes it")
-                .in_file(path)
-                .into()
-        };
-        let file = File::open(path).map_err(|e| Error::file(path, "read", e))?;
-        let mut reader = csv::Reader::from_reader(file);
-        let headers = reader.headers().map_err(|e| wrong(None, e.to_string()))?.clone();
-        let first = if headers.get(1) == Some(WALKER) { 2 } else { 1 };
-        let sites = headers.iter().skip(first).step_by(2).map(|name| name.strip_prefix("lambda ").map(str::to_string));
-        let sites: Option<Vec<String>> = sites.collect();
-        let Some(sites) = sites.filter(|sites| headers.len() == first + 2 * sites.len()) else {
-            return Err(wrong(Some(1), "the header has other columns".into()));
-        };
-        let n = sites.len();
-        let mut series =
-            LambdaSeries { sites, lambda: vec![Vec::new(); n], dvdl: vec![Vec::new(); n], ..LambdaSeries::default() };
-        for record in reader.records() {
-            let record = record.map_err(|e| {
-                wrong(e.position().map(csv::Position::line), "the line has another number of columns".into())
-            })?;
-            let numbers: std::result::Result<Vec<f64>, _> = record.iter().map(str::parse).collect();
-            let line = record.position().map(csv::Position::line);
-            let numbers = numbers.map_err(|_| wrong(line, "found text where a number belongs".into()))?;
-            series.time.push(numbers[0]);
-            series.walker.extend((first == 2).then_some(numbers[1] as u32));
-            for site in 0..n {
-                series.lambda[site].push(numbers[first + 2 * site]);
-                series.dvdl[site].push(numbers[first + 1 + 2 * site]);
-            }
-        }
-        Ok(series)
-    }
-
-    /// The series without its frames up to and including `time` (ps).
-    #[must_use]
-    pub fn after(&self, time: f64) -> LambdaSeries {
-        let start = self.time.partition_point(|&t| t <= time + 1e-9);
-        let cut = |rows: &[Vec<f64>]| rows.iter().map(|row| row[start..].to_vec()).collect();
-        LambdaSeries {
-            time: self.time[start..].to_vec(),
-            sites: self.sites.clone(),
-            lambda: cut(&self.lambda),
-            dvdl: cut(&self.dvdl),
-            walker: self.walker.get(start..).unwrap_or_default().to_vec(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::series::LambdaSeries;
 
     fn frame(time: f64) -> Frame<'static> {
         Frame {
@@ -298,21 +228,6 @@ mod tests {
         std::fs::write(&path, "time").unwrap();
         let message = Table::open(&path, Some(100)).unwrap_err().to_string();
         assert!(message.contains("the file has 4 bytes, but the checkpoint was made when it had 100"), "{message}");
-    }
-
-    #[test]
-    fn a_broken_line_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lambda.csv");
-        let read = |text: &str| {
-            std::fs::write(&path, text).unwrap();
-            LambdaSeries::read(&path).unwrap_err().to_string()
-        };
-        assert!(read("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1,2\n1,x,2\n").contains("line 3: found text"));
-        assert!(
-            read("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1\n").contains("line 2: the line has another number")
-        );
-        assert!(read("a,b\n").contains("line 1: the header"));
     }
 
     #[test]

@@ -16,6 +16,10 @@ use tables::optional;
 /// Name of the page.
 pub const REPORT: &str = "report.html";
 
+/// Names of the page and of all tables.
+pub const RESULTS: [&str; 7] =
+    [REPORT, tables::PKA, tables::MICRO, tables::TITRATION, tables::POPULATIONS, tables::PAIRS, tables::CONVERGENCE];
+
 /// Writes tables, plots and the page into `folder`; `settings` is the text of the job, if there is one. The short table for the end of the
 /// command.
 ///

@@ -9,9 +9,9 @@ use crate::record::Description;
 use crate::state::State;
 use crate::system::System;
 use crate::titration::Sites;
-use forcefield::Cell;
 use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::units::{BAR, DENSITY};
+use forcefield::{Cell, Topology};
 
 /// Kinetic energies and constraint forces of one step, with what follows from them.
 struct Motion {
@@ -88,14 +88,37 @@ fn pressure(energies: &Energies, step: &StepEnergies, volume: f64) -> f64 {
     leapfrog::pressure(step.kinetic(), energies.virial + step.constraint_virial, volume)
 }
 
+/// Most types of molecules that are listed.
+const LISTED: usize = 12;
+
+/// Molecules of each type, in the order in which types first occur: "1 Protein_chain_A, 6 NA, 11324 SOL".
+fn molecules(topology: &Topology) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for molecule in &topology.molecules {
+        // Mostly the one before; types are few.
+        match counts.iter_mut().rev().find(|(name, _)| *name == molecule.name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((&molecule.name, 1)),
+        }
+    }
+    let more = counts.len().saturating_sub(LISTED);
+    let listed: Vec<String> = counts.iter().take(LISTED).map(|(name, count)| format!("{count} {name}")).collect();
+    listed.join(", ") + &if more > 0 { format!(" and {more} more types") } else { String::new() }
+}
+
 /// What a simulation is, for the log, `octitrate check` and reports.
 pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_by: &str) -> Description {
     let (topology, masses) = (&system.topology, &system.masses);
     let mass = masses.iter().sum::<f64>();
-    let mut facts = vec![("atoms", format!("{} in {} molecules, {mass:.1} u", masses.len(), topology.molecules.len()))];
+    let mut facts = vec![
+        ("atoms", format!("{} in {} molecules, {mass:.1} u", masses.len(), topology.molecules.len())),
+        ("molecules", molecules(topology)),
+        ("net charge", format!("{:+.4} e", topology.net_charge())),
+    ];
     if let Cell::Periodic(periodic) = &state.cell {
         let edges = periodic.diagonal();
         facts.push(("box", format!("{:.4} × {:.4} × {:.4} nm", edges.x, edges.y, edges.z)));
+        facts.push(("density", format!("{:.1} kg/m³", mass / periodic.volume() * DENSITY)));
     }
     let constraints = system.constraints.count();
     facts.extend([

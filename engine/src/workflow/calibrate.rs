@@ -13,6 +13,7 @@ mod runs;
 mod target;
 
 use super::children::Child;
+use super::folder::Kind;
 use super::many::{Batch, Many, Stage, all_finished};
 use crate::atomic::write_atomic;
 use crate::config::{Config, Jobs};
@@ -95,7 +96,8 @@ impl CalibrationPlan {
         });
         let one = |(index, weights): (usize, &Vec<f64>)| window(&config, &target, weights, index as u64);
         let children: Vec<Child> = windows.iter().enumerate().map(one).collect();
-        let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate" };
+        let kind = Kind::Calibration;
+        let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate", kind };
         Self { target, windows, batch }
     }
 

@@ -11,10 +11,10 @@ mod runner;
 mod slurm;
 mod thread;
 
-pub use child::{Child, JOB, seed};
+pub use child::{COMPLAINTS, Child, JOB, seed};
 pub use concurrency::Concurrency;
 pub use crew::run_all;
 pub use process::Processes;
 pub use runner::{End, Runner, Working};
-pub use slurm::SlurmArray;
+pub use slurm::{Queue, SlurmArray};
 pub use thread::Threads;

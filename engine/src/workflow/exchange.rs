@@ -12,46 +12,48 @@
 //! each at its own step, and who has which pH, so that a run in pieces leaves the same bytes as a run in one.
 
 mod ensemble;
+mod journal;
 mod leg;
 mod setup;
+mod start;
 mod state;
 
 pub use ensemble::run;
 pub use setup::Setup;
 
-use super::folder::Folder;
-use super::many::Many;
+use super::many::{Host, Many};
 use super::titrate::TitrationPlan;
-use crate::backend::choice::Chosen;
 use crate::config::Config;
 use crate::error::Result;
 use crate::evaluation::ladders::Ladders;
 use crate::signals::Stop;
 use crate::simulation::Simulation;
+use start::Start;
 
 /// Runs a titration with replica exchange and evaluates it; false if asked to stop before the end.
 ///
 /// # Errors
-/// [`crate::error::Error::Input`] if the job has no exchange or another program is at work in its folder; as [`run`] and [`Many::conclude`].
-pub fn titrate(plan: &TitrationPlan, place: &Chosen, stop: &Stop) -> Result<bool> {
+/// [`crate::error::Error::Input`] if the job has no exchange, or if its folder is not its own or another program is at work there; as [`run`] and [`Many::conclude`].
+pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
     let (batch, ph) = (plan.batch(), plan.ph());
     let config = &batch.config;
     let every = config.titrate.as_ref().and_then(|titrate| config.interval(titrate.exchange?));
     let Some(every) = every else {
         return Err(config.error_at("titrate", "there is no exchange", "set titrate.exchange = \"1 ps\""));
     };
-    let held = Folder::hold(config.folder())?;
-    let mut log = held.open_log(config, false)?;
-    log.line(&format!("device: {place}"))?;
-    let device = place.device.as_ref();
+    let ladders = Ladders { ph, replicas: batch.children.len() / ph.len() };
+    let setup = Setup { config, slots: &batch.children, ladders, every };
+    let start = Start::find(config, host.identity, &setup.labels())?;
+    let mut log = start.folder.open_log(config, host.quiet)?;
+    log.line(&format!("device: {}", host.place))?;
+    let device = host.place.device.as_ref();
     if let Some(device) = device {
         // A thread that spins while it waits holds up those that have work to enqueue.
         device.wait_asleep();
     }
-    let ladders = Ladders { ph, replicas: batch.children.len() / ph.len() };
-    let setup = Setup { config, slots: &batch.children, ladders, every };
     let mut build = |config: &Config| Simulation::among_many(config, device);
-    if !run(&setup, &mut build, device.is_some(), &mut log, stop)? {
+    let finished = run(&setup, &mut build, start, device.is_some(), &mut log, stop)?;
+    if !finished {
         log.line("the same command continues")?;
         return Ok(false);
     }

@@ -1,43 +1,365 @@
-//! The folder of a job: held against a second program, with the resolved job and the log in it.
+//! The folder of a job: whose it is, held against a second program, with the resolved job and the log in it.
+//!
+//! A folder belongs to one job. `folder.toml` says to what kind of work, and whether it has been begun, that is whether there was ever a
+//! checkpoint. Results go into a folder that is new, empty, or the job's own; nothing else is written over. What a run or a titration has
+//! in its folder is compared with the job by the checkpoints ([`crate::checkpoint::Identity`]).
 
+use crate::atomic::write_atomic;
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
+use crate::origin;
 use crate::output::files;
 use crate::output::progress::Log;
-use std::fs::File;
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// Name of the file that says whose a folder is.
+pub const MARKER: &str = "folder.toml";
+const LOCK: &str = ".lock";
+/// What a parent may have written into the folder of a run before the run itself comes.
+const OF_PARENTS: [&str; 2] = [super::children::JOB, super::children::COMPLAINTS];
+const HEADING: &str =
+    "# The results of one job lie in this folder. It says so here, so that no other job writes over them.\n";
+
+/// What to do about a folder that is not the job's own.
+const ELSEWHERE: &str = "choose another folder (output.folder, or --output), or --force to move this one aside";
+
+/// The work that a folder belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// One run.
+    Run,
+    /// Runs at many pH values.
+    Titration,
+    /// Runs that swap their pH.
+    Exchange,
+    /// A calibration.
+    Calibration,
+    /// An evaluation of runs that lie elsewhere.
+    Evaluation,
+}
+
+impl Kind {
+    /// Whether this work keeps a checkpoint in its folder.
+    fn has_checkpoint(self) -> bool {
+        matches!(self, Self::Run | Self::Exchange)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Run => "a single run",
+            Self::Titration => "a titration without replica exchange",
+            Self::Exchange => "a titration with replica exchange",
+            Self::Calibration => "a calibration",
+            Self::Evaluation => "an evaluation of runs",
+        })
+    }
+}
+
+/// What `folder.toml` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Marker {
+    program: String,
+    kind: Kind,
+    begun: bool,
+}
+
+impl Marker {
+    fn new(kind: Kind) -> Self {
+        Self { program: format!("octitrate {}", env!("CARGO_PKG_VERSION")), kind, begun: false }
+    }
+
+    /// Reads that of a folder; `None` if it has none.
+    fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(MARKER);
+        match std::fs::read_to_string(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            text => {
+                let text = text.map_err(|e| Error::file(&path, "read", e))?;
+                let found = toml::from_str(&text).map_err(|e| {
+                    let message = format!("it is not as this program writes it: {}", e.message());
+                    InputError::new(message, ELSEWHERE).in_file(&path)
+                })?;
+                Ok(Some(found))
+            }
+        }
+    }
+}
 
 /// The folder of a job that is being worked on. Dropping it lets the next program in.
 #[derive(Debug)]
 pub struct Folder {
+    path: PathBuf,
+    marker: Marker,
     _lock: File,
 }
 
 impl Folder {
-    /// Makes the folder and holds it.
+    /// Makes the folder or takes what is this job's own, and holds it. A folder that is refused stays as it is.
     ///
     /// # Errors
-    /// [`Error::Input`] if another program is at work there, [`Error::File`] if the folder cannot be made.
-    pub fn hold(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
-        let path = folder.join(".lock");
-        let file = File::create(&path).map_err(|e| Error::file(&path, "create", e))?;
-        match file.try_lock() {
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let message = "another octitrate is running in this folder";
-                Err(InputError::new(message, "wait for it, or choose another output.folder").in_file(folder).into())
+    /// [`Error::Input`] if the folder is of other work or holds files of others, or if another program is at work there; [`Error::File`] if it
+    /// cannot be made.
+    pub fn claim(path: &Path, kind: Kind) -> Result<Self> {
+        let found = look(path, kind)?;
+        let lock = hold(path)?;
+        let marker = found.unwrap_or_else(|| Marker::new(kind));
+        let folder = Self { path: path.to_path_buf(), marker, _lock: lock };
+        if !path.join(MARKER).exists() {
+            folder.save()?;
+        }
+        Ok(folder)
+    }
+
+    /// Takes the folder of an evaluation. One of the folders that are `evaluated` may hold it as well, beside its runs, unless something there
+    /// has one of these `names` and is not from an evaluation.
+    ///
+    /// # Errors
+    /// As [`Folder::claim`].
+    pub fn claim_for_evaluation(path: &Path, evaluated: &[PathBuf], names: &[&str]) -> Result<()> {
+        let same = |other: &PathBuf| {
+            std::fs::canonicalize(other).is_ok_and(|other| std::fs::canonicalize(path).is_ok_and(|path| path == other))
+        };
+        if !evaluated.iter().any(same) {
+            return Self::claim(path, Kind::Evaluation).map(|_| ());
+        }
+        match Marker::read(path)?.map(|marker| marker.kind) {
+            Some(Kind::Calibration) => look(path, Kind::Evaluation).map(|_| ()),
+            Some(_) => Ok(()),
+            None => {
+                if let Some(taken) = names.iter().find(|name| path.join(name).exists()) {
+                    let message =
+                        format!("there is a file {taken}, and the folder does not say that it is from an evaluation");
+                    let help = "choose another folder for the results: --output";
+                    return Err(InputError::new(message, help).in_file(path).into());
+                }
+                Self { path: path.to_path_buf(), marker: Marker::new(Kind::Evaluation), _lock: hold(path)? }.save()
             }
-            // Some file systems have no locks: then nothing is held, and nothing is lost but this protection.
-            Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(Self { _lock: file }),
         }
     }
 
-    /// Opens the log of the job, on the screen as well unless `quiet`, and writes `resolved.toml`.
+    fn save(&self) -> Result<()> {
+        let text = toml::to_string(&self.marker).map_err(|e| Error::input(e.to_string(), ""))?;
+        write_atomic(&self.path.join(MARKER), "write", format!("{HEADING}{text}").as_bytes())
+    }
+
+    /// Records that there is a checkpoint from now on.
+    ///
+    /// # Errors
+    /// [`Error::File`] if that cannot be written.
+    pub fn begun(&mut self) -> Result<()> {
+        if !self.marker.begun {
+            self.marker.begun = true;
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to start from the beginning where a checkpoint has been: the results in the folder would be lost.
+    ///
+    /// # Errors
+    /// [`Error::Input`].
+    pub fn check_not_begun(&self) -> Result<()> {
+        if !self.marker.begun {
+            return Ok(());
+        }
+        let help = "put the checkpoint back to continue, or start again with --force, which moves the folder aside";
+        Err(InputError::new("there are results in the folder, but their checkpoint is gone", help)
+            .in_file(&self.path)
+            .into())
+    }
+
+    /// Opens the log of the job, on the screen as well unless `quiet`, with what computes, when and where; and writes `resolved.toml`.
     ///
     /// # Errors
     /// [`Error::File`] if one of the files cannot be written.
     pub fn open_log(&self, config: &Config, quiet: bool) -> Result<Log> {
         config.save(&config.result(RESOLVED))?;
-        Log::open(&config.result(files::LOG), quiet)
+        let mut log = Log::open(&config.result(files::LOG), quiet)?;
+        let host = origin::host().map_or(String::new(), |host| format!(", host {host}"));
+        log.record(&format!("octitrate {}, {}{host}", env!("CARGO_PKG_VERSION"), origin::now()))?;
+        log.record(&format!("command: {}", origin::command()))?;
+        log.record(&format!("threads: {}", rayon::current_num_threads()))?;
+        Ok(log)
+    }
+}
+
+/// What the folder says of itself; `None` if it is new or empty.
+///
+/// # Errors
+/// [`Error::Input`] if it is of other work, or holds files and does not say whose.
+fn look(path: &Path, kind: Kind) -> Result<Option<Marker>> {
+    let refused = |message: String, help: &str| -> Error { InputError::new(message, help).in_file(path).into() };
+    if path.is_file() {
+        return Err(refused("the results need a folder, and this is a file".into(), "choose another output.folder"));
+    }
+    if let Some(found) = Marker::read(path)? {
+        if found.kind == kind {
+            return Ok(Some(found));
+        }
+        return Err(refused(format!("the folder holds {}, the job is {kind}", found.kind), ELSEWHERE));
+    }
+    let files = strangers(path)?;
+    // A checkpoint says itself whose it is.
+    if files.is_empty() || (kind.has_checkpoint() && has_checkpoint(path)) {
+        return Ok(None);
+    }
+    let (more, shown) = (files.len().saturating_sub(3), files[..files.len().min(3)].join(", "));
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Err(refused(format!("the folder holds files that are not of this job: {shown}{more}"), ELSEWHERE))
+}
+
+/// Whether the folder has a checkpoint.
+fn has_checkpoint(path: &Path) -> bool {
+    [crate::checkpoint::FILE, crate::checkpoint::PREVIOUS].iter().any(|name| path.join(name).exists())
+}
+
+/// Names of the files in a folder that this program does not ignore, sorted. Hidden ones, empty ones (a shell makes them before the program
+/// starts, as in `octitrate run … > out/log`) and the output of a queue do no harm.
+fn strangers(path: &Path) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|e| Error::file(path, "look into the folder", e))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|e| Error::file(path, "look into the folder", e))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let empty = entry.metadata().is_ok_and(|data| data.is_file() && data.len() == 0);
+        let of_queue = name.starts_with("slurm-") && name.ends_with(".out");
+        if !(name.starts_with('.') || empty || of_queue || OF_PARENTS.contains(&name.as_str())) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Makes the folder and locks it.
+fn hold(path: &Path) -> Result<File> {
+    std::fs::create_dir_all(path).map_err(|e| Error::file(path, "make the folder of the results", e))?;
+    let lock = path.join(LOCK);
+    let file = File::create(&lock).map_err(|e| Error::file(&lock, "create", e))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let message = "another octitrate is running in this folder";
+            Err(InputError::new(message, "wait for it, or choose another output.folder").in_file(path).into())
+        }
+        // Some file systems have no locks: then nothing is held, and nothing is lost but this protection.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Moves a file or folder of results aside, `run` to `run.1` or the first name that is free; the new name, or `None` if there was nothing.
+///
+/// # Errors
+/// [`Error::Input`] if one of the `inputs` of the job lies there, or if another program is at work there; [`Error::File`] if it cannot be moved.
+pub fn move_aside(path: &Path, inputs: &[&Path]) -> Result<Option<PathBuf>> {
+    if !path.exists() || (path.is_dir() && strangers(path)?.is_empty()) {
+        return Ok(None);
+    }
+    let here = std::fs::canonicalize(path).map_err(|e| Error::file(path, "look into the folder", e))?;
+    let inside = |input: &&&Path| std::fs::canonicalize(input).is_ok_and(|input| input.starts_with(&here));
+    if let Some(input) = inputs.iter().find(inside) {
+        let message = format!("the results would take the place of an input of the job, {}", input.display());
+        return Err(InputError::new(message, "choose another place for them").in_file(path).into());
+    }
+    let _lock = if path.is_dir() { Some(hold(path)?) } else { None };
+    let name = here.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let aside = (1..).map(|number: u32| here.with_file_name(format!("{name}.{number}"))).find(|path| !path.exists());
+    let aside = aside.expect("invariant: there are more numbers than files");
+    std::fs::rename(&here, &aside).map_err(|e| Error::file(path, "move aside", e))?;
+    Ok(Some(aside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(found: Result<Folder>) -> String {
+        found.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_folder_is_new_or_ones_own() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let mut folder = Folder::claim(&path, Kind::Run).unwrap();
+        assert!(message(Folder::claim(&path, Kind::Run)).contains("another octitrate is running"));
+        folder.check_not_begun().unwrap();
+        folder.begun().unwrap();
+        drop(folder);
+        let again = Folder::claim(&path, Kind::Run).unwrap();
+        assert!(again.check_not_begun().unwrap_err().to_string().contains("their checkpoint is gone"));
+        drop(again);
+        let other = message(Folder::claim(&path, Kind::Exchange));
+        assert!(other.contains("holds a single run, the job is a titration with replica exchange"), "{other}");
+    }
+
+    #[test]
+    fn a_folder_with_files_of_others_is_refused_and_stays_as_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        std::fs::create_dir(&path).unwrap();
+        for name in [".hidden", "slurm-1.out", "run.toml"] {
+            std::fs::write(path.join(name), "text").unwrap();
+        }
+        std::fs::write(path.join("output.txt"), "").unwrap();
+        drop(Folder::claim(&path, Kind::Run).unwrap());
+        std::fs::remove_file(path.join(MARKER)).unwrap();
+        for name in ["a.csv", "b.csv", "c.csv", "d.csv"] {
+            std::fs::write(path.join(name), "text").unwrap();
+        }
+        std::fs::remove_file(path.join(LOCK)).unwrap();
+        let refused = message(Folder::claim(&path, Kind::Run));
+        assert!(refused.contains("not of this job: a.csv, b.csv, c.csv and 1 more"), "{refused}");
+        assert!(!path.join(LOCK).exists() && !path.join(MARKER).exists());
+        let file = path.join("a.csv");
+        assert!(message(Folder::claim(&file, Kind::Run)).contains("this is a file"));
+    }
+
+    #[test]
+    fn an_evaluation_lies_beside_its_runs_or_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let claim = |name: &str, evaluated: &[PathBuf]| {
+            let path = place.path().join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            Folder::claim_for_evaluation(&path, evaluated, &["pka.csv"]).map_err(|e| e.to_string())
+        };
+        let put = |name: &str| std::fs::write(place.path().join(name), "text").unwrap();
+        let runs = [place.path().join("runs")];
+        claim("runs", &runs).unwrap();
+        put("runs/pka.csv");
+        claim("runs", &runs).unwrap();
+        std::fs::remove_file(place.path().join("runs").join(MARKER)).unwrap();
+        assert!(claim("runs", &runs).unwrap_err().contains("there is a file pka.csv"));
+        claim("new", &runs).unwrap();
+        claim("new", &runs).unwrap();
+        drop(Folder::claim(&place.path().join("calibration"), Kind::Calibration).unwrap());
+        let refused = claim("calibration", &[place.path().join("calibration")]).unwrap_err();
+        assert!(refused.contains("holds a calibration, the job is an evaluation"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_moved_aside_gets_the_next_free_name_and_inputs_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        assert_eq!(move_aside(&path, &[]).unwrap(), None);
+        for number in 1..=2 {
+            std::fs::create_dir(&path).unwrap();
+            assert_eq!(move_aside(&path, &[]).unwrap(), None);
+            std::fs::write(path.join("energy.csv"), format!("{number}")).unwrap();
+            let aside = move_aside(&path, &[]).unwrap().unwrap();
+            assert!(aside.ends_with(format!("run.{number}")) && !path.exists(), "{}", aside.display());
+            assert_eq!(std::fs::read_to_string(aside.join("energy.csv")).unwrap(), format!("{number}"));
+        }
+        let input = place.path().join("run.1/energy.csv");
+        let refused = move_aside(&place.path().join("run.1"), &[&input]).unwrap_err().to_string();
+        assert!(refused.contains("would take the place of an input of the job"), "{refused}");
     }
 }

@@ -1,10 +1,11 @@
 //! Jobs of many runs: what titrations and calibrations have in common.
 
-use super::children::{self, Child, Concurrency, Processes, Runner, SlurmArray, Threads};
-use super::folder::Folder;
-use crate::backend::choice::{Choice, Chosen};
+use super::children::{self, Child, Concurrency, Processes, Queue, Runner, SlurmArray, Threads};
+use super::folder::{Folder, Kind};
+use crate::backend::choice::Chosen;
+use crate::checkpoint::Identity;
 use crate::config::{Config, Jobs, RESOLVED};
-use crate::error::Result;
+use crate::error::{InputError, Result};
 use crate::output::progress::{Log, duration};
 use crate::signals::Stop;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub struct Batch {
     pub noun: &'static str,
     /// The command of the program that makes them: `titrate`.
     pub command: &'static str,
+    /// What its folder is marked as.
+    pub kind: Kind,
 }
 
 /// Runs that follow others and are planned from their results.
@@ -59,6 +62,11 @@ pub trait Many {
 }
 
 impl Batch {
+    /// Refuses results of another job in the folders of these runs. `identity` is that of the first run of the job.
+    fn check(&self, children: &[Child], identity: &Identity) -> Result<()> {
+        children.iter().try_for_each(|child| child.check(identity, self.kind == Kind::Calibration))
+    }
+
     /// The job of the first run.
     pub fn first(&self) -> &Config {
         &self.children[0].config
@@ -72,32 +80,46 @@ pub struct Host<'a> {
     pub executable: &'a Path,
     /// The device, or the CPU.
     pub place: &'a Chosen,
+    /// What the first run of the job is.
+    pub identity: &'a Identity,
+    /// Whether nothing but errors is shown on the screen.
+    pub quiet: bool,
 }
 
 /// Writes folders and jobs, and a Slurm array script that runs them: those of the first stage that is not finished.
 ///
 /// # Errors
-/// [`crate::error::Error::Input`] if another program is at work in the folder, [`crate::error::Error::File`] if it cannot be written; as
-/// [`Many::stage`].
-pub fn slurm(job: &dyn Many, executable: &Path, device: Choice) -> Result<String> {
+/// [`crate::error::Error::Input`] if the folder is not the job's own, if another program is at work there, or if nothing is left to run;
+/// [`crate::error::Error::File`] if it cannot be written; as [`Many::stage`].
+pub fn slurm(job: &dyn Many, queue: &Queue, identity: &Identity) -> Result<String> {
     let batch = job.batch();
     let folder = batch.config.folder();
-    let _held = Folder::hold(folder)?;
-    batch.config.save(&folder.join(RESOLVED))?;
-    let again = format!("{} {} {}", executable.display(), batch.command, batch.config.path().display());
+    let _held = Folder::claim(folder, batch.kind)?;
+    batch.check(&batch.children, identity)?;
     let mut last: Option<Stage> = None;
     for number in 1.. {
         let children = last.as_ref().map_or(&batch.children[..], |stage| &stage.children);
         if !all_finished(children)? {
             break;
         }
-        match job.stage(number)? {
-            Some(next) => last = Some(next),
-            None => break,
+        let Some(next) = job.stage(number)? else {
+            let help = format!("evaluate them with: {}", queue.again);
+            return Err(InputError::new("all runs are finished: nothing is left to be submitted", help)
+                .in_file(folder)
+                .into());
+        };
+        batch.check(&next.children, identity)?;
+        last = Some(next);
+    }
+    batch.config.save(&folder.join(RESOLVED))?;
+    let children = last.as_ref().map_or(&batch.children[..], |stage| &stage.children);
+    let mut unfinished = Vec::new();
+    for child in children {
+        if !child.finished()? {
+            unfinished.push(child);
         }
     }
-    let children = last.as_ref().map_or(&batch.children[..], |stage| &stage.children);
-    SlurmArray { children, executable, folder, name: batch.command, again: &again, device }.script()
+    SlurmArray { children: &unfinished, folder, name: batch.command, queue }.script()
 }
 
 /// Whether all these runs are finished.
@@ -115,8 +137,9 @@ pub fn all_finished(children: &[Child]) -> Result<bool> {
 /// [`Many::conclude`].
 pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     let batch = job.batch();
-    let held = Folder::hold(batch.config.folder())?;
-    let mut log = held.open_log(&batch.config, false)?;
+    let held = Folder::claim(batch.config.folder(), batch.kind)?;
+    batch.check(&batch.children, host.identity)?;
+    let mut log = held.open_log(&batch.config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
     let started = Instant::now();
     let title = format!("{} of {} ps", job.title(), batch.config.length());
@@ -125,6 +148,7 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     }
     for number in 1.. {
         let Some(stage) = job.stage(number)? else { break };
+        batch.check(&stage.children, host.identity)?;
         if !run_stage(batch, &stage.children, &stage.title, host, &mut log, stop)? {
             return Ok(false);
         }

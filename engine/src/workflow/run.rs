@@ -3,7 +3,7 @@
 //! A checkpoint is made when everything due at its step has been written. A continued run therefore starts by moving on,
 //! and a run in pieces leaves the same files as a run in one.
 
-use super::folder::Folder;
+use super::folder::{Folder, Kind};
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -34,25 +34,32 @@ pub enum Outcome {
 /// [`Error::Input`] if the checkpoint in the folder is of another job, or another program is at work there.
 pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet: bool) -> Result<Outcome> {
     let folder = config.folder();
-    let held = Folder::hold(folder)?;
-    let found = <Checkpoint>::load(folder)?;
-    let mut log = held.open_log(config, quiet)?;
+    let mut held = Folder::claim(folder, Kind::Run)?;
     let identity = simulation.identity();
+    let mut found = <Checkpoint>::load(folder)?;
+    match &found {
+        Some(Found { checkpoint, .. }) => {
+            checkpoint.check_identity(&identity, folder)?;
+            let step = checkpoint.state.step;
+            if step >= config.steps() && config.result(files::FINAL).exists() {
+                let said = format!("finished before: {step} steps are done; results are in {}", folder.display());
+                held.open_log(config, quiet)?.line(&said)?;
+                return Ok(Outcome::AlreadyFinished);
+            }
+            found = Checkpoint::load_to_continue(folder)?;
+        }
+        None => held.check_not_begun()?,
+    }
+    let mut log = held.open_log(config, quiet)?;
     let description = simulation.describe();
     log.describe(&description)?;
     let lengths = match &found {
         Some(Found { checkpoint, note }) => {
-            checkpoint.check_identity(&identity, folder)?;
             if let Some(note) = note {
                 log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
-            let step = checkpoint.state.step;
-            if step >= config.steps() && config.result(files::FINAL).exists() {
-                log.line(&format!("finished before: {step} steps are done; results are in {}", folder.display()))?;
-                return Ok(Outcome::AlreadyFinished);
-            }
             simulation.restore(&checkpoint.state)?;
-            log.line(&format!("continuing from step {step}"))?;
+            log.line(&format!("continuing from step {}", checkpoint.state.step))?;
             checkpoint.lengths.clone()
         }
         None => {
@@ -74,6 +81,7 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
         work.outputs(simulation)?;
         work.checkpoint(simulation)?;
     }
+    held.begun()?;
     let outcome = work.steps(simulation, stop).map_err(|e| keep_frame(&config.result(files::FAILED), simulation, e))?;
     if outcome == Outcome::Finished {
         let description = simulation.describe();
@@ -143,8 +151,9 @@ impl Work<'_> {
         let (done, seconds) = (last - first, started.elapsed().as_secs_f64());
         self.log.settle();
         if done > 0 {
-            let speed = progress.speed(last);
-            self.log.line(&format!("finished: {done} steps in {}, {speed:.2} ns/day", duration(seconds)))?;
+            let (speed, each) = (progress.speed(last), 1e3 * seconds / done as f64);
+            let spent = duration(seconds);
+            self.log.line(&format!("finished: {done} steps in {spent}, {speed:.2} ns/day, {each:.3} ms each"))?;
         }
         Ok(Outcome::Finished)
     }

@@ -5,6 +5,7 @@
 //! command again after a Slurm array, or with more pH values, evaluates everything that is there.
 
 use super::children::{self, Child};
+use super::folder::Kind;
 use super::many::{Batch, Many};
 use super::pka::{self, Evaluation, Options};
 use crate::config::{Config, Jobs};
@@ -50,7 +51,8 @@ impl TitrationPlan {
         let runs = ph.iter().flat_map(|&ph| (1..=replicas).map(move |replica| (ph, replica)));
         let children: Vec<Child> = runs.map(|(ph, replica)| child(&config, ph, replica)).collect();
         let jobs = jobs.map_or(titrate.jobs, Jobs::Number);
-        Ok(TitrationPlan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate" } })
+        let kind = if titrate.exchange.is_some() { Kind::Exchange } else { Kind::Titration };
+        Ok(TitrationPlan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate", kind } })
     }
 
     /// The pH values, rising.

@@ -12,6 +12,7 @@ use nalgebra::Vector3;
 use thiserror::Error;
 
 use crate::cell::Cell;
+use crate::fnv::Fnv1a;
 use crate::topology::Topology;
 
 /// Atoms and their places at one moment.
@@ -104,6 +105,17 @@ impl std::fmt::Display for NameMismatch {
 }
 
 impl Structure {
+    /// FNV-1a hash of positions, velocities and box, by which a run recognises the structure that it started from wherever the file lies.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv1a::default();
+        let velocities = self.velocities.iter().flatten();
+        self.positions.iter().chain(velocities).for_each(|x| hash.numbers(x));
+        if let Cell::Periodic(periodic) = &self.cell {
+            periodic.rows().iter().for_each(|row| hash.numbers(row));
+        }
+        hash.value()
+    }
+
     /// Compare with a topology. Names that differ (in their first five characters, all that a file holds) are returned
     /// for a warning.
     ///

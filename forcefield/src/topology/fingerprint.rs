@@ -1,16 +1,11 @@
 //! Fingerprint of the interactions of a topology, by which a checkpoint recognises the system that it belongs to.
 //!
-//! Each kind of interaction is one [`Section`] with a 64-bit FNV-1a hash of its values,
-//!
-//! ```text
-//! h ← (h xor byte) · 0x100000001b3        h₀ = 0xcbf29ce484222325
-//! ```
-//!
-//! over the little-endian bytes of atom indices (4 bytes) and of the bit patterns of parameters (8 bytes), in the order of the entries. Only
-//! numbers enter: a fingerprint stays the same when a field of this crate, a residue, an atom type or the system gets another name. Charges
-//! and masses do not enter because checkpoints store them in full. Units are those of [`Topology`].
-//!
-//! Source: Fowler, Noll, Vo & Eastlake, "The FNV Non-Cryptographic Hash Algorithm", section 2 (draft-eastlake-fnv).
+//! Each kind of interaction is one [`Section`] with a 64-bit FNV-1a hash ([`Fnv1a`]) of its values, over the little-endian bytes of atom
+//! indices (4 bytes) and of the bit patterns of parameters (8 bytes), in the order of the entries. Only numbers enter: a fingerprint stays the
+//! same when a field of this crate, a residue, an atom type or the system gets another name. Charges and masses do not enter because
+//! checkpoints store them in full. Units are those of [`Topology`].
+
+use crate::fnv::Fnv1a;
 
 use super::{
     Angle, Bond, Cmap, CmapGrid, Constraint, HarmonicImproper, Pair14, PeriodicDihedral, PositionRestraint,
@@ -106,33 +101,7 @@ impl Topology {
 fn section<T>(name: &'static str, entries: &[T], mut add: impl FnMut(&mut Fnv1a, &T)) -> Section {
     let mut hash = Fnv1a::default();
     entries.iter().for_each(|entry| add(&mut hash, entry));
-    Section { name, count: entries.len(), hash: hash.0 }
-}
-
-/// The FNV-1a hash of the bytes seen so far.
-struct Fnv1a(u64);
-
-impl Default for Fnv1a {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv1a {
-    fn bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    fn index(&mut self, index: u32) {
-        self.bytes(&index.to_le_bytes());
-    }
-
-    fn entry(&mut self, indices: &[u32], parameters: &[f64]) {
-        indices.iter().for_each(|index| self.index(*index));
-        parameters.iter().for_each(|parameter| self.bytes(&parameter.to_bits().to_le_bytes()));
-    }
+    Section { name, count: entries.len(), hash: hash.value() }
 }
 
 #[cfg(test)]

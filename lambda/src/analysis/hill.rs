@@ -5,14 +5,19 @@
 //! S_i counts as N_i independent samples of a binomial variable (N_i: effective samples), so that points at 0 and 1 enter with
 //! the weight they have. ln L is concave in n and n·pKa: Newton's method finds its only maximum, if there is one. Whether there
 //! is one shows beforehand (Albert & Anderson 1984, doi:10.1093/biomet/71.1.1): when no pH lies above a deprotonated and below
-//! a protonated sample, the slope has no upper bound, and the pKa is known to lie between two pH only. That is then the result,
-//! with the pKa for n = 1 beside it. Errors follow from the curvature of ln L, widened by the deviance per degree of freedom where that
+//! a protonated sample, the slope has no upper bound, and the pKa is known to lie between two pH only. That is then the result, as far as the
+//! number of samples supports it, with the pKa for n = 1 beside it. Errors follow from the curvature of ln L, widened by the deviance per degree of freedom where that
 //! exceeds one. [`crate::analysis::titration`] adds the block bootstrap.
 
 use thiserror::Error;
 
 use super::ascent::{Concave, Maximum, maximise};
 pub use super::determined::Determined;
+
+/// Difference of ln L at which a pKa is ruled out: ln 20, so that a form which a pKa would show is missed by chance in one of 20 cases.
+const DOUBT: f64 = 2.995_732_273_553_991;
+/// pH units beyond the data within which bounds are looked for.
+const FAR: f64 = 20.0;
 
 /// A fraction at one pH.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,16 +87,18 @@ pub fn fit(points: &[TitrationPoint]) -> Result<HillFit, HillError> {
     };
     let (first, last) = (merged[0].ph, merged[merged.len() - 1].ph);
     let Some((lowest_deprotonated, highest_deprotonated)) = with(|p| p.deprotonated > 0.0) else {
-        return Ok(undetermined(Determined::AtLeast(last), Determined::AtLeast(last)));
+        let bound = supported(&merged, Determined::AtLeast(last));
+        return Ok(undetermined(bound, bound));
     };
     let Some((lowest_protonated, highest_protonated)) = with(|p| p.deprotonated < 1.0) else {
-        return Ok(undetermined(Determined::AtMost(first), Determined::AtMost(first)));
+        let bound = supported(&merged, Determined::AtMost(first));
+        return Ok(undetermined(bound, bound));
     };
     if merged.len() == 1 {
         return Ok(undetermined(Determined::Unknown, slope_one(&merged)));
     }
     if highest_protonated <= lowest_deprotonated {
-        let pka = bracket(&merged, highest_protonated, lowest_deprotonated);
+        let pka = supported(&merged, bracket(&merged, highest_protonated, lowest_deprotonated));
         return Ok(undetermined(pka, slope_one(&merged)));
     }
     if highest_deprotonated <= lowest_protonated {
@@ -133,6 +140,43 @@ fn bracket(points: &[TitrationPoint], highest_protonated: f64, lowest_deprotonat
     let below = points.iter().rev().find(|p| p.ph < highest_protonated).map(|p| p.ph);
     let above = points.iter().find(|p| p.ph > lowest_deprotonated).map(|p| p.ph);
     match (below, above) {
+        (Some(low), Some(high)) => Determined::Between(low, high),
+        (Some(low), None) => Determined::AtLeast(low),
+        (None, Some(high)) => Determined::AtMost(high),
+        (None, None) => Determined::Unknown,
+    }
+}
+
+/// What is left of bounds when as many samples as there are may miss a form by chance: a pKa that is ruled out makes the data less likely than
+/// e^−[`DOUBT`] of the best one of slope one. A bound that says nothing about the pH values there are is none.
+fn supported(points: &[TitrationPoint], bounds: Determined) -> Determined {
+    let (first, last) = (points[0].ph, points[points.len() - 1].ph);
+    let (curve, ln10) = (Curve::new(points, false), std::f64::consts::LN_10);
+    let log_likelihood = |pka: f64| curve.at(&[ln10 * (curve.centre - pka), ln10]).log_likelihood;
+    // ln L is concave in the pKa: what is allowed is an interval around its maximum.
+    let (low_end, high_end) = (first - FAR, last + FAR);
+    let best = (0..=1000).map(|k| low_end + (high_end - low_end) * f64::from(k) / 1000.0);
+    let best = best.reduce(|a, b| if log_likelihood(b) > log_likelihood(a) { b } else { a }).unwrap_or(first);
+    let allowed = |pka: f64| log_likelihood(pka) > log_likelihood(best) - DOUBT;
+    let edge = |mut inside: f64, mut outside: f64| {
+        (!allowed(outside)).then(|| {
+            for _ in 0..60 {
+                let middle = 0.5 * (inside + outside);
+                if allowed(middle) { inside = middle } else { outside = middle }
+            }
+            // Two decimals, on the safe side.
+            if outside < inside { (100.0 * outside).floor() / 100.0 } else { (100.0 * outside).ceil() / 100.0 }
+        })
+    };
+    let low = |bound: f64| edge(best, low_end).map(|edge| edge.min(bound)).filter(|edge| *edge >= first);
+    let high = |bound: f64| edge(best, high_end).map(|edge| edge.max(bound)).filter(|edge| *edge <= last);
+    let (low, high) = match bounds {
+        Determined::AtLeast(bound) => (low(bound), None),
+        Determined::AtMost(bound) => (None, high(bound)),
+        Determined::Between(below, above) => (low(below), high(above)),
+        other => return other,
+    };
+    match (low, high) {
         (Some(low), Some(high)) => Determined::Between(low, high),
         (Some(low), None) => Determined::AtLeast(low),
         (None, Some(high)) => Determined::AtMost(high),

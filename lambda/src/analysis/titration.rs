@@ -234,10 +234,16 @@ fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
     let seen = |class: usize, ph: Option<f64>| {
         points.iter().any(|p| ph.is_none_or(|ph| p.ph == ph) && p.samples.get(class).is_some_and(|n| *n > 0.0))
     };
+    // Of the two classes alone one was never seen.
+    let bound = |k: usize| {
+        let pair = |p: &Populations| Populations { ph: p.ph, samples: p.samples[k..k + 2].to_vec() };
+        let pairs: Vec<Populations> = points.iter().map(pair).collect();
+        hill::fit(&two_states(&pairs)).map_or(Determined::Unknown, |fit| fit.pka)
+    };
     let step = |k: usize| match (&fitted, seen(k, None), seen(k + 1, None), first, last) {
         (Some(fitted), true, true, ..) => fitted.macroscopic(lost[k], lost[k + 1]),
-        (_, true, false, _, Some(last)) if seen(k, Some(last)) => Determined::AtLeast(last),
-        (_, false, true, Some(first), _) if seen(k + 1, Some(first)) => Determined::AtMost(first),
+        (_, true, false, _, Some(last)) if seen(k, Some(last)) => bound(k),
+        (_, false, true, Some(first), _) if seen(k + 1, Some(first)) => bound(k),
         _ => Determined::Unknown,
     };
     (0..lost.len() - 1).map(step).collect()

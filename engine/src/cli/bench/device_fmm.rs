@@ -67,10 +67,10 @@ pub fn speed(arguments: &BenchFmm, device: &Device) -> Result<ExitCode> {
         let mut object = choice.description(precision, system.len());
         object["device"] = json!(device.name());
         object["repeats"] = json!(repeats);
-        println!("{:#}", as_json(object, &found, peak, sampled));
+        line!("{:#}", as_json(object, &found, peak, sampled));
     } else {
-        println!("{}, {}", choice.sentence(system.len()), device.name());
-        print(&system, &choice, &found, peak, sampled);
+        line!("{}, {}", choice.sentence(system.len()), device.name());
+        print(&system, &choice, &found, peak, sampled)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -135,39 +135,46 @@ impl Measured {
     }
 }
 
-fn print(system: &System, choice: &ChosenSettings, found: &Measured, peak: f64, sampled: Option<Sampled>) {
+fn print(
+    system: &System,
+    choice: &ChosenSettings,
+    found: &Measured,
+    peak: f64,
+    sampled: Option<Sampled>,
+) -> Result<()> {
     let per_box = system.len() as f64 / found.leaves as f64;
-    println!("{} leaf boxes, {per_box:.1} charges each; {} pairs of charges near by", found.leaves, found.pairs);
-    println!("peak {:.1} TFLOP/s: multiply-adds in registers", 1e-12 * peak);
+    line!("{} leaf boxes, {per_box:.1} charges each; {} pairs of charges near by", found.leaves, found.pairs);
+    line!("peak {:.1} TFLOP/s: multiply-adds in registers", 1e-12 * peak);
     if let Some([used, total]) = found.memory {
-        println!("{:.1} MB of memory, of {:.0} MB", 1e-6 * used as f64, 1e-6 * total as f64);
+        line!("{:.1} MB of memory, of {:.0} MB", 1e-6 * used as f64, 1e-6 * total as f64);
     }
-    println!("operators, memory, copies: {:.2} s, once", found.setup);
-    println!();
+    line!("operators, memory, copies: {:.2} s, once", found.setup);
+    line!();
     let [median, least, gigaflops, rate, bytes] = ["median", "least", "GFLOP", "GFLOP/s", "GB/s"];
-    println!("{:<12} {median:>10} {least:>10}    {gigaflops:>11} {rate:>9} of peak {bytes:>8}", "stage, alone");
+    line!("{:<12} {median:>10} {least:>10}    {gigaflops:>11} {rate:>9} of peak {bytes:>8}", "stage, alone");
     for stage in &found.stages {
         let [median, least] = stage.seconds.map(|s| 1e3 * s);
-        print!("{:<12} {median:>10.4} {least:>10.4} ms", stage.name);
+        part!("{:<12} {median:>10.4} {least:>10.4} ms", stage.name);
         if stage.flops > 0.0 {
             let rate = stage.flops / stage.seconds[1];
-            print!(" {:>11.4} {:>9.1} {:>5.1} %", 1e-9 * stage.flops, 1e-9 * rate, 100.0 * rate / peak);
+            part!(" {:>11.4} {:>9.1} {:>5.1} %", 1e-9 * stage.flops, 1e-9 * rate, 100.0 * rate / peak);
         }
         if stage.bytes > 0.0 {
-            print!(" {:>8.0}", 1e-9 * stage.bytes / stage.seconds[1]);
+            part!(" {:>8.0}", 1e-9 * stage.bytes / stage.seconds[1]);
         }
-        println!();
+        line!();
     }
-    println!();
-    println!("{:.3e} pairs/s near by", found.pairs_per_second());
+    line!();
+    line!("{:.3e} pairs/s near by", found.pairs_per_second());
     let both = found.least("assign") + found.least("evaluation");
-    println!("{:.3e} charges/s with assignment, order {}", system.len() as f64 / both, choice.settings.order);
+    line!("{:.3e} charges/s with assignment, order {}", system.len() as f64 / both, choice.settings.order);
     if let Some(sampled) = sampled {
-        println!();
-        println!("at {} charges, against exact sums:", sampled.particles);
-        println!("relative error of potentials {:.2e}", sampled.potentials);
-        println!("relative error of forces     {:.2e}", sampled.forces);
+        line!();
+        line!("at {} charges, against exact sums:", sampled.particles);
+        line!("relative error of potentials {:.2e}", sampled.potentials);
+        line!("relative error of forces     {:.2e}", sampled.forces);
     }
+    Ok(())
 }
 
 fn as_json(mut object: Value, found: &Measured, peak: f64, sampled: Option<Sampled>) -> Value {

@@ -62,11 +62,11 @@ pub fn md(arguments: &BenchMd, device: Choice) -> Result<ExitCode> {
             "device": name, "atoms": atoms, "replicas": replicas, "ms_per_step": seconds * 1e3, "ms_range": [low, high],
             "ns_per_day": speed, "list_interval": lists,
         });
-        println!("{object:#}");
+        line!("{object:#}");
     } else {
         let lists = lists.map_or(String::new(), |steps| format!(", lists every {steps} steps"));
         let copies = if replicas == 1 { String::new() } else { format!("{replicas} copies, ") };
-        println!(
+        line!(
             "{name}: {copies}{atoms} atoms, {:.4} ms/step ({low:.4} to {high:.4}), {speed:.1} ns/day{lists}",
             seconds * 1e3
         );
@@ -90,12 +90,12 @@ fn profile(config: &Config, device: &Device, as_json: bool) -> Result<ExitCode> 
     if as_json {
         let one = |(name, seconds): &(&str, f64)| json!({ "part": name, "microseconds": 1e6 * seconds });
         let parts: Vec<_> = parts.iter().map(one).collect();
-        println!("{:#}", json!({ "device": name, "atoms": atoms, "parts": parts }));
+        line!("{:#}", json!({ "device": name, "atoms": atoms, "parts": parts }));
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{name}: {atoms} atoms; µs, each part alone");
+    line!("{name}: {atoms} atoms; µs, each part alone");
     for (name, seconds) in parts {
-        println!("{name:<36} {:>10.2}", 1e6 * seconds);
+        line!("{name:<36} {:>10.2}", 1e6 * seconds);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -36,7 +36,7 @@ pub fn sites(arguments: &BenchSites, device: Choice) -> Result<ExitCode> {
         None => {
             let settings = settings(TreeShape::auto::<f32>(order, Settings::TOUCHING, &workload));
             let times = measure(&system, settings, &groups, &forms, repeats).map_err(refused)?;
-            print(arguments, &system, settings, &times, None);
+            print(arguments, &system, settings, &times, None)?;
         }
         Some(device) => {
             let tree = TreeShape::finest_root_on::<f32>(device, order, Settings::TOUCHING, &workload);
@@ -46,13 +46,19 @@ pub fn sites(arguments: &BenchSites, device: Choice) -> Result<ExitCode> {
                 GroupsError::Fmm(e) => refused(e),
                 other => Error::input(other.to_string(), "--device cpu has other limits"),
             })?;
-            print(arguments, &system, settings(tree), &found.times, Some((device, &found)));
+            print(arguments, &system, settings(tree), &found.times, Some((device, &found)))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(arguments: &BenchSites, system: &System, settings: Settings, times: &Times, on: Option<(&Device, &OnDevice)>) {
+fn print(
+    arguments: &BenchSites,
+    system: &System,
+    settings: Settings,
+    times: &Times,
+    on: Option<(&Device, &OnDevice)>,
+) -> Result<()> {
     let Times { assign, assign_with_sites, evaluate, sites } = *times;
     let (share, threads) = (sites[0] / evaluate[0], rayon::current_num_threads());
     let overhead = on.map(|(_, found)| found.both[0] / evaluate[0] - 1.0);
@@ -74,14 +80,14 @@ fn print(arguments: &BenchSites, system: &System, settings: Settings, times: &Ti
             object["overhead"] = json!(overhead);
             object["deviation_from_cpu"] = json!(found.deviation);
         }
-        println!("{object:#}");
-        return;
+        line!("{object:#}");
+        return Ok(());
     }
     let [a, b, c] = tree.root;
     let place = on.map_or_else(|| format!("{threads} threads"), |(device, _)| device.name());
-    println!("{} charges, order {order}, root grid {a} × {b} × {c}, depth {}, f32, {place}", system.len(), tree.depth);
-    println!("{count} sites of {atoms} atoms with {} forms", arguments.forms);
-    println!("{:<30} {:>11} {:>11}   of {}", "", "median", "least", arguments.repeats);
+    line!("{} charges, order {order}, root grid {a} × {b} × {c}, depth {}, f32, {place}", system.len(), tree.depth);
+    line!("{count} sites of {atoms} atoms with {} forms", arguments.forms);
+    line!("{:<30} {:>11} {:>11}   of {}", "", "median", "least", arguments.repeats);
     let mut lines = vec![
         ("tree and lists", assign),
         ("tree and lists with the sites", assign_with_sites),
@@ -90,15 +96,16 @@ fn print(arguments: &BenchSites, system: &System, settings: Settings, times: &Ti
     ];
     lines.extend(on.map(|(_, found)| ("both, side by side", found.both)));
     for (name, [median, least]) in lines {
-        println!("{name:<30} {:>11.4} {:>11.4} ms", 1e3 * median, 1e3 * least);
+        line!("{name:<30} {:>11.4} {:>11.4} ms", 1e3 * median, 1e3 * least);
     }
-    println!("the sites take {:.2} % of an evaluation of all charges", 100.0 * share);
+    line!("the sites take {:.2} % of an evaluation of all charges", 100.0 * share);
     if let Some(overhead) = overhead {
-        println!("beside it they make it {:.2} % longer", 100.0 * overhead);
+        line!("beside it they make it {:.2} % longer", 100.0 * overhead);
     }
     if let Some(deviation) = on.and_then(|(_, found)| found.deviation) {
-        println!("largest deviation of their potentials from the CPU in double precision: {deviation:.1e}");
+        line!("largest deviation of their potentials from the CPU in double precision: {deviation:.1e}");
     }
+    Ok(())
 }
 
 fn measure(

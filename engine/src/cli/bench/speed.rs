@@ -51,9 +51,9 @@ pub fn speed(arguments: &BenchFmm, device: choice::Choice) -> Result<ExitCode> {
     let sampled = if arguments.no_check { None } else { Some(system.sampled_errors(&found.potentials)?) };
     let stages = stages(&found);
     if arguments.json {
-        println!("{:#}", as_json(&choice, precision, &found, &stages, peak, sampled));
+        line!("{:#}", as_json(&choice, precision, &found, &stages, peak, sampled));
     } else {
-        print(&choice, &found, &stages, peak, sampled);
+        print(&choice, &found, &stages, peak, sampled)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -68,47 +68,51 @@ fn stages(found: &Solved) -> Vec<Stage> {
     (0..9).map(stage).collect()
 }
 
-fn print(choice: &ChosenSettings, found: &Solved, stages: &[Stage], peak: f64, sampled: Option<Sampled>) {
+fn print(choice: &ChosenSettings, found: &Solved, stages: &[Stage], peak: f64, sampled: Option<Sampled>) -> Result<()> {
     let work = &found.work;
     let threads = rayon::current_num_threads();
     let per_box = work.particles as f64 / work.occupied_leaves as f64;
-    println!("{}, {threads} thread{}", choice.sentence(work.particles), if threads == 1 { "" } else { "s" });
-    println!(
+    line!("{}, {threads} thread{}", choice.sentence(work.particles), if threads == 1 { "" } else { "s" });
+    line!(
         "{} occupied leaf boxes, {per_box:.1} charges each; pairs: {} of charges, {} of boxes; {} wave vectors",
-        work.occupied_leaves, work.particle_pairs, work.m2l_pairs, work.waves
+        work.occupied_leaves,
+        work.particle_pairs,
+        work.m2l_pairs,
+        work.waves
     );
-    println!("peak {:.1} GFLOP/s: multiply-adds in registers of one thread, times the threads", 1e-9 * peak);
-    println!();
+    line!("peak {:.1} GFLOP/s: multiply-adds in registers of one thread, times the threads", 1e-9 * peak);
+    line!();
     let repeats = found.evaluate.len();
-    println!("{:<16} {:>11} {:>11}   of {repeats}", "", "median", "least");
-    println!("{:<16} {:>23.3} ms, once", "operators", 1e3 * found.setup);
+    line!("{:<16} {:>11} {:>11}   of {repeats}", "", "median", "least");
+    line!("{:<16} {:>23.3} ms, once", "operators", 1e3 * found.setup);
     for (name, seconds) in [("tree and lists", &found.assign), ("evaluation", &found.evaluate)] {
         let [median, least] = median_and_least(seconds.iter().copied()).map(|s| 1e3 * s);
-        println!("{name:<16} {median:>11.3} {least:>11.3} ms");
+        line!("{name:<16} {median:>11.3} {least:>11.3} ms");
     }
-    println!();
-    println!("{:<10} {:>11} {:>11}      {:>9} {:>9} {:>7}", "stage", "median", "least", "GFLOP", "GFLOP/s", "of peak");
+    line!();
+    line!("{:<10} {:>11} {:>11}      {:>9} {:>9} {:>7}", "stage", "median", "least", "GFLOP", "GFLOP/s", "of peak");
     // A tree of one level has no M2M, L2L and M2L.
     for stage in stages.iter().filter(|stage| stage.flops > 0.0 || stage.seconds[0] > 1e-6) {
         let [median, least] = stage.seconds.map(|s| 1e3 * s);
-        print!("{:<10} {median:>11.3} {least:>11.3} ms", stage.name);
+        part!("{:<10} {median:>11.3} {least:>11.3} ms", stage.name);
         match stage.rate() {
             Some(rate) => {
-                println!("   {:>9.3} {:>9.1} {:>5.0} %", 1e-9 * stage.flops, 1e-9 * rate, 100.0 * rate / peak);
+                line!("   {:>9.3} {:>9.1} {:>5.0} %", 1e-9 * stage.flops, 1e-9 * rate, 100.0 * rate / peak);
             }
-            None => println!(),
+            None => line!(),
         }
     }
     let [_, least] = median_and_least(found.evaluate.iter().copied());
     let total = work.flops.total();
     let (flops, rate) = (1e-9 * total, 1e-9 * total / least);
-    println!("{:<10} {:>23.3} ms   {flops:>9.3} {rate:>9.1} {:>5.0} %", "all", 1e3 * least, 1e11 * rate / peak);
+    line!("{:<10} {:>23.3} ms   {flops:>9.3} {rate:>9.1} {:>5.0} %", "all", 1e3 * least, 1e11 * rate / peak);
     if let Some(sampled) = sampled {
-        println!();
-        println!("at {} charges, against exact sums:", sampled.particles);
-        println!("relative error of potentials {:.2e}", sampled.potentials);
-        println!("relative error of forces     {:.2e}", sampled.forces);
+        line!();
+        line!("at {} charges, against exact sums:", sampled.particles);
+        line!("relative error of potentials {:.2e}", sampled.potentials);
+        line!("relative error of forces     {:.2e}", sampled.forces);
     }
+    Ok(())
 }
 
 fn as_json(

@@ -3,8 +3,8 @@
 use crate::config::{Config, Thermostat};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
+use crate::output::series::LambdaSeries;
 use crate::output::sites;
-use crate::output::tables::LambdaSeries;
 use crate::record::{Kind, SiteRecord};
 use lambda::analysis::simplex_fit::Window;
 use lambda::library::Entry;
@@ -93,6 +93,7 @@ impl Inputs<'_> {
         let record = self.record(folder)?;
         let path = folder.join(files::LAMBDA);
         let series = LambdaSeries::read(&path)?.after(self.equilibration());
+        let series = series.interval().map_or(series.clone(), |interval| series.evenly(interval).0);
         let mut columns = Columns { lambda: Vec::new(), dvdl: Vec::new() };
         for name in record.columns() {
             let Some(column) = series.sites.iter().position(|site| *site == name) else {

@@ -4,6 +4,7 @@ use super::inputs::Inputs;
 use crate::checkpoint::{Checkpoint, Found};
 use crate::config::{Modifier, Precision};
 use crate::error::{InputError, Result};
+use crate::origin;
 use crate::output::files;
 use crate::output::sites;
 use crate::record::Kind;
@@ -34,7 +35,7 @@ pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenanc
     let accuracy = config.electrostatics.accuracy();
     Ok(Provenance {
         program: format!("octitrate {}", env!("CARGO_PKG_VERSION")),
-        date: today(),
+        date: origin::today(),
         temperature: inputs.temperature(),
         box_edges: checkpoint.state.cell.edges().map_or([0.0; 3], Into::into),
         atoms: checkpoint.state.positions.len(),
@@ -48,39 +49,4 @@ pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenanc
         seed: config.dynamics.seed,
         reduced_chi_squared,
     })
-}
-
-/// Today's date in UTC, ISO 8601.
-fn today() -> String {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    date(seconds / 86_400)
-}
-
-/// The date `days` after 1970-01-01 in the Gregorian calendar, by eras of 400 years. Years start in March here, so that the leap day is
-/// their last.
-fn date(days: u64) -> String {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = 400 * era + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_of_the_calendar() {
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(11_016), "2000-02-29");
-        assert_eq!(date(11_017), "2000-03-01");
-        assert_eq!(date(19_782), "2024-02-29");
-        assert_eq!(date(20_453), "2025-12-31");
-        assert_eq!(date(20_454), "2026-01-01");
-    }
 }

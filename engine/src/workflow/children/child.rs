@@ -1,9 +1,10 @@
 //! One run of a job that is made of many: its job, its folder, its seed, and how far it is.
 
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::output::files;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,13 @@ use std::path::{Path, PathBuf};
 /// Name of the job file of a child, in its folder.
 pub const JOB: &str = "run.toml";
 /// Name of the file with what a child said when it failed.
-pub(super) const COMPLAINTS: &str = "errors.txt";
+pub const COMPLAINTS: &str = "errors.txt";
+
+/// What a parent wants to know of the state of a run.
+#[derive(Debug, Serialize, Deserialize)]
+struct Steps {
+    step: u64,
+}
 
 /// One run of a job that is made of many.
 #[derive(Debug)]
@@ -29,9 +36,25 @@ impl Child {
     /// [`Error::Input`] if it has checkpoints and none of them is good.
     pub fn finished(&self) -> Result<bool> {
         let folder = self.config.folder();
-        let found = <Checkpoint>::load(folder)?;
+        let found = Checkpoint::<Steps>::load(folder)?;
         let done = found.is_some_and(|found| found.checkpoint.state.step >= self.config.steps());
         Ok(done && folder.join(files::FINAL).exists())
+    }
+
+    /// Refuses what its folder holds unless that is of this run. `of_job` is the identity of the first run of the job, from which this one
+    /// differs in its settings; `finds_corrections`: the corrections of the sites are what the job finds, and differ from run to run.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that names the difference.
+    pub fn check(&self, of_job: &Identity, finds_corrections: bool) -> Result<()> {
+        let folder = self.config.folder();
+        let Some(Found { mut checkpoint, .. }) = Checkpoint::<Steps>::load(folder)? else { return Ok(()) };
+        let mut ours = Identity { settings: self.config.trajectory_settings()?, ..of_job.clone() };
+        if finds_corrections {
+            checkpoint.identity = checkpoint.identity.without_corrections();
+            ours = ours.without_corrections();
+        }
+        checkpoint.check_identity(&ours, folder)
     }
 
     /// Makes its folder and writes its job file there; the path of that file.

@@ -1,8 +1,11 @@
 //! All walkers of a replica exchange in motion: from one exchange to the next, with outputs, swaps and checkpoints.
 
+use super::journal::widened;
 use super::leg::{Kept, Leg, outputs};
 use super::setup::{Setup, number_of};
-use super::state::{ExchangeState, settings};
+use super::start::Start;
+use super::state::{ExchangeState, Places};
+use crate::atomic::write_atomic;
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
@@ -18,6 +21,7 @@ use crate::random::{RandomStream, indexed_generator};
 use crate::report;
 use crate::signals::Stop;
 use crate::workflow::children::Child;
+use crate::workflow::folder::Folder;
 use crate::workflow::run::keep_frame;
 use rand_distr::{Distribution, StandardUniform};
 use std::collections::BTreeMap;
@@ -28,25 +32,25 @@ use std::time::{Duration, Instant};
 /// Frames that wait to be written, at most.
 const WAITING: usize = 64;
 
-/// All walkers from the start, or from their checkpoint, to the last step; false if asked to stop before it.
+/// All walkers from the start, or from the checkpoint that was found, to the last step; false if asked to stop before it.
 ///
 /// `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other, each with all threads.
 ///
 /// # Errors
 /// The first error of a walker, with the frame that failed in `failed.gro`; [`Error::File`] if an output cannot be written; [`Error::Input`] if
-/// the checkpoint is of another exchange, or the device has no memory for all walkers.
+/// the device has no memory for all walkers.
 pub fn run<W: Walker>(
     setup: &Setup,
     build: &mut dyn FnMut(&Config) -> Result<W>,
+    start: Start,
     side_by_side: bool,
     log: &mut Log,
     stop: &Stop,
 ) -> Result<bool> {
-    let folder = setup.config.folder();
-    let found = Checkpoint::<ExchangeState>::load(folder)?;
     let last = setup.config.steps();
-    if let Some(found) = &found
+    if let Some(found) = &start.found
         && found.checkpoint.state.step() >= last
+        && found.checkpoint.state.walkers.len() == setup.slots.len()
         && setup.slots.iter().all(|slot| slot.config.result(files::FINAL).exists())
     {
         log.line(&format!("finished before: {last} steps are done"))?;
@@ -61,13 +65,14 @@ pub fn run<W: Walker>(
         setup.interval()
     ))?;
     let mut walkers = Vec::new();
-    for slot in setup.slots {
+    for &origin in &start.places.origins {
+        let slot = &setup.slots[origin];
         let folder = slot.config.folder();
         std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of a run", e))?;
         slot.config.save(&folder.join(RESOLVED))?;
         walkers.push(build(&slot.config).map_err(|e| too_many(e, slot))?);
     }
-    let mut ensemble = Ensemble::open(setup, walkers, found, side_by_side, log)?;
+    let mut ensemble = Ensemble::open(setup, walkers, start, side_by_side, log)?;
     ensemble.steps(log, stop)
 }
 
@@ -105,8 +110,12 @@ fn open_files<W: Walker>(
 struct Ensemble<'a, W> {
     setup: &'a Setup<'a>,
     walkers: Vec<W>,
+    /// Slot in which each walker started.
+    origins: Vec<usize>,
     /// Walker at each slot.
     at: Vec<usize>,
+    /// Step of the last swaps.
+    swapped: u64,
     /// Output of each slot.
     files: Vec<Files>,
     journal: Table,
@@ -114,56 +123,84 @@ struct Ensemble<'a, W> {
     /// One pool of one thread for each walker, if they run side by side.
     pools: Vec<rayon::ThreadPool>,
     saved: Instant,
+    /// Held until the end.
+    folder: Folder,
 }
 
 impl<'a, W: Walker> Ensemble<'a, W> {
     fn open(
         setup: &'a Setup<'a>,
         mut walkers: Vec<W>,
-        found: Option<Found<ExchangeState>>,
+        start: Start,
         side_by_side: bool,
         log: &mut Log,
     ) -> Result<Self> {
-        let (config, n) = (setup.config, walkers.len());
-        let identity = Identity { settings: settings(config)?, ..walkers[0].identity() };
-        let mut at: Vec<usize> = (0..n).collect();
+        let Start { folder, found, places, identity } = start;
+        let (config, n, Places { origins, at }) = (setup.config, walkers.len(), places);
         let mut lengths = BTreeMap::new();
-        let fresh = found.is_none();
-        match found {
-            Some(Found { checkpoint, note }) => {
-                checkpoint.check_identity(&identity, config.folder())?;
-                if let Some(note) = note {
-                    log.line(&format!("warning: {note}; continuing from the one before"))?;
-                }
-                let state = checkpoint.state;
-                state.check(n)?;
-                log.line(&format!("continuing from step {}", state.step()))?;
-                at = state.walker_at;
-                for (slot, &walker) in at.iter().enumerate() {
-                    walkers[walker].restore(&state.walkers[walker])?;
-                    walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
-                }
-                lengths = checkpoint.lengths;
+        let (mut known, mut swapped) = (0, 0);
+        if let Some(Found { checkpoint, note }) = found {
+            if let Some(note) = note {
+                log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
-            None => {
-                for (walker, slot) in walkers.iter_mut().zip(setup.slots) {
-                    walker
-                        .prepare(&mut |text| log.line(&format!("{}: {text}", slot.name)))
-                        .map_err(|e| keep_frame(&slot.config.result(files::FAILED), walker, e))?;
-                }
+            log.line(&format!("continuing from step {}", checkpoint.state.step()))?;
+            (known, swapped) = (checkpoint.state.walkers.len(), checkpoint.state.swapped);
+            for (walker, state) in walkers.iter_mut().zip(&checkpoint.state.walkers) {
+                walker.restore(state)?;
+            }
+            for (slot, &walker) in at.iter().enumerate().filter(|(_, walker)| **walker < known) {
+                walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
+            }
+            lengths = checkpoint.lengths;
+            if known < n {
+                log.line(&format!("{} runs are new: they first go alone as far as the others", n - known))?;
             }
         }
+        for (walker, &slot) in walkers.iter_mut().zip(&origins).skip(known) {
+            let slot = &setup.slots[slot];
+            walker
+                .prepare(&mut |text| log.line(&format!("{}: {text}", slot.name)))
+                .map_err(|e| keep_frame(&slot.config.result(files::FAILED), walker, e))?;
+        }
         let files = open_files(setup, &walkers, &at, &lengths)?;
-        let journal = Table::open(&config.result(EXCHANGE), lengths.get(EXCHANGE).copied())?;
+        let path = config.result(EXCHANGE);
+        // The journal with more columns takes the place of the old one when a checkpoint knows it.
+        let wide = path.with_extension("csv.new");
+        let grown = known > 0 && known < n;
+        let journal = if grown {
+            let text = widened(&path, lengths.get(EXCHANGE).copied().unwrap_or(0), &setup.labels())?;
+            write_atomic(&wide, "write", text.as_bytes())?;
+            Table::open(&wide, Some(text.len() as u64))?
+        } else {
+            Table::open(&path, lengths.get(EXCHANGE).copied())?
+        };
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<_, _>>();
         let pools =
             pools.map_err(|e| Error::input(format!("a thread cannot be started: {e}"), "take fewer pH values"))?;
-        let mut ensemble = Self { setup, walkers, at, files, journal, identity, pools, saved: Instant::now() };
-        if fresh {
+        let mut ensemble = Self {
+            setup,
+            walkers,
+            origins,
+            at,
+            swapped,
+            files,
+            journal,
+            identity,
+            pools,
+            saved: Instant::now(),
+            folder,
+        };
+        if known < n {
             ensemble.advance(0, &Stop::default())?;
-            ensemble.record(0)?;
+            if known == 0 {
+                ensemble.record(0)?;
+            }
             ensemble.checkpoint()?;
+        }
+        ensemble.folder.begun()?;
+        if grown {
+            std::fs::rename(&wide, &path).map_err(|e| Error::file(&path, "write", e))?;
         }
         Ok(ensemble)
     }
@@ -186,7 +223,8 @@ impl<'a, W: Walker> Ensemble<'a, W> {
                 log.line(&format!("{} at step {} of {last}", stop.reason(), self.step()))?;
                 return Ok(false);
             }
-            if target.is_multiple_of(every) {
+            // Walkers that were added later first catch up with the others, whose swaps are done.
+            if target > self.swapped && target.is_multiple_of(every) {
                 self.exchange(target)?;
             }
             if progress.due(log) {
@@ -234,7 +272,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         let mut slot_of = vec![0; self.at.len()];
         self.at.iter().enumerate().for_each(|(slot, &walker)| slot_of[walker] = slot);
         let mut legs = Vec::new();
-        for (number, walker) in self.walkers.iter_mut().enumerate() {
+        for (number, walker) in self.walkers.iter_mut().enumerate().filter(|(_, walker)| walker.step() <= target) {
             let slot = slot_of[number];
             let due = outputs(&self.files[slot], walker.step(), target);
             legs.push(Leg { walker, number, slot, due, child: &self.setup.slots[slot], target });
@@ -272,12 +310,13 @@ impl<'a, W: Walker> Ensemble<'a, W> {
                 self.walkers[j].set_ph(low)?;
             }
         }
+        self.swapped = step;
         self.record(step)
     }
 
     /// Writes who has which pH.
     fn record(&mut self, step: u64) -> Result<()> {
-        let names: Vec<String> = (0..self.at.len()).map(|slot| self.setup.label(slot)).collect();
+        let names = self.setup.labels();
         let walkers: Vec<u32> = self.at.iter().map(|&walker| number_of(walker)).collect();
         self.journal.walkers(step as f64 * self.setup.config.dynamics.time_step.get(), &names, &walkers)
     }
@@ -289,7 +328,14 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             lengths.extend(files.sync()?.into_iter().map(|(name, length)| (format!("{label}/{name}"), length)));
         }
         let walkers = self.walkers.iter_mut().map(Propagate::state).collect::<Result<Vec<_>>>()?;
-        let state = ExchangeState { walkers, walker_at: self.at.clone() };
+        let labels = self.setup.labels();
+        let origins = self.origins.iter().map(|&slot| labels[slot].clone()).collect();
+        let state = ExchangeState {
+            walkers,
+            origins,
+            walker_at: labels.into_iter().zip(self.at.clone()).collect(),
+            swapped: self.swapped,
+        };
         Checkpoint { state, identity: self.identity.clone(), lengths }.save(self.setup.config.folder())?;
         self.saved = Instant::now();
         Ok(())

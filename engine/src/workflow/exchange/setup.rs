@@ -23,6 +23,11 @@ impl Setup<'_> {
         self.every as f64 * self.config.dynamics.time_step.get()
     }
 
+    /// Names of all slots, [`Self::label`].
+    pub fn labels(&self) -> Vec<String> {
+        (0..self.slots.len()).map(|slot| self.label(slot)).collect()
+    }
+
     /// Folder of a run below that of the job: `pH_4.00/replica_1`.
     pub fn label(&self, slot: usize) -> String {
         let folder = self.slots[slot].config.folder();

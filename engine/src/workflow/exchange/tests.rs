@@ -1,10 +1,13 @@
 //! Exchange of two coupled sites whose populations are known: populations, acceptance, restarts.
 
 use super::*;
+use crate::checkpoint::Identity;
+use crate::config::quantity::{Energy, Time};
+use crate::config::{Barrier, Values};
 use crate::evaluation::mixing::Mixing;
 use crate::output::files::{self, EXCHANGE};
 use crate::output::progress::Log;
-use crate::output::tables::LambdaSeries;
+use crate::output::series::LambdaSeries;
 use crate::toy::Coupled;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,10 +46,19 @@ fn go(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>) -> bool {
         toy.stop_at = stop_at.filter(|_| built == 4).map(|step| (step, stop.clone()));
         Ok(toy)
     };
-    let folder = plan.batch().config.folder();
-    std::fs::create_dir_all(folder).unwrap();
-    let mut log = Log::open(&folder.join("log.txt"), true).unwrap();
-    run(&setup(plan), &mut build, side_by_side, &mut log, &stop).unwrap()
+    try_to_go(plan, &mut build, side_by_side, &stop).unwrap()
+}
+
+fn try_to_go(
+    plan: &TitrationPlan,
+    build: &mut dyn FnMut(&Config) -> Result<Coupled>,
+    side_by_side: bool,
+    stop: &Stop,
+) -> Result<bool> {
+    let config = &plan.batch().config;
+    let start = Start::find(config, &Identity::default(), &setup(plan).labels())?;
+    let mut log = Log::open(&config.result(files::LOG), true)?;
+    run(&setup(plan), build, start, side_by_side, &mut log, stop)
 }
 
 /// States of the two sites at a pH, as 0 to 3.
@@ -108,7 +120,10 @@ fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             let name = path.strip_prefix(folder).unwrap().display().to_string();
             if path.is_dir() {
                 open.push(path);
-            } else if !["log.txt", "checkpoint.previous", "resolved.toml"].iter().any(|skip| name.ends_with(skip)) {
+            } else if !["log.txt", "checkpoint.previous", "resolved.toml", ".lock"]
+                .iter()
+                .any(|skip| name.ends_with(skip))
+            {
                 all.insert(name, std::fs::read(&path).unwrap());
             }
         }
@@ -123,8 +138,8 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     let whole = at("whole");
     assert!(go(&whole, false, None));
     let expected = results(&folder.path().join("whole"));
-    // Two of everything for four pH values, and four for the set.
-    assert_eq!(expected.len(), 8 * 4 + 3, "{:?}", expected.keys());
+    // Four files of each run, and four of the set: table, page, checkpoint, and whose folder it is.
+    assert_eq!(expected.len(), 8 * 4 + 4, "{:?}", expected.keys());
 
     let pieces = at("pieces");
     for stop_at in [2, 33, 35, 150] {
@@ -146,13 +161,68 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     assert!(go(&threads, true, None), "finished before");
 }
 
+/// Another barrier is another exchange; a run that is taken away has no place for its walker.
 #[test]
-fn a_set_of_other_values_is_refused() {
+fn another_exchange_is_refused_and_nothing_is_touched() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(!go(&plan(folder.path(), 60, 1), false, Some(40)));
-    let other = plan(folder.path(), 60, 2);
-    let mut log = Log::open(&folder.path().join("log.txt"), true).unwrap();
-    let mut build = |_: &Config| Ok(Coupled::new(4.0, 1));
-    let refused = run(&setup(&other), &mut build, false, &mut log, &Stop::default()).unwrap_err().to_string();
-    assert!(refused.contains("titrate.replicas"), "{refused}");
+    assert!(!go(&plan(folder.path(), 60, 2), false, Some(40)));
+    let before = results(folder.path());
+    let refused = |other: TitrationPlan| {
+        let mut build = |_: &Config| Ok(Coupled::new(4.0, 1));
+        let message = try_to_go(&other, &mut build, false, &Stop::default()).unwrap_err().to_string();
+        assert!(results(folder.path()) == before);
+        message
+    };
+    let message = refused(plan(folder.path(), 60, 1));
+    assert!(message.contains("pH_3.50/replica_2 is not among the runs"), "{message}");
+    let changed = |change: &dyn Fn(&mut Config)| {
+        let mut config = plan(folder.path(), 60, 2).batch().config.clone();
+        change(&mut config);
+        refused(TitrationPlan::new(config, None).unwrap())
+    };
+    let message = changed(&|config| config.titrate.as_mut().unwrap().exchange = Some(Time::new(0.02)));
+    assert!(message.contains("titrate.exchange was \"10 fs\" and is now \"20 fs\""), "{message}");
+    let message = changed(&|config| config.titration.as_mut().unwrap().barrier = Barrier::Height(Energy::new(9.0)));
+    assert!(message.contains("titration.barrier was"), "{message}");
+}
+
+/// New walkers go alone as far as the others; then all swap. Runs have equal lengths, and what had been written stays.
+#[test]
+fn ph_values_and_replicas_may_be_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |exchanges, replicas| plan(folder.path(), exchanges, replicas);
+    assert!(go(&at(40, 1), false, None));
+    let before = results(folder.path());
+    let mut wide = at(60, 2).batch().config.clone();
+    wide.titrate.as_mut().unwrap().ph = Values::List(vec![3.5, 4.0, 4.25, 4.5, 5.5]);
+    let wide = TitrationPlan::new(wide, None).unwrap();
+    let ladders = Ladders { ph: wide.ph(), replicas: 2 };
+    let setup = Setup { config: &wide.batch().config, slots: &wide.batch().children, ladders, every: EVERY };
+    let go = |stop_at: Option<(usize, u64)>| {
+        let (stop, mut built) = (Stop::default(), 0);
+        let mut build = |config: &Config| {
+            let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
+            toy.stop_at = stop_at.filter(|(number, _)| *number == built).map(|(_, step)| (step, stop.clone()));
+            built += 1;
+            Ok(toy)
+        };
+        let start = Start::find(setup.config, &Identity::default(), &setup.labels()).unwrap();
+        let mut log = Log::open(&folder.path().join(files::LOG), true).unwrap();
+        run(&setup, &mut build, start, false, &mut log, &stop).unwrap()
+    };
+    // Stopped while the new ones catch up, and again when all go together.
+    assert!(!go(Some((5, 77))) && !go(Some((0, 231))) && go(None));
+    for slot in setup.slots {
+        let series = LambdaSeries::read(&slot.config.result(files::LAMBDA)).unwrap();
+        assert_eq!(series.time.len(), 61, "{}", slot.name);
+    }
+    let after = results(folder.path());
+    for (name, bytes) in before.iter().filter(|(name, _)| name.ends_with("lambda.csv")) {
+        assert!(after[name].starts_with(bytes), "{name}");
+    }
+    let journal = std::fs::read_to_string(folder.path().join(EXCHANGE)).unwrap();
+    assert_eq!(journal.lines().count(), 62);
+    let mixing = Mixing::read(&folder.path().join(EXCHANGE), &ladders).unwrap();
+    assert_eq!(mixing.exchanges, 19);
+    assert!(mixing.pairs.iter().all(|pair| pair.tried > 0) && mixing.pairs.iter().any(|pair| pair.accepted > 0));
 }

@@ -93,6 +93,27 @@ fn one_stray_sample_far_away_does_not_hide_the_pka() {
     assert!((fitted.pka.value().unwrap() - 3.7).abs() < 0.3 && fitted.pka.error().unwrap() < 0.5, "{fitted:?}");
 }
 
+/// A third of a sample at pH 5 leaves a fraction of 0 to 0.79 there: it bounds nothing.
+#[test]
+fn bounds_respect_their_samples() {
+    let of = |samples: f64| fit(&points(&[(3.0, 0.0, samples), (5.0, 0.0, samples)])).unwrap();
+    assert_eq!((of(0.33).pka, of(0.33).pka_slope_one), (Determined::Unknown, Determined::Unknown));
+    // One sample at pH 5 alone is missed in one of 20 cases at a pKa of 5 − lg(20 − 1), and hardly ever seen at pH 3.
+    let Determined::AtLeast(low) = of(1.0).pka else { panic!("{:?}", of(1.0)) };
+    assert!((low - (5.0 - 19.0_f64.log10())).abs() < 0.03 && low >= 3.0, "{low}");
+    assert_eq!(of(100.0).pka, Determined::AtLeast(5.0));
+    let high = |samples: f64| fit(&points(&[(3.0, 1.0, samples), (5.0, 1.0, samples)])).unwrap().pka;
+    assert_eq!((high(0.33), high(100.0)), (Determined::Unknown, Determined::AtMost(3.0)));
+    let Determined::AtMost(limit) = high(1.0) else { panic!("{:?}", high(1.0)) };
+    assert!((limit + low - 8.0).abs() < 0.011, "{limit} {low}");
+    // Between two pH values with few samples: wider than their distance.
+    let jump = |samples: f64| {
+        fit(&points(&[(1.0, 0.0, samples), (3.0, 0.0, samples), (5.0, 1.0, samples), (7.0, 1.0, samples)])).unwrap().pka
+    };
+    assert_eq!(jump(100.0), Determined::Between(3.0, 5.0));
+    assert!(matches!(jump(2.0), Determined::Between(low, high) if low < 3.0 && high > 5.0), "{:?}", jump(2.0));
+}
+
 #[test]
 fn what_cannot_be_determined_is_said() {
     let all_in = fit(&points(&[(2.0, 0.0, 9.0), (4.0, 0.0, 9.0)])).unwrap();

@@ -131,7 +131,8 @@ fn series_without_a_transition_borrow_their_correlation() {
 fn a_run_too_short_to_say_anything_says_so() {
     let stuck: Vec<Vec<State>> = [0, 0, 0, 1, 1].map(|form| vec![Some(form); 100]).to_vec();
     let titration = evaluated(&stuck, 20);
-    assert_eq!(titration.macroscopic[0].pka, Determined::Between(4.25, 5.25));
+    // One sample at each pH: another start may have given another form at two of them.
+    assert_eq!(titration.macroscopic[0].pka, Determined::AtLeast(3.13));
     assert_eq!(titration.macroscopic[0].slope, Some(Determined::Unknown));
     assert!(titration.series.iter().all(|s| s.samples == 1.0 && s.borrowed));
     let mixed = evaluated(&vec![vec![None; 100]; 5], 20);
@@ -171,7 +172,12 @@ fn convergence_ends_at_the_whole_and_shows_a_drift() {
     assert_eq!((found.shares.len(), found.forward.len()), (8, 1));
     assert_eq!(found.forward[0][7].value(), whole.value());
     assert_eq!(found.reverse[0][7].value(), whole.value());
-    assert_eq!(found.forward[0][0], Determined::AtLeast(6.25));
+    // Samples at pH 6.25 are few in an eighth of the runs: the bound lies below the last pH.
+    assert!(
+        matches!(found.forward[0][0], Determined::AtLeast(low) if (4.5..6.25).contains(&low)),
+        "{:?}",
+        found.forward
+    );
     // The last half has not seen the drift.
     assert!(pull(found.reverse[0][3], 4.0).abs() < 4.0, "{:?}", found.reverse);
     assert!(found.forward[0][3].value().unwrap() > 4.15);

@@ -1,0 +1,78 @@
+//! Whether the output files are still what they were when a checkpoint was made.
+//!
+//! A continued run cuts each file to the length that the checkpoint recorded. That is right only if nothing but whole entries of this run lie
+//! before the cut: a file that was shortened, that an editor has given other line ends, or that a crash of the machine has left full of
+//! zeros must not be continued.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Bytes before the cut that are looked at: some hundred lines of a table.
+const LOOK: u64 = 1 << 16;
+
+/// Checks all files in `folder`; the error says what is wrong with the first one that is not as it was.
+pub(super) fn check(folder: &Path, lengths: &BTreeMap<String, u64>) -> Result<(), String> {
+    lengths.iter().try_for_each(|(name, &length)| {
+        let path = folder.join(name);
+        let damage = damage(&path, length).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+        damage.map_or(Ok(()), |damage| Err(format!("{} {damage}", path.display())))
+    })
+}
+
+/// What is wrong with a file that had `length` bytes; `None` if nothing is seen.
+fn damage(path: &Path, length: u64) -> std::io::Result<Option<String>> {
+    let mut file = match File::open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Some("is missing".into())),
+        file => file?,
+    };
+    let present = file.metadata()?.len();
+    if present < length {
+        return Ok(Some(format!("has {present} bytes, and had {length} when the checkpoint was made")));
+    }
+    if path.extension().is_none_or(|extension| extension != "csv") || length == 0 {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(length.saturating_sub(LOOK)))?;
+    let mut end = Vec::new();
+    file.take(length.min(LOOK)).read_to_end(&mut end)?;
+    Ok(if end.contains(&b'\r') {
+        Some("has other line ends (CRLF) than this program writes: an editor has changed it".into())
+    } else if end.contains(&0) {
+        Some("holds zeros where lines were, as after a crash of the machine".into())
+    } else if end.last() != Some(&b'\n') {
+        Some("has half a line where the checkpoint found its end: it was changed".into())
+    } else {
+        None
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_damage_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lambda.csv");
+        let check = |length: u64| super::check(folder.path(), &BTreeMap::from([("lambda.csv".into(), length)]));
+        assert!(check(5).unwrap_err().ends_with("lambda.csv is missing"));
+        let text = "time (ps),lambda A\n0,0.1\n0.1,0.2\n";
+        let write = |text: &str| std::fs::write(&path, text).unwrap();
+        write(text);
+        // Lines behind the checkpoint are cut away: they do no harm.
+        for length in [0, 19, 25, 33] {
+            assert_eq!(check(length), Ok(()), "{length}");
+        }
+        assert!(check(34).unwrap_err().contains("has 33 bytes, and had 34"));
+        assert!(check(23).unwrap_err().contains("half a line"));
+        write(&text.replace('\n', "\r\n"));
+        assert!(check(33).unwrap_err().contains("CRLF"));
+        write(&text.replace("0.2", "\0\0\0"));
+        assert!(check(33).unwrap_err().contains("zeros"));
+        // A trajectory is no text.
+        std::fs::write(folder.path().join("trajectory.xtc"), [0, 0, 7, 203, 13]).unwrap();
+        assert_eq!(super::check(folder.path(), &BTreeMap::from([("trajectory.xtc".into(), 5)])), Ok(()));
+    }
+}

@@ -1,0 +1,77 @@
+use super::*;
+use crate::evaluation::pka::{self, Options};
+use crate::record::{Description, FormRecord};
+use std::fmt::Write;
+
+/// A run at pH 4 with frames at these times, in a folder with the plan of 100 steps of 10 fs.
+fn run(folder: &Path, name: &str, times: &[f64], lambda: impl Fn(usize) -> f64) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    let form =
+        |name: &str, lost| FormRecord { name: name.into(), protons_lost: lost, charge: 0.0, pk: 4.0 * f64::from(lost) };
+    let site = SiteRecord {
+        name: "GLU 2".into(),
+        coordinate: "linear".into(),
+        forms: vec![form("protonated", 0), form("deprotonated", 1)],
+        ..SiteRecord::default()
+    };
+    let description = Description { sites: vec![site], ph: Some(4.0), temperature: 300.0, ..Description::default() };
+    sites::write(&path.join(files::SITES), &description).unwrap();
+    let mut text = String::from("time (ps),lambda GLU 2,dV/dlambda GLU 2 (kJ/mol)\n");
+    for (index, time) in times.iter().enumerate() {
+        writeln!(text, "{time},{},0", lambda(index)).unwrap();
+    }
+    std::fs::write(path.join(files::LAMBDA), text).unwrap();
+    let plan = "[dynamics]\nsteps = 100\ntime_step = \"10 fs\"\n[output]\nlambda = \"0.1 ps\"\n";
+    std::fs::write(path.join(RESOLVED), plan).unwrap();
+    path
+}
+
+fn times(from: usize, to: usize, interval: f64) -> Vec<f64> {
+    (from..=to).map(|k| (k as f64 * interval * 1e6).round() / 1e6).collect()
+}
+
+#[test]
+fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = run(folder.path(), "pH_4.00/replica_1", &times(0, 10, 0.1), |_| 0.0);
+    assert!(Run::read(&whole).unwrap().warnings.is_empty());
+    let short = run(folder.path(), "pH_4.00/replica_2", &times(0, 7, 0.1), |_| 0.0);
+    let warnings = Run::read(&short).unwrap().warnings;
+    assert_eq!(warnings, ["pH_4.00/replica_2: the run is not finished: 0.7 of 1 ps"]);
+    std::fs::write(short.join(files::FINAL), "").unwrap();
+    let message = Run::read(&short).unwrap_err().to_string();
+    assert!(message.contains("the table ends at 0.7 ps, and its run was finished at 1 ps"), "{message}");
+    let mut text = std::fs::read_to_string(whole.join(files::LAMBDA)).unwrap();
+    text.push_str("1.1,0.");
+    std::fs::write(whole.join(files::LAMBDA), text).unwrap();
+    assert!(Run::read(&whole).unwrap().warnings[0].contains("an incomplete line at the end of lambda.csv is left out"));
+}
+
+/// Ten frames protonated in the first ps, then two deprotonated in two ps: two thirds of the time, not one sixth of the frames.
+#[test]
+fn frames_count_by_their_time_when_the_interval_was_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let changing: Vec<f64> = times(0, 10, 0.1).into_iter().chain([2.0, 3.0, 4.0]).collect();
+    let path = run(folder.path(), "changing", &changing, |index| f64::from(u8::from(index > 10)));
+    let steady = run(folder.path(), "steady", &times(0, 40, 0.1), |index| f64::from(u8::from(index > 10)));
+    let runs = |paths: &[&PathBuf]| paths.iter().map(|path| Run::read(path).unwrap()).collect::<Vec<_>>();
+    let options = Options { parquet: false, ..Options::default() };
+    let found = pka::evaluate(runs(&[&path, &steady]), &options).unwrap();
+    // Frames at 1, 2, 3 and 4 ps of both runs; that at 0 is the start.
+    assert_eq!(found.runs[0].series.time, [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(found.runs[1].series.time.len(), 4);
+    let point = &found.sites[0].titration.points[0];
+    assert_eq!(point.occupancy.forms, [2, 6]);
+    assert!(
+        found.warnings.iter().any(|warning| warning.contains("frames are taken every 1 ps")),
+        "{:?}",
+        found.warnings
+    );
+    // A gap is told and not made up for.
+    let gap: Vec<f64> = times(0, 4, 0.1).into_iter().chain(times(8, 10, 0.1)).collect();
+    let gap = run(folder.path(), "gap", &gap, |_| 0.0);
+    let found = pka::evaluate(runs(&[&gap]), &options).unwrap();
+    assert!(found.warnings.iter().any(|warning| warning.contains("3 frames are missing")), "{:?}", found.warnings);
+    assert_eq!(found.runs[0].series.time.len(), 7);
+}

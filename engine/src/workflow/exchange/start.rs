@@ -1,0 +1,43 @@
+//! What a replica exchange finds in its folder before it starts.
+
+use super::state::{ExchangeState, Places, settings};
+use crate::checkpoint::{Checkpoint, Found, Identity};
+use crate::config::Config;
+use crate::error::Result;
+use crate::workflow::folder::{Folder, Kind};
+
+/// The folder of a replica exchange, which is its own.
+pub struct Start {
+    /// The folder, held.
+    pub folder: Folder,
+    /// The walkers to go on with, if there are any.
+    pub found: Option<Found<ExchangeState>>,
+    /// Who is where.
+    pub places: Places,
+    /// What the exchange is.
+    pub identity: Identity,
+}
+
+impl Start {
+    /// Looks into the folder of the job and holds it; `of_first` is the identity of its first run, `slots` are the names of all.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Input`] if the folder is of other work, if its checkpoint is of another exchange, has runs that the job has not, or is
+    /// gone, or if another program is at work there.
+    pub fn find(config: &Config, of_first: &Identity, slots: &[String]) -> Result<Self> {
+        let folder = Folder::claim(config.folder(), Kind::Exchange)?;
+        let found = Checkpoint::<ExchangeState>::load_to_continue(config.folder())?;
+        let identity = Identity { settings: settings(config)?, ..of_first.clone() };
+        let places = match &found {
+            Some(Found { checkpoint, .. }) => {
+                checkpoint.check_identity(&identity, config.folder())?;
+                checkpoint.state.places(slots)?
+            }
+            None => {
+                folder.check_not_begun()?;
+                Places::at_start(slots.len())
+            }
+        };
+        Ok(Self { folder, found, places, identity })
+    }
+}
