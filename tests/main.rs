@@ -9,5 +9,6 @@ mod gromacs;
 mod pka;
 mod replicas;
 mod restart;
+mod schema;
 mod simulation;
 mod titration;

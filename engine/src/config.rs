@@ -18,6 +18,7 @@ pub mod minimise;
 pub mod neighbour_list;
 pub mod output;
 pub mod quantity;
+pub mod schema;
 mod source;
 pub mod system;
 pub mod thermostat;
@@ -48,6 +49,7 @@ pub use van_der_waals::{Modifier, VanDerWaals};
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
 use check::{Check, wrong};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -57,42 +59,51 @@ use titration::Surroundings;
 pub const RESOLVED: &str = "resolved.toml";
 
 /// A whole job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Structure and topology.
+    /// What is simulated: a structure and a topology of GROMACS.
     pub system: System,
-    /// Coulomb interactions.
+    /// Coulomb interactions: the boundary conditions, and the accuracy of the fast multipole method. The accuracy is either one number,
+    /// `tolerance`, or the keys of an expert: `order`, `separation` and `depth`.
     #[serde(default)]
     pub electrostatics: Electrostatics,
-    /// Lennard-Jones interactions.
+    /// Lennard-Jones interactions with a cut-off. Combination rules and parameters are those of the topology.
     #[serde(default)]
     pub van_der_waals: VanDerWaals,
-    /// Verlet lists.
+    /// Lists of the pairs of atoms that are near each other. On the CPU they are made anew, and atoms are assigned to the boxes of the
+    /// tree, when an atom has moved by half of `buffer`; on a GPU every 20 fs, or more often if atoms move farther than that.
     #[serde(default)]
     pub neighbour_list: NeighbourList,
-    /// Integration.
+    /// The leap-frog integrator: length of the run, time step, constraints and first velocities.
     #[serde(default)]
     pub dynamics: Dynamics,
-    /// Constant temperature.
+    /// Constant temperature by stochastic velocity rescaling (v-rescale). λ has a thermostat of its own, see `titration.temperature`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the energy is conserved"))]
     pub thermostat: Option<Thermostat>,
-    /// Constant pressure.
+    /// Constant pressure by isotropic stochastic cell rescaling (C-rescale). It needs a thermostat and a periodic box.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the volume is constant"))]
     pub barostat: Option<Barostat>,
-    /// Steepest descent before the dynamics.
+    /// Steepest descent before the first step of the dynamics, for structures in which atoms overlap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "nothing is minimised"))]
     pub minimise: Option<Minimise>,
-    /// λ-dynamics.
+    /// λ-dynamics at constant pH: which groups titrate, what moves, and what keeps the box neutral.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "nothing titrates"))]
     pub titration: Option<Titration>,
-    /// Many pH values.
+    /// Runs of this job at many pH values, for `octitrate titrate`. A job has either this section or `[calibrate]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the job is one run"))]
     pub titrate: Option<Titrate>,
-    /// Fixed-λ windows.
+    /// The free energy of a model compound over the weights of its forms, for `octitrate calibrate`: runs at fixed weights first, then free
+    /// runs until their histogram is flat. The length of a run at fixed weights is `dynamics.duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the job is one run"))]
     pub calibrate: Option<Calibrate>,
-    /// Results.
+    /// Where results go and how often they are written. Intervals of simulated time are whole numbers of steps; `"0 ps"` means never.
     #[serde(default)]
     pub output: Output,
     /// The text this was read from, for messages.

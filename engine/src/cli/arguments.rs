@@ -97,6 +97,16 @@ Example:
   octitrate check glu.toml")]
     Check(JobArguments),
 
+    /// Print the JSON schema of a job file: every key, its type, unit, default and meaning.
+    #[command(after_help = "\
+An editor with schemas for TOML completes and checks job files with it; the first line of a job names it.
+The reference of keys in the manual is made from it.
+
+Example:
+  octitrate schema > octitrate.schema.json
+  sed -i '1i #:schema octitrate.schema.json' job.toml")]
+    Schema(SchemaArguments),
+
     /// Say what this program can do, and what this machine has for it.
     #[command(after_help = "\
 Example:
@@ -228,6 +238,14 @@ pub struct EnergyArguments {
     /// Move a file of that name that is no such table aside.
     #[arg(long)]
     pub force: bool,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// Print the chapter of the manual instead.
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 /// `fmm`.

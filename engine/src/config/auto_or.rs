@@ -1,6 +1,8 @@
 //! Whole numbers that may also be `"auto"`: the depth of the tree, the degree of a polynomial, molecules of a buffer, runs at once.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -76,6 +78,24 @@ impl<const LEAST: u32, const MOST: u32> serde::de::Visitor<'_> for Visitor<LEAST
     fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Self::Value, E> {
         let refused = || E::custom(format!("found {number}; valid is {}", Self::Value::valid()));
         AutoOr::from_number(number).ok_or_else(refused)
+    }
+}
+
+impl<const LEAST: u32, const MOST: u32> JsonSchema for AutoOr<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("AutoOr{LEAST}To{MOST}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut number = json_schema!({ "type": "integer", "minimum": LEAST });
+        if MOST < u32::MAX {
+            number.insert("maximum".into(), MOST.into());
+        }
+        json_schema!({ "anyOf": [{ "type": "string", "const": "auto" }, number] })
     }
 }
 

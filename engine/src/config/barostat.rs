@@ -3,19 +3,22 @@
 use super::check::{Check, positive, require, wrong};
 use super::electrostatics::Boundary;
 use super::quantity::{Compressibility, Pressure, Temperature, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `[barostat]`: isotropic C-rescale. Without the section the volume is constant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Barostat {
     /// Pressure (bar).
     pub pressure: Pressure,
-    /// Coupling time (ps).
+    /// Time within which the volume returns to its mean (ps), above zero.
     pub coupling_time: Time,
-    /// Isothermal compressibility of the system (1/bar).
+    /// Isothermal compressibility of the system (1/bar), above zero; the default is that of water. It sets how fast the volume answers, not
+    /// which volume is reached.
     pub compressibility: Compressibility,
-    /// Steps between two scalings.
+    /// Number of steps between two scalings of the box.
+    #[schemars(range(min = 1))]
     pub interval: u64,
 }
 

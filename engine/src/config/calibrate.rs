@@ -6,6 +6,7 @@ use super::dynamics::Dynamics;
 use super::quantity::{Energy, Time};
 use super::titrate::Jobs;
 use super::values::{Range, Values};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Degree of a polynomial.
@@ -13,41 +14,46 @@ pub type Degree = AutoOr<1, 12>;
 
 /// `[calibrate]`: the free energy of a model compound over the weights of its forms, first from windows of fixed weights, then refined by
 /// free runs until these are flat.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibrate {
-    /// The residue, such as `"GLU 2"`, or `"buffer"`; not needed if the file has one site.
+    /// What is calibrated: the residue, such as `"GLH 2"`, or `"buffer"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the only site of the job"))]
     pub site: Option<String>,
-    /// Windows along the edge between every two forms, 0 at the first and 1 at the second: a list, or a range
+    /// Windows along the edge between every two forms, λ = 0 at the first and 1 at the second, from -0.2 to 1.2: a list, or a range
     /// `{ min = -0.1, max = 1.1, step = 0.05 }`.
     #[serde(default = "windows")]
     pub windows: Values,
-    /// Windows between three forms or more: weights that are multiples of one over this number; 0: none.
+    /// Windows between three forms or more: weights that are multiples of one over this number, none of them zero; 0 means none.
     #[serde(default = "interior")]
+    #[schemars(range(max = 20))]
     pub interior: u32,
-    /// Start of each window that is left out (ps). The length of a window is `dynamics.duration`.
+    /// Start of each window and of each free run that is left out (ps), shorter than a window.
     #[serde(default = "no_time")]
     pub equilibration: Time,
-    /// Degree of the free energy along each edge: a number, or `"auto"` for the one that the windows justify, 8 at most.
+    /// Degree of the polynomial for the free energy along each edge, or `"auto"` for the one that the windows justify, 8 at most.
     #[serde(default)]
     pub degree: Degree,
-    /// How flat free runs must be (kJ/mol): deviation plus its standard error, from weight 0.05 to 0.95.
+    /// How flat the free runs must be (kJ/mol), above zero: the largest deviation of -RT ln p from a flat profile plus its standard error,
+    /// from weight 0.05 to 0.95.
     #[serde(default = "tolerance")]
     pub tolerance: Energy,
-    /// Rounds of free runs, at most; 0: none, and the result is preliminary.
+    /// Largest number of rounds of free runs; 0 means none, and then the result is preliminary.
     #[serde(default = "max_rounds")]
     pub max_rounds: u32,
-    /// Length of each free run (ps); ten times that of a window unless given.
+    /// Length of each free run (ps), a whole number of time steps and longer than `equilibration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "ten times the length of a window"))]
     pub round: Option<Time>,
-    /// Free runs in a round; they start from different forms.
+    /// Number of free runs in a round; they start from different forms.
     #[serde(default = "runs")]
+    #[schemars(range(min = 1, max = 64))]
     pub runs: u32,
-    /// Name of the water model, for the provenance of the coefficients.
+    /// Name of the water model. It is written into the entry that the calibration makes, and changes nothing else.
     #[serde(default = "unnamed")]
     pub water_model: String,
-    /// Windows at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
+    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }

@@ -2,35 +2,39 @@
 
 use super::check::{Check, not_negative, positive, require, whole_steps, wrong};
 use super::quantity::{Temperature, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `[dynamics]`: leap-frog.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dynamics {
-    /// Length of the run (ps); instead of `steps`. After reading, [`Dynamics::steps`] holds the number of steps.
+    /// Length of the run (ps), a whole number of time steps; instead of `steps`. In a titration or a calibration it is the length of one run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "`steps` decides"))]
     pub duration: Option<Time>,
-    /// Number of steps; instead of `duration`.
+    /// Number of steps; instead of `duration`. A resolved job has this key.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "0, unless `duration` is given"))]
     pub steps: Option<u64>,
-    /// Time step (ps).
+    /// Time step (ps). 2 fs need rigid bonds to hydrogen, see `constraints`; without them 0.5 to 1 fs.
     pub time_step: Time,
-    /// Seed of all random numbers.
+    /// Seed of all random numbers: first velocities, thermostat, barostat, λ. Two jobs that differ in it alone are independent runs.
     pub seed: u64,
-    /// Which bonds are rigid. Water with `[ settles ]` always is.
+    /// Which bonds are rigid. Water with `[ settles ]` in its topology always is.
     pub constraints: Constraints,
-    /// Steps between removals of the motion of the centre of mass; 0: never.
+    /// Number of steps between two removals of the motion of the centre of mass; 0 means never.
     pub remove_com_interval: u64,
     /// Where the first velocities come from.
     pub velocities: Velocities,
-    /// Temperature of generated velocities (K); the thermostat's unless given.
+    /// Temperature of velocities that are generated (K), zero or more.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the temperature of the thermostat"))]
     pub velocity_temperature: Option<Temperature>,
 }
 
 /// Which bonds become constraints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Constraints {
     /// Only those that the topology lists as constraints.
@@ -42,14 +46,14 @@ pub enum Constraints {
 }
 
 /// Where the first velocities come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Velocities {
-    /// From the structure if it has them, else generated.
+    /// From the structure if it has them; if not, they are generated.
     Auto,
     /// From the structure; an error if it has none.
     Structure,
-    /// Drawn from the Maxwell distribution.
+    /// Drawn from the Maxwell distribution of `velocity_temperature`.
     Generate,
 }
 

@@ -2,28 +2,35 @@
 
 use super::auto_or::AutoOr;
 use super::check::{Check, require, wrong};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `[electrostatics]`: the fast multipole method.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Electrostatics {
-    /// Boundary conditions of the whole system: `periodic` (tin-foil) or `open`.
+    /// Boundary conditions of the whole system.
     pub boundary: Boundary,
-    /// Relative error of the forces (root mean square) for which the program chooses order, separation and tree by its estimate for water;
-    /// it stands in place of these keys. From 1e-6 to 0.1 in single, from 1e-12 to 0.1 in double precision.
+    /// Relative error of the Coulomb forces (root mean square) for which the program chooses order, separation and tree by its estimate for
+    /// water; it stands in place of these keys. Single precision reaches 1e-6. `octitrate check` says what was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1e-12, max = 0.1), extend("x-absent" = "`order`, `separation` and `depth` decide"))]
     pub tolerance: Option<f64>,
-    /// Multipole order p, 0 to 60; 10 unless given.
+    /// Order of the multipole expansions. A larger one is more accurate and slower; with order 8 the energy drifts some 60 times as much
+    /// as with the default, for 10 to 15 % more speed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 60), extend("x-absent" = "10, unless `tolerance` is given"))]
     pub order: Option<u32>,
-    /// Boxes whose centres are less than this many box diameters apart interact directly, 1 to 4; 1.2 unless given, which makes 33 near boxes
-    /// if they are cubes.
+    /// Boxes whose centres are less than this many box diagonals apart interact directly, all others by expansions. Of cubic boxes 1.12 means
+    /// those that touch (27), 1.2 means 33, 1.5 means 81, and 1.7 those up to two boxes apart. A larger one is more accurate and slower.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4), extend("x-absent" = "1.2, unless `tolerance` is given"))]
     pub separation: Option<f64>,
-    /// Levels below the root grid, or `"auto"` for the fastest by the cost model.
+    /// Levels of the tree below its root grid, or `"auto"` for the fastest by the cost model. On a GPU molecular
+    /// dynamics takes a grid without refinement, whatever is given.
     pub depth: Depth,
-    /// Arithmetic of the pair work: `single` or `double`. Energies are summed in double precision either way.
+    /// Arithmetic of the pair work and of the expansions. Energies are summed in double precision either way. Double precision is for
+    /// reference values and for tolerances below 1e-6.
     pub precision: Precision,
 }
 
@@ -31,22 +38,22 @@ pub struct Electrostatics {
 pub type Depth = AutoOr<0, 8>;
 
 /// Boundary conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boundary {
-    /// The box repeats along three axes, with tin-foil around all images.
+    /// The box repeats along three axes, with a conductor (tin-foil) around all images.
     Periodic,
-    /// There are no images.
+    /// There are no images: a droplet in vacuum.
     Open,
 }
 
 /// Arithmetic of the pair work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// `f32`.
+    /// 32-bit numbers.
     Single,
-    /// `f64`.
+    /// 64-bit numbers.
     Double,
 }
 

@@ -2,17 +2,18 @@
 
 use super::check::{Check, positive};
 use super::quantity::{Force, Length};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `[minimise]`: steepest descent before the first step. Without the section nothing is minimised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Minimise {
-    /// Largest number of steps.
+    /// Largest number of steps of the descent.
     pub steps: u64,
-    /// The descent stops when the largest force is below this (kJ/mol/nm).
+    /// The descent stops when the largest force on an atom is below this (kJ/mol/nm), above zero.
     pub force_tolerance: Force,
-    /// First displacement (nm).
+    /// Displacement of the atom with the largest force in the first step (nm), above zero; later steps grow and shrink with success.
     pub initial_step: Length,
 }
 

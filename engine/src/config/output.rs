@@ -2,24 +2,26 @@
 
 use super::check::{Check, make_absolute, not_negative, positive, require, whole_steps};
 use super::quantity::{Time, WallTime};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// `[output]`: where results go and how often. Intervals of simulated time must be whole numbers of steps; `"0 ps"`: never.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Output {
-    /// Folder of the results, relative to the job file; its name without `.toml` unless given.
+    /// Folder of the results, relative to the job file. `--output` on the command line stands in place of it.
+    #[schemars(extend("x-absent" = "the name of the job file without `.toml`"))]
     pub folder: PathBuf,
-    /// Time between lines of `energy.csv` (ps).
+    /// Time between two lines of `energy.csv` (ps).
     pub energy: Time,
-    /// Time between lines of `lambda.csv` (ps).
+    /// Time between two lines of `lambda.csv` (ps), from which everything is evaluated: a titration and a calibration need it.
     pub lambda: Time,
-    /// Time between frames of `trajectory.xtc` (ps).
+    /// Time between two frames of `trajectory.xtc` (ps).
     pub trajectory: Time,
-    /// Time between lines of the log (ps).
+    /// Time between two lines of numbers in `log.txt` (ps).
     pub log: Time,
-    /// Time between checkpoints, on the clock (s).
+    /// Time between two checkpoints, on the clock (s), above zero. That much work can be lost at most if the machine fails.
     pub checkpoint: WallTime,
 }
 

@@ -4,8 +4,10 @@
 //! (nm, ps, u, kJ/mol, K; pressure in bar). A bare number is refused: a unit is part of the value. Writing chooses a
 //! unit whose text gives back exactly the same `f64`, so that `resolved.toml` reproduces a run bit for bit.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -269,6 +271,25 @@ impl<D: Dimension> Visitor<'_> for QuantityVisitor<D> {
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
         Err(E::custom(format!("found the number {number} without a unit; {}", valid::<D>())))
+    }
+}
+
+/// Text of a number and one of the units, which `x-units` lists.
+impl<D: Dimension> JsonSchema for Quantity<D> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        D::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = D::UNITS.iter().map(|(name, _)| *name).collect();
+        let units = names.join("|").replace('^', r"\^");
+        let pattern = format!(r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*({units})\s*$");
+        let ascii: Vec<&str> = names.into_iter().filter(|name| name.is_ascii()).collect();
+        json_schema!({ "type": "string", "pattern": pattern, "x-quantity": D::NAME, "x-units": ascii, "examples": [D::EXAMPLE] })
     }
 }
 

@@ -1,21 +1,23 @@
 //! Section `[system]`: structure and topology of what is simulated.
 
 use super::check::{Check, exists, make_absolute};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// `[system]`: what is simulated.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Structure, GROMACS `.gro`. Relative to the job file.
+    /// Structure, a GROMACS `.gro` file with positions, a rectangular box and perhaps velocities. The path is relative to the job file.
     pub structure: PathBuf,
-    /// Topology, GROMACS `.top`. Relative to the job file.
+    /// Topology, a GROMACS `.top` file. Titratable residues must be built with all their protons. The path is relative to the job file.
     pub topology: PathBuf,
-    /// Folders searched for `#include`. Relative to the job file.
+    /// Folders that are searched for files that the topology includes, after the folder of the including file. Name the folder above
+    /// `amber99sb-ildn.ff` here if the topology includes a force field. The paths are relative to the job file.
     #[serde(default)]
     pub include: Vec<PathBuf>,
-    /// Preprocessor names, `"POSRES"` or `"NAME=value"`.
+    /// Names that the preprocessor of the topology takes as defined, such as `"POSRES"` or `"NAME=value"`.
     #[serde(default)]
     pub define: Vec<String>,
 }

@@ -2,15 +2,16 @@
 
 use super::check::{Check, positive};
 use super::quantity::{Temperature, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `[thermostat]`: v-rescale. Without the section the energy is conserved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Thermostat {
-    /// Temperature (K).
+    /// Temperature (K), above zero. The corrections of the library were calibrated at 300 K.
     pub temperature: Temperature,
-    /// Coupling time (ps).
+    /// Time within which the kinetic energy returns to its mean (ps), above zero. Longer ones disturb the dynamics less.
     pub coupling_time: Time,
 }
 

@@ -5,27 +5,32 @@ use super::check::{Check, positive, require, whole_steps, wrong};
 use super::dynamics::Dynamics;
 use super::quantity::Time;
 use super::values::Values;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Runs that go on at the same time.
 pub type Jobs = AutoOr<1, 4096>;
 
 /// `[titrate]`: runs of this file at many pH values.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Titrate {
-    /// A list, `[3.0, 4.0]`, or a range, `{ min = 2.0, max = 7.0, step = 1.0 }`.
+    /// The pH values: a list, `[3.0, 4.0]`, or a range, `{ min = 2.0, max = 7.0, step = 1.0 }`. A pKa needs values on both sides of it where
+    /// the site is partly deprotonated; the examples take five of them, 0.75 apart.
     pub ph: Values,
-    /// Runs at each pH, with different seeds.
+    /// Number of runs at each pH, with different seeds.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub replicas: u32,
-    /// Start of each run that is left out of the analysis (ps).
+    /// Start of each run that is left out of the evaluation (ps), shorter than a run.
     #[serde(default = "no_time")]
     pub equilibration: Time,
-    /// Time between swaps of pH between neighbours (ps). With it the titration is a replica exchange: all runs go on in one process.
+    /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica
+    /// exchange: all runs go on in one process with one checkpoint, and transitions at one pH help the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the runs are independent of each other"))]
     pub exchange: Option<Time>,
-    /// Runs at once: a number, or `"auto"` for as many as there are cores, or 32 on a GPU.
+    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on a GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }

@@ -9,52 +9,64 @@ pub use lambda::coordinate::Variant as Coordinate;
 use super::check::{Check, make_absolute, positive, require, wrong};
 use super::electrostatics::Boundary;
 use super::quantity::{Energy, LambdaMass, Temperature, Time};
+use super::schema;
 use barrier::Barrier;
 use buffer::ChargeBuffer;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use site::SiteSettings;
 use std::path::{Path, PathBuf};
 
 /// `[titration]`: λ-dynamics of titratable residues.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Titration {
-    /// pH of this run. `titrate` sets it for each of its runs; it is not needed where every site is fixed.
+    /// pH of this run. It is needed where a site moves; `[titrate]` and `[calibrate]` set it for each of their runs.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "no pH, which is an error where a site moves in a single run"))]
     pub ph: Option<f64>,
-    /// What moves: the weights themselves, points on a sphere, or the exponents of normalised exponentials.
+    /// What moves. Populations are the same with each; rates of transitions differ little.
+    #[schemars(schema_with = "schema::coordinate")]
     pub coordinate: Coordinate,
-    /// Whether a site has one coordinate between two forms, or one for each form.
+    /// Whether a site has one coordinate between two forms, or one for each form. Populations do not depend on it.
     pub coupling: CoordinateCount,
-    /// How the energies of two forms mix.
+    /// What is linear in the weights between two forms. A correction belongs to one kind of interpolation: those of the library are for
+    /// `"hamiltonian"`.
     pub interpolation: Interpolation,
-    /// Form of the pH term along λ.
+    /// How the energy that a proton costs at this pH depends on λ. With the linear one the populations of the pure forms are extrapolated
+    /// from the frames near them; with the smoothed one frames are counted as they are.
     pub ph_term: PhTerm,
-    /// Height h of the barrier between the forms (kJ/mol), or the rate of transitions that it adapts to.
+    /// Height of the barrier between two forms (kJ/mol), zero or more, such as `"5 kJ/mol"`; or the rate of transitions that it adapts to, such
+    /// as `{ rate = "20 /ns", during = "100 ps" }`. A higher barrier makes fewer mixed frames and fewer transitions.
     pub barrier: Barrier,
-    /// Mass of λ (u nm²).
+    /// Mass of a coordinate (u nm²), above zero. It changes how fast λ moves, not where it is found.
     pub mass: LambdaMass,
-    /// Temperature of λ (K); the thermostat's unless given.
+    /// Temperature of λ (K), above zero.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the temperature of the thermostat"))]
     pub temperature: Option<Temperature>,
-    /// Coupling time of the thermostat of λ (ps).
+    /// Coupling time of the Langevin thermostat of λ (ps), above zero.
     pub coupling_time: Time,
-    /// Files with more entries of titratable residues; they rank before the built-in ones. Relative to the job file.
+    /// Files with entries of titratable residues of your own, or newly calibrated ones. They rank before the built-in entries. The paths are
+    /// relative to the job file.
     pub library: Vec<PathBuf>,
-    /// Whether entries whose correction V_MM is preliminary may be used.
+    /// Whether entries may be used whose correction V_MM is preliminary or missing. `octitrate info` lists them. Populations are wrong by
+    /// what the correction is wrong.
     pub allow_uncalibrated: bool,
-    /// The sites, `[[titration.site]]`; every residue of the library that occurs if none is given.
+    /// The titratable sites, one table `[[titration.site]]` for each residue, or for all residues of a name.
     #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-absent" = "every residue that the library knows, and the ends of chains that have all their protons"))]
     pub sites: Vec<SiteSettings>,
-    /// Molecules that take up the charge; without them a uniform background does.
+    /// Molecules far from the sites that take up the charge which the sites release, so that the box stays neutral.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "a uniform background compensates the charge, with a warning"))]
     pub buffer: Option<ChargeBuffer>,
 }
 
 /// Number of coordinates of a site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum CoordinateCount {
-    /// One for two forms, else one for each form.
+    /// One between two forms; one for each form where there are more.
     #[serde(rename = "auto")]
     Auto,
     /// One between two forms.
@@ -66,24 +78,24 @@ pub enum CoordinateCount {
 }
 
 /// How the energies of two forms mix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
-    /// V is linear in the weights of each site.
+    /// The potential energy is linear in the weights of each site.
     Hamiltonian,
-    /// Only the charges are linear in the weights.
+    /// The charges are linear in the weights, and the energy is quadratic.
     Charge,
 }
 
 /// Form of the pH term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhTerm {
-    /// Linear in λ.
+    /// It is linear in the weights.
     Linear,
-    /// The smoothed step of Aho 2022.
+    /// It is a smoothed step between the forms that leaves the wells of the barrier alone (Aho 2022).
     Smoothed,
-    /// There is no pH: all forms of the model compound are equally likely.
+    /// There is none: all forms of the model compound are equally likely.
     None,
 }
 

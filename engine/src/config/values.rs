@@ -1,10 +1,11 @@
 //! A list of numbers in a job file: written out, `[3.0, 4.0]`, or as a range, `{ min = 2.0, max = 7.0, step = 1.0 }`.
 
 use super::check::{Check, require, wrong};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A list of numbers, or a range of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Values {
     /// Each value is written out.
@@ -14,7 +15,7 @@ pub enum Values {
 }
 
 /// Evenly spaced values, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
     /// First value.

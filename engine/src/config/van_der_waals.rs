@@ -2,25 +2,28 @@
 
 use super::check::{Check, positive, require, wrong};
 use super::quantity::Length;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `[van_der_waals]`: Lennard-Jones with a cut-off.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VanDerWaals {
-    /// Cut-off (nm).
+    /// Distance beyond which Lennard-Jones interactions are left out (nm). Take what the force field was made with; with the buffer of the
+    /// lists it must fit twice into the shortest edge of the box.
     pub cutoff: Length,
-    /// What happens at the cut-off.
+    /// What happens to the potential at the cut-off.
     pub modifier: Modifier,
-    /// Where the force switch starts (nm); only with `modifier = "force-switch"`, there 0.2 nm before the cut-off unless given.
+    /// Distance at which the force switch starts (nm), below the cut-off; only with `modifier = "force-switch"`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "0.2 nm before the cut-off"))]
     pub switch_start: Option<Length>,
-    /// Whether energy and pressure get a mean-field correction for the dispersion beyond the cut-off.
+    /// Whether energy and pressure are corrected for the dispersion beyond the cut-off, as if the density were uniform there.
     pub dispersion_correction: bool,
 }
 
 /// Form of the Lennard-Jones potential near the cut-off, as GROMACS defines them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modifier {
     /// The potential is simply truncated.

@@ -2,27 +2,29 @@
 
 use crate::config::check::{Check, not_negative, positive, whole_steps};
 use crate::config::quantity::{Energy, Rate, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Barrier between the forms: `"5 kJ/mol"`, or `{ rate = "20 /ns" }`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
+#[schemars(untagged)]
 pub enum Barrier {
-    /// Its height does not change (kJ/mol).
+    /// Height, which does not change (kJ/mol).
     Height(Energy),
-    /// It becomes as high as the wanted rate of transitions needs.
+    /// It becomes as high as the wanted rate of transitions needs, at the beginning of the run, and is frozen from then on.
     Adapting(AdaptingBarrier),
 }
 
 /// A barrier that adapts at the beginning of a run and is frozen from then on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptingBarrier {
-    /// Transitions wanted (1/ns).
+    /// Rate of transitions that is wanted (1/ns), above zero.
     pub rate: Rate,
-    /// Height at the start (kJ/mol).
+    /// Height at the start (kJ/mol), zero or more.
     #[serde(default = "start")]
     pub start: Energy,
-    /// Time after which the height is frozen (ps), to multiples of a thousand steps. Leave it out of the analysis.
+    /// Time after which the height is frozen (ps), to multiples of a thousand steps. Leave this time out of the evaluation.
     #[serde(default = "during")]
     pub during: Time,
 }

@@ -4,27 +4,32 @@ use crate::config::auto_or::AutoOr;
 use crate::config::check::{Check, not_negative, positive, require, wrong};
 use crate::config::electrostatics::Boundary;
 use crate::config::quantity::{Length, Stiffness};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of molecules of a charge buffer.
 pub type Molecules = AutoOr<1, { u32::MAX }>;
 
 /// `[titration.buffer]`: molecules that share one λ and keep the box neutral.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChargeBuffer {
-    /// Number of molecules, or `"auto"`: 2N+1 for N sites whose charge changes, or more if their charge needs it.
+    /// Number of molecules, or `"auto"` for 2N+1 for N sites whose charge changes, or more if their charge needs it. Each carries at most half a
+    /// charge.
     pub molecules: Molecules,
-    /// Name of the residue whose molecules serve.
+    /// Name of the residue whose molecules serve. The library has a calibrated correction for water.
     pub residue: String,
-    /// Distance wanted from everything but water and ions, and between the molecules (nm); where there is no room, the largest possible.
+    /// Distance wanted from everything but water and ions, and between the molecules (nm), above zero; where there is no room, the largest
+    /// possible is taken, with a warning.
     pub distance: Length,
-    /// Position restraint on the first atom of each molecule (kJ/mol/nm²); 0: none.
+    /// Force constant that holds the first atom of each molecule where it started (kJ/mol/nm²); 0 means that it is not held.
     pub restrain: Stiffness,
-    /// λ is held at this value (−0.2 to 1.2), and the box is not kept neutral. The windows of the buffer's own calibration are such runs.
+    /// Value at which λ of the buffer is held; the box is not kept neutral then. The windows of the buffer's own calibration are such runs.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -0.2, max = 1.2), extend("x-absent" = "λ of the buffer moves"))]
     pub fixed: Option<f64>,
-    /// Whether λ of the buffer follows the sites so that the box stays neutral; if not, it moves freely.
+    /// Whether λ of the buffer follows the sites so that the box stays neutral. If not, it moves freely, as in the free runs of its own
+    /// calibration.
     pub neutral: bool,
 }
 

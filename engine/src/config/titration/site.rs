@@ -3,34 +3,43 @@
 use super::barrier::Barrier;
 use crate::config::check::{Check, require, wrong};
 use crate::config::quantity::Time;
+use crate::config::schema;
 use lambda::coordinate::Variant as Coordinate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One `[[titration.site]]`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SiteSettings {
-    /// `"GLU 2"`: this residue; `"GLU"`: every one of the name.
+    /// The residue: `"GLH 2"` by name and number as in the topology, `"nterm ALA 1"` with the entry of the library before, or `"GLH"` for every
+    /// residue of the name.
     pub residue: String,
-    /// Entry of the library, where several fit the residue (its side chain and a terminus).
+    /// Entry of the library, where several fit the residue: its side chain and the end of a chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the first entry that fits"))]
     pub entry: Option<String>,
-    /// Where the site starts: λ of two forms, −0.1 to 1.1; the weights of all forms; or the name of a form.
+    /// Where the site starts: λ of two forms, such as `0.5`; the weights of all forms, such as `[0.2, 0.5, 0.3]`, each from -0.1 to 1.1 with the
+    /// sum 1; or the name of a form, such as `"deprotonated"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the same weight for every form"))]
     pub initial: Option<Start>,
-    /// Where the site is held (λ −0.2 to 1.2) while ∂V/∂λ is written; instead of `initial`.
+    /// Where the site is held while ∂V/∂λ is written, in the same words as `initial`, each weight from -0.2 to 1.2; instead of `initial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "the site moves"))]
     pub fixed: Option<Start>,
-    /// What moves, instead of that of `[titration]`.
+    /// What moves, for this site alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::coordinate", extend("x-absent" = "`titration.coordinate`"))]
     pub coordinate: Option<Coordinate>,
-    /// Barrier, instead of that of `[titration]`.
+    /// Barrier between the forms of this site alone; not together with `fixed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "`titration.barrier`"))]
     pub barrier: Option<Barrier>,
 }
 
 /// Weights of the forms of a site: `0.3`, `[0.2, 0.5, 0.3]` or `"HSP"`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Start {
     /// λ, the weight of the second of two forms.
