@@ -1,11 +1,13 @@
 # make demo: build, then titrate a capped glutamic acid in water
 # make test: every test
+# make docs: the manual, in target/manual
+# make keys: the chapter of the manual about keys, written again from the program
 # make ci:   what the continuous integration does
 # Everything uses the release profile, so that nothing is built twice. Tools that setup had to fetch lie in .tools/.
 
 export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo test ci setup
+.PHONY: demo test docs keys ci setup
 
 demo:
 	scripts/setup.sh build
@@ -13,6 +15,12 @@ demo:
 
 test: setup
 	scripts/test.sh
+
+docs:
+	scripts/docs.sh
+
+keys:
+	scripts/docs.sh keys
 
 ci:
 	.ci/run

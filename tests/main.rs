@@ -6,6 +6,7 @@ mod dvdl;
 mod fmm;
 mod folders;
 mod gromacs;
+mod manual;
 mod pka;
 mod replicas;
 mod restart;

@@ -41,7 +41,7 @@ const WORDS: [&str; 10] = [
 ];
 
 /// What is wrong with a value, after the schema.
-fn complaint(schema: &Value, value: &Value) -> Option<String> {
+pub(crate) fn complaint(schema: &Value, value: &Value) -> Option<String> {
     let rules = schema.as_object().unwrap();
     rules.iter().find_map(|(rule, wanted)| broken(rules, rule, wanted, value))
 }

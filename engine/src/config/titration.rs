@@ -36,7 +36,7 @@ pub struct Titration {
     /// How the energy that a proton costs at this pH depends on λ. With the linear one the populations of the pure forms are extrapolated
     /// from the frames near them; with the smoothed one frames are counted as they are.
     pub ph_term: PhTerm,
-    /// Height of the barrier between two forms (kJ/mol), zero or more, such as `"5 kJ/mol"`; or the rate of transitions that it adapts to, such
+    /// Height of the barrier between two forms (kJ/mol), from 0 to 70, such as `"5 kJ/mol"`; or the rate of transitions that it adapts to, such
     /// as `{ rate = "20 /ns", during = "100 ps" }`. A higher barrier makes fewer mixed frames and fewer transitions.
     pub barrier: Barrier,
     /// Mass of a coordinate (u nm²), above zero. It changes how fast λ moves, not where it is found.
