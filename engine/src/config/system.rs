@@ -14,7 +14,7 @@ pub struct System {
     /// Topology, a GROMACS `.top` file. Titratable residues must be built with all their protons. The path is relative to the job file.
     pub topology: PathBuf,
     /// Folders that are searched for files that the topology includes, after the folder of the including file. Name the folder above
-    /// `amber99sb-ildn.ff` here if the topology includes a force field. The paths are relative to the job file.
+    /// `amber99sb-ildn.ff` here if the topology includes a force field that lies elsewhere. The paths are relative to the job file.
     #[serde(default)]
     pub include: Vec<PathBuf>,
     /// Names that the preprocessor of the topology takes as defined, such as `"POSRES"` or `"NAME=value"`.
