@@ -258,3 +258,23 @@ fn output_files_and_columns_are_documented() {
         }
     }
 }
+
+/// The table of the library says of every built-in entry its residues, pKa, number of forms and how far its correction is.
+#[test]
+fn library_is_the_built_in_one() {
+    let chapter = std::fs::read_to_string(root().join("docs/src/library.md")).unwrap();
+    let rows: Vec<&str> = chapter.lines().filter(|line| line.starts_with("| `")).collect();
+    let entries = lambda::SiteLibrary::builtin().unwrap().entries;
+    assert_eq!(rows.len(), entries.len(), "docs/src/library.md has another number of entries");
+    for entry in entries {
+        let name = &entry.name;
+        let row = rows.iter().find(|row| row.starts_with(&format!("| `{name}` ")));
+        let row = row.unwrap_or_else(|| panic!("docs/src/library.md has no {name}"));
+        let mut parts: Vec<String> = entry.residues.iter().map(|residue| format!("`{residue}`")).collect();
+        parts.extend(entry.pka.map(|pka| format!("{pka:.2}")));
+        parts.extend([format!("{} forms", entry.forms.len()), format!("| {} |", entry.correction.status())]);
+        for part in parts {
+            assert!(row.contains(&part), "docs/src/library.md: {part} is not in the line of {name}");
+        }
+    }
+}
