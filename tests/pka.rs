@@ -167,13 +167,16 @@ fn a_titration_of_known_constants_returns_them() {
         let columns: Vec<usize> = read(name).lines().map(|line| line.split(',').count()).collect();
         assert!(columns.iter().all(|count| *count == columns[0]), "{name}");
     }
-    // Points of three sites at seven pH.
-    assert_eq!(read("titration.svg").matches("<circle").count(), 21);
+    // Points of three sites at seven pH, and their marks in the legend: circles, squares and triangles.
+    let count = |what: &str| read("titration.svg").matches(what).count();
+    assert_eq!((count("<circle"), count("z\"/>")), (7 + 1, 2 * (7 + 1)));
     for name in ["convergence.svg", "lambda.svg", "populations.svg", "correlation.svg"] {
         assert!(read(name).contains("</svg>"), "{name}");
     }
     let report = read("report.html");
-    assert!(report.matches("<svg").count() == 8 && report.contains("as the run said"));
+    // Curves, populations, correlations, convergence, histograms; λ against time of sites with two forms, and with more.
+    assert!(report.matches("<figure>").count() == 7 && report.contains("as the run said"));
+    assert_eq!(report.matches("<svg").count(), report.matches("role=\"img\"").count());
     // It stands alone: nothing is fetched.
     assert!(!report.contains("src=") && !report.contains("<link") && !report.contains("@import"));
 

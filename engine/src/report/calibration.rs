@@ -2,7 +2,7 @@
 //! table at the end.
 
 use super::page::Page;
-use super::plot::{self, Curve, Point};
+use super::plot::{Chart, Curve, Figure, Point, Scale, Style};
 use crate::atomic::write_atomic;
 use crate::config::Config;
 use crate::error::Result;
@@ -26,14 +26,16 @@ pub const REPORT: &str = "report.html";
 /// [`crate::error::Error::File`] if a file cannot be written.
 pub fn write(calibration: &Calibration, config: &Config) -> Result<String> {
     let folder = config.folder();
-    let plot = plot::curves(&slopes(calibration), ["λ", "⟨∂V/∂λ⟩ (kJ/mol)"])?;
     write_atomic(&folder.join(TABLE), "write", csv(calibration).as_bytes())?;
-    write_atomic(&folder.join(PLOT), "write", plot.as_bytes())?;
+    if let Some(figure) = slopes(calibration) {
+        let title = format!("Calibration of {}", calibration.estimate.site);
+        write_atomic(&folder.join(PLOT), "write", figure.standalone(&title, SLOPES).as_bytes())?;
+    }
     if !calibration.estimate.rounds.is_empty() {
         write_atomic(&folder.join(ROUNDS), "write", rounds_csv(calibration).as_bytes())?;
     }
     write_atomic(&folder.join(&calibration.file), "write", calibration.entry.as_bytes())?;
-    write_atomic(&folder.join(REPORT), "write", report(calibration, config, &plot)?.as_bytes())?;
+    write_atomic(&folder.join(REPORT), "write", report(calibration, config)?.as_bytes())?;
     Ok(table(calibration, folder))
 }
 
@@ -118,41 +120,60 @@ fn grid(calibration: &Calibration) -> impl Iterator<Item = f64> {
     (0..=120).map(move |k| low + (high - low) * f64::from(k) / 120.0)
 }
 
-/// Curves of ⟨∂V/∂λ⟩ along every edge.
-fn slopes(calibration: &Calibration) -> Vec<Curve> {
+/// Curves against λ on axes that fit; `None` if they hold nothing.
+fn figure(kind: &str, name: &str, curves: Vec<Curve>) -> Option<Figure> {
+    let curves: Vec<Curve> =
+        curves.into_iter().enumerate().map(|(k, curve)| Curve { style: Style::marked(k), ..curve }).collect();
+    let (points, line) = (|| curves.iter().flat_map(|c| &c.points), || curves.iter().flat_map(|c| &c.line));
+    let x = Scale::around("λ", points().map(|p| p.x).chain(line().map(|p| p.0)), 0.04)?;
+    let y = Scale::around(
+        name,
+        points().flat_map(|p| [p.y, p.interval[0], p.interval[1]]).chain(line().map(|p| p.1)),
+        0.05,
+    )?;
+    Figure::chart(kind, &Chart { title: String::new(), note: String::new(), curves, x, y })
+}
+
+/// ⟨∂V/∂λ⟩ along every edge.
+fn slopes(calibration: &Calibration) -> Option<Figure> {
     let (n, estimate) = (calibration.n_forms(), &calibration.estimate);
     let curve = |edge: [usize; 2]| {
         let on = estimate.windows.iter().filter_map(|window| Some((place(&window.weights, edge)?, window)));
         let points = on.map(|(x, window)| point(x, window.slope(edge[0], edge[1]))).collect();
         let slope = |x: f64| estimate.fit.surface.slope(&on_edge(n, edge, x), edge[0], edge[1]).value;
         let line = grid(calibration).map(|x| (x, slope(x))).collect();
-        Curve { name: calibration.edge_name(edge), points, line, mark: None }
+        Curve { name: calibration.edge_name(edge), points, line, ..Curve::default() }
     };
-    edges(n).into_iter().map(curve).collect()
+    figure("⟨∂V/∂λ⟩", "⟨∂V/∂λ⟩ (kJ/mol)", edges(n).into_iter().map(curve).collect())
 }
 
 /// The free energy along every edge, with its error at every tenth.
-fn free_energies(calibration: &Calibration) -> Vec<Curve> {
+fn free_energies(calibration: &Calibration) -> Option<Figure> {
     let (n, surface) = (calibration.n_forms(), &calibration.estimate.surface);
     let curve = |edge: [usize; 2]| {
         let from = on_edge(n, edge, 0.0);
         let at = |x: f64| surface.between(&from, &on_edge(n, edge, x));
         let points = (1..=10).map(|k| 0.1 * f64::from(k)).map(|x| point(x, at(x))).collect();
         let line = grid(calibration).map(|x| (x, at(x).value)).collect();
-        Curve { name: calibration.edge_name(edge), points, line, mark: None }
+        Curve { name: calibration.edge_name(edge), points, line, ..Curve::default() }
     };
-    edges(n).into_iter().map(curve).collect()
+    figure("Free energy", "free energy (kJ/mol)", edges(n).into_iter().map(curve).collect())
 }
 
-/// −RT ln p along one edge, a curve for each round.
-fn profiles(calibration: &Calibration, edge: usize) -> Vec<Curve> {
+/// −RT ln p along one edge, a curve for each round; `None` if none has two bins.
+fn profiles(calibration: &Calibration, edge: usize) -> Option<Figure> {
     let curve = |(index, FinishedRound { round, .. }): (usize, &FinishedRound)| {
-        let profile = round.edges[edge].profile(round, calibration.temperature);
+        let histogram = &round.edges[edge];
+        let profile = histogram.profile(round, calibration.temperature);
+        // A bin without a frame interrupts the line.
+        let at = |x: f64| profile.iter().find(|(place, _)| *place == x).map_or(f64::NAN, |(_, u)| u.value);
+        let line = histogram.centres.iter().map(|&x| (x, at(x))).collect();
         let points = profile.iter().map(|&(x, u)| point(x, u)).collect();
-        let line = profile.iter().map(|&(x, u)| (x, u.value)).collect();
-        Curve { name: format!("round {}", index + 1), points, line, mark: None }
+        Curve { name: format!("round {}", index + 1), points, line, ..Curve::default() }
     };
-    calibration.estimate.rounds.iter().enumerate().map(curve).collect()
+    let curves: Vec<Curve> = calibration.estimate.rounds.iter().enumerate().map(curve).collect();
+    let enough = curves.iter().any(|curve| curve.points.len() > 1);
+    figure("Free runs", "−RT ln p (kJ/mol)", curves).filter(|_| enough)
 }
 
 /// `-345.67 ± 0.12 kJ/mol`.
@@ -198,10 +219,14 @@ fn round_rows(calibration: &Calibration) -> Vec<Vec<String>> {
     calibration.estimate.rounds.iter().enumerate().map(row).collect()
 }
 
+/// What the plot of the averages shows.
+const SLOPES: &str =
+    "Points: averages at fixed weights with standard errors. Lines: weighted least squares of the windows.";
+
 const ROUND_COLUMNS: [&str; 6] =
     ["round", "deviation (kJ/mol)", "flat", "transitions", "independent samples", "time in each form"];
 
-fn report(calibration: &Calibration, config: &Config, plot: &str) -> Result<String> {
+fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     let estimate = &calibration.estimate;
     let provenance = &calibration.coefficients.provenance;
     let subtitle = format!(
@@ -222,21 +247,18 @@ fn report(calibration: &Calibration, config: &Config, plot: &str) -> Result<Stri
     };
     page.headline(&(1..forms.len()).map(headline).collect::<Vec<_>>());
     page.warnings(&calibration.warnings);
-    let caption =
-        "Points: averages at fixed weights with standard errors. Lines: weighted least squares of the windows.";
-    page.figure("⟨∂V/∂λ⟩", plot, caption);
-    let plot = plot::curves(&free_energies(calibration), ["λ", "free energy (kJ/mol)"])?;
-    page.figure("Free energy", &plot, "From the windows and all rounds; bars: standard errors against the first form.");
+    if let Some(figure) = slopes(calibration) {
+        page.figure("⟨∂V/∂λ⟩", &figure, SLOPES);
+    }
+    if let Some(figure) = free_energies(calibration) {
+        let caption = "From the windows and all rounds; bars: standard errors against the first form.";
+        page.figure("Free energy", &figure, caption);
+    }
     for (index, edge) in edges(calibration.n_forms()).into_iter().enumerate() {
-        let curves = profiles(calibration, index);
-        if curves.iter().any(|curve| curve.points.len() > 1) {
+        if let Some(figure) = profiles(calibration, index) {
             let heading = format!("Free runs {}", calibration.edge_name(edge));
-            let plot = plot::curves(&curves, ["λ", "−RT ln p (kJ/mol)"])?;
-            page.figure(
-                heading.trim_end(),
-                &plot,
-                "Histograms of the free runs without barrier at pH = pK: flat if V_MM is right.",
-            );
+            let caption = "Histograms of the free runs without barrier at pH = pK: flat if V_MM is right.";
+            page.figure(heading.trim_end(), &figure, caption);
         }
     }
     if !estimate.rounds.is_empty() {

@@ -1,6 +1,7 @@
 //! The page `exchange.html` about the mixing of a replica exchange, and the table that its log ends with.
 
 use super::page::Page;
+use super::pka::REPORT;
 use crate::atomic::write_atomic;
 use crate::error::Result;
 use crate::evaluation::mixing::{Mixing, Swaps};
@@ -10,13 +11,14 @@ use std::path::Path;
 /// Name of the page.
 pub const PAGE: &str = "exchange.html";
 
-/// Writes the page into `folder`; `interval` is the time between two exchanges (ps). The table for the log.
+/// Writes the page, which links the report of the titration, into `folder`; `interval` is the time between two exchanges (ps). The table for the log.
 ///
 /// # Errors
 /// [`crate::error::Error::File`] if the page cannot be written.
 pub fn write(mixing: &Mixing, interval: f64, folder: &Path) -> Result<String> {
     let subtitle = format!("{} exchanges, one every {interval} ps", mixing.exchanges);
     let mut page = Page::new("pH replica exchange", &subtitle);
+    page.link(REPORT, "pKa values of the titration");
     page.warnings(&mixing.doubts());
     page.table("Swaps of neighbouring pH values", &["pH", "tried", "accepted", "share"], &swaps(mixing));
     walkers(&mut page, mixing);

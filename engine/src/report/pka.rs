@@ -1,8 +1,13 @@
-//! What an evaluation of pKa values leaves behind: tables (`tables.rs`), plots (`plots.rs`), and all of it on one page, `report.html`.
+//! What an evaluation of pKa values leaves behind: tables (`tables.rs`), plots (`plots.rs`, `series.rs`), and all of it on one page,
+//! `report.html`.
 
 mod plots;
+mod series;
 mod tables;
+#[cfg(test)]
+mod tests;
 
+use super::exchange;
 use super::page::Page;
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
@@ -28,21 +33,35 @@ pub const RESULTS: [&str; 7] =
 pub fn write(evaluation: &Evaluation, folder: &Path, settings: Option<&str>) -> Result<String> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
     tables::write(evaluation, folder)?;
-    let plots = plots::all(evaluation)?;
-    for plot in plots.iter().filter(|plot| !plot.file.is_empty()) {
-        write_atomic(&folder.join(plot.file), "write", plot.svg.as_bytes())?;
+    let plots = plots::all(evaluation);
+    for plot in &plots {
+        let path = folder.join(plot.file);
+        match &plot.figure {
+            Some(figure) => {
+                let svg = figure.standalone(&plot.heading, &plot.caption);
+                write_atomic(&path, "write", svg.as_bytes())?;
+            }
+            // One of an evaluation before would contradict this one.
+            None if path.exists() => std::fs::remove_file(&path).map_err(|e| Error::file(&path, "remove", e))?,
+            None => {}
+        }
     }
-    write_atomic(&folder.join(REPORT), "write", report(evaluation, &plots, settings).as_bytes())?;
+    let mixing = folder.join(exchange::PAGE).exists();
+    write_atomic(&folder.join(REPORT), "write", report(evaluation, &plots, settings, mixing).as_bytes())?;
     Ok(format!("{}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
 }
 
-fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>) -> String {
+/// The page; `mixing`: whether there is one about the exchange of pH values.
+fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixing: bool) -> String {
     let names: Vec<&str> = evaluation.sites.iter().map(|site| site.record.name.as_str()).collect();
     let title = match names.len() {
         0..=4 => names.join(", "),
         many => format!("{many} sites"),
     };
     let mut page = Page::new(&format!("Titration of {title}"), &subtitle(evaluation));
+    if mixing {
+        page.link(exchange::PAGE, "How well the replica exchange mixed");
+    }
     let rows = tables::rows(evaluation);
     if rows.len() <= 4 {
         let headline = |row: &Vec<String>| {
@@ -53,21 +72,25 @@ fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>) -> St
     }
     page.warnings(&evaluation.warnings);
     page.table("pKa values", &tables::COLUMNS, &rows);
-    let mut plots = plots.iter();
-    if let Some(first) = plots.next() {
-        page.figure(first.heading, &first.svg, &first.caption);
-    }
+    let (first, others) = plots.split_at(plots.len().min(1));
+    first.iter().for_each(|plot| show(&mut page, plot));
     microscopic(&mut page, evaluation);
     pairs(&mut page, evaluation);
-    for plot in plots {
-        page.figure(plot.heading, &plot.svg, &plot.caption);
-    }
-    let columns = ["pH", "site", "deprotonated", "±", "mixed", "transitions", "samples", "frames"];
-    page.table("Fractions", &columns, &fractions(evaluation));
+    others.iter().chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
+    let columns = ["site", "pH", "deprotonated", "±", "mixed", "transitions", "samples", "frames"];
+    page.long_table("Fractions", &columns, &fractions(evaluation));
     if let Some(settings) = settings {
         page.details("Settings", settings);
     }
     page.html()
+}
+
+fn show(page: &mut Page, plot: &Plot) {
+    match &plot.figure {
+        None => page.missing(&plot.heading, &plot.caption),
+        Some(figure) if plot.folded => page.folded_figure(&plot.heading, figure, &plot.caption),
+        Some(figure) => page.figure(&plot.heading, figure, &plot.caption),
+    }
 }
 
 /// `5 pH values, 10 runs, 12.5 ns in all, the first 100 ps of each left out; …`.
@@ -151,8 +174,8 @@ fn fractions(evaluation: &Evaluation) -> Vec<Vec<String>> {
             let [s, error] = [point.deprotonated, error].map(|x| optional(x, 3));
             let [s, error] = [s, error].map(|text| if text.is_empty() { "–".into() } else { text });
             rows.push(vec![
-                format!("{:.2}", point.ph),
                 site.record.name.clone(),
+                format!("{:.2}", point.ph),
                 s,
                 error,
                 format!("{:.1} %", 100.0 * point.occupancy.mixed_fraction().unwrap_or(0.0)),

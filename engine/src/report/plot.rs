@@ -1,18 +1,24 @@
-//! Plots as SVG text: titration curves, λ against time, points with curves; lines on linear or logarithmic axes; many small charts; a matrix.
+//! Plots as SVG: charts of points and lines, one or many that share their axes and a legend; λ against time; a matrix; lines on logarithmic axes.
+//!
+//! Sizes are pixels as they are shown: no text is scaled. Each SVG has a title and a description, and colours for light and dark ground.
 
-mod canvas;
 mod chart;
-mod curves;
+mod drawing;
+mod figure;
+mod frame;
+mod key;
 mod lines;
 mod matrix;
-mod panels;
-mod series;
-mod titration;
+mod path;
+mod scale;
+mod strips;
+mod style;
 
-pub use chart::{Curve, Point};
-pub use curves::curves;
+pub use chart::{Chart, Curve, Point};
+pub use figure::{FEW, Figure};
+pub use key::Entry;
 pub use lines::{Axis, Trace, lines};
 pub use matrix::matrix;
-pub use panels::{Chart, Colours, panels};
-pub use series::{Panel, lambda_series};
-pub use titration::titration;
+pub use scale::Scale;
+pub use strips::{Strip, Strips, strips};
+pub use style::{Colour, Style, sheet};

@@ -1,62 +1,87 @@
-//! Plots of an evaluation: titration curves, populations, correlations, convergence, histograms and series of λ.
+//! Plots of an evaluation: titration curves, populations, correlations, convergence and histograms of λ; λ against time is in `series.rs`.
+//!
+//! Charts of one kind share their axes and one legend, so that sites compare. What holds nothing is left out.
 
-use crate::error::Result;
 use crate::evaluation::pka::{BINS, Evaluation, HillFit, SiteResult};
-use crate::report::plot::{self, Chart, Colours, Curve, Panel, Point};
+use crate::report::plot::{self, Chart, Colour, Curve, Entry, FEW, Figure, Point, Scale, Style};
 use lambda::analysis::hill::{Determined, deprotonated_fraction};
 use lambda::analysis::histogram;
+use lambda::analysis::titration::PhPoint;
 
-/// A plot with what is said about it.
+/// A figure with what is said about it.
 #[derive(Debug, Clone)]
 pub struct Plot {
     /// Name of its file; empty if it stands in the report only.
     pub file: &'static str,
     /// Heading.
-    pub heading: &'static str,
-    /// Caption.
+    pub heading: String,
+    /// Caption; of a figure that is missing the reason.
     pub caption: String,
-    /// The plot as SVG.
-    pub svg: String,
+    /// The figure; none if it would hold nothing.
+    pub figure: Option<Figure>,
+    /// Whether it is folded until it is clicked.
+    pub folded: bool,
+}
+
+impl Plot {
+    /// A figure in the report and in a file; `why` it may be missing.
+    fn new(file: &'static str, heading: &str, figure: Option<Figure>, caption: &str, why: &str) -> Self {
+        let caption = if figure.is_some() { caption } else { why };
+        Self { file, heading: heading.into(), caption: caption.into(), figure, folded: false }
+    }
 }
 
 /// Largest number of sites in one chart; more have a chart each.
 const SITES_IN_ONE: usize = 6;
+/// Largest number of sites in the matrix of correlations.
+const SITES_IN_MATRIX: usize = 12;
+/// Largest number of curves in a small chart of a histogram.
+const CURVES_IN_SMALL: usize = 5;
 /// Number of points of a fitted line.
-const LINE: usize = 200;
+const LINE: usize = 60;
 
-/// All plots; the titration curves first.
-///
-/// # Errors
-/// [`crate::error::Error::Input`] if numbers cannot be drawn.
-pub fn all(evaluation: &Evaluation) -> Result<Vec<Plot>> {
-    let mut plots = vec![titration(evaluation)?];
+/// All plots but λ against time; the titration curves first.
+pub fn all(evaluation: &Evaluation) -> Vec<Plot> {
+    let mut plots = vec![titration(evaluation)];
     if evaluation.sites.iter().any(|site| site.record.forms.len() > 2) {
-        plots.push(populations(evaluation)?);
+        plots.push(populations(evaluation));
     }
     if evaluation.pairs.len() > 1 {
-        plots.push(correlation(evaluation)?);
+        plots.push(correlation(evaluation));
     }
-    plots.push(convergence(evaluation)?);
-    plots.push(histograms(evaluation)?);
-    for site in &evaluation.sites {
-        plots.push(series(evaluation, site)?);
-    }
-    Ok(plots)
+    plots.push(convergence(evaluation));
+    plots.push(histograms(evaluation));
+    plots
 }
 
 /// pH from a little below the lowest to a little above the highest.
-fn range(evaluation: &Evaluation) -> (f64, f64) {
+fn range(evaluation: &Evaluation) -> [f64; 2] {
     let ends = evaluation.ph.first().zip(evaluation.ph.last());
-    ends.map_or((0.0, 14.0), |(low, high)| (low - 0.4, high + 0.4))
+    ends.map_or([0.0, 14.0], |(low, high)| [low - 0.4, high + 0.4])
 }
 
-fn grid((low, high): (f64, f64)) -> impl Iterator<Item = f64> {
+fn grid([low, high]: [f64; 2]) -> impl Iterator<Item = f64> {
     (0..=LINE).map(move |k| low + (high - low) * k as f64 / LINE as f64)
+}
+
+fn share(name: &str) -> Scale {
+    Scale::new(name, [-0.04, 1.04])
+}
+
+/// Whether curves are more than a point: a single pH makes no curve.
+fn is_curve(curves: &[Curve]) -> bool {
+    curves.iter().any(|curve| curve.points.len() > 1 || !curve.line.is_empty())
+}
+
+/// `pKa 4.25 ± 0.10`, of all steps.
+fn pka_of(site: &SiteResult) -> String {
+    let values: Vec<String> = site.titration.macroscopic.iter().map(|step| HillFit::of(step).pka.to_string()).collect();
+    format!("pKa {}", values.join(", "))
 }
 
 /// The deprotonated fraction of a site, with the curve that is fitted to it.
 fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
-    let point = |point: &lambda::analysis::titration::PhPoint| {
+    let point = |point: &PhPoint| {
         let y = point.deprotonated?;
         Some(Point { x: point.ph, y, interval: point.interval.unwrap_or([y, y]) })
     };
@@ -81,176 +106,247 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
         }
         _ => Vec::new(),
     };
-    let values: Vec<String> = steps.iter().map(|step| HillFit::of(step).pka.to_string()).collect();
     let mark = if steps.len() == 1 { HillFit::of(&steps[0]).pka.value() } else { None };
-    Curve { name: format!("{}: pKa {}", site.record.name, values.join(", ")), points, line, mark }
+    Curve { name: site.record.name.clone(), points, line, mark, style: Style::default() }
 }
 
-fn titration(evaluation: &Evaluation) -> Result<Plot> {
-    let curves: Vec<Curve> = evaluation.sites.iter().map(|site| curve(evaluation, site)).collect();
-    let svg = if curves.len() <= SITES_IN_ONE {
-        let (low, high) = range(evaluation);
-        plot::titration(&curves, [low + 0.4, high - 0.4])?
+fn titration(evaluation: &Evaluation) -> Plot {
+    let sites = evaluation.sites.iter().map(|site| (site, curve(evaluation, site)));
+    let sites: Vec<(&SiteResult, Curve)> = sites.filter(|(_, one)| is_curve(std::slice::from_ref(one))).collect();
+    let (x, y) = (Scale::new("pH", range(evaluation)), share("deprotonated fraction"));
+    let figure = if sites.len() <= SITES_IN_ONE {
+        let curves = sites.into_iter().enumerate().map(|(k, (site, curve))| Curve {
+            name: format!("{}: {}", site.record.name, pka_of(site)),
+            style: Style::marked(k),
+            ..curve
+        });
+        Figure::chart(
+            "Titration curves",
+            &Chart { title: String::new(), note: String::new(), curves: curves.collect(), x, y },
+        )
     } else {
-        let chart = |curve: Curve| Chart {
-            title: curve.name.clone(),
-            curves: vec![Curve { name: String::new(), ..curve }],
-            x: range(evaluation),
-            y: (-0.04, 1.04),
-            names: ["pH", "deprotonated"],
+        let key = vec![
+            Entry::mark("fraction in the runs", Style::default()),
+            Entry::line("fit", Style::default()),
+            Entry::line("pKa", Style { dash: 1, ..Style::default() }),
+        ];
+        let chart = |(site, curve): (&SiteResult, Curve)| {
+            let (title, note) = (site.record.name.clone(), pka_of(site));
+            let curves = vec![Curve { name: String::new(), ..curve }];
+            Chart { title, note, curves, x: x.clone(), y: y.clone() }
         };
-        plot::panels(&curves.into_iter().map(chart).collect::<Vec<_>>(), Colours::Distinct)?
+        Figure::charts("Titration curve", &sites.into_iter().map(chart).collect::<Vec<_>>(), key)
     };
     let caption = format!(
         "Points: deprotonated fraction (frames with a form above a weight of {}) with standard errors from independent samples. \
          Lines: Hill fits, for several protons the binding polynomial; dashed: pKa. Errors of the pKa: the larger of likelihood and block bootstrap.",
         evaluation.options.threshold
     );
-    Ok(Plot { file: "titration.svg", heading: "Titration curves", caption, svg })
+    let why = "There is no curve to draw: no site has fractions at two pH values or more, nor a pKa.";
+    Plot::new("titration.svg", "Titration curves", figure, &caption, why)
 }
 
-fn populations(evaluation: &Evaluation) -> Result<Plot> {
-    let charts = evaluation.sites.iter().filter(|site| site.record.forms.len() > 2).map(|site| {
+/// The forms of these sites as a legend. Sites whose forms have different names share numbers; then their charts name the forms, too.
+pub(super) fn forms(sites: &[&SiteResult]) -> (Vec<String>, bool) {
+    let names = |site: &SiteResult| site.record.forms.iter().map(|form| form.name.clone()).collect::<Vec<_>>();
+    let most = sites.iter().map(|site| site.record.forms.len()).max().unwrap_or(0);
+    match sites.split_first() {
+        Some((first, others)) if others.iter().all(|other| names(other) == names(first)) => (names(first), true),
+        _ => ((1..=most).map(|k| format!("form {k}")).collect(), false),
+    }
+}
+
+fn populations(evaluation: &Evaluation) -> Plot {
+    let sites: Vec<&SiteResult> = evaluation.sites.iter().filter(|site| site.record.forms.len() > 2).collect();
+    let (names, alike) = forms(&sites);
+    let charts = sites.iter().map(|site| {
         let form = |k: usize| {
-            let point = |point: &lambda::analysis::titration::PhPoint| {
+            let point = |point: &PhPoint| {
                 let y = point.populations.as_ref()?[k];
                 Some(Point { x: point.ph, y, interval: point.intervals.as_ref().map_or([y, y], |ends| ends[k]) })
             };
-            let line = site
-                .titration
-                .equilibrium
-                .as_ref()
-                .map(|fitted| grid(range(evaluation)).map(|x| (x, fitted.populations(x)[k])).collect());
-            Curve {
-                name: site.record.forms[k].name.clone(),
-                points: site.titration.points.iter().filter_map(point).collect(),
-                line: line.unwrap_or_default(),
-                mark: None,
-            }
+            let fitted = site.titration.equilibrium.as_ref();
+            let line = fitted.map(|fitted| grid(range(evaluation)).map(|x| (x, fitted.populations(x)[k])).collect());
+            let points = site.titration.points.iter().filter_map(point).collect();
+            let name = site.record.forms[k].name.clone();
+            Curve { name, points, line: line.unwrap_or_default(), mark: None, style: Style::marked(k) }
         };
-        Chart {
-            title: site.record.name.clone(),
-            curves: (0..site.record.forms.len()).map(form).collect(),
-            x: range(evaluation),
-            y: (-0.04, 1.04),
-            names: ["pH", "population"],
-        }
+        let curves: Vec<Curve> = (0..site.record.forms.len()).map(form).collect();
+        let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
+        let note = if alike { String::new() } else { names.join(", ") };
+        let (x, y) = (Scale::new("pH", range(evaluation)), share("population"));
+        Chart { title: site.record.name.clone(), note, curves, x, y }
     });
-    let svg = plot::panels(&charts.collect::<Vec<_>>(), Colours::Distinct)?;
-    let caption = "Share of the frames in each form, and the binding polynomial of the forms.".into();
-    Ok(Plot { file: "populations.svg", heading: "Populations of the forms", caption, svg })
+    let charts: Vec<Chart> = charts.filter(|chart| is_curve(&chart.curves)).collect();
+    let key = names.iter().enumerate().map(|(k, name)| Entry { line: true, ..Entry::mark(name, Style::marked(k)) });
+    let figure = Figure::charts("Populations of the forms", &charts, key.collect());
+    let caption =
+        "Points: share of the frames in each form, with standard errors. Lines: the binding polynomial of the forms.";
+    let why = "There are no populations to draw: no site with several forms has them at two pH values or more.";
+    Plot::new("populations.svg", "Populations of the forms", figure, caption, why)
 }
 
-fn correlation(evaluation: &Evaluation) -> Result<Plot> {
-    let names: Vec<String> = evaluation.sites.iter().map(|site| site.record.name.clone()).collect();
+fn correlation(evaluation: &Evaluation) -> Plot {
+    // Of many sites those with the strongest correlations.
+    let count = evaluation.sites.len();
+    let mut strongest: Vec<(f64, usize)> = (0..count).map(|site| (0.0, site)).collect();
+    for result in &evaluation.pairs {
+        let strength = result.pair.correlation.value().unwrap_or(0.0).abs();
+        for site in result.sites {
+            strongest[site].0 = strength.max(strongest[site].0);
+        }
+    }
+    strongest.retain(|(_, site)| evaluation.pairs.iter().any(|result| result.sites.contains(site)));
+    strongest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let all = strongest.len();
+    strongest.truncate(SITES_IN_MATRIX);
+    let mut shown: Vec<usize> = strongest.into_iter().map(|(_, site)| site).collect();
+    shown.sort_unstable();
+    let names: Vec<String> = shown.iter().map(|&site| evaluation.sites[site].record.name.clone()).collect();
     let mut values = vec![vec![None; names.len()]; names.len()];
     for result in &evaluation.pairs {
-        let [a, b] = result.sites;
-        values[b][a] = result.pair.correlation.value();
-    }
-    let svg = plot::matrix(&names, &values)?;
-    let caption = "Correlation φ of being deprotonated at the same pH: blue, one keeps the other protonated; its errors are in pairs.csv.";
-    Ok(Plot { file: "correlation.svg", heading: "Correlation between sites", caption: caption.into(), svg })
-}
-
-/// Ends of the axis that holds these values with their errors, near the last of them.
-fn around(values: &[Determined]) -> (f64, f64) {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for value in values.iter().filter_map(Determined::value) {
-        (low, high) = (low.min(value), high.max(value));
-    }
-    if !(low.is_finite() && high.is_finite()) {
-        return (0.0, 14.0);
-    }
-    let margin = (0.25 * (high - low)).max(0.15);
-    (low - margin, high + margin)
-}
-
-fn convergence(evaluation: &Evaluation) -> Result<Plot> {
-    let mut charts = Vec::new();
-    for site in &evaluation.sites {
-        let length = site.runs.iter().map(|&run| evaluation.runs[run].length()).sum::<f64>();
-        let (unit, name) = if length < 1e4 { (1.0, "time used (ps)") } else { (1e-3, "time used (ns)") };
-        let found = &site.convergence;
-        for index in 0..site.titration.macroscopic.len() {
-            let both = [&found.forward[index], &found.reverse[index]];
-            let curve = |values: &Vec<Determined>| {
-                let at = |k: usize| found.shares[k] * length * unit;
-                let line = values.iter().enumerate().filter_map(|(k, d)| Some((at(k), d.value()?))).collect();
-                // Bars at every fifth part, so that they can be told apart.
-                let bars = values.iter().enumerate().skip(4).step_by(5);
-                let bars = bars.filter_map(|(k, d)| {
-                    let (y, error) = (d.value()?, d.error()?);
-                    Some(Point { x: at(k), y, interval: [y - error, y + error] })
-                });
-                Curve { points: bars.collect(), line, ..Curve::default() }
-            };
-            let all: Vec<Determined> = both.iter().flat_map(|values| values.iter().copied().skip(1)).collect();
-            charts.push(Chart {
-                title: site.step_name(index),
-                curves: both.map(curve).to_vec(),
-                x: (0.0, 1.04 * (length * unit).max(1e-9)),
-                y: around(&all),
-                names: [name, "pKa"],
-            });
+        let places = result.sites.map(|site| shown.iter().position(|&one| one == site));
+        if let [Some(a), Some(b)] = places {
+            values[b][a] = result.pair.correlation.value();
         }
     }
-    let svg = plot::panels(&charts, Colours::Distinct)?;
-    let caption = "pKa of slope one against the time used, all runs together: blue from the beginning, orange from the end. \
-                   A start that should have been left out shows as a blue line that does not settle.";
-    Ok(Plot { file: "convergence.svg", heading: "Convergence", caption: caption.into(), svg })
+    let figure = plot::matrix("Correlation between sites", &names, &values);
+    let which = if all > shown.len() {
+        format!(" Shown are the {} of {all} sites with the strongest correlations.", shown.len())
+    } else {
+        String::new()
+    };
+    let caption = format!(
+        "Correlation φ of being deprotonated at the same pH, from −1 to 1.{which} All pairs, with errors, are in pairs.csv."
+    );
+    let why = "No pair of sites has frames enough in all states to determine a correlation.";
+    Plot::new("correlation.svg", "Correlation between sites", figure, &caption, why)
 }
 
-fn histograms(evaluation: &Evaluation) -> Result<Plot> {
+/// Parts of the runs from which on every fifth has an error bar, so that bars can be told apart.
+const BARS: usize = 4;
+
+/// The pKa that a chart of convergence has in its middle, and how far from it values and error bars go, but for the first part, which is
+/// often far off; none if none is determined.
+fn spread(values: &[&[Determined]]) -> Option<(f64, f64)> {
+    let last = values.iter().find_map(|values| values.iter().rev().find_map(Determined::value))?;
+    let far = |(k, found): (usize, &Determined)| {
+        let error = found.error().filter(|_| k >= BARS).unwrap_or(0.0);
+        found.value().map_or(0.0, |value| (value - last).abs() + error)
+    };
+    let all = values.iter().flat_map(|values| values.iter().enumerate().skip(1));
+    Some((last, all.map(far).filter(|far| far.is_finite()).fold(0.0, f64::max)))
+}
+
+fn convergence(evaluation: &Evaluation) -> Plot {
+    let length = |site: &SiteResult| site.runs.iter().map(|&run| evaluation.runs[run].length()).sum::<f64>();
+    let longest = evaluation.sites.iter().map(length).fold(0.0, f64::max);
+    let (unit, name) = if longest < 1e4 { (1.0, "time used (ps)") } else { (1e-3, "time used (ns)") };
+    let steps = evaluation.sites.iter().flat_map(|site| (0..site.titration.macroscopic.len()).map(move |k| (site, k)));
+    let steps = steps.filter_map(|(site, k)| {
+        let both = [&site.convergence.forward[k][..], &site.convergence.reverse[k][..]];
+        Some((site, k, both, spread(&both)?))
+    });
+    let steps: Vec<_> = steps.collect();
+    // All charts span the same number of pK units, so that they compare; a start far off does not flatten the others.
+    let half = 1.15 * steps.iter().map(|(.., (_, far))| *far).fold(0.0, f64::max).clamp(0.15, 1.2);
+    let styles = [Style::default(), Style { mark: 1, ..Style::dashed(1) }];
+    let chart = |&(site, index, both, (middle, _)): &(&SiteResult, usize, [&[Determined]; 2], (f64, f64))| {
+        let at = |k: usize| site.convergence.shares[k] * length(site) * unit;
+        let curve = |(values, style): (&[Determined], Style)| {
+            let line = values.iter().enumerate().map(|(k, d)| (at(k), d.value().unwrap_or(f64::NAN))).collect();
+            let points = values.iter().enumerate().skip(BARS).step_by(5).filter_map(|(k, d)| {
+                let (y, error) = (d.value()?, d.error()?);
+                Some(Point { x: at(k), y, interval: [y - error, y + error] })
+            });
+            Curve { points: points.collect(), line, style, ..Curve::default() }
+        };
+        Chart {
+            title: site.step_name(index),
+            note: String::new(),
+            curves: both.into_iter().zip(styles).map(curve).collect(),
+            x: Scale::new(name, [0.0, 1.04 * (longest * unit).max(1e-9)]),
+            y: Scale::new("pKa", [middle - half, middle + half]),
+        }
+    };
+    let key = ["from the beginning of the runs", "from their end"].into_iter().zip(styles);
+    let key = key.map(|(name, style)| Entry { mark: true, ..Entry::line(name, style) });
+    let figure = Figure::charts("Convergence of the pKa", &steps.iter().map(chart).collect::<Vec<_>>(), key.collect());
+    let caption = "pKa of slope one against the time used, all runs together, with standard errors; all charts span the same number of pK units. \
+                   A start that should have been left out shows as a line from the beginning that does not settle.";
+    let why = "No part of the runs determines a pKa.";
+    Plot::new("convergence.svg", "Convergence", figure, caption, why)
+}
+
+/// The first, the last and some between of `count` things, `most` at most.
+fn some(count: usize, most: usize) -> Vec<usize> {
+    let kept = count.min(most);
+    (0..kept).map(|k| if kept > 1 { k * (count - 1) / (kept - 1) } else { 0 }).collect()
+}
+
+fn histograms(evaluation: &Evaluation) -> Plot {
     let [low, high] = histogram::RANGE;
     let width = (high - low) / BINS as f64;
+    let shown = |site: &SiteResult| if site.record.forms.len() == 2 { 1..2 } else { 0..site.record.forms.len() };
+    let many = evaluation.sites.iter().map(|site| shown(site).len()).sum::<usize>() > FEW;
+    let lines = some(evaluation.ph.len(), if many { CURVES_IN_SMALL } else { usize::MAX });
+    let style = |ph: usize| Style {
+        colour: Colour::Share(ph as f64 / (evaluation.ph.len() - 1).max(1) as f64),
+        // A few lines differ by their dashes, too.
+        dash: if lines.len() <= 4 { lines.iter().position(|&line| line == ph).unwrap_or(0) } else { 0 },
+        mark: 0,
+    };
+    let densities = evaluation.sites.iter().flat_map(|site| site.histograms.iter().flatten().flatten());
+    let least = densities.copied().filter(|density| *density > 0.0).fold(1.0, f64::min);
+    let y = Scale::logarithmic("density of λ", [least.log10().floor().clamp(-5.0, -2.0), 2.0]);
     let mut charts = Vec::new();
     for site in &evaluation.sites {
-        let forms = site.record.forms.len();
-        for form in if forms == 2 { 1..2 } else { 0..forms } {
-            // A density of zero has no logarithm: it lies below the axis.
-            let height = |density: f64| density.max(1e-3).log10();
-            let curve = |all: &Vec<Vec<f64>>| {
-                let line = all[form].iter().enumerate().map(|(k, d)| (low + (k as f64 + 0.5) * width, height(*d)));
-                Curve { line: line.collect(), ..Curve::default() }
+        for form in shown(site) {
+            let of_ph = |point: &PhPoint| evaluation.ph.iter().position(|ph| *ph == point.ph);
+            let curve = |(point, all): (&PhPoint, &Vec<Vec<f64>>)| {
+                let ph = of_ph(point).filter(|ph| lines.contains(ph))?;
+                // An empty bin has no logarithm: the line is interrupted there.
+                let line = all[form].iter().enumerate().map(|(k, d)| (low + (k as f64 + 0.5) * width, d.log10()));
+                Some(Curve { line: line.collect(), style: style(ph), ..Curve::default() })
             };
-            let title = match forms {
+            let title = match site.record.forms.len() {
                 2 => site.record.name.clone(),
                 _ => format!("{}, {}", site.record.name, site.record.forms[form].name),
             };
-            let curves = site.histograms.iter().map(curve).collect();
-            charts.push(Chart { title, curves, x: (low, high), y: (-3.0, 2.0), names: ["λ", "lg density"] });
+            let curves = site.titration.points.iter().zip(&site.histograms).filter_map(curve).collect();
+            let x = Scale::new(if many { "λ" } else { "λ (weight of the form)" }, [low, high]);
+            charts.push(Chart { title, note: String::new(), curves, x, y: y.clone() });
         }
     }
-    let svg = plot::panels(&charts, Colours::Scale)?;
-    let caption =
-        "Density of λ (the weight of the form) over all frames, blue at the lowest pH, red at the highest.".into();
-    Ok(Plot { file: "lambda.svg", heading: "Distribution of λ", caption, svg })
+    let key = lines.iter().map(|&ph| Entry::line(&format!("pH {:.2}", evaluation.ph[ph]), style(ph)));
+    let figure = Figure::charts("Distribution of λ", &charts, key.collect());
+    let which = if lines.len() < evaluation.ph.len() { " Shown are some of the pH values." } else { "" };
+    let caption = format!(
+        "Density of λ over all frames, from blue at the lowest pH over purple to orange at the highest; of two forms 0 is protonated and 1 deprotonated. \
+         Where no frame was, there is no line.{which}"
+    );
+    Plot::new("lambda.svg", "Distribution of λ", figure, &caption, "No frame has λ in the range of the histograms.")
 }
 
-/// λ against time of one site, a panel for each pH.
-fn series(evaluation: &Evaluation, site: &SiteResult) -> Result<Plot> {
-    let panel = |point: &lambda::analysis::titration::PhPoint| {
-        let runs = site.runs.iter().map(|&run| &evaluation.runs[run]).filter(|run| run.ph == point.ph);
-        let lines = runs.flat_map(|run| {
-            let weights = run.weights(&site.record.name).unwrap_or_default();
-            // Of two forms, the second is λ.
-            let skip = usize::from(weights.len() == 2);
-            weights.into_iter().skip(skip).map(|weights| (run.series.time.clone(), weights)).collect::<Vec<_>>()
-        });
-        Panel { title: format!("pH {:.2}", point.ph), series: lines.collect() }
-    };
-    let panels: Vec<Panel> = site.titration.points.iter().map(panel).collect();
-    let name = &site.record.name;
-    let caption = match site.record.forms.len() {
-        2 => format!("{name}. A colour for each run. 0 is protonated, 1 deprotonated."),
-        _ => {
-            let forms: Vec<&str> = site.record.forms.iter().map(|form| form.name.as_str()).collect();
-            format!(
-                "{name}. Weights of {}, in the order of the colours; more runs follow in the same order.",
-                forms.join(", ")
-            )
-        }
-    };
-    Ok(Plot { file: "", heading: "λ against time", caption, svg: plot::lambda_series(&panels)? })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_of_many_keep_both_ends() {
+        assert_eq!(
+            (some(3, 5), some(11, 5), some(0, 5), some(9, 1)),
+            (vec![0, 1, 2], vec![0, 2, 5, 7, 10], vec![], vec![0])
+        );
+    }
+
+    #[test]
+    fn a_pka_that_is_not_determined_has_no_spread() {
+        let value = |value: f64| Determined::Value { value, error: 0.1 };
+        assert_eq!(spread(&[&[Determined::Unknown, Determined::AtMost(3.0)], &[]]), None);
+        // The first part of all, which is often far off, does not count.
+        assert_eq!(spread(&[&[value(9.0), value(4.5), value(4.0)], &[value(4.25)]]), Some((4.0, 0.5)));
+        let (middle, far) = spread(&[&[value(4.0); 6]]).unwrap();
+        assert!(middle == 4.0 && (far - 0.1).abs() < 1e-12);
+    }
 }

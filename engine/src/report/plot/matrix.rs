@@ -1,59 +1,92 @@
-//! A symmetric matrix of numbers from −1 to 1 as coloured squares.
+//! A symmetric matrix of numbers from −1 to 1 as coloured squares below its diagonal.
 
-use super::canvas::{FAINT, SCALE, line, scale, svg, text};
-use crate::error::Error;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use super::drawing::{Anchor, Drawing, text, text_width};
+use super::figure::Figure;
+use super::key::Entry;
+use super::path::number;
+use super::style::{Colour, Style};
+use svg::node::element::{Group, Rectangle};
 
-/// Space for the names (pixels).
-const NAMES: u32 = 90;
+/// Widths on a wide and on a narrow page (pixels).
+const WIDTHS: [f64; 2] = [684.0, 336.0];
+/// A square narrower than this (pixels) shows the sign of its number only.
+const ROOM: f64 = 30.0;
 
-/// Draws the squares below the diagonal; `values[row][column]`, `None` where a number is not known. Blue is negative, red positive.
-///
-/// # Errors
-/// [`Error::Input`] if plotters refuses.
-pub fn matrix(names: &[String], values: &[Vec<Option<f64>>]) -> Result<String, Error> {
-    let cell = (620 / names.len().max(4) as u32).clamp(22, 90);
-    let size = (720, 12 + cell * names.len() as u32 + if cell < 60 { NAMES } else { 40 });
-    let pixel = |n: u32| (n * SCALE) as i32;
-    svg(size, |area| {
-        let small = text(if cell < 40 { 11 } else { 14 });
-        for (row, name) in names.iter().enumerate() {
-            let top = 12 + cell * row as u32;
-            let right = small.pos(Pos::new(HPos::Right, VPos::Center));
-            area.draw(&Text::new(name.clone(), (pixel(NAMES - 8), pixel(top + cell / 2)), right))?;
-            for column in 0..row {
-                let left = NAMES + cell * column as u32;
-                let corners = [(pixel(left), pixel(top)), (pixel(left + cell), pixel(top + cell))];
-                let value = values.get(row).and_then(|row| row.get(column)).copied().flatten();
-                if let Some(value) = value {
-                    let strength = value.abs().clamp(0.0, 1.0);
-                    let colour = scale(if value < 0.0 { 0.0 } else { 1.0 });
-                    area.draw(&Rectangle::new(corners, colour.mix(0.85 * strength).filled()))?;
-                }
-                area.draw(&Rectangle::new(corners, line(FAINT, 1)))?;
-                // Rounded first: no minus before a zero.
-                let rounded = value.map(|value| (100.0 * value).round() / 100.0 + 0.0);
-                let words = rounded.map_or("–".to_string(), |value| format!("{value:.2}").replace('-', "−"));
-                let centre = small.pos(Pos::new(HPos::Center, VPos::Center));
-                area.draw(&Text::new(words, (pixel(left + cell / 2), pixel(top + cell / 2)), centre))?;
-            }
+/// Draws the squares; `values[row][column]`, `None` where a number is not known. Blue is negative, orange positive. `None` if no number is known.
+pub fn matrix(title: &str, names: &[String], values: &[Vec<Option<f64>>]) -> Option<Figure> {
+    values.iter().flatten().flatten().next()?;
+    let [wide, narrow] = WIDTHS.map(|width| drawn(title, names, values, width));
+    let sign = |number: usize| Style { mark: 1, ..Style::marked(number) };
+    let key = vec![
+        Entry::mark("−: one keeps the other protonated", sign(0)),
+        Entry::mark("+: both lose their protons together", sign(1)),
+    ];
+    Some(Figure::alone(wide, narrow, key))
+}
+
+fn drawn(title: &str, names: &[String], values: &[Vec<Option<f64>>], width: f64) -> Drawing {
+    let longest = names.iter().map(|name| text_width(name, 12.0)).fold(0.0, f64::max) + 30.0;
+    let left = longest.min(0.5 * width);
+    let count = names.len();
+    let cell = ((width - left - 4.0) / (count - 1).max(1) as f64).min(64.0);
+    let high = cell.max(16.0);
+    let known = values.iter().flatten().flatten().count();
+    let description = format!("{known} pairs of {}.", names.join(", "));
+    let mut drawing = Drawing::new([width, 24.0 + high * (count as f64 - 1.0)], title, &description);
+    let mut words = Group::new().set("class", "tick").set("text-anchor", "middle");
+    let (mut rows, mut squares) = (Group::new(), Vec::new());
+    for (row, name) in names.iter().enumerate() {
+        let top = 20.0 + high * (row as f64 - 1.0);
+        let middle = top + 0.5 * high + 4.0;
+        // The first site has no square in its row: it stands above its column.
+        let label = format!("{}  {name}", row + 1);
+        let place = if row == 0 { [2.0, 13.0] } else { [2.0, middle] };
+        rows = rows.add(text(&label, place, Anchor::Start, 12.0, left - 8.0));
+        if row + 1 < count {
+            let centre = [left + cell * (row as f64 + 0.5), 13.0];
+            words = words.add(text(&(row + 1).to_string(), centre, Anchor::Start, 11.0, cell));
         }
-        for (column, name) in names.iter().enumerate().take(names.len().saturating_sub(1)) {
-            let left = NAMES + cell * column as u32;
-            let below = pixel(12 + cell * names.len() as u32 + 8);
-            // Names that would run into each other are turned.
-            let turned = if cell < 60 { FontTransform::Rotate90 } else { FontTransform::None };
-            let style = small.transform(turned);
-            let style = if cell < 60 {
-                style.pos(Pos::new(HPos::Left, VPos::Center))
-            } else {
-                style.pos(Pos::new(HPos::Center, VPos::Top))
-            };
-            area.draw(&Text::new(name.clone(), (pixel(left + cell / 2), below), style))?;
+        for column in 0..row {
+            let corner = [left + cell * column as f64, top];
+            let value = values.get(row).and_then(|row| row.get(column)).copied().flatten();
+            squares.push(square(corner, [cell, high], value));
+            let centre = [corner[0] + 0.5 * cell, middle];
+            words = words.add(text(&label_of(value, cell), centre, Anchor::Start, 11.0, cell));
         }
-        Ok(())
-    })
+    }
+    squares.into_iter().for_each(|square| drawing.add(square));
+    drawing.add(rows);
+    drawing.add(words);
+    drawing
+}
+
+/// A square whose strength of colour is the size of its number.
+fn square([x, y]: [f64; 2], [wide, high]: [f64; 2], value: Option<f64>) -> Group {
+    let place = |class: &str| {
+        let square = Rectangle::new().set("class", class).set("x", number(x)).set("y", number(y));
+        square.set("width", number(wide)).set("height", number(high))
+    };
+    let rim = Group::new().set("class", "mesh").add(place("thin"));
+    match value {
+        None => rim,
+        Some(value) => {
+            let strength = format!("{:.2}", 0.8 * value.abs().clamp(0.0, 1.0));
+            let colour = Colour::Number(usize::from(value >= 0.0)).class();
+            let inside = Group::new().set("class", colour).add(place("full").set("fill-opacity", strength));
+            Group::new().add(inside).add(rim)
+        }
+    }
+}
+
+/// The number, or its sign where there is no room for more; nothing below a tenth.
+fn label_of(value: Option<f64>, room: f64) -> String {
+    match value {
+        None => "–".into(),
+        // Rounded first: no minus before a zero.
+        Some(value) if room >= ROOM => format!("{:.2}", (100.0 * value).round() / 100.0 + 0.0).replace('-', "−"),
+        Some(value) if value.abs() < 0.1 => String::new(),
+        Some(value) => (if value < 0.0 { "−" } else { "+" }).into(),
+    }
 }
 
 #[cfg(test)]
@@ -64,10 +97,16 @@ mod tests {
     fn every_pair_has_its_square() {
         let names = ["GLU 2", "HIS 5", "LYS 7"].map(str::to_string);
         let values = vec![vec![], vec![Some(-0.35)], vec![Some(0.5), None]];
-        let text = matrix(&names, &values).unwrap();
-        assert!(text.contains("−0.35") && text.contains("0.50") && text.contains('–') && text.contains("LYS 7"));
-        // The ground, three frames, two of them filled.
-        assert_eq!(text.matches("<rect").count(), 6);
-        assert!(matrix(&[], &[]).is_ok());
+        let html = matrix("Correlations", &names, &values).unwrap().html("f");
+        assert!(html.contains("−0.35") && html.contains("0.50") && html.contains('–') && html.contains("3  LYS 7"));
+        // Three rims and two fillings, on wide and on narrow pages.
+        assert_eq!(html.matches("<rect").count(), 10);
+        assert!(matrix("Correlations", &names, &[vec![], vec![None]]).is_none());
+    }
+
+    #[test]
+    fn a_small_square_shows_the_sign() {
+        assert_eq!([-0.5, 0.05, 0.5].map(|value| label_of(Some(value), 20.0)), ["−", "", "+"]);
+        assert_eq!(label_of(Some(-0.004), 50.0), "0.00");
     }
 }

@@ -102,7 +102,7 @@ fn populations_and_acceptance_are_the_exact_ones() {
     }
     assert!(mixing.round_trips.iter().all(|&trips| trips > 100) && mixing.doubts().is_empty(), "{mixing:?}");
     let page = std::fs::read_to_string(folder.path().join("exchange.html")).unwrap();
-    assert!(page.contains("3.50 – 4.00"));
+    assert!(page.contains("3.50 – 4.00") && page.contains("<a href=\"report.html\">"));
     // The joint distribution is the product: neighbours that have just been compared know nothing of each other.
     let mean = |f: &dyn Fn(usize) -> f64| (0..all[0].len()).map(f).sum::<f64>() / all[0].len() as f64;
     let covariance =
