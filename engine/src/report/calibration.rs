@@ -2,7 +2,7 @@
 //! table at the end.
 
 use super::page::Page;
-use super::plot::{Chart, Curve, Figure, Point, Scale, Style};
+use super::plot::{Chart, Curve, Entry, Figure, Point, Scale, Style};
 use crate::atomic::write_atomic;
 use crate::config::Config;
 use crate::error::Result;
@@ -120,17 +120,21 @@ fn grid(calibration: &Calibration) -> impl Iterator<Item = f64> {
     (0..=120).map(move |k| low + (high - low) * f64::from(k) / 120.0)
 }
 
-/// Curves against λ on axes that fit; `None` if they hold nothing.
-fn figure(kind: &str, name: &str, curves: Vec<Curve>) -> Option<Figure> {
-    let curves: Vec<Curve> =
-        curves.into_iter().enumerate().map(|(k, curve)| Curve { style: Style::marked(k), ..curve }).collect();
-    let (points, line) = (|| curves.iter().flat_map(|c| &c.points), || curves.iter().flat_map(|c| &c.line));
-    let x = Scale::around("λ", points().map(|p| p.x).chain(line().map(|p| p.0)), 0.04)?;
-    let y = Scale::around(
-        name,
-        points().flat_map(|p| [p.y, p.interval[0], p.interval[1]]).chain(line().map(|p| p.1)),
-        0.05,
-    )?;
+/// What λ is along an edge.
+const ALONG: &str = "λ (weight of the second form)";
+
+/// The ordinate that holds all points, error bars and lines of curves; `None` if there are none.
+fn ordinate<'a>(name: &str, curves: impl Iterator<Item = &'a Curve> + Clone) -> Option<Scale> {
+    let points = curves.clone().flat_map(|curve| &curve.points).flat_map(|p| [p.y, p.interval[0], p.interval[1]]);
+    Scale::around(name, points.chain(curves.flat_map(|curve| &curve.line).map(|p| p.1)), 0.05)
+}
+
+/// Curves along the edges in one chart; `None` if they hold nothing.
+fn figure(kind: &str, name: &str, calibration: &Calibration, curve: impl Fn([usize; 2]) -> Curve) -> Option<Figure> {
+    let edges = edges(calibration.n_forms()).into_iter().enumerate();
+    let curves: Vec<Curve> = edges.map(|(k, edge)| Curve { style: Style::marked(k), ..curve(edge) }).collect();
+    let across = curves.iter().flat_map(|c| c.points.iter().map(|p| p.x).chain(c.line.iter().map(|p| p.0)));
+    let (x, y) = (Scale::around(ALONG, across, 0.04)?, ordinate(name, curves.iter())?);
     Figure::chart(kind, &Chart { title: String::new(), note: String::new(), curves, x, y })
 }
 
@@ -144,7 +148,7 @@ fn slopes(calibration: &Calibration) -> Option<Figure> {
         let line = grid(calibration).map(|x| (x, slope(x))).collect();
         Curve { name: calibration.edge_name(edge), points, line, ..Curve::default() }
     };
-    figure("⟨∂V/∂λ⟩", "⟨∂V/∂λ⟩ (kJ/mol)", edges(n).into_iter().map(curve).collect())
+    figure("Slope of the potential energy", "mean slope ⟨∂V/∂λ⟩ (kJ/mol)", calibration, curve)
 }
 
 /// The free energy along every edge, with its error at every tenth.
@@ -157,23 +161,38 @@ fn free_energies(calibration: &Calibration) -> Option<Figure> {
         let line = grid(calibration).map(|x| (x, at(x).value)).collect();
         Curve { name: calibration.edge_name(edge), points, line, ..Curve::default() }
     };
-    figure("Free energy", "free energy (kJ/mol)", edges(n).into_iter().map(curve).collect())
+    figure("Free energy", "free energy (kJ/mol)", calibration, curve)
 }
 
-/// −RT ln p along one edge, a curve for each round; `None` if none has two bins.
-fn profiles(calibration: &Calibration, edge: usize) -> Option<Figure> {
-    let curve = |(index, FinishedRound { round, .. }): (usize, &FinishedRound)| {
+/// The line through a profile, with gaps at bins without a frame: their centres are missing in it.
+fn interrupted(centres: &[f64], profile: &[(f64, Uncertain)]) -> Vec<(f64, f64)> {
+    let at = |x: f64| profile.iter().find(|(place, _)| *place == x).map_or(f64::NAN, |(_, u)| u.value);
+    centres.iter().map(|&x| (x, at(x))).collect()
+}
+
+/// −RT ln p, a chart for each edge and in it a curve for each round; `None` if no round has two bins with frames.
+fn profiles(calibration: &Calibration) -> Option<Figure> {
+    let rounds = &calibration.estimate.rounds;
+    let curve = |edge: usize, (number, FinishedRound { round, .. }): (usize, &FinishedRound)| {
         let histogram = &round.edges[edge];
         let profile = histogram.profile(round, calibration.temperature);
-        // A bin without a frame interrupts the line.
-        let at = |x: f64| profile.iter().find(|(place, _)| *place == x).map_or(f64::NAN, |(_, u)| u.value);
-        let line = histogram.centres.iter().map(|&x| (x, at(x))).collect();
+        let line = interrupted(&histogram.centres, &profile);
         let points = profile.iter().map(|&(x, u)| point(x, u)).collect();
-        Curve { name: format!("round {}", index + 1), points, line, ..Curve::default() }
+        Curve { points, line, style: Style::marked(number), ..Curve::default() }
     };
-    let curves: Vec<Curve> = calibration.estimate.rounds.iter().enumerate().map(curve).collect();
-    let enough = curves.iter().any(|curve| curve.points.len() > 1);
-    figure("Free runs", "−RT ln p (kJ/mol)", curves).filter(|_| enough)
+    let edges = edges(calibration.n_forms()).into_iter().enumerate();
+    let edges = edges.map(|(index, edge)| -> (String, Vec<Curve>) {
+        (calibration.edge_name(edge), rounds.iter().enumerate().map(|round| curve(index, round)).collect())
+    });
+    let edges: Vec<(String, Vec<Curve>)> =
+        edges.filter(|(_, curves)| curves.iter().any(|curve| curve.points.len() > 1)).collect();
+    let y = ordinate("free energy −RT ln p (kJ/mol)", edges.iter().flat_map(|(_, curves)| curves))?;
+    let charts = edges.into_iter().map(|(title, curves)| {
+        let x = Scale::new(ALONG, [0.0, 1.0]);
+        Chart { title, note: String::new(), curves, x, y: y.clone() }
+    });
+    let round = |k: usize| Entry { line: true, ..Entry::mark(&format!("round {}", k + 1), Style::marked(k)) };
+    Figure::charts("Free runs", &charts.collect::<Vec<_>>(), (0..rounds.len()).map(round).collect())
 }
 
 /// `-345.67 ± 0.12 kJ/mol`.
@@ -248,18 +267,15 @@ fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     page.headline(&(1..forms.len()).map(headline).collect::<Vec<_>>());
     page.warnings(&calibration.warnings);
     if let Some(figure) = slopes(calibration) {
-        page.figure("⟨∂V/∂λ⟩", &figure, SLOPES);
+        page.figure("Slope of the potential energy along λ", &figure, SLOPES);
     }
     if let Some(figure) = free_energies(calibration) {
         let caption = "From the windows and all rounds; bars: standard errors against the first form.";
         page.figure("Free energy", &figure, caption);
     }
-    for (index, edge) in edges(calibration.n_forms()).into_iter().enumerate() {
-        if let Some(figure) = profiles(calibration, index) {
-            let heading = format!("Free runs {}", calibration.edge_name(edge));
-            let caption = "Histograms of the free runs without barrier at pH = pK: flat if V_MM is right.";
-            page.figure(heading.trim_end(), &figure, caption);
-        }
+    if let Some(figure) = profiles(calibration) {
+        let caption = "Histograms of the free runs without barrier at pH = pK: flat if V_MM is right. Where no frame was, there is no line.";
+        page.figure("Free runs", &figure, caption);
     }
     if !estimate.rounds.is_empty() {
         page.table("Rounds", &ROUND_COLUMNS, &round_rows(calibration));
@@ -302,4 +318,18 @@ fn table(calibration: &Calibration, folder: &Path) -> String {
     let _ = writeln!(text, "library entry ({}): {}", status(calibration), folder.join(&calibration.file).display());
     let _ = write!(text, "report: {}", folder.join(REPORT).display());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Protects from a line across bins that hold nothing.
+    #[test]
+    fn a_bin_without_frames_interrupts_the_profile() {
+        let profile = [0.1, 0.5].map(|x| (x, Uncertain { value: 2.0 * x, error: 0.1 }));
+        let line = interrupted(&[0.1, 0.3, 0.5], &profile);
+        assert_eq!((line[0], line[2]), ((0.1, 0.2), (0.5, 1.0)));
+        assert!(line[1].0 == 0.3 && line[1].1.is_nan());
+    }
 }
