@@ -294,7 +294,7 @@ fn histograms(evaluation: &Evaluation) -> Plot {
         colour: Colour::Share(ph as f64 / (evaluation.ph.len() - 1).max(1) as f64),
         // A few lines differ by their dashes, too.
         dash: if lines.len() <= 4 { lines.iter().position(|&line| line == ph).unwrap_or(0) } else { 0 },
-        mark: 0,
+        ..Style::default()
     };
     let densities = evaluation.sites.iter().flat_map(|site| site.histograms.iter().flatten().flatten());
     let least = densities.copied().filter(|density| *density > 0.0).fold(1.0, f64::min);

@@ -160,9 +160,10 @@ fn drawn(curve: &Curve, frame: &Frame, radius: f64) -> Group {
     if !bars.is_empty() {
         group = group.add(Path::new().set("class", "thin").set("d", bars));
     }
-    let marks = curve.points.iter().filter(inside).fold(Group::new().set("class", "full"), |marks, point| {
-        marks.add(mark(curve.style, [frame.across(point.x), frame.up(point.y)], radius))
-    });
+    let marks =
+        curve.points.iter().filter(inside).fold(Group::new().set("class", curve.style.filling()), |marks, point| {
+            marks.add(mark(curve.style, [frame.across(point.x), frame.up(point.y)], radius))
+        });
     if curve.points.is_empty() { group } else { group.add(marks) }
 }
 

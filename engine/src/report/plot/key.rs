@@ -60,7 +60,8 @@ pub(super) fn legend(entries: &[Entry], width: f64) -> Drawing {
             sign = sign.add(line(entry.style, format!("M{} {y}h24", x + 1.0)));
         }
         if entry.mark {
-            sign = sign.add(Group::new().set("class", "full").add(mark(entry.style, [x + 13.0, y], 4.0)));
+            sign =
+                sign.add(Group::new().set("class", entry.style.filling()).add(mark(entry.style, [x + 13.0, y], 4.0)));
         }
         if entry.line || entry.mark {
             drawing.add(sign);

@@ -79,7 +79,7 @@ fn scale(values: impl Iterator<Item = f64>, axis: Axis) -> Scale {
 }
 
 fn style(trace: &Trace) -> Style {
-    Style { dash: usize::from(trace.dashed), mark: 0, ..Style::marked(trace.colour) }
+    Style { dash: usize::from(trace.dashed), mark: 0, open: trace.dashed, ..Style::marked(trace.colour) }
 }
 
 fn entry(trace: &Trace) -> Entry {
@@ -88,9 +88,8 @@ fn entry(trace: &Trace) -> Entry {
 
 fn drawn(trace: &Trace, frame: &Frame) -> Group {
     let style = style(trace);
-    let inside = if trace.dashed { "open" } else { "full" };
     let line = line(style, frame.line(&trace.points));
-    let marks = trace.points.iter().fold(Group::new().set("class", inside), |marks, &(x, y)| {
+    let marks = trace.points.iter().fold(Group::new().set("class", style.filling()), |marks, &(x, y)| {
         marks.add(mark(style, [frame.across(x), frame.up(y)], 3.0))
     });
     Group::new().set("class", style.colour.class()).add(line).add(marks)
@@ -108,8 +107,8 @@ mod tests {
         let points = vec![(0.0, 1.0), (1e3, 2.0), (1e4, f64::NAN), (1e5, 3.0)];
         let trace = Trace { name: "direct".into(), points, colour: 7, dashed: true };
         let text = lines("times", std::slice::from_ref(&trace), N, TIME).unwrap();
-        // Two points, and the mark in the legend.
-        assert_eq!(text.matches("<circle").count(), 3);
+        // Two points, and the mark in the legend, which is open as they are.
+        assert_eq!((text.matches("<circle").count(), text.matches("class=\"open\"").count()), (3, 2));
         assert!(text.contains("direct") && text.contains("10⁵") && text.contains("times") && text.starts_with("<svg"));
         assert!(lines("nothing", &[], N, TIME).is_err());
     }

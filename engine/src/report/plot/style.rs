@@ -59,6 +59,8 @@ pub struct Style {
     pub dash: usize,
     /// Number of the form of its marks; 0 is a circle.
     pub mark: usize,
+    /// Whether its marks are open.
+    pub open: bool,
 }
 
 impl Default for Style {
@@ -70,12 +72,17 @@ impl Default for Style {
 impl Style {
     /// The style of curve `number` whose points have marks: colours and marks differ.
     pub fn marked(number: usize) -> Self {
-        Self { colour: Colour::Number(number), dash: 0, mark: number }
+        Self { colour: Colour::Number(number), dash: 0, mark: number, open: false }
     }
 
     /// The style of line `number` of a few: colours and dashes differ.
     pub fn dashed(number: usize) -> Self {
-        Self { colour: Colour::Number(number), dash: number, mark: 0 }
+        Self { colour: Colour::Number(number), dash: number, mark: 0, open: false }
+    }
+
+    /// The class of the filling of its marks.
+    pub(super) fn filling(self) -> &'static str {
+        if self.open { "open" } else { "full" }
     }
 
     /// Value of `stroke-dasharray`, nothing for a line that is not dashed.
