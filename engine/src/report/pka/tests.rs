@@ -3,7 +3,7 @@
 use super::*;
 use crate::evaluation::pka::{Options, evaluate};
 use crate::output::sites::SitesFile;
-use crate::output::tables::LambdaSeries;
+use crate::output::series::LambdaSeries;
 use crate::record::{FormRecord, SiteRecord};
 use lambda::analysis::counted::Resampling;
 use rand::{RngExt, SeedableRng};
