@@ -41,6 +41,7 @@ pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode>
     if arguments.json {
         let mut object = choice.description(arguments.precision, system.len());
         object["device"] = json!(name_of(device.as_ref()));
+        object["boundary"] = charges::boundary_as_json(&system.boundary);
         if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
             object["tolerance"] = json!({ "value": wanted, "of": name(arguments.tolerance_of), "found": tuned.error });
             object["trials"] = tuned.trials.iter().map(trial).collect();
@@ -57,6 +58,7 @@ pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode>
         print_trials(&system, tuned, arguments, wanted, device.is_some());
     }
     println!("{}, {}", choice.sentence(system.len()), name_of(device.as_ref()));
+    println!("boundary: {}", charges::boundary_in_words(&system.boundary));
     println!("energy                       {:.12e}", found.energy);
     for (name, error) in errors {
         println!("relative error of {name:<10} {error:.2e}");
