@@ -127,6 +127,7 @@ impl Config {
     fn resolve(&mut self, path: &Path) -> Check {
         let bath = self.thermostat.as_ref().map(|thermostat| thermostat.temperature);
         let is_workflow = self.titrate.is_some() || self.calibrate.is_some();
+        self.system.resolve()?;
         self.electrostatics.resolve()?;
         self.van_der_waals.resolve()?;
         self.neighbour_list.check()?;

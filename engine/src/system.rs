@@ -6,7 +6,7 @@ mod plan;
 mod read;
 
 pub use plan::Plan;
-pub use read::{cell, read};
+pub use read::{Input, cell, read};
 
 use crate::checkpoint::Identity;
 use crate::config::{self, Config, Velocities};
@@ -51,6 +51,8 @@ pub struct System {
     pub sites: Option<Sites>,
     /// Velocities that the structure gives for the start (nm/ps), half a step before it; else they are drawn.
     pub start_velocities: Option<Vec<Vector3<f64>>>,
+    /// What a person should know of the files of the job before trusting the results, one sentence each.
+    pub warnings: Vec<String>,
     /// What checkpoints of this system say of it.
     pub identity: Identity,
 }
@@ -61,7 +63,7 @@ impl System {
     /// # Errors
     /// [`Error::Input`] with file and line, or the key of the job.
     pub fn new(config: &Config) -> Result<(Self, State)> {
-        let (mut topology, structure) = read(config)?;
+        let Input { mut topology, structure, warnings } = read(config)?;
         topology.constrain_bonds(match config.dynamics.constraints {
             config::Constraints::None => BondConstraints::None,
             config::Constraints::HBonds => BondConstraints::HBonds,
@@ -85,7 +87,8 @@ impl System {
             lists: ListState { positions: Vec::new(), cell },
             ..State::default()
         };
-        Ok((Self::of(config, topology, &structure, fragments, sites, cell)?, state))
+        let system = Self::of(config, topology, &structure, fragments, sites, cell)?;
+        Ok((Self { warnings, ..system }, state))
     }
 
     fn of(
@@ -113,6 +116,7 @@ impl System {
             fragments,
             degrees_of_freedom,
             plan: Plan::new(config),
+            warnings: Vec::new(),
             thermostat: thermostat.transpose()?,
             barostat: config.barostat.as_ref().map(|settings| barostat(config, settings, cell)).transpose()?,
             sites,

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::{TopologyError, TopologyProblem};
 pub use gro::{NameMismatch, Structure, StructureError, format_gro, parse_gro, read_gro, write_gro};
+pub use source::Symbols;
 
 use crate::topology::Topology;
 
@@ -44,11 +45,11 @@ pub fn read_topology(
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
 ) -> Result<Topology, TopologyError> {
-    read_topology_keeping(path, include_dirs, defines, &[])
+    Ok(read_topology_keeping(path, include_dirs, defines, &[])?.0)
 }
 
 /// Reads a topology as [`read_topology`] does and appends the Lennard-Jones types `keep` to its tables, where the force field has them. An
-/// atom may get such a type in another form of its residue.
+/// atom may get such a type in another form of its residue. The second result tells which of `defines` nothing asked for.
 ///
 /// # Errors
 /// The same as those of [`read_topology`]; a type of `keep` that the force field does not have is no error.
@@ -57,7 +58,7 @@ pub fn read_topology_keeping(
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
     keep: &[&str],
-) -> Result<Topology, TopologyError> {
-    let lines = source::read(path, source::search_path(include_dirs), defines)?;
-    system::assemble(path, &lines, keep)
+) -> Result<(Topology, Symbols), TopologyError> {
+    let (lines, symbols) = source::read(path, source::search_path(include_dirs), defines)?;
+    Ok((system::assemble(path, &lines, keep)?, symbols))
 }

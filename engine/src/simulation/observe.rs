@@ -104,7 +104,8 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
         ("device", computed_by.to_string()),
     ]);
     let sites = system.sites.as_ref();
-    let mut warnings = sites.map_or(Vec::new(), |sites| sites.warnings().to_vec());
+    let mut warnings = system.warnings.clone();
+    warnings.extend(sites.into_iter().flat_map(Sites::warnings).cloned());
     let charge = topology.net_charge();
     if sites.is_none() && state.cell.is_periodic() && charge.abs() > CHARGE_TOLERANCE {
         warnings.push(format!("the net charge of {charge:+.4} e is compensated by a uniform background"));

@@ -2,26 +2,37 @@
 
 use crate::config::{Boundary, Config};
 use crate::error::{Error, Result};
-use forcefield::gromacs::{self, Structure};
+use forcefield::gromacs::{self, Structure, Symbols};
 use forcefield::{Cell, Topology};
+
+/// What the files of a job say.
+#[derive(Debug)]
+pub struct Input {
+    /// Atoms and interactions.
+    pub topology: Topology,
+    /// Positions, box, velocities.
+    pub structure: Structure,
+    /// What a person should know of them, one sentence each.
+    pub warnings: Vec<String>,
+}
 
 /// Reads structure and topology of a job.
 ///
 /// # Errors
 /// [`Error::Input`] with file and line; structure and topology that do not belong together.
-pub fn read(config: &Config) -> Result<(Topology, Structure)> {
+pub fn read(config: &Config) -> Result<Input> {
     let system = &config.system;
     let defines: Vec<(String, Option<String>)> = system
         .define
         .iter()
         .map(|define| match define.split_once('=') {
-            Some((name, value)) => (name.trim().to_string(), Some(value.trim().to_string())),
-            None => (define.trim().to_string(), None),
+            Some((name, value)) => (name.to_string(), Some(value.to_string())),
+            None => (define.to_string(), None),
         })
         .collect();
     let types = crate::titration::lj_types(config)?;
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    let topology = gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types)
+    let (topology, symbols) = gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types)
         .map_err(|e| Error::input(e.to_string(), ""))?;
     let structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
     let mismatches = structure.check_against(&topology).map_err(|e| config.error_at("system", e.to_string(), ""))?;
@@ -33,7 +44,17 @@ pub fn read(config: &Config) -> Result<(Topology, Structure)> {
             "structure and topology must list the same atoms in the same order",
         ));
     }
-    Ok((topology, structure))
+    Ok(Input { topology, structure, warnings: unused(&symbols).into_iter().collect() })
+}
+
+/// Warns of names for the preprocessor that change nothing.
+fn unused(symbols: &Symbols) -> Option<String> {
+    let asked = match &symbols.asked[..] {
+        [] => "it asks for none".to_string(),
+        names => format!("it asks for {}", names.join(", ")),
+    };
+    let unused = symbols.unused.join(", ");
+    (!unused.is_empty()).then(|| format!("system.define: nothing in the topology asks for {unused} ({asked})"))
 }
 
 /// Open space, or the periodic box of the structure.

@@ -56,7 +56,7 @@ impl Target {
         let mut residue: SiteRequest = settings.residue.parse().map_err(refused)?;
         residue.entry = settings.entry.clone().or(residue.entry);
         let library = crate::titration::library(config)?;
-        let (topology, _) = crate::system::read(config)?;
+        let topology = crate::system::read(config)?.topology;
         let found = lambda::find_sites(&topology, &library, Selection::Residues(&[residue])).map_err(refused)?;
         let site = &found[0];
         let entry = library.entries.into_iter().find(|known| known.name == site.entry);
