@@ -13,14 +13,13 @@
 //! A site holds only atoms that differ between its forms: what is the same in all of them is environment, since V is linear
 //! in the weights with or without it. So a side chain and the terminus of the same residue are two sites.
 
-use std::str::FromStr;
-
-use forcefield::Topology;
 use thiserror::Error;
 
 use crate::library::Correction;
 
+mod request;
 mod search;
+pub use request::{ResidueNames, SiteRequest};
 pub use search::{buffer_site, find_sites};
 
 /// Why a site cannot be set up.
@@ -94,12 +93,14 @@ pub enum SiteError {
         known: String,
     },
     /// A request fits several residues.
-    #[error("{request} fits {count} residues; put the number of the molecule in front, such as 1:{request}")]
+    #[error("{request} fits {count} residues; name one of them: {spellings}")]
     Ambiguous {
         /// The request.
         request: String,
         /// Number of residues that fit.
         count: usize,
+        /// Requests that fit one of them each.
+        spellings: String,
     },
     /// A request names an entry that the library does not have, or that is a buffer.
     #[error("{request}: the library has no titratable entry {entry}, it has: {known}")]
@@ -137,8 +138,8 @@ pub enum SiteError {
     None(String),
     /// A request cannot be read.
     #[error(
-        "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, or \
-         \"nterm ALA 1\" with the entry of the library"
+        "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, \
+         \"nterm ALA 1\" with the entry of the library, or \"GLU 2#2\" for the second of several that fit"
     )]
     BadRequest(String),
 }
@@ -173,7 +174,8 @@ pub enum SiteKind {
 /// A titratable site, or the buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
-    /// Name for people, such as "GLU 2", "nterm ALA 1" or "buffer".
+    /// Name for people, such as "GLU 2", "nterm ALA 1" or "buffer"; the molecule is in it, "2:GLU 2", where chains are numbered alike. No
+    /// other site of the topology has it, and as a [`SiteRequest`] it finds this site.
     pub name: String,
     /// Entry of the library, such as "glu".
     pub entry: String,
@@ -214,48 +216,6 @@ impl Site {
     }
 }
 
-/// A group that the user names: "GLU 2", "1:GLU 2" where molecule 1 is meant, "nterm ALA 1" for an entry by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SiteRequest {
-    /// Number of the molecule, counted from 1, where it matters.
-    pub molecule: Option<u32>,
-    /// Entry of the library; absent: the first side chain that fits.
-    pub entry: Option<String>,
-    /// Residue name.
-    pub name: String,
-    /// Residue number as in the topology.
-    pub number: i32,
-}
-
-impl FromStr for SiteRequest {
-    type Err = SiteError;
-
-    fn from_str(text: &str) -> Result<Self, SiteError> {
-        let bad = || SiteError::BadRequest(text.to_string());
-        let (molecule, rest) = match text.split_once(':') {
-            Some((m, rest)) => (Some(m.trim().parse().ok().filter(|&m| m > 0).ok_or_else(bad)?), rest),
-            None => (None, text),
-        };
-        let (entry, name, number) = match rest.split_whitespace().collect::<Vec<_>>()[..] {
-            [name, number] => (None, name, number),
-            [entry, name, number] => (Some(entry.to_string()), name, number),
-            _ => return Err(bad()),
-        };
-        if name.parse::<i32>().is_ok() {
-            return Err(bad());
-        }
-        Ok(Self { molecule, entry, name: name.to_string(), number: number.parse().map_err(|_| bad())? })
-    }
-}
-
-impl std::fmt::Display for SiteRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.molecule.map_or(Ok(()), |molecule| write!(f, "{molecule}:"))?;
-        self.entry.as_ref().map_or(Ok(()), |entry| write!(f, "{entry} "))?;
-        write!(f, "{} {}", self.name, self.number)
-    }
-}
-
 /// Which groups titrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection<'a> {
@@ -263,12 +223,6 @@ pub enum Selection<'a> {
     All,
     /// These and no others.
     Residues(&'a [SiteRequest]),
-}
-
-/// "GLU 2"
-fn label(topology: &Topology, residue: u32) -> String {
-    let residue = &topology.residues[residue as usize];
-    format!("{} {}", residue.name, residue.number)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `sites.toml`: what the columns of `lambda.csv` are, so that they can be evaluated without the job.
 
 use crate::atomic::write_atomic;
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::record::{Description, SiteRecord};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The sites of a run.
@@ -46,7 +47,17 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
 /// [`Error::File`] if the file cannot be read, [`Error::Input`] with the reason if it is damaged.
 pub fn read(path: &Path) -> Result<SitesFile> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the sites", e))?;
-    toml::from_str(&text).map_err(|e| crate::error::InputError::new(e.to_string(), "").in_file(path).into())
+    let damaged = |message: String, help: &str| Error::from(InputError::new(message, help).in_file(path));
+    let file: SitesFile = toml::from_str(&text).map_err(|e| damaged(e.to_string(), ""))?;
+    let mut names = HashSet::new();
+    match file.sites.iter().find(|site| !names.insert(&site.name)) {
+        None => Ok(file),
+        Some(site) => {
+            let message =
+                format!("two sites are called {}, and what is counted for one may be of the other", site.name);
+            Err(damaged(message, "repeat the run with this version, which puts the molecule in front of such names"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -83,5 +94,16 @@ mod tests {
         write(&path, &description).unwrap();
         let back = read(&path).unwrap();
         assert_eq!((back.ph, back.temperature, back.sites), (Some(4.25), 300.0, description.sites));
+    }
+
+    /// Such a file counts one site for two.
+    #[test]
+    fn equal_names_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sites.toml");
+        let site = || SiteRecord { name: "GLU 2".into(), ..SiteRecord::default() };
+        write(&path, &Description { sites: vec![site(), site()], ..Description::default() }).unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains("two sites are called GLU 2"), "{message}");
     }
 }

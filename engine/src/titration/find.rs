@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use forcefield::Topology;
 use forcefield::variants::{NamedTerm, NamedVariants, SiteVariants};
 use lambda::library::{Entry, SiteLibrary};
-use lambda::site::{Selection, Site, SiteRequest};
+use lambda::site::{ResidueNames, Selection, Site, SiteRequest};
 
 /// A site with the request that asked for it, and the number of that (`None`: all residues of the library are wanted).
 pub(super) struct Found<'a> {
@@ -101,15 +101,9 @@ pub fn lj_types(config: &Config) -> Result<Vec<String>> {
 
 /// Every residue called `name`.
 fn residues_named(topology: &Topology, name: &str) -> Vec<SiteRequest> {
-    let residues = topology.residues.iter().filter(|residue| residue.name == name);
-    residues
-        .map(|residue| SiteRequest {
-            molecule: Some(residue.molecule + 1),
-            entry: None,
-            name: residue.name.clone(),
-            number: residue.number,
-        })
-        .collect()
+    let names = ResidueNames::new(topology);
+    let residues = (0..).zip(&topology.residues).filter(|(_, residue)| residue.name == name);
+    residues.map(|(index, _)| names.of(index)).collect()
 }
 
 impl Found<'_> {

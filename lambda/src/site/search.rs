@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forcefield::Topology;
 
-use super::{Form, Selection, Site, SiteError, SiteKind, SiteRequest, label};
+use super::{Form, ResidueNames, Selection, Site, SiteError, SiteKind, SiteRequest};
 use crate::library::{Entry, EntryKind, FormEntry, SiteLibrary, Terminus};
 
 /// Largest deviation (e) of a topology's charge from the library's: files carry four or more decimals.
@@ -25,13 +25,14 @@ pub fn find_sites(
     library: &SiteLibrary,
     selection: Selection<'_>,
 ) -> Result<Vec<Site>, SiteError> {
-    let sites: Vec<Site> = match selection {
+    let names = ResidueNames::new(topology);
+    let mut sites: Vec<Site> = match selection {
         Selection::All => {
             let groups = groups(topology, library);
-            groups.iter().map(|group| group.site(topology, library)).collect::<Result<_, _>>()?
+            groups.iter().map(|group| group.site(&names, library)).collect::<Result<_, _>>()?
         }
         Selection::Residues(requests) => {
-            requests.iter().map(|request| requested(topology, library, request)).collect::<Result<_, _>>()?
+            requests.iter().map(|request| requested(&names, library, request)).collect::<Result<_, _>>()?
         }
     };
     if sites.is_empty() {
@@ -48,7 +49,17 @@ pub fn find_sites(
             return Err(SiteError::Overlap { first: other.name.clone(), second: site.name.clone(), atom });
         }
     }
+    name_apart(&names, &mut sites);
     Ok(sites)
+}
+
+/// Puts the entry in front of the names of side chains that are sites of one residue: a ligand may have several groups.
+fn name_apart(names: &ResidueNames<'_>, sites: &mut [Site]) {
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    sites.iter().for_each(|site| *count.entry(site.name.clone()).or_default() += 1);
+    for site in sites.iter_mut().filter(|site| count[&site.name] > 1) {
+        site.name = SiteRequest { entry: Some(site.entry.clone()), ..names.of(site.residues[0]) }.to_string();
+    }
 }
 
 /// The buffer made of `residues` (indices into the topology) with the library's buffer for residues named `name`. Form 0
@@ -69,7 +80,8 @@ pub fn buffer_site(
     };
     let mut residues = residues.to_vec();
     residues.sort_unstable();
-    let mut pieces = residues.iter().map(|&residue| match_entry(topology, entry, residue));
+    let names = ResidueNames::new(topology);
+    let mut pieces = residues.iter().map(|&residue| match_entry(&names, entry, residue));
     let Some(mut site) = pieces.next().transpose()? else { return Err(SiteError::None(known_names(library))) };
     for piece in pieces {
         let piece = piece?;
@@ -81,7 +93,7 @@ pub fn buffer_site(
         }
     }
     if let Some(pair) = residues.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(SiteError::Repeated(label(topology, pair[0])));
+        return Err(SiteError::Repeated(names.of(pair[0]).to_string()));
     }
     site.name = "buffer".into();
     site.kind = SiteKind::Buffer { molecules: residues.len() as u32 };
@@ -95,21 +107,21 @@ struct Group {
 }
 
 impl Group {
-    fn site(&self, topology: &Topology, library: &SiteLibrary) -> Result<Site, SiteError> {
+    fn site(&self, names: &ResidueNames<'_>, library: &SiteLibrary) -> Result<Site, SiteError> {
         match self.terminus {
-            Some(entry) => match_entry(topology, &library.entries[entry], self.residue),
-            None => side_chain(topology, library, self.residue),
+            Some(entry) => match_entry(names, &library.entries[entry], self.residue),
+            None => side_chain(names, library, self.residue),
         }
     }
 
-    fn label(&self, topology: &Topology, library: &SiteLibrary) -> String {
-        site_name(topology, self.residue, self.terminus.map(|entry| &library.entries[entry]))
+    fn label(&self, names: &ResidueNames<'_>, library: &SiteLibrary) -> String {
+        site_name(names, self.residue, self.terminus.map(|entry| &library.entries[entry]))
     }
 }
 
-/// "GLU 2", "nterm ALA 1"
-fn site_name(topology: &Topology, residue: u32, terminus: Option<&Entry>) -> String {
-    terminus.map_or_else(String::new, |entry| format!("{} ", entry.name)) + &label(topology, residue)
+/// "GLU 2", "nterm ALA 1", "2:nterm ALA 1"
+fn site_name(names: &ResidueNames<'_>, residue: u32, terminus: Option<&Entry>) -> String {
+    SiteRequest { entry: terminus.map(|entry| entry.name.clone()), ..names.of(residue) }.to_string()
 }
 
 /// Everything that titrates, in the order of the topology. A side chain bonded to another residue is left out: cystine has
@@ -119,7 +131,8 @@ fn groups(topology: &Topology, library: &SiteLibrary) -> Vec<Group> {
     let mut groups = Vec::new();
     let residue_of = |atom: u32| topology.atoms[atom as usize].residue;
     let is_linked = |residue: u32| {
-        topology.bonds.iter().map(|bond| bond.atoms).any(|[i, j]| {
+        let fixed = topology.constraints.iter().map(|constraint| constraint.atoms);
+        topology.bonds.iter().map(|bond| bond.atoms).chain(fixed).any(|[i, j]| {
             let inside = if residue_of(i) == residue { i } else { j };
             let backbone = ["N", "C"].contains(&topology.atoms[inside as usize].name.as_str());
             residue_of(i) != residue_of(j) && residue_of(inside) == residue && !backbone
@@ -154,28 +167,17 @@ fn known_names(library: &SiteLibrary) -> String {
     names.join(", ")
 }
 
-fn requested(topology: &Topology, library: &SiteLibrary, request: &SiteRequest) -> Result<Site, SiteError> {
-    let fits = |r: &u32| {
-        let residue = &topology.residues[*r as usize];
-        residue.name == request.name
-            && residue.number == request.number
-            && request.molecule.is_none_or(|molecule| residue.molecule + 1 == molecule)
+fn requested(names: &ResidueNames<'_>, library: &SiteLibrary, request: &SiteRequest) -> Result<Site, SiteError> {
+    let Some(residue) = names.only(request)? else {
+        let groups = groups(names.topology(), library);
+        let labels: Vec<String> = groups.iter().map(|group| group.label(names, library)).collect();
+        let titratable = if labels.is_empty() { "none".to_string() } else { labels.join(", ") };
+        return Err(SiteError::NotFound { request: request.to_string(), titratable });
     };
-    let found: Vec<u32> = (0..topology.residues.len() as u32).filter(fits).collect();
-    let residue = match found[..] {
-        [residue] => residue,
-        [] => {
-            let labels: Vec<String> =
-                groups(topology, library).iter().map(|group| group.label(topology, library)).collect();
-            let titratable = if labels.is_empty() { "none".to_string() } else { labels.join(", ") };
-            return Err(SiteError::NotFound { request: request.to_string(), titratable });
-        }
-        _ => return Err(SiteError::Ambiguous { request: request.to_string(), count: found.len() }),
-    };
-    let Some(name) = &request.entry else { return side_chain(topology, library, residue) };
+    let Some(name) = &request.entry else { return side_chain(names, library, residue) };
     let mut titratable = library.entries.iter().filter(|entry| entry.kind == EntryKind::Titratable);
     match titratable.clone().find(|entry| entry.name == *name) {
-        Some(entry) => match_entry(topology, entry, residue),
+        Some(entry) => match_entry(names, entry, residue),
         None => {
             let known: Vec<&str> = titratable.by_ref().map(|entry| entry.name.as_str()).collect();
             let (request, entry) = (request.to_string(), name.clone());
@@ -185,21 +187,21 @@ fn requested(topology: &Topology, library: &SiteLibrary, request: &SiteRequest) 
 }
 
 /// The side chain of one residue: the first entry that fits, or the reason why the first that has its name does not.
-fn side_chain(topology: &Topology, library: &SiteLibrary, residue: u32) -> Result<Site, SiteError> {
-    let name = &topology.residues[residue as usize].name;
+fn side_chain(names: &ResidueNames<'_>, library: &SiteLibrary, residue: u32) -> Result<Site, SiteError> {
+    let name = &names.topology().residues[residue as usize].name;
     let mut reason = None;
     for entry in side_chains(library).filter(|entry| entry.residues.contains(name)) {
-        match match_entry(topology, entry, residue) {
+        match match_entry(names, entry, residue) {
             Ok(site) => return Ok(site),
             Err(error) => reason = reason.or(Some(error)),
         }
     }
-    Err(reason
-        .unwrap_or_else(|| SiteError::NotTitratable { residue: label(topology, residue), known: known_names(library) }))
+    let unknown = || SiteError::NotTitratable { residue: names.of(residue).to_string(), known: known_names(library) };
+    Err(reason.unwrap_or_else(unknown))
 }
 
-fn match_entry(topology: &Topology, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
-    let name = label(topology, residue);
+fn match_entry(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
+    let (topology, name) = (names.topology(), names.of(residue).to_string());
     let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
     for atom in topology.residues[residue as usize].atoms.clone() {
         let atom_name = topology.atoms[atom as usize].name.as_str();
@@ -262,7 +264,7 @@ fn match_entry(topology: &Topology, entry: &Entry, residue: u32) -> Result<Site,
         nominal_charge: form.net_charge,
     };
     Ok(Site {
-        name: site_name(topology, residue, entry.terminus.map(|_| entry)),
+        name: site_name(names, residue, entry.terminus.map(|_| entry)),
         entry: entry.name.clone(),
         residues: vec![residue],
         atoms: kept.iter().map(|&k| atoms[k].0).collect(),

@@ -4,6 +4,7 @@ use forcefield::topology::{Atom, Bond, Molecule, Residue};
 
 use super::*;
 use crate::library::{Entry, SiteLibrary};
+use forcefield::Topology;
 
 type Residues<'a> = &'a [(&'a str, Vec<(String, f64)>)];
 
@@ -23,7 +24,8 @@ fn topology(residues: Residues<'_>) -> Topology {
             });
         }
         let atoms = start..topology.atoms.len() as u32;
-        topology.residues.push(Residue { name: name.to_string(), number: k as i32 + 1, molecule: 0, atoms });
+        let (name, number) = (name.to_string(), k as i32 + 1);
+        topology.residues.push(Residue { name, number, insertion: None, molecule: 0, atoms });
     }
     topology.molecules.push(Molecule { name: "protein".into(), atoms: 0..topology.atoms.len() as u32 });
     topology
@@ -94,19 +96,26 @@ fn requests_choose_residues() {
     assert!(error.starts_with("gla GLUH 1: the library has no titratable entry gla, it has: glu"), "{error}");
     let mut two = top.clone();
     two.residues[1].number = 1;
-    let error = requested(&two, &["GLUH 1"]).unwrap_err();
-    assert_eq!(error, SiteError::Ambiguous { request: "GLUH 1".into(), count: 2 });
+    let error = requested(&two, &["GLUH 1"]).unwrap_err().to_string();
+    assert_eq!(error, "GLUH 1 fits 2 residues; name one of them: \"GLUH 1#1\" (in protein), \"GLUH 1#2\" (in protein)");
 }
 
 #[test]
 fn requests_are_parsed_or_refused() {
     let request: SiteRequest = " 3:GLU  35 ".parse().unwrap();
-    assert_eq!(request, SiteRequest { molecule: Some(3), entry: None, name: "GLU".into(), number: 35 });
+    let expected = SiteRequest { molecule: Some(3), name: "GLU".into(), number: 35, ..SiteRequest::default() };
+    assert_eq!(request, expected);
     assert_eq!(request.to_string(), "3:GLU 35");
     let end: SiteRequest = "2:nterm ALA -1".parse().unwrap();
     assert_eq!((end.entry.as_deref(), end.number), (Some("nterm"), -1));
     assert_eq!(end.to_string(), "2:nterm ALA -1");
-    for bad in ["", "GLU", "35", "GLU x", "0:GLU 3", "a:GLU 3", "GLU 3 4", "a b c 4"] {
+    let full: SiteRequest = "2:cterm GLU  27A # 3".parse().unwrap();
+    assert_eq!((full.number, full.insertion, full.which), (27, Some('A'), Some(3)));
+    assert_eq!(full.to_string(), "2:cterm GLU 27A#3");
+    for bad in [
+        "", "GLU", "35", "GLU x", "0:GLU 3", "a:GLU 3", "GLU 3 4", "a b c 4", "GLU 3#0", "GLU 3#", "GLU #2", "GLU A",
+        "3 GLU 3",
+    ] {
         assert_eq!(bad.parse::<SiteRequest>(), Err(SiteError::BadRequest(bad.into())), "{bad}");
     }
 }
@@ -286,4 +295,57 @@ fn a_bridge_to_another_residue_does_not_titrate() {
     top.bonds.push(bridge);
     let sites = find_sites(&top, &library(), Selection::All).unwrap();
     assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["GLH 2"]);
+}
+
+/// Two copies of a chain that has one residue twice: merged chains within a molecule, equal numbers in both molecules.
+fn two_merged_chains() -> Topology {
+    let glu = || ("GLH", protonated("glu"));
+    let mut top =
+        topology(&[glu(), ("ASH", protonated("asp")), glu(), glu(), ("ASH", protonated("asp")), glu(), glu()]);
+    // 1, 2, 1 | 1, 2, 1 | 9, with atoms of three molecules.
+    let half = top.residues[2].atoms.end;
+    let last = top.residues[5].atoms.end;
+    let end = top.n_atoms() as u32;
+    top.molecules = [0..half, half..last, last..end].map(|atoms| Molecule { name: "chain".into(), atoms }).to_vec();
+    for (residue, (number, molecule)) in
+        top.residues.iter_mut().zip([(1, 0), (2, 0), (1, 0), (1, 1), (2, 1), (1, 1), (9, 2)])
+    {
+        (residue.number, residue.molecule) = (number, molecule);
+    }
+    top
+}
+
+/// Equal names would make one site of several in every table: names are unique and find their site again.
+#[test]
+fn names_are_unique_and_find_their_site() {
+    let top = two_merged_chains();
+    let sites = find_sites(&top, &library(), Selection::All).unwrap();
+    let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
+    let expected = ["1:GLH 1#1", "1:ASH 2", "1:GLH 1#2", "2:GLH 1#1", "2:ASH 2", "2:GLH 1#2", "GLH 9"];
+    assert_eq!(names, expected);
+    for site in &sites {
+        assert_eq!(requested(&top, &[&site.name]).unwrap(), std::slice::from_ref(site), "{}", site.name);
+    }
+    let error = requested(&top, &["1:GLH 1"]).unwrap_err().to_string();
+    assert!(error.contains("fits 2 residues") && error.contains("\"1:GLH 1#2\" (in chain)"), "{error}");
+    assert!(matches!(requested(&top, &["1:GLH 1#3"]), Err(SiteError::NotFound { .. })));
+    // An insertion code is part of the number.
+    let mut inserted = top;
+    inserted.residues[2].insertion = Some('A');
+    let sites = find_sites(&inserted, &library(), Selection::All).unwrap();
+    assert_eq!((sites[0].name.as_str(), sites[2].name.as_str()), ("1:GLH 1", "GLH 1A"));
+    assert_eq!(requested(&inserted, &["GLH 1A"]).unwrap()[0].residues, [2]);
+}
+
+/// A bond that is fixed, as by `constraints = "all-bonds"`, is a bridge as well.
+#[test]
+fn a_rigid_bridge_to_another_residue_does_not_titrate() {
+    let mut top = topology(&[("GLH", protonated("glu")), ("ASH", protonated("asp"))]);
+    let of = |name: &str, residue: usize| {
+        top.residues[residue].atoms.clone().find(|&atom| top.atoms[atom as usize].name == name).unwrap()
+    };
+    let atoms = [of("HE2", 0), of("C", 1)];
+    top.constraints = vec![forcefield::topology::Constraint { atoms, length: 0.2 }];
+    let sites = find_sites(&top, &library(), Selection::All).unwrap();
+    assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["ASH 2"]);
 }
