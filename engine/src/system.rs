@@ -4,6 +4,7 @@
 
 mod plan;
 mod read;
+mod sanity;
 
 pub use plan::Plan;
 pub use read::{Input, cell, read};
@@ -63,12 +64,14 @@ impl System {
     /// # Errors
     /// [`Error::Input`] with file and line, or the key of the job.
     pub fn new(config: &Config) -> Result<(Self, State)> {
-        let Input { mut topology, structure, warnings } = read(config)?;
+        let Input { mut topology, structure, mut warnings } = read(config)?;
+        warnings.extend(sanity::files(config, &topology, &structure)?);
         topology.constrain_bonds(match config.dynamics.constraints {
             config::Constraints::None => BondConstraints::None,
             config::Constraints::HBonds => BondConstraints::HBonds,
             config::Constraints::AllBonds => BondConstraints::AllBonds,
         });
+        warnings.extend(sanity::time_step(config, &topology)?);
         let cell = cell(config, &structure)?;
         let fragments = Fragments::new(&topology);
         let mut positions = structure.positions.clone();

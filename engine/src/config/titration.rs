@@ -6,7 +6,7 @@ pub mod site;
 
 pub use lambda::coordinate::Variant as Coordinate;
 
-use super::check::{Check, make_absolute, positive, require, wrong};
+use super::check::{Check, make_absolute, ph, positive, temperature, wrong};
 use super::electrostatics::Boundary;
 use super::quantity::{Energy, LambdaMass, Temperature, Time};
 use barrier::Barrier;
@@ -43,6 +43,8 @@ pub struct Titration {
     pub library: Vec<PathBuf>,
     /// Whether entries whose correction V_MM is preliminary may be used.
     pub allow_uncalibrated: bool,
+    /// Whether a group that the library knows and that cannot titrate as it is built is an error, where every group is wanted.
+    pub strict: bool,
     /// The sites, `[[titration.site]]`; every residue of the library that occurs if none is given.
     #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<SiteSettings>,
@@ -101,6 +103,7 @@ impl Default for Titration {
             coupling_time: Time::new(2.0),
             library: Vec::new(),
             allow_uncalibrated: false,
+            strict: false,
             sites: Vec::new(),
             buffer: None,
         }
@@ -143,11 +146,11 @@ impl Titration {
     pub(super) fn resolve(&mut self, surroundings: &Surroundings) -> Check {
         positive("titration.mass", self.mass)?;
         positive("titration.coupling_time", self.coupling_time)?;
-        if let Some(temperature) = self.temperature {
-            positive("titration.temperature", temperature)?;
+        if let Some(own) = self.temperature {
+            temperature("titration.temperature", own)?;
         }
-        if let Some(ph) = self.ph {
-            require(ph.is_finite(), "titration.ph", ph, "a finite number")?;
+        if let Some(value) = self.ph {
+            ph("titration.ph", value)?;
         }
         self.barrier.check("titration.barrier", surroundings.step)?;
         for (index, site) in self.sites.iter_mut().enumerate() {
