@@ -140,6 +140,12 @@ pub struct Entry {
     /// Residue names in topologies; none for a terminus.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residues: Vec<String>,
+    /// Names of residues that are this group without a proton, and so cannot titrate, each with what it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unprotonated: BTreeMap<String, String>,
+    /// Other names of atoms: where a residue has all atoms on the left of one of these, they are those on the right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<BTreeMap<String, String>>,
     /// How to get a topology that holds every proton, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
@@ -273,6 +279,11 @@ impl Entry {
             if !self.charges.contains_key(atom) {
                 return Err(format!("atom {atom} (backbone, balanced_at, lj_types, bonded) has no charges"));
             }
+        }
+        if let Some(atom) =
+            self.aliases.iter().flat_map(BTreeMap::values).find(|atom| !self.charges.contains_key(*atom))
+        {
+            return Err(format!("aliases: atom {atom} has no charges"));
         }
         if self.kind == EntryKind::Titratable && self.balanced_at.is_none() {
             return Err("balanced_at: the atom that takes the charge left over is missing".into());

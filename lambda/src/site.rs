@@ -17,10 +17,16 @@ use thiserror::Error;
 
 use crate::library::Correction;
 
+mod links;
+mod matching;
+mod naming;
 mod request;
 mod search;
+mod untitrated;
+pub use matching::atom_names;
 pub use request::{ResidueNames, SiteRequest};
 pub use search::{buffer_site, find_sites};
+pub use untitrated::{Untitrated, untitrated};
 
 /// Why a site cannot be set up.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -133,15 +139,58 @@ pub enum SiteError {
         /// Residue names of buffers.
         known: String,
     },
+    /// The residue is built with another force field than the entry is for.
+    #[error(
+        "residue {residue} is of {name}, as {evidence} shows, and the library has {entry} for {force_field} alone ({reason}): build the \
+         topology with {force_field}, or write an entry of your own"
+    )]
+    ForeignForceField {
+        /// Residue.
+        residue: String,
+        /// Force field of the topology.
+        name: &'static str,
+        /// What shows it.
+        evidence: String,
+        /// Entry of the library.
+        entry: String,
+        /// Its force field.
+        force_field: String,
+        /// What does not fit.
+        reason: String,
+    },
     /// All titratable residues are wanted and there are none.
-    #[error("no titratable residue in the topology; the library knows: {0}")]
-    None(String),
+    #[error("nothing in the topology titrates{why}; the library knows: {known}")]
+    None {
+        /// Residue names of the library.
+        known: String,
+        /// The first groups with the reason why they do not; empty, or starts with ". ".
+        why: String,
+    },
     /// A request cannot be read.
     #[error(
         "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, \
          \"nterm ALA 1\" with the entry of the library, or \"GLU 2#2\" for the second of several that fit"
     )]
     BadRequest(String),
+}
+
+impl SiteError {
+    /// What is wrong with a residue, in a sentence that does not name it again.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::MissingAtom { residue, .. }
+            | Self::UnknownAtom { residue, .. }
+            | Self::RepeatedAtom { residue, .. }
+            | Self::ForeignForceField { residue, .. } => {
+                let text = self.to_string();
+                text.strip_prefix(&format!("residue {residue} ")).map_or(text.clone(), |rest| format!("it {rest}"))
+            }
+            Self::ChargeMismatch { residue, .. } => {
+                self.to_string().replacen("atom ", "its atom ", 1).replacen(&format!(" of residue {residue}"), "", 1)
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
 /// One form of a site.

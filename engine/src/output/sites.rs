@@ -2,7 +2,7 @@
 
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
-use crate::record::{Description, SiteRecord};
+use crate::record::{Description, SiteRecord, UntitratedRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::Path;
@@ -21,6 +21,9 @@ pub struct SitesFile {
     /// The sites in the order of the columns.
     #[serde(default, rename = "site")]
     pub sites: Vec<SiteRecord>,
+    /// Groups that the library knows and that do not titrate, where every group is wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untitrated: Vec<UntitratedRecord>,
 }
 
 /// Writes the sites of a run; without sites there is no file.
@@ -36,6 +39,7 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
         temperature: description.temperature,
         smoothed: description.smoothed,
         sites: description.sites.clone(),
+        untitrated: description.untitrated.clone(),
     };
     let text = toml::to_string(&file).map_err(|e| Error::input(format!("the sites cannot be written: {e}"), ""))?;
     write_atomic(path, "write the sites", text.as_bytes())
@@ -86,14 +90,16 @@ mod tests {
             forms: vec![form("-½", 0, -1.5, 0.0), form("+½", 0, 1.5, 0.0)],
             ..SiteRecord::default()
         };
-        let description =
-            Description { sites: vec![his, buffer], ph: Some(4.25), temperature: 300.0, ..Description::default() };
+        let untitrated = vec![UntitratedRecord { name: "GLU 9".into(), reason: "it has no atom HE2".into() }];
+        let (sites, ph, temperature) = (vec![his, buffer], Some(4.25), 300.0);
+        let description = Description { sites, untitrated, ph, temperature, ..Description::default() };
         assert_eq!(description.lambdas(), ["HIS 5:HSP", "HIS 5:HSD", "HIS 5:HSE", "buffer"]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sites.toml");
         write(&path, &description).unwrap();
         let back = read(&path).unwrap();
         assert_eq!((back.ph, back.temperature, back.sites), (Some(4.25), 300.0, description.sites));
+        assert_eq!(back.untitrated, description.untitrated);
     }
 
     /// Such a file counts one site for two.

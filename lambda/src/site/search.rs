@@ -1,22 +1,19 @@
 //! Finding sites in a topology: which residues and ends of chains fit which entry of the library.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use forcefield::Topology;
 
-use super::{Form, ResidueNames, Selection, Site, SiteError, SiteKind, SiteRequest};
-use crate::library::{Entry, EntryKind, FormEntry, SiteLibrary, Terminus};
+use super::links::Links;
+use super::matching::{has_all, match_entry};
+use super::{ResidueNames, Selection, Site, SiteError, SiteKind, SiteRequest, untitrated};
+use crate::library::{Entry, EntryKind, SiteLibrary, Terminus};
 
-/// Largest deviation (e) of a topology's charge from the library's: files carry four or more decimals.
-const EXACT: f64 = 5e-5;
-/// The same for the side chain of a terminal residue: AMBER94's differ by up to 0.09 e from those inside a chain.
-const TERMINAL_RESIDUE: f64 = 0.1;
-/// The same for a terminus, whose entry stands for every residue: that of N goes from 0.0 to 0.3 e with the residue.
-const TERMINUS: f64 = 0.35;
-/// Atoms that only terminal residues have.
-const END_ATOMS: [&str; 10] = ["H1", "H2", "H3", "OC1", "OC2", "HOC", "OXT", "HXT", "OT1", "OT2"];
+/// Groups that a message lists at most.
+const LISTED: usize = 5;
 
-/// Finds the sites of `topology` in the order of the topology ([`Selection::All`]) or of the requests.
+/// Finds the sites of `topology` in the order of the topology ([`Selection::All`]) or of the requests. [`untitrated`] tells which groups of
+/// the library are not among them.
 ///
 /// # Errors
 /// [`SiteError`], naming residue and atom, with what to do about it.
@@ -28,15 +25,16 @@ pub fn find_sites(
     let names = ResidueNames::new(topology);
     let mut sites: Vec<Site> = match selection {
         Selection::All => {
-            let groups = groups(topology, library);
-            groups.iter().map(|group| group.site(&names, library)).collect::<Result<_, _>>()?
+            // What cannot titrate as it is built is told by `untitrated`.
+            groups(topology, library).iter().filter_map(|group| group.site(&names, library).ok()).collect()
         }
         Selection::Residues(requests) => {
             requests.iter().map(|request| requested(&names, library, request)).collect::<Result<_, _>>()?
         }
     };
     if sites.is_empty() {
-        return Err(SiteError::None(known_names(library)));
+        let why = untitrated(topology, library, &[]).iter().take(LISTED).map(|one| format!(". {one}")).collect();
+        return Err(SiteError::None { known: known_names(library), why });
     }
     let mut owner: BTreeMap<u32, &Site> = BTreeMap::new();
     for site in &sites {
@@ -82,7 +80,9 @@ pub fn buffer_site(
     residues.sort_unstable();
     let names = ResidueNames::new(topology);
     let mut pieces = residues.iter().map(|&residue| match_entry(&names, entry, residue));
-    let Some(mut site) = pieces.next().transpose()? else { return Err(SiteError::None(known_names(library))) };
+    let Some(mut site) = pieces.next().transpose()? else {
+        return Err(SiteError::None { known: known_names(library), why: String::new() });
+    };
     for piece in pieces {
         let piece = piece?;
         site.residues.extend(piece.residues);
@@ -120,32 +120,23 @@ impl Group {
 }
 
 /// "GLU 2", "nterm ALA 1", "2:nterm ALA 1"
-fn site_name(names: &ResidueNames<'_>, residue: u32, terminus: Option<&Entry>) -> String {
+pub(super) fn site_name(names: &ResidueNames<'_>, residue: u32, terminus: Option<&Entry>) -> String {
     SiteRequest { entry: terminus.map(|entry| entry.name.clone()), ..names.of(residue) }.to_string()
 }
 
-/// Everything that titrates, in the order of the topology. A side chain bonded to another residue is left out: cystine has
-/// no proton to lose.
+/// Everything that titrates if it is built so, in the order of the topology. A side chain bonded to another residue is left out: cystine
+/// has no proton to lose.
 fn groups(topology: &Topology, library: &SiteLibrary) -> Vec<Group> {
-    let side = |name: &str| side_chains(library).any(|entry| entry.residues.iter().any(|r| r == name));
+    let known: HashSet<&str> = side_chains(library).flat_map(|entry| &entry.residues).map(String::as_str).collect();
+    let links = Links::new(topology);
     let mut groups = Vec::new();
-    let residue_of = |atom: u32| topology.atoms[atom as usize].residue;
-    let is_linked = |residue: u32| {
-        let fixed = topology.constraints.iter().map(|constraint| constraint.atoms);
-        topology.bonds.iter().map(|bond| bond.atoms).chain(fixed).any(|[i, j]| {
-            let inside = if residue_of(i) == residue { i } else { j };
-            let backbone = ["N", "C"].contains(&topology.atoms[inside as usize].name.as_str());
-            residue_of(i) != residue_of(j) && residue_of(inside) == residue && !backbone
-        })
-    };
     for residue in 0..topology.residues.len() as u32 {
-        let atoms = &topology.residues[residue as usize];
-        if side(&atoms.name) && !is_linked(residue) {
+        let name = topology.residues[residue as usize].name.as_str();
+        if known.contains(name) && links.bridge(residue).is_none() {
             groups.push(Group { residue, terminus: None });
         }
-        let has = |name: &String| atoms.atoms.clone().any(|atom| topology.atoms[atom as usize].name == *name);
         for end in [Terminus::N, Terminus::C] {
-            let fits = |entry: &Entry| entry.terminus == Some(end) && entry.charges.keys().all(has);
+            let fits = |entry: &Entry| entry.terminus == Some(end) && has_all(topology, entry, residue);
             let terminus = library.entries.iter().position(fits);
             groups.extend(terminus.map(|_| Group { residue, terminus }));
         }
@@ -153,7 +144,7 @@ fn groups(topology: &Topology, library: &SiteLibrary) -> Vec<Group> {
     groups
 }
 
-fn side_chains(library: &SiteLibrary) -> impl Iterator<Item = &Entry> {
+pub(super) fn side_chains(library: &SiteLibrary) -> impl Iterator<Item = &Entry> {
     library.entries.iter().filter(|entry| entry.kind == EntryKind::Titratable && entry.terminus.is_none())
 }
 
@@ -187,7 +178,7 @@ fn requested(names: &ResidueNames<'_>, library: &SiteLibrary, request: &SiteRequ
 }
 
 /// The side chain of one residue: the first entry that fits, or the reason why the first that has its name does not.
-fn side_chain(names: &ResidueNames<'_>, library: &SiteLibrary, residue: u32) -> Result<Site, SiteError> {
+pub(super) fn side_chain(names: &ResidueNames<'_>, library: &SiteLibrary, residue: u32) -> Result<Site, SiteError> {
     let name = &names.topology().residues[residue as usize].name;
     let mut reason = None;
     for entry in side_chains(library).filter(|entry| entry.residues.contains(name)) {
@@ -198,102 +189,4 @@ fn side_chain(names: &ResidueNames<'_>, library: &SiteLibrary, residue: u32) -> 
     }
     let unknown = || SiteError::NotTitratable { residue: names.of(residue).to_string(), known: known_names(library) };
     Err(reason.unwrap_or_else(unknown))
-}
-
-fn match_entry(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
-    let (topology, name) = (names.topology(), names.of(residue).to_string());
-    let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
-    for atom in topology.residues[residue as usize].atoms.clone() {
-        let atom_name = topology.atoms[atom as usize].name.as_str();
-        if by_name.insert(atom_name, atom).is_some() {
-            return Err(SiteError::RepeatedAtom { residue: name, atom: atom_name.to_string() });
-        }
-    }
-    let is_end = END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
-    let is_backbone = |atom: &String| entry.backbone.contains(atom);
-    let missing = |atom: &&String| !(by_name.contains_key(atom.as_str()) || is_end && is_backbone(atom));
-    if let Some(atom) = entry.charges.keys().find(missing) {
-        let build = entry.build.clone().unwrap_or_else(|| "see its entry in the library".into());
-        return Err(SiteError::MissingAtom { residue: name, atom: atom.clone(), entry: entry.name.clone(), build });
-    }
-    let foreign = |atom: &&&str| !entry.charges.contains_key(**atom) && !END_ATOMS.contains(*atom);
-    if let (None, Some(atom)) = (entry.terminus, by_name.keys().find(foreign)) {
-        return Err(SiteError::UnknownAtom { residue: name, atom: atom.to_string(), entry: entry.name.clone() });
-    }
-    let mut atoms: Vec<(u32, &String)> =
-        entry.charges.keys().filter_map(|atom| by_name.get(atom.as_str()).map(|&index| (index, atom))).collect();
-    atoms.sort_unstable();
-    let mut charges: Vec<Vec<f64>> = Vec::new();
-    for &(index, atom) in &atoms {
-        let (found, of_entry) = (topology.atoms[index as usize].charge, &entry.charges[atom]);
-        let expected = match entry.kind {
-            EntryKind::Titratable => of_entry[0],
-            EntryKind::Buffer => 0.5 * (of_entry[0] + of_entry[1]),
-        };
-        let tolerance = match entry.terminus {
-            Some(_) => TERMINUS,
-            None if is_end && is_backbone(atom) => f64::INFINITY,
-            None if is_end => TERMINAL_RESIDUE,
-            None => EXACT,
-        };
-        // A new proton's place must be empty wherever it is.
-        let tolerance = if expected == 0.0 { EXACT } else { tolerance };
-        if (found - expected).abs() > tolerance {
-            return Err(SiteError::ChargeMismatch {
-                residue: name,
-                atom: atom.clone(),
-                found,
-                expected,
-                entry: entry.name.clone(),
-                force_field: entry.force_field.clone(),
-            });
-        }
-        charges.push(of_entry.iter().map(|&q| applied(q, expected, found)).collect());
-    }
-    balance(topology, entry, &atoms, &mut charges);
-    let changes = |k: &usize| {
-        let lj = entry.lj_types.get(atoms[*k].1).is_some_and(|types| types.iter().any(|t| *t != types[0]));
-        lj || charges[*k].iter().any(|&q| q != charges[*k][0])
-    };
-    let kept: Vec<usize> = (0..atoms.len()).filter(changes).collect();
-    let form = |(alpha, form): (usize, &FormEntry)| Form {
-        name: form.name.clone(),
-        charges: kept.iter().map(|&k| charges[k][alpha]).collect(),
-        protons_lost: form.protons_lost,
-        pk: form.pk,
-        nominal_charge: form.net_charge,
-    };
-    Ok(Site {
-        name: site_name(names, residue, entry.terminus.map(|_| entry)),
-        entry: entry.name.clone(),
-        residues: vec![residue],
-        atoms: kept.iter().map(|&k| atoms[k].0).collect(),
-        forms: entry.forms.iter().enumerate().map(form).collect(),
-        pka: entry.pka,
-        correction: entry.correction.clone(),
-        kind: SiteKind::Titratable,
-    })
-}
-
-/// Charge `q` of a form where the topology has `found` in place of the `expected` charge of the entry: the difference is
-/// added; a vanished atom stays without charge.
-fn applied(q: f64, expected: f64, found: f64) -> f64 {
-    if found == expected || q == 0.0 { q } else { found + (q - expected) }
-}
-
-/// Adds to the atom named by the entry what a form lacks of its net charge relative to the topology.
-fn balance(topology: &Topology, entry: &Entry, atoms: &[(u32, &String)], charges: &mut [Vec<f64>]) {
-    let Some(target) = entry.balanced_at.as_ref().and_then(|name| atoms.iter().position(|(_, atom)| *atom == name))
-    else {
-        return;
-    };
-    let in_topology: f64 = atoms.iter().map(|&(index, _)| topology.atoms[index as usize].charge).sum();
-    for alpha in 0..entry.forms.len() {
-        let change: f64 = charges.iter().map(|q| q[alpha]).sum::<f64>() - in_topology;
-        let rest = -f64::from(entry.forms[alpha].protons_lost) - change;
-        // Less is rounding of the sum.
-        if rest.abs() > 1e-12 {
-            charges[target][alpha] += rest;
-        }
-    }
 }

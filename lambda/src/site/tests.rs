@@ -55,6 +55,11 @@ fn all(residues: Residues<'_>) -> Result<Vec<Site>, SiteError> {
     find_sites(&topology(residues), &library(), Selection::All)
 }
 
+/// The side chain of the first residue, asked for by its name.
+fn first(residues: Residues<'_>) -> Result<Vec<Site>, SiteError> {
+    requested(&topology(residues), &[&format!("{} 1", residues[0].0)])
+}
+
 fn requested(topology: &Topology, requests: &[&str]) -> Result<Vec<Site>, SiteError> {
     let requests: Vec<SiteRequest> = requests.iter().map(|request| request.parse().unwrap()).collect();
     find_sites(topology, &library(), Selection::Residues(&requests))
@@ -124,11 +129,20 @@ fn requests_are_parsed_or_refused() {
 fn a_deprotonated_residue_is_refused_with_advice() {
     let mut atoms = protonated("glu");
     atoms.retain(|(name, _)| name != "HE2");
+    let message = first(&[("GLU", atoms.clone())]).unwrap_err().to_string();
+    let reason = "has no atom HE2, which the titratable glu needs: build it protonated \
+                  (gmx pdb2gmx -glu, or name it GLH in the input)";
+    assert_eq!(message, format!("residue GLU 1 {reason}"));
+    // Where every group is wanted, it is one of those that do not titrate.
+    let residues = [("GLU", atoms.clone()), ("ASH", protonated("asp"))];
+    let sites = all(&residues).unwrap();
+    let rest = untitrated(&topology(&residues), &library(), &sites);
+    assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["ASH 2"]);
+    assert_eq!(rest.iter().map(Untitrated::to_string).collect::<Vec<_>>(), [format!("GLU 1: it {reason}")]);
+    // And if nothing else is there, the reason is given.
     let message = all(&[("GLU", atoms)]).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "residue GLU 1 has no atom HE2, which the titratable glu needs: build it protonated \
-         (gmx pdb2gmx -glu, or name it GLH in the input)"
+    assert!(
+        message.starts_with(&format!("nothing in the topology titrates. GLU 1: it {reason}; the library knows: GLU"))
     );
 }
 
@@ -136,14 +150,15 @@ fn a_deprotonated_residue_is_refused_with_advice() {
 fn foreign_atoms_charges_and_residues_are_refused() {
     let mut foreign = protonated("glu");
     foreign.push(atom("P", 1.0));
-    assert!(matches!(all(&[("GLH", foreign)]), Err(SiteError::UnknownAtom { atom, .. }) if atom == "P"));
+    assert!(matches!(first(&[("GLH", foreign)]), Err(SiteError::UnknownAtom { atom, .. }) if atom == "P"));
     let mut repeated = protonated("glu");
     repeated[1].0 = repeated[0].0.clone();
-    assert!(matches!(all(&[("GLH", repeated)]), Err(SiteError::RepeatedAtom { .. })));
+    assert!(matches!(first(&[("GLH", repeated)]), Err(SiteError::RepeatedAtom { .. })));
     let mut other_force_field = protonated("glu");
     other_force_field[3].1 += 1e-3;
-    assert!(matches!(all(&[("GLH", other_force_field)]), Err(SiteError::ChargeMismatch { .. })));
-    assert!(matches!(all(&[("ACE", cap())]), Err(SiteError::None(known)) if known.starts_with("GLU, GLH, GLUH, ASP")));
+    assert!(matches!(first(&[("GLH", other_force_field)]), Err(SiteError::ChargeMismatch { .. })));
+    let none = all(&[("ACE", cap())]);
+    assert!(matches!(none, Err(SiteError::None { known, .. }) if known.starts_with("GLU, GLH, GLUH, GLUP, ASP")));
     let error = requested(&topology(&[("ACE", cap())]), &["ACE 1"]).unwrap_err();
     assert!(matches!(error, SiteError::NotTitratable { .. }));
 }
@@ -173,7 +188,7 @@ fn a_terminal_residue_takes_differences() {
     }
     // The same without atoms of an end is another force field.
     far.push(atom("O", -0.5679));
-    assert!(matches!(all(&[("GLH", far)]), Err(SiteError::ChargeMismatch { .. })));
+    assert!(matches!(first(&[("GLH", far)]), Err(SiteError::ChargeMismatch { .. })));
 }
 
 /// Alanine as in NALA ... CALA: an amino end, or a carboxyl end with its hydrogen.
@@ -348,4 +363,132 @@ fn a_rigid_bridge_to_another_residue_does_not_titrate() {
     top.constraints = vec![forcefield::topology::Constraint { atoms, length: 0.2 }];
     let sites = find_sites(&top, &library(), Selection::All).unwrap();
     assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["ASH 2"]);
+}
+
+fn find_atom(top: &Topology, name: &str, residue: usize) -> u32 {
+    top.residues[residue].atoms.clone().find(|&atom| top.atoms[atom as usize].name == name).unwrap()
+}
+
+fn bind(top: &mut Topology, atoms: [(&str, usize); 2]) {
+    let atoms = atoms.map(|(name, residue)| find_atom(top, name, residue));
+    top.bonds.push(Bond { atoms, r0: 0.15, k: 1.0 });
+}
+
+/// What pdb2gmx builds unless told otherwise has ends and side chains that cannot titrate; a person would take them for sites.
+#[test]
+fn what_does_not_titrate_is_listed_with_its_reason() {
+    let [first, mut last] = ends();
+    last.retain(|(name, _)| name != "HOC");
+    let half = || protonated("cys").into_iter().filter(|(name, _)| name != "HG").collect::<Vec<_>>();
+    let neutral = protonated("his").into_iter().filter(|(name, _)| name != "HE2").collect::<Vec<_>>();
+    let hid = neutral.clone();
+    let residues = [
+        ("ALA", first),
+        ("CYS", half()),
+        ("CYX", half()),
+        ("HIS", neutral),
+        ("HID", hid),
+        ("ASH", protonated("asp")),
+        ("ALA", last),
+    ];
+    let mut top = topology(&residues);
+    for residue in 0..6 {
+        bind(&mut top, [("C", residue), ("N", residue + 1)]);
+    }
+    for residue in 0..7 {
+        bind(&mut top, [("N", residue), ("CA", residue)]);
+        bind(&mut top, [("CA", residue), ("C", residue)]);
+    }
+    for hydrogen in ["H1", "H2", "H3"] {
+        bind(&mut top, [("N", 0), (hydrogen, 0)]);
+    }
+    for oxygen in ["OC1", "OC2"] {
+        bind(&mut top, [("C", 6), (oxygen, 6)]);
+    }
+    bind(&mut top, [("SG", 1), ("SG", 2)]);
+    let sites = find_sites(&top, &library(), Selection::All).unwrap();
+    assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["nterm ALA 1", "ASH 6"]);
+    let rest: Vec<String> = untitrated(&top, &library(), &sites).iter().map(Untitrated::to_string).collect();
+    let expected = [
+        "CYS 2: its SG is bonded to SG of CYX 3",
+        "CYX 3: its SG is bonded to SG of CYS 2",
+        "HIS 4: it has no atom HE2, which the titratable his needs: build it protonated (gmx pdb2gmx -his",
+        "HID 5: it is the neutral tautomer with its proton on ND1: gmx pdb2gmx -his",
+        "cterm ALA 7: it has no atom HOC, which the titratable cterm needs: build it protonated (name the residue ZALA",
+    ];
+    assert_eq!(rest.len(), expected.len(), "{rest:?}");
+    for (found, expected) in rest.iter().zip(expected) {
+        assert!(found.starts_with(expected), "{found}");
+    }
+    let bonded = untitrated(&top, &library(), &sites).iter().map(|one| one.is_bonded).collect::<Vec<_>>();
+    assert_eq!(bonded, [true, true, false, false, false]);
+    // With one site asked for, the others could titrate and are told without a reason.
+    let one = requested(&top, &["ASH 6"]).unwrap();
+    let rest = untitrated(&top, &library(), &one);
+    assert_eq!((rest[0].name.as_str(), &rest[0].reason), ("nterm ALA 1", &None));
+    assert_eq!(rest.len(), 6);
+    // A cap is no end: NH2 behind the last residue, as one of its own.
+    let mut capped = topology(&[residues[0].clone(), ("NH2", vec![atom("N", -0.4), atom("H1", 0.2), atom("H2", 0.2)])]);
+    for (a, b) in [("N", "CA"), ("CA", "C"), ("N", "H1"), ("N", "H2"), ("N", "H3"), ("C", "O")] {
+        bind(&mut capped, [(a, 0), (b, 0)]);
+    }
+    bind(&mut capped, [("C", 0), ("N", 1)]);
+    let sites = find_sites(&capped, &library(), Selection::All).unwrap();
+    assert_eq!(untitrated(&capped, &library(), &sites), []);
+}
+
+/// AMBER's own programs and the Protein Data Bank count the hydrogens of CH2 from 2, GROMACS from 1.
+#[test]
+fn atoms_may_have_the_names_of_amber() {
+    let renamed = |name: &str| match name {
+        "HB1" => "HB2".to_string(),
+        "HB2" => "HB3".to_string(),
+        "HG1" => "HG2".to_string(),
+        "HG2" => "HG3".to_string(),
+        other => other.to_string(),
+    };
+    let atoms: Vec<(String, f64)> = protonated("glu").iter().map(|(name, q)| (renamed(name), *q)).collect();
+    let top = topology(&[("GLH", atoms)]);
+    let plain = topology(&[("GLH", protonated("glu"))]);
+    let [amber, gromacs] = [&top, &plain].map(|top| requested(top, &["GLH 1"]).unwrap().remove(0));
+    assert_eq!(amber.forms, gromacs.forms);
+    let names = atom_names(&top, &entry("glu"), 0);
+    assert_eq!((names["HB1"].as_str(), names["HB2"].as_str(), names["CB"].as_str()), ("HB2", "HB3", "CB"));
+    // Three hydrogens are no CH2: nothing is renamed, and the third is unknown.
+    let mut methyl = protonated("glu");
+    methyl.push(atom("HB3", 0.0));
+    assert!(matches!(first(&[("GLH", methyl)]), Err(SiteError::UnknownAtom { atom, .. }) if atom == "HB3"));
+    // A carboxyl end as AMBER and the Protein Data Bank name it.
+    let [_, last] = ends();
+    let pdb = |name: &str| match name {
+        "OC1" => "O".to_string(),
+        "OC2" => "OXT".to_string(),
+        "HOC" => "HXT".to_string(),
+        other => other.to_string(),
+    };
+    let last: Vec<(String, f64)> = last.iter().map(|(name, q)| (pdb(name), *q)).collect();
+    assert_eq!(all(&[("ALA", last)]).unwrap()[0].name, "cterm ALA 1");
+}
+
+/// Advice to build a residue protonated would be wrong where it is of another force field.
+#[test]
+fn other_force_fields_are_called_by_their_name() {
+    let charmm: Vec<(String, f64)> =
+        protonated("his").iter().map(|(name, q)| (if name == "H" { "HN".into() } else { name.clone() }, *q)).collect();
+    let message = first(&[("HSP", charmm.clone())]).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "residue HSP 1 is of CHARMM, as its residue name HSP shows, and the library has his for amber99sb-ildn alone (it has no atom H, \
+         which the titratable his needs: build it protonated (gmx pdb2gmx -his with choice 2, or name it HIP in the input)): build the \
+         topology with amber99sb-ildn, or write an entry of your own"
+    );
+    let message = first(&[("HIS", charmm)]).unwrap_err().to_string();
+    assert!(message.starts_with("residue HIS 1 is of CHARMM, as its atom HN shows"), "{message}");
+    let mut opls = protonated("glu");
+    opls[3].1 += 0.1;
+    let mut top = topology(&[("GLUH", opls)]);
+    top.atom_types = vec![forcefield::topology::AtomType { name: "opls_238".into(), atomic_number: None }];
+    let message = requested(&top, &["GLUH 1"]).unwrap_err().to_string();
+    assert!(message.contains("is of OPLS-AA, as its atom type opls_238 shows"), "{message}");
+    assert!(message.contains("e in the topology, glu (amber99sb-ildn) expects"), "{message}");
 }
