@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The peptide of the reference energies twice, without water, 4 nm apart.
-fn two_chains(folder: &Path) {
+pub fn two_chains(folder: &Path) {
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
     let read = |name: &str| std::fs::read_to_string(reference.join(name)).unwrap();
     let (gro, top) = (read("peptide.gro"), read("peptide.top"));

@@ -107,7 +107,7 @@ impl Config {
     /// [`Error::Input`] with the place in the file if the job is not valid, [`Error::File`] if the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Config> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the job file", e))?;
+        let text = crate::text::read(path, "read the job file")?;
         Config::parse(&text, path)
     }
 

@@ -45,20 +45,22 @@ pub fn read_topology(
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
 ) -> Result<Topology, TopologyError> {
-    Ok(read_topology_keeping(path, include_dirs, defines, &[])?.0)
+    Ok(read_topology_keeping(path, include_dirs, defines, &[], None)?.0)
 }
 
 /// Reads a topology as [`read_topology`] does and appends the Lennard-Jones types `keep` to its tables, where the force field has them. An
-/// atom may get such a type in another form of its residue. The second result tells which of `defines` nothing asked for.
+/// atom may get such a type in another form of its residue. The second result tells which of `defines` nothing asked for. With `n_atoms`
+/// the system must have so many atoms, and is not made if it has others.
 ///
 /// # Errors
-/// The same as those of [`read_topology`]; a type of `keep` that the force field does not have is no error.
+/// The same as those of [`read_topology`]; [`TopologyProblem::AtomCount`]; a type of `keep` that the force field does not have is no error.
 pub fn read_topology_keeping(
     path: &Path,
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
     keep: &[&str],
+    n_atoms: Option<usize>,
 ) -> Result<(Topology, Symbols), TopologyError> {
     let (lines, symbols) = source::read(path, source::search_path(include_dirs), defines)?;
-    Ok((system::assemble(path, &lines, keep)?, symbols))
+    Ok((system::assemble(path, &lines, keep, n_atoms)?, symbols))
 }

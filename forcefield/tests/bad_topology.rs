@@ -147,6 +147,9 @@ fn preprocessor_lines() {
     refused("#define", 13, &["lacks a name"]);
     refused("#error choose a water model", 13, &["choose a water model"]);
     refused("#define A B\n#define B A\n[ bonds ]\n1 2 A", 16, &["macro 'A'"]);
+    // Each level doubles the line: forty would fill the memory.
+    let levels: Vec<String> = (0..40).map(|k| format!("#define A{k} A{0} A{0}", k + 1)).collect();
+    refused(&format!("{}\n[ bonds ]\n1 2 A0", levels.join("\n")), 54, &["more than 10000000 characters"]);
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn names_that_nothing_asks_for_are_told() {
     let symbols = |names: &[&str]| {
         let mut defines: Vec<(String, Option<String>)> = names.iter().map(|name| (name.to_string(), None)).collect();
         defines.push(("K".into(), Some("5".into())));
-        read_topology_keeping(&path, &[], &defines, &[]).unwrap().1
+        read_topology_keeping(&path, &[], &defines, &[], None).unwrap().1
     };
     let (unused, asked) = (vec!["-DPOSRES".to_string(), "FAR".into()], vec!["FLEXIBLE".to_string(), "POSRES".into()]);
     assert_eq!(symbols(&["-DPOSRES", "FAR"]), Symbols { unused, asked: asked.clone() });

@@ -21,7 +21,13 @@ use std::path::PathBuf;
     after_help = "\
 Example:
   octitrate titrate inputs/01-glu/titrate.toml      a titration curve, from one file
-  octitrate help titrate                    more about one command"
+  octitrate help titrate                    more about one command
+
+Exit status:
+  0      done, or finished before
+  2      the command line, the job or a file is wrong, or cannot be read or written
+  3      the physics failed: a number that is not finite, constraints that do not converge
+  128+N  stopped by signal N with a checkpoint; the same command continues (130: Ctrl-C, 143: SIGTERM)"
 )]
 pub struct Cli {
     /// What to do.

@@ -15,6 +15,9 @@ use super::error::{TopologyError, TopologyProblem};
 /// Where installed GROMACS packages keep their force fields.
 const INSTALLED: [&str; 2] = ["/usr/share/gromacs/top", "/usr/local/gromacs/share/gromacs/top"];
 
+/// Far beyond any line, a CMAP of 360 × 360 included; macros of macros double with each level.
+const LONGEST: usize = 10_000_000;
+
 /// Place of a line in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Location {
@@ -116,7 +119,11 @@ impl Reader {
             return Err(place.error(TopologyProblem::IncludeCycle(path.display().to_string())));
         }
         let bytes = std::fs::read(path).map_err(|e| whole.error(e))?;
-        let text = String::from_utf8_lossy(&bytes);
+        if bytes.contains(&0) {
+            return Err(whole.error(TopologyProblem::Binary));
+        }
+        // Comments and titles may be in any encoding.
+        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
         self.open.push(canonical);
         let mut branches: Vec<Branch> = Vec::new();
         let mut physical = text.lines().enumerate();
@@ -260,6 +267,7 @@ impl Reader {
                 }
                 inside.pop();
             }
+            _ if out.len() > LONGEST => return Err(at.error(TopologyProblem::MacroLength(LONGEST))),
             _ => {
                 if !out.is_empty() {
                     out.push(' ');

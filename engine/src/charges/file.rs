@@ -1,8 +1,8 @@
 //! The file of `octitrate fmm`: charges, what surrounds them, and results to compare with.
 
+use super::System;
+use crate::error::{Error, InputError, Result};
 use fmm::{Boundary, Exclusions};
-use octitrate::charges::System;
-use octitrate::error::{Error, InputError, Result};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -29,13 +29,18 @@ struct File {
 }
 
 /// Results in a file to compare with.
+#[derive(Debug)]
 pub struct Reference {
+    /// Energy, ½ Σ q φ.
     pub energy: Option<f64>,
+    /// Potential at each charge.
     pub potentials: Option<Vec<f64>>,
+    /// Force on each charge.
     pub forces: Option<Vec<[f64; 3]>>,
 }
 
 impl Reference {
+    /// Whether there is nothing to compare with.
     pub fn is_empty(&self) -> bool {
         self.energy.is_none() && self.potentials.is_none() && self.forces.is_none()
     }
@@ -46,7 +51,7 @@ impl Reference {
 /// # Errors
 /// A file that cannot be read, or is not as it should be.
 pub fn read(path: &Path) -> Result<(System, Reference)> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the charges", e))?;
+    let text = crate::text::read(path, "read the charges")?;
     let help = "valid is a JSON object with positions and charges; cell and periodic if it repeats; excluded, a list of \
                 pairs counted from 0; energy, potentials and forces to compare with; description and units, which are not read";
     let wrong = |message: String, help: &str| -> Error { InputError::new(message, help).in_file(path).into() };
