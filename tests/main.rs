@@ -5,6 +5,7 @@ mod config;
 mod device;
 mod dvdl;
 mod fmm;
+mod fuzz;
 mod gromacs;
 mod pka;
 mod replicas;
