@@ -141,16 +141,14 @@ pub enum SiteError {
     },
     /// The residue is built with another force field than the entry is for.
     #[error(
-        "residue {residue} is of {name}, as {evidence} shows, and the library has {entry} for {force_field} alone ({reason}): build the \
+        "residue {residue} is of {of}, and the library has {entry} for {force_field} alone ({reason}): build the \
          topology with {force_field}, or write an entry of your own"
     )]
     ForeignForceField {
         /// Residue.
         residue: String,
-        /// Force field of the topology.
-        name: &'static str,
-        /// What shows it.
-        evidence: String,
+        /// Force field of the topology, and what shows it.
+        of: String,
         /// Entry of the library.
         entry: String,
         /// Its force field.

@@ -20,8 +20,7 @@ pub(super) fn foreign(names: &ResidueNames<'_>, entry: &Entry, residue: u32, err
     }
     SiteError::ForeignForceField {
         residue: names.of(residue).to_string(),
-        name,
-        evidence,
+        of: format!("{name}, as {evidence} shows"),
         entry: entry.name.clone(),
         force_field: entry.force_field.clone(),
         reason: error.reason(),
@@ -42,5 +41,5 @@ fn force_field(topology: &Topology, residue: u32) -> Option<(&'static str, Strin
     if atoms.any(|atom| atom.name == "HN") {
         return Some(("CHARMM", "its atom HN".into()));
     }
-    (!topology.urey_bradley.is_empty()).then(|| ("CHARMM", "Urey–Bradley angles".into()))
+    (!topology.urey_bradley.is_empty()).then(|| ("CHARMM", "an angle of Urey and Bradley".into()))
 }
