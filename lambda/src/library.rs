@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::site::Site;
+
 mod correction;
 pub use correction::{Calibration, Correction, Provenance};
 
@@ -208,6 +210,15 @@ impl Entry {
     }
 
     fn check(&self) -> Result<(), String> {
+        // Names stand in requests for sites, "2:glu GLU 7#1", and in the heads of tables.
+        let is_bad = |name: &str| name.is_empty() || name.contains(|c: char| c.is_whitespace() || ":#,\"".contains(c));
+        let forms = self.forms.iter().map(|form| &form.name);
+        let names = [&self.name].into_iter().chain(&self.residues).chain(self.unprotonated.keys()).chain(forms);
+        if let Some(name) = names.into_iter().find(|name| is_bad(name)) {
+            return Err(format!(
+                "\"{name}\" is no name: it must not be empty or hold blanks, commas, quotes, ':' or '#'"
+            ));
+        }
         if self.residues.is_empty() != self.terminus.is_some() {
             return Err("residues: give at least one name of a residue, or `terminus`, not both".into());
         }
@@ -349,6 +360,11 @@ impl SiteLibrary {
             Entry::from_toml(&text, &file.display().to_string())
         };
         Ok(Self { entries: files.into_iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    /// The entry that a site was made from.
+    pub fn entry_of(&self, site: &Site) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == site.entry && entry.force_field == site.force_field)
     }
 
     /// Adds the entries of `other` behind those here; an entry with the name and force field of one here is left out, so

@@ -226,6 +226,8 @@ pub struct Site {
     pub name: String,
     /// Entry of the library, such as "glu".
     pub entry: String,
+    /// Force field of that entry: a library may have entries of one name for several.
+    pub force_field: String,
     /// Indices of its residues in the topology: one; of a buffer one per molecule.
     pub residues: Vec<u32>,
     /// Atoms in the topology that differ between forms, ascending.

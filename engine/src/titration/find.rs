@@ -103,7 +103,7 @@ pub(super) fn variants(
     site: &Site,
 ) -> Result<SiteVariants> {
     let mut all = SiteVariants::default();
-    let Some(entry) = library.entries.iter().find(|entry| entry.name == site.entry) else { return Ok(all) };
+    let Some(entry) = library.entry_of(site) else { return Ok(all) };
     if entry.lj_types.is_empty() && entry.bonded.is_empty() {
         return Ok(all);
     }

@@ -32,7 +32,11 @@ impl Sites {
             } else {
                 "groups that the library knows do"
             };
-            format!("{} {groups} not titrate: {}", lacking.len(), lacking.join(", "))
+            format!(
+                "{} {groups} not titrate: {} (octitrate check and the log say why)",
+                lacking.len(),
+                lacking.join(", ")
+            )
         });
         self.warnings.iter().cloned().chain(missing).collect()
     }

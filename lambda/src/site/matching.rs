@@ -126,6 +126,7 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
     Ok(Site {
         name: site_name(names, residue, entry.terminus.map(|_| entry)),
         entry: entry.name.clone(),
+        force_field: entry.force_field.clone(),
         residues: vec![residue],
         atoms: kept.iter().map(|&k| atoms[k].0).collect(),
         forms: entry.forms.iter().enumerate().map(form).collect(),

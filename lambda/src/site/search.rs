@@ -166,27 +166,36 @@ fn requested(names: &ResidueNames<'_>, library: &SiteLibrary, request: &SiteRequ
         return Err(SiteError::NotFound { request: request.to_string(), titratable });
     };
     let Some(name) = &request.entry else { return side_chain(names, library, residue) };
-    let mut titratable = library.entries.iter().filter(|entry| entry.kind == EntryKind::Titratable);
-    match titratable.clone().find(|entry| entry.name == *name) {
-        Some(entry) => match_entry(names, entry, residue),
-        None => {
-            let known: Vec<&str> = titratable.by_ref().map(|entry| entry.name.as_str()).collect();
-            let (request, entry) = (request.to_string(), name.clone());
-            Err(SiteError::UnknownEntry { request, entry, known: known.join(", ") })
+    let titratable = || library.entries.iter().filter(|entry| entry.kind == EntryKind::Titratable);
+    let entries = titratable().filter(|entry| entry.name == *name);
+    first_fitting(names, entries, residue).unwrap_or_else(|| {
+        let known: Vec<&str> = titratable().map(|entry| entry.name.as_str()).collect();
+        let (request, entry) = (request.to_string(), name.clone());
+        Err(SiteError::UnknownEntry { request, entry, known: known.join(", ") })
+    })
+}
+
+/// The site of the first of these entries that fits a residue, or why the first of all does not; `None` without entries.
+fn first_fitting<'a>(
+    names: &ResidueNames<'_>,
+    entries: impl Iterator<Item = &'a Entry>,
+    residue: u32,
+) -> Option<Result<Site, SiteError>> {
+    let mut reason = None;
+    for entry in entries {
+        match match_entry(names, entry, residue) {
+            Ok(site) => return Some(Ok(site)),
+            Err(error) => reason = reason.or(Some(Err(error))),
         }
     }
+    reason
 }
 
 /// The side chain of one residue: the first entry that fits, or the reason why the first that has its name does not.
 pub(super) fn side_chain(names: &ResidueNames<'_>, library: &SiteLibrary, residue: u32) -> Result<Site, SiteError> {
     let name = &names.topology().residues[residue as usize].name;
-    let mut reason = None;
-    for entry in side_chains(library).filter(|entry| entry.residues.contains(name)) {
-        match match_entry(names, entry, residue) {
-            Ok(site) => return Ok(site),
-            Err(error) => reason = reason.or(Some(error)),
-        }
-    }
-    let unknown = || SiteError::NotTitratable { residue: names.of(residue).to_string(), known: known_names(library) };
-    Err(reason.unwrap_or_else(unknown))
+    let entries = side_chains(library).filter(|entry| entry.residues.contains(name));
+    first_fitting(names, entries, residue).unwrap_or_else(|| {
+        Err(SiteError::NotTitratable { residue: names.of(residue).to_string(), known: known_names(library) })
+    })
 }

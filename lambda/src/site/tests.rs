@@ -492,3 +492,19 @@ fn other_force_fields_are_called_by_their_name() {
     assert!(message.contains("is of OPLS-AA, as its atom type opls_238 shows"), "{message}");
     assert!(message.contains("e in the topology, glu (amber99sb-ildn) expects"), "{message}");
 }
+
+/// A library may have entries of one name for several force fields; what a site takes besides charges must be of its own.
+#[test]
+fn entries_of_one_name_are_told_apart_by_their_force_field() {
+    let mut other = entry("glu");
+    other.force_field = "mine".into();
+    other.charges.iter_mut().filter(|(atom, _)| *atom == "CG").for_each(|(_, q)| q.iter_mut().for_each(|q| *q += 0.1));
+    let mut both = SiteLibrary { entries: vec![other] };
+    both.extend(library());
+    let top = topology(&[("GLH", protonated("glu"))]);
+    for request in ["GLH 1", "glu GLH 1"] {
+        let sites = find_sites(&top, &both, Selection::Residues(&[request.parse().unwrap()])).unwrap();
+        assert_eq!(sites[0].force_field, "amber99sb-ildn");
+        assert_eq!(both.entry_of(&sites[0]), Some(&entry("glu")));
+    }
+}

@@ -48,8 +48,7 @@ pub fn untitrated(topology: &Topology, library: &SiteLibrary, sites: &[Site]) ->
         });
     }
     let titrates = |residue: u32, terminus: Option<Terminus>| {
-        let entry_of = |site: &Site| library.entries.iter().find(|entry| entry.name == site.entry);
-        let is_end = |site: &Site| entry_of(site).and_then(|entry| entry.terminus);
+        let is_end = |site: &Site| library.entry_of(site).and_then(|entry| entry.terminus);
         sites.iter().any(|site| site.residues == [residue] && is_end(site) == terminus)
     };
     let mut list = Vec::new();

@@ -61,7 +61,7 @@ impl Target {
         let topology = crate::system::read(config)?.topology;
         let found = lambda::find_sites(&topology, &library, Selection::Residues(&[residue])).map_err(refused)?;
         let site = &found[0];
-        let entry = library.entries.into_iter().find(|known| known.name == site.entry);
+        let entry = library.entry_of(site).cloned();
         let missing = || config.error_at("calibrate.site", format!("the library has no {}", site.entry), "");
         let what = What::Site { settings: Box::new(settings), name: site.name.clone() };
         Ok(Self { what, entry: entry.ok_or_else(missing)? })
