@@ -29,7 +29,8 @@ fn plain(output: &[u8]) -> String {
 
 /// What is wrong with the answer to a bad job; nothing if it is as its comments say.
 fn complaint(path: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(path).unwrap();
+    // One of them is in another encoding.
+    let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let say = |key: &str| -> Vec<&str> {
         text.lines().filter_map(|line| line.strip_prefix("# ")?.strip_prefix(key)).map(str::trim).collect()
     };
@@ -99,6 +100,50 @@ fn every_command_has_help_with_an_example() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && text.contains("Example:"), "{command:?}: {text}");
     }
+}
+
+#[test]
+fn exit_statuses_are_in_the_help() {
+    let text = String::from_utf8(octitrate(&["--help"]).stdout).unwrap();
+    for line in ["0      done", "2      the command line", "3      the physics failed", "128+N  stopped by signal N"] {
+        assert!(text.contains(line), "no {line:?} in {text}");
+    }
+}
+
+/// What `check` says of a job with these lines in `[system]` and `[titration]`.
+fn checked(system: &str, titration: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("job.toml");
+    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/peptide");
+    let text = format!(
+        "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n{system}\n[electrostatics]\norder = 4\n[dynamics]\nduration = \"1 ps\"\n\
+         [thermostat]\ntemperature = \"300 K\"\n[output]\nlambda = \"0.1 ps\"\n{titration}\n",
+        reference.display()
+    );
+    std::fs::write(&path, text).unwrap();
+    let output = octitrate(&["check", path.to_str().unwrap(), "--device", "cpu"]);
+    assert!(output.status.success(), "{}", plain(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// `-D` was taken as a part of the name, and a name that nothing asks for passed in silence.
+#[test]
+fn a_define_without_effect_is_told() {
+    let text = checked("define = [\"-DPOSRES\"]", "");
+    assert!(text.contains("warning: system.define: nothing in the topology asks for POSRES ("), "{text}");
+}
+
+/// A topology as pdb2gmx builds it has groups that cannot titrate.
+#[test]
+fn groups_that_do_not_titrate_are_listed() {
+    let text = checked("", "[titration]\nph = 7.0");
+    assert!(text.contains("does not titrate     HIS 7: it has no atom HD1"), "{text}");
+    assert!(text.contains("warning: 2 groups that the library knows do not titrate: GLU 3, HIS 7"), "{text}");
+    // Where sites are named, the others are counted.
+    let text = checked("", "[titration]\nph = 7.0\n[[titration.site]]\nresidue = \"LYS 4\"");
+    let expected =
+        "left fixed           4 more groups that the library knows; 2 of them could titrate as they are built";
+    assert!(text.contains(expected) && !text.contains("does not titrate"), "{text}");
 }
 
 /// `prefix` under a limit on the size of files, so that writing fails as on a full disk.

@@ -54,7 +54,7 @@ impl Point {
             titration.replace("LIBRARY", &library.to_string())
         );
         let config = Config::parse(&text, Path::new("dvdl.toml")).unwrap();
-        let (mut topology, structure) = system::read(&config).unwrap();
+        let system::Input { mut topology, structure, .. } = system::read(&config).unwrap();
         let cell = system::cell(&config, &structure).unwrap();
         let periodic = cell.periodic().unwrap();
         let mut x: Vec<_> = structure.positions.iter().map(|x| periodic.wrap(x + shift)).collect();

@@ -116,6 +116,46 @@ fn charges_without_results_are_compared_with_exact_sums() {
     assert!(message.contains("must be neutral") && message.contains("add the charges that are missing"), "{message}");
 }
 
+/// A slip in a key would leave the cell out and compute another system, with errors as small as ever.
+#[test]
+fn a_slip_in_the_file_is_refused_and_the_boundary_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("charges.json");
+    let cell = [[5.0, 0.0, 0.0], [0.0, 6.0, 0.0], [0.0, 0.5, 7.0]];
+    let write = |more: Value| {
+        let mut file = json!({ "positions": [[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]], "charges": [1.0, -1.0] });
+        more.as_object().unwrap().iter().for_each(|(key, value)| file[key] = value.clone());
+        std::fs::write(&path, file.to_string()).unwrap();
+    };
+    let path = path.to_str().unwrap();
+    for (file, words) in [
+        (json!({ "cell": cell, "perodic": "xyz" }), ["unknown field `perodic`", "`periodic`"]),
+        (json!({ "box": cell, "periodic": "xyz" }), ["unknown field `box`", "`cell`"]),
+        (json!({ "cell": cell }), ["there is a cell, but not in which directions", "\"none\""]),
+        (json!({ "periodic": "xyz" }), ["the cell is missing", "three vectors"]),
+        (json!({ "periodic": "" }), ["periodic is \"\"", "\"xyz\""]),
+    ] {
+        write(file);
+        let message = refusal(&["fmm", path]).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.iter().all(|word| message.contains(word)), "{words:?} not in {message}");
+    }
+    let shown = |more: Value| {
+        write(more);
+        let vectors = answer(&["fmm", path, "--order", "4"])["boundary"].clone();
+        let output = octitrate(&["fmm", path, "--order", "4", "--device", "cpu"]);
+        (vectors, String::from_utf8(output.stdout).unwrap())
+    };
+    let (found, text) = shown(json!({ "cell": cell, "periodic": "xyz", "description": "two charges" }));
+    assert_eq!(found, json!({ "periodic": "xyz", "vectors": cell }));
+    assert!(text.contains("boundary: periodic, cell (5 0 0), (0 6 0), (0 0.5 7)"), "{text}");
+    let (found, text) = shown(json!({ "cell": cell, "periodic": "xy" }));
+    assert_eq!(found, json!({ "periodic": "xy", "vectors": cell[..2] }));
+    assert!(text.contains("boundary: a slab, images along (5 0 0), (0 6 0)"), "{text}");
+    let (found, text) = shown(json!({}));
+    assert_eq!(found, json!({ "periodic": "none", "vectors": [] }));
+    assert!(text.contains("boundary: open, no images"), "{text}");
+}
+
 #[test]
 fn what_cannot_be_done_comes_with_a_remedy() {
     let path = reference("cubic_3d");

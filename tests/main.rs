@@ -1,10 +1,12 @@
 //! The whole program and its library on real systems: one binary, so that it is linked once.
 
+mod chains;
 mod config;
 mod device;
 mod dvdl;
 mod fmm;
 mod folders;
+mod fuzz;
 mod gromacs;
 mod manual;
 mod pka;

@@ -2,6 +2,7 @@
 //!
 //! Units are those of [`fmm`]: φ = Σ q/r and E = −∇φ with k_e = 1, lengths and charges as they are given.
 
+pub mod file;
 pub mod systems;
 
 use crate::error::{Error, Result};

@@ -50,7 +50,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Pka(arguments) => pka::pka(&arguments),
         Command::Energy(arguments) => energy::energy(&arguments, cli.device),
         Command::Check(arguments) => check::check(&arguments, cli.device),
-        Command::Schema(arguments) => Ok(schema::schema(&arguments)),
+        Command::Schema(arguments) => schema::schema(&arguments),
         Command::Info => info::info(cli.device),
         Command::Bench(what) => bench::bench(&what, cli.device),
         Command::Fmm(arguments) => fmm::fmm(&arguments, cli.device),

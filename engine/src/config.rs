@@ -118,7 +118,7 @@ impl Config {
     /// [`Error::Input`] with the place in the file if the job is not valid, [`Error::File`] if the file cannot be read.
     pub fn load(path: impl AsRef<Path>) -> Result<Config> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the job file", e))?;
+        let text = crate::text::read(path, "read the job file")?;
         Config::parse(&text, path)
     }
 
@@ -138,6 +138,7 @@ impl Config {
     fn resolve(&mut self, path: &Path) -> Check {
         let bath = self.thermostat.as_ref().map(|thermostat| thermostat.temperature);
         let is_workflow = self.titrate.is_some() || self.calibrate.is_some();
+        self.system.resolve()?;
         self.electrostatics.resolve()?;
         self.van_der_waals.resolve()?;
         self.neighbour_list.check()?;
@@ -290,7 +291,7 @@ impl Config {
         config.system = System::default();
         if let Some(titration) = &mut config.titration {
             titration.library.clear();
-            titration.allow_uncalibrated = false;
+            (titration.allow_uncalibrated, titration.strict) = (false, false);
         }
         config.to_toml()
     }

@@ -215,6 +215,8 @@ fn describe_io(error: &std::io::Error) -> String {
         ErrorKind::StorageFull => "the disk is full".into(),
         ErrorKind::FileTooLarge => "the file would exceed the size limit set for this process".into(),
         ErrorKind::QuotaExceeded => "the disk quota is used up".into(),
+        ErrorKind::AlreadyExists => "there is a file of this name, and a folder is needed".into(),
+        ErrorKind::NotADirectory => "a part of the path is a file, not a folder".into(),
         ErrorKind::IsADirectory => "it is a folder, not a file".into(),
         _ => error.to_string(),
     }

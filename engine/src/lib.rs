@@ -64,6 +64,7 @@ pub mod signals;
 pub mod simulation;
 pub mod state;
 pub mod system;
+pub mod text;
 pub mod titration;
 #[cfg(test)]
 mod toy;

@@ -11,6 +11,8 @@ pub struct Description {
     pub warnings: Vec<String>,
     /// The titratable sites, in the order of λ.
     pub sites: Vec<SiteRecord>,
+    /// Groups that the library knows and that do not titrate, where every group is wanted.
+    pub untitrated: Vec<UntitratedRecord>,
     /// pH of the sites, if they have one.
     pub ph: Option<f64>,
     /// Temperature of the sites (K).
@@ -55,6 +57,15 @@ pub struct SiteRecord {
     pub molecules: Vec<u32>,
     /// Its forms.
     pub forms: Vec<FormRecord>,
+}
+
+/// A group that the library knows and that does not titrate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntitratedRecord {
+    /// Name, as that of a site.
+    pub name: String,
+    /// Why it does not titrate.
+    pub reason: String,
 }
 
 /// Purpose of a site.

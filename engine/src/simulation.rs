@@ -272,6 +272,7 @@ impl Propagate for Simulation {
         let constraints = &self.system.constraints;
         constraints.apply(&start, &mut self.state.positions).map_err(|e| e.of(&self.system.topology))?;
         self.touch();
+        self.check_first_forces(true)?;
         self.first_velocities()
     }
 

@@ -4,9 +4,10 @@
 
 mod plan;
 mod read;
+mod sanity;
 
 pub use plan::Plan;
-pub use read::{cell, read};
+pub use read::{Input, cell, read};
 
 use crate::checkpoint::Identity;
 use crate::config::{self, Config, Velocities};
@@ -51,6 +52,8 @@ pub struct System {
     pub sites: Option<Sites>,
     /// Velocities that the structure gives for the start (nm/ps), half a step before it; else they are drawn.
     pub start_velocities: Option<Vec<Vector3<f64>>>,
+    /// What a person should know of the files of the job before trusting the results, one sentence each.
+    pub warnings: Vec<String>,
     /// What checkpoints of this system say of it.
     pub identity: Identity,
 }
@@ -61,12 +64,14 @@ impl System {
     /// # Errors
     /// [`Error::Input`] with file and line, or the key of the job.
     pub fn new(config: &Config) -> Result<(Self, State)> {
-        let (mut topology, structure) = read(config)?;
+        let Input { mut topology, structure, mut warnings } = read(config)?;
+        warnings.extend(sanity::files(config, &topology, &structure)?);
         topology.constrain_bonds(match config.dynamics.constraints {
             config::Constraints::None => BondConstraints::None,
             config::Constraints::HBonds => BondConstraints::HBonds,
             config::Constraints::AllBonds => BondConstraints::AllBonds,
         });
+        warnings.extend(sanity::time_step(config, &topology)?);
         let cell = cell(config, &structure)?;
         let fragments = Fragments::new(&topology);
         let mut positions = structure.positions.clone();
@@ -85,7 +90,8 @@ impl System {
             lists: ListState { positions: Vec::new(), cell },
             ..State::default()
         };
-        Ok((Self::of(config, topology, &structure, fragments, sites, cell)?, state))
+        let system = Self::of(config, topology, &structure, fragments, sites, cell)?;
+        Ok((Self { warnings, ..system }, state))
     }
 
     fn of(
@@ -119,6 +125,7 @@ impl System {
             fragments,
             degrees_of_freedom,
             plan: Plan::new(config),
+            warnings: Vec::new(),
             thermostat: thermostat.transpose()?,
             barostat: config.barostat.as_ref().map(|settings| barostat(config, settings, cell)).transpose()?,
             sites,

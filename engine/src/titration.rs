@@ -22,7 +22,7 @@ use crate::state::SitesState;
 pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
-use find::{Found, find, variants};
+use find::{Found, find, left_fixed, variants};
 use forcefield::topology::{CHARGE_TOLERANCE, Pair14};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
@@ -31,7 +31,7 @@ use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
 use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
-use lambda::site::Site;
+use lambda::site::{Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
 
@@ -52,6 +52,10 @@ pub struct Sites {
     temperature: f64,
     facts: Option<String>,
     warnings: Vec<String>,
+    /// Groups that the library knows and that do not titrate.
+    untitrated: Vec<Untitrated>,
+    /// Whether every group of the library is wanted, none being named.
+    all_are_wanted: bool,
 }
 
 /// The bias of every site at one pH and with barriers of one height; none where a site is fixed.
@@ -104,6 +108,7 @@ impl Sites {
         };
         let library = library(config)?;
         let found = find(config, settings, topology, &library)?;
+        let untitrated = left_fixed(config, settings, topology, &library, &found)?;
         let temperature = temperature(config, settings);
         let (mut motion, mut weights) = (Vec::new(), Vec::new());
         for one in &found {
@@ -174,6 +179,8 @@ impl Sites {
             temperature,
             facts,
             warnings,
+            untitrated,
+            all_are_wanted: settings.sites.is_empty(),
         };
         if all.ph.is_none() && all.recipes.iter().any(Recipe::has_ph) {
             return Err(no_ph(config));

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::{TopologyError, TopologyProblem};
 pub use gro::{NameMismatch, Structure, StructureError, format_gro, parse_gro, read_gro, write_gro};
+pub use source::Symbols;
 
 use crate::topology::Topology;
 
@@ -44,20 +45,22 @@ pub fn read_topology(
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
 ) -> Result<Topology, TopologyError> {
-    read_topology_keeping(path, include_dirs, defines, &[])
+    Ok(read_topology_keeping(path, include_dirs, defines, &[], None)?.0)
 }
 
 /// Reads a topology as [`read_topology`] does and appends the Lennard-Jones types `keep` to its tables, where the force field has them. An
-/// atom may get such a type in another form of its residue.
+/// atom may get such a type in another form of its residue. The second result tells which of `defines` nothing asked for. With `n_atoms`
+/// the system must have so many atoms, and is not made if it has others.
 ///
 /// # Errors
-/// The same as those of [`read_topology`]; a type of `keep` that the force field does not have is no error.
+/// The same as those of [`read_topology`]; [`TopologyProblem::AtomCount`]; a type of `keep` that the force field does not have is no error.
 pub fn read_topology_keeping(
     path: &Path,
     include_dirs: &[PathBuf],
     defines: &[(String, Option<String>)],
     keep: &[&str],
-) -> Result<Topology, TopologyError> {
-    let lines = source::read(path, source::search_path(include_dirs), defines)?;
-    system::assemble(path, &lines, keep)
+    n_atoms: Option<usize>,
+) -> Result<(Topology, Symbols), TopologyError> {
+    let (lines, symbols) = source::read(path, source::search_path(include_dirs), defines)?;
+    Ok((system::assemble(path, &lines, keep, n_atoms)?, symbols))
 }

@@ -43,6 +43,8 @@ pub struct Residue {
     pub name: String,
     /// Number as the file gives it (not unique).
     pub number: i32,
+    /// Letter behind the number, as the A of 27A.
+    pub insertion: Option<char>,
     /// Index into [`Topology::molecules`].
     pub molecule: u32,
     /// Its atoms.
@@ -326,7 +328,8 @@ impl Topology {
         match self.atoms.get(atom as usize) {
             Some(a) => {
                 let r = &self.residues[a.residue as usize];
-                format!("{} {} {} (atom {})", r.name, r.number, a.name, atom + 1)
+                let insertion = r.insertion.map(String::from).unwrap_or_default();
+                format!("{} {}{insertion} {} (atom {})", r.name, r.number, a.name, atom + 1)
             }
             None => format!("atom {} (of {})", u64::from(atom) + 1, self.atoms.len()),
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use forcefield::Topology;
-use forcefield::gromacs::{TopologyError, read_topology};
+use forcefield::gromacs::{Symbols, TopologyError, read_topology, read_topology_keeping};
 
 const HEAD: &str =
     "[ defaults ]\n1 2 yes 0.5 0.8333\n[ atomtypes ]\nC 6 12 0 A 0.3 0.4\nH 1 1 0 A 0 0\nV 0 0 0 V 0 0\n";
@@ -147,6 +147,9 @@ fn preprocessor_lines() {
     refused("#define", 13, &["lacks a name"]);
     refused("#error choose a water model", 13, &["choose a water model"]);
     refused("#define A B\n#define B A\n[ bonds ]\n1 2 A", 16, &["macro 'A'"]);
+    // Each level doubles the line: forty would fill the memory.
+    let levels: Vec<String> = (0..40).map(|k| format!("#define A{k} A{0} A{0}", k + 1)).collect();
+    refused(&format!("{}\n[ bonds ]\n1 2 A0", levels.join("\n")), 54, &["more than 10000000 characters"]);
 }
 
 #[test]
@@ -160,6 +163,28 @@ fn conditions_and_macros() {
     let k = |top: &Topology| top.bonds.iter().map(|b| b.k).collect::<Vec<_>>();
     assert_eq!(k(&soft), [50.0, 7.0]);
     assert_eq!(k(&stiff), [500.0, 7.0]);
+}
+
+/// A name that nothing asks for changes nothing: whoever gave it believes that it does.
+#[test]
+fn names_that_nothing_asks_for_are_told() {
+    let text = format!(
+        "{HEAD}{METHANE}#ifndef GUARD\n#define GUARD\n#endif\n#ifdef POSRES\n#ifdef FAR\n#endif\n#endif\n#ifndef FLEXIBLE\n#endif\n\
+         [ bonds ]\n1 2 1 0.1 K\n{TAIL}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.top");
+    std::fs::write(&path, text).unwrap();
+    let symbols = |names: &[&str]| {
+        let mut defines: Vec<(String, Option<String>)> = names.iter().map(|name| (name.to_string(), None)).collect();
+        defines.push(("K".into(), Some("5".into())));
+        read_topology_keeping(&path, &[], &defines, &[], None).unwrap().1
+    };
+    let (unused, asked) = (vec!["-DPOSRES".to_string(), "FAR".into()], vec!["FLEXIBLE".to_string(), "POSRES".into()]);
+    assert_eq!(symbols(&["-DPOSRES", "FAR"]), Symbols { unused, asked: asked.clone() });
+    // FAR is asked for only where POSRES is given; K is used by a line.
+    let symbols = symbols(&["POSRES", "FAR", "FLEXIBLE"]);
+    assert_eq!((symbols.unused, symbols.asked), (vec![], vec!["FAR".to_string(), "FLEXIBLE".into(), "POSRES".into()]));
 }
 
 #[test]

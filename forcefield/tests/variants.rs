@@ -84,7 +84,7 @@ fn types_of_other_forms_are_kept_on_demand() {
     let more = "[ atomtypes ]\nZZ 6 12.01 0.0 A 0.3 0.4";
     std::fs::write(&with_more, text.replace("[ atomtypes ]", more)).unwrap();
     let plain = read_topology(&with_more, &[], &[]).unwrap();
-    let kept = read_topology_keeping(&with_more, &[], &[], &["nothing", "ZZ", "H1"]).unwrap();
+    let kept = read_topology_keeping(&with_more, &[], &[], &["nothing", "ZZ", "H1"], None).unwrap().0;
     assert_eq!(plain.lj, read_topology(&path(), &[], &[]).unwrap().lj);
     assert_eq!(kept.lj.n_types, plain.lj.n_types + 1);
     let name = |top: &Topology, t: usize| top.atom_types[t].name.clone();

@@ -28,6 +28,7 @@ fn carboxyl() -> Site {
     Site {
         name: "acid".into(),
         entry: "acid".into(),
+        force_field: "none".into(),
         residues: vec![0],
         atoms: vec![0, 1, 2],
         forms: vec![form("protonated", [-0.2, -0.2, 0.4], 0), form("deprotonated", [-0.5, -0.5, 0.0], 1)],

@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::site::Site;
+
 mod correction;
 pub use correction::{Calibration, Correction, Provenance};
 
@@ -140,6 +142,12 @@ pub struct Entry {
     /// Residue names in topologies; none for a terminus.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub residues: Vec<String>,
+    /// Names of residues that are this group without a proton, and so cannot titrate, each with what it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unprotonated: BTreeMap<String, String>,
+    /// Other names of atoms: where a residue has all atoms on the left of one of these, they are those on the right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<BTreeMap<String, String>>,
     /// How to get a topology that holds every proton, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
@@ -202,6 +210,15 @@ impl Entry {
     }
 
     fn check(&self) -> Result<(), String> {
+        // Names stand in requests for sites, "2:glu GLU 7#1", and in the heads of tables.
+        let is_bad = |name: &str| name.is_empty() || name.contains(|c: char| c.is_whitespace() || ":#,\"".contains(c));
+        let forms = self.forms.iter().map(|form| &form.name);
+        let names = [&self.name].into_iter().chain(&self.residues).chain(self.unprotonated.keys()).chain(forms);
+        if let Some(name) = names.into_iter().find(|name| is_bad(name)) {
+            return Err(format!(
+                "\"{name}\" is no name: it must not be empty or hold blanks, commas, quotes, ':' or '#'"
+            ));
+        }
         if self.residues.is_empty() != self.terminus.is_some() {
             return Err("residues: give at least one name of a residue, or `terminus`, not both".into());
         }
@@ -274,6 +291,11 @@ impl Entry {
                 return Err(format!("atom {atom} (backbone, balanced_at, lj_types, bonded) has no charges"));
             }
         }
+        if let Some(atom) =
+            self.aliases.iter().flat_map(BTreeMap::values).find(|atom| !self.charges.contains_key(*atom))
+        {
+            return Err(format!("aliases: atom {atom} has no charges"));
+        }
         if self.kind == EntryKind::Titratable && self.balanced_at.is_none() {
             return Err("balanced_at: the atom that takes the charge left over is missing".into());
         }
@@ -338,6 +360,11 @@ impl SiteLibrary {
             Entry::from_toml(&text, &file.display().to_string())
         };
         Ok(Self { entries: files.into_iter().map(read).collect::<Result<_, _>>()? })
+    }
+
+    /// The entry that a site was made from.
+    pub fn entry_of(&self, site: &Site) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.name == site.entry && entry.force_field == site.force_field)
     }
 
     /// Adds the entries of `other` behind those here; an entry with the name and force field of one here is left out, so

@@ -13,15 +13,20 @@
 //! A site holds only atoms that differ between its forms: what is the same in all of them is environment, since V is linear
 //! in the weights with or without it. So a side chain and the terminus of the same residue are two sites.
 
-use std::str::FromStr;
-
-use forcefield::Topology;
 use thiserror::Error;
 
 use crate::library::Correction;
 
+mod links;
+mod matching;
+mod naming;
+mod request;
 mod search;
+mod untitrated;
+pub use matching::atom_names;
+pub use request::{ResidueNames, SiteRequest};
 pub use search::{buffer_site, find_sites};
+pub use untitrated::{Untitrated, untitrated};
 
 /// Why a site cannot be set up.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -94,12 +99,14 @@ pub enum SiteError {
         known: String,
     },
     /// A request fits several residues.
-    #[error("{request} fits {count} residues; put the number of the molecule in front, such as 1:{request}")]
+    #[error("{request} fits {count} residues; name one of them: {spellings}")]
     Ambiguous {
         /// The request.
         request: String,
         /// Number of residues that fit.
         count: usize,
+        /// Requests that fit one of them each.
+        spellings: String,
     },
     /// A request names an entry that the library does not have, or that is a buffer.
     #[error("{request}: the library has no titratable entry {entry}, it has: {known}")]
@@ -132,15 +139,56 @@ pub enum SiteError {
         /// Residue names of buffers.
         known: String,
     },
+    /// The residue is built with another force field than the entry is for.
+    #[error(
+        "residue {residue} is of {of}, and the library has {entry} for {force_field} alone ({reason}): build the \
+         topology with {force_field}, or write an entry of your own"
+    )]
+    ForeignForceField {
+        /// Residue.
+        residue: String,
+        /// Force field of the topology, and what shows it.
+        of: String,
+        /// Entry of the library.
+        entry: String,
+        /// Its force field.
+        force_field: String,
+        /// What does not fit.
+        reason: String,
+    },
     /// All titratable residues are wanted and there are none.
-    #[error("no titratable residue in the topology; the library knows: {0}")]
-    None(String),
+    #[error("nothing in the topology titrates{why}; the library knows: {known}")]
+    None {
+        /// Residue names of the library.
+        known: String,
+        /// The first groups with the reason why they do not; empty, or starts with ". ".
+        why: String,
+    },
     /// A request cannot be read.
     #[error(
-        "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, or \
-         \"nterm ALA 1\" with the entry of the library"
+        "\"{0}\" is not a residue: write \"GLU 2\", \"1:GLU 2\" with the number of the molecule, counted from 1, \
+         \"nterm ALA 1\" with the entry of the library, or \"GLU 2#2\" for the second of several that fit"
     )]
     BadRequest(String),
+}
+
+impl SiteError {
+    /// What is wrong with a residue, in a sentence that does not name it again.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::MissingAtom { residue, .. }
+            | Self::UnknownAtom { residue, .. }
+            | Self::RepeatedAtom { residue, .. }
+            | Self::ForeignForceField { residue, .. } => {
+                let text = self.to_string();
+                text.strip_prefix(&format!("residue {residue} ")).map_or(text.clone(), |rest| format!("it {rest}"))
+            }
+            Self::ChargeMismatch { residue, .. } => {
+                self.to_string().replacen("atom ", "its atom ", 1).replacen(&format!(" of residue {residue}"), "", 1)
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
 /// One form of a site.
@@ -173,10 +221,13 @@ pub enum SiteKind {
 /// A titratable site, or the buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
-    /// Name for people, such as "GLU 2", "nterm ALA 1" or "buffer".
+    /// Name for people, such as "GLU 2", "nterm ALA 1" or "buffer"; the molecule is in it, "2:GLU 2", where chains are numbered alike. No
+    /// other site of the topology has it, and as a [`SiteRequest`] it finds this site.
     pub name: String,
     /// Entry of the library, such as "glu".
     pub entry: String,
+    /// Force field of that entry: a library may have entries of one name for several.
+    pub force_field: String,
     /// Indices of its residues in the topology: one; of a buffer one per molecule.
     pub residues: Vec<u32>,
     /// Atoms in the topology that differ between forms, ascending.
@@ -214,48 +265,6 @@ impl Site {
     }
 }
 
-/// A group that the user names: "GLU 2", "1:GLU 2" where molecule 1 is meant, "nterm ALA 1" for an entry by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SiteRequest {
-    /// Number of the molecule, counted from 1, where it matters.
-    pub molecule: Option<u32>,
-    /// Entry of the library; absent: the first side chain that fits.
-    pub entry: Option<String>,
-    /// Residue name.
-    pub name: String,
-    /// Residue number as in the topology.
-    pub number: i32,
-}
-
-impl FromStr for SiteRequest {
-    type Err = SiteError;
-
-    fn from_str(text: &str) -> Result<Self, SiteError> {
-        let bad = || SiteError::BadRequest(text.to_string());
-        let (molecule, rest) = match text.split_once(':') {
-            Some((m, rest)) => (Some(m.trim().parse().ok().filter(|&m| m > 0).ok_or_else(bad)?), rest),
-            None => (None, text),
-        };
-        let (entry, name, number) = match rest.split_whitespace().collect::<Vec<_>>()[..] {
-            [name, number] => (None, name, number),
-            [entry, name, number] => (Some(entry.to_string()), name, number),
-            _ => return Err(bad()),
-        };
-        if name.parse::<i32>().is_ok() {
-            return Err(bad());
-        }
-        Ok(Self { molecule, entry, name: name.to_string(), number: number.parse().map_err(|_| bad())? })
-    }
-}
-
-impl std::fmt::Display for SiteRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.molecule.map_or(Ok(()), |molecule| write!(f, "{molecule}:"))?;
-        self.entry.as_ref().map_or(Ok(()), |entry| write!(f, "{entry} "))?;
-        write!(f, "{} {}", self.name, self.number)
-    }
-}
-
 /// Which groups titrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection<'a> {
@@ -263,12 +272,6 @@ pub enum Selection<'a> {
     All,
     /// These and no others.
     Residues(&'a [SiteRequest]),
-}
-
-/// "GLU 2"
-fn label(topology: &Topology, residue: u32) -> String {
-    let residue = &topology.residues[residue as usize];
-    format!("{} {}", residue.name, residue.number)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `check`: a job with all its files is read, and nothing is computed.
+//! `check`: a job with all its files is read, and nothing but the forces of its start is computed.
 
 use super::arguments::JobArguments;
 use super::job::{job, one_run, warn};
@@ -16,12 +16,16 @@ use std::process::ExitCode;
 /// The first thing that is wrong with the job or one of its files.
 pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
-    let description = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?.describe();
+    let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
+    let description = simulation.describe();
     for (name, value) in &description.facts {
         line!("{name:<20} {value}");
     }
     if !description.sites.is_empty() {
         line!("{:<20} {}", "titratable sites", description.site_names().join(", "));
+    }
+    for group in &description.untitrated {
+        line!("{:<20} {}: {}", "does not titrate", group.name, group.reason);
     }
     let length = config.length();
     let runs = |count: usize, what: &str| format!("{count} {what}, each {length} ps");
@@ -34,6 +38,10 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
     line!("{:<20} {}", "results", config.folder().display());
     for warning in &description.warnings {
         line!("warning: {warning}");
+    }
+    // The forces of the first step tell what no file does: atoms that lie on each other.
+    if let Some(hint) = simulation.check_first_forces(false)? {
+        line!("warning: {hint}");
     }
     line!("the job can be run");
     Ok(ExitCode::SUCCESS)

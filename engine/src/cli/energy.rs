@@ -25,7 +25,11 @@ pub fn energy(arguments: &EnergyArguments, device: Choice) -> Result<ExitCode> {
     }
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let point = simulation.single_point()?;
+    if let Some(hint) = simulation.large_force() {
+        warn(&hint);
+    }
     let description = simulation.describe();
+    description.warnings.iter().for_each(|line| warn(line));
     let sites = description.lambdas();
     let method = description.facts.into_iter().find(|(name, _)| name == "Coulomb").map(|(_, method)| method);
     if let Some(path) = &arguments.forces {

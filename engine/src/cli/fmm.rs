@@ -1,14 +1,12 @@
 //! `fmm`: the charges of a file by the fast multipole method, and how accurate the result is.
 
-mod charges;
-
 use crate::cli::arguments::{FmmArguments, ToleranceOf};
 use crate::cli::settings::{ChosenSettings, Wanted};
-use charges::Reference;
 use fmm::accuracy::{MARGIN, Tuned};
 use fmm::{Potentials, Settings};
 use kernels::device::Device;
 use octitrate::backend::choice;
+use octitrate::charges::file::{self, Reference};
 use octitrate::charges::{Sampled, System, forces, relative};
 use octitrate::error::Result;
 use serde_json::{Value, json};
@@ -22,7 +20,7 @@ const ORDER: u32 = 30;
 /// # Errors
 /// [`octitrate::error::Error::Input`] if the file is not as it should be, or the method refuses it; a GPU that cannot be used.
 pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode> {
-    let (system, reference) = charges::read(&arguments.file)?;
+    let (system, reference) = file::read(&arguments.file)?;
     let mut device = wanted.open()?.device;
     let found = match Found::new(&system, arguments, device.as_ref()) {
         Err(refused) if device.is_some() && wanted == choice::Choice::Auto => {
@@ -44,6 +42,7 @@ pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode>
     if arguments.json {
         let mut object = choice.description(arguments.precision, system.len());
         object["device"] = json!(name_of(device.as_ref()));
+        object["boundary"] = file::boundary_as_json(&system.boundary);
         if let (Some(tuned), Some(wanted)) = (&choice.tuned, arguments.accuracy.tolerance) {
             object["tolerance"] = json!({ "value": wanted, "of": name(arguments.tolerance_of), "found": tuned.error });
             object["trials"] = tuned.trials.iter().map(trial).collect();
@@ -60,6 +59,7 @@ pub fn fmm(arguments: &FmmArguments, wanted: choice::Choice) -> Result<ExitCode>
         print_trials(&system, tuned, arguments, wanted, device.is_some())?;
     }
     line!("{}, {}", choice.sentence(system.len()), name_of(device.as_ref()));
+    line!("boundary: {}", file::boundary_in_words(&system.boundary));
     line!("energy                       {:.12e}", found.energy);
     for (name, error) in errors {
         line!("relative error of {name:<10} {error:.2e}");

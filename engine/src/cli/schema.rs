@@ -2,15 +2,19 @@
 
 use super::arguments::SchemaArguments;
 use octitrate::config::schema;
+use octitrate::error::Result;
 use std::process::ExitCode;
 
 /// Prints the schema, or the chapter that is made from it.
-pub fn schema(arguments: &SchemaArguments) -> ExitCode {
+///
+/// # Errors
+/// [`octitrate::error::Error::File`] if it cannot be written.
+pub fn schema(arguments: &SchemaArguments) -> Result<ExitCode> {
     let schema = schema::schema();
     if arguments.markdown {
-        print!("{}", schema::markdown(&schema));
+        part!("{}", schema::markdown(&schema));
     } else {
-        println!("{schema:#}");
+        line!("{schema:#}");
     }
-    ExitCode::SUCCESS
+    Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 //!
 //! A check returns nothing, or the first mistake it finds. The mistake names its key; [`super::Config::locate`] adds the place in the file.
 
-use super::quantity::{Dimension, Quantity, Time};
+use super::quantity::{Dimension, Quantity, Temperature, Time};
 use crate::error::InputError;
 use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
@@ -23,6 +23,24 @@ pub(super) fn require(holds: bool, key: &str, found: impl Display, valid: &str) 
 /// A mistake unless the value is above zero.
 pub(super) fn positive<D: Dimension>(key: &str, value: Quantity<D>) -> Check {
     require(value.get() > 0.0, key, value, &format!("{} above zero, such as \"{}\"", D::NAME, D::EXAMPLE))
+}
+
+/// Highest temperature (K) that any force field can be meant at: molecules have fallen apart long before.
+const HOTTEST: f64 = 10_000.0;
+/// pH values that are possible at all: concentrated acids reach about -3, lyes about 16.
+const PH: std::ops::RangeInclusive<f64> = -5.0..=20.0;
+
+/// A mistake unless the temperature is above zero and below that at which no molecule is left.
+pub(super) fn temperature(key: &str, value: Temperature) -> Check {
+    positive(key, value)?;
+    let valid = format!("a temperature up to {HOTTEST} K; is a digit too many?");
+    require(value.get() <= HOTTEST, key, value, &valid)
+}
+
+/// A mistake unless the pH is one that a solution can have.
+pub(super) fn ph(key: &str, value: f64) -> Check {
+    let valid = format!("a pH from {} to {}", PH.start(), PH.end());
+    require(PH.contains(&value), key, value, &valid)
 }
 
 /// A mistake if the value is below zero.

@@ -1,6 +1,6 @@
 //! Section `[dynamics]`: the leap-frog integrator, the length of the run, constraints and first velocities.
 
-use super::check::{Check, not_negative, positive, require, whole_steps, wrong};
+use super::check::{Check, not_negative, positive, require, temperature, whole_steps, wrong};
 use super::quantity::{Temperature, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,8 +81,9 @@ impl Dynamics {
     /// Checks all keys; afterwards `steps` is set, and so is the temperature of the velocities if there is a `bath` or a value of its own.
     pub(super) fn resolve(&mut self, bath: Option<Temperature>) -> Check {
         positive("dynamics.time_step", self.time_step)?;
-        if let Some(temperature) = self.velocity_temperature {
-            not_negative("dynamics.velocity_temperature", temperature)?;
+        // Zero is a start at rest.
+        if let Some(start) = self.velocity_temperature.filter(|start| start.get() != 0.0) {
+            temperature("dynamics.velocity_temperature", start)?;
         }
         self.resolve_steps()?;
         self.velocity_temperature = self.velocity_temperature.or(bath);

@@ -61,6 +61,8 @@ impl Output {
             require(self.folder != file, "output.folder", "a job file without the ending .toml", valid)?;
         }
         make_absolute(folder, &mut self.folder);
-        Ok(())
+        let file = self.folder.ancestors().find(|part| part.is_file());
+        let found = || format!("{}, which is a file", file.unwrap_or(&self.folder).display());
+        require(file.is_none(), "output.folder", found(), "the name of a folder")
     }
 }

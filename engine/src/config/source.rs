@@ -64,7 +64,9 @@ impl Source {
         let by_value = entries.iter().filter(|entry| around(&entry.value)).min_by_key(|entry| entry.value.len());
         let by_name = entries.iter().find(|entry| entry.name == span);
         let key = by_name.or(by_value).map(|entry| entry.key.clone());
-        let (message, help) = translate(error.message(), key.as_deref());
+        let is_double = self.text.get(span.start..).is_some_and(|rest| rest.starts_with("[["));
+        let (message, help) = brackets(error.message(), key.as_deref(), is_double)
+            .unwrap_or_else(|| translate(error.message(), key.as_deref()));
         let mut result = InputError::new(message, help).in_file(&self.path);
         result.key = key;
         result.place = Some((self.text.clone(), span));
@@ -98,6 +100,17 @@ fn collect(table: &DeTable, prefix: &str, entries: &mut Vec<Entry>) {
             _ => {}
         }
     }
+}
+
+/// A section with the wrong number of brackets, if that is what the parser complains about; `is_double`: it stands in double ones.
+fn brackets(message: &str, key: Option<&str>, is_double: bool) -> Option<(String, String)> {
+    let key = key.map(|key| key.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit()))?;
+    if message.starts_with("invalid type: map, expected a sequence") {
+        let found = format!("[{key}] has single brackets, and there may be several of it");
+        return Some((found, format!("double the brackets: [[{key}]]")));
+    }
+    (is_double && message.starts_with("invalid type: map"))
+        .then(|| (format!("[[{key}]] has double brackets, and there is one of it"), format!("write [{key}]")))
 }
 
 /// serde's sentences, such as "unknown field `x`, expected one of `a`, `b`", in the words of the manual.

@@ -1,6 +1,6 @@
 //! Section `[thermostat]`: constant temperature by v-rescale (Bussi 2007, 10.1063/1.2408420).
 
-use super::check::{Check, positive};
+use super::check::{Check, positive, temperature};
 use super::quantity::{Temperature, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ impl Default for Thermostat {
 
 impl Thermostat {
     pub(super) fn check(&self) -> Check {
-        positive("thermostat.temperature", self.temperature)?;
+        temperature("thermostat.temperature", self.temperature)?;
         positive("thermostat.coupling_time", self.coupling_time)
     }
 }

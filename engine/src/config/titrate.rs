@@ -1,7 +1,7 @@
 //! Section `[titrate]`: runs of one job at many pH values.
 
 use super::auto_or::AutoOr;
-use super::check::{Check, positive, require, whole_steps, wrong};
+use super::check::{Check, ph, positive, require, whole_steps, wrong};
 use super::dynamics::Dynamics;
 use super::quantity::Time;
 use super::values::Values;
@@ -47,6 +47,7 @@ impl Titrate {
     /// Checks all keys; the runs are those of `dynamics`.
     pub(super) fn check(&self, dynamics: &Dynamics) -> Check {
         self.ph.check("titrate.ph", "pH value", 1)?;
+        self.ph.to_vec().into_iter().try_for_each(|value| ph("titrate.ph", value))?;
         require(self.replicas > 0, "titrate.replicas", self.replicas, "a whole number, 1 or more")?;
         dynamics.check_equilibration("titrate.equilibration", self.equilibration)?;
         let Some(exchange) = self.exchange else {

@@ -6,7 +6,7 @@ pub mod site;
 
 pub use lambda::coordinate::Variant as Coordinate;
 
-use super::check::{Check, make_absolute, positive, require, wrong};
+use super::check::{Check, make_absolute, ph, positive, temperature, wrong};
 use super::electrostatics::Boundary;
 use super::quantity::{Energy, LambdaMass, Temperature, Time};
 use super::schema;
@@ -53,6 +53,9 @@ pub struct Titration {
     /// Whether entries may be used whose correction V_MM is preliminary or missing. `octitrate info` lists them. Populations are wrong by
     /// what the correction is wrong.
     pub allow_uncalibrated: bool,
+    /// Whether a group that the library knows and that cannot titrate as it is built is an error, where every group is wanted (no
+    /// `[[titration.site]]`). Otherwise it is listed with the reason.
+    pub strict: bool,
     /// The titratable sites, one table `[[titration.site]]` for each residue, or for all residues of a name.
     #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-absent" = "every residue that the library knows, and the ends of chains that have all their protons"))]
@@ -113,6 +116,7 @@ impl Default for Titration {
             coupling_time: Time::new(2.0),
             library: Vec::new(),
             allow_uncalibrated: false,
+            strict: false,
             sites: Vec::new(),
             buffer: None,
         }
@@ -155,11 +159,11 @@ impl Titration {
     pub(super) fn resolve(&mut self, surroundings: &Surroundings) -> Check {
         positive("titration.mass", self.mass)?;
         positive("titration.coupling_time", self.coupling_time)?;
-        if let Some(temperature) = self.temperature {
-            positive("titration.temperature", temperature)?;
+        if let Some(own) = self.temperature {
+            temperature("titration.temperature", own)?;
         }
-        if let Some(ph) = self.ph {
-            require(ph.is_finite(), "titration.ph", ph, "a finite number")?;
+        if let Some(value) = self.ph {
+            ph("titration.ph", value)?;
         }
         self.barrier.check("titration.barrier", surroundings.step)?;
         for (index, site) in self.sites.iter_mut().enumerate() {

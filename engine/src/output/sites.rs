@@ -1,9 +1,10 @@
 //! `sites.toml`: what the columns of `lambda.csv` are, so that they can be evaluated without the job.
 
 use crate::atomic::write_atomic;
-use crate::error::{Error, Result};
-use crate::record::{Description, SiteRecord};
+use crate::error::{Error, InputError, Result};
+use crate::record::{Description, SiteRecord, UntitratedRecord};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The sites of a run.
@@ -20,6 +21,9 @@ pub struct SitesFile {
     /// The sites in the order of the columns.
     #[serde(default, rename = "site")]
     pub sites: Vec<SiteRecord>,
+    /// Groups that the library knows and that do not titrate, where every group is wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untitrated: Vec<UntitratedRecord>,
 }
 
 /// Writes the sites of a run; without sites there is no file.
@@ -35,6 +39,7 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
         temperature: description.temperature,
         smoothed: description.smoothed,
         sites: description.sites.clone(),
+        untitrated: description.untitrated.clone(),
     };
     let text = toml::to_string(&file).map_err(|e| Error::input(format!("the sites cannot be written: {e}"), ""))?;
     write_atomic(path, "write the sites", text.as_bytes())
@@ -46,7 +51,17 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
 /// [`Error::File`] if the file cannot be read, [`Error::Input`] with the reason if it is damaged.
 pub fn read(path: &Path) -> Result<SitesFile> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read the sites", e))?;
-    toml::from_str(&text).map_err(|e| crate::error::InputError::new(e.to_string(), "").in_file(path).into())
+    let damaged = |message: String, help: &str| Error::from(InputError::new(message, help).in_file(path));
+    let file: SitesFile = toml::from_str(&text).map_err(|e| damaged(e.to_string(), ""))?;
+    let mut names = HashSet::new();
+    match file.sites.iter().find(|site| !names.insert(&site.name)) {
+        None => Ok(file),
+        Some(site) => {
+            let message =
+                format!("two sites are called {}, and what is counted for one may be of the other", site.name);
+            Err(damaged(message, "repeat the run with this version, which puts the molecule in front of such names"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,13 +90,26 @@ mod tests {
             forms: vec![form("-½", 0, -1.5, 0.0), form("+½", 0, 1.5, 0.0)],
             ..SiteRecord::default()
         };
-        let description =
-            Description { sites: vec![his, buffer], ph: Some(4.25), temperature: 300.0, ..Description::default() };
+        let untitrated = vec![UntitratedRecord { name: "GLU 9".into(), reason: "it has no atom HE2".into() }];
+        let (sites, ph, temperature) = (vec![his, buffer], Some(4.25), 300.0);
+        let description = Description { sites, untitrated, ph, temperature, ..Description::default() };
         assert_eq!(description.lambdas(), ["HIS 5:HSP", "HIS 5:HSD", "HIS 5:HSE", "buffer"]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sites.toml");
         write(&path, &description).unwrap();
         let back = read(&path).unwrap();
         assert_eq!((back.ph, back.temperature, back.sites), (Some(4.25), 300.0, description.sites));
+        assert_eq!(back.untitrated, description.untitrated);
+    }
+
+    /// Such a file counts one site for two.
+    #[test]
+    fn equal_names_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sites.toml");
+        let site = || SiteRecord { name: "GLU 2".into(), ..SiteRecord::default() };
+        write(&path, &Description { sites: vec![site(), site()], ..Description::default() }).unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains("two sites are called GLU 2"), "{message}");
     }
 }

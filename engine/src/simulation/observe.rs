@@ -127,16 +127,18 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
         ("device", computed_by.to_string()),
     ]);
     let sites = system.sites.as_ref();
-    let mut warnings = sites.map_or(Vec::new(), |sites| sites.warnings().to_vec());
+    let mut warnings = system.warnings.clone();
+    warnings.extend(sites.into_iter().flat_map(Sites::warnings));
     let charge = topology.net_charge();
     if sites.is_none() && state.cell.is_periodic() && charge.abs() > CHARGE_TOLERANCE {
         warnings.push(format!("the net charge of {charge:+.4} e is compensated by a uniform background"));
     }
-    facts.extend(sites.and_then(Sites::facts).map(|words| ("charge buffer", words.to_string())));
+    facts.extend(sites.map(Sites::facts).unwrap_or_default());
     Description {
         facts: facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
         warnings,
         sites: sites.map_or(Vec::new(), |sites| sites.records(&state.sites)),
+        untitrated: sites.map_or(Vec::new(), Sites::untitrated),
         ph: state.sites.ph,
         temperature: sites.map_or(0.0, Sites::temperature),
         smoothed: sites.is_some_and(Sites::is_smoothed),

@@ -9,7 +9,49 @@ use crate::system::start_temperature;
 use nalgebra::Vector3;
 use std::ops::ControlFlow;
 
+/// Largest force (kJ/mol/nm) that a motion can start from: it moves a carbon by 0.3 nm in a step of 2 fs, a hydrogen by 4 nm. After a
+/// minimisation the largest is about 1000.
+const LARGEST_FORCE: f64 = 1e6;
+
 impl Simulation {
+    /// Looks for atoms that lie on each other, by the forces at the present positions. Before a minimisation that the job asks for they are
+    /// a hint.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Physics`] that names the atom and what is next to it; a force that is not finite.
+    pub fn check_first_forces(&mut self, is_minimised: bool) -> Result<Option<String>> {
+        self.energies()?;
+        let Some(message) = self.large_force() else { return Ok(None) };
+        let minimises = self.system.config.minimise.is_some();
+        let help = match (minimises, is_minimised) {
+            (true, false) => return Ok(Some(format!("{message}; the minimisation of the job has to take that away"))),
+            (true, true) => "it is so large after the minimisation: move the atoms apart, or minimise for longer",
+            (false, _) => "move the atoms apart, or add a section [minimise]",
+        };
+        Err(PhysicsError { message, term: "forces".into(), help: help.into(), ..PhysicsError::default() }.into())
+    }
+
+    /// The largest force of the last [`Self::energies`] in words, if nothing can start from it.
+    pub fn large_force(&self) -> Option<String> {
+        let forces = self.forces().iter().map(|force| force.norm()).enumerate();
+        let (atom, force) = forces.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, force)| *force > LARGEST_FORCE)?;
+        let topology = &self.system.topology;
+        let mut message = format!("a force of {force:.1e} kJ/mol/nm acts on {}", topology.label(atom as u32));
+        if let Some((other, distance)) = self.nearest(atom as u32) {
+            message.push_str(&format!("; {} is {distance:.3} nm away and not bonded to it", topology.label(other)));
+        }
+        Some(message)
+    }
+
+    /// The atom nearest to `atom` among those that interact with it without a bond, and its distance (nm).
+    fn nearest(&self, atom: u32) -> Option<(u32, f64)> {
+        let (topology, state) = (&self.system.topology, &self.state);
+        let place = state.positions[atom as usize];
+        let others = (0..topology.n_atoms() as u32).filter(|&i| i != atom && !topology.exclusions.contains(i, atom));
+        let distance = |i: u32| (i, state.cell.minimum_image(state.positions[i as usize] - place).norm());
+        others.map(distance).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
     /// Steepest descent, if the job asks for it.
     pub(super) fn minimise(&mut self, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         let system = self.system.clone();

@@ -2,38 +2,117 @@
 
 use crate::config::{Boundary, Config};
 use crate::error::{Error, Result};
-use forcefield::gromacs::{self, Structure};
+use forcefield::gromacs::{self, NameMismatch, Structure, Symbols, TopologyProblem};
 use forcefield::{Cell, Topology};
+
+/// What the files of a job say.
+#[derive(Debug)]
+pub struct Input {
+    /// Atoms and interactions.
+    pub topology: Topology,
+    /// Positions, box, velocities.
+    pub structure: Structure,
+    /// What a person should know of them, one sentence each.
+    pub warnings: Vec<String>,
+}
 
 /// Reads structure and topology of a job.
 ///
 /// # Errors
 /// [`Error::Input`] with file and line; structure and topology that do not belong together.
-pub fn read(config: &Config) -> Result<(Topology, Structure)> {
+pub fn read(config: &Config) -> Result<Input> {
     let system = &config.system;
     let defines: Vec<(String, Option<String>)> = system
         .define
         .iter()
         .map(|define| match define.split_once('=') {
-            Some((name, value)) => (name.trim().to_string(), Some(value.trim().to_string())),
-            None => (define.trim().to_string(), None),
+            Some((name, value)) => (name.to_string(), Some(value.to_string())),
+            None => (define.to_string(), None),
         })
         .collect();
     let types = crate::titration::lj_types(config)?;
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    let topology = gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types)
-        .map_err(|e| Error::input(e.to_string(), ""))?;
     let structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
+    let n_atoms = structure.positions.len();
+    let (topology, symbols) =
+        gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types, Some(n_atoms)).map_err(
+            |e| match *e.problem {
+                TopologyProblem::AtomCount { found, wanted } => {
+                    let text = format!(
+                        "the structure has {wanted} atoms, but the topology has {found}: they do not belong together"
+                    );
+                    config.error_at("system", text, "")
+                }
+                _ => Error::input(e.to_string(), ""),
+            },
+        )?;
     let mismatches = structure.check_against(&topology).map_err(|e| config.error_at("system", e.to_string(), ""))?;
     if let Some(first) = mismatches.first() {
         let message = format!("{} atom names differ between structure and topology; first: {first}", mismatches.len());
-        return Err(config.error_at(
-            "system",
-            message,
-            "structure and topology must list the same atoms in the same order",
-        ));
+        let help = "structure and topology must list the same atoms in the same order";
+        return Err(config.error_at("system", message, format!("{help}{}", naming(&mismatches))));
     }
-    Ok((topology, structure))
+    Ok(Input { topology, structure, warnings: unused(&symbols).into_iter().collect() })
+}
+
+/// Names of AMBER and of the PDB with those of GROMACS for the same atoms.
+const AMBER: [(&str, &str); 18] = [
+    ("HB3", "HB2"),
+    ("HB2", "HB1"),
+    ("HG3", "HG2"),
+    ("HG2", "HG1"),
+    ("HD3", "HD2"),
+    ("HD2", "HD1"),
+    ("HE3", "HE2"),
+    ("HE2", "HE1"),
+    ("HA3", "HA2"),
+    ("HA2", "HA1"),
+    ("HG13", "HG12"),
+    ("HG12", "HG11"),
+    ("CD1", "CD"),
+    ("HD11", "HD1"),
+    ("HD12", "HD2"),
+    ("HD13", "HD3"),
+    ("O", "OC1"),
+    ("OXT", "OC2"),
+];
+/// Names of CHARMM with those of AMBER force fields in GROMACS.
+const CHARMM: [(&str, &str); 6] =
+    [("HN", "H"), ("OT1", "OC1"), ("OT2", "OC2"), ("HT1", "H1"), ("HT2", "H2"), ("HT3", "H3")];
+
+/// Whose names structure and topology have, if all that differ are other names of the same atoms.
+fn naming(mismatches: &[NameMismatch]) -> &'static str {
+    let all = |table: &[(&str, &str)], turned: bool| {
+        mismatches.iter().all(|one| {
+            let (a, b) = (one.structure.as_str(), one.topology_atom.as_str());
+            table.contains(&if turned { (b, a) } else { (a, b) })
+        })
+    };
+    match () {
+        () if all(&AMBER, false) => {
+            "; the structure has names of AMBER and the PDB (HB2 and HB3, CD1), the topology those of GROMACS (HB1 and HB2, CD)"
+        }
+        () if all(&AMBER, true) => {
+            "; the topology has names of AMBER and the PDB (HB2 and HB3, CD1), the structure those of GROMACS (HB1 and HB2, CD)"
+        }
+        () if all(&CHARMM, false) => {
+            "; the structure has names of CHARMM (HN, OT1), the topology those of AMBER (H, OC1)"
+        }
+        () if all(&CHARMM, true) => {
+            "; the topology has names of CHARMM (HN, OT1), the structure those of AMBER (H, OC1)"
+        }
+        () => "",
+    }
+}
+
+/// Warns of names for the preprocessor that change nothing.
+fn unused(symbols: &Symbols) -> Option<String> {
+    let asked = match &symbols.asked[..] {
+        [] => "it asks for none".to_string(),
+        names => format!("it asks for {}", names.join(", ")),
+    };
+    let unused = symbols.unused.join(", ");
+    (!unused.is_empty()).then(|| format!("system.define: nothing in the topology asks for {unused} ({asked})"))
 }
 
 /// Open space, or the periodic box of the structure.
@@ -53,5 +132,29 @@ pub fn cell(config: &Config, structure: &Structure) -> Result<Cell> {
             config.check_box(periodic.diagonal())?;
             Ok(structure.cell)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_naming_of_a_structure_is_told() {
+        let differ = |pairs: &[(&str, &str)]| -> Vec<NameMismatch> {
+            let one = |&(structure, atom): &(&str, &str)| NameMismatch {
+                atom: 0,
+                structure: structure.into(),
+                topology_atom: atom.into(),
+                topology: String::new(),
+            };
+            pairs.iter().map(one).collect()
+        };
+        let amber = [("HB2", "HB1"), ("HB3", "HB2"), ("CD1", "CD")];
+        assert!(naming(&differ(&amber)).contains("the structure has names of AMBER"));
+        assert!(naming(&differ(&amber.map(|(a, b)| (b, a)))).contains("the topology has names of AMBER"));
+        assert!(naming(&differ(&[("HN", "H")])).contains("the structure has names of CHARMM"));
+        // One atom that is another one is no matter of names.
+        assert_eq!(naming(&differ(&[("HB2", "HB1"), ("OG", "SG")])), "");
     }
 }

@@ -233,6 +233,7 @@ mod tests {
         Site {
             name: "A".into(),
             entry: "a".into(),
+            force_field: "none".into(),
             residues: vec![0],
             atoms: vec![0],
             forms: charges.iter().map(form).collect(),

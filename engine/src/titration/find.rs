@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use forcefield::Topology;
 use forcefield::variants::{NamedTerm, NamedVariants, SiteVariants};
 use lambda::library::{Entry, SiteLibrary};
-use lambda::site::{Selection, Site, SiteRequest};
+use lambda::site::{ResidueNames, Selection, Site, SiteRequest, Untitrated};
 
 /// A site with the request that asked for it, and the number of that (`None`: all residues of the library are wanted).
 pub(super) struct Found<'a> {
@@ -41,7 +41,7 @@ pub(super) fn find<'a>(
         let alone = settings.buffer.as_ref().is_some_and(|buffer| !buffer.neutral || buffer.fixed.is_some());
         return match lambda::find_sites(topology, library, Selection::All) {
             Ok(sites) => Ok(sites.into_iter().map(|site| Found { site, request: None }).collect()),
-            Err(lambda::site::SiteError::None(_)) if alone => Ok(Vec::new()),
+            Err(lambda::site::SiteError::None { .. }) if alone => Ok(Vec::new()),
             Err(e) => Err(refused(e)),
         };
     }
@@ -57,14 +57,39 @@ pub(super) fn find<'a>(
     Ok(sites.into_iter().zip(requests).map(|(site, request)| Found { site, request: Some(request) }).collect())
 }
 
-/// What an entry says of its forms besides charges, by names.
-fn named(entry: &Entry) -> NamedVariants {
+/// Groups that the library knows and that are not among the sites.
+///
+/// # Errors
+/// If every group is wanted, `strict`, and one of them could titrate had it been built so.
+pub(super) fn left_fixed(
+    config: &Config,
+    settings: &config::Titration,
+    topology: &Topology,
+    library: &SiteLibrary,
+    found: &[Found<'_>],
+) -> Result<Vec<Untitrated>> {
+    let sites: Vec<Site> = found.iter().map(|one| one.site.clone()).collect();
+    let list = lambda::site::untitrated(topology, library, &sites);
+    let lacking: Vec<String> = list.iter().filter(|one| !one.is_bonded).map(Untitrated::to_string).collect();
+    if settings.strict && settings.sites.is_empty() && !lacking.is_empty() {
+        let message = format!("{} groups of the library do not titrate: {}", lacking.len(), lacking.join("; "));
+        let help = "build them protonated, name the sites with [[titration.site]], or set strict = false";
+        return Err(config.error_at("titration.strict", message, help));
+    }
+    Ok(list)
+}
+
+/// What an entry says of its forms besides charges, by the names of the atoms of a residue.
+fn named(entry: &Entry, topology: &Topology, residue: u32) -> NamedVariants {
+    let names = lambda::site::atom_names(topology, entry, residue);
+    let name = |atom: &String| names.get(atom).unwrap_or(atom).clone();
     let term = |term: &lambda::library::BondedEntry| NamedTerm {
-        atoms: term.atoms.clone(),
+        atoms: term.atoms.iter().map(name).collect(),
         function: u8::try_from(term.function).unwrap_or(u8::MAX),
         parameters: term.parameters.clone(),
     };
-    NamedVariants { lj_types: entry.lj_types.clone(), bonded: entry.bonded.iter().map(term).collect() }
+    let lj_types = entry.lj_types.iter().map(|(atom, types)| (name(atom), types.clone())).collect();
+    NamedVariants { lj_types, bonded: entry.bonded.iter().map(term).collect() }
 }
 
 /// What differs between the forms of `site` besides charges.
@@ -78,10 +103,12 @@ pub(super) fn variants(
     site: &Site,
 ) -> Result<SiteVariants> {
     let mut all = SiteVariants::default();
-    let Some(entry) = library.entries.iter().find(|entry| entry.name == site.entry) else { return Ok(all) };
-    let named = named(entry);
-    for &residue in site.residues.iter().filter(|_| !named.is_empty()) {
-        let one = named.resolve(topology, residue, site.forms.len());
+    let Some(entry) = library.entry_of(site) else { return Ok(all) };
+    if entry.lj_types.is_empty() && entry.bonded.is_empty() {
+        return Ok(all);
+    }
+    for &residue in &site.residues {
+        let one = named(entry, topology, residue).resolve(topology, residue, site.forms.len());
         all.extend(one.map_err(|e| config.error_at("titration.library", format!("{}: {e}", site.name), ""))?);
     }
     Ok(all)
@@ -101,15 +128,9 @@ pub fn lj_types(config: &Config) -> Result<Vec<String>> {
 
 /// Every residue called `name`.
 fn residues_named(topology: &Topology, name: &str) -> Vec<SiteRequest> {
-    let residues = topology.residues.iter().filter(|residue| residue.name == name);
-    residues
-        .map(|residue| SiteRequest {
-            molecule: Some(residue.molecule + 1),
-            entry: None,
-            name: residue.name.clone(),
-            number: residue.number,
-        })
-        .collect()
+    let names = ResidueNames::new(topology);
+    let residues = (0..).zip(&topology.residues).filter(|(_, residue)| residue.name == name);
+    residues.map(|(index, _)| names.of(index)).collect()
 }
 
 impl Found<'_> {

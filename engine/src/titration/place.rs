@@ -159,7 +159,13 @@ mod tests {
         let mut add = |name: &str, positions: &[Vector3<f64>]| {
             let (first, index) = (x.len() as u32, topology.residues.len() as u32);
             let atoms = first..first + positions.len() as u32;
-            topology.residues.push(Residue { name: name.into(), number: 1, molecule: index, atoms: atoms.clone() });
+            topology.residues.push(Residue {
+                name: name.into(),
+                number: 1,
+                insertion: None,
+                molecule: index,
+                atoms: atoms.clone(),
+            });
             topology.molecules.push(Molecule { name: name.into(), atoms });
             for p in positions {
                 let (residue, molecule) = (index, index);

@@ -2,21 +2,55 @@
 
 use super::Sites;
 use super::bias::Recipe;
-use crate::record::{FormRecord, Kind, SiteRecord};
+use crate::record::{FormRecord, Kind, SiteRecord, UntitratedRecord};
 use crate::state::{BarrierState, SitesState};
 use lambda::SiteValues;
 use lambda::coordinate::Coordinate;
-use lambda::site::SiteKind;
+use lambda::site::{SiteKind, Untitrated};
 
 impl Sites {
-    /// What the log says of the buffer.
-    pub fn facts(&self) -> Option<&str> {
-        self.facts.as_deref()
+    /// What the log says of the buffer, and of the groups that are not asked for.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let buffer = self.facts.iter().map(|words| ("charge buffer", words.clone()));
+        let others = (!self.all_are_wanted && !self.untitrated.is_empty()).then(|| {
+            let could = self.untitrated.iter().filter(|one| one.reason.is_none()).count();
+            let count = self.untitrated.len();
+            (
+                "left fixed",
+                format!("{count} more groups that the library knows; {could} of them could titrate as they are built"),
+            )
+        });
+        buffer.chain(others).collect()
     }
 
     /// What to know before trusting the results.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn warnings(&self) -> Vec<String> {
+        let lacking: Vec<&str> = self.missing().filter(|one| !one.is_bonded).map(|one| one.name.as_str()).collect();
+        let missing = (!lacking.is_empty()).then(|| {
+            let groups = if lacking.len() == 1 {
+                "group that the library knows does"
+            } else {
+                "groups that the library knows do"
+            };
+            format!(
+                "{} {groups} not titrate: {} (octitrate check and the log say why)",
+                lacking.len(),
+                lacking.join(", ")
+            )
+        });
+        self.warnings.iter().cloned().chain(missing).collect()
+    }
+
+    /// Groups that the library knows and that do not titrate although every group is wanted.
+    pub fn untitrated(&self) -> Vec<UntitratedRecord> {
+        let record = |one: &Untitrated| {
+            one.reason.as_ref().map(|reason| UntitratedRecord { name: one.name.clone(), reason: reason.clone() })
+        };
+        self.missing().filter_map(record).collect()
+    }
+
+    fn missing(&self) -> impl Iterator<Item = &Untitrated> {
+        self.untitrated.iter().filter(|_| self.all_are_wanted)
     }
 
     /// Temperature of λ, K.

@@ -31,6 +31,9 @@ pub enum TopologyProblem {
     /// The file cannot be read.
     #[error("cannot read the file: {0}")]
     Io(#[from] std::io::Error),
+    /// The file is no text.
+    #[error("the file is binary; a topology is a text, such as gmx pdb2gmx writes")]
+    Binary,
     /// No directory of the search path holds the included file.
     #[error("include file \"{name}\" not found; looked in {searched}")]
     IncludeNotFound {
@@ -251,6 +254,17 @@ pub enum TopologyProblem {
     /// Something every topology needs is missing.
     #[error("{0}")]
     Missing(&'static str),
+    /// The topology is not that of the structure.
+    #[error("[ molecules ] add up to {found} atoms, the structure has {wanted}")]
+    AtomCount {
+        /// Number of atoms.
+        found: u128,
+        /// Atoms of the structure.
+        wanted: usize,
+    },
+    /// A macro that grows beyond all bounds.
+    #[error("the macros of this line make more than {0} characters of it")]
+    MacroLength(usize),
     /// More atoms than this program accepts.
     #[error("[ molecules ] add up to {found} atoms; at most {limit} are supported")]
     TooManyAtoms {

@@ -94,6 +94,8 @@ pub struct NameMismatch {
     pub atom: u32,
     /// Name in the structure.
     pub structure: String,
+    /// Its name in the topology.
+    pub topology_atom: String,
     /// The atom as the topology calls it, [`Topology::label`].
     pub topology: String,
 }
@@ -132,6 +134,7 @@ impl Structure {
             (head(name) != head(&atom.name)).then(|| NameMismatch {
                 atom: i,
                 structure: name.clone(),
+                topology_atom: atom.name.clone(),
                 topology: top.label(i),
             })
         };
@@ -173,6 +176,7 @@ pub fn read_gro(path: &Path) -> Result<Structure, StructureError> {
 /// # Errors
 /// [`StructureError::Line`] or [`StructureError::Count`], as [`read_gro`].
 pub fn parse_gro(text: &str, path: &Path) -> Result<Structure, StructureError> {
+    let text = text.trim_start_matches('\u{feff}');
     let lines: Vec<&str> = text.trim_end().lines().map(|l| l.trim_end()).collect();
     let error = |line: usize, message: String| StructureError::Line { file: path.into(), line, message };
     let [title, count, ref rest @ ..] = lines[..] else {
@@ -181,10 +185,9 @@ pub fn parse_gro(text: &str, path: &Path) -> Result<Structure, StructureError> {
             "the file ends too early; expected a title, the number of atoms, atoms, and a box".into(),
         ));
     };
-    let announced: usize = count
-        .trim()
-        .parse()
-        .map_err(|_| error(2, format!("expected the number of atoms, found '{}'", count.trim())))?;
+    let announced: usize = count.trim().parse().map_err(|_| {
+        error(2, format!("expected the number of atoms, found '{}'{}", shortened(count.trim()), other_format(text)))
+    })?;
     let Some((box_line, atoms)) = rest.split_last().filter(|(_, atoms)| atoms.len() == announced) else {
         return Err(StructureError::Count { file: path.into(), announced, found: rest.len().saturating_sub(1) });
     };
@@ -207,6 +210,29 @@ pub fn parse_gro(text: &str, path: &Path) -> Result<Structure, StructureError> {
     Ok(s)
 }
 
+/// What a file is that is no .gro, if that is plain.
+fn other_format(text: &str) -> &'static str {
+    const PDB: [&str; 8] = ["ATOM  ", "HETATM", "CRYST1", "HEADER", "REMARK", "MODEL ", "TITLE ", "COMPND"];
+    if text.contains('\0') {
+        "; the file is binary, a .gro file is a text"
+    } else if text.lines().take(50).filter(|line| PDB.iter().any(|record| line.starts_with(record))).count() > 1 {
+        "; this is a PDB file: convert it, gmx editconf -f FILE.pdb -o FILE.gro"
+    } else if text.starts_with("data_") {
+        "; this is an mmCIF file: convert it to PDB, and that with gmx editconf"
+    } else if text.lines().any(|line| line.trim_start().starts_with("[ ")) {
+        "; this is a topology"
+    } else {
+        ""
+    }
+}
+
+/// The first characters of a text, so that a message stays readable.
+fn shortened(text: &str) -> String {
+    const LENGTH: usize = 60;
+    let short: String = text.chars().take(LENGTH).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
+}
+
 struct AtomLine {
     residue_number: i32,
     names: (String, String),
@@ -224,6 +250,9 @@ fn field_width(line: &str) -> Result<usize, String> {
 }
 
 fn parse_atom(line: &str, width: usize) -> Result<AtomLine, String> {
+    if !line.is_ascii() {
+        return Err(format!("'{line}' has other characters than ASCII, so that its columns cannot be counted"));
+    }
     let column = |from: usize, to: usize| {
         let to = to.min(line.len());
         if from >= to {

@@ -67,7 +67,7 @@ impl MoleculeType {
         }
         let type_index = ff.atom_type(f.word(1), &f)?;
         let atom_type = &ff.types[type_index as usize];
-        let (number, residue, name) = (residue_number(&f)?, f.word(3), f.word(4).to_string());
+        let ((number, insertion), residue, name) = (residue_number(&f)?, f.word(3), f.word(4).to_string());
         let optional = |column: usize, default: f64| if f.len() > column { f.real(column) } else { Ok(default) };
         let (charge, mass) = (optional(6, atom_type.charge)?, optional(7, atom_type.mass)?);
         if f.len() > 8 {
@@ -76,7 +76,7 @@ impl MoleculeType {
                 return Err(f.error(TopologyProblem::PerturbedState { section: "atoms" }));
             }
         }
-        let who = || format!("{next} ({residue} {number} {name})");
+        let who = || format!("{next} ({residue} {} {name})", f.word(2));
         if !atom_type.kind.eq_ignore_ascii_case("A") {
             let (atom_type, kind) = (atom_type.name.clone(), atom_type.kind.clone());
             return Err(f.error(TopologyProblem::ParticleKind { atom: who(), atom_type, kind }));
@@ -86,8 +86,11 @@ impl MoleculeType {
         }
         let index = (next - 1) as u32;
         match self.top.residues.last_mut() {
-            Some(r) if r.number == number && r.name == residue => r.atoms.end = index + 1,
-            _ => self.top.residues.push(Residue { name: residue.into(), number, molecule: 0, atoms: index..index + 1 }),
+            Some(r) if (r.number, r.insertion) == (number, insertion) && r.name == residue => r.atoms.end = index + 1,
+            _ => {
+                let (name, atoms) = (residue.into(), index..index + 1);
+                self.top.residues.push(Residue { name, number, insertion, molecule: 0, atoms });
+            }
         }
         let residue = self.top.residues.len() as u32 - 1;
         self.top.atoms.push(Atom { name, type_index, residue, molecule: 0, charge, mass });
@@ -300,12 +303,14 @@ impl MoleculeType {
     }
 }
 
-/// Residue number, without an insertion code such as the B of 27B.
-fn residue_number(f: &Fields) -> Result<i32, TopologyError> {
+/// Residue number, and its insertion code, such as the B of 27B.
+fn residue_number(f: &Fields) -> Result<(i32, Option<char>), TopologyError> {
     let word = f.word(2);
-    let digits = word.strip_suffix(|c: char| c.is_ascii_alphabetic()).unwrap_or(word);
-    digits.parse().map_err(|_| {
+    let insertion = word.chars().last().filter(char::is_ascii_alphabetic);
+    let digits = insertion.map_or(word, |letter| &word[..word.len() - letter.len_utf8()]);
+    let number = digits.parse().map_err(|_| {
         let (expected, found) = ("a residue number, one letter may follow", word.to_string());
         f.error(TopologyProblem::NotANumber { section: f.section, column: 3, expected, found })
-    })
+    })?;
+    Ok((number, insertion))
 }

@@ -5,7 +5,8 @@
 //! - a macro replaces whole blank-separated words; its value may hold several words and other macros;
 //! - a backslash at the end of a line joins the next one; a semicolon starts a comment.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,9 @@ use super::error::{TopologyError, TopologyProblem};
 
 /// Where installed GROMACS packages keep their force fields.
 const INSTALLED: [&str; 2] = ["/usr/share/gromacs/top", "/usr/local/gromacs/share/gromacs/top"];
+
+/// Far beyond any line, a CMAP of 360 × 360 included; macros of macros double with each level.
+const LONGEST: usize = 10_000_000;
 
 /// Place of a line in a file.
 #[derive(Clone, Debug)]
@@ -55,21 +59,41 @@ pub(super) fn search_path(include_dirs: &[PathBuf]) -> Vec<PathBuf> {
     dirs
 }
 
-/// All lines of `path` and of what it includes.
+/// What a topology did with the names that were given from outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Symbols {
+    /// Names given that no #ifdef, no #ifndef and no line asked for: they change nothing.
+    pub unused: Vec<String>,
+    /// Names that an #ifdef or #ifndef asks for and that the topology does not define itself, in the order of the alphabet.
+    pub asked: Vec<String>,
+}
+
+/// All lines of `path` and of what it includes, and what became of the names in `defines`.
 pub(super) fn read(
     path: &Path,
     search: Vec<PathBuf>,
     defines: &[(String, Option<String>)],
-) -> Result<Vec<SourceLine>, TopologyError> {
+) -> Result<(Vec<SourceLine>, Symbols), TopologyError> {
     let macros = defines.iter().map(|(k, v)| (k.clone(), v.clone().unwrap_or_default())).collect();
-    let mut reader = Reader { search, macros, open: Vec::new(), lines: Vec::new() };
+    let mut reader = Reader { search, macros, ..Reader::default() };
     reader.file(path, None)?;
-    Ok(reader.lines)
+    let used = reader.used.into_inner();
+    let unused = defines.iter().map(|(name, _)| name.clone());
+    let unused = unused.filter(|name| !reader.asked.contains(name) && !used.contains(name)).collect();
+    let asked = reader.asked.into_iter().filter(|name| !reader.defined.contains(name)).collect();
+    Ok((reader.lines, Symbols { unused, asked }))
 }
 
+#[derive(Default)]
 struct Reader {
     search: Vec<PathBuf>,
     macros: HashMap<String, String>,
+    /// Names that an #ifdef or #ifndef asked for.
+    asked: BTreeSet<String>,
+    /// Names that were replaced by their values.
+    used: RefCell<HashSet<String>>,
+    /// Names that the files define.
+    defined: HashSet<String>,
     /// Canonical paths of the files being read.
     open: Vec<PathBuf>,
     lines: Vec<SourceLine>,
@@ -95,7 +119,11 @@ impl Reader {
             return Err(place.error(TopologyProblem::IncludeCycle(path.display().to_string())));
         }
         let bytes = std::fs::read(path).map_err(|e| whole.error(e))?;
-        let text = String::from_utf8_lossy(&bytes);
+        if bytes.contains(&0) {
+            return Err(whole.error(TopologyProblem::Binary));
+        }
+        // Comments and titles may be in any encoding.
+        let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
         self.open.push(canonical);
         let mut branches: Vec<Branch> = Vec::new();
         let mut physical = text.lines().enumerate();
@@ -149,6 +177,9 @@ impl Reader {
                 if name.is_empty() {
                     return refuse("lacks a name");
                 }
+                if active {
+                    self.asked.insert(name.to_string());
+                }
                 let holds = self.macros.contains_key(name) == (word == "ifdef");
                 branches.push(Branch { active: active && holds, outer: active, seen_else: false, opened: at.line });
             }
@@ -168,6 +199,7 @@ impl Reader {
             _ if !active => {}
             "define" | "undef" if name.is_empty() => return refuse("lacks a name"),
             "define" => {
+                self.defined.insert(name.to_string());
                 self.macros.insert(name.to_string(), value.trim().to_string());
             }
             "undef" => {
@@ -229,11 +261,13 @@ impl Reader {
                     return Err(at.error(TopologyProblem::MacroCycle(word.to_string())));
                 }
                 inside.push(word);
+                self.used.borrow_mut().insert(word.to_string());
                 for part in value.split_whitespace() {
                     self.expand_word(part, out, inside, at)?;
                 }
                 inside.pop();
             }
+            _ if out.len() > LONGEST => return Err(at.error(TopologyProblem::MacroLength(LONGEST))),
             _ => {
                 if !out.is_empty() {
                     out.push(' ');

@@ -111,7 +111,13 @@ struct Reader {
 }
 
 /// Read all lines and expand the molecules; `keep`: names of types that stay although no atom has them.
-pub(super) fn assemble(path: &Path, lines: &[SourceLine], keep: &[&str]) -> Result<Topology, TopologyError> {
+/// `n_atoms`: how many atoms there must be, if that is known.
+pub(super) fn assemble(
+    path: &Path,
+    lines: &[SourceLine],
+    keep: &[&str],
+    n_atoms: Option<usize>,
+) -> Result<Topology, TopologyError> {
     let mut reader = Reader::default();
     let mut section = None;
     for line in lines {
@@ -128,7 +134,7 @@ pub(super) fn assemble(path: &Path, lines: &[SourceLine], keep: &[&str]) -> Resu
         }
     }
     let whole = Location { file: Arc::new(path.to_path_buf()), line: 0 };
-    reader.expand(&whole, keep)
+    reader.expand(&whole, keep, n_atoms)
 }
 
 impl Reader {
@@ -236,7 +242,7 @@ impl Reader {
         Ok(())
     }
 
-    fn expand(self, whole: &Location, keep: &[&str]) -> Result<Topology, TopologyError> {
+    fn expand(self, whole: &Location, keep: &[&str], wanted: Option<usize>) -> Result<Topology, TopologyError> {
         let missing = |what| Err(whole.error(TopologyProblem::Missing(what)));
         if self.force_field.defaults.is_none() {
             return missing("no [ defaults ] section: include a force field at the top");
@@ -245,6 +251,10 @@ impl Reader {
         let n_atoms: u128 = self.molecules.iter().map(atoms_of).sum();
         if n_atoms == 0 {
             return missing("the system has no atoms: [ molecules ] is missing or empty");
+        }
+        // Before they are made: a mistyped count would fill the memory.
+        if let Some(wanted) = wanted.filter(|&wanted| wanted as u128 != n_atoms) {
+            return Err(whole.error(TopologyProblem::AtomCount { found: n_atoms, wanted }));
         }
         if n_atoms > MAX_ATOMS {
             return Err(whole.error(TopologyProblem::TooManyAtoms { found: n_atoms, limit: MAX_ATOMS }));

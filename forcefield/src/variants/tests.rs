@@ -20,7 +20,8 @@ type Outcome = (TermEnergy, Vec<Vector3<f64>>);
 /// Atom 0 lies in a corner: neighbours of both sites are beyond three faces. Atoms 0, 1, 2 and 72 are of site 0, 9 and 73 of site 1.
 fn topology() -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
     let (mut top, x, edges) = system(SIDE, 0.28);
-    top.residues = vec![Residue { name: "RES".into(), number: 1, molecule: 0, atoms: 0..x.len() as u32 }];
+    top.residues =
+        vec![Residue { name: "RES".into(), number: 1, insertion: None, molecule: 0, atoms: 0..x.len() as u32 }];
     let pair = |i: u32, j: u32| {
         let [t, u] = [i, j].map(|a| top.atoms[a as usize].type_index);
         let (c6, c12) = top.lj.get(t, u);

@@ -40,7 +40,8 @@ fn site(name: &str, atoms: Vec<u32>, forms: usize, seed: u64) -> Site {
     let forms = (0..forms).map(&mut form).collect();
     let correction = Correction::Uncalibrated;
     let (pka, kind, residues) = (Some(4.0), SiteKind::Titratable, vec![0]);
-    Site { name: name.into(), entry: "test".into(), residues, atoms, forms, pka, correction, kind }
+    let (name, entry, force_field) = (name.into(), "test".into(), "none".into());
+    Site { name, entry, force_field, residues, atoms, forms, pka, correction, kind }
 }
 
 /// Coordinate and net charges of each site; the last is a buffer.

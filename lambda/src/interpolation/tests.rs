@@ -21,6 +21,7 @@ fn site(name: &str, atoms: &[u32], forms: &[&[f64]]) -> Site {
     Site {
         name: name.into(),
         entry: "test".into(),
+        force_field: "none".into(),
         residues: vec![0],
         atoms: atoms.to_vec(),
         forms: forms.iter().map(form).collect(),

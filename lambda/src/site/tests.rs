@@ -1,9 +1,12 @@
 //! Tests of matching residues to the library.
 
+mod naming;
+
 use forcefield::topology::{Atom, Bond, Molecule, Residue};
 
 use super::*;
 use crate::library::{Entry, SiteLibrary};
+use forcefield::Topology;
 
 type Residues<'a> = &'a [(&'a str, Vec<(String, f64)>)];
 
@@ -23,7 +26,8 @@ fn topology(residues: Residues<'_>) -> Topology {
             });
         }
         let atoms = start..topology.atoms.len() as u32;
-        topology.residues.push(Residue { name: name.to_string(), number: k as i32 + 1, molecule: 0, atoms });
+        let (name, number) = (name.to_string(), k as i32 + 1);
+        topology.residues.push(Residue { name, number, insertion: None, molecule: 0, atoms });
     }
     topology.molecules.push(Molecule { name: "protein".into(), atoms: 0..topology.atoms.len() as u32 });
     topology
@@ -51,6 +55,11 @@ fn protonated(name: &str) -> Vec<(String, f64)> {
 
 fn all(residues: Residues<'_>) -> Result<Vec<Site>, SiteError> {
     find_sites(&topology(residues), &library(), Selection::All)
+}
+
+/// The side chain of the first residue, asked for by its name.
+fn first(residues: Residues<'_>) -> Result<Vec<Site>, SiteError> {
+    requested(&topology(residues), &[&format!("{} 1", residues[0].0)])
 }
 
 fn requested(topology: &Topology, requests: &[&str]) -> Result<Vec<Site>, SiteError> {
@@ -94,19 +103,26 @@ fn requests_choose_residues() {
     assert!(error.starts_with("gla GLUH 1: the library has no titratable entry gla, it has: glu"), "{error}");
     let mut two = top.clone();
     two.residues[1].number = 1;
-    let error = requested(&two, &["GLUH 1"]).unwrap_err();
-    assert_eq!(error, SiteError::Ambiguous { request: "GLUH 1".into(), count: 2 });
+    let error = requested(&two, &["GLUH 1"]).unwrap_err().to_string();
+    assert_eq!(error, "GLUH 1 fits 2 residues; name one of them: \"GLUH 1#1\" (in protein), \"GLUH 1#2\" (in protein)");
 }
 
 #[test]
 fn requests_are_parsed_or_refused() {
     let request: SiteRequest = " 3:GLU  35 ".parse().unwrap();
-    assert_eq!(request, SiteRequest { molecule: Some(3), entry: None, name: "GLU".into(), number: 35 });
+    let expected = SiteRequest { molecule: Some(3), name: "GLU".into(), number: 35, ..SiteRequest::default() };
+    assert_eq!(request, expected);
     assert_eq!(request.to_string(), "3:GLU 35");
     let end: SiteRequest = "2:nterm ALA -1".parse().unwrap();
     assert_eq!((end.entry.as_deref(), end.number), (Some("nterm"), -1));
     assert_eq!(end.to_string(), "2:nterm ALA -1");
-    for bad in ["", "GLU", "35", "GLU x", "0:GLU 3", "a:GLU 3", "GLU 3 4", "a b c 4"] {
+    let full: SiteRequest = "2:cterm GLU  27A # 3".parse().unwrap();
+    assert_eq!((full.number, full.insertion, full.which), (27, Some('A'), Some(3)));
+    assert_eq!(full.to_string(), "2:cterm GLU 27A#3");
+    for bad in [
+        "", "GLU", "35", "GLU x", "0:GLU 3", "a:GLU 3", "GLU 3 4", "a b c 4", "GLU 3#0", "GLU 3#", "GLU #2", "GLU A",
+        "3 GLU 3",
+    ] {
         assert_eq!(bad.parse::<SiteRequest>(), Err(SiteError::BadRequest(bad.into())), "{bad}");
     }
 }
@@ -115,11 +131,20 @@ fn requests_are_parsed_or_refused() {
 fn a_deprotonated_residue_is_refused_with_advice() {
     let mut atoms = protonated("glu");
     atoms.retain(|(name, _)| name != "HE2");
+    let message = first(&[("GLU", atoms.clone())]).unwrap_err().to_string();
+    let reason = "has no atom HE2, which the titratable glu needs: build it protonated \
+                  (gmx pdb2gmx -glu, or name it GLH in the input)";
+    assert_eq!(message, format!("residue GLU 1 {reason}"));
+    // Where every group is wanted, it is one of those that do not titrate.
+    let residues = [("GLU", atoms.clone()), ("ASH", protonated("asp"))];
+    let sites = all(&residues).unwrap();
+    let rest = untitrated(&topology(&residues), &library(), &sites);
+    assert_eq!(sites.iter().map(|site| site.name.as_str()).collect::<Vec<_>>(), ["ASH 2"]);
+    assert_eq!(rest.iter().map(Untitrated::to_string).collect::<Vec<_>>(), [format!("GLU 1: it {reason}")]);
+    // And if nothing else is there, the reason is given.
     let message = all(&[("GLU", atoms)]).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "residue GLU 1 has no atom HE2, which the titratable glu needs: build it protonated \
-         (gmx pdb2gmx -glu, or name it GLH in the input)"
+    assert!(
+        message.starts_with(&format!("nothing in the topology titrates. GLU 1: it {reason}; the library knows: GLU"))
     );
 }
 
@@ -127,14 +152,15 @@ fn a_deprotonated_residue_is_refused_with_advice() {
 fn foreign_atoms_charges_and_residues_are_refused() {
     let mut foreign = protonated("glu");
     foreign.push(atom("P", 1.0));
-    assert!(matches!(all(&[("GLH", foreign)]), Err(SiteError::UnknownAtom { atom, .. }) if atom == "P"));
+    assert!(matches!(first(&[("GLH", foreign)]), Err(SiteError::UnknownAtom { atom, .. }) if atom == "P"));
     let mut repeated = protonated("glu");
     repeated[1].0 = repeated[0].0.clone();
-    assert!(matches!(all(&[("GLH", repeated)]), Err(SiteError::RepeatedAtom { .. })));
+    assert!(matches!(first(&[("GLH", repeated)]), Err(SiteError::RepeatedAtom { .. })));
     let mut other_force_field = protonated("glu");
     other_force_field[3].1 += 1e-3;
-    assert!(matches!(all(&[("GLH", other_force_field)]), Err(SiteError::ChargeMismatch { .. })));
-    assert!(matches!(all(&[("ACE", cap())]), Err(SiteError::None(known)) if known.starts_with("GLU, GLH, GLUH, ASP")));
+    assert!(matches!(first(&[("GLH", other_force_field)]), Err(SiteError::ChargeMismatch { .. })));
+    let none = all(&[("ACE", cap())]);
+    assert!(matches!(none, Err(SiteError::None { known, .. }) if known.starts_with("GLU, GLH, GLUH, GLUP, ASP")));
     let error = requested(&topology(&[("ACE", cap())]), &["ACE 1"]).unwrap_err();
     assert!(matches!(error, SiteError::NotTitratable { .. }));
 }
@@ -164,7 +190,7 @@ fn a_terminal_residue_takes_differences() {
     }
     // The same without atoms of an end is another force field.
     far.push(atom("O", -0.5679));
-    assert!(matches!(all(&[("GLH", far)]), Err(SiteError::ChargeMismatch { .. })));
+    assert!(matches!(first(&[("GLH", far)]), Err(SiteError::ChargeMismatch { .. })));
 }
 
 /// Alanine as in NALA ... CALA: an amino end, or a carboxyl end with its hydrogen.

@@ -5,6 +5,7 @@ use crate::config::check::{Check, require, wrong};
 use crate::config::quantity::Time;
 use crate::config::schema;
 use lambda::coordinate::Variant as Coordinate;
+use lambda::site::SiteRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,14 +77,12 @@ impl SiteSettings {
     /// `"GLU 2"`, `"nterm ALA 1"` or `"GLU"`, blanks made single.
     fn resolve_residue(&mut self, key: &str) -> Check {
         const VALID: &str = "a residue name with its number, \"GLU 2\", with the entry of the library before, \
-                             \"nterm ALA 1\", or a name alone for all of them, \"GLU\"";
+                             \"nterm ALA 1\", the number of the molecule in front where chains are numbered alike, \
+                             \"2:GLU 2\", or a name alone for all of them, \"GLU\"";
         let words: Vec<&str> = self.residue.split_whitespace().collect();
-        let number = |word: &str| word.parse::<i32>().is_ok();
         let valid = match words[..] {
-            [name] => !number(name),
-            [name, last] => !number(name) && number(last),
-            [entry, name, last] => !number(entry) && !number(name) && number(last),
-            _ => false,
+            [name] => name.parse::<i32>().is_err() && !name.contains([':', '#']),
+            _ => self.residue.parse::<SiteRequest>().is_ok(),
         };
         require(valid, key, format!("\"{}\"", self.residue), VALID)?;
         self.residue = words.join(" ");

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::evaluation::pka::{Options, evaluate};
-use crate::output::sites::SitesFile;
 use crate::output::series::LambdaSeries;
+use crate::output::sites::SitesFile;
 use crate::record::{FormRecord, SiteRecord};
 use lambda::analysis::counted::Resampling;
 use rand::{RngExt, SeedableRng};
@@ -51,9 +51,15 @@ fn run(ph: f64, sites: &[SiteRecord], random: &mut ChaCha8Rng) -> Run {
     }
     let columns: Vec<String> = sites.iter().flat_map(SiteRecord::columns).collect();
     let time = (0..FRAMES).map(|k| k as f64).collect();
-    let series =
-        LambdaSeries { time, dvdl: vec![vec![0.0; FRAMES]; columns.len()], sites: columns, lambda, walker: Vec::new() };
-    let sites = SitesFile { ph: Some(ph), temperature: 300.0, smoothed: true, sites: sites.to_vec() };
+    let series = LambdaSeries {
+        time,
+        dvdl: vec![vec![0.0; FRAMES]; columns.len()],
+        sites: columns,
+        lambda,
+        ..LambdaSeries::default()
+    };
+    let sites =
+        SitesFile { ph: Some(ph), temperature: 300.0, smoothed: true, sites: sites.to_vec(), ..SitesFile::default() };
     Run { folder: format!("pH_{ph:.2}").into(), ph, sites, series, warnings: Vec::new() }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::config::{Config, SiteSettings};
 use crate::error::Result;
+use forcefield::Topology;
 use lambda::library::{Entry, EntryKind};
-use lambda::site::{Selection, SiteError, SiteRequest};
+use lambda::site::{ResidueNames, Selection, SiteError, SiteRequest};
 
 /// What is calibrated.
 #[derive(Debug, Clone)]
@@ -39,8 +40,9 @@ impl Target {
         match (asked, sites) {
             (Some(asked), _) if asked == "buffer" => Self::buffer(config),
             (Some(asked), sites) => {
-                let written = sites.iter().find(|site| site.residue == asked).cloned();
-                Self::site(config, written.unwrap_or(SiteSettings { residue: asked, ..SiteSettings::default() }))
+                let topology = crate::system::read(config)?.topology;
+                let written = section(&topology, &asked, sites).unwrap_or_default();
+                Self::site(config, SiteSettings { residue: asked, ..written })
             }
             (None, [only]) => Self::site(config, only.clone()),
             (None, _) => {
@@ -56,10 +58,10 @@ impl Target {
         let mut residue: SiteRequest = settings.residue.parse().map_err(refused)?;
         residue.entry = settings.entry.clone().or(residue.entry);
         let library = crate::titration::library(config)?;
-        let (topology, _) = crate::system::read(config)?;
+        let topology = crate::system::read(config)?.topology;
         let found = lambda::find_sites(&topology, &library, Selection::Residues(&[residue])).map_err(refused)?;
         let site = &found[0];
-        let entry = library.entries.into_iter().find(|known| known.name == site.entry);
+        let entry = library.entry_of(site).cloned();
         let missing = || config.error_at("calibrate.site", format!("the library has no {}", site.entry), "");
         let what = What::Site { settings: Box::new(settings), name: site.name.clone() };
         Ok(Self { what, entry: entry.ok_or_else(missing)? })
@@ -92,5 +94,50 @@ impl Target {
             What::Site { name, .. } => Some(name),
             What::Buffer => None,
         }
+    }
+}
+
+/// The section of the job for the residue that `asked` names, however either of them is written: "GLU 2" and "1:GLU 2" may be the same.
+fn section(topology: &Topology, asked: &str, sites: &[SiteSettings]) -> Option<SiteSettings> {
+    let names = ResidueNames::new(topology);
+    let meant = |text: &str, entry: Option<&String>| {
+        let request: SiteRequest = text.parse().ok()?;
+        Some((names.only(&request).ok()??, entry.cloned().or(request.entry)))
+    };
+    let wanted = meant(asked, None)?;
+    let fits = |site: &&SiteSettings| {
+        let found = meant(&site.residue, site.entry.as_ref());
+        found.is_some_and(|(residue, entry)| residue == wanted.0 && (wanted.1.is_none() || entry == wanted.1))
+    };
+    sites.iter().find(fits).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forcefield::topology::{Molecule, Residue};
+
+    /// The section of a site counts, however the site is written.
+    #[test]
+    fn a_section_is_found_by_any_name_of_its_residue() {
+        let residue = |molecule| Residue { name: "GLU".into(), number: 2, insertion: None, molecule, atoms: 0..0 };
+        let molecule = || Molecule { name: "chain".into(), atoms: 0..0 };
+        let one = Topology { residues: vec![residue(0)], molecules: vec![molecule()], ..Topology::default() };
+        let two = Topology {
+            residues: vec![residue(0), residue(1)],
+            molecules: vec![molecule(), molecule()],
+            ..Topology::default()
+        };
+        let site = |name: &str, entry: &str| SiteSettings {
+            residue: name.into(),
+            entry: Some(entry.into()),
+            ..SiteSettings::default()
+        };
+        let sites = [site("GLU 2", "nterm"), site("1:GLU 2", "glu")];
+        let entry = |top: &Topology, asked: &str, sites: &[SiteSettings]| section(top, asked, sites)?.entry;
+        assert_eq!(entry(&one, "1:GLU  2", &sites).as_deref(), Some("nterm"));
+        assert_eq!(entry(&one, "glu GLU 2", &sites).as_deref(), Some("glu"));
+        assert_eq!(entry(&two, "1:GLU 2", &sites).as_deref(), Some("glu"));
+        assert_eq!(entry(&two, "2:GLU 2", &sites), None);
     }
 }

@@ -10,7 +10,7 @@ fn one_of_each() -> Topology {
     Topology {
         title: "one of each".into(),
         atoms: vec![atom; 6],
-        residues: vec![Residue { name: "RES".into(), number: 1, molecule: 0, atoms: 0..6 }],
+        residues: vec![Residue { name: "RES".into(), number: 1, insertion: None, molecule: 0, atoms: 0..6 }],
         molecules: vec![Molecule { name: "MOL".into(), atoms: 0..6 }],
         atom_types: vec![AtomType { name: "CT".into(), atomic_number: Some(6) }],
         lj: LennardJonesTable { n_types: 1, c6: vec![2e-3], c12: vec![3e-6] },

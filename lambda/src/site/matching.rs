@@ -1,0 +1,160 @@
+//! Matching one residue to one entry of the library: names of atoms, charges, and the charges of every form in this topology.
+
+use std::collections::BTreeMap;
+
+use forcefield::Topology;
+
+use super::naming::foreign;
+use super::search::site_name;
+use super::{Form, ResidueNames, Site, SiteError, SiteKind};
+use crate::library::{Entry, EntryKind, FormEntry};
+
+/// Largest deviation (e) of a topology's charge from the library's: files carry four or more decimals.
+const EXACT: f64 = 5e-5;
+/// The same for the side chain of a terminal residue: AMBER94's differ by up to 0.09 e from those inside a chain.
+const TERMINAL_RESIDUE: f64 = 0.1;
+/// The same for a terminus, whose entry stands for every residue: that of N goes from 0.0 to 0.3 e with the residue.
+const TERMINUS: f64 = 0.35;
+/// Atoms that only terminal residues have.
+const END_ATOMS: [&str; 13] = ["H1", "H2", "H3", "HT1", "HT2", "HT3", "OC1", "OC2", "HOC", "OXT", "HXT", "OT1", "OT2"];
+
+/// The atoms of a residue by the names that `entry` has for them.
+///
+/// # Errors
+/// The name of an atom that is there twice.
+fn atoms<'a>(topology: &'a Topology, entry: &'a Entry, residue: u32) -> Result<BTreeMap<&'a str, u32>, &'a str> {
+    let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
+    for atom in topology.residues[residue as usize].atoms.clone() {
+        let name = topology.atoms[atom as usize].name.as_str();
+        if by_name.insert(name, atom).is_some() {
+            return Err(name);
+        }
+    }
+    for aliases in &entry.aliases {
+        let there = aliases.keys().all(|alias| by_name.contains_key(alias.as_str()));
+        let other = aliases.keys().any(|alias| !entry.charges.contains_key(alias));
+        let free = aliases.values().all(|name| aliases.contains_key(name) || !by_name.contains_key(name.as_str()));
+        if there && other && free {
+            let renamed: Vec<(&str, u32)> = aliases
+                .iter()
+                .filter_map(|(alias, name)| Some((name.as_str(), by_name.remove(alias.as_str())?)))
+                .collect();
+            by_name.extend(renamed);
+        }
+    }
+    Ok(by_name)
+}
+
+/// Whether a residue has every atom of an entry, whatever their charges.
+pub(super) fn has_all(topology: &Topology, entry: &Entry, residue: u32) -> bool {
+    atoms(topology, entry, residue)
+        .is_ok_and(|atoms| entry.charges.keys().all(|name| atoms.contains_key(name.as_str())))
+}
+
+/// The names that the atoms of a residue have in the topology, by those of the entry.
+pub fn atom_names(topology: &Topology, entry: &Entry, residue: u32) -> BTreeMap<String, String> {
+    let atoms = atoms(topology, entry, residue).unwrap_or_default();
+    atoms.into_iter().map(|(name, atom)| (name.to_string(), topology.atoms[atom as usize].name.clone())).collect()
+}
+
+/// The site that `entry` makes of a residue.
+///
+/// # Errors
+/// [`SiteError`]: an atom that is missing, unknown or there twice, a charge of another form; another force field, where that can be told.
+pub(super) fn match_entry(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
+    matched(names, entry, residue).map_err(|error| foreign(names, entry, residue, error))
+}
+
+fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site, SiteError> {
+    let (topology, name) = (names.topology(), names.of(residue).to_string());
+    let by_name = atoms(topology, entry, residue)
+        .map_err(|atom| SiteError::RepeatedAtom { residue: name.clone(), atom: atom.to_string() })?;
+    let is_end = END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
+    let is_backbone = |atom: &String| entry.backbone.contains(atom);
+    let missing = |atom: &&String| !(by_name.contains_key(atom.as_str()) || is_end && is_backbone(atom));
+    if let Some(atom) = entry.charges.keys().find(missing) {
+        let build = entry.build.clone().unwrap_or_else(|| "see its entry in the library".into());
+        return Err(SiteError::MissingAtom { residue: name, atom: atom.clone(), entry: entry.name.clone(), build });
+    }
+    let foreign = |atom: &&&str| !entry.charges.contains_key(**atom) && !END_ATOMS.contains(*atom);
+    if let (None, Some(atom)) = (entry.terminus, by_name.keys().find(foreign)) {
+        return Err(SiteError::UnknownAtom { residue: name, atom: atom.to_string(), entry: entry.name.clone() });
+    }
+    let mut atoms: Vec<(u32, &String)> =
+        entry.charges.keys().filter_map(|atom| by_name.get(atom.as_str()).map(|&index| (index, atom))).collect();
+    atoms.sort_unstable();
+    let mut charges: Vec<Vec<f64>> = Vec::new();
+    for &(index, atom) in &atoms {
+        let (found, of_entry) = (topology.atoms[index as usize].charge, &entry.charges[atom]);
+        let expected = match entry.kind {
+            EntryKind::Titratable => of_entry[0],
+            EntryKind::Buffer => 0.5 * (of_entry[0] + of_entry[1]),
+        };
+        let tolerance = match entry.terminus {
+            Some(_) => TERMINUS,
+            None if is_end && is_backbone(atom) => f64::INFINITY,
+            None if is_end => TERMINAL_RESIDUE,
+            None => EXACT,
+        };
+        // A new proton's place must be empty wherever it is.
+        let tolerance = if expected == 0.0 { EXACT } else { tolerance };
+        if (found - expected).abs() > tolerance {
+            return Err(SiteError::ChargeMismatch {
+                residue: name,
+                atom: atom.clone(),
+                found,
+                expected,
+                entry: entry.name.clone(),
+                force_field: entry.force_field.clone(),
+            });
+        }
+        charges.push(of_entry.iter().map(|&q| applied(q, expected, found)).collect());
+    }
+    balance(topology, entry, &atoms, &mut charges);
+    let changes = |k: &usize| {
+        let lj = entry.lj_types.get(atoms[*k].1).is_some_and(|types| types.iter().any(|t| *t != types[0]));
+        lj || charges[*k].iter().any(|&q| q != charges[*k][0])
+    };
+    let kept: Vec<usize> = (0..atoms.len()).filter(changes).collect();
+    let form = |(alpha, form): (usize, &FormEntry)| Form {
+        name: form.name.clone(),
+        charges: kept.iter().map(|&k| charges[k][alpha]).collect(),
+        protons_lost: form.protons_lost,
+        pk: form.pk,
+        nominal_charge: form.net_charge,
+    };
+    Ok(Site {
+        name: site_name(names, residue, entry.terminus.map(|_| entry)),
+        entry: entry.name.clone(),
+        force_field: entry.force_field.clone(),
+        residues: vec![residue],
+        atoms: kept.iter().map(|&k| atoms[k].0).collect(),
+        forms: entry.forms.iter().enumerate().map(form).collect(),
+        pka: entry.pka,
+        correction: entry.correction.clone(),
+        kind: SiteKind::Titratable,
+    })
+}
+
+/// Charge `q` of a form where the topology has `found` in place of the `expected` charge of the entry: the difference is
+/// added; a vanished atom stays without charge.
+fn applied(q: f64, expected: f64, found: f64) -> f64 {
+    if found == expected || q == 0.0 { q } else { found + (q - expected) }
+}
+
+/// Adds to the atom named by the entry what a form lacks of its net charge relative to the topology.
+fn balance(topology: &Topology, entry: &Entry, atoms: &[(u32, &String)], charges: &mut [Vec<f64>]) {
+    let Some(target) = entry.balanced_at.as_ref().and_then(|name| atoms.iter().position(|(_, atom)| *atom == name))
+    else {
+        return;
+    };
+    let in_topology: f64 = atoms.iter().map(|&(index, _)| topology.atoms[index as usize].charge).sum();
+    for alpha in 0..entry.forms.len() {
+        let change: f64 = charges.iter().map(|q| q[alpha]).sum::<f64>() - in_topology;
+        let rest = -f64::from(entry.forms[alpha].protons_lost) - change;
+        // Less is rounding of the sum.
+        if rest.abs() > 1e-12 {
+            charges[target][alpha] += rest;
+        }
+    }
+}
