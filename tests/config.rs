@@ -105,7 +105,13 @@ fn every_command_has_help_with_an_example() {
 #[test]
 fn exit_statuses_are_in_the_help() {
     let text = String::from_utf8(octitrate(&["--help"]).stdout).unwrap();
-    for line in ["0      done", "2      the command line", "3      the physics failed", "128+N  stopped by signal N"] {
+    for line in [
+        "0      done",
+        "2      the command line",
+        "3      the physics failed",
+        "4      stopped in time",
+        "128+N  stopped by signal N",
+    ] {
         assert!(text.contains(line), "no {line:?} in {text}");
     }
 }

@@ -23,9 +23,14 @@ Example:
   octitrate titrate inputs/01-glu/titrate.toml      a titration curve, from one file
   octitrate help titrate                    more about one command
 
-Exit status: 0 done; 2 input or files; 3 physics; 4 stopped before --max-hours or the end of the
-Slurm job; 128 + n stopped by signal n (129 HUP, 130 INT, 138 USR1, 140 USR2, 143 TERM, 152 XCPU).
-After 4 and 128 + n a checkpoint is written, and the same command continues."
+Exit status:
+  0      done, or finished before
+  2      the command line, the job or a file is wrong, or cannot be read or written
+  3      the physics failed: a number that is not finite, constraints that do not converge
+  4      stopped in time for --max-hours or the end of the Slurm job, with a checkpoint
+  128+N  stopped by signal N with a checkpoint: 129 HUP, 130 INT (Ctrl-C), 138 USR1, 140 USR2,
+         143 TERM, 152 XCPU
+After 4 and 128+N the same command continues."
 )]
 pub struct Cli {
     /// What to do.
@@ -186,7 +191,7 @@ pub struct WorkflowArguments {
 /// What commands that compute for long may do with their folder and their time.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Limits {
-    /// Move results of others that are in the way aside (FOLDER becomes FOLDER.1) and start anew.
+    /// Move what is in the folder of the results aside (FOLDER becomes FOLDER.1) and start anew.
     #[arg(long)]
     pub force: bool,
     /// Write a checkpoint and leave before this time is over, with exit status 4. In a Slurm job its end is known and need not be given.
