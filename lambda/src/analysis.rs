@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod counted;
 pub mod determined;
 pub mod ends;
+pub mod equilibration;
 pub mod equilibrium;
 pub mod flatness;
 pub mod hill;
