@@ -189,7 +189,11 @@ fn a_titration_of_known_constants_returns_them() {
     let header = std::fs::read_to_string(runs[0].join("lambda.csv")).unwrap().lines().next().unwrap().to_string();
     assert_eq!(columns(&table).join(","), header);
     assert_eq!(table.metadata().file_metadata().num_rows(), i64::from(FRAMES) + 1);
-    assert!(columns(&open("dhdl.parquet")).contains(&"HIS 5:HSE-lambda".to_string()));
+    // λ moves: there is no ∂V/∂λ of fixed states, but V_pH at every pH.
+    assert!(!runs[0].join("dhdl.parquet").exists());
+    let states = ["2.5", "3.5", "4.5", "5.5", "6.5", "7.5", "8.5", "time", "pH"];
+    assert!(runs.iter().all(|run| run.join("u_nk.parquet").exists()));
+    assert_eq!(columns(&open("u_nk.parquet")), states);
 }
 
 #[test]

@@ -6,4 +6,5 @@ pub mod calibration;
 pub mod ladders;
 pub mod mixing;
 pub mod pka;
+pub mod reduced;
 pub mod runs;

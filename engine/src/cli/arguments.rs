@@ -82,7 +82,7 @@ Example:
     #[command(after_help = "\
 Each folder is that of a run, or of a titration with its runs in pH_*/replica_*. All runs are
 evaluated together, by site and pH. Tables, plots and report.html go to the first folder; each run
-gets lambda.parquet and dhdl.parquet beside its lambda.csv.
+gets lambda.parquet and, for MBAR over pH with alchemlyb, u_nk.parquet beside its lambda.csv.
 
 Example:
   octitrate pka inputs/01-glu/titrate

@@ -19,6 +19,8 @@ use crate::atomic::write_atomic;
 use crate::config::{Config, Jobs};
 use crate::error::{Error, InputError, Result};
 use crate::evaluation::calibration::{Estimate, Inputs, RoundRuns, WindowRun};
+use crate::output::series::LambdaSeries;
+use crate::output::{files, parquet, sites};
 use crate::report;
 use lambda::analysis::simplex_fit::windows;
 use runs::{Round, window};
@@ -69,6 +71,7 @@ impl Many for CalibrationPlan {
             done += 1;
         }
         let (inputs, config) = (self.inputs(done), &self.batch.config);
+        self.write_parquet(&inputs)?;
         let calibration = Estimate::new(&inputs)?.conclude(&inputs)?;
         report::calibration::write(&calibration, config)
     }
@@ -115,6 +118,18 @@ impl CalibrationPlan {
             windows: windows.map(|(weights, child)| WindowRun { weights, folder: child.config.folder() }).collect(),
             rounds: rounds.collect(),
         }
+    }
+
+    /// Writes ∂V/∂λ of the windows for alchemlyb: each beside its `lambda.csv`, and all of them together in the folder of the calibration;
+    /// equilibration is left out, as in the fit.
+    fn write_parquet(&self, inputs: &Inputs) -> Result<()> {
+        let mut windows = Vec::new();
+        for window in &inputs.windows {
+            let series = LambdaSeries::read(&window.folder.join(files::LAMBDA))?.after(inputs.equilibration());
+            parquet::write(window.folder, &series, &sites::read(&window.folder.join(files::SITES))?)?;
+            windows.push(series);
+        }
+        parquet::write_windows(self.batch.config.folder(), &windows, inputs.temperature())
     }
 
     fn max_rounds(&self) -> usize {

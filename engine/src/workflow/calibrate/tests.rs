@@ -192,6 +192,9 @@ fn rounds_correct_what_the_windows_do_not_show() {
     assert_eq!(report.matches("Free runs: ").count(), 3);
     let rounds = std::fs::read_to_string(folder.path().join("rounds.csv")).unwrap();
     assert_eq!(rounds.lines().count(), titles.len() + 1);
+    // For alchemlyb: each window, and all of them together.
+    assert!(folder.path().join("dhdl.parquet").exists());
+    assert!(plan.batch.children.iter().all(|window| window.config.result("dhdl.parquet").exists()));
     let windows = std::fs::read_to_string(folder.path().join("calibration.csv")).unwrap();
     assert!(windows.starts_with("weight HSP,weight HSD,weight HSE,dV/dlambda HSD - HSP (kJ/mol),error"), "{windows}");
 
