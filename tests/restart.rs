@@ -10,7 +10,8 @@ fn job(folder: &Path, seed: u64) -> PathBuf {
     let text = format!(
         "[system]\nstructure = \"{0}/water.gro\"\ntopology = \"{0}/water.top\"\n\n[electrostatics]\norder = 4\n\n\
          [neighbour_list]\nbuffer = \"0.1 nm\"\n\n[dynamics]\nsteps = 30000\nseed = {seed}\n\n[thermostat]\ntemperature = \"300 K\"\n\n\
-         [barostat]\n\n[output]\nenergy = \"0.1 ps\"\ntrajectory = \"0.1 ps\"\nlog = \"0.1 ps\"\n",
+         [barostat]\n\n[output]\nenergy = \"0.1 ps\"\ntrajectory = \"0.1 ps\"\nlog = \"0.1 ps\"\n\
+         trajectory_atoms = \"name OW or molecule 1\"\npositions = \"0.2 ps\"\nvelocities = \"0.3 ps\"\nforces = \"0.5 ps\"\n",
         files.display()
     );
     let path = folder.join("job.toml");
@@ -48,7 +49,8 @@ fn signal(child: &Child, name: &str) {
     assert!(status.success());
 }
 
-const RESULTS: [&str; 4] = ["energy.csv", "trajectory.xtc", "final.gro", "checkpoint"];
+const RESULTS: [&str; 6] =
+    ["energy.csv", "trajectory.xtc", "trajectory.gro", "trajectory.trr", "final.gro", "checkpoint"];
 
 #[test]
 fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
@@ -161,4 +163,28 @@ fn printing_ends_quietly_when_nobody_reads_and_with_an_error_on_a_full_disk() {
             assert!(status == Some(2) && said.contains("the disk is full"), "{arguments}: {status:?} {said}");
         }
     }
+}
+
+/// What is written of a run may change when it continues, but one file never holds frames of different atoms.
+#[test]
+fn another_selection_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
+    let change = |steps: &str, atoms: &str| {
+        let text = std::fs::read_to_string(&job).unwrap();
+        let line = |key: &str| text.lines().find(|line| line.starts_with(key)).unwrap().to_string();
+        let text = text.replace(&line("steps"), steps).replace(&line("trajectory_atoms"), atoms);
+        std::fs::write(&job, text).unwrap();
+    };
+    change("steps = 100", "trajectory_atoms = \"name OW\"");
+    assert_eq!(end(start(&job, &out)).0, Some(0));
+    for atoms in ["all", "name HW1"] {
+        change("steps = 200", &format!("trajectory_atoms = \"{atoms}\""));
+        let (status, said) = end(start(&job, &out));
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("its frames hold 4 atoms, and output.trajectory_atoms now selects others"), "{said}");
+    }
+    change("steps = 200", "trajectory_atoms = \"molecule * and name OW\"\ntrajectory_precision = \"0.0001 nm\"");
+    let (status, said) = end(start(&job, &out));
+    assert_eq!(status, Some(0), "{said}");
 }

@@ -197,7 +197,7 @@ impl Config {
         if let Some(titration) = &mut self.titration {
             titration.make_absolute(folder);
         }
-        self.output.resolve_folder(&file, folder)?;
+        self.output.resolve_paths(&file, folder)?;
         self.system.check()
     }
 

@@ -14,6 +14,13 @@ pub struct Quantity {
     pub value: f64,
 }
 
+impl Quantity {
+    /// Head of its column: name and unit.
+    pub fn title(&self) -> String {
+        if self.unit.is_empty() { self.name.to_string() } else { format!("{} ({})", self.name, self.unit) }
+    }
+}
+
 /// Parts of a [`Frame`] that cost something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -23,11 +30,13 @@ pub struct Wanted {
     pub derivatives: bool,
     /// Positions and velocities.
     pub positions: bool,
+    /// Forces.
+    pub forces: bool,
 }
 
 impl Wanted {
     /// Everything.
-    pub const ALL: Self = Self { energies: true, derivatives: true, positions: true };
+    pub const ALL: Self = Self { energies: true, derivatives: true, positions: true, forces: true };
 }
 
 /// State of one step as the outputs see it. What was not [`Wanted`] is empty. Names, units and their order are the same in every frame of a run.
@@ -47,8 +56,10 @@ pub struct Frame<'a> {
     pub walker: Option<u32>,
     /// Positions (nm), one per atom.
     pub positions: &'a [Vector3<f64>],
-    /// Velocities (nm/ps), one per atom.
+    /// Velocities (nm/ps) half a step before the positions, one per atom.
     pub velocities: &'a [Vector3<f64>],
+    /// Forces of the force field at the positions (kJ/mol/nm), without those of constraints, one per atom.
+    pub forces: &'a [Vector3<f64>],
     /// Open space or the box.
     pub cell: Cell,
 }

@@ -35,6 +35,7 @@
 //! | [`simulation`] | a state that moves |
 //! | [`backend`] | what moves it: the CPU, or a GPU |
 //! | [`state`], [`system`] | what changes in a simulation, and what does not; sites and their biases ([`titration`]) |
+//! | [`trajectory`], [`selection`] | frames in TRR and XTC files; atoms named by a text |
 //! | [`motion`] | integrator, constraints, thermostat, barostat, minimisation |
 //! | [`config`] | the job file |
 //! | [`error`] | what can go wrong, in sentences |
@@ -60,6 +61,7 @@ pub mod propagate;
 pub mod random;
 pub mod record;
 pub mod report;
+pub mod selection;
 pub mod signals;
 pub mod simulation;
 pub mod state;
@@ -68,6 +70,7 @@ pub mod text;
 pub mod titration;
 #[cfg(test)]
 mod toy;
+pub mod trajectory;
 pub mod workflow;
 
 pub use config::Config;

@@ -8,3 +8,4 @@ pub mod series;
 pub mod sites;
 pub mod tables;
 pub mod trajectory;
+pub mod trr;

@@ -51,11 +51,14 @@ pub trait Propagate {
     /// [`crate::error::Error::Physics`].
     fn prepare(&mut self, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
 
-    /// Writes positions and velocities as a structure file.
+    /// The atoms (0-based, rising) that `trajectory.xtc` holds; `None`: all.
+    fn trajectory_atoms(&self) -> Option<&[u32]>;
+
+    /// Writes positions and velocities, of all atoms or of these, as a structure file.
     ///
     /// # Errors
     /// [`crate::error::Error::File`].
-    fn write_structure(&mut self, path: &Path) -> Result<()>;
+    fn write_structure(&mut self, path: &Path, atoms: Option<&[u32]>) -> Result<()>;
 }
 
 /// A simulation whose pH can be changed between two steps.

@@ -6,6 +6,7 @@
 //! Units: nm, ps, u, kJ/mol, K; pressure in bar towards people.
 
 mod observe;
+mod placed;
 mod sites;
 mod start;
 #[cfg(test)]
@@ -222,17 +223,22 @@ impl Propagate for Simulation {
     }
 
     fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>> {
-        let energies = if wanted.energies { self.energy_columns()? } else { Vec::new() };
+        let energies = if wanted.energies { self.energy_columns(observe::Known::All)? } else { Vec::new() };
+        if wanted.forces {
+            self.energies()?;
+        }
         if wanted.derivatives {
             self.load()?;
             self.backend.evaluate_derivatives(&mut self.state)?;
         }
         self.wrapped.clear();
-        if wanted.positions {
+        if wanted.positions || wanted.forces {
             self.store()?;
-            self.wrap();
         } else {
             self.store_lambda()?;
+        }
+        if wanted.positions {
+            self.wrap();
         }
         let state = &self.state;
         Ok(Frame {
@@ -243,6 +249,7 @@ impl Propagate for Simulation {
             dvdl: if wanted.derivatives { Sites::columns(self.derivatives(), true) } else { Vec::new() },
             positions: &self.wrapped,
             velocities: if wanted.positions { &state.velocities } else { &[] },
+            forces: if wanted.forces { self.forces() } else { &[] },
             walker: None,
             cell: state.cell,
         })
@@ -276,12 +283,19 @@ impl Propagate for Simulation {
         self.first_velocities()
     }
 
-    fn write_structure(&mut self, path: &Path) -> Result<()> {
+    fn trajectory_atoms(&self) -> Option<&[u32]> {
+        self.system.trajectory_atoms.as_deref()
+    }
+
+    fn write_structure(&mut self, path: &Path, atoms: Option<&[u32]>) -> Result<()> {
         self.store()?;
         self.wrap();
         let (state, positions) = (&self.state, std::mem::take(&mut self.wrapped));
         let velocities = Some(state.velocities.clone());
-        let structure = Structure::from_topology(&self.system.topology, positions, velocities, state.cell);
+        let mut structure = Structure::from_topology(&self.system.topology, positions, velocities, state.cell);
+        if let Some(atoms) = atoms {
+            structure = structure.of_atoms(atoms);
+        }
         write_gro(path, &structure, 3).map_err(|e| Error::input(e.to_string(), ""))
     }
 }

@@ -7,7 +7,7 @@ mod read;
 mod sanity;
 
 pub use plan::Plan;
-pub use read::{Input, cell, read};
+pub use read::{Input, cell, cell_of, read};
 
 use crate::checkpoint::Identity;
 use crate::config::{self, Config, Velocities};
@@ -17,6 +17,7 @@ use crate::motion::barostat::{BarostatSettings, CRescale};
 use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::motion::leapfrog;
 use crate::motion::thermostat::VRescale;
+use crate::selection::{Atoms, Expression, IndexGroups, SelectionError};
 use crate::state::{ListState, SitesState, State};
 use crate::titration::Sites;
 use forcefield::gromacs::Structure;
@@ -54,6 +55,8 @@ pub struct System {
     pub start_velocities: Option<Vec<Vector3<f64>>>,
     /// What a person should know of the files of the job before trusting the results, one sentence each.
     pub warnings: Vec<String>,
+    /// The atoms (0-based, rising) that `trajectory.xtc` holds; `None`: all.
+    pub trajectory_atoms: Option<Vec<u32>>,
     /// What checkpoints of this system say of it.
     pub identity: Identity,
 }
@@ -120,6 +123,7 @@ impl System {
                 sites.as_ref().map_or(&[], |sites| &sites.variants),
             ),
             start_velocities: start_velocities(config, structure)?,
+            trajectory_atoms: trajectory_atoms(config, &topology, sites.as_ref())?,
             masses: topology.masses(),
             constraints,
             fragments,
@@ -150,6 +154,17 @@ impl System {
     }
 }
 
+/// The atoms that `output.trajectory_atoms` selects; `None` if they are all.
+fn trajectory_atoms(config: &Config, topology: &Topology, sites: Option<&Sites>) -> Result<Option<Vec<u32>>> {
+    let index = config.output.index.as_ref();
+    let groups = index.map_or(Ok(IndexGroups::default()), |path| IndexGroups::read(path, topology.n_atoms()))?;
+    let refused = |e: SelectionError| config.error_at("output.trajectory_atoms", e.to_string(), e.valid());
+    let sites = sites.map_or(&[][..], |sites| &sites.sites);
+    let expression = Expression::parse(&config.output.trajectory_atoms).map_err(refused)?;
+    let atoms = Atoms { topology, sites, groups: &groups }.select(&expression).map_err(refused)?;
+    Ok((atoms.len() < topology.n_atoms()).then_some(atoms))
+}
+
 /// Temperature that velocities are drawn at (K): the key of the job, else the thermostat's.
 pub fn start_temperature(config: &Config) -> Option<f64> {
     let own = config.dynamics.velocity_temperature;
@@ -160,7 +175,8 @@ fn start_velocities(config: &Config, structure: &Structure) -> Result<Option<Vec
     match config.dynamics.velocities {
         Velocities::Generate => Ok(None),
         Velocities::Structure if structure.velocities.is_none() => {
-            let message = format!("{} has no velocities", config.system.structure.display());
+            let file = config.system.frame.as_ref().unwrap_or(&config.system.structure);
+            let message = format!("{} has no velocities", file.display());
             Err(config.error_at("dynamics.velocities", message, "use \"generate\" or \"auto\""))
         }
         Velocities::Auto | Velocities::Structure => Ok(structure.velocities.clone()),

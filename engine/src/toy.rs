@@ -229,6 +229,7 @@ impl Propagate for Coupled {
             walker: None,
             positions: &[],
             velocities: &[],
+            forces: &[],
             cell: Cell::Open,
         })
     }
@@ -254,7 +255,11 @@ impl Propagate for Coupled {
         Ok(())
     }
 
-    fn write_structure(&mut self, path: &Path) -> Result<()> {
+    fn trajectory_atoms(&self) -> Option<&[u32]> {
+        None
+    }
+
+    fn write_structure(&mut self, path: &Path, _: Option<&[u32]>) -> Result<()> {
         write_atomic(path, "write", format!("{:?}\n", self.state).as_bytes())
     }
 }

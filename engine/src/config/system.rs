@@ -1,6 +1,7 @@
 //! Section `[system]`: structure and topology of what is simulated.
 
-use super::check::{Check, exists, make_absolute, require};
+use super::check::{Check, exists, make_absolute, not_negative, require};
+use super::quantity::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,15 @@ pub struct System {
     pub structure: PathBuf,
     /// Topology, a GROMACS `.top` file. Titratable residues must be built with all their protons. The path is relative to the job file.
     pub topology: PathBuf,
+    /// Trajectory, `.trr` or `.xtc`, one frame of which takes the place of the positions, the velocities (`.trr`) and the box of the
+    /// structure, whose names stay. The run is a new one that starts there: its time is zero, λ starts as the job says, position
+    /// restraints hold the positions of this frame, and a charge buffer is chosen for them. Relative to the job file; none unless given. A frame in a `.gro` file is named as
+    /// `structure`, velocities included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<PathBuf>,
+    /// Time of that frame in its file (ps), to half the last digit that the file keeps; the last frame with positions unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_time: Option<Time>,
     /// Folders that are searched for files that the topology includes, after the folder of the including file. Name the folder above
     /// `amber99sb-ildn.ff` here if the topology includes a force field that lies elsewhere. The paths are relative to the job file.
     #[serde(default)]
@@ -27,7 +37,7 @@ impl System {
     /// Makes the paths absolute; they are relative to `folder`.
     pub(super) fn make_absolute(&mut self, folder: &Path) {
         let paths = [&mut self.structure, &mut self.topology];
-        paths.into_iter().chain(&mut self.include).for_each(|path| make_absolute(folder, path));
+        paths.into_iter().chain(&mut self.frame).chain(&mut self.include).for_each(|path| make_absolute(folder, path));
     }
 
     /// Writes names for the preprocessor without `-D` and blanks, and refuses what is none.
@@ -46,9 +56,18 @@ impl System {
         Ok(())
     }
 
-    /// Checks that both files exist.
+    /// Checks that the files exist.
     pub(super) fn check(&self) -> Check {
         exists("system.structure", &self.structure, "a GROMACS structure, .gro")?;
-        exists("system.topology", &self.topology, "a GROMACS topology, .top")
+        exists("system.topology", &self.topology, "a GROMACS topology, .top")?;
+        if let Some(frame) = &self.frame {
+            exists("system.frame", frame, "a trajectory, .trr or .xtc")?;
+        }
+        if let Some(time) = self.frame_time {
+            not_negative("system.frame_time", time)?;
+            let valid = "system.frame beside it, the trajectory that has a frame at this time";
+            require(self.frame.is_some(), "system.frame_time", time, valid)?;
+        }
+        Ok(())
     }
 }

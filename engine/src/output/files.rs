@@ -1,7 +1,8 @@
 //! The files of one run: they are opened together, written as they are due, and cut together when a run continues.
 
 use super::tables::Table;
-use super::trajectory::Xtc;
+use super::trajectory::{Contents, Xtc};
+use super::trr::{DueParts, Trr};
 use crate::config::Config;
 use crate::error::Result;
 use crate::frame::{Frame, Wanted};
@@ -13,8 +14,14 @@ pub const ENERGY: &str = "energy.csv";
 pub const LAMBDA: &str = "lambda.csv";
 /// Description of the sites, which are the columns of [`LAMBDA`].
 pub const SITES: &str = "sites.toml";
-/// Positions of all atoms.
+/// Positions of all atoms, or of those that are selected.
 pub const TRAJECTORY: &str = "trajectory.xtc";
+/// Names of the atoms of [`TRAJECTORY`], where they are not all.
+pub const TRAJECTORY_STRUCTURE: &str = "trajectory.gro";
+/// Positions, velocities and forces of all atoms in full precision.
+pub const FULL: &str = "trajectory.trr";
+/// What a checkpoint calls the fingerprint of the atoms of [`TRAJECTORY`], where they are not all.
+const ATOMS: &str = "atoms of trajectory.xtc";
 /// Messages of the run.
 pub const LOG: &str = "log.txt";
 /// Positions and velocities at the last step.
@@ -32,6 +39,8 @@ pub struct Files {
     energy: Every<Table>,
     lambda: Every<Table>,
     trajectory: Every<Xtc>,
+    atoms: Option<u64>,
+    full: Option<Trr>,
     lambdas: Vec<String>,
     last: u64,
     /// Lengths of files that an earlier part of the run has written and this one does not: a later part may go on with them.
@@ -44,34 +53,44 @@ pub struct Due {
     energy: bool,
     lambda: bool,
     trajectory: bool,
+    full: DueParts,
 }
 
 impl Due {
     /// The parts of a frame that these entries need.
     pub fn wanted(self) -> Wanted {
-        Wanted { energies: self.energy, derivatives: self.lambda, positions: self.trajectory }
+        let positions = self.trajectory || self.full.positions || self.full.velocities;
+        Wanted { energies: self.energy, derivatives: self.lambda, positions, forces: self.full.forces }
     }
 
     /// Whether anything is due.
     pub fn any(self) -> bool {
-        self.energy || self.lambda || self.trajectory
+        self.energy || self.lambda || self.trajectory || self.full.any()
     }
 }
 
 impl Files {
     /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new. `lambdas` are the
-    /// names of the columns of [`LAMBDA`].
+    /// names of the columns of [`LAMBDA`], `atoms` those of [`TRAJECTORY`] unless they are all.
     ///
     /// # Errors
-    /// As [`Table::open`] and [`Xtc::open`].
-    pub fn open(config: &Config, lambdas: &[String], lengths: &BTreeMap<String, u64>) -> Result<Files> {
+    /// As [`Table::open`], [`Xtc::open`] and [`Trr::open`].
+    pub fn open(
+        config: &Config,
+        lambdas: &[String],
+        atoms: Option<&[u32]>,
+        lengths: &BTreeMap<String, u64>,
+    ) -> Result<Files> {
         let length = |name: &str| lengths.get(name).copied();
         let table = |name: &str| Table::open(&config.result(name), length(name));
         let output = &config.output;
+        let contents = Contents { atoms: atoms.map(<[u32]>::to_vec), precision: output.trajectory_precision.get() };
         let mut files = Files {
             energy: None,
             lambda: None,
             trajectory: None,
+            atoms: contents.fingerprint(),
+            full: Trr::open(config, &config.result(FULL), length(FULL))?,
             lambdas: lambdas.to_vec(),
             last: config.steps(),
             at_rest: lengths.clone(),
@@ -83,7 +102,8 @@ impl Files {
             files.lambda = Some((table(LAMBDA)?, every));
         }
         if let Some(every) = config.interval(output.trajectory) {
-            files.trajectory = Some((Xtc::open(&config.result(TRAJECTORY), length(TRAJECTORY))?, every));
+            files.trajectory =
+                Some((Xtc::open(&config.result(TRAJECTORY), contents, length(TRAJECTORY), length(ATOMS))?, every));
         }
         Ok(files)
     }
@@ -98,6 +118,7 @@ impl Files {
             energy: at(&self.energy, step) || (last && self.energy.is_some()),
             lambda: at(&self.lambda, step),
             trajectory: at(&self.trajectory, step) || (last && self.trajectory.is_some()),
+            full: self.full.as_ref().map_or(DueParts::default(), |trr| trr.due(step, last)),
         }
     }
 
@@ -106,7 +127,8 @@ impl Files {
         fn after<T>(file: &Every<T>, step: u64) -> Option<u64> {
             file.as_ref().map(|(_, every)| (step / every + 1) * every)
         }
-        let files = [after(&self.energy, step), after(&self.lambda, step), after(&self.trajectory, step)];
+        let full = self.full.as_ref().and_then(|trr| trr.next(step));
+        let files = [after(&self.energy, step), after(&self.lambda, step), after(&self.trajectory, step), full];
         files.into_iter().flatten().fold(self.last.max(step + 1), u64::min)
     }
 
@@ -123,6 +145,9 @@ impl Files {
         }
         if let (true, Some((xtc, _))) = (due.trajectory, &mut self.trajectory) {
             xtc.write(frame)?;
+        }
+        if let (true, Some(trr)) = (due.full.any(), &mut self.full) {
+            trr.write(frame, due.full)?;
         }
         Ok(())
     }
@@ -149,6 +174,10 @@ impl Files {
         }
         if let Some((xtc, _)) = &mut self.trajectory {
             lengths.insert(TRAJECTORY.to_string(), xtc.sync()?);
+            lengths.extend(self.atoms.map(|atoms| (ATOMS.to_string(), atoms)));
+        }
+        if let Some(trr) = &mut self.full {
+            lengths.insert(FULL.to_string(), trr.sync()?);
         }
         Ok(lengths)
     }

@@ -3,7 +3,7 @@
 //! A table knows its length in bytes. A checkpoint records it, and a continued run cuts the table back to it.
 
 use crate::error::{Error, InputError, Result};
-use crate::frame::Frame;
+use crate::frame::{Frame, Quantity};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -42,11 +42,7 @@ impl Table {
     /// [`Error::File`] if the table cannot be written.
     pub fn energies(&mut self, frame: &Frame) -> Result<()> {
         if self.length == 0 {
-            let names = frame.energies.iter().map(|q| match q.unit {
-                "" => q.name.to_string(),
-                unit => format!("{} ({unit})", q.name),
-            });
-            self.header(names)?;
+            self.header(frame.energies.iter().map(Quantity::title))?;
         }
         let _ = write!(self.line, "{}", Clean(frame.time));
         for quantity in &frame.energies {
@@ -151,7 +147,7 @@ pub(super) fn open_at(path: &Path, length: Option<u64>) -> Result<File> {
 }
 
 /// A time without the noise of binary fractions: 0.30000000000000004 is written 0.3.
-struct Clean(f64);
+pub(crate) struct Clean(pub f64);
 
 impl std::fmt::Display for Clean {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -174,6 +170,7 @@ mod tests {
             walker: None,
             positions: &[],
             velocities: &[],
+            forces: &[],
             cell: forcefield::Cell::Open,
         }
     }

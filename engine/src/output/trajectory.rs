@@ -1,39 +1,64 @@
-//! `trajectory.xtc` through chemfiles, with positions to 0.001 nm.
+//! `trajectory.xtc` through chemfiles: positions of all atoms, or of some, as precise as wanted.
 //!
 //! chemfiles writes through a buffer of its own and reports no failed write at the end, so that every time the file is
 //! closed (at each checkpoint) its frames are counted by their headers: a trajectory that lost its tail to a full disk is
 //! an error, not a shorter trajectory.
-//!
-//! A frame of XTC is, in big-endian 4-byte words: magic 1995, atoms, step, time, 9 of the box, atoms; then for more than
-//! 9 atoms precision, 3 + 3 bounds, 1 small index, the number of bytes and the bytes padded to 4; else 3 words per atom.
 
 use super::tables::open_at;
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
 use crate::frame::Frame;
+use crate::trajectory::{Scan, xtc};
 use chemfiles::{Trajectory, UnitCell};
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+/// What frames hold.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Contents {
+    /// The atoms (0-based, rising); `None`: all.
+    pub atoms: Option<Vec<u32>>,
+    /// Precision of positions, nm.
+    pub precision: f64,
+}
+
+impl Contents {
+    /// A number that tells selections apart; the same for the same atoms (FNV-1a, 64 bits).
+    pub fn fingerprint(&self) -> Option<u64> {
+        let bytes = self.atoms.as_ref()?.iter().flat_map(|atom| atom.to_le_bytes());
+        Some(bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)))
+    }
+}
 
 /// A growing XTC file.
 pub struct Xtc {
     path: PathBuf,
+    contents: Contents,
     open: Option<Trajectory>,
     frame: chemfiles::Frame,
     frames: u64,
 }
 
 impl Xtc {
-    /// Opens the trajectory of a run: new and empty, or cut to `length` bytes to be continued.
+    /// Opens the trajectory of a run: new and empty, or cut to `length` bytes to be continued. `before` is the fingerprint of the atoms that
+    /// its frames hold so far.
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be opened, [`Error::Input`] if it is shorter than the checkpoint says.
-    pub fn open(path: &Path, length: Option<u64>) -> Result<Xtc> {
+    /// [`Error::File`] if the file cannot be opened, [`Error::Input`] if it is shorter than the checkpoint says, or holds other atoms.
+    pub fn open(path: &Path, contents: Contents, length: Option<u64>, before: Option<u64>) -> Result<Xtc> {
         // chemfiles prints warnings by itself; what matters comes back as an error.
         chemfiles::set_warning_callback(|_| {});
+        if length.is_some_and(|length| length > 0) && before != contents.fingerprint() {
+            let there = scan(path)?.entries.first().map_or(0, |entry| entry.atoms);
+            let now = contents.atoms.as_ref().map_or("all".to_string(), |atoms| format!("{}", atoms.len()));
+            let message =
+                format!("its frames hold {there} atoms, and output.trajectory_atoms now selects others ({now})");
+            let help =
+                "one file holds one selection: put output.trajectory_atoms back, or start again in another folder";
+            return Err(InputError::new(message, help).in_file(path).into());
+        }
         drop(open_at(path, length)?);
-        let frames = count_frames(path)?;
-        Ok(Xtc { path: path.to_path_buf(), open: None, frame: chemfiles::Frame::new(), frames })
+        let frames = scan(path)?.entries.len() as u64;
+        Ok(Xtc { path: path.to_path_buf(), contents, open: None, frame: chemfiles::Frame::new(), frames })
     }
 
     /// Adds a frame.
@@ -46,10 +71,14 @@ impl Xtc {
     }
 
     fn append(&mut self, frame: &Frame) -> std::result::Result<(), chemfiles::Error> {
-        self.frame.resize(frame.positions.len());
-        for (to, from) in self.frame.positions_mut().iter_mut().zip(frame.positions) {
+        let all = frame.positions;
+        let chosen = self.contents.atoms.as_ref().map_or(all.len(), Vec::len);
+        self.frame.resize(chosen);
+        for (index, to) in self.frame.positions_mut().iter_mut().enumerate() {
+            let from = all[self.contents.atoms.as_ref().map_or(index, |atoms| atoms[index] as usize)];
             *to = [from.x * 10.0, from.y * 10.0, from.z * 10.0];
         }
+        self.frame.set("xtc_precision", 1.0 / self.contents.precision);
         if let Some(edges) = frame.cell.edges() {
             self.frame.set_cell(&UnitCell::new([edges.x * 10.0, edges.y * 10.0, edges.z * 10.0]));
         }
@@ -70,7 +99,7 @@ impl Xtc {
     /// [`Error::File`] if the file cannot be written, or holds fewer frames than were written.
     pub fn sync(&mut self) -> Result<u64> {
         drop(self.open.take());
-        let present = count_frames(&self.path)?;
+        let present = scan(&self.path)?.entries.len() as u64;
         if present != self.frames {
             let message = format!("{present} whole frames are on the disk, {} were written; is it full?", self.frames);
             return Err(failed(&self.path, &message));
@@ -86,42 +115,10 @@ fn failed(path: &Path, message: &str) -> Error {
     Error::file(path, "write the trajectory", std::io::Error::other(message.trim().to_string()))
 }
 
-/// Number of whole frames in an XTC file; an incomplete one at the end is not counted.
-fn count_frames(path: &Path) -> Result<u64> {
-    let count = || -> std::io::Result<u64> {
-        let file = File::open(path)?;
-        let size = file.metadata()?.len();
-        let mut reader = BufReader::new(file);
-        let (mut at, mut frames) = (0, 0);
-        while let Some(length) = frame_length(&mut reader, at, size)? {
-            at += length;
-            frames += 1;
-        }
-        Ok(frames)
-    };
-    count().map_err(|e| Error::file(path, "read", e))
-}
-
-/// Bytes of the frame that starts at `at`, if all of it is there.
-fn frame_length(reader: &mut (impl Read + Seek), at: u64, size: u64) -> std::io::Result<Option<u64>> {
-    const SMALL: u64 = 56;
-    const HEADER: u64 = 92;
-    let mut word = |offset: u64| -> std::io::Result<u64> {
-        let mut bytes = [0; 4];
-        reader.seek(SeekFrom::Start(at + offset))?;
-        reader.read_exact(&mut bytes)?;
-        Ok(u64::from(u32::from_be_bytes(bytes)))
-    };
-    if at + SMALL > size || word(0)? != 1995 {
-        return Ok(None);
-    }
-    let atoms = word(4)?;
-    let length = match atoms {
-        0..=9 => SMALL + 12 * atoms,
-        _ if at + HEADER > size => return Ok(None),
-        _ => HEADER + word(HEADER - 4)?.next_multiple_of(4),
-    };
-    Ok((at + length <= size).then_some(length))
+/// The whole frames of a file; an incomplete one at the end is not among them.
+fn scan(path: &Path) -> Result<Scan> {
+    let found = File::open(path).and_then(|mut file| xtc::scan(&mut file));
+    found.map_err(|e| Error::file(path, "read", e))
 }
 
 #[cfg(test)]
@@ -133,6 +130,8 @@ mod tests {
         (0..atoms).map(|i| Vector3::new(0.1 * i as f64 + shift, 0.05 * (i % 7) as f64, 0.3)).collect()
     }
 
+    const ALL: Contents = Contents { atoms: None, precision: 0.001 };
+
     fn write(xtc: &mut Xtc, positions: &[Vector3<f64>], step: u64) {
         let frame = Frame {
             step,
@@ -143,6 +142,7 @@ mod tests {
             walker: None,
             positions,
             velocities: &[],
+            forces: &[],
             cell: forcefield::Cell::rectangular(Vector3::new(3.0, 3.0, 4.0)).unwrap(),
         };
         xtc.write(&frame).unwrap();
@@ -155,21 +155,21 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let (whole, pieces) = (folder.path().join("whole.xtc"), folder.path().join("pieces.xtc"));
             let frames: Vec<_> = (0..6).map(|k| positions(atoms, 0.01 * k as f64)).collect();
-            let mut xtc = Xtc::open(&whole, None).unwrap();
+            let mut xtc = Xtc::open(&whole, ALL, None, None).unwrap();
             frames.iter().zip(0..).for_each(|(frame, step)| write(&mut xtc, frame, step));
             xtc.sync().unwrap();
 
-            let mut xtc = Xtc::open(&pieces, None).unwrap();
+            let mut xtc = Xtc::open(&pieces, ALL, None, None).unwrap();
             (0..3).for_each(|k| write(&mut xtc, &frames[k], k as u64));
             let length = xtc.sync().unwrap();
             write(&mut xtc, &frames[5], 99);
             xtc.sync().unwrap();
             drop(xtc);
-            let mut xtc = Xtc::open(&pieces, Some(length)).unwrap();
+            let mut xtc = Xtc::open(&pieces, ALL, Some(length), None).unwrap();
             (3..6).for_each(|k| write(&mut xtc, &frames[k], k as u64));
             xtc.sync().unwrap();
             assert_eq!(std::fs::read(&whole).unwrap(), std::fs::read(&pieces).unwrap(), "{atoms} atoms");
-            assert_eq!(count_frames(&whole).unwrap(), 6);
+            assert_eq!(scan(&whole).unwrap().entries.len(), 6);
 
             // Read back by chemfiles itself: positions to the 0.001 nm of the format, step, box.
             let mut frame = chemfiles::Frame::new();
@@ -187,11 +187,56 @@ mod tests {
     fn a_lost_tail_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cut.xtc");
-        let mut xtc = Xtc::open(&path, None).unwrap();
+        let mut xtc = Xtc::open(&path, ALL, None, None).unwrap();
         (0..3).for_each(|k| write(&mut xtc, &positions(40, 0.0), k));
         let length = xtc.sync().unwrap();
         File::options().write(true).open(&path).unwrap().set_len(length - 5).unwrap();
         let message = xtc.sync().unwrap_err().to_string();
         assert!(message.contains("2 whole frames are on the disk, 3 were written"), "{message}");
+    }
+
+    /// Frames hold the chosen atoms alone, as precisely as wanted.
+    #[test]
+    fn chosen_atoms_are_written_with_the_precision_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("some.xtc");
+        let all: Vec<Vector3<f64>> = positions(40, 0.0).iter().map(|x| x + Vector3::repeat(0.000_123_4)).collect();
+        let atoms: Vec<u32> = (0..40).filter(|atom| atom % 3 == 1).collect();
+        for precision in [1e-2, 1e-3, 1e-5] {
+            let contents = Contents { atoms: Some(atoms.clone()), precision };
+            let mut xtc = Xtc::open(&path, contents, None, None).unwrap();
+            write(&mut xtc, &all, 0);
+            xtc.sync().unwrap();
+            let frame = crate::trajectory::Frames::open(&path).unwrap().read(0).unwrap();
+            assert_eq!(frame.positions.len(), atoms.len());
+            let error = |(read, atom): (&Vector3<f64>, &u32)| (read - all[*atom as usize]).amax();
+            let largest = frame.positions.iter().zip(&atoms).map(error).fold(0.0, f64::max);
+            // Rounded to multiples of the precision, in numbers of 24 bits; a coarser grid would show.
+            assert!(largest <= 0.5 * precision + 4.0 * f64::from(f32::EPSILON), "{precision}: {largest}");
+            assert!(largest > 0.01 * precision, "{precision}: {largest}");
+        }
+    }
+
+    /// A file never holds frames of different atoms.
+    #[test]
+    fn another_selection_is_not_continued() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("some.xtc");
+        let some = |atoms: &[u32]| Contents { atoms: Some(atoms.to_vec()), precision: 0.001 };
+        let first = some(&[1, 2, 3]);
+        let mut xtc = Xtc::open(&path, first.clone(), None, None).unwrap();
+        write(&mut xtc, &positions(40, 0.0), 0);
+        let length = Some(xtc.sync().unwrap());
+        drop(xtc);
+        let before = first.fingerprint();
+        for other in [some(&[1, 2, 4]), some(&[1, 2]), ALL] {
+            let message = Xtc::open(&path, other, length, before).map(|_| ()).unwrap_err().to_string();
+            assert!(
+                message.contains("its frames hold 3 atoms, and output.trajectory_atoms now selects others"),
+                "{message}"
+            );
+        }
+        // Frames are no finer than they were, but they may become so.
+        assert!(Xtc::open(&path, Contents { precision: 1e-4, ..first }, length, before).is_ok());
     }
 }

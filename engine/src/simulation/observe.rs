@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::energies::Energies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Quantity;
 use crate::motion::leapfrog::{self, LeapFrog, StepEnergies};
 use crate::record::Description;
@@ -12,74 +12,86 @@ use crate::titration::Sites;
 use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::units::{BAR, DENSITY};
 use forcefield::{Cell, Topology};
+use lambda::motion::LambdaEnergies;
 
-/// Kinetic energies and constraint forces of one step, with what follows from them.
-struct Motion {
-    step: StepEnergies,
-    lambda_kinetic: f64,
-    lambda_temperature: f64,
-    /// What the constraint on the charge is corrected by, kJ/mol.
-    lambda_metric: f64,
+/// What is known of the motion at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Everything: a run.
+    All,
+    /// Velocities of the atoms: a frame of a trajectory.
+    Atoms,
+    /// Positions alone.
+    Positions,
 }
 
 impl Simulation {
-    /// The columns of `energy.csv` at the present step.
-    pub(super) fn energy_columns(&mut self) -> Result<Vec<Quantity>> {
+    /// The columns of `energy.csv` at the present step, as far as they follow from what is known.
+    pub(super) fn energy_columns(&mut self, known: Known) -> Result<Vec<Quantity>> {
         self.store()?;
         let energies = self.energies()?;
-        let motion = self.look_ahead().map_err(|e| e.at_step(self.state.step))?;
+        let at_step = |e: Error| e.at_step(self.state.step);
+        let motion = if known == Known::Positions { None } else { Some(self.look_ahead().map_err(at_step)?) };
+        let lambda = self.look_ahead_of_sites().map_err(at_step)?;
         let (system, state) = (&self.system, &self.state);
-        let kinetic = motion.step.kinetic();
         let mut columns = energies.terms().to_vec();
         let mut add = |name, unit, value| columns.push(Quantity { name, unit, value });
         let mut potential = energies.potential();
         add("potential", "kJ/mol", potential);
-        if system.sites.is_some() {
+        if let Some(lambda) = &lambda {
             let bias = self.biases.energies(&system.weights(state));
             for (name, value) in [
                 ("barrier", bias.barrier),
                 ("walls", bias.walls),
                 ("pH", bias.ph),
                 ("correction", bias.correction),
-                ("entropy", bias.entropy + motion.lambda_metric),
+                ("entropy", bias.entropy + lambda.metric),
             ] {
                 add(name, "kJ/mol", value);
                 potential += value;
             }
-            add("λ kinetic", "kJ/mol", motion.lambda_kinetic);
+            if known == Known::All {
+                add("λ kinetic", "kJ/mol", lambda.kinetic);
+            }
         }
-        let total = potential + kinetic + motion.lambda_kinetic;
-        let work = state.bath.thermostat_work + state.bath.barostat.work + state.sites.barrier_work;
-        add("kinetic", "kJ/mol", kinetic);
-        add("total", "kJ/mol", total);
-        add("conserved", "kJ/mol", total - work - state.sites.lambda.heat);
-        add("temperature", "K", leapfrog::temperature(kinetic, system.degrees_of_freedom));
-        if system.sites.is_some() {
-            add("λ temperature", "K", motion.lambda_temperature);
+        if let Some(step) = &motion {
+            let kinetic = step.kinetic();
+            add("kinetic", "kJ/mol", kinetic);
+            if known == Known::All {
+                let total = potential + kinetic + lambda.map_or(0.0, |lambda| lambda.kinetic);
+                let work = state.bath.thermostat_work + state.bath.barostat.work + state.sites.barrier_work;
+                add("total", "kJ/mol", total);
+                add("conserved", "kJ/mol", total - work - state.sites.lambda.heat);
+            }
+            add("temperature", "K", leapfrog::temperature(kinetic, system.degrees_of_freedom));
+        }
+        if let Some(lambda) = lambda.filter(|_| known == Known::All) {
+            add("λ temperature", "K", lambda.temperature);
         }
         if let Some(volume) = state.cell.volume() {
-            add("pressure", "bar", pressure(&energies, &motion.step, volume) / BAR);
+            if let Some(step) = &motion {
+                add("pressure", "bar", pressure(&energies, step, volume) / BAR);
+            }
             add("volume", "nm³", volume);
             add("density", "kg/m³", system.masses.iter().sum::<f64>() / volume * DENSITY);
         }
         Ok(columns)
     }
 
-    /// Kinetic energies and constraint forces at the present step: a step is made on a copy.
-    fn look_ahead(&self) -> Result<Motion> {
+    /// Kinetic energies and constraint forces of the atoms at the present step: a step is made on a copy.
+    fn look_ahead(&self) -> Result<StepEnergies> {
         let (system, state, evaluation) = (&self.system, &self.state, self.backend.evaluation());
         let leap = LeapFrog { masses: &system.masses, constraints: &system.constraints, dt: system.plan.dt };
         let (mut positions, mut velocities) = (state.positions.clone(), state.velocities.clone());
-        let step = leap
-            .step(&mut positions, &mut velocities, &evaluation.forces, &mut Vec::new())
-            .map_err(|e| e.of(&system.topology))?;
-        let mut motion = Motion { step, lambda_kinetic: 0.0, lambda_temperature: 0.0, lambda_metric: 0.0 };
-        if let Some(sites) = &system.sites {
-            let ahead = sites.look_ahead(&self.biases, &state.sites.lambda, &evaluation.by_weight, state.step)?;
-            (motion.lambda_kinetic, motion.lambda_temperature) = (ahead.kinetic, ahead.temperature);
-            motion.lambda_metric = ahead.metric;
-        }
-        Ok(motion)
+        leap.step(&mut positions, &mut velocities, &evaluation.forces, &mut Vec::new())
+            .map_err(|e| e.of(&system.topology))
+    }
+
+    /// The same of λ; nothing without sites.
+    fn look_ahead_of_sites(&self) -> Result<Option<LambdaEnergies>> {
+        let (state, by_weight) = (&self.state, &self.backend.evaluation().by_weight);
+        let sites = self.system.sites.as_ref();
+        sites.map(|sites| sites.look_ahead(&self.biases, &state.sites.lambda, by_weight, state.step)).transpose()
     }
 }
 
@@ -126,6 +138,9 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
         ("Coulomb", coulomb.to_string()),
         ("device", computed_by.to_string()),
     ]);
+    if let Some(atoms) = &system.trajectory_atoms {
+        facts.push(("trajectory", format!("{} of the atoms: {}", atoms.len(), system.config.output.trajectory_atoms)));
+    }
     let sites = system.sites.as_ref();
     let mut warnings = system.warnings.clone();
     warnings.extend(sites.into_iter().flat_map(Sites::warnings));

@@ -2,8 +2,10 @@
 
 use crate::config::{Boundary, Config};
 use crate::error::{Error, Result};
+use crate::trajectory::{Frames, StoredFrame};
 use forcefield::gromacs::{self, NameMismatch, Structure, Symbols, TopologyProblem};
 use forcefield::{Cell, Topology};
+use std::path::Path;
 
 /// What the files of a job say.
 #[derive(Debug)]
@@ -16,10 +18,10 @@ pub struct Input {
     pub warnings: Vec<String>,
 }
 
-/// Reads structure and topology of a job.
+/// Reads structure and topology of a job; positions, velocities and box are those of its frame if it names one.
 ///
 /// # Errors
-/// [`Error::Input`] with file and line; structure and topology that do not belong together.
+/// [`Error::Input`] with file and line; structure and topology that do not belong together; a frame that is not there, or of other atoms.
 pub fn read(config: &Config) -> Result<Input> {
     let system = &config.system;
     let defines: Vec<(String, Option<String>)> = system
@@ -32,7 +34,7 @@ pub fn read(config: &Config) -> Result<Input> {
         .collect();
     let types = crate::titration::lj_types(config)?;
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
-    let structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
+    let mut structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
     let n_atoms = structure.positions.len();
     let (topology, symbols) =
         gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types, Some(n_atoms)).map_err(
@@ -51,6 +53,10 @@ pub fn read(config: &Config) -> Result<Input> {
         let message = format!("{} atom names differ between structure and topology; first: {first}", mismatches.len());
         let help = "structure and topology must list the same atoms in the same order";
         return Err(config.error_at("system", message, format!("{help}{}", naming(&mismatches))));
+    }
+    if let Some(path) = &system.frame {
+        let frame = Frames::open(path)?.find(system.frame_time.map(|time| time.get()))?;
+        start_from(config, path, frame, &mut structure)?;
     }
     Ok(Input { topology, structure, warnings: unused(&symbols).into_iter().collect() })
 }
@@ -115,14 +121,36 @@ fn unused(symbols: &Symbols) -> Option<String> {
     (!unused.is_empty()).then(|| format!("system.define: nothing in the topology asks for {unused} ({asked})"))
 }
 
+/// Puts positions, velocities and box of a frame in place of those of the structure.
+fn start_from(config: &Config, path: &Path, frame: StoredFrame, structure: &mut Structure) -> Result<()> {
+    let (found, needed) = (frame.positions.len(), structure.positions.len());
+    if found != needed {
+        let message = format!("the frames of {} have {found} atoms, the system has {needed}", path.display());
+        let help = "a run starts from all its atoms: take trajectory.trr, or a trajectory of output.trajectory_atoms = \"all\"";
+        return Err(config.error_at("system.frame", message, help));
+    }
+    structure.positions = frame.positions;
+    structure.velocities = (!frame.velocities.is_empty()).then_some(frame.velocities);
+    structure.cell = frame.cell;
+    Ok(())
+}
+
 /// Open space, or the periodic box of the structure.
 ///
 /// # Errors
-/// Periodic boundaries without a box in the structure, a box too small for the cut-off, or one without right angles.
+/// As [`cell_of`].
 pub fn cell(config: &Config, structure: &Structure) -> Result<Cell> {
+    cell_of(config, structure.cell, config.system.frame.as_ref().unwrap_or(&config.system.structure))
+}
+
+/// Open space, or the periodic box that the file `path` gives.
+///
+/// # Errors
+/// Periodic boundaries without a box in the file, a box too small for the cut-off, or one without right angles.
+pub fn cell_of(config: &Config, found: Cell, path: &Path) -> Result<Cell> {
     let refused = |message: String, help: &str| Err(config.error_at("electrostatics.boundary", message, help));
-    let file = config.system.structure.display();
-    match (config.electrostatics.boundary, structure.cell) {
+    let file = path.display();
+    match (config.electrostatics.boundary, found) {
         (Boundary::Open, _) => Ok(Cell::Open),
         (Boundary::Periodic, Cell::Open) => refused(format!("{file} has no box"), "give a box, or boundary = \"open\""),
         (Boundary::Periodic, Cell::Periodic(periodic)) if !periodic.is_rectangular() => {
@@ -130,7 +158,7 @@ pub fn cell(config: &Config, structure: &Structure) -> Result<Cell> {
         }
         (Boundary::Periodic, Cell::Periodic(periodic)) => {
             config.check_box(periodic.diagonal())?;
-            Ok(structure.cell)
+            Ok(found)
         }
     }
 }

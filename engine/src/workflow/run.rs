@@ -13,6 +13,7 @@ use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
 use crate::propagate::Propagate;
 use crate::signals::Stop;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -70,9 +71,10 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
         }
     };
     sites::write(&config.result(files::SITES), &description)?;
+    name_trajectory_atoms(config, simulation, &lengths)?;
     let mut work = Work {
         config,
-        files: Files::open(config, &description.lambdas(), &lengths)?,
+        files: Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &lengths)?,
         identity,
         log,
         saved: Instant::now(),
@@ -87,9 +89,23 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
         let description = simulation.describe();
         description.results.iter().try_for_each(|line| work.log.line(line))?;
         sites::write(&config.result(files::SITES), &description)?;
-        simulation.write_structure(&config.result(files::FINAL))?;
+        simulation.write_structure(&config.result(files::FINAL), None)?;
     }
     Ok(outcome)
+}
+
+/// Writes the names of the atoms of `trajectory.xtc` beside it at its start, if they are not all.
+pub(super) fn name_trajectory_atoms<P: Propagate>(
+    config: &Config,
+    simulation: &mut P,
+    lengths: &BTreeMap<String, u64>,
+) -> Result<()> {
+    let path = config.result(files::TRAJECTORY_STRUCTURE);
+    let starts = config.interval(config.output.trajectory).is_some() && !lengths.contains_key(files::TRAJECTORY);
+    match simulation.trajectory_atoms().map(<[u32]>::to_vec).filter(|_| starts) {
+        Some(atoms) => simulation.write_structure(&path, Some(&atoms)),
+        None => Ok(()),
+    }
 }
 
 /// Writes the positions of a failed step and names their file in the error.
@@ -97,7 +113,7 @@ pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: E
     match error {
         Error::Physics(mut physics) => {
             // If the frame cannot be written, the physics is still the error to report.
-            if simulation.write_structure(path).is_ok() {
+            if simulation.write_structure(path, None).is_ok() {
                 physics.frame = Some(path.to_path_buf());
             }
             Error::Physics(physics)

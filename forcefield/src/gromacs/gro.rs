@@ -141,6 +141,25 @@ impl Structure {
         Ok(self.names.iter().zip(&top.atoms).enumerate().filter_map(differs).collect())
     }
 
+    /// The structure of these atoms (0-based) alone.
+    ///
+    /// # Panics
+    /// If there is no such atom.
+    #[must_use]
+    pub fn of_atoms(&self, atoms: &[u32]) -> Self {
+        fn of<T: Clone>(all: &[T], atoms: &[u32]) -> Vec<T> {
+            atoms.iter().map(|&atom| all[atom as usize].clone()).collect()
+        }
+        Self {
+            title: self.title.clone(),
+            positions: of(&self.positions, atoms),
+            velocities: self.velocities.as_ref().map(|velocities| of(velocities, atoms)),
+            cell: self.cell,
+            names: of(&self.names, atoms),
+            residue_numbers: of(&self.residue_numbers, atoms),
+        }
+    }
+
     /// Names and residue numbers of a topology with the given positions, box, and velocities.
     pub fn from_topology(
         top: &Topology,

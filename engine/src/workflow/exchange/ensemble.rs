@@ -22,7 +22,7 @@ use crate::report;
 use crate::signals::Stop;
 use crate::workflow::children::Child;
 use crate::workflow::folder::Folder;
-use crate::workflow::run::keep_frame;
+use crate::workflow::run::{keep_frame, name_trajectory_atoms};
 use rand_distr::{Distribution, StandardUniform};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -90,18 +90,21 @@ fn too_many(error: Error, slot: &Child) -> Error {
 /// Opens the output of every slot, new or cut to the `lengths` of a checkpoint, and says in its log what it is.
 fn open_files<W: Walker>(
     setup: &Setup,
-    walkers: &[W],
+    walkers: &mut [W],
     at: &[usize],
     lengths: &BTreeMap<String, u64>,
 ) -> Result<Vec<Files>> {
     let open = |(slot, child): (usize, &Child)| {
-        let mut description = walkers[at[slot]].describe();
+        let walker = &mut walkers[at[slot]];
+        let mut description = walker.describe();
         description.ph = Some(setup.ladders.ph_of(slot));
         Log::open(&child.config.result(files::LOG), true)?.describe(&description)?;
         sites::write(&child.config.result(files::SITES), &description)?;
         let prefix = format!("{}/", setup.label(slot));
         let own = lengths.iter().filter_map(|(name, length)| Some((name.strip_prefix(&prefix)?.into(), *length)));
-        Files::open(&child.config, &description.lambdas(), &own.collect())
+        let own: BTreeMap<String, u64> = own.collect();
+        name_trajectory_atoms(&child.config, walker, &own)?;
+        Files::open(&child.config, &description.lambdas(), walker.trajectory_atoms(), &own)
     };
     setup.slots.iter().enumerate().map(open).collect()
 }
@@ -162,7 +165,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
                 .prepare(&mut |text| log.line(&format!("{}: {text}", slot.name)))
                 .map_err(|e| keep_frame(&slot.config.result(files::FAILED), walker, e))?;
         }
-        let files = open_files(setup, &walkers, &at, &lengths)?;
+        let files = open_files(setup, &mut walkers, &at, &lengths)?;
         let path = config.result(EXCHANGE);
         // The journal with more columns takes the place of the old one when a checkpoint knows it.
         let wide = path.with_extension("csv.new");
@@ -260,7 +263,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             let mut own = Log::open(&child.config.result(files::LOG), true)?;
             description.results.iter().try_for_each(|line| own.line(line))?;
             sites::write(&child.config.result(files::SITES), &description)?;
-            walker.write_structure(&child.config.result(files::FINAL))?;
+            walker.write_structure(&child.config.result(files::FINAL), None)?;
         }
         let config = self.setup.config;
         let mixing = Mixing::read(&config.result(EXCHANGE), &self.setup.ladders)?;

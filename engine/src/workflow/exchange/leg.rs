@@ -27,13 +27,20 @@ pub struct Kept {
     frame: Frame<'static>,
     positions: Vec<Vector3<f64>>,
     velocities: Vec<Vector3<f64>>,
+    forces: Vec<Vector3<f64>>,
 }
 
 impl Kept {
     /// Copies a frame.
     pub fn new(slot: usize, frame: &Frame, due: Due) -> Self {
-        let (positions, velocities) = (frame.positions.to_vec(), frame.velocities.to_vec());
-        Self { slot, due, frame: Frame { positions: &[], velocities: &[], ..frame.clone() }, positions, velocities }
+        Self {
+            slot,
+            due,
+            positions: frame.positions.to_vec(),
+            velocities: frame.velocities.to_vec(),
+            forces: frame.forces.to_vec(),
+            frame: Frame { positions: &[], velocities: &[], forces: &[], ..frame.clone() },
+        }
     }
 
     /// Writes the frame.
@@ -41,7 +48,8 @@ impl Kept {
     /// # Errors
     /// [`Error::File`] if a file cannot be written.
     pub fn write(&self, files: &mut Files) -> Result<()> {
-        let frame = Frame { positions: &self.positions, velocities: &self.velocities, ..self.frame.clone() };
+        let Self { positions, velocities, forces, .. } = self;
+        let frame = Frame { positions, velocities, forces, ..self.frame.clone() };
         files.write(&frame, self.due)
     }
 }

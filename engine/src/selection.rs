@@ -1,0 +1,320 @@
+//! Atoms named by a text: `protein`, `resname GLU ASP and name CA`, `not (water or ions)`.
+//!
+//! ```text
+//! selection  := all-of { "or" all-of }
+//! all-of     := one { "and" one }
+//! one        := "not" one | "(" selection ")" | word | key value { value }
+//! ```
+//!
+//! | word | atoms |
+//! |---|---|
+//! | `all` | every atom |
+//! | `protein` | residues with atoms N, CA and C, and the caps ACE, NME, NMA, NAC, NH2, FOR |
+//! | `backbone` | N, CA, C and O of these residues |
+//! | `water` | rigid waters, and residues named SOL, WAT, HOH, H2O, SPC, TIP3, TIP3P, TIP4, TIP4P |
+//! | `ions` | molecules of one atom |
+//! | `solute` | what is neither water nor an ion |
+//! | `hydrogen` | atoms whose names start with H |
+//! | `site` | atoms of titratable sites that differ between forms |
+//! | `buffer` | atoms of the charge buffer |
+//!
+//! | key | values |
+//! |---|---|
+//! | `resname` | names of residues |
+//! | `resid` | numbers of residues as the topology has them, or ranges `10-20`; waters all have the number in their molecule type |
+//! | `name` | names of atoms |
+//! | `molecule` | names of molecule types, or numbers of molecules counted from 1, or ranges of them |
+//! | `group` | names of groups of a GROMACS index file |
+//!
+//! Names may hold `*` (any characters) and `?` (one character), and may stand in quotes. A topology knows molecules, not chains: a
+//! chain of a protein is a molecule type of its own, such as `Protein_chain_A`.
+
+mod index;
+mod parse;
+
+pub use index::IndexGroups;
+pub use parse::Expression;
+
+use forcefield::Topology;
+use lambda::site::Site;
+use std::ops::Range;
+use thiserror::Error;
+
+/// A text that selects no atoms.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SelectionError {
+    /// Something else was expected at a place of the text.
+    #[error("at character {} of \"{text}\": found {found}", character(text, *at))]
+    Syntax {
+        /// The whole text.
+        text: String,
+        /// Byte at which it goes wrong.
+        at: usize,
+        /// What stands there.
+        found: String,
+        /// What is valid there.
+        valid: String,
+    },
+    /// A group that the index file does not have.
+    #[error("the group \"{group}\" is unknown")]
+    Group {
+        /// Its name.
+        group: String,
+        /// What is valid.
+        valid: String,
+    },
+    /// No atom is selected.
+    #[error("\"{text}\" selects no atom of this system")]
+    Empty {
+        /// The whole text.
+        text: String,
+        /// Names that would select something.
+        valid: String,
+    },
+}
+
+/// The number, from 1, of the character at byte `at`.
+fn character(text: &str, at: usize) -> usize {
+    text[..at].chars().count() + 1
+}
+
+impl SelectionError {
+    /// What would be valid.
+    pub fn valid(&self) -> &str {
+        match self {
+            Self::Syntax { valid, .. } | Self::Group { valid, .. } | Self::Empty { valid, .. } => valid,
+        }
+    }
+}
+
+/// Words that select atoms by themselves.
+const WORDS: [(&str, Word); 9] = [
+    ("all", Word::All),
+    ("protein", Word::Protein),
+    ("backbone", Word::Backbone),
+    ("water", Word::Water),
+    ("ions", Word::Ions),
+    ("solute", Word::Solute),
+    ("hydrogen", Word::Hydrogen),
+    ("site", Word::Site),
+    ("buffer", Word::Buffer),
+];
+
+/// Keys that are followed by values.
+const KEYS: [(&str, Key); 5] = [
+    ("resname", Key::ResidueName),
+    ("resid", Key::ResidueNumber),
+    ("name", Key::Name),
+    ("molecule", Key::Molecule),
+    ("group", Key::Group),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    All,
+    Protein,
+    Backbone,
+    Water,
+    Ions,
+    Solute,
+    Hydrogen,
+    Site,
+    Buffer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    ResidueName,
+    ResidueNumber,
+    Name,
+    Molecule,
+    Group,
+}
+
+/// What can be selected from.
+#[derive(Clone, Copy, Debug)]
+pub struct Atoms<'a> {
+    /// Names, residues, molecules.
+    pub topology: &'a Topology,
+    /// Titratable sites and the buffer; empty without titration.
+    pub sites: &'a [Site],
+    /// Groups of an index file.
+    pub groups: &'a IndexGroups,
+}
+
+impl Atoms<'_> {
+    /// The atoms (0-based, rising) that an expression selects, one at least.
+    ///
+    /// # Errors
+    /// [`SelectionError::Empty`] if there is none, [`SelectionError::Group`].
+    pub fn select(&self, expression: &Expression) -> Result<Vec<u32>, SelectionError> {
+        let chosen = self.evaluate(&expression.root)?;
+        let atoms: Vec<u32> = (0..).zip(&chosen).filter(|(_, chosen)| **chosen).map(|(atom, _)| atom).collect();
+        if atoms.is_empty() {
+            return Err(SelectionError::Empty { text: expression.text.clone(), valid: self.examples() });
+        }
+        Ok(atoms)
+    }
+
+    fn evaluate(&self, node: &Node) -> Result<Vec<bool>, SelectionError> {
+        let both = |a: &Node, b: &Node, with: fn(bool, bool) -> bool| -> Result<Vec<bool>, SelectionError> {
+            let (a, b) = (self.evaluate(a)?, self.evaluate(b)?);
+            Ok(a.into_iter().zip(b).map(|(a, b)| with(a, b)).collect())
+        };
+        match node {
+            Node::Or(a, b) => both(a, b, |a, b| a | b),
+            Node::And(a, b) => both(a, b, |a, b| a & b),
+            Node::Not(a) => Ok(self.evaluate(a)?.into_iter().map(|chosen| !chosen).collect()),
+            Node::Word(word) => Ok(self.word(*word)),
+            Node::Key(Key::Group, values) => self.groups(values),
+            Node::Key(key, values) => Ok(self.by_atom(|atom| values.iter().any(|value| self.has(atom, *key, value)))),
+        }
+    }
+
+    fn by_atom(&self, chosen: impl Fn(usize) -> bool) -> Vec<bool> {
+        (0..self.topology.atoms.len()).map(chosen).collect()
+    }
+
+    /// The atoms of whole ranges, such as residues.
+    fn of_ranges<'r>(&self, ranges: impl Iterator<Item = &'r Range<u32>>) -> Vec<bool> {
+        let mut chosen = vec![false; self.topology.atoms.len()];
+        ranges.for_each(|range| chosen[range.start as usize..range.end as usize].fill(true));
+        chosen
+    }
+
+    fn word(&self, word: Word) -> Vec<bool> {
+        let topology = self.topology;
+        let of_sites = |buffer: bool| {
+            let mut chosen = vec![false; topology.atoms.len()];
+            let sites = self.sites.iter().filter(|site| site.is_buffer() == buffer);
+            sites.flat_map(|site| &site.atoms).for_each(|&atom| chosen[atom as usize] = true);
+            chosen
+        };
+        match word {
+            Word::All => vec![true; topology.atoms.len()],
+            Word::Protein => self.protein(),
+            Word::Backbone => {
+                let names = ["N", "CA", "C", "O"];
+                let protein = self.protein();
+                self.by_atom(|atom| protein[atom] && names.contains(&topology.atoms[atom].name.as_str()))
+            }
+            Word::Water => self.water(),
+            Word::Ions => self.of_ranges(topology.molecules.iter().map(|m| &m.atoms).filter(|atoms| atoms.len() == 1)),
+            Word::Solute => {
+                let (water, ions) = (self.water(), self.word(Word::Ions));
+                self.by_atom(|atom| !water[atom] && !ions[atom])
+            }
+            Word::Hydrogen => self.by_atom(|atom| topology.is_hydrogen(atom as u32)),
+            Word::Site => of_sites(false),
+            Word::Buffer => of_sites(true),
+        }
+    }
+
+    fn protein(&self) -> Vec<bool> {
+        const CAPS: [&str; 6] = ["ACE", "NME", "NMA", "NAC", "NH2", "FOR"];
+        let atoms = &self.topology.atoms;
+        let amino_acid = |range: &Range<u32>| {
+            let of = &atoms[range.start as usize..range.end as usize];
+            ["N", "CA", "C"].iter().all(|name| of.iter().any(|atom| atom.name == *name))
+        };
+        let residues = self.topology.residues.iter();
+        self.of_ranges(residues.filter(|r| CAPS.contains(&r.name.as_str()) || amino_acid(&r.atoms)).map(|r| &r.atoms))
+    }
+
+    fn water(&self) -> Vec<bool> {
+        const NAMES: [&str; 9] = ["SOL", "WAT", "HOH", "H2O", "SPC", "TIP3", "TIP3P", "TIP4", "TIP4P"];
+        let topology = self.topology;
+        let residues = topology.residues.iter();
+        let mut chosen =
+            self.of_ranges(residues.filter(|residue| NAMES.contains(&residue.name.as_str())).map(|r| &r.atoms));
+        for settle in &topology.settles {
+            let molecule = &topology.molecules[topology.atoms[settle.oxygen as usize].molecule as usize];
+            chosen[molecule.atoms.start as usize..molecule.atoms.end as usize].fill(true);
+        }
+        chosen
+    }
+
+    /// Whether an atom has this value of a key.
+    fn has(&self, atom: usize, key: Key, value: &Value) -> bool {
+        let topology = self.topology;
+        let atom = &topology.atoms[atom];
+        let residue = &topology.residues[atom.residue as usize];
+        let named = |name: &str| matches!(value, Value::Name(pattern) if matches_pattern(pattern, name));
+        let numbered = |number: i64| matches!(value, Value::Numbers(range) if range.contains(&number));
+        match key {
+            Key::ResidueName => named(&residue.name),
+            Key::ResidueNumber => numbered(i64::from(residue.number)),
+            Key::Name => named(&atom.name),
+            Key::Molecule => {
+                let molecule = &topology.molecules[atom.molecule as usize];
+                named(&molecule.name) || numbered(i64::from(atom.molecule) + 1)
+            }
+            Key::Group => false,
+        }
+    }
+
+    fn groups(&self, names: &[Value]) -> Result<Vec<bool>, SelectionError> {
+        let mut chosen = vec![false; self.topology.atoms.len()];
+        for name in names {
+            if let Value::Name(name) = name {
+                self.groups.get(name)?.iter().for_each(|&atom| chosen[atom as usize] = true);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Names that select something here.
+    fn examples(&self) -> String {
+        let first = |names: &mut dyn Iterator<Item = &str>| -> String {
+            let mut seen: Vec<&str> = Vec::new();
+            for name in names {
+                if !seen.contains(&name) {
+                    seen.push(name);
+                }
+            }
+            let rest = if seen.len() > 12 { ", …" } else { "" };
+            format!("{}{rest}", seen[..seen.len().min(12)].join(" "))
+        };
+        let residues = first(&mut self.topology.residues.iter().map(|residue| residue.name.as_str()));
+        let molecules = first(&mut self.topology.molecules.iter().map(|molecule| molecule.name.as_str()));
+        format!("the residues are {residues}; the molecules are {molecules}")
+    }
+}
+
+/// A parsed selection.
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Or(Box<Node>, Box<Node>),
+    And(Box<Node>, Box<Node>),
+    Not(Box<Node>),
+    Word(Word),
+    Key(Key, Vec<Value>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    /// A name, perhaps with `*` and `?`.
+    Name(String),
+    Numbers(std::ops::RangeInclusive<i64>),
+}
+
+/// Whether a name is of a pattern with `*` and `?`.
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    fn from(pattern: &[char], name: &[char]) -> bool {
+        match (pattern.split_first(), name.split_first()) {
+            (None, None) => true,
+            (Some(('*', rest)), _) => (0..=name.len()).any(|skip| from(rest, &name[skip..])),
+            (Some(('?', pattern)), Some((_, name))) => from(pattern, name),
+            (Some((a, pattern)), Some((b, name))) => a == b && from(pattern, name),
+            _ => false,
+        }
+    }
+    let characters = |text: &str| text.chars().collect::<Vec<char>>();
+    if !pattern.contains(['*', '?']) {
+        return pattern == name;
+    }
+    from(&characters(pattern), &characters(name))
+}
+
+#[cfg(test)]
+mod tests;
