@@ -11,6 +11,7 @@ mod gromacs;
 mod manual;
 mod pka;
 mod replicas;
+mod rerun;
 mod restart;
 mod schema;
 mod simulation;

@@ -20,6 +20,7 @@ mod info;
 mod job;
 mod many;
 mod pka;
+mod rerun;
 mod run;
 mod schema;
 mod settings;
@@ -49,6 +50,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),
         Command::Pka(arguments) => pka::pka(&arguments),
         Command::Energy(arguments) => energy::energy(&arguments, cli.device),
+        Command::Rerun(arguments) => rerun::rerun(&arguments, cli.device),
         Command::Check(arguments) => check::check(&arguments, cli.device),
         Command::Schema(arguments) => schema::schema(&arguments),
         Command::Info => info::info(cli.device),

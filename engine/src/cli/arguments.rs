@@ -96,6 +96,17 @@ Example:
   octitrate energy glu.toml --json --forces forces.csv")]
     Energy(EnergyArguments),
 
+    /// Compute every energy term and ∂V/∂λ for the frames of a trajectory.
+    #[command(after_help = "\
+The trajectory (.trr, .xtc) must hold all atoms of the job. Frames with velocities (.trr) give kinetic
+energy, temperature and pressure, too. λ is that of the start of the job unless --lambda names the
+lambda.csv of a run, whose lines are found by the times of the frames. Nothing moves.
+
+Example:
+  octitrate rerun glu/resolved.toml --trajectory glu/trajectory.trr --lambda glu/lambda.csv
+  octitrate rerun other_forcefield.toml --trajectory glu/trajectory.xtc -o other.csv")]
+    Rerun(RerunArguments),
+
     /// Read a job with all its files, say what it is, and compute nothing.
     #[command(after_help = "\
 Example:
@@ -251,6 +262,23 @@ pub struct SchemaArguments {
     /// Print the chapter of the manual instead.
     #[arg(long)]
     pub markdown: bool,
+}
+
+/// `rerun`.
+#[derive(Debug, Args)]
+pub struct RerunArguments {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+    /// The frames, .trr or .xtc.
+    #[arg(short, long, value_name = "FILE")]
+    pub trajectory: PathBuf,
+    /// A lambda.csv with the λ of the frames, instead of the λ that the job starts with.
+    #[arg(short, long, value_name = "FILE")]
+    pub lambda: Option<PathBuf>,
+    /// The table, instead of rerun.csv in the folder of the results of the job.
+    #[arg(short, long, value_name = "FILE.csv")]
+    pub output: Option<PathBuf>,
 }
 
 /// `fmm`.

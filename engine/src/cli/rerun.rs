@@ -1,0 +1,40 @@
+//! `rerun`: energies and ∂V/∂λ of the frames of a trajectory.
+
+use super::arguments::RerunArguments;
+use super::job::{job, one_run, warn};
+use octitrate::atomic::write_atomic;
+use octitrate::backend::choice::Choice;
+use octitrate::error::{Error, Result};
+use octitrate::simulation::Simulation;
+use octitrate::workflow::rerun::{RERUN, rerun as compute};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Computes every frame and writes the table.
+///
+/// # Errors
+/// A job or a trajectory that is not valid, energies that are not finite, a table that cannot be written.
+pub fn rerun(arguments: &RerunArguments, device: Choice) -> Result<ExitCode> {
+    let config = job(&arguments.job, None)?;
+    let path = arguments.output.clone().unwrap_or_else(|| config.result(RERUN));
+    let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
+    let pause = if std::io::stderr().is_terminal() { Duration::from_secs(2) } else { Duration::from_secs(30) };
+    let mut shown = Instant::now();
+    let mut say = |done: usize, all: usize| {
+        if shown.elapsed() >= pause {
+            eprintln!("frame {done} of {all}");
+            shown = Instant::now();
+        }
+    };
+    let result = compute(&mut simulation, &arguments.trajectory, arguments.lambda.as_deref(), &mut say)?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
+    }
+    write_atomic(&path, "write the table", result.table.as_bytes())?;
+    if result.left_out > 0 {
+        println!("frames without positions, left out: {}", result.left_out);
+    }
+    println!("{} frames: {}", result.frames, path.display());
+    Ok(ExitCode::SUCCESS)
+}
