@@ -11,6 +11,7 @@ macro_rules! line {
     ($($text:tt)*) => { part!("{}\n", format_args!($($text)*)) };
 }
 
+mod analyse;
 mod arguments;
 mod bench;
 mod check;
@@ -49,6 +50,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Titrate(arguments) => many::titrate(&arguments, cli.device, cli.threads),
         Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),
         Command::Pka(arguments) => pka::pka(&arguments),
+        Command::Analyse(arguments) => analyse::analyse(&arguments),
         Command::Energy(arguments) => energy::energy(&arguments, cli.device),
         Command::Rerun(arguments) => rerun::rerun(&arguments, cli.device),
         Command::Check(arguments) => check::check(&arguments, cli.device),

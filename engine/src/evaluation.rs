@@ -3,6 +3,7 @@
 //! Everything here reads folders of runs, whoever made them; nothing is written but by [`crate::report`].
 
 pub mod calibration;
+pub mod energies;
 pub mod ladders;
 pub mod mixing;
 pub mod pka;

@@ -1,5 +1,6 @@
 //! What people read: pages (HTML), plots (SVG), tables (CSV) and the short tables that end a command.
 
+pub mod analysis;
 pub mod calibration;
 pub mod exchange;
 pub mod page;

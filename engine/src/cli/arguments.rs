@@ -89,6 +89,20 @@ Example:
   octitrate pka first second --output both --equilibration \"100 ps\"")]
     Pka(PkaArguments),
 
+    /// Averages of the energies of runs with errors: temperature, pressure, density, volume, drift of the conserved energy.
+    #[command(after_help = "\
+Each folder is that of a run, or of a job of many runs. Averages of energy.csv have errors that take its
+correlation into account; plots show the errors of blocks, which must reach a plateau. What comes before
+equilibrium is left out: the start that leaves the largest number of independent samples of temperature,
+potential and density, in the first half of each run. The results are analysis.csv, analysis.svg,
+blocks.svg and analysis.html, in the first folder.
+
+Example:
+  octitrate analyse water
+  octitrate analyse titrate/pH_4.00 --equilibration \"100 ps\" --output equilibrated")]
+    #[command(visible_alias = "analyze")]
+    Analyse(AnalyseArguments),
+
     /// Compute every energy term, the forces and ∂V/∂λ at the start of a job.
     #[command(after_help = "\
 Example:
@@ -237,6 +251,20 @@ pub struct PkaArguments {
     /// Move what is in the way in the folder of the results aside.
     #[arg(long, requires = "output")]
     pub force: bool,
+}
+
+/// `analyse`.
+#[derive(Debug, Args)]
+pub struct AnalyseArguments {
+    /// Folders of runs, or of jobs of many runs.
+    #[arg(value_name = "FOLDER", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Folder of the results, instead of the first one.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Start of each run that is left out, such as "100 ps"; unless given, what comes before equilibrium.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub equilibration: Option<f64>,
 }
 
 /// `energy`.

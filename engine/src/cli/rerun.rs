@@ -5,6 +5,7 @@ use super::job::{job, one_run, warn};
 use octitrate::atomic::write_atomic;
 use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
+use octitrate::output::screen;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::rerun::{RERUN, rerun as compute};
 use std::io::IsTerminal;
@@ -23,7 +24,7 @@ pub fn rerun(arguments: &RerunArguments, device: Choice) -> Result<ExitCode> {
     let mut shown = Instant::now();
     let mut say = |done: usize, all: usize| {
         if shown.elapsed() >= pause {
-            eprintln!("frame {done} of {all}");
+            screen::show(&format!("frame {done} of {all}\n"));
             shown = Instant::now();
         }
     };
@@ -33,8 +34,8 @@ pub fn rerun(arguments: &RerunArguments, device: Choice) -> Result<ExitCode> {
     }
     write_atomic(&path, "write the table", result.table.as_bytes())?;
     if result.left_out > 0 {
-        println!("frames without positions, left out: {}", result.left_out);
+        line!("frames without positions, left out: {}", result.left_out);
     }
-    println!("{} frames: {}", result.frames, path.display());
+    line!("{} frames: {}", result.frames, path.display());
     Ok(ExitCode::SUCCESS)
 }

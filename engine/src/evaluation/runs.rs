@@ -27,18 +27,26 @@ pub struct Run {
 /// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
 const DEPTH: usize = 2;
 
-/// Folders of runs among these folders and below them, in the order of their names; each once.
+/// Folders of runs of a titration among these folders and below them, in the order of their names; each once.
 ///
 /// # Errors
-/// [`Error::File`] if a folder cannot be read, [`Error::Input`] if it holds no run.
+/// As [`holding`].
 pub fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    holding(files::LAMBDA, folders)
+}
+
+/// Folders that hold a `file`, among these folders and below them, in the order of their names; each once.
+///
+/// # Errors
+/// [`Error::File`] if a folder cannot be read, [`Error::Input`] if there is none.
+pub fn holding(file: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in folders {
         let mut here = Vec::new();
-        descend(folder, DEPTH, &mut here)?;
+        descend(file, folder, DEPTH, &mut here)?;
         if here.is_empty() {
             let help = "name the folder of a run, or of a titration with its runs in pH_*/replica_*";
-            let message = format!("there is no {}, neither in the folder nor below it", files::LAMBDA);
+            let message = format!("there is no {file}, neither in the folder nor below it");
             return Err(InputError::new(message, help).in_file(folder).into());
         }
         for run in here {
@@ -50,10 +58,10 @@ pub fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn descend(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+fn descend(file: &str, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
     let unreadable = |e| Error::file(folder, "look into the folder", e);
     let folder = std::fs::canonicalize(folder).map_err(unreadable)?;
-    if folder.join(files::LAMBDA).is_file() {
+    if folder.join(file).is_file() {
         found.push(folder);
         return Ok(());
     }
@@ -68,7 +76,7 @@ fn descend(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> 
         }
     }
     inside.sort();
-    inside.iter().try_for_each(|folder| descend(folder, depth - 1, found))
+    inside.iter().try_for_each(|folder| descend(file, folder, depth - 1, found))
 }
 
 /// The equilibration (ps) that the job of a titration leaves out, if this is the folder of one.

@@ -7,6 +7,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use super::analysis;
 use super::exchange;
 use super::page::Page;
 use crate::atomic::write_atomic;
@@ -77,6 +78,7 @@ fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixin
     microscopic(&mut page, evaluation);
     pairs(&mut page, evaluation);
     others.iter().chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
+    analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
     let columns = ["site", "pH", "deprotonated", "±", "mixed", "transitions", "samples", "frames"];
     page.long_table("Fractions", &columns, &fractions(evaluation));
     if let Some(settings) = settings {

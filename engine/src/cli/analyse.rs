@@ -1,0 +1,19 @@
+//! `analyse`: averages, errors and drift of the energies of runs.
+
+use super::arguments::AnalyseArguments;
+use octitrate::error::Result;
+use octitrate::evaluation::energies;
+use octitrate::report::analysis;
+use std::process::ExitCode;
+
+/// Evaluates the runs, writes table, plots and page, and prints the table.
+///
+/// # Errors
+/// [`octitrate::error::Error::Input`] if a folder holds no run or a table is damaged or too short, [`octitrate::error::Error::File`] if a result cannot be
+/// written.
+pub fn analyse(arguments: &AnalyseArguments) -> Result<ExitCode> {
+    let runs = energies::read(&arguments.folders, arguments.equilibration)?;
+    let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
+    line!("{}", analysis::write(&runs, output)?);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,286 @@
+//! What `energy.csv` of a run says: averages with errors, fluctuations, drift, and from when on the run is in equilibrium.
+//!
+//! Errors are those of correlated series ([`lambda::analysis::blocks`]), drifts those of least squares
+//! ([`lambda::analysis::equilibration`]). The drift of the conserved energy is also given for each atom, since it grows with their number.
+
+use super::runs;
+use crate::checkpoint::Checkpoint;
+use crate::error::{InputError, Result};
+use crate::output::energies::EnergySeries;
+use crate::output::files;
+use lambda::analysis::blocks::{self, BlockError, Mean, SeriesError};
+use lambda::analysis::equilibration::{self, Slope};
+use std::path::{Path, PathBuf};
+
+/// Columns that are evaluated, where a run has them, in this order.
+pub const QUANTITIES: [&str; 8] =
+    ["temperature", "λ temperature", "pressure", "volume", "density", "potential", "total", "conserved"];
+/// Those that say when a run is in equilibrium.
+const SETTLING: [&str; 3] = ["temperature", "potential", "density"];
+/// The energy that only errors of the integrator change.
+const CONSERVED: &str = "conserved";
+/// Independent samples below which an error is itself uncertain.
+const FEW_SAMPLES: f64 = 20.0;
+/// Errors beyond which a drift is taken for one.
+const SIGNIFICANT: f64 = 3.0;
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct RunEnergies {
+    /// Folder of the run.
+    pub folder: PathBuf,
+    /// Its number of atoms, if its checkpoint or its last structure is there.
+    pub atoms: Option<usize>,
+    /// The whole table.
+    pub series: EnergySeries,
+    /// Start that is left out (ps).
+    pub equilibration: f64,
+    /// Lines that are evaluated.
+    pub lines: usize,
+    /// The quantities.
+    pub quantities: Vec<Quantity>,
+    /// What a reader should know before trusting the numbers, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A quantity of a run after equilibration.
+#[derive(Debug, Clone)]
+pub struct Quantity {
+    /// Name.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: String,
+    /// Average; its error is zero for a quantity that does not change.
+    pub mean: Mean,
+    /// Standard deviation of single lines.
+    pub fluctuation: f64,
+    /// Change per ps.
+    pub drift: Slope,
+    /// Error against the length of blocks.
+    pub blocks: Vec<BlockError>,
+}
+
+impl Quantity {
+    /// Whether the drift is larger than chance would make it.
+    pub fn drifts(&self) -> bool {
+        self.drift.value.abs() > SIGNIFICANT * self.drift.error && self.drift.error > 0.0
+    }
+}
+
+impl RunEnergies {
+    /// Evaluates the `energy.csv` in a folder without its first `equilibration` ps; unless given, without what comes before its equilibrium.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`] if the table is missing, [`crate::error::Error::Input`] if it is damaged or too short.
+    pub fn read(folder: &Path, equilibration: Option<f64>) -> Result<Self> {
+        let path = folder.join(files::ENERGY);
+        let series = EnergySeries::read(&path)?;
+        let help = "run longer, make output.energy shorter, or leave less out";
+        let wrong = |message: String| InputError::new(message, help).in_file(&path);
+        let first = match equilibration {
+            Some(time) => series.time.partition_point(|&t| t <= time + 1e-9),
+            None => settled(&series).map_err(|e| wrong(e.to_string()))?,
+        };
+        let lines = series.time.len() - first;
+        let mut quantities = Vec::new();
+        for name in QUANTITIES {
+            let Some(values) = series.column(name) else { continue };
+            let found = quantity(name, series.unit(name), &series.time[first..], &values[first..]);
+            quantities.push(found.map_err(|e| wrong(format!("{name}: {e}")))?);
+        }
+        let left_out = if first == 0 { 0.0 } else { series.time.get(first).copied().unwrap_or_default() };
+        let equilibration = equilibration.unwrap_or(left_out);
+        let warnings = doubts(&quantities);
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            atoms: atoms(folder),
+            series,
+            equilibration,
+            lines,
+            quantities,
+            warnings,
+        })
+    }
+
+    /// A quantity by name.
+    pub fn quantity(&self, name: &str) -> Option<&Quantity> {
+        self.quantities.iter().find(|quantity| quantity.name == name)
+    }
+
+    /// Drift of the conserved energy for each atom (kJ/mol/ps).
+    pub fn drift_of_atom(&self) -> Option<Slope> {
+        let (drift, atoms) = (self.quantity(CONSERVED)?.drift, self.atoms? as f64);
+        Some(Slope { value: drift.value / atoms, error: drift.error / atoms })
+    }
+}
+
+/// An average over several runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Together {
+    /// Name of the quantity.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: String,
+    /// Mean of the averages of the runs.
+    pub value: f64,
+    /// Standard error: the larger of what follows from the errors of the runs and from their spread.
+    pub error: f64,
+}
+
+/// Averages over all runs of the quantities that all of them have; nothing for a single run.
+pub fn together(runs: &[RunEnergies]) -> Vec<Together> {
+    let n = runs.len() as f64;
+    let one = |name: &&'static str| -> Option<Together> {
+        let all: Vec<&Quantity> = runs.iter().map(|run| run.quantity(name)).collect::<Option<_>>()?;
+        let value = all.iter().map(|quantity| quantity.mean.value).sum::<f64>() / n;
+        let of_errors = all.iter().map(|quantity| quantity.mean.error.powi(2)).sum::<f64>().sqrt() / n;
+        let spread = all.iter().map(|quantity| (quantity.mean.value - value).powi(2)).sum::<f64>();
+        let error = of_errors.max((spread / (n * (n - 1.0))).sqrt());
+        Some(Together { name, unit: all[0].unit.clone(), value, error })
+    };
+    if runs.len() > 1 { QUANTITIES.iter().filter_map(one).collect() } else { Vec::new() }
+}
+
+/// Reads all runs with an `energy.csv` in these folders and below.
+///
+/// # Errors
+/// As [`runs::holding`] and [`RunEnergies::read`].
+pub fn read(folders: &[PathBuf], equilibration: Option<f64>) -> Result<Vec<RunEnergies>> {
+    let found = runs::holding(files::ENERGY, folders)?;
+    found.iter().map(|folder| RunEnergies::read(folder, equilibration)).collect()
+}
+
+/// From when on the quantities that settle have settled.
+fn settled(series: &EnergySeries) -> std::result::Result<usize, SeriesError> {
+    let mut latest = 0;
+    for values in SETTLING.iter().filter_map(|name| series.column(name)) {
+        match equilibration::start(values) {
+            Ok(start) => latest = latest.max(start),
+            Err(SeriesError::Constant(_)) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(latest)
+}
+
+fn quantity(
+    name: &'static str,
+    unit: &str,
+    time: &[f64],
+    values: &[f64],
+) -> std::result::Result<Quantity, SeriesError> {
+    let blocks = blocks::block_errors(values)?;
+    let constant = |value: f64| Mean { value, error: 0.0, inefficiency: 1.0, effective_samples: values.len() as f64 };
+    let mean = match blocks::mean(values) {
+        Err(SeriesError::Constant(value)) => constant(value),
+        other => other?,
+    };
+    let drift = match equilibration::slope(time, values) {
+        Err(SeriesError::Constant(_)) => Slope { value: 0.0, error: 0.0 },
+        other => other?,
+    };
+    let variance = values.iter().map(|x| (x - mean.value).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0);
+    Ok(Quantity { name, unit: unit.into(), mean, fluctuation: variance.sqrt(), drift, blocks })
+}
+
+fn doubts(quantities: &[Quantity]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let settling = || quantities.iter().filter(|quantity| SETTLING.contains(&quantity.name));
+    for quantity in settling().filter(|quantity| quantity.drifts()) {
+        let Slope { value, error } = quantity.drift;
+        doubts.push(format!("{} drifts by {value:.3} ± {error:.3} {} per ps", quantity.name, quantity.unit));
+    }
+    let few = settling().filter(|quantity| quantity.mean.error > 0.0 && quantity.mean.effective_samples < FEW_SAMPLES);
+    let names: Vec<&str> = few.map(|quantity| quantity.name).collect();
+    if !names.is_empty() {
+        doubts.push(format!(
+            "fewer than {FEW_SAMPLES} independent samples of {}: errors are uncertain by more than 15 %",
+            names.join(", ")
+        ));
+    }
+    doubts
+}
+
+/// Number of atoms of a run.
+fn atoms(folder: &Path) -> Option<usize> {
+    if let Ok(Some(found)) = <Checkpoint>::load(folder) {
+        return Some(found.checkpoint.state.positions.len());
+    }
+    let text = std::fs::read_to_string(folder.join(files::FINAL)).ok()?;
+    text.lines().nth(1)?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    /// A table of known averages: white noise (±1) around 300 K that starts 50 K too low, a conserved energy with a slope, a constant volume.
+    fn table(folder: &Path, lines: u32) {
+        let mut text = String::from("time (ps),potential (kJ/mol),conserved (kJ/mol),temperature (K),volume (nm³)\n");
+        let mut seed = 1_u64;
+        let mut noise = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 40) as f64 / f64::from(1 << 24) * 12f64.sqrt() - 3f64.sqrt()
+        };
+        for line in 0..lines {
+            let time = f64::from(line) * 0.5;
+            let (potential, temperature) = (noise() - 1000.0, 300.0 + noise() - 50.0 * (-time / 5.0).exp());
+            let conserved = -700.0 + 0.02 * time + 0.1 * noise();
+            let _ = writeln!(text, "{time},{potential:.6},{conserved:.6},{temperature:.6},27.5");
+        }
+        std::fs::write(folder.join(files::ENERGY), text).unwrap();
+        std::fs::write(folder.join(files::FINAL), "title\n  2000\n").unwrap();
+    }
+
+    #[test]
+    fn averages_drifts_and_equilibrium_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        table(folder.path(), 4000);
+        let run = RunEnergies::read(folder.path(), None).unwrap();
+        // 50 e^{−t/5} is below the error of a mean of 4000 lines, 0.016, after 40 ps; at most a tenth of the run more.
+        assert!((10.0..=250.0).contains(&run.equilibration), "{} ps", run.equilibration);
+        let temperature = run.quantity("temperature").unwrap();
+        let Mean { value, error, .. } = temperature.mean;
+        assert!((value - 300.0).abs() < 4.0 * error && (0.012..0.03).contains(&error), "{value} ± {error}");
+        assert!((temperature.fluctuation - 1.0).abs() < 0.1 && !temperature.drifts() && temperature.unit == "K");
+        let drift = run.drift_of_atom().unwrap();
+        assert!((drift.value - 1e-5).abs() < 4.0 * drift.error && drift.error < 1e-8, "{drift:?}");
+        let volume = run.quantity("volume").unwrap();
+        assert_eq!((volume.mean.value, volume.mean.error, volume.drift.value), (27.5, 0.0, 0.0));
+        assert!(run.quantity("pressure").is_none() && run.warnings.is_empty(), "{:?}", run.warnings);
+    }
+
+    /// Two runs that agree have an error smaller by √2; runs that disagree have that of their spread.
+    #[test]
+    fn runs_are_averaged_together() {
+        let folder = tempfile::tempdir().unwrap();
+        table(folder.path(), 1000);
+        let run = RunEnergies::read(folder.path(), Some(100.0)).unwrap();
+        let mut shifted = run.clone();
+        let (first, index) = (run.quantity("temperature").unwrap().mean, 0);
+        assert_eq!(shifted.quantities[index].name, "temperature");
+        let same = &together(&[run.clone(), run.clone()])[index];
+        assert!((same.value - first.value).abs() < 1e-9 && (same.error - first.error / 2f64.sqrt()).abs() < 1e-12);
+        shifted.quantities[index].mean.value += 4.0;
+        let apart = &together(&[run.clone(), shifted])[index];
+        assert!((apart.value - first.value - 2.0).abs() < 1e-9 && (apart.error - 2.0).abs() < 1e-9, "{apart:?}");
+        assert!(together(&[run]).is_empty());
+    }
+
+    #[test]
+    fn a_start_that_is_given_is_taken_and_too_little_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        table(folder.path(), 200);
+        let run = RunEnergies::read(folder.path(), Some(60.0)).unwrap();
+        // 120 lines up to 60 ps, and the one at 60 ps.
+        assert_eq!((run.equilibration, run.lines), (60.0, 200 - 121));
+        let all = RunEnergies::read(folder.path(), Some(-1.0)).unwrap();
+        assert_eq!(all.lines, 200);
+        // The start, 50 K too low, makes all lines one long correlation.
+        let few = "fewer than 20 independent samples of temperature";
+        assert!(all.warnings.iter().any(|warning| warning.starts_with(few)), "{:?}", all.warnings);
+        let message = RunEnergies::read(folder.path(), Some(98.0)).unwrap_err().to_string();
+        assert!(message.contains("a series of 3 frames: at least 8 are needed"), "{message}");
+    }
+}
