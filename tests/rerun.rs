@@ -223,7 +223,7 @@ fn the_command_writes_a_table() {
 
     let text = std::fs::read_to_string(&lambda).unwrap();
     let first: Vec<&str> = text.lines().take(2).collect();
-    std::fs::write(&lambda, first.join("\n")).unwrap();
+    std::fs::write(&lambda, first.join("\n") + "\n").unwrap();
     let output = octitrate(&["--lambda", lambda.to_str().unwrap(), "-o", "never.csv"]);
     let said = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -231,4 +231,12 @@ fn the_command_writes_a_table() {
         "{said}"
     );
     assert!(!Path::new("never.csv").exists());
+
+    // Nothing else is written over.
+    let energies = folder.path().join("run/energy.csv");
+    let before = std::fs::read(&energies).unwrap();
+    let output = octitrate(&["-o", energies.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("there is another file of this name"), "{said}");
+    assert!(std::fs::read(&energies).unwrap() == before);
 }

@@ -14,6 +14,7 @@ pub use identity::{Identity, SiteIdentity};
 
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
+use crate::output::files::ATOMS;
 use crate::state::State;
 use forcefield::fnv::Fnv1a;
 use serde::de::DeserializeOwned;
@@ -33,7 +34,7 @@ const HEADING: &str = "octitrate checkpoint 4\n";
 pub struct Checkpoint<S = State> {
     /// The system and the settings of the run.
     pub identity: Identity,
-    /// Length in bytes of each output file at this step, by name.
+    /// Length in bytes of each output file at this step, by name; under the name [`ATOMS`] what tells the atoms of the trajectory.
     pub lengths: BTreeMap<String, u64>,
     /// The state.
     pub state: S,

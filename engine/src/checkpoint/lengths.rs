@@ -4,6 +4,8 @@
 //! before the cut: a file that was shortened, that an editor has given other line ends, or that a crash of the machine has left full of
 //! zeros must not be continued.
 
+use crate::output::files::ATOMS;
+use crate::trajectory::{trr, xtc};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,7 +16,8 @@ const LOOK: u64 = 1 << 16;
 
 /// Checks all files in `folder`; the error says what is wrong with the first one that is not as it was.
 pub(super) fn check(folder: &Path, lengths: &BTreeMap<String, u64>) -> Result<(), String> {
-    lengths.iter().try_for_each(|(name, &length)| {
+    let mut files = lengths.iter().filter(|(name, _)| !name.ends_with(ATOMS));
+    files.try_for_each(|(name, &length)| {
         let path = folder.join(name);
         let damage = damage(&path, length).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
         damage.map_or(Ok(()), |damage| Err(format!("{} {damage}", path.display())))
@@ -31,9 +34,22 @@ fn damage(path: &Path, length: u64) -> std::io::Result<Option<String>> {
     if present < length {
         return Ok(Some(format!("has {present} bytes, and had {length} when the checkpoint was made")));
     }
-    if path.extension().is_none_or(|extension| extension != "csv") || length == 0 {
-        return Ok(None);
-    }
+    let scan = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("csv") if length > 0 => return damage_of_table(file, length),
+        Some("xtc") => xtc::scan(&mut file)?,
+        Some("trr") => trr::scan(&mut file)?,
+        _ => return Ok(None),
+    };
+    // Every frame says how long it is: one must end where the checkpoint found the end.
+    let ends_there = scan.end == length || scan.entries.iter().any(|frame| frame.at == length);
+    Ok((!ends_there).then(|| {
+        let frames = scan.entries.iter().filter(|frame| frame.at < length).count();
+        format!("has a damaged frame after {frames} whole ones")
+    }))
+}
+
+/// What is wrong with a table that had `length` bytes.
+fn damage_of_table(mut file: File, length: u64) -> std::io::Result<Option<String>> {
     file.seek(SeekFrom::Start(length.saturating_sub(LOOK)))?;
     let mut end = Vec::new();
     file.take(length.min(LOOK)).read_to_end(&mut end)?;
@@ -71,8 +87,19 @@ mod tests {
         assert!(check(33).unwrap_err().contains("CRLF"));
         write(&text.replace("0.2", "\0\0\0"));
         assert!(check(33).unwrap_err().contains("zeros"));
-        // A trajectory is no text.
-        std::fs::write(folder.path().join("trajectory.xtc"), [0, 0, 7, 203, 13]).unwrap();
-        assert_eq!(super::check(folder.path(), &BTreeMap::from([("trajectory.xtc".into(), 5)])), Ok(()));
+        // Frames of no atoms: 56 bytes that start with the number 1995.
+        let trajectory = folder.path().join("trajectory.xtc");
+        let check = |length: u64| super::check(folder.path(), &BTreeMap::from([("trajectory.xtc".into(), length)]));
+        let mut frames =
+            [[&1995_u32.to_be_bytes()[..], &[0; 52]].concat(), [&1995_u32.to_be_bytes()[..], &[0; 52]].concat()]
+                .concat();
+        std::fs::write(&trajectory, &frames).unwrap();
+        for length in [0, 56, 112] {
+            assert_eq!(check(length), Ok(()), "{length}");
+        }
+        assert!(check(60).unwrap_err().contains("a damaged frame after 2 whole ones"));
+        frames[57] = 7;
+        std::fs::write(&trajectory, &frames).unwrap();
+        assert!(check(112).unwrap_err().contains("a damaged frame after 1 whole ones"));
     }
 }

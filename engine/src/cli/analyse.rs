@@ -4,6 +4,7 @@ use super::arguments::AnalyseArguments;
 use octitrate::error::Result;
 use octitrate::evaluation::energies;
 use octitrate::report::analysis;
+use octitrate::workflow::folder::Folder;
 use std::process::ExitCode;
 
 /// Evaluates the runs, writes table, plots and page, and prints the table.
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 pub fn analyse(arguments: &AnalyseArguments) -> Result<ExitCode> {
     let runs = energies::read(&arguments.folders, arguments.equilibration)?;
     let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
+    Folder::claim_for_evaluation(output, &arguments.folders, &analysis::RESULTS)?;
     line!("{}", analysis::write(&runs, output)?);
     Ok(ExitCode::SUCCESS)
 }

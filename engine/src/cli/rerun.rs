@@ -4,7 +4,7 @@ use super::arguments::RerunArguments;
 use super::job::{job, one_run, warn};
 use octitrate::atomic::write_atomic;
 use octitrate::backend::choice::Choice;
-use octitrate::error::{Error, Result};
+use octitrate::error::{Error, InputError, Result};
 use octitrate::output::screen;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::rerun::{RERUN, rerun as compute};
@@ -19,6 +19,11 @@ use std::time::{Duration, Instant};
 pub fn rerun(arguments: &RerunArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
     let path = arguments.output.clone().unwrap_or_else(|| config.result(RERUN));
+    // A table of energies of a run looks the same: the name tells an earlier result of this command.
+    if path.exists() && path.file_name().is_none_or(|name| name != RERUN) {
+        let message = "there is another file of this name, which would be lost";
+        return Err(InputError::new(message, "choose another file").in_file(&path).into());
+    }
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let pause = if std::io::stderr().is_terminal() { Duration::from_secs(2) } else { Duration::from_secs(30) };
     let mut shown = Instant::now();

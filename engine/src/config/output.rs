@@ -22,10 +22,10 @@ pub struct Output {
     pub energy: Time,
     /// Time between two lines of `lambda.csv` (ps), from which everything is evaluated: a titration and a calibration need it.
     pub lambda: Time,
-    /// Time between two frames of `trajectory.xtc` (ps): positions of [`Self::trajectory_atoms`], compressed.
+    /// Time between two frames of `trajectory.xtc` (ps): positions of the atoms that `trajectory_atoms` names, compressed.
     pub trajectory: Time,
     /// Atoms of `trajectory.xtc`: `"all"`, `"solute"` (neither water nor ions), `"protein"`, `"resname GLH and not hydrogen"`, …; all
-    /// unless given. The language is that of [`crate::selection`]. If not all atoms are chosen, `trajectory.gro` beside the trajectory has their
+    /// unless given. The language is in [Output](output.md#selections). If not all atoms are chosen, `trajectory.gro` beside the trajectory has their
     /// names, for MDAnalysis or VMD.
     pub trajectory_atoms: String,
     /// Precision of the positions in `trajectory.xtc` (nm), 1e-6 to 0.1 nm; 0.001 nm unless given, as GROMACS does. A tenth of it costs
@@ -42,7 +42,8 @@ pub struct Output {
     pub forces: Time,
     /// Numbers in `trajectory.trr`: `"single"` (4 bytes, as GROMACS writes them), or `"double"` (8 bytes, twice as large, exact).
     pub full_precision: Precision,
-    /// GROMACS index file whose groups selections may name, `"group Backbone"`. Relative to the job file; none unless given.
+    /// GROMACS index file whose groups selections may name, `"group Backbone"`. The path is relative to the job file.
+    #[schemars(extend("x-absent" = "no groups"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<PathBuf>,
     /// Time between two lines of numbers in `log.txt` (ps).

@@ -16,11 +16,13 @@ pub struct System {
     pub topology: PathBuf,
     /// Trajectory, `.trr` or `.xtc`, one frame of which takes the place of the positions, the velocities (`.trr`) and the box of the
     /// structure, whose names stay. The run is a new one that starts there: its time is zero, λ starts as the job says, position
-    /// restraints hold the positions of this frame, and a charge buffer is chosen for them. Relative to the job file; none unless given. A frame in a `.gro` file is named as
-    /// `structure`, velocities included.
+    /// restraints hold the positions of this frame, and a charge buffer is chosen for them. A frame in a `.gro` file is named as `structure`,
+    /// velocities included. The path is relative to the job file.
+    #[schemars(extend("x-absent" = "positions, velocities and box of the structure"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<PathBuf>,
-    /// Time of that frame in its file (ps), to half the last digit that the file keeps; the last frame with positions unless given.
+    /// Time of that frame in its file (ps), to half the last digit that the file keeps.
+    #[schemars(extend("x-absent" = "the last frame with positions"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_time: Option<Time>,
     /// Folders that are searched for files that the topology includes, after the folder of the including file. Name the folder above

@@ -21,7 +21,7 @@ pub const TRAJECTORY_STRUCTURE: &str = "trajectory.gro";
 /// Positions, velocities and forces of all atoms in full precision.
 pub const FULL: &str = "trajectory.trr";
 /// What a checkpoint calls the fingerprint of the atoms of [`TRAJECTORY`], where they are not all.
-const ATOMS: &str = "atoms of trajectory.xtc";
+pub const ATOMS: &str = "atoms of trajectory.xtc";
 /// Messages of the run.
 pub const LOG: &str = "log.txt";
 /// Positions and velocities at the last step.
@@ -174,6 +174,7 @@ impl Files {
         }
         if let Some((xtc, _)) = &mut self.trajectory {
             lengths.insert(TRAJECTORY.to_string(), xtc.sync()?);
+            lengths.remove(ATOMS);
             lengths.extend(self.atoms.map(|atoms| (ATOMS.to_string(), atoms)));
         }
         if let Some(trr) = &mut self.full {

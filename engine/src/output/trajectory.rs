@@ -9,6 +9,7 @@ use crate::error::{Error, InputError, Result};
 use crate::frame::Frame;
 use crate::trajectory::{Scan, xtc};
 use chemfiles::{Trajectory, UnitCell};
+use forcefield::fnv::Fnv1a;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -22,10 +23,11 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// A number that tells selections apart; the same for the same atoms (FNV-1a, 64 bits).
+    /// A number that tells selections apart; the same for the same atoms (FNV-1a).
     pub fn fingerprint(&self) -> Option<u64> {
-        let bytes = self.atoms.as_ref()?.iter().flat_map(|atom| atom.to_le_bytes());
-        Some(bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)))
+        let mut hash = Fnv1a::default();
+        self.atoms.as_ref()?.iter().for_each(|atom| hash.index(*atom));
+        Some(hash.value())
     }
 }
 

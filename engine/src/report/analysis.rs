@@ -20,6 +20,9 @@ pub const TABLE: &str = "analysis.csv";
 /// Names of the plots: the course of the energies, and block errors.
 pub const PLOTS: [&str; 2] = ["analysis.svg", "blocks.svg"];
 
+/// Names of all results.
+pub const RESULTS: [&str; 4] = [PAGE, TABLE, PLOTS[0], PLOTS[1]];
+
 /// Columns of the tables for people.
 const COLUMNS: [&str; 7] = ["run", "quantity", "average", "±", "fluctuation", "drift", "samples"];
 

@@ -10,6 +10,7 @@ use crate::error::{Error, InputError, Result};
 use crate::origin;
 use crate::output::files;
 use crate::output::progress::Log;
+use crate::report::pka::REPORT;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 /// Name of the file that says whose a folder is.
 pub const MARKER: &str = "folder.toml";
 const LOCK: &str = ".lock";
-/// What a parent may have written into the folder of a run before the run itself comes.
-const OF_PARENTS: [&str; 2] = [super::children::JOB, super::children::COMPLAINTS];
+/// What this program may have written into the folder of a run before the run itself comes.
+const OURS: [&str; 3] = [super::children::JOB, super::children::COMPLAINTS, super::rerun::RERUN];
 const HEADING: &str =
     "# The results of one job lie in this folder. It says so here, so that no other job writes over them.\n";
 
@@ -129,7 +130,8 @@ impl Folder {
             return Self::claim(path, Kind::Evaluation).map(|_| ());
         }
         match Marker::read(path)?.map(|marker| marker.kind) {
-            Some(Kind::Calibration) => look(path, Kind::Evaluation).map(|_| ()),
+            // A calibration has a page of the same name.
+            Some(Kind::Calibration) if names.contains(&REPORT) => look(path, Kind::Evaluation).map(|_| ()),
             Some(_) => Ok(()),
             None => {
                 if let Some(taken) = names.iter().find(|name| path.join(name).exists()) {
@@ -232,7 +234,7 @@ fn strangers(path: &Path) -> Result<Vec<String>> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let empty = entry.metadata().is_ok_and(|data| data.is_file() && data.len() == 0);
         let of_queue = name.starts_with("slurm-") && name.ends_with(".out");
-        if !(name.starts_with('.') || empty || of_queue || OF_PARENTS.contains(&name.as_str())) {
+        if !(name.starts_with('.') || empty || of_queue || OURS.contains(&name.as_str())) {
             names.push(name);
         }
     }
@@ -329,7 +331,7 @@ mod tests {
         let claim = |name: &str, evaluated: &[PathBuf]| {
             let path = place.path().join(name);
             std::fs::create_dir_all(&path).unwrap();
-            Folder::claim_for_evaluation(&path, evaluated, &["pka.csv"]).map_err(|e| e.to_string())
+            Folder::claim_for_evaluation(&path, evaluated, &[REPORT, "pka.csv"]).map_err(|e| e.to_string())
         };
         let put = |name: &str| std::fs::write(place.path().join(name), "text").unwrap();
         let runs = [place.path().join("runs")];
