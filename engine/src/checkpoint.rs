@@ -14,7 +14,6 @@ pub use identity::{Identity, SiteIdentity};
 
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
-use crate::output::files::ATOMS;
 use crate::state::State;
 use forcefield::fnv::Fnv1a;
 use serde::de::DeserializeOwned;
@@ -34,7 +33,8 @@ const HEADING: &str = "octitrate checkpoint 4\n";
 pub struct Checkpoint<S = State> {
     /// The system and the settings of the run.
     pub identity: Identity,
-    /// Length in bytes of each output file at this step, by name; under the name [`ATOMS`] what tells the atoms of the trajectory.
+    /// Length in bytes of each output file at this step, by name; under the name [`crate::output::files::ATOMS`] what tells the
+    /// atoms of the trajectory.
     pub lengths: BTreeMap<String, u64>,
     /// The state.
     pub state: S,
