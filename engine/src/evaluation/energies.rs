@@ -132,7 +132,8 @@ pub fn together(runs: &[RunEnergies]) -> Vec<Together> {
     let n = runs.len() as f64;
     let one = |name: &&'static str| -> Option<Together> {
         let all: Vec<&Quantity> = runs.iter().map(|run| run.quantity(name)).collect::<Option<_>>()?;
-        let value = all.iter().map(|quantity| quantity.mean.value).sum::<f64>() / n;
+        let values: Vec<f64> = all.iter().map(|quantity| quantity.mean.value).collect();
+        let value = if is_constant(&values) { values[0] } else { values.iter().sum::<f64>() / n };
         let of_errors = all.iter().map(|quantity| quantity.mean.error.powi(2)).sum::<f64>().sqrt() / n;
         let spread = all.iter().map(|quantity| (quantity.mean.value - value).powi(2)).sum::<f64>();
         let error = of_errors.max((spread / (n * (n - 1.0))).sqrt());
@@ -153,7 +154,7 @@ pub fn read(folders: &[PathBuf], equilibration: Option<f64>) -> Result<Vec<RunEn
 /// From when on the quantities that settle have settled.
 fn settled(series: &EnergySeries) -> std::result::Result<usize, SeriesError> {
     let mut latest = 0;
-    for values in SETTLING.iter().filter_map(|name| series.column(name)) {
+    for values in SETTLING.iter().filter_map(|name| series.column(name)).filter(|values| !is_constant(values)) {
         match equilibration::start(values) {
             Ok(start) => latest = latest.max(start),
             Err(SeriesError::Constant(_)) => {}
@@ -163,22 +164,25 @@ fn settled(series: &EnergySeries) -> std::result::Result<usize, SeriesError> {
     Ok(latest)
 }
 
+/// Whether a quantity is held, such as the volume without a barostat. Sums of equal numbers have rounding errors, which are no fluctuations.
+fn is_constant(values: &[f64]) -> bool {
+    values.windows(2).all(|pair| pair[0] == pair[1]) && !values.is_empty()
+}
+
 fn quantity(
     name: &'static str,
     unit: &str,
     time: &[f64],
     values: &[f64],
 ) -> std::result::Result<Quantity, SeriesError> {
+    if is_constant(values) {
+        let mean = Mean { value: values[0], error: 0.0, inefficiency: 1.0, effective_samples: values.len() as f64 };
+        let drift = Slope { value: 0.0, error: 0.0 };
+        return Ok(Quantity { name, unit: unit.into(), mean, fluctuation: 0.0, drift, blocks: Vec::new() });
+    }
     let blocks = blocks::block_errors(values)?;
-    let constant = |value: f64| Mean { value, error: 0.0, inefficiency: 1.0, effective_samples: values.len() as f64 };
-    let mean = match blocks::mean(values) {
-        Err(SeriesError::Constant(value)) => constant(value),
-        other => other?,
-    };
-    let drift = match equilibration::slope(time, values) {
-        Err(SeriesError::Constant(_)) => Slope { value: 0.0, error: 0.0 },
-        other => other?,
-    };
+    let mean = blocks::mean(values)?;
+    let drift = equilibration::slope(time, values)?;
     let variance = values.iter().map(|x| (x - mean.value).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0);
     Ok(Quantity { name, unit: unit.into(), mean, fluctuation: variance.sqrt(), drift, blocks })
 }
@@ -227,7 +231,7 @@ mod tests {
             let time = f64::from(line) * 0.5;
             let (potential, temperature) = (noise() - 1000.0, 300.0 + noise() - 50.0 * (-time / 5.0).exp());
             let conserved = -700.0 + 0.02 * time + 0.1 * noise();
-            let _ = writeln!(text, "{time},{potential:.6},{conserved:.6},{temperature:.6},27.5");
+            let _ = writeln!(text, "{time},{potential:.6},{conserved:.6},{temperature:.6},35.793769");
         }
         std::fs::write(folder.join(files::ENERGY), text).unwrap();
         std::fs::write(folder.join(files::FINAL), "title\n  2000\n").unwrap();
@@ -247,7 +251,7 @@ mod tests {
         let drift = run.drift_of_atom().unwrap();
         assert!((drift.value - 1e-5).abs() < 4.0 * drift.error && drift.error < 1e-8, "{drift:?}");
         let volume = run.quantity("volume").unwrap();
-        assert_eq!((volume.mean.value, volume.mean.error, volume.drift.value), (27.5, 0.0, 0.0));
+        assert_eq!((volume.mean.value, volume.mean.error, volume.drift.value), (35.793769, 0.0, 0.0));
         assert!(run.quantity("pressure").is_none() && run.warnings.is_empty(), "{:?}", run.warnings);
     }
 
@@ -265,6 +269,10 @@ mod tests {
         shifted.quantities[index].mean.value += 4.0;
         let apart = &together(&[run.clone(), shifted])[index];
         assert!((apart.value - first.value - 2.0).abs() < 1e-9 && (apart.error - 2.0).abs() < 1e-9, "{apart:?}");
+        // A volume that is held is exactly what it is.
+        let held = together(&[run.clone(), run.clone(), run.clone()]);
+        let volume = held.iter().find(|found| found.name == "volume").unwrap();
+        assert_eq!((volume.value, volume.error), (35.793769, 0.0));
         assert!(together(&[run]).is_empty());
     }
 

@@ -36,6 +36,9 @@ impl Page {
 
     /// Shows results in large type: name, value, and a remark below.
     pub fn headline(&mut self, results: &[[String; 3]]) {
+        if results.is_empty() {
+            return;
+        }
         self.body.push_str("<section class=\"headline\">");
         for [name, value, remark] in results {
             let (name, value, remark) = (escape(name), escape(value), escape(remark));

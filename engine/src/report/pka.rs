@@ -16,6 +16,7 @@ use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
 use crate::evaluation::runs::Run;
 use lambda::analysis::hill::Determined;
 use plots::Plot;
+use std::collections::BTreeSet;
 use std::path::Path;
 use tables::optional;
 
@@ -69,7 +70,9 @@ fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixin
             let model = if row[3].is_empty() { String::new() } else { format!(", model compound {}", row[3]) };
             [format!("pKa of {}", row[0]), row[1].clone(), format!("Hill coefficient {}{model}", row[2])]
         };
-        page.headline(&rows.iter().map(headline).collect::<Vec<_>>());
+        // What is not known is no headline.
+        let known = |row: &&Vec<String>| row[1] != Determined::Unknown.to_string();
+        page.headline(&rows.iter().filter(known).map(headline).collect::<Vec<_>>());
     }
     page.warnings(&evaluation.warnings);
     page.table("pKa values", &tables::COLUMNS, &rows);
@@ -77,6 +80,7 @@ fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixin
     first.iter().for_each(|plot| show(&mut page, plot));
     microscopic(&mut page, evaluation);
     pairs(&mut page, evaluation);
+    untitrated(&mut page, evaluation);
     others.iter().chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
     analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
     let columns = ["site", "pH", "deprotonated", "±", "mixed", "transitions", "samples", "frames"];
@@ -120,6 +124,15 @@ fn trimmed(text: &str) -> String {
             format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
         }
         _ => text.to_string(),
+    }
+}
+
+/// The groups that the library knows and that do not titrate, with the reason.
+fn untitrated(page: &mut Page, evaluation: &Evaluation) {
+    let all = evaluation.runs.iter().flat_map(|run| &run.sites.untitrated);
+    let rows: BTreeSet<Vec<String>> = all.map(|group| vec![group.name.clone(), group.reason.clone()]).collect();
+    if !rows.is_empty() {
+        page.table("Groups that do not titrate", &["group", "reason"], &rows.into_iter().collect::<Vec<_>>());
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::evaluation::pka::{Options, evaluate};
 use crate::output::series::LambdaSeries;
 use crate::output::sites::SitesFile;
-use crate::record::{FormRecord, SiteRecord};
+use crate::record::{FormRecord, SiteRecord, UntitratedRecord};
 use lambda::analysis::counted::Resampling;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -112,6 +112,23 @@ fn empty_bins_interrupt_the_histogram() {
     assert_eq!(histogram.matches("h3\"").count(), 2 * near.len());
     assert_eq!(histogram.matches("h3M").count(), 2 * near.len());
     assert!(near.iter().all(|ph| histogram.contains(&format!("pH {ph:.2}</text>"))));
+}
+
+#[test]
+fn what_is_not_known_is_no_headline_and_what_does_not_titrate_is_listed() {
+    let sites = [site("GLU 2", &[0.0, 4.4])];
+    assert!(page(&evaluation(&sites, &PH)).contains("<section class=\"headline\">"));
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut mixed = run(4.0, &sites, &mut random);
+    mixed.series.lambda[0].fill(0.5);
+    let reason = "it has no atom HE2";
+    mixed.sites.untitrated = vec![UntitratedRecord { name: "GLU 9".into(), reason: reason.into() }];
+    let resampling = Resampling { draws: 20, seed: 1 };
+    let options = Options { resampling, parquet: false, ..Options::default() };
+    let page = page(&evaluate(vec![mixed.clone(), mixed], &options).unwrap());
+    assert!(!page.contains("class=\"headline\""));
+    let section = section(&page, "Groups that do not titrate");
+    assert!(section.contains("GLU 9") && section.matches(reason).count() == 1, "{section}");
 }
 
 #[test]
