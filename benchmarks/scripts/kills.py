@@ -1,6 +1,6 @@
 """Kills octitrate at random moments and compares what is left in the end with a run in one piece, byte by byte.
 
-    python3 benchmarks/scripts/kills.py [--kills 30] [--octitrate target/release/octitrate]
+    python3 benchmarks/scripts/kills.py [--kills 30] [--octitrate target/release/octitrate] [--device cpu]
 
 Three jobs: four molecules of water (`run`), capped glutamic acid at two pH values (`titrate`), and the same with replica exchange. Each is started again
 after every SIGKILL, until there were as many kills as asked for, and then runs to its end. Results are tables, trajectories, final structures and
@@ -64,12 +64,13 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--kills", type=int, default=30)
     arguments.add_argument("--octitrate", default=str(ROOT / "target/release/octitrate"))
+    arguments.add_argument("--device", default="cpu")
     arguments = arguments.parse_args()
     chance, lost = random.Random(1), 0
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
         for name, kind in write_jobs(place).items():
-            command = lambda out: [arguments.octitrate, kind, str(place / f"{name}.toml"), "--device", "cpu", "--output", str(place / out)]
+            command = lambda out: [arguments.octitrate, kind, str(place / f"{name}.toml"), "--device", arguments.device, "--output", str(place / out)]
             began = time.monotonic()
             attempt(command(f"{name}-whole"), 3600)
             whole, kills, ends = time.monotonic() - began, 0, 0
