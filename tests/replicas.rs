@@ -118,9 +118,16 @@ fn a_titration_runs_on_one_device() {
     let config = Config::parse(&text, &folder.path().join("job.toml")).unwrap();
     let plan = titrate::TitrationPlan::new(config.clone(), None).unwrap();
     let place = Chosen::from(Some(device));
-    let identity = Simulation::on(plan.batch().first(), place.device.as_ref()).unwrap().identity();
+    let first = Simulation::on(plan.batch().first(), place.device.as_ref()).unwrap();
+    let (identity, description) = (first.identity(), first.describe());
     // No program: a process could not be started.
-    let host = Host { executable: Path::new("/nonexistent"), place: &place, identity: &identity, quiet: true };
+    let host = Host {
+        executable: Path::new("/nonexistent"),
+        place: &place,
+        identity: &identity,
+        description: &description,
+        quiet: true,
+    };
     assert!(many::run(&plan, &host, &Stop::default()).unwrap());
     for ph in ["3.00", "5.00"] {
         let table = config.folder().join(format!("pH_{ph}/replica_1/lambda.csv"));

@@ -1,19 +1,20 @@
 //! Checkpoints: everything a run needs to go on exactly where it was.
 //!
-//! Layout: the line `octitrate checkpoint 4`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, lengths of the output
+//! Layout: the line `octitrate checkpoint 4`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, what was written to the output
 //! files, the state), and 8 bytes of FNV-1a over all before. A checkpoint is written to a temporary file, synced and renamed; the one
 //! before it stays as `checkpoint.previous`. On continuation the output files are cut to the recorded lengths, so that a run in pieces
 //! leaves the same bytes as a run in one.
 
 mod identity;
-mod lengths;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use identity::{Identity, SiteIdentity};
 
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
+use crate::output::files::Written;
 use crate::state::State;
 use forcefield::fnv::Fnv1a;
 use serde::de::DeserializeOwned;
@@ -33,9 +34,8 @@ const HEADING: &str = "octitrate checkpoint 4\n";
 pub struct Checkpoint<S = State> {
     /// The system and the settings of the run.
     pub identity: Identity,
-    /// Length in bytes of each output file at this step, by name; under the name [`crate::output::files::ATOMS`] what tells the
-    /// atoms of the trajectory.
-    pub lengths: BTreeMap<String, u64>,
+    /// What had been written to each output file at this step, by name.
+    pub written: BTreeMap<String, Written>,
     /// The state.
     pub state: S,
 }
@@ -113,7 +113,7 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
     /// # Errors
     /// As [`Self::load`]; it names the file that was changed.
     pub fn load_to_continue(folder: &Path) -> Result<Option<Found<S>>> {
-        Self::newest(folder, |found| lengths::check(folder, &found.lengths))
+        Self::newest(folder, |found| written::check(folder, &found.written))
     }
 
     fn newest(folder: &Path, check: impl Fn(&Self) -> std::result::Result<(), String>) -> Result<Option<Found<S>>> {

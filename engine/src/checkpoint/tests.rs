@@ -42,7 +42,11 @@ fn state(step: u64) -> State {
 
 fn example(step: u64) -> Checkpoint {
     let identity = identity("[dynamics]\ntime_step = \"2 fs\"\n", &topology(), &Structure::default());
-    Checkpoint { state: state(step), identity, lengths: BTreeMap::from([("energy.csv".to_string(), 123)]) }
+    Checkpoint {
+        state: state(step),
+        identity,
+        written: BTreeMap::from([("energy.csv".to_string(), Written::from(123))]),
+    }
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn another_version_and_another_kind_are_named() {
     let mut bytes = example(1).encode();
     bytes[HEADING.len() - 2] = b'3';
     assert!(<Checkpoint>::decode(&bytes).unwrap_err().contains("another version"));
-    let walkers = Checkpoint { state: vec![state(1)], identity: Identity::default(), lengths: BTreeMap::new() };
+    let walkers = Checkpoint { state: vec![state(1)], identity: Identity::default(), written: BTreeMap::new() };
     let message = <Checkpoint>::decode(&walkers.encode()).unwrap_err();
     assert!(message.contains("another kind of run"), "{message}");
 }
@@ -157,8 +161,8 @@ fn a_shortened_table_falls_back_on_the_checkpoint_before() {
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("energy.csv");
     let save = |step, length| {
-        let lengths = BTreeMap::from([("energy.csv".to_string(), length)]);
-        Checkpoint { lengths, ..example(step) }.save(folder.path()).unwrap();
+        let written = BTreeMap::from([("energy.csv".to_string(), Written::from(length))]);
+        Checkpoint { written, ..example(step) }.save(folder.path()).unwrap();
     };
     std::fs::write(&table, "time\n0\n1\n").unwrap();
     save(1, 7);

@@ -80,9 +80,12 @@ fn compute(
     let (config, limits) = (&plan.batch().config, call.arguments.limits);
     let mut place = call.device.open()?;
     let stop = signals(limits.max_hours)?;
-    let identity = Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?.identity();
+    let first = Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?;
+    let (identity, description) = (first.identity(), first.describe());
+    drop(first);
     make_room(config, config.folder(), limits.force)?;
-    let host = Host { executable, place: &place, identity: &identity, quiet: call.arguments.quiet };
+    let host =
+        Host { executable, place: &place, identity: &identity, description: &description, quiet: call.arguments.quiet };
     let finished = work(&host, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
 }

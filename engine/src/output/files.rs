@@ -6,6 +6,7 @@ use super::trr::{DueParts, Trr};
 use crate::config::Config;
 use crate::error::Result;
 use crate::frame::{Frame, Wanted};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Table of energies.
@@ -20,8 +21,6 @@ pub const TRAJECTORY: &str = "trajectory.xtc";
 pub const TRAJECTORY_STRUCTURE: &str = "trajectory.gro";
 /// Positions, velocities and forces of all atoms in full precision.
 pub const FULL: &str = "trajectory.trr";
-/// What a checkpoint calls the fingerprint of the atoms of [`TRAJECTORY`], where they are not all.
-pub const ATOMS: &str = "atoms of trajectory.xtc";
 /// Messages of the run.
 pub const LOG: &str = "log.txt";
 /// Positions and velocities at the last step.
@@ -30,6 +29,21 @@ pub const FINAL: &str = "final.gro";
 pub const EXCHANGE: &str = "exchange.csv";
 /// Positions at the step that failed.
 pub const FAILED: &str = "failed.gro";
+
+/// What a checkpoint knows of an output file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Its length.
+    pub bytes: u64,
+    /// Hash of the atoms that its frames hold; none: all, or it has no frames.
+    pub atoms: Option<u64>,
+}
+
+impl From<u64> for Written {
+    fn from(bytes: u64) -> Self {
+        Self { bytes, atoms: None }
+    }
+}
 
 /// An output file and the steps between two of its entries.
 type Every<T> = Option<(T, u64)>;
@@ -43,8 +57,8 @@ pub struct Files {
     full: Option<Trr>,
     lambdas: Vec<String>,
     last: u64,
-    /// Lengths of files that an earlier part of the run has written and this one does not: a later part may go on with them.
-    at_rest: BTreeMap<String, u64>,
+    /// Files that an earlier part of the run has written and this one does not: a later part may go on with them.
+    at_rest: BTreeMap<String, Written>,
 }
 
 /// Which files get an entry at a step.
@@ -70,7 +84,7 @@ impl Due {
 }
 
 impl Files {
-    /// Opens the files: new ones, or cut to the `lengths` of a checkpoint. A file that the checkpoint does not know is new. `lambdas` are the
+    /// Opens the files: new ones, or cut to what a checkpoint knows as `written`. A file that the checkpoint does not know is new. `lambdas` are the
     /// names of the columns of [`LAMBDA`], `atoms` those of [`TRAJECTORY`] unless they are all.
     ///
     /// # Errors
@@ -79,9 +93,10 @@ impl Files {
         config: &Config,
         lambdas: &[String],
         atoms: Option<&[u32]>,
-        lengths: &BTreeMap<String, u64>,
+        written: &BTreeMap<String, Written>,
     ) -> Result<Files> {
-        let length = |name: &str| lengths.get(name).copied();
+        let length = |name: &str| written.get(name).map(|written| written.bytes);
+        let before = written.get(TRAJECTORY).and_then(|written| written.atoms);
         let table = |name: &str| Table::open(&config.result(name), length(name));
         let output = &config.output;
         let contents = Contents { atoms: atoms.map(<[u32]>::to_vec), precision: output.trajectory_precision.get() };
@@ -93,7 +108,7 @@ impl Files {
             full: Trr::open(config, &config.result(FULL), length(FULL))?,
             lambdas: lambdas.to_vec(),
             last: config.steps(),
-            at_rest: lengths.clone(),
+            at_rest: written.clone(),
         };
         if let Some(every) = config.interval(output.energy) {
             files.energy = Some((table(ENERGY)?, every));
@@ -103,7 +118,7 @@ impl Files {
         }
         if let Some(every) = config.interval(output.trajectory) {
             files.trajectory =
-                Some((Xtc::open(&config.result(TRAJECTORY), contents, length(TRAJECTORY), length(ATOMS))?, every));
+                Some((Xtc::open(&config.result(TRAJECTORY), contents, length(TRAJECTORY), before)?, every));
         }
         Ok(files)
     }
@@ -161,25 +176,23 @@ impl Files {
         tables.into_iter().flatten().try_for_each(|(table, _)| table.flush())
     }
 
-    /// Brings everything to the disk, and gives the length of each file for the checkpoint.
+    /// Brings everything to the disk, and says what is in each file for the checkpoint.
     ///
     /// # Errors
     /// [`crate::error::Error::File`] if a file cannot be written, or the trajectory has lost frames.
-    pub fn sync(&mut self) -> Result<BTreeMap<String, u64>> {
-        let mut lengths = self.at_rest.clone();
+    pub fn sync(&mut self) -> Result<BTreeMap<String, Written>> {
+        let mut written = self.at_rest.clone();
         for (name, table) in [(ENERGY, &mut self.energy), (LAMBDA, &mut self.lambda)] {
             if let Some((table, _)) = table {
-                lengths.insert(name.to_string(), table.sync()?);
+                written.insert(name.to_string(), table.sync()?.into());
             }
         }
         if let Some((xtc, _)) = &mut self.trajectory {
-            lengths.insert(TRAJECTORY.to_string(), xtc.sync()?);
-            lengths.remove(ATOMS);
-            lengths.extend(self.atoms.map(|atoms| (ATOMS.to_string(), atoms)));
+            written.insert(TRAJECTORY.to_string(), Written { bytes: xtc.sync()?, atoms: self.atoms });
         }
         if let Some(trr) = &mut self.full {
-            lengths.insert(FULL.to_string(), trr.sync()?);
+            written.insert(FULL.to_string(), trr.sync()?.into());
         }
-        Ok(lengths)
+        Ok(written)
     }
 }

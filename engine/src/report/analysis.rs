@@ -51,7 +51,7 @@ pub fn write(runs: &[RunEnergies], folder: &Path) -> Result<String> {
     if runs.len() > 1 {
         page.table("Averages over all runs", &["quantity", "average", "±"], &rows_together(runs));
     }
-    page.table("Averages", &COLUMNS, &rows(runs));
+    page.long_table("Averages", &COLUMNS, &rows(runs));
     let equilibration = |run: &RunEnergies| {
         vec![name(runs, run), format!("{} ps", run.equilibration), run.lines.to_string(), drift_of_atom(run)]
     };

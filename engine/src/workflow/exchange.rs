@@ -46,6 +46,7 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
     let start = Start::find(config, host.identity, &setup.labels())?;
     let mut log = start.folder.open_log(config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
+    log.describe(host.description)?;
     let device = host.place.device.as_ref();
     if let Some(device) = device {
         // A thread that spins while it waits holds up those that have work to enqueue.

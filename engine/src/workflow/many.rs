@@ -7,6 +7,7 @@ use crate::checkpoint::Identity;
 use crate::config::{Config, Jobs, RESOLVED};
 use crate::error::{InputError, Result};
 use crate::output::progress::{Log, duration};
+use crate::record::Description;
 use crate::signals::Stop;
 use std::path::Path;
 use std::time::Instant;
@@ -80,8 +81,10 @@ pub struct Host<'a> {
     pub executable: &'a Path,
     /// The device, or the CPU.
     pub place: &'a Chosen,
-    /// What the first run of the job is.
+    /// What a checkpoint says of the first run of the job.
     pub identity: &'a Identity,
+    /// The system of the first run, for the log.
+    pub description: &'a Description,
     /// Whether nothing but errors is shown on the screen.
     pub quiet: bool,
 }
@@ -141,6 +144,7 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     batch.check(&batch.children, host.identity)?;
     let mut log = held.open_log(&batch.config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
+    log.describe(host.description)?;
     let started = Instant::now();
     let title = format!("{} of {} ps", job.title(), batch.config.length());
     if !run_stage(batch, &batch.children, &title, host, &mut log, stop)? {

@@ -8,7 +8,7 @@ use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::frame::Wanted;
-use crate::output::files::{self, Files};
+use crate::output::files::{self, Files, Written};
 use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
 use crate::propagate::Propagate;
@@ -54,14 +54,14 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
     let mut log = held.open_log(config, quiet)?;
     let description = simulation.describe();
     log.describe(&description)?;
-    let lengths = match &found {
+    let written = match &found {
         Some(Found { checkpoint, note }) => {
             if let Some(note) = note {
                 log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
             simulation.restore(&checkpoint.state)?;
             log.line(&format!("continuing from step {}", checkpoint.state.step))?;
-            checkpoint.lengths.clone()
+            checkpoint.written.clone()
         }
         None => {
             simulation
@@ -71,10 +71,10 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
         }
     };
     sites::write(&config.result(files::SITES), &description)?;
-    name_trajectory_atoms(config, simulation, &lengths)?;
+    name_trajectory_atoms(config, simulation, &written)?;
     let mut work = Work {
         config,
-        files: Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &lengths)?,
+        files: Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &written)?,
         identity,
         log,
         saved: Instant::now(),
@@ -98,10 +98,10 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
 pub(super) fn name_trajectory_atoms<P: Propagate>(
     config: &Config,
     simulation: &mut P,
-    lengths: &BTreeMap<String, u64>,
+    written: &BTreeMap<String, Written>,
 ) -> Result<()> {
     let path = config.result(files::TRAJECTORY_STRUCTURE);
-    let starts = config.interval(config.output.trajectory).is_some() && !lengths.contains_key(files::TRAJECTORY);
+    let starts = config.interval(config.output.trajectory).is_some() && !written.contains_key(files::TRAJECTORY);
     match simulation.trajectory_atoms().map(<[u32]>::to_vec).filter(|_| starts) {
         Some(atoms) => simulation.write_structure(&path, Some(&atoms)),
         None => Ok(()),
@@ -192,8 +192,8 @@ impl Work<'_> {
     }
 
     fn checkpoint<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
-        let lengths = self.files.sync()?;
-        Checkpoint { state: simulation.state()?, identity: self.identity.clone(), lengths }
+        let written = self.files.sync()?;
+        Checkpoint { state: simulation.state()?, identity: self.identity.clone(), written }
             .save(self.config.folder())?;
         self.saved = Instant::now();
         Ok(())

@@ -137,7 +137,7 @@ impl Truth {
         std::fs::write(config.result(files::FINAL), "").unwrap();
         let identity = Identity::default();
         let state = State { step: config.steps(), positions: vec![Vector3::zeros()], ..State::default() };
-        Checkpoint { state, identity, lengths: BTreeMap::new() }.save(folder).unwrap();
+        Checkpoint { state, identity, written: BTreeMap::new() }.save(folder).unwrap();
     }
 
     /// Runs everything; titles of the rounds.

@@ -12,7 +12,7 @@ use crate::error::{Error, InputError, Result};
 use crate::evaluation::ladders::Pair;
 use crate::evaluation::mixing::Mixing;
 use crate::frame::Frame;
-use crate::output::files::{self, EXCHANGE, Files};
+use crate::output::files::{self, EXCHANGE, Files, Written};
 use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
 use crate::output::tables::Table;
@@ -87,12 +87,12 @@ fn too_many(error: Error, slot: &Child) -> Error {
     }
 }
 
-/// Opens the output of every slot, new or cut to the `lengths` of a checkpoint, and says in its log what it is.
+/// Opens the output of every slot, new or cut to what a checkpoint knows as `written`, and says in its log what it is.
 fn open_files<W: Walker>(
     setup: &Setup,
     walkers: &mut [W],
     at: &[usize],
-    lengths: &BTreeMap<String, u64>,
+    written: &BTreeMap<String, Written>,
 ) -> Result<Vec<Files>> {
     let open = |(slot, child): (usize, &Child)| {
         let walker = &mut walkers[at[slot]];
@@ -101,8 +101,8 @@ fn open_files<W: Walker>(
         Log::open(&child.config.result(files::LOG), true)?.describe(&description)?;
         sites::write(&child.config.result(files::SITES), &description)?;
         let prefix = format!("{}/", setup.label(slot));
-        let own = lengths.iter().filter_map(|(name, length)| Some((name.strip_prefix(&prefix)?.into(), *length)));
-        let own: BTreeMap<String, u64> = own.collect();
+        let own = written.iter().filter_map(|(name, file)| Some((name.strip_prefix(&prefix)?.into(), *file)));
+        let own: BTreeMap<String, Written> = own.collect();
         name_trajectory_atoms(&child.config, walker, &own)?;
         Files::open(&child.config, &description.lambdas(), walker.trajectory_atoms(), &own)
     };
@@ -140,7 +140,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
     ) -> Result<Self> {
         let Start { folder, found, places, identity } = start;
         let (config, n, Places { origins, at }) = (setup.config, walkers.len(), places);
-        let mut lengths = BTreeMap::new();
+        let mut written = BTreeMap::new();
         let (mut known, mut swapped) = (0, 0);
         if let Some(Found { checkpoint, note }) = found {
             if let Some(note) = note {
@@ -154,7 +154,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             for (slot, &walker) in at.iter().enumerate().filter(|(_, walker)| **walker < known) {
                 walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
             }
-            lengths = checkpoint.lengths;
+            written = checkpoint.written;
             if known < n {
                 log.line(&format!("{} runs are new: they first go alone as far as the others", n - known))?;
             }
@@ -165,17 +165,17 @@ impl<'a, W: Walker> Ensemble<'a, W> {
                 .prepare(&mut |text| log.line(&format!("{}: {text}", slot.name)))
                 .map_err(|e| keep_frame(&slot.config.result(files::FAILED), walker, e))?;
         }
-        let files = open_files(setup, &mut walkers, &at, &lengths)?;
-        let path = config.result(EXCHANGE);
+        let files = open_files(setup, &mut walkers, &at, &written)?;
+        let (path, length) = (config.result(EXCHANGE), written.get(EXCHANGE).map(|file: &Written| file.bytes));
         // The journal with more columns takes the place of the old one when a checkpoint knows it.
         let wide = path.with_extension("csv.new");
         let grown = known > 0 && known < n;
         let journal = if grown {
-            let text = widened(&path, lengths.get(EXCHANGE).copied().unwrap_or(0), &setup.labels())?;
+            let text = widened(&path, length.unwrap_or(0), &setup.labels())?;
             write_atomic(&wide, "write", text.as_bytes())?;
             Table::open(&wide, Some(text.len() as u64))?
         } else {
-            Table::open(&path, lengths.get(EXCHANGE).copied())?
+            Table::open(&path, length)?
         };
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<_, _>>();
@@ -325,10 +325,10 @@ impl<'a, W: Walker> Ensemble<'a, W> {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
-        let mut lengths = BTreeMap::from([(EXCHANGE.to_string(), self.journal.sync()?)]);
+        let mut written = BTreeMap::from([(EXCHANGE.to_string(), Written::from(self.journal.sync()?))]);
         for (slot, files) in self.files.iter_mut().enumerate() {
             let label = self.setup.label(slot);
-            lengths.extend(files.sync()?.into_iter().map(|(name, length)| (format!("{label}/{name}"), length)));
+            written.extend(files.sync()?.into_iter().map(|(name, file)| (format!("{label}/{name}"), file)));
         }
         let walkers = self.walkers.iter_mut().map(Propagate::state).collect::<Result<Vec<_>>>()?;
         let labels = self.setup.labels();
@@ -339,7 +339,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             walker_at: labels.into_iter().zip(self.at.clone()).collect(),
             swapped: self.swapped,
         };
-        Checkpoint { state, identity: self.identity.clone(), lengths }.save(self.setup.config.folder())?;
+        Checkpoint { state, identity: self.identity.clone(), written }.save(self.setup.config.folder())?;
         self.saved = Instant::now();
         Ok(())
     }

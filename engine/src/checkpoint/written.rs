@@ -4,7 +4,7 @@
 //! before the cut: a file that was shortened, that an editor has given other line ends, or that a crash of the machine has left full of
 //! zeros must not be continued.
 
-use crate::output::files::ATOMS;
+use crate::output::files::Written;
 use crate::trajectory::{trr, xtc};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,11 +15,10 @@ use std::path::Path;
 const LOOK: u64 = 1 << 16;
 
 /// Checks all files in `folder`; the error says what is wrong with the first one that is not as it was.
-pub(super) fn check(folder: &Path, lengths: &BTreeMap<String, u64>) -> Result<(), String> {
-    let mut files = lengths.iter().filter(|(name, _)| !name.ends_with(ATOMS));
-    files.try_for_each(|(name, &length)| {
+pub(super) fn check(folder: &Path, written: &BTreeMap<String, Written>) -> Result<(), String> {
+    written.iter().try_for_each(|(name, written)| {
         let path = folder.join(name);
-        let damage = damage(&path, length).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
+        let damage = damage(&path, written.bytes).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
         damage.map_or(Ok(()), |damage| Err(format!("{} {damage}", path.display())))
     })
 }
@@ -72,7 +71,8 @@ mod tests {
     fn every_kind_of_damage_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lambda.csv");
-        let check = |length: u64| super::check(folder.path(), &BTreeMap::from([("lambda.csv".into(), length)]));
+        let check =
+            |length: u64| super::check(folder.path(), &BTreeMap::from([("lambda.csv".into(), Written::from(length))]));
         assert!(check(5).unwrap_err().ends_with("lambda.csv is missing"));
         let text = "time (ps),lambda A\n0,0.1\n0.1,0.2\n";
         let write = |text: &str| std::fs::write(&path, text).unwrap();
@@ -89,7 +89,9 @@ mod tests {
         assert!(check(33).unwrap_err().contains("zeros"));
         // Frames of no atoms: 56 bytes that start with the number 1995.
         let trajectory = folder.path().join("trajectory.xtc");
-        let check = |length: u64| super::check(folder.path(), &BTreeMap::from([("trajectory.xtc".into(), length)]));
+        let check = |length: u64| {
+            super::check(folder.path(), &BTreeMap::from([("trajectory.xtc".into(), Written::from(length))]))
+        };
         let mut frames =
             [[&1995_u32.to_be_bytes()[..], &[0; 52]].concat(), [&1995_u32.to_be_bytes()[..], &[0; 52]].concat()]
                 .concat();
