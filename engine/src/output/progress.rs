@@ -74,9 +74,11 @@ impl Log {
         }
     }
 
-    /// Whether the screen is a terminal.
-    pub fn is_terminal(&self) -> bool {
-        self.terminal
+    /// Time between two lines of progress of work that has gone on for so long: a fraction of a second on a terminal, where they replace each
+    /// other; else half a minute at first, and ever more, up to ten minutes.
+    pub fn pause(&self, elapsed: Duration) -> Duration {
+        let seldom = (elapsed / 10).clamp(Duration::from_secs(30), Duration::from_secs(600));
+        if self.terminal { Duration::from_millis(300) } else { seldom }
     }
 
     /// Shows a line that the next one replaces; where the screen is no terminal it is a line of its own.
@@ -150,12 +152,9 @@ impl Progress {
         log.record(&text)
     }
 
-    /// Whether it is time to show something: a few times a second on a terminal, else after half a minute, and ever more seldom, down to once in
-    /// ten minutes.
+    /// Whether it is time to show something.
     pub fn due(&self, log: &Log) -> bool {
-        let seldom = (self.started.elapsed() / 10).clamp(Duration::from_secs(30), Duration::from_secs(600));
-        let pause = if log.terminal { Duration::from_millis(300) } else { seldom };
-        self.shown.elapsed() >= pause
+        self.shown.elapsed() >= log.pause(self.started.elapsed())
     }
 
     /// Shows how far the run is, and λ of the first sites.
@@ -193,6 +192,16 @@ pub fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A run of days in a queue leaves some hundred lines, not thousands.
+    #[test]
+    fn without_a_terminal_progress_becomes_seldom() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::open(&folder.path().join("log.txt"), true).unwrap();
+        log.terminal = false;
+        let pause = |seconds| log.pause(Duration::from_secs(seconds)).as_secs();
+        assert_eq!([pause(1), pause(1000), pause(86_400)], [30, 100, 600]);
+    }
 
     #[test]
     fn durations_are_readable() {

@@ -134,7 +134,7 @@ struct Watch {
 impl Watch {
     /// Shows how far all `children` are, now and then.
     fn show(&mut self, log: &mut Log, children: &[Child], crew: &Crew) {
-        let pause = if log.is_terminal() { Duration::from_millis(500) } else { Duration::from_secs(15) };
+        let pause = log.pause(self.started.elapsed());
         if self.shown.get_or_insert(self.started).elapsed() < pause {
             return;
         }
