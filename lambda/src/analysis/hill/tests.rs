@@ -98,9 +98,10 @@ fn one_stray_sample_far_away_does_not_hide_the_pka() {
 fn bounds_respect_their_samples() {
     let of = |samples: f64| fit(&points(&[(3.0, 0.0, samples), (5.0, 0.0, samples)])).unwrap();
     assert_eq!((of(0.33).pka, of(0.33).pka_slope_one), (Determined::Unknown, Determined::Unknown));
-    // One sample at pH 5 alone is missed in one of 20 cases at a pKa of 5 − lg(20 − 1), and hardly ever seen at pH 3.
+    // One sample at each pH: both are missed in one of 20 cases where (1 + 10^(5 − pKa)) (1 + 10^(3 − pKa)) = 20. Two decimals are given.
     let Determined::AtLeast(low) = of(1.0).pka else { panic!("{:?}", of(1.0)) };
-    assert!((low - (5.0 - 19.0_f64.log10())).abs() < 0.03 && low >= 3.0, "{low}");
+    let chance = (1.0 + 10_f64.powf(5.0 - low)) * (1.0 + 10_f64.powf(3.0 - low));
+    assert!((20.0..20.5).contains(&chance), "{low}: 1 in {chance}");
     assert_eq!(of(100.0).pka, Determined::AtLeast(5.0));
     let high = |samples: f64| fit(&points(&[(3.0, 1.0, samples), (5.0, 1.0, samples)])).unwrap().pka;
     assert_eq!((high(0.33), high(100.0)), (Determined::Unknown, Determined::AtMost(3.0)));
