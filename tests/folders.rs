@@ -244,6 +244,35 @@ fn nothing_of_others_is_written_over() {
     }
 }
 
+/// People paste the log into questions: it says what was computed, where, when, by what command and how fast.
+#[test]
+fn the_log_says_what_a_helper_would_ask() {
+    let place = tempfile::tempdir().unwrap();
+    let job = water(place.path(), 20);
+    let (status, said) = octitrate(&["run", &job, "--quiet"]);
+    assert!(status == Some(0) && said.is_empty(), "{said}");
+    let log = std::fs::read_to_string(place.path().join("job/log.txt")).unwrap();
+    let head = log.lines().next().unwrap();
+    let version = format!("octitrate {}, 20", env!("CARGO_PKG_VERSION"));
+    assert!(head.starts_with(&version) && head.contains("Z, host "), "{head}");
+    for line in [
+        "command: ",
+        "threads: ",
+        "device: CPU",
+        "molecules: 4 SOL",
+        "net charge: +0.0000 e",
+        "density: ",
+        "finished: 20 steps in ",
+    ] {
+        assert!(log.lines().any(|found| found.starts_with(line)), "no {line:?} in {log}");
+    }
+    assert!(
+        log.lines().any(|line| line.starts_with("command: ") && line.ends_with(&format!("run {job} --quiet"))),
+        "{log}"
+    );
+    assert!(log.contains(" ns/day, ") && log.contains(" ms each"), "{log}");
+}
+
 /// The script of an array as the queue would start it: `exec` puts the program in the place of the shell, which gets the signal.
 #[test]
 fn tasks_of_a_queue_get_the_signal_and_the_advice_repeats_all_options() {
