@@ -197,6 +197,19 @@ fn nothing_of_others_is_written_over() {
     assert!(said.contains("files that are not of this job: job.toml, water.gro, water.top"), "{said}");
     let said = refused(place.path(), &["run", &job, "-o", &here, "--force"]);
     assert!(said.contains("the results would take the place of an input of the job"), "{said}");
+    // A frame to start from, in the folder of the run that wrote it, is an input as well.
+    let from = |name: &str| {
+        let text = std::fs::read_to_string(&job).unwrap();
+        let text = text.replace("[electrostatics]", "frame = \"earlier/trajectory.trr\"\n[electrostatics]");
+        std::fs::write(place.path().join(name), text).unwrap();
+        place.path().join(name).display().to_string()
+    };
+    let (plain, earlier) = (std::fs::read_to_string(&job).unwrap(), format!("{here}/earlier"));
+    std::fs::write(&job, plain.clone() + "positions = \"10 fs\"\n").unwrap();
+    done(&["run", &job, "-o", &earlier]);
+    std::fs::write(&job, plain).unwrap();
+    let said = refused(place.path(), &["run", &from("again.toml"), "-o", &earlier, "--force"]);
+    assert!(said.contains("an input of the job") && said.contains("trajectory.trr"), "{said}");
     let said = refused(place.path(), &["run", &job, "-o", &format!("{here}/water.gro")]);
     assert!(said.contains("this is a file"), "{said}");
     std::fs::create_dir(place.path().join("job")).unwrap();

@@ -124,6 +124,17 @@ fn a_limit_of_time_stops_the_run_with_a_checkpoint() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let (status, said) = end(command(&job, &out).env("SLURM_JOB_END_TIME", format!("{}", now + 2)).spawn().unwrap());
     assert!(status == Some(4) && said.contains("continuing from step"), "{status:?} {said}");
+    // On a leash, the end of the job is left to the parent; a time beyond all clocks is no end.
+    for (end_time, leash) in [("1", &["--leash"][..]), ("18446744073709551615", &[])] {
+        let out = folder.path().join(format!("out{}", leash.len()));
+        let job = self::job(folder.path(), 3);
+        let mut run =
+            command(&job, &out).args(leash).env("SLURM_JOB_END_TIME", end_time).stdin(Stdio::piped()).spawn().unwrap();
+        let held = run.stdin.take();
+        let (status, said) = end(run);
+        assert!(status == Some(0), "{end_time}: {status:?} {said}");
+        drop(held);
+    }
 }
 
 /// `nohup` and a closed terminal: HUP is left alone where it was ignored, and nobody reading the messages ends nothing.

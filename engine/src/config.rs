@@ -232,10 +232,12 @@ impl Config {
         self.source.path()
     }
 
-    /// The files that the job is read from: itself, structure, topology, libraries.
+    /// The files and folders that the job is read from: itself, structure, frame, topology and its includes, index groups, libraries.
     pub fn inputs(&self) -> Vec<&Path> {
-        let libraries = self.titration.iter().flat_map(|titration| &titration.library).map(PathBuf::as_path);
-        [self.path(), &self.system.structure, &self.system.topology].into_iter().chain(libraries).collect()
+        let System { structure, topology, include, frame, .. } = &self.system;
+        let libraries = self.titration.iter().flat_map(|titration| &titration.library);
+        let more = frame.iter().chain(include).chain(&self.output.index).chain(libraries);
+        [self.path(), structure, topology].into_iter().chain(more.map(PathBuf::as_path)).collect()
     }
 
     /// Folder of the results.

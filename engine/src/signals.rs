@@ -58,11 +58,11 @@ impl Stop {
     }
 
     /// Also stops some time before `limit` has passed from now, so that a checkpoint can still be written: a tenth of the limit, two minutes
-    /// at most.
+    /// at most. A limit beyond what a clock can show is none.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
-        let deadline = Instant::now() + limit - (limit / 10).min(Duration::from_secs(120));
-        self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+        let deadline = Instant::now().checked_add(limit - (limit / 10).min(Duration::from_secs(120)));
+        self.deadline = self.deadline.into_iter().chain(deadline).min();
         self
     }
 
@@ -129,6 +129,7 @@ mod tests {
         let left = stop.deadline.unwrap() - Instant::now();
         assert!(left <= Duration::from_secs(3480) && left > Duration::from_secs(3470), "{left:?}");
         assert!(!stop.requested());
+        assert!(!Stop::default().within(Duration::MAX).requested());
         let over = Stop::default().within(Duration::ZERO);
         assert!(over.requested() && over.exit_status() == TIME_IS_UP && over.reason().contains("limit of time"));
         let asked = Stop::default().within(Duration::ZERO);

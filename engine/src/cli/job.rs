@@ -35,14 +35,16 @@ pub fn one_run(config: &Config) -> Result<Config> {
     })
 }
 
-/// Listens to signals from now on, and stops in time for the limit `max_hours` and for the end of the Slurm job, if there are any.
+/// Listens to signals from now on, and stops in time for the limit `max_hours` and for the end of the Slurm job, if there are any. A run `on_leash`
+/// leaves the end of the job to the program that started it, which would take a run that stops by itself for one that failed.
 ///
 /// # Errors
 /// [`Error::Input`] if the system does not allow it.
-pub fn signals(max_hours: Option<f64>) -> Result<Stop> {
+pub fn signals(max_hours: Option<f64>, on_leash: bool) -> Result<Stop> {
     let mut stop = Stop::on_signals().map_err(|e| Error::input(format!("signals cannot be handled: {e}"), ""))?;
     let asked = max_hours.map(|hours| Duration::from_secs_f64(3600.0 * hours));
-    for limit in [asked, time_in_queue(std::env::var("SLURM_JOB_END_TIME").ok().as_deref())].into_iter().flatten() {
+    let end = std::env::var("SLURM_JOB_END_TIME").ok().filter(|_| !on_leash);
+    for limit in [asked, time_in_queue(end.as_deref())].into_iter().flatten() {
         stop = stop.within(limit);
     }
     Ok(stop)

@@ -79,7 +79,7 @@ fn compute(
 ) -> Result<ExitCode> {
     let (config, limits) = (&plan.batch().config, call.arguments.limits);
     let mut place = call.device.open()?;
-    let stop = signals(limits.max_hours)?;
+    let stop = signals(limits.max_hours, false)?;
     let first = Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?;
     let (identity, description) = (first.identity(), first.describe());
     drop(first);

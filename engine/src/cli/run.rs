@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, arguments.output.as_deref())?;
     check_is_one_run(&config, arguments)?;
-    let stop = signals(arguments.limits.max_hours)?;
+    let stop = signals(arguments.limits.max_hours, arguments.leash)?;
     if arguments.leash {
         stop.also_when_stdin_ends();
     }

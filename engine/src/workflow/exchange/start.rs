@@ -26,17 +26,22 @@ impl Start {
     /// gone, or if another program is at work there.
     pub fn find(config: &Config, of_first: &Identity, slots: &[String]) -> Result<Self> {
         let folder = Folder::claim(config.folder(), Kind::Exchange)?;
-        let found = Checkpoint::<ExchangeState>::load_to_continue(config.folder())?;
+        let mut found = Checkpoint::<ExchangeState>::load(config.folder())?;
         let identity = Identity { settings: settings(config)?, ..of_first.clone() };
-        let places = match &found {
+        match &found {
             Some(Found { checkpoint, .. }) => {
                 checkpoint.check_identity(&identity, config.folder())?;
-                checkpoint.state.places(slots)?
+                // What is finished needs its trajectories no more.
+                if checkpoint.state.step() < config.steps() || checkpoint.state.walkers.len() < slots.len() {
+                    found = Checkpoint::load_to_continue(config.folder())?;
+                }
             }
-            None => {
-                folder.check_not_begun()?;
-                Places::at_start(slots.len())
-            }
+            None => folder.check_not_begun()?,
+        }
+        // Of the checkpoint that is gone on with, which may be the one before the newest.
+        let places = match &found {
+            Some(Found { checkpoint, .. }) => checkpoint.state.places(slots)?,
+            None => Places::at_start(slots.len()),
         };
         Ok(Self { folder, found, places, identity })
     }

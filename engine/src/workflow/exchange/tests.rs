@@ -152,12 +152,25 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
         text.extend(b"0.9,1,1\n7");
         std::fs::write(&path, text).unwrap();
     }
+    // A table that lost its end: the checkpoint before it is taken, with the walkers where they were then.
+    let table = pieces.batch().children[0].config.result(files::LAMBDA);
+    let text = std::fs::read_to_string(&table).unwrap();
+    assert!(!go(&pieces, false, Some(190)));
+    let short = text.len() as u64 + 1;
+    std::fs::File::options().write(true).open(&table).unwrap().set_len(short).unwrap();
     assert!(go(&pieces, true, None));
+    assert!(
+        std::fs::read_to_string(pieces.batch().config.result(files::LOG))
+            .unwrap()
+            .contains("continuing from the one before")
+    );
     assert!(results(&folder.path().join("pieces")) == expected);
 
     let threads = at("threads");
     assert!(!go(&threads, true, Some(81)) && go(&threads, true, None));
     assert!(results(&folder.path().join("threads")) == expected);
+    // Finished, it is known as such without its files: somebody may have moved a trajectory away.
+    std::fs::remove_file(threads.batch().children[0].config.result(files::ENERGY)).unwrap();
     assert!(go(&threads, true, None), "finished before");
 }
 
