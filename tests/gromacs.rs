@@ -130,7 +130,7 @@ fn coulomb(s: &System, charges: &[f64]) -> (f64, Potentials) {
     let positions: Vec<[f64; 3]> = s.x.iter().map(|&x| x.into()).collect();
     let exclusions = fmm::Exclusions::from_pairs(positions.len(), s.top.exclusions.pairs()).unwrap();
     let mut fmm = Fmm::<f64>::new(boundary, settings).unwrap();
-    fmm.assign(&positions, &exclusions, &[]).unwrap();
+    fmm.assign(&positions, &exclusions).unwrap();
     let mut out = Potentials::default();
     let energy = fmm.evaluate(&positions, charges, &mut out).unwrap();
     (energy, out)

@@ -46,7 +46,7 @@ fn execute(cli: &Cli) -> Result<()> {
 fn cpu(command: &str, device: Choice) -> Result<()> {
     match device {
         Choice::Cuda(_) => {
-            let help = "m2l measures a GPU, and so do octitrate bench fmm, bench sites and bench md";
+            let help = "m2l measures a GPU, and so do octitrate bench fmm and bench md";
             Err(Error::input(format!("--device {device}: {command} measures the CPU"), help))
         }
         Choice::Auto | Choice::Cpu => Ok(()),

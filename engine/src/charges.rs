@@ -121,7 +121,7 @@ impl System {
         let (mut energy, mut potentials) = (0.0, Potentials::default());
         for repeat in 0..warm + repeats {
             let started = Instant::now();
-            solver.assign(&self.positions, &self.exclusions, &[])?;
+            solver.assign(&self.positions, &self.exclusions)?;
             let assigned = started.elapsed().as_secs_f64();
             let started = Instant::now();
             energy = solver.evaluate(&self.positions, &self.charges, &mut potentials)?;

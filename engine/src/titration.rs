@@ -23,7 +23,7 @@ pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
 use find::{Found, find, left_fixed, variants};
-use forcefield::topology::{CHARGE_TOLERANCE, Pair14};
+use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
@@ -200,7 +200,7 @@ impl Sites {
         Ok(Biases { sites, layout: self.layout().clone() })
     }
 
-    /// The same on a device, for a system of `n_atoms` atoms with these 1-4 pairs; random numbers for `steps` steps at a time.
+    /// The same on a device, for the system of `topology`; random numbers for `steps` steps at a time.
     ///
     /// # Errors
     /// Out of memory.
@@ -208,11 +208,11 @@ impl Sites {
         &self,
         biases: &Biases,
         device: &Device,
-        pairs: &[Pair14],
-        n_atoms: usize,
+        topology: &Topology,
         steps: usize,
     ) -> std::result::Result<DeviceSites, SitesError> {
-        DeviceSites::new(device, &self.sites, biases.sites(), pairs, &self.dynamics, (n_atoms, steps))
+        let sizes = (topology.n_atoms(), steps);
+        DeviceSites::new(device, &self.sites, biases.sites(), topology, &self.dynamics, sizes)
     }
 
     /// Weights of all sites.

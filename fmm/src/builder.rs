@@ -38,7 +38,6 @@ pub struct FmmBuilder<T> {
     accuracy: Accuracy,
     tree: Option<TreeShape>,
     exclusions: Option<Exclusions>,
-    sites: Vec<Vec<u32>>,
     minimum_leaf: f64,
     precision: PhantomData<T>,
 }
@@ -62,7 +61,6 @@ impl Fmm<f64> {
             accuracy: Accuracy::Tolerance(TOLERANCE),
             tree: None,
             exclusions: None,
-            sites: Vec::new(),
             minimum_leaf: 0.0,
             precision: PhantomData,
         }
@@ -104,12 +102,6 @@ impl<T: Real> FmmBuilder<T> {
         self
     }
 
-    /// Groups of particles whose action on themselves is wanted, for [`Fmm::evaluate_group`].
-    pub fn sites(mut self, sites: Vec<Vec<u32>>) -> Self {
-        self.sites = sites;
-        self
-    }
-
     /// Smallest edge of a leaf box, in units of the positions. Excluded pairs need room beyond their present distance if particles move before
     /// the next [`Fmm::assign`].
     pub fn minimum_leaf(mut self, length: f64) -> Self {
@@ -119,8 +111,8 @@ impl<T: Real> FmmBuilder<T> {
 
     /// Pairs and expansions in f32 instead of f64; results are sums in f64 either way.
     pub fn single_precision(self) -> FmmBuilder<f32> {
-        let Self { boundary, accuracy, tree, exclusions, sites, minimum_leaf, .. } = self;
-        FmmBuilder { boundary, accuracy, tree, exclusions, sites, minimum_leaf, precision: PhantomData }
+        let Self { boundary, accuracy, tree, exclusions, minimum_leaf, .. } = self;
+        FmmBuilder { boundary, accuracy, tree, exclusions, minimum_leaf, precision: PhantomData }
     }
 
     /// The solver, with the particles at `positions` assigned to its boxes.
@@ -151,7 +143,7 @@ impl<T: Real> FmmBuilder<T> {
         };
         settings.tree = self.tree.unwrap_or(settings.tree);
         let mut fmm = Fmm::new(self.boundary, settings)?;
-        fmm.assign(positions, &exclusions, &self.sites)?;
+        fmm.assign(positions, &exclusions)?;
         Ok(fmm)
     }
 }

@@ -13,8 +13,6 @@ mod boxes;
 mod coulomb;
 mod evaluate;
 pub mod far;
-mod group_tables;
-mod groups;
 mod levels;
 mod measure;
 mod near;
@@ -44,8 +42,6 @@ use near::{NearField, NearShape};
 
 pub use boxes::BoxGeometry;
 pub use coulomb::DeviceCoulomb;
-pub use group_tables::GroupCharges;
-pub use groups::{DeviceGroups, GroupShape, GroupsError};
 
 /// Threads of a block of kernels with one particle for each thread.
 const THREADS: u32 = 256;

@@ -136,20 +136,6 @@ pub enum FmmError {
         /// Second particle.
         j: usize,
     },
-    /// A group names a particle that is not there.
-    #[error("group {group}: particle {particle} does not exist")]
-    Particle {
-        /// The group.
-        group: usize,
-        /// The particle.
-        particle: usize,
-    },
-    /// There is no such group.
-    #[error("group {group} does not exist")]
-    Group {
-        /// The group.
-        group: usize,
-    },
     /// `evaluate` was called before `assign`.
     #[error("assign() must be called before evaluate()")]
     NotAssigned,

@@ -1,4 +1,4 @@
-//! Fast multipole method for the Coulomb potential: linear cost, any periodicity and cell shape, sparse groups for λ-dynamics.
+//! Fast multipole method for the Coulomb potential: linear cost, any periodicity and cell shape.
 //!
 //! φ_i = Σ_j q_j / r_ij and E_i = −∇φ_i for every particle, k_e = 1: charge per length and per length squared, in the caller's units.
 //! A [`Boundary`] repeats in none, one, two or three directions, along vectors of any direction. A cell, with three, has all its images in
@@ -22,8 +22,7 @@
 //! # Use
 //! [`Fmm::builder`] makes a solver for a tolerance. [`Fmm::new`] is the way of those who choose order, tree and separation themselves
 //! ([`Settings`]): it makes the operators, and [`Fmm::assign`] sorts particles into boxes. [`Fmm::evaluate`] may then be called many times while
-//! particles move a little and the cell scales ([`Fmm::set_boundary`]). [`Fmm::evaluate_groups`] gives what small groups of particles do to
-//! themselves, for many charge vectors at once. All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
+//! particles move a little and the cell scales ([`Fmm::set_boundary`]). All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
 //! Wrong input is an [`FmmError`], never a panic.
 //!
 //! # Method
@@ -52,7 +51,6 @@ pub mod potentials;
 #[doc(hidden)]
 pub mod precisions;
 mod reference;
-mod sites;
 mod solver;
 mod tuning;
 mod workspace;
@@ -68,7 +66,6 @@ pub use potentials::Potentials;
 pub use reference::direct::{self, Direct};
 pub use reference::ewald;
 pub use reference::treecode::{Treecode, TreecodeSettings};
-pub use sites::GroupPotentials;
 pub use solver::Fmm;
 pub use solver::operation_count::{StageFlops, Work};
 pub use solver::regularised;

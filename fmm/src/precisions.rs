@@ -9,7 +9,7 @@ use kernels::Real;
 
 use crate::Fmm;
 use crate::coulomb::Coulomb;
-use crate::device::{DeviceCoulomb, DeviceFmm, DeviceGroups};
+use crate::device::{DeviceCoulomb, DeviceFmm};
 use crate::tuning::accuracy;
 
 /// The addresses of the functions in one precision.
@@ -19,8 +19,6 @@ fn functions<T: Real + Pod>() -> impl Iterator<Item = *const ()> {
         Fmm::<T>::set_boundary as *const (),
         Fmm::<T>::assign as *const (),
         Fmm::<T>::evaluate as *const (),
-        Fmm::<T>::evaluate_group as *const (),
-        Fmm::<T>::evaluate_groups as *const (),
         Fmm::<T>::work as *const (),
         DeviceFmm::<T>::new as *const (),
         DeviceFmm::<T>::enqueue_assign as *const (),
@@ -28,10 +26,6 @@ fn functions<T: Real + Pod>() -> impl Iterator<Item = *const ()> {
         DeviceFmm::<T>::enqueue_forces as *const (),
         DeviceFmm::<T>::check as *const (),
         DeviceFmm::<T>::set_boundary as *const (),
-        DeviceGroups::<T>::new as *const (),
-        DeviceGroups::<T>::of as *const (),
-        DeviceGroups::<T>::enqueue_assign as *const (),
-        DeviceGroups::<T>::enqueue as *const (),
         DeviceCoulomb::<T>::new as *const (),
         DeviceCoulomb::<T>::set_boundary as *const (),
         <DeviceCoulomb<T> as Coulomb>::assign as *const (),

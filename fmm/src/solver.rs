@@ -9,9 +9,6 @@ pub(crate) mod settings;
 pub(crate) mod timings;
 pub(crate) mod trace;
 
-use kernels::Real;
-use rayon::prelude::*;
-
 use crate::FmmError;
 use crate::checks::{check_charge, check_finite, check_length};
 use crate::coulomb::Coulomb;
@@ -21,12 +18,9 @@ use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::NearSet;
 use crate::geometry::tree::MAX_ROOT;
 use crate::potentials::Potentials;
-use crate::sites::GroupPotentials;
-use crate::sites::boxes::Group;
-use crate::sites::evaluation::{GroupSpace, GroupTask};
-use crate::sites::operators::SparseOperators;
 use crate::workspace::{Pool, ScratchPool};
 use evaluation::Evaluation;
+use kernels::Real;
 use operation_count::Work;
 use operators::Operators;
 use settings::Settings;
@@ -38,11 +32,8 @@ pub struct Fmm<T: Real> {
     settings: Settings,
     operators: Operators<T>,
     assignment: Option<Assignment>,
-    groups: Vec<Group>,
-    sparse: SparseOperators<T>,
     evaluation: Evaluation<T>,
     pool: ScratchPool<T>,
-    group_pool: Pool<GroupSpace<T>>,
     timings: StageTimings,
 }
 
@@ -64,11 +55,8 @@ impl<T: Real> Fmm<T> {
             settings,
             operators,
             assignment: None,
-            groups: Vec::new(),
-            sparse: SparseOperators::default(),
             evaluation: Evaluation::new(),
             pool: Pool::new(),
-            group_pool: Pool::new(),
             timings: StageTimings::default(),
         })
     }
@@ -118,44 +106,26 @@ impl<T: Real> Fmm<T> {
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
         if !same || geometry.root() != self.operators.grid.topology || near != self.operators.grid.near {
             self.operators = Operators::new(self.settings, geometry, near);
-            self.sparse = SparseOperators::default();
-            self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
         }
     }
 
     /// Sort the particles into boxes and find the pairs to skip. Positions may lie anywhere; the image each one is wrapped to stays frozen
     /// until the next call, so that the energy is smooth while particles move a little.
     ///
-    /// `groups` holds the particles of each site, for [`Fmm::evaluate_group`].
-    ///
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
-    /// near boxes, a group with a particle that does not exist, boxes too thin.
+    /// near boxes, boxes too thin.
     #[inline(never)]
-    pub fn assign(
-        &mut self,
-        positions: &[[f64; 3]],
-        exclusions: &Exclusions,
-        groups: &[Vec<u32>],
-    ) -> Result<(), FmmError> {
+    pub fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
         check_length("exclusions", positions.len(), exclusions.n_particles())?;
-        for (group, particles) in groups.iter().enumerate() {
-            if let Some(&p) = particles.iter().find(|p| **p as usize >= positions.len()) {
-                return Err(FmmError::Particle { group, particle: p as usize });
-            }
-        }
         let geometry = self.geometry(positions)?;
         self.assignment = None;
-        self.groups.clear();
         let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
         let assignment = Assignment::new(geometry, near, positions, exclusions)?;
         self.evaluation.fit(&assignment, self.operators.stride);
-        self.groups = groups.par_iter().map(|g| Group::new(g, &assignment, near, positions, exclusions)).collect();
-        self.sparse.prepare(&self.groups, &self.operators, self.settings.order);
         self.pool.grow();
-        self.group_pool.grow();
         self.assignment = Some(assignment);
         Ok(())
     }
@@ -184,62 +154,6 @@ impl<T: Real> Fmm<T> {
         Ok(energy)
     }
 
-    /// What the charges of one group make on the group's own particles, for several charge vectors at once: images included, exclusions
-    /// skipped, with the boxes and operators of [`Fmm::evaluate`], so that the error of the expansions is the same to rounding.
-    ///
-    /// `charges[v][k]` is the charge of the k-th particle of the group in vector v. They need not be neutral, in slabs and wires neither:
-    /// potentials then hold the constant that these leave open, the same as in [`Fmm::evaluate`].
-    ///
-    /// # Errors
-    /// No assignment, no such group, lists of another length, results that are not finite.
-    #[inline(never)]
-    pub fn evaluate_group(
-        &mut self,
-        positions: &[[f64; 3]],
-        group: usize,
-        charges: &[Vec<f64>],
-        out: &mut GroupPotentials,
-    ) -> Result<(), FmmError> {
-        self.one_group(positions, group, charges, out)
-    }
-
-    /// [`evaluate_group`](Self::evaluate_group) for all groups, in parallel: `charges[g][v][k]`, and one entry of `out` for each group.
-    ///
-    /// # Errors
-    /// As [`evaluate_group`](Self::evaluate_group).
-    #[inline(never)]
-    pub fn evaluate_groups(
-        &mut self,
-        positions: &[[f64; 3]],
-        charges: &[Vec<Vec<f64>>],
-        out: &mut Vec<GroupPotentials>,
-    ) -> Result<(), FmmError> {
-        check_length("charges of all groups", self.groups.len(), charges.len())?;
-        out.resize_with(charges.len(), GroupPotentials::default);
-        self.group_pool.grow();
-        let one = |(group, (charges, out)): (usize, (&Vec<Vec<f64>>, &mut GroupPotentials))| {
-            self.one_group(positions, group, charges, out)
-        };
-        charges.par_iter().zip(out).enumerate().try_for_each(one)
-    }
-
-    fn one_group(
-        &self,
-        positions: &[[f64; 3]],
-        group: usize,
-        charges: &[Vec<f64>],
-        out: &mut GroupPotentials,
-    ) -> Result<(), FmmError> {
-        let Some(to) = &self.assignment else { return Err(FmmError::NotAssigned) };
-        let Some(members) = self.groups.get(group) else { return Err(FmmError::Group { group }) };
-        check_length("positions", to.order.len(), positions.len())?;
-        for q in charges {
-            check_length("charges of a group", members.len(), q.len())?;
-        }
-        let task = GroupTask { group: members, to, operators: &self.operators, sparse: &self.sparse };
-        task.evaluate(positions, charges, &mut self.group_pool.get(), out)
-    }
-
     /// Boxes, pairs and floating-point operations of an evaluation of the present assignment, if there is one.
     #[must_use]
     #[inline(never)]
@@ -260,7 +174,7 @@ impl<T: Real> Coulomb for Fmm<T> {
     }
 
     fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
-        Self::assign(self, positions, exclusions, &[])
+        Self::assign(self, positions, exclusions)
     }
 
     fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {

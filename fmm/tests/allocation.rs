@@ -1,14 +1,12 @@
 //! A repeated evaluation allocates nothing.
 
 use crate::common::cloud;
-use fmm::{Boundary, Exclusions, Fmm, GroupPotentials, Potentials, Settings, TreeShape};
+use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
 
 #[test]
 fn repeated_evaluations_allocate_nothing() {
     let (x, q) = cloud(3000, [2.0; 3], 0.0, 4);
     let none = Exclusions::none(x.len());
-    let groups: Vec<Vec<u32>> = (0..8).map(|g| (0..12).map(|k| g * 300 + k).collect()).collect();
-    let charges: Vec<Vec<Vec<f64>>> = (0..8).map(|_| vec![vec![0.3; 12], vec![-0.1; 12]]).collect();
     let cell = [[2.0, 0.0, 0.0], [0.4, 2.0, 0.0], [0.1, 0.3, 2.0]];
     // One thread, because the queues between threads allocate now and then; allocations are counted on the thread that measures.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -20,13 +18,12 @@ fn repeated_evaluations_allocate_nothing() {
         ] {
             for order in [4, 8] {
                 let mut fmm = Fmm::<f32>::new(boundary, Settings::new(order, TreeShape { root, depth })).unwrap();
-                fmm.assign(&x, &none, &groups).unwrap();
-                let (mut out, mut parts): (Potentials, Vec<GroupPotentials>) = Default::default();
+                fmm.assign(&x, &none).unwrap();
+                let mut out = Potentials::default();
                 let mut counts = Vec::new();
                 for _ in 0..3 {
                     let allocated = allocation_counter::measure(|| {
                         fmm.evaluate(&x, &q, &mut out).unwrap();
-                        fmm.evaluate_groups(&x, &charges, &mut parts).unwrap();
                     });
                     counts.push(allocated.count_total);
                 }

@@ -49,7 +49,7 @@ fn any_sequence_of_changes_equals_a_new_solver() {
             let (mut boundary, none) = (start, Exclusions::none(60));
             let (mut x, q) = filled(&boundary, 60, 0.0, 61);
             let mut fmm = separated(boundary, 10, tree, 1.3);
-            fmm.assign(&x, &none, &[]).unwrap();
+            fmm.assign(&x, &none).unwrap();
             for step in 0..7 {
                 let s = random_strain(step % 3, 0.06, &mut random);
                 boundary = strained(&boundary, &s);

@@ -22,7 +22,7 @@ fn sample(w: &Water, n: usize) -> Vec<u32> {
 
 fn solve<T: Real>(w: &Water, settings: Settings) -> (f64, Potentials) {
     let mut fmm = Fmm::<T>::new(Boundary::Open, settings).unwrap();
-    fmm.assign(&w.positions, &w.exclusions, &[]).unwrap();
+    fmm.assign(&w.positions, &w.exclusions).unwrap();
     let mut out = Potentials::default();
     let energy = fmm.evaluate(&w.positions, &w.charges, &mut out).unwrap();
     (energy, out)
@@ -98,7 +98,7 @@ fn an_aerosol_costs_what_its_water_costs() {
     let targets = sample(&w, 500);
     let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets);
     let mut fmm = Fmm::<f32>::new(Boundary::Open, Settings::new(8, compact)).unwrap();
-    fmm.assign(&w.positions, &w.exclusions, &[]).unwrap();
+    fmm.assign(&w.positions, &w.exclusions).unwrap();
     let mut out = Potentials::default();
     fmm.evaluate(&w.positions, &w.charges, &mut out).unwrap();
     let e = errors(&w, &out, &exact, &targets);
@@ -119,7 +119,7 @@ fn an_aerosol_costs_what_its_water_costs() {
     let wide_leaves: usize = wide.leaves().iter().product();
     assert!(wide_leaves > 16 * leaves, "{compact:?} {wide:?}");
     let mut fmm = Fmm::<f32>::new(Boundary::Open, Settings::new(8, wide)).unwrap();
-    fmm.assign(&w.positions, &w.exclusions, &[]).unwrap();
+    fmm.assign(&w.positions, &w.exclusions).unwrap();
     let far = seconds(&mut fmm, &w);
     eprintln!("{compact:?} {near:.3} s, {wide:?} {far:.3} s");
     // Two levels more of some boxes per droplet; the rest is the noise of a busy machine.

@@ -2,7 +2,7 @@
 
 use crate::common::Random;
 use crate::common::systems::{combine, frame, norm, plus, scattered};
-use fmm::{Boundary, Exclusions, Fmm, FmmError, GroupPotentials, Potentials, Settings, TreeShape, Workload, ewald};
+use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape, Workload, ewald};
 use proptest::prelude::*;
 
 /// A boundary of `periods` periods from a box with these edges and shears, turned.
@@ -69,7 +69,7 @@ fn solve(
     exclusions: &Exclusions,
 ) -> Result<(f64, Potentials), FmmError> {
     let mut fmm = Fmm::<f64>::new(boundary, settings)?;
-    fmm.assign(x, exclusions, &[])?;
+    fmm.assign(x, exclusions)?;
     let mut out = Potentials::default();
     let energy = fmm.evaluate(x, q, &mut out)?;
     Ok((energy, out))
@@ -215,10 +215,10 @@ proptest! {
         let mut q = charges(x.len(), true, 5);
         let mut fmm = Fmm::<f64>::new(boundary, settings).unwrap();
         let none = Exclusions::none(x.len());
-        fmm.assign(&x, &none, &[vec![0]]).unwrap();
+        fmm.assign(&x, &none).unwrap();
         let i = place.index(x.len());
         if axis < 3 { x[i][axis] = bad } else { q[i] = bad }
-        let assigned = if late { Ok(()) } else { fmm.assign(&x, &none, &[vec![0]]) };
+        let assigned = if late { Ok(()) } else { fmm.assign(&x, &none) };
         let mut out = Potentials::default();
         let result = assigned.and_then(|()| fmm.evaluate(&x, &q, &mut out));
         if bad.is_finite() {
@@ -230,9 +230,6 @@ proptest! {
             prop_assert!(matches!(result, Err(FmmError::NotFinite { particle, what: "charge" }) if particle == i)
                 || matches!(result, Err(FmmError::Charged { .. })), "{result:?}");
         }
-        let mut part = GroupPotentials::default();
-        let group = fmm.evaluate_group(&x, 0, &[vec![q[0]]], &mut part);
-        prop_assert!(group.is_err() || part.potential[0][0].is_finite());
     }
 
     #[test]

@@ -98,10 +98,10 @@ fn excluded_pairs_out_of_reach_are_refused() {
         let x = [at(0.01), at(0.5), at(0.98)];
         let pair = |i, j| Exclusions::from_pairs(3, [[i, j]]).unwrap();
         let mut fmm = separated(boundary, 4, ([6; 3], 0), 1.12);
-        assert_eq!(fmm.assign(&x, &pair(0, 1), &[]), Err(FmmError::ExclusionTooFar { i: 0, j: 1 }), "{boundary:?}");
+        assert_eq!(fmm.assign(&x, &pair(0, 1)), Err(FmmError::ExclusionTooFar { i: 0, j: 1 }), "{boundary:?}");
         let mut out = Potentials::default();
         assert_eq!(fmm.evaluate(&x, &[1.0, -1.0, 0.0], &mut out), Err(FmmError::NotAssigned));
-        let ends = fmm.assign(&x, &pair(2, 0), &[]);
+        let ends = fmm.assign(&x, &pair(2, 0));
         // Near across the corner of the cell, if it repeats.
         assert_eq!(ends.is_ok(), boundary.periods().len() == 3, "{boundary:?}: {ends:?}");
     }

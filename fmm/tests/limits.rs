@@ -2,7 +2,7 @@
 
 use crate::common::systems::{PERIODIC, SLAB, WIRE, filled};
 use crate::common::{cloud, run, solver};
-use fmm::{Boundary, Exclusions, Fmm, FmmError, GroupPotentials, Potentials, Settings, TreeShape};
+use fmm::{Boundary, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};
 
 const CUBE: Boundary = Boundary::rectangular([2.0; 3]);
 
@@ -28,29 +28,25 @@ fn bad_particles_are_named() {
     let none = Exclusions::none(20);
     let mut fmm = solver(CUBE, 4, [4; 3], 0);
     let mut out = Potentials::default();
-    fmm.assign(&x, &none, &[vec![3, 4]]).unwrap();
+    fmm.assign(&x, &none).unwrap();
     assert_eq!(fmm.evaluate(&x, &q[1..], &mut out), Err(FmmError::Length { what: "charges", expected: 20, found: 19 }));
-    assert_eq!(fmm.evaluate_group(&x, 1, &[], &mut GroupPotentials::default()), Err(FmmError::Group { group: 1 }));
-    assert!(fmm.evaluate_group(&x, 0, &[vec![1.0]], &mut GroupPotentials::default()).is_err());
-    assert_eq!(fmm.assign(&x, &none, &[vec![20]]), Err(FmmError::Particle { group: 0, particle: 20 }));
-    fmm.assign(&x, &none, &[]).unwrap();
+    fmm.assign(&x, &none).unwrap();
     q[5] = f64::NAN;
     assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::NotFinite { particle: 5, what: "charge" }));
     q[5] = 0.5;
     let keep = x[7];
     x[7][1] = f64::INFINITY;
     assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::NotFinite { particle: 7, what: "position" }));
-    assert_eq!(fmm.assign(&x, &none, &[]), Err(FmmError::NotFinite { particle: 7, what: "position" }));
+    assert_eq!(fmm.assign(&x, &none), Err(FmmError::NotFinite { particle: 7, what: "position" }));
     x[7] = keep;
     x[9] = x[2];
-    fmm.assign(&x, &none, &[vec![2, 9]]).unwrap();
+    fmm.assign(&x, &none).unwrap();
     assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 2 }));
-    assert!(fmm.evaluate_group(&x, 0, &[vec![1.0, 1.0]], &mut GroupPotentials::default()).is_err());
     // Excluded from each other, they may sit on one point.
-    fmm.assign(&x, &Exclusions::from_pairs(20, [[2, 9]]).unwrap(), &[]).unwrap();
+    fmm.assign(&x, &Exclusions::from_pairs(20, [[2, 9]]).unwrap()).unwrap();
     assert!(fmm.evaluate(&x, &q, &mut out).is_ok());
     let far = Exclusions::from_pairs(20, (0..20).flat_map(|i| (0..i).map(move |j| [i, j]))).unwrap();
-    assert!(matches!(fmm.assign(&x, &far, &[]), Err(FmmError::ExclusionTooFar { .. })));
+    assert!(matches!(fmm.assign(&x, &far), Err(FmmError::ExclusionTooFar { .. })));
 }
 
 #[test]
@@ -88,17 +84,13 @@ fn results_do_not_depend_on_the_number_of_threads() {
         let (mut x, q) = filled(&boundary, n, 0.0, 2);
         // Half of them in one corner: most boxes of the deep trees are empty.
         x.iter_mut().step_by(2).for_each(|r| *r = r.map(|x| 0.3 * x));
-        let group: Vec<u32> = (0..n as u32).step_by(97).collect();
-        let charges = vec![vec![(0..group.len()).map(|k| (-1f64).powi(k as i32)).collect::<Vec<f64>>(); 2]];
         let result = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut fmm = solver(boundary, 4, root, depth);
-                let mut groups = Vec::new();
-                fmm.assign(&x, &Exclusions::none(n), std::slice::from_ref(&group)).unwrap();
-                fmm.evaluate_groups(&x, &charges, &mut groups).unwrap();
+                fmm.assign(&x, &Exclusions::none(n)).unwrap();
                 let mut out = Potentials::default();
-                (fmm.evaluate(&x, &q, &mut out).unwrap(), out, groups)
+                (fmm.evaluate(&x, &q, &mut out).unwrap(), out)
             })
         };
         let one = result(1);

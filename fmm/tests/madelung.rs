@@ -23,7 +23,7 @@ fn errors<T: Real>(
     let c = crystal(structure, 2, constant, [0.13, 0.21, 0.08], turned);
     let settings = Settings { order, tree: TreeShape { root, depth }, separation };
     let mut fmm = Fmm::<T>::new(Boundary::Periodic { cell: c.cell }, settings).unwrap();
-    fmm.assign(&c.positions, &Exclusions::none(c.charges.len()), &[]).unwrap();
+    fmm.assign(&c.positions, &Exclusions::none(c.charges.len())).unwrap();
     let mut out = Potentials::default();
     let energy = fmm.evaluate(&c.positions, &c.charges, &mut out).unwrap();
     let potentials = out.potential.iter().zip(&c.charges).map(|(phi, q)| (-phi * q / c.potential - 1.0).abs());

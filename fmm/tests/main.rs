@@ -9,7 +9,6 @@ mod common;
 mod device;
 mod droplets;
 mod fuzz;
-mod groups;
 mod images;
 mod invariance;
 mod lattices;

@@ -44,7 +44,7 @@ fn single_precision_saturates_at_its_rounding() {
     let mut fmm = Fmm::<f32>::new(Boundary::Open, Settings::new(16, TreeShape { root: [4; 3], depth: 0 })).unwrap();
     let shifted: Vec<[f64; 3]> = x.iter().map(|r| r.map(|c| c + 1e4)).collect();
     let mut out = Potentials::default();
-    fmm.assign(&shifted, &none, &[]).unwrap();
+    fmm.assign(&shifted, &none).unwrap();
     fmm.evaluate(&shifted, &q, &mut out).unwrap();
     // Far from the origin too: coordinates are relative to the boxes.
     assert!(difference(&out, &exact) < 3e-6, "{:.1e}", difference(&out, &exact));

@@ -106,7 +106,7 @@ fn a_pair_in_corners_of_boxes_obeys_the_bound() {
     for order in [0, 5, 10, 20, 40] {
         let mut out = Potentials::default();
         let mut fmm = separated(Boundary::Open, order, ([4, 1, 1], 0), 1.12);
-        fmm.assign(&x, &none, &[]).unwrap();
+        fmm.assign(&x, &none).unwrap();
         fmm.evaluate(&x, &q, &mut out).unwrap();
         let bound = 1.0 / (2.0 - 3f64.sqrt()) * (3f64.sqrt() / 2.0).powi(order as i32 + 1);
         let error = (out.potential[0] - exact).abs();

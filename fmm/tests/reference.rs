@@ -49,7 +49,7 @@ fn separated_errors(name: &str, order: usize, (root, depth): ([usize; 3], usize)
     let r = read(name);
     let settings = Settings { order, tree: TreeShape { root, depth }, separation };
     let mut fmm = Fmm::<f64>::new(boundary(&r), settings).unwrap();
-    fmm.assign(&r.positions, &Exclusions::none(r.positions.len()), &[]).unwrap();
+    fmm.assign(&r.positions, &Exclusions::none(r.positions.len())).unwrap();
     let mut out = Potentials::default();
     let energy = fmm.evaluate(&r.positions, &r.charges, &mut out).unwrap();
     let forces = out.field.iter().zip(&r.charges).flat_map(|(e, q)| e.map(|e| q * e));

@@ -40,7 +40,7 @@ fn energy_is_smooth_across_faces_and_forces_are_its_gradient() {
             let s = 5e-3 * f64::from(k) + h * side as f64;
             x[0] = [corner[0] + s, corner[1] - 0.7 * s, corner[2] + 0.4 * s];
             e[0] = soft.evaluate(&x, &q, &none, &mut out).unwrap();
-            hard.assign(&x, &none, &[]).unwrap();
+            hard.assign(&x, &none).unwrap();
             e[1] = hard.evaluate(&x, &q, &mut Potentials::default()).unwrap();
         }
         let along = |e: [f64; 3]| q[0] * (e[0] - 0.7 * e[1] + 0.4 * e[2]);

@@ -6,9 +6,10 @@
 //!     cargo run --release --package octitrate-lambda --example dvdl
 
 use forcefield::units::COULOMB;
+use forcefield::{Exclusions, Topology};
 use lambda::bias::{Acidity, Barrier, PhPotential, Separation, SiteBias};
 use lambda::coordinate::{Coordinate, MASS};
-use lambda::interpolation::{OwnForm, interpolate, set_effective_charges};
+use lambda::interpolation::{interpolate, own_pairs, set_effective_charges};
 use lambda::library::Correction;
 use lambda::motion::{LambdaDynamics, LambdaSettings, SiteMotion};
 use lambda::site::{Form, Site, SiteKind};
@@ -38,29 +39,22 @@ fn carboxyl() -> Site {
     }
 }
 
-/// Potential (e/nm) and field (e/nm²) at the first `n` atoms, made by charges on atoms 0, 1, ….
-fn coulomb(n: usize, charges: &[f64]) -> (Vec<f64>, Vec<Vector3<f64>>) {
-    let (mut potential, mut field) = (vec![0.0; n], vec![Vector3::zeros(); n]);
-    for i in 0..n {
-        for (j, q) in charges.iter().enumerate().filter(|(j, _)| *j != i) {
-            let d = Vector3::from(POSITIONS[i]) - Vector3::from(POSITIONS[j]);
-            potential[i] += q / d.norm();
-            field[i] += *q * d / d.norm().powi(3);
-        }
-    }
-    (potential, field)
+/// Potential (kJ/mol/e) that the charges make at each atom.
+fn coulomb(x: &[Vector3<f64>], charges: &[f64]) -> Vec<f64> {
+    let one = |i: usize, j: usize| if i == j { 0.0 } else { COULOMB * charges[j] / (x[i] - x[j]).norm() };
+    (0..x.len()).map(|i| (0..x.len()).map(|j| one(i, j)).sum()).collect()
 }
 
 /// V (kJ/mol) and ∂V/∂λ_α (kJ/mol) of each form.
 fn energy(site: &Site, weights: &[f64]) -> Result<(f64, Vec<f64>), Box<dyn std::error::Error>> {
-    let mut charges = [0.0, 0.0, 0.0, 1.0];
+    let (x, mut charges) = (POSITIONS.map(Vector3::from), [0.0, 0.0, 0.0, 1.0]);
     set_effective_charges(site, weights, &mut charges)?;
-    let (potential, _) = coulomb(4, &charges);
-    let own: Vec<_> = site.forms.iter().map(|form| coulomb(3, &form.charges)).collect();
-    let own: Vec<OwnForm> = own.iter().map(|(potential, field)| OwnForm { potential, field }).collect();
-    let mut forces = vec![Vector3::zeros(); 4];
-    let terms = interpolate(site, weights, COULOMB, &potential, &own, &mut forces)?;
-    let whole: f64 = potential.iter().zip(charges).map(|(phi, q)| 0.5 * COULOMB * phi * q).sum();
+    let potential = coulomb(&x, &charges);
+    // No pair is excluded.
+    let topology = Topology { exclusions: Exclusions::from_pairs(x.len(), []), ..Topology::default() };
+    let mut forces = vec![Vector3::zeros(); x.len()];
+    let terms = interpolate(site, weights, &own_pairs(site, &topology), &x, &potential, &mut forces)?;
+    let whole: f64 = potential.iter().zip(charges).map(|(phi, q)| 0.5 * phi * q).sum();
     Ok((whole + terms.energy, terms.derivatives))
 }
 

@@ -16,7 +16,7 @@ mod sites;
 mod tables;
 
 use bytemuck::Zeroable;
-use forcefield::topology::Pair14;
+use forcefield::Topology;
 use kernels::device::{Buffer, Device, DeviceError, Kernel, Stream};
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ use motion::{AdvanceArgs, Failure, LambdaSettings, StepEnergies, WeightArgs, set
 use sites::{ChargeArgs, InterpolateArgs};
 use tables::Tables;
 
-pub use sites::{Own, Whole};
+pub use sites::{Corrected, Whole};
 
 /// Most random numbers that are handed over at a time: 64 MB.
 const MOST_NUMBERS: usize = 8_000_000;
@@ -113,7 +113,7 @@ pub struct DeviceSites {
 }
 
 impl DeviceSites {
-    /// Sites of a system of `n_atoms` with 1-4 pairs `pairs`, their bias and their motion; random numbers are handed over for `steps` steps
+    /// Sites of a system of `n_atoms` with the exclusions and 1-4 pairs of `topology`, their bias and their motion; random numbers are handed over for `steps` steps
     /// at a time, or fewer ([`supplied_steps`](Self::supplied_steps)).
     ///
     /// # Errors
@@ -122,12 +122,12 @@ impl DeviceSites {
         device: &Device,
         sites: &[Site],
         biases: &[Option<SiteBias>],
-        pairs: &[Pair14],
+        topology: &Topology,
         dynamics: &LambdaDynamics,
         (n_atoms, steps): (usize, usize),
     ) -> Result<Self, SitesError> {
         length("biases", biases.len(), sites.len())?;
-        let tables = Tables::new(device, sites, pairs, dynamics, n_atoms)?;
+        let tables = Tables::new(device, sites, topology, dynamics, n_atoms)?;
         let module = device.compile(&sites::source(tables.most_forms))?;
         let motion = device.compile(&motion::source())?;
         let supplied_steps = steps.min(MOST_NUMBERS / tables.width.max(1)).max(1);
@@ -166,11 +166,6 @@ impl DeviceSites {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.n_sites == 0
-    }
-
-    /// First value of each site, and the end, in lists of one value for each form and atom.
-    pub fn value_starts(&self) -> &[usize] {
-        &self.tables.value_starts
     }
 
     /// First weight of each site, and the end.

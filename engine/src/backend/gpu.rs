@@ -19,7 +19,6 @@ use crate::state::{GpuState, State};
 use crate::system::System;
 use crate::titration::Biases;
 use fmm::FmmError;
-use fmm::device::GroupsError;
 use forcefield::Topology;
 use forcefield::device::{DeviceTermError, EnergyTerm, Precision};
 use kernels::device::{Device, DeviceError};
@@ -296,7 +295,6 @@ fn cause(error: &ResidentError) -> Option<&DeviceError> {
         ResidentError::Device(e)
         | ResidentError::Fmm(FmmError::Device(e))
         | ResidentError::Term(DeviceTermError::Device(e))
-        | ResidentError::Groups(GroupsError::Device(e) | GroupsError::Fmm(FmmError::Device(e)))
         | ResidentError::Sites(SitesError::Device(e))
         | ResidentError::Motion(MotionError::Device(e)) => Some(e),
         _ => None,

@@ -4,7 +4,7 @@ mod accuracy;
 mod bench;
 
 pub use accuracy::{Accuracy, ToleranceOf};
-pub use bench::{Bench, BenchFmm, BenchMd, BenchSites};
+pub use bench::{Bench, BenchFmm, BenchMd};
 
 use accuracy::number_between;
 use clap::{Args, Parser, Subcommand};

@@ -1,10 +1,7 @@
 //! `bench`: how fast the program is, and how accurate at that.
 
 mod device_fmm;
-mod device_sites;
 mod md;
-mod site_charges;
-mod sites;
 mod speed;
 
 use crate::cli::arguments::Bench;
@@ -20,6 +17,5 @@ pub fn bench(what: &Bench, device: Choice) -> Result<ExitCode> {
     match what {
         Bench::Fmm(arguments) => speed::speed(arguments, device),
         Bench::Md(arguments) => md::md(arguments, device),
-        Bench::Sites(arguments) => sites::sites(arguments, device),
     }
 }

@@ -350,9 +350,9 @@ fn overlaps_after_the_assignment_give_forces_out_of_range() {
 #[test]
 fn layouts_are_those_of_the_device() {
     fn check<T: Real>(device: &Device) {
-        let (near, groups) = (near::source::<T>(NearShape::default_for::<T>()), groups::source::<T>(4, 2));
+        let near = near::source::<T>(NearShape::default_for::<T>());
         let (first_and_last, products) = (evaluate::source::<T>(1), products::Multiplier::fused(4, size_of::<T>()));
-        for source in [near, groups, first_and_last, products.source(), levels::source::<T>(4), peak::source::<T>()] {
+        for source in [near, first_and_last, products.source(), levels::source::<T>(4), peak::source::<T>()] {
             check_layouts(device, &source).unwrap();
         }
     }

@@ -33,11 +33,6 @@ impl<T: Real> L2l<T> {
         Self { stride, operators: (0..octants).map(operator).collect() }
     }
 
-    /// Matrix of an octant.
-    pub fn operator(&self, octant: usize) -> &Operator<T> {
-        &self.operators[octant]
-    }
-
     /// Children's local expansions from their parents', overwritten.
     pub fn apply(&self, coarse: &[T], level: &Level, fine: &mut [T], pool: &ScratchPool<T>) {
         let stride = self.stride;

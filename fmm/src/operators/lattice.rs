@@ -15,14 +15,13 @@
 //! them; in a wire (one period, `wire`) the images are summed as they are, the far ones as Riemann ζ values. Without a net charge
 //! a constant that is the same for all t drops out: slab and wire are only defined up to it. An open grid has no images.
 //!
-//! `waves` makes the discrete Fourier transform of the coefficients over a whole grid, `offsets` from it those of all offsets.
+//! `waves` makes the discrete Fourier transform of the coefficients over a whole grid.
 //!
 //! Lengths in units of the scale of the root grid's boxes, f64 throughout.
 //! Theory: C. G. Lambert, T. A. Darden, J. A. Board, J. Comput. Phys. 126, 274 (1996), doi:10.1006/jcph.1996.0137 (lattice sums of
 //! multipoles); M. Challacombe, C. White, M. Head-Gordon, J. Chem. Phys. 107, 10131 (1997), doi:10.1063/1.474150 (Ewald-type split).
 
 mod cell;
-pub mod offsets;
 mod open;
 mod slab;
 mod split;

@@ -35,11 +35,6 @@ impl<T: Real> M2m<T> {
         Self { stride, operators }
     }
 
-    /// Matrix of an octant.
-    pub fn operator(&self, octant: usize) -> &Operator<T> {
-        &self.operators[octant]
-    }
-
     /// Parents' multipoles from their children's, overwritten.
     pub fn apply(&self, parents: &Level, coarse: &mut [T], level: &Level, fine: &[T], pool: &ScratchPool<T>) {
         let stride = self.stride;

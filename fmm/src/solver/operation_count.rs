@@ -165,7 +165,7 @@ mod tests {
             let settings = Settings::new(3, TreeShape { root: [root; 3], depth });
             let mut fmm = Fmm::<f64>::new(boundary, settings).unwrap();
             assert!(fmm.work().is_none());
-            fmm.assign(&x, &Exclusions::none(512), &[]).unwrap();
+            fmm.assign(&x, &Exclusions::none(512)).unwrap();
             let work = fmm.work().unwrap();
             assert_eq!((work.particles, work.coefficients, work.occupied_leaves), (512, 16, 512));
             assert_eq!((work.near_offsets, work.near_pairs, work.particle_pairs), (27, 512 * 27, 512 * 26));
@@ -186,7 +186,7 @@ mod tests {
         let x = one_each(4);
         let settings = Settings::new(2, TreeShape { root: [4; 3], depth: 0 });
         let mut fmm = Fmm::<f32>::new(Boundary::Open, settings).unwrap();
-        fmm.assign(&x, &Exclusions::none(64), &[]).unwrap();
+        fmm.assign(&x, &Exclusions::none(64)).unwrap();
         let work = fmm.work().unwrap();
         // Along one axis 2 + 3 + 3 + 2 = 10 near pairs.
         assert_eq!((work.near_pairs, work.particle_pairs), (1000, 1000 - 64));

@@ -105,7 +105,7 @@ impl<T: Real> Regularised<T> {
         }
         self.split(positions, charges)?;
         let exclusions = self.between_parts(n, exclusions)?;
-        self.fmm.assign(&self.homes, &exclusions, &[])?;
+        self.fmm.assign(&self.homes, &exclusions)?;
         self.fmm.evaluate(&self.positions, &self.charges, &mut self.out)?;
         out.potential.resize(n, 0.0);
         out.field.resize(n, [0.0; 3]);

@@ -35,7 +35,7 @@ pub fn solver(boundary: Boundary, order: usize, root: [usize; 3], depth: usize) 
 /// Assign and evaluate.
 pub fn run(fmm: &mut Fmm<f64>, x: &[[f64; 3]], q: &[f64], exclusions: &Exclusions) -> (f64, Potentials) {
     let mut out = Potentials::default();
-    fmm.assign(x, exclusions, &[]).unwrap();
+    fmm.assign(x, exclusions).unwrap();
     let energy = fmm.evaluate(x, q, &mut out).unwrap();
     (energy, out)
 }

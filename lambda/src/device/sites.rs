@@ -33,14 +33,13 @@ arguments! {
         atoms: In<'a, u32>,
         form_charges: In<'a, f64>,
         pair_starts: In<'a, u32>,
-        partners: In<'a, u32>,
+        firsts: In<'a, u32>,
+        seconds: In<'a, u32>,
         scales: In<'a, f64>,
         weights: In<'a, f64>,
         x: In<'a, f64>,
         potential: In<'a, f64>,
         potential_14: In<'a, i64>,
-        own_potential: In<'a, f64>,
-        own_field: In<'a, f64>,
         forces: Out<'a, i64>,
         energy: Out<'a, i64>,
         virial: Out<'a, i64>,
@@ -62,13 +61,9 @@ pub struct Whole<'a> {
     pub potential_14: &'a Buffer<i64>,
 }
 
-/// What Hamiltonian interpolation takes and corrects. Values of form α of atom k of site s are at [`DeviceSites::value_starts`]\[s\] + α n + k.
+/// What Hamiltonian interpolation corrects.
 #[derive(Clone, Copy)]
-pub struct Own<'a> {
-    /// What the charges of each form make on the site's own atoms, e/nm.
-    pub potential: &'a Buffer<f64>,
-    /// The field of the same, e/nm², three numbers for each value.
-    pub field: &'a Buffer<f64>,
+pub struct Corrected<'a> {
     /// Forces, fixed point, kJ/mol/nm, 3 N.
     pub forces: &'a Buffer<i64>,
     /// Energies, fixed point, kJ/mol.
@@ -98,7 +93,7 @@ impl DeviceSites {
         stream.launch(&self.charges_kernel, Launch::for_each(n, THREADS), arguments)
     }
 
-    /// ∂V/∂λ of the force field. With `own` Hamiltonian interpolation, which also corrects forces and energies, of all sites before the first
+    /// ∂V/∂λ of the force field. With `corrected` Hamiltonian interpolation, which also corrects forces and energies, of all sites before the first
     /// buffer; without it, and for the others, charge interpolation.
     ///
     /// # Errors
@@ -107,10 +102,10 @@ impl DeviceSites {
         &self,
         stream: &Stream,
         whole: &Whole<'_>,
-        own: Option<&Own<'_>>,
+        corrected: Option<&Corrected<'_>>,
     ) -> Result<(), DeviceError> {
         let t = &self.tables;
-        let slot = |which: usize| own.map_or(Out::none(), |o| Out::from_element(o.energies, o.slots[which]));
+        let slot = |which: usize| corrected.map_or(Out::none(), |c| Out::from_element(c.energies, c.slots[which]));
         let arguments = InterpolateArgs {
             starts: t.starts.arg(),
             values: t.values.arg(),
@@ -118,20 +113,19 @@ impl DeviceSites {
             atoms: t.atoms.arg(),
             form_charges: t.charges.arg(),
             pair_starts: t.pair_starts.arg(),
-            partners: t.partners.arg(),
+            firsts: t.firsts.arg(),
+            seconds: t.seconds.arg(),
             scales: t.scales.arg(),
             weights: self.weights.arg(),
             x: whole.positions.arg(),
             potential: whole.potential.arg(),
             potential_14: whole.potential_14.arg(),
-            own_potential: own.map(|o| o.potential).into(),
-            own_field: own.map(|o| o.field).into(),
-            forces: own.map(|o| o.forces).into(),
+            forces: corrected.map(|c| c.forces).into(),
             energy: slot(0),
             virial: slot(1),
             derivatives: self.derivatives.arg(),
             coulomb: COULOMB,
-            n_hamiltonian: own.map_or(0, |_| t.interpolated as i32),
+            n_hamiltonian: corrected.map_or(0, |_| t.interpolated as i32),
         };
         stream.launch(&self.interpolate_kernel, Launch::new(self.len() as u32, WARP), arguments)
     }

@@ -1,12 +1,11 @@
 //! What the kernels read of sites and never changes.
 
-use std::collections::HashMap;
-
-use forcefield::topology::Pair14;
+use forcefield::Topology;
 use kernels::device::{Buffer, Device, structure};
 
 use super::SitesError;
 use crate::coordinate::Coordinate;
+use crate::interpolation::{OwnPair, own_pairs};
 use crate::motion::LambdaDynamics;
 use crate::site::Site;
 
@@ -32,11 +31,9 @@ pub struct Tables {
     pub most_forms: usize,
     /// Sites before the first buffer: those that Hamiltonian interpolation is for.
     pub interpolated: usize,
-    /// First value of each site in lists of one value for each form and atom.
-    pub value_starts: Vec<usize>,
     /// First atom of each site, and the end.
     pub starts: Buffer<u32>,
-    /// `value_starts`.
+    /// First charge of each site in the list of the charges of all forms.
     pub values: Buffer<u32>,
     /// First weight of each site, and the end.
     pub first_weights: Buffer<u32>,
@@ -46,11 +43,13 @@ pub struct Tables {
     pub atoms: Buffer<u32>,
     /// Charges of the forms.
     pub charges: Buffer<f64>,
-    /// First 1-4 partner of each atom, and the end.
+    /// First pair of each site, and the end.
     pub pair_starts: Buffer<u32>,
-    /// Partners, in the numbering of the site.
-    pub partners: Buffer<u32>,
-    /// Their factors.
+    /// First atom of each pair, in the numbering of the site.
+    pub firsts: Buffer<u32>,
+    /// Second atom of each pair.
+    pub seconds: Buffer<u32>,
+    /// Factors of the pairs.
     pub scales: Buffer<f64>,
     /// A row for each site.
     pub motion: Buffer<SiteRow>,
@@ -70,35 +69,27 @@ impl Tables {
     pub fn new(
         device: &Device,
         sites: &[Site],
-        pairs: &[Pair14],
+        topology: &Topology,
         dynamics: &LambdaDynamics,
         n_atoms: usize,
     ) -> Result<Self, SitesError> {
         super::length("sites that move", dynamics.sites().len(), sites.len())?;
         sites.iter().zip(dynamics.sites()).try_for_each(|(site, motion)| check(site, motion.n_forms, n_atoms))?;
         let (mut starts, mut value_starts) = (vec![0_u32], vec![0]);
-        let (mut site_of, mut place) = (Vec::new(), HashMap::new());
+        let mut site_of = Vec::new();
         for (s, site) in sites.iter().enumerate() {
             let first = starts[s];
-            place.extend(site.atoms.iter().enumerate().map(|(k, atom)| (*atom, (s, k as u32, first + k as u32))));
             site_of.extend(std::iter::repeat_n(s as u32, site.atoms.len()));
             starts.push(first + site.atoms.len() as u32);
             value_starts.push(value_starts[s] + site.forms.len() * site.atoms.len());
         }
-        let mut partners = vec![Vec::new(); site_of.len()];
-        for pair in pairs {
-            let [Some(&(s, i, at_i)), Some(&(t, j, at_j))] = pair.atoms.map(|atom| place.get(&atom)) else { continue };
-            if s == t {
-                partners[at_i as usize].push((j, pair.coulomb_scale));
-                partners[at_j as usize].push((i, pair.coulomb_scale));
-            }
-        }
         let mut pair_starts = vec![0_u32];
-        pair_starts.extend(partners.iter().scan(0, |sum, p| {
-            *sum += p.len() as u32;
-            Some(*sum)
-        }));
-        let partners: Vec<(u32, f64)> = partners.into_iter().flatten().collect();
+        let mut own: Vec<OwnPair> = Vec::new();
+        for site in sites {
+            own.extend(own_pairs(site, topology));
+            pair_starts.push(own.len() as u32);
+        }
+        let member = |which: usize| own.iter().map(|pair| pair.atoms[which]).collect::<Vec<u32>>();
         let (motion, width) = motion_table(dynamics);
         let of_sites = dynamics.sites();
         let charges: Vec<f64> = sites.iter().flat_map(|s| &s.forms).flat_map(|f| &f.charges).copied().collect();
@@ -113,13 +104,13 @@ impl Tables {
             atoms: device.upload(&sites.iter().flat_map(|s| &s.atoms).copied().collect::<Vec<_>>())?,
             charges: device.upload(&charges)?,
             pair_starts: device.upload(&pair_starts)?,
-            partners: device.upload(&partners.iter().map(|p| p.0).collect::<Vec<_>>())?,
-            scales: device.upload(&partners.iter().map(|p| p.1).collect::<Vec<_>>())?,
+            firsts: device.upload(&member(0))?,
+            seconds: device.upload(&member(1))?,
+            scales: device.upload(&own.iter().map(|pair| pair.scale).collect::<Vec<_>>())?,
             motion: device.upload(&motion)?,
             masses: device.upload(&of_sites.iter().map(|s| s.mass).collect::<Vec<_>>())?,
             form_charges: device.upload(&of_sites.iter().flat_map(|s| &s.charges).copied().collect::<Vec<_>>())?,
             width,
-            value_starts,
         })
     }
 }

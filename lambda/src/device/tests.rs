@@ -3,11 +3,12 @@
 use super::*;
 use crate::bias::{Acidity, Barrier, Entropy, ModelCorrection, PhPotential, Separation, SimplexBasis};
 use crate::coordinate::Coordinate;
-use crate::interpolation::{OwnForm, interpolate, set_effective_charges};
+use crate::interpolation::{interpolate, own_pairs, set_effective_charges};
 use crate::library::Correction;
 use crate::motion::{LambdaSettings, SiteMotion};
 use crate::site::{Form, SiteKind};
-use forcefield::pairs::coulomb_14_potential;
+use forcefield::Exclusions;
+use forcefield::topology::Pair14;
 use forcefield::units::COULOMB;
 use kernels::device::{check_layouts, compiles};
 use nalgebra::Vector3;
@@ -75,9 +76,10 @@ fn sites() -> Vec<Site> {
     atoms.into_iter().zip(forms).enumerate().map(|(s, (atoms, n))| site("S", atoms, n, 11 + s as u64)).collect()
 }
 
-fn pairs() -> Vec<Pair14> {
+/// Exclusions and 1-4 pairs; a 1-4 pair is excluded otherwise, but for one.
+fn topology() -> Topology {
     let pair = |i, j, coulomb_scale| Pair14 { atoms: [i, j], c6: 0.0, c12: 0.0, coulomb_scale };
-    vec![
+    let pairs = vec![
         pair(3, 7, 0.8333),
         pair(10, 4, 0.8333),
         pair(10, 3, 1.0),
@@ -89,7 +91,9 @@ fn pairs() -> Vec<Pair14> {
         pair(13, 2, 0.4),
         pair(52, 56, 0.5),
         pair(39, 38, 0.3),
-    ]
+    ];
+    let excluded = pairs.iter().skip(1).map(|p| p.atoms).chain([[4, 5], [5, 6], [2, 13], [30, 16]]);
+    Topology { exclusions: Exclusions::from_pairs(N, excluded), pairs, ..Topology::default() }
 }
 
 /// Every kind of every term; `shift`: others of the same shape.
@@ -139,7 +143,7 @@ fn dynamics(coupling_time: Option<f64>, charged: bool) -> LambdaDynamics {
 fn on_device(dynamics: &LambdaDynamics, steps: usize) -> (DeviceSites, Stream, Device) {
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
-    let sites = DeviceSites::new(&device, &sites(), &biases(0.0), &pairs(), dynamics, (N, steps)).unwrap();
+    let sites = DeviceSites::new(&device, &sites(), &biases(0.0), &topology(), dynamics, (N, steps)).unwrap();
     (sites, stream, device)
 }
 
@@ -174,17 +178,13 @@ fn charges_and_interpolation_as_on_the_cpu() {
         .collect();
     let phi: Vec<f64> = (0..N).map(|_| 5.0 * number()).collect();
     let phi_14: Vec<i64> = (0..N).map(|_| (300.0 * FIXED * number()) as i64).collect();
-    let total = own.value_starts()[sites.len()];
-    let (own_phi, own_field): (Vec<f64>, Vec<[f64; 3]>) =
-        (0..total).map(|_| (4.0 * number(), [9.0 * number(), 9.0 * number(), 9.0 * number()])).unzip();
     let flat: Vec<f64> = x.iter().flatten().copied().collect();
     let (positions, potential) = (device.upload(&flat).unwrap(), device.upload(&phi).unwrap());
     let potential_14 = device.upload(&phi_14).unwrap();
     let whole = Whole { positions: &positions, potential: &potential, potential_14: &potential_14 };
-    let (p, f) = (device.upload(&own_phi).unwrap(), device.upload(own_field.as_flattened()).unwrap());
     let (forces, energies) = (device.zeros::<i64>(3 * N).unwrap(), device.zeros::<i64>(5).unwrap());
-    let takes = Own { potential: &p, field: &f, forces: &forces, energies: &energies, slots: [1, 4] };
-    own.enqueue_interpolate(&stream, &whole, Some(&takes)).unwrap();
+    let corrected = Corrected { forces: &forces, energies: &energies, slots: [1, 4] };
+    own.enqueue_interpolate(&stream, &whole, Some(&corrected)).unwrap();
     let by_form = own.derivatives().read(&stream).unwrap();
     own.enqueue_interpolate(&stream, &whole, None).unwrap();
     let by_charge = own.derivatives().read(&stream).unwrap();
@@ -193,25 +193,10 @@ fn charges_and_interpolation_as_on_the_cpu() {
     let (mut expected_forces, mut energy) = (vec![Vector3::zeros(); N], 0.0);
     for (s, site) in sites.iter().enumerate() {
         let n = site.atoms.len();
-        let local = |atom: u32| site.atoms.iter().position(|a| *a == atom).map(|k| k as u32);
-        let inside: Vec<Pair14> = pairs()
-            .iter()
-            .filter_map(|p| Some(Pair14 { atoms: [local(p.atoms[0])?, local(p.atoms[1])?], ..*p }))
-            .collect();
+        let inside = own_pairs(site, &topology());
         assert!(s == 3 || s == 5 || !inside.is_empty());
-        let places: Vec<Vector3<f64>> = site.atoms.iter().map(|a| x[*a as usize]).collect();
-        let forms: Vec<(Vec<f64>, Vec<Vector3<f64>>)> = (0..site.forms.len())
-            .map(|form| {
-                let first = own.value_starts()[s] + form * n;
-                let mut phi = own_phi[first..][..n].to_vec();
-                let mut field: Vec<Vector3<f64>> = own_field[first..][..n].iter().map(|e| (*e).into()).collect();
-                coulomb_14_potential(&inside, &places, &site.forms[form].charges, &mut phi, &mut field);
-                (phi.iter().map(|p| COULOMB * p).collect(), field.iter().map(|e| COULOMB * e).collect())
-            })
-            .collect();
-        let refs: Vec<OwnForm<'_>> = forms.iter().map(|(potential, field)| OwnForm { potential, field }).collect();
         let mine = first[s]..first[s + 1];
-        let terms = interpolate(site, &weights[mine.clone()], 1.0, &whole_phi, &refs, &mut expected_forces).unwrap();
+        let terms = interpolate(site, &weights[mine.clone()], &inside, &x, &whole_phi, &mut expected_forces).unwrap();
         energy += terms.energy;
         for (form, k) in mine.enumerate() {
             let derivative = terms.derivatives[form];
@@ -403,7 +388,7 @@ fn what_does_not_fit_is_refused() {
     let stream = device.stream().unwrap();
     let dynamics = dynamics(Some(0.5), false);
     let make = |sites: &[Site], biases: &[Option<SiteBias>], n, steps| {
-        DeviceSites::new(&device, sites, biases, &[], &dynamics, (n, steps))
+        DeviceSites::new(&device, sites, biases, &topology(), &dynamics, (n, steps))
     };
     let mut other = sites();
     other[1].forms.pop();

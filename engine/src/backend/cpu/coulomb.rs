@@ -1,22 +1,18 @@
-//! Coulomb interaction of all atoms, and of each titratable site's atoms among themselves.
+//! Coulomb interaction of all atoms.
 //!
-//! Both use one pair interaction G_ij: the FMM's (periodic images included, excluded pairs left out) plus the scaled 1-4
-//! pairs of the topology. The whole system takes one FMM pass over the effective charges; a site takes its sparse tree,
-//! with one charge vector per form:
+//! The pair interaction G_ij is the FMM's (periodic images included, excluded pairs left out) plus the scaled 1-4 pairs of the topology:
 //!
 //! ```text
 //! φ_i = k_e Σ_j G_ij q_j          E_i = −∇φ_i            V = ½ Σ_i q_i φ_i
-//! φ^α_i = k_e Σ_{j∈s} G_ij q^α_j   (i ∈ s, form α)
 //! ```
 //!
-//! Because boxes, operators and 1-4 pairs are the same in both, φ_i − Σ_α λ_α φ^α_i holds nothing of the site itself.
 //! V is homogeneous of degree −1 in all lengths, so the trace of its virial Σ r·F is V.
 //!
 //! Units: nm, e, kJ/mol; φ in kJ/mol/e, E in kJ/mol/nm/e.
 
 use crate::backend::fmm_settings::{boundary, choose, describe, slack, workload};
 use crate::config::{self, Precision};
-use fmm::{Fmm, FmmError, GroupPotentials, Potentials, Settings, StageTimings};
+use fmm::{Fmm, FmmError, Potentials, Settings, StageTimings};
 use forcefield::Cell;
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
@@ -39,13 +35,9 @@ pub struct Coulomb {
     cell: Cell,
     exclusions: fmm::Exclusions,
     pairs: Vec<Pair14>,
-    groups: Vec<Vec<u32>>,
-    sites: Vec<SitePairs>,
     output: Potentials,
-    own_output: GroupPotentials,
     potential: Vec<f64>,
     field: Vec<Vector3<f64>>,
-    own: Vec<OwnPotentials>,
     /// Positions and box of the last assignment, and how far (nm) atoms may go from there.
     assigned: Vec<Vector3<f64>>,
     assigned_cell: Cell,
@@ -57,14 +49,8 @@ enum Solver {
     Double(Box<Fmm<f64>>),
 }
 
-/// Atoms of a site, and the 1-4 pairs among them in the site's own numbering.
-struct SitePairs {
-    atoms: Vec<u32>,
-    pairs: Vec<Pair14>,
-}
-
 impl Coulomb {
-    /// For the atoms of `topology` in `cell`, with `sites` the atoms of each titratable site.
+    /// For the atoms of `topology` in `cell`.
     /// `start` (nm): positions that the tree is chosen for.
     ///
     /// # Errors
@@ -74,7 +60,6 @@ impl Coulomb {
         topology: &Topology,
         start: &[Vector3<f64>],
         cell: Cell,
-        sites: &[Vec<u32>],
     ) -> Result<Self, FmmError> {
         let n = topology.n_atoms();
         let (boundary, workload) = (boundary(cell), workload(start, cell));
@@ -96,13 +81,9 @@ impl Coulomb {
             cell,
             exclusions,
             pairs: topology.pairs.clone(),
-            groups: sites.to_vec(),
-            sites: sites.iter().map(|atoms| SitePairs::new(atoms, &topology.pairs)).collect(),
             output: Potentials::default(),
-            own_output: GroupPotentials::default(),
             potential: vec![0.0; n],
             field: vec![Vector3::zeros(); n],
-            own: Vec::new(),
             assigned: Vec::new(),
             assigned_cell: Cell::Open,
             slack: slack(&chosen, cell),
@@ -141,8 +122,8 @@ impl Coulomb {
         self.assigned_cell = cell;
         let x: &[[f64; 3]] = bytemuck::cast_slice(x);
         match &mut self.solver {
-            Solver::Single(fmm) => fmm.assign(x, &self.exclusions, &self.groups),
-            Solver::Double(fmm) => fmm.assign(x, &self.exclusions, &self.groups),
+            Solver::Single(fmm) => fmm.assign(x, &self.exclusions),
+            Solver::Double(fmm) => fmm.assign(x, &self.exclusions),
         }
     }
 
@@ -175,37 +156,6 @@ impl Coulomb {
         Ok(CoulombEnergy { fmm: COULOMB * energy, one_four: COULOMB * one_four })
     }
 
-    /// Potentials and fields that each of `charges` (one set per form, in the order of the site's atoms) makes on the
-    /// atoms of site `site`, counted from 0; [`Self::own`] gives them.
-    ///
-    /// # Errors
-    /// Results that are not finite.
-    pub fn evaluate_site(&mut self, x: &[Vector3<f64>], site: usize, charges: &[Vec<f64>]) -> Result<(), FmmError> {
-        let positions: &[[f64; 3]] = bytemuck::cast_slice(x);
-        match &mut self.solver {
-            Solver::Single(fmm) => fmm.evaluate_group(positions, site, charges, &mut self.own_output)?,
-            Solver::Double(fmm) => fmm.evaluate_group(positions, site, charges, &mut self.own_output)?,
-        }
-        let SitePairs { atoms, pairs } = &self.sites[site];
-        let local: Vec<Vector3<f64>> = atoms.iter().map(|&atom| x[atom as usize]).collect();
-        self.own.resize_with(charges.len(), OwnPotentials::default);
-        for (form, (own, q)) in self.own.iter_mut().zip(charges).enumerate() {
-            own.potential.clear();
-            own.potential.resize(atoms.len(), 0.0);
-            own.field.clear();
-            own.field.resize(atoms.len(), Vector3::zeros());
-            coulomb_14_potential(pairs, &local, q, &mut own.potential, &mut own.field);
-            let (phi, field) = (&self.own_output.potential[form], &self.own_output.field[form]);
-            complete(&mut own.potential, &mut own.field, phi, field);
-        }
-        Ok(())
-    }
-
-    /// What each form makes on its own atoms, of the last [`Self::evaluate_site`].
-    pub fn own(&self) -> &[OwnPotentials] {
-        &self.own
-    }
-
     /// φ_i (kJ/mol/e) of the last [`Self::evaluate`].
     pub fn potential(&self) -> &[f64] {
         &self.potential
@@ -236,25 +186,5 @@ fn complete(potential: &mut [f64], field: &mut [Vector3<f64>], fmm_potential: &[
     }
     for (field, fmm) in field.iter_mut().zip(fmm_field) {
         *field = COULOMB * (*field + Vector3::from(*fmm));
-    }
-}
-
-/// What the charges of one form of a site make on the site's own atoms, in the order of its atoms.
-#[derive(Clone, Debug, Default)]
-pub struct OwnPotentials {
-    /// φ^α_i (kJ/mol/e).
-    pub potential: Vec<f64>,
-    /// E^α_i (kJ/mol/nm/e).
-    pub field: Vec<Vector3<f64>>,
-}
-
-impl SitePairs {
-    fn new(atoms: &[u32], pairs: &[Pair14]) -> Self {
-        let local = |atom: u32| atoms.iter().position(|&a| a == atom).map(|k| k as u32);
-        let pairs = pairs
-            .iter()
-            .filter_map(|pair| Some(Pair14 { atoms: [local(pair.atoms[0])?, local(pair.atoms[1])?], ..*pair }))
-            .collect();
-        Self { atoms: atoms.to_vec(), pairs }
     }
 }

@@ -5,7 +5,7 @@
 //! V_C     = V_eff[q] + Σ_s ( Σ_α λ_sα W_s[q^α] − W_s[q] )          q_i = Σ_α λ_sα q_i^α
 //! ```
 //!
-//! The bracket (only with Hamiltonian interpolation) makes V linear in the weights of each site; see
+//! The bracket (only with Hamiltonian interpolation) makes V linear in the weights of each site, but for its images; see
 //! [`lambda::interpolation`]. Lennard-Jones and bonded terms that differ between forms are λ-weighted sums of those of the forms
 //! ([`forcefield::variants`]). The bias of λ is not part of it ([`crate::titration`]).
 //!
@@ -21,7 +21,7 @@ use forcefield::bonded::{Bonded, BondedEnergies};
 use forcefield::lennard_jones::{DispersionCorrection, LennardJones};
 use forcefield::variants::{SiteVariants, Variants};
 use forcefield::{Cell, TermEnergy, Topology, pairs, restraints};
-use lambda::interpolation::{OwnForm, interpolate, set_effective_charges};
+use lambda::interpolation::{OwnPair, derivatives_of_mixed_charges, interpolate, own_pairs, set_effective_charges};
 use lambda::{Site, SiteValues};
 use nalgebra::Vector3;
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub struct Hamiltonian {
     coulomb: Coulomb,
     interpolation: Interpolation,
     sites: Vec<Site>,
+    /// Pairs inside each site.
+    own_pairs: Vec<Vec<OwnPair>>,
     charges: Vec<f64>,
 }
 
@@ -92,9 +94,8 @@ impl Hamiltonian {
         };
         let lennard_jones =
             LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
-        let atoms: Vec<Vec<u32>> = sites.iter().map(|site| site.atoms.clone()).collect();
-        let coulomb = Coulomb::new(&config.electrostatics, &topology, start, cell, &atoms)
-            .map_err(|e| refused("electrostatics", &e))?;
+        let coulomb =
+            Coulomb::new(&config.electrostatics, &topology, start, cell).map_err(|e| refused("electrostatics", &e))?;
         Ok(Self {
             bonded: Bonded::new(&topology),
             lennard_jones,
@@ -103,6 +104,7 @@ impl Hamiltonian {
             coulomb,
             interpolation: config.titration.as_ref().map_or(Interpolation::Hamiltonian, |t| t.interpolation),
             sites: sites.to_vec(),
+            own_pairs: sites.iter().map(|site| own_pairs(site, &topology)).collect(),
             charges: topology.charges(),
             topology,
         })
@@ -199,21 +201,13 @@ impl Hamiltonian {
         forces: &mut [Vector3<f64>],
         by_weight: &mut [f64],
     ) -> Result<f64> {
-        let (x, site, weights) = (point.positions, &self.sites[index], point.weights.site(index));
+        let (site, phi) = (&self.sites[index], self.coulomb.potential());
         if self.interpolation == Interpolation::Charge || site.is_buffer() {
-            let phi = self.coulomb.potential();
-            let derivative = |form: &lambda::site::Form| -> f64 {
-                site.atoms.iter().zip(&form.charges).map(|(&atom, q)| q * phi[atom as usize]).sum()
-            };
-            by_weight.iter_mut().zip(&site.forms).for_each(|(slot, form)| *slot = derivative(form));
+            by_weight.copy_from_slice(&derivatives_of_mixed_charges(site, phi));
             return Ok(0.0);
         }
-        let charges: Vec<Vec<f64>> = site.forms.iter().map(|form| form.charges.clone()).collect();
-        self.coulomb.evaluate_site(x, index, &charges).map_err(|e| coulomb_error(&e, &self.topology))?;
-        let own = self.coulomb.own();
-        let forms: Vec<OwnForm<'_>> =
-            own.iter().map(|form| OwnForm { potential: &form.potential, field: &form.field }).collect();
-        let terms = interpolate(site, weights, 1.0, self.coulomb.potential(), &forms, forces)
+        let (x, weights) = (point.positions, point.weights.site(index));
+        let terms = interpolate(site, weights, &self.own_pairs[index], x, phi, forces)
             .map_err(|e| PhysicsError::of("λ", &e))?;
         by_weight.copy_from_slice(&terms.derivatives);
         Ok(terms.energy)

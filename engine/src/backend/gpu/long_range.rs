@@ -2,9 +2,8 @@
 
 use super::setup::{ResidentError, Setup, Streams};
 use crate::backend::fmm_settings::boundary;
-use crate::config::Interpolation;
 use fmm::Exclusions;
-use fmm::device::{BoxGeometry, DeviceFmm, DeviceGroups, GroupCharges};
+use fmm::device::{BoxGeometry, DeviceFmm};
 use forcefield::Cell;
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Stream};
@@ -18,19 +17,16 @@ pub enum Part {
     Near,
     /// Far field.
     Far,
-    /// What sites do to themselves.
-    Groups,
     /// Sums and forces.
     Forces,
 }
 
 impl Part {
     /// All of them with their names in tables.
-    pub const ALL: [(Self, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str); 4] = [
         (Self::Gather, "coordinates in boxes"),
         (Self::Near, "near field"),
         (Self::Far, "far field"),
-        (Self::Groups, "sites among themselves"),
         (Self::Forces, "sum of the fields, forces"),
     ];
 }
@@ -69,9 +65,6 @@ pub trait LongRange: Send {
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError>;
 
-    /// What the forms of every site make on its own atoms; none without sites or with charge interpolation; the buffer, which is the last site, has charge interpolation.
-    fn own(&self) -> Option<[&Buffer<f64>; 2]>;
-
     /// φ `[N]`, e/nm.
     fn potential(&self) -> &Buffer<f64>;
 
@@ -93,7 +86,6 @@ pub trait LongRange: Send {
 
 struct Solver<T: kernels::Real + bytemuck::Pod> {
     fmm: DeviceFmm<T>,
-    groups: Option<DeviceGroups<T>>,
     periodic: bool,
 }
 
@@ -115,31 +107,13 @@ impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
             .expect("invariant: a topology's exclusions name two different atoms of the system");
         let start = bytemuck::cast_slice(setup.start);
         let fmm = DeviceFmm::new(device, boundary, setup.fmm, start, &exclusions)?;
-        let group = |site: &lambda::Site| GroupCharges {
-            members: site.atoms.clone(),
-            charges: site.forms.iter().map(|form| form.charges.clone()).collect(),
-        };
-        let groups = match setup.sites {
-            Some(sites) if setup.interpolation == Interpolation::Hamiltonian => {
-                let groups: Vec<GroupCharges> =
-                    sites.sites.iter().filter(|site| !site.is_buffer()).map(group).collect();
-                let some = !groups.is_empty();
-                some.then(|| DeviceGroups::new(device, &boundary, &setup.fmm, &groups, &exclusions, None))
-                    .transpose()?
-            }
-            _ => None,
-        };
-        Ok(Self { fmm, groups, periodic: setup.cell.is_periodic() })
+        Ok(Self { fmm, periodic: setup.cell.is_periodic() })
     }
 }
 
 impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
     fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), ResidentError> {
-        self.fmm.enqueue_assign(stream, x)?;
-        if let Some(groups) = &self.groups {
-            groups.enqueue_assign(stream, self.fmm.place(), self.fmm.leaf_of())?;
-        }
-        Ok(())
+        Ok(self.fmm.enqueue_assign(stream, x)?)
     }
 
     fn enqueue_forces(
@@ -149,20 +123,13 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
         q: &Buffer<f64>,
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError> {
-        let Streams { main, far, sites, .. } = streams;
+        let Streams { main, far, .. } = streams;
         self.fmm.enqueue_gather(main, x, q)?;
         far.wait_for(main)?;
         self.fmm.enqueue_far(far)?;
-        if let Some(groups) = &self.groups {
-            sites.wait_for(main)?;
-            groups.enqueue(sites, self.fmm.geometry(), self.fmm.sorted())?;
-        }
         self.fmm.enqueue_near(main)?;
         main.wait_for(far)?;
         self.fmm.enqueue_forces(main, q, COULOMB, forces)?;
-        if self.groups.is_some() {
-            main.wait_for(sites)?;
-        }
         Ok(())
     }
 
@@ -174,19 +141,13 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
         q: &Buffer<f64>,
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError> {
-        match (part, &self.groups) {
-            (Part::Gather, _) => self.fmm.enqueue_gather(stream, x, q)?,
-            (Part::Near, _) => self.fmm.enqueue_near(stream)?,
-            (Part::Far, _) => self.fmm.enqueue_far(stream)?,
-            (Part::Groups, Some(groups)) => groups.enqueue(stream, self.fmm.geometry(), self.fmm.sorted())?,
-            (Part::Groups, None) => (),
-            (Part::Forces, _) => self.fmm.enqueue_forces(stream, q, COULOMB, forces)?,
+        match part {
+            Part::Gather => self.fmm.enqueue_gather(stream, x, q)?,
+            Part::Near => self.fmm.enqueue_near(stream)?,
+            Part::Far => self.fmm.enqueue_far(stream)?,
+            Part::Forces => self.fmm.enqueue_forces(stream, q, COULOMB, forces)?,
         }
         Ok(())
-    }
-
-    fn own(&self) -> Option<[&Buffer<f64>; 2]> {
-        self.groups.as_ref().map(|groups| [groups.potential(), groups.field()])
     }
 
     fn potential(&self) -> &Buffer<f64> {

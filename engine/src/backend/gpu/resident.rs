@@ -4,10 +4,9 @@
 //! (`lambda::device`), the motion of the atoms ([`DeviceMotion`]). A step is recorded into a graph:
 //!
 //! ```text
-//! q(λ) → boxes of the FMM ─ near field ───────┐
-//!              ├─ far field ──────────────────┤
-//!              └─ what sites do to themselves ┤
-//! Lennard-Jones, bonded terms ────────────────┴─ forces → ∂V/∂λ → λ, v, x, constraints, thermostats, barostat
+//! q(λ) → boxes of the FMM ─┬─ near field ─┐
+//!                          └─ far field ──┤
+//! Lennard-Jones, bonded terms ────────────┴─ forces → ∂V/∂λ, bracket of the sites → λ, v, x, constraints, thermostats, barostat
 //! ```
 //!
 //! Lists and boxes are made anew every `interval` steps, counted from step 0, so that a continued run makes the same ones. The device
@@ -17,12 +16,14 @@ use super::coulomb::CoulombEnergy;
 use super::long_range::{self, LongRange};
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::backend::fmm_settings::slack;
+use crate::config::Interpolation;
 use crate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
+use crate::titration::Sites;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph};
-use lambda::device::{DeviceSites, Own, Whole};
+use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
 
 mod fetch;
@@ -58,6 +59,7 @@ pub struct Resident {
     bonded: DeviceBonded,
     motion: DeviceMotion,
     sites: Option<DeviceSites>,
+    interpolation: Interpolation,
     /// First step that has no random numbers for λ.
     noise_end: u64,
     coulomb: CoulombEnergy,
@@ -95,9 +97,8 @@ impl Resident {
         let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell.is_periodic())?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
-        let pairs = &setup.topology.pairs;
-        let sites =
-            setup.sites.map(|sites| sites.on_device(setup.biases, device, pairs, n, NOISE_STEPS)).transpose()?;
+        let on_device = |sites: &Sites| sites.on_device(setup.biases, device, setup.topology, NOISE_STEPS);
+        let sites = setup.sites.map(on_device).transpose()?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
@@ -111,6 +112,7 @@ impl Resident {
             bonded,
             motion: DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, coupling, &virial)?,
             sites,
+            interpolation: setup.interpolation,
             noise_end: 0,
             coulomb: CoulombEnergy::new(device)?,
             charges: device.upload(&setup.topology.charges())?,
@@ -404,16 +406,15 @@ impl Resident {
         streams.main.wait_for(&streams.short)?;
         if let Some(sites) = &self.sites {
             let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
-            let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
-            let own = self.long_range.own().map(|[potential, field]| Own {
-                potential,
-                field,
-                forces: &self.forces,
-                energies: &self.energies,
-                slots,
-            });
-            sites.enqueue_interpolate(&streams.main, &whole, own.as_ref())?;
+            sites.enqueue_interpolate(&streams.main, &whole, self.corrected().as_ref())?;
         }
         Ok(())
+    }
+
+    /// What Hamiltonian interpolation corrects; none with charge interpolation.
+    fn corrected(&self) -> Option<Corrected<'_>> {
+        let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
+        let corrected = Corrected { forces: &self.forces, energies: &self.energies, slots };
+        (self.interpolation == Interpolation::Hamiltonian).then_some(corrected)
     }
 }

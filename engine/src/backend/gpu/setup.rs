@@ -4,7 +4,6 @@ use crate::config::Interpolation;
 use crate::motion::constraints::Constraints;
 use crate::motion::device::{Coupling, MotionError, MotionState};
 use crate::titration::{Biases, Sites};
-use fmm::device::GroupsError;
 use fmm::{FmmError, Settings};
 use forcefield::device::DeviceTermError;
 use forcefield::{Cell, Topology};
@@ -23,9 +22,6 @@ pub enum ResidentError {
     /// Other terms.
     #[error(transparent)]
     Term(#[from] DeviceTermError),
-    /// What sites do to themselves.
-    #[error(transparent)]
-    Groups(#[from] GroupsError),
     /// λ.
     #[error(transparent)]
     Sites(#[from] SitesError),

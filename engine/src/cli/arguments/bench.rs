@@ -23,12 +23,6 @@ Example:
   octitrate bench md glu.toml --replicas 16 --device cuda:0
   octitrate bench md glu.toml --profile --device cuda:0")]
     Md(BenchMd),
-    /// Titratable sites: their sparse trees beside one whole pass.
-    #[command(after_help = "\
-Example:
-  octitrate bench sites --sites 512 --forms 4 --atoms 12 --particles 1000000
-  octitrate bench sites --sites 128 --forms 2 --device cuda:0")]
-    Sites(BenchSites),
 }
 
 /// `bench md`.
@@ -75,32 +69,6 @@ pub struct BenchFmm {
     /// Leave out the comparison with exact sums at 100 of the particles.
     #[arg(long)]
     pub no_check: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `bench sites`.
-#[derive(Debug, Args)]
-pub struct BenchSites {
-    /// Number of sites.
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub sites: u32,
-    /// Forms of each site: sets of charges.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub forms: u32,
-    /// Atoms of each site.
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub atoms: u32,
-    /// Number of charges, about: a lattice of water molecules is filled.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(3..=1_000_000_000))]
-    pub particles: u64,
-    /// Multipole order.
-    #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=60))]
-    pub order: u32,
-    /// Repetitions that are timed, after one that is not.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub repeats: u32,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

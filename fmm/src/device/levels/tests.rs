@@ -31,7 +31,7 @@ fn charges(n: usize, radius: f64) -> (Vec<[f64; 3]>, Vec<f64>) {
 fn difference<T: Real + Pod>(boundary: Boundary, settings: Settings, (x, q): &(Vec<[f64; 3]>, Vec<f64>)) -> [f64; 2] {
     let exclusions = Exclusions::none(x.len());
     let mut cpu = Fmm::<f64>::new(boundary, settings).unwrap();
-    cpu.assign(x, &exclusions, &[]).unwrap();
+    cpu.assign(x, &exclusions).unwrap();
     let mut exact = Potentials::default();
     cpu.evaluate(x, q, &mut exact).unwrap();
     let device = Device::of_tests().unwrap();

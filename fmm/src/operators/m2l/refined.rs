@@ -48,11 +48,6 @@ impl<T: Real> RefinedM2l<T> {
         Translation::new(self.order, grid.vector(u.map(|u| -f64::from(u))))
     }
 
-    /// The same, if it is kept.
-    pub fn kept(&self, u: [i32; 3]) -> Option<&Translation<T>> {
-        self.operators.get(self.offsets.slot(u)?)
-    }
-
     /// Add to the local expansions of one refined level what the children of near parents make, near boxes left out.
     pub fn apply(
         &self,

@@ -6,8 +6,7 @@
 use super::{Resident, ResidentError};
 use crate::backend::gpu::long_range::Part;
 use crate::backend::gpu::replay::{Replays, median, replayed};
-use forcefield::device::EnergyTerm;
-use lambda::device::{Own, Whole};
+use lambda::device::Whole;
 
 /// Rounds of lists and steps that whole steps are timed in.
 const ROUNDS: u64 = 5;
@@ -76,9 +75,7 @@ impl Resident {
             })?;
         }
         for (piece, name) in Part::ALL {
-            if piece != Part::Groups || long_range.own().is_some() {
-                part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
-            }
+            part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
         }
         let potential = long_range.potential();
         if with_energy {
@@ -87,9 +84,8 @@ impl Resident {
         if let Some(sites) = &self.sites {
             part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;
             let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
-            let slots = [EnergyTerm::Interpolation as usize, EnergyTerm::Virial as usize];
-            let own = long_range.own().map(|[potential, field]| Own { potential, field, forces, energies, slots });
-            part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, own.as_ref())?))?;
+            let corrected = self.corrected();
+            part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, corrected.as_ref())?))?;
             part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.clock())?))?;
         }
         // Without forces, which have been added up many times.
