@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tomllib
 
-INPUTS = pathlib.Path(__file__).resolve().parent.parent / "inputs"
+INPUTS = pathlib.Path(__file__).resolve().parents[2] / "inputs"
 
 
 def value(v):

@@ -2,6 +2,7 @@
 //!
 //! A [`System`] comes from a job together with the first [`State`]; both backends share it. Units: nm, ps, u, kJ/mol, K.
 
+mod masses;
 mod plan;
 mod read;
 mod sanity;

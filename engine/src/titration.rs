@@ -96,8 +96,8 @@ impl Biases {
 }
 
 impl Sites {
-    /// Finds the sites that the job asks for in `topology` at `x` (nm) in `cell`, and chooses and restrains the molecules of
-    /// the buffer; `None` if it has no `[titration]`.
+    /// Finds the sites that the job asks for in `topology` at `x` (nm) in `cell`, puts the torsions of their entries into it, and chooses and
+    /// restrains the molecules of the buffer; `None` if it has no `[titration]`.
     ///
     /// # Errors
     /// [`crate::error::InputError`] that names the key: unknown residue, atoms missing, no calibration, library not readable, a charge that
@@ -109,6 +109,8 @@ impl Sites {
         let library = library(config)?;
         let found = find(config, settings, topology, &library)?;
         let untitrated = left_fixed(config, settings, topology, &library, &found)?;
+        let held: Vec<Site> = found.iter().map(|one| one.site.clone()).collect();
+        lambda::site::hold_torsions(topology, &library, &held);
         let temperature = temperature(config, settings);
         let (mut motion, mut weights) = (Vec::new(), Vec::new());
         for one in &found {

@@ -24,7 +24,9 @@ use thiserror::Error;
 use crate::site::Site;
 
 mod correction;
+mod torsion;
 pub use correction::{Calibration, Correction, Provenance};
+pub use torsion::TorsionEntry;
 
 /// Largest deviation (e) of a sum of charges from its net charge.
 const CHARGE_TOLERANCE: f64 = 1e-9;
@@ -180,6 +182,9 @@ pub struct Entry {
     /// Bonded terms that differ between forms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bonded: Vec<BondedEntry>,
+    /// Torsions that hold hydrogens, whatever λ is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub torsions: Vec<TorsionEntry>,
     /// Correction V_MM.
     pub correction: Correction,
     /// The file it was read from, comments included.
@@ -233,6 +238,7 @@ impl Entry {
         self.check_net_charges()?;
         self.check_pka()?;
         self.check_atoms()?;
+        self.torsions.iter().try_for_each(|torsion| torsion.check(|atom| self.charges.contains_key(atom)))?;
         self.correction.calibration().map_or(Ok(()), |calibration| calibration.check(self.forms.len()))
     }
 

@@ -22,10 +22,12 @@ mod matching;
 mod naming;
 mod request;
 mod search;
+mod torsions;
 mod untitrated;
 pub use matching::atom_names;
 pub use request::{ResidueNames, SiteRequest};
 pub use search::{buffer_site, find_sites};
+pub use torsions::hold_torsions;
 pub use untitrated::{Untitrated, untitrated};
 
 /// Why a site cannot be set up.

@@ -1,7 +1,7 @@
 //! Section `[dynamics]`: the leap-frog integrator, the length of the run, constraints and first velocities.
 
 use super::check::{Check, not_negative, positive, require, temperature, whole_steps, wrong};
-use super::quantity::{Temperature, Time};
+use super::quantity::{Mass, Temperature, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,14 @@ pub struct Dynamics {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "0, unless `duration` is given"))]
     pub steps: Option<u64>,
-    /// Time step (ps). 2 fs need rigid bonds to hydrogen, see `constraints`; without them 0.5 to 1 fs.
+    /// Time step (ps). 2 fs need rigid bonds to hydrogen, see `constraints`; without them 0.5 to 1 fs. With heavy hydrogens, see
+    /// `hydrogen_mass`, 4 fs.
     pub time_step: Time,
+    /// Mass of every hydrogen outside of rigid water (u), 1 to 4; `"3 u"` allows steps of 4 fs. It is taken from the atom that the hydrogen is
+    /// bonded to. Averages and free energies do not depend on masses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "masses are those of the topology"))]
+    pub hydrogen_mass: Option<Mass>,
     /// Seed of all random numbers: first velocities, thermostat, barostat, λ. Two jobs that differ in it alone are independent runs.
     pub seed: u64,
     /// Which bonds are rigid. Water with `[ settles ]` in its topology always is.
@@ -63,6 +69,7 @@ impl Default for Dynamics {
             duration: None,
             steps: None,
             time_step: Time::new(0.002),
+            hydrogen_mass: None,
             seed: 1,
             constraints: Constraints::HBonds,
             remove_com_interval: 100,
@@ -81,6 +88,9 @@ impl Dynamics {
     /// Checks all keys; afterwards `steps` is set, and so is the temperature of the velocities if there is a `bath` or a value of its own.
     pub(super) fn resolve(&mut self, bath: Option<Temperature>) -> Check {
         positive("dynamics.time_step", self.time_step)?;
+        if let Some(mass) = self.hydrogen_mass {
+            require((1.0..=4.0).contains(&mass.get()), "dynamics.hydrogen_mass", mass, "a mass from 1 u to 4 u")?;
+        }
         // Zero is a start at rest.
         if let Some(start) = self.velocity_temperature.filter(|start| start.get() != 0.0) {
             temperature("dynamics.velocity_temperature", start)?;

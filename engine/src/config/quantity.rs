@@ -92,6 +92,14 @@ impl Dimension for CompressibilityDimension {
     const EXAMPLE: &'static str = "4.5e-5 /bar";
 }
 
+/// Dimension of [`Mass`].
+pub struct MassDimension;
+impl Dimension for MassDimension {
+    const NAME: &'static str = "a mass";
+    const UNITS: &'static [(&'static str, f64)] = &[("u", 1.0), ("Da", 1.0), ("g/mol", 1.0)];
+    const EXAMPLE: &'static str = "3 u";
+}
+
 /// Dimension of [`LambdaMass`].
 pub struct LambdaMassDimension;
 impl Dimension for LambdaMassDimension {
@@ -134,6 +142,8 @@ pub type Temperature = Quantity<TemperatureDimension>;
 pub type Pressure = Quantity<PressureDimension>;
 /// Isothermal compressibility (1/bar).
 pub type Compressibility = Quantity<CompressibilityDimension>;
+/// Mass of an atom (u).
+pub type Mass = Quantity<MassDimension>;
 /// Mass of a λ coordinate (u nm²).
 pub type LambdaMass = Quantity<LambdaMassDimension>;
 /// Rate of transitions (1/ns).

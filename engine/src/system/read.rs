@@ -1,5 +1,6 @@
 //! Structure and topology of a job, read and checked against each other.
 
+use super::masses::move_to_hydrogens;
 use crate::config::{Boundary, Config};
 use crate::error::{Error, Result};
 use crate::trajectory::{Frames, StoredFrame};
@@ -36,7 +37,7 @@ pub fn read(config: &Config) -> Result<Input> {
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
     let mut structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
     let n_atoms = structure.positions.len();
-    let (topology, symbols) =
+    let (mut topology, symbols) =
         gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types, Some(n_atoms)).map_err(
             |e| match *e.problem {
                 TopologyProblem::AtomCount { found, wanted } => {
@@ -53,6 +54,12 @@ pub fn read(config: &Config) -> Result<Input> {
         let message = format!("{} atom names differ between structure and topology; first: {first}", mismatches.len());
         let help = "structure and topology must list the same atoms in the same order";
         return Err(config.error_at("system", message, format!("{help}{}", naming(&mismatches))));
+    }
+    if let Some(target) = config.dynamics.hydrogen_mass {
+        move_to_hydrogens(&mut topology, target.get()).map_err(|(atom, mass)| {
+            let message = format!("{atom} would have {mass:.3} u, less than its hydrogens of {target}");
+            config.error_at("dynamics.hydrogen_mass", message, "take a smaller mass, such as \"3 u\"")
+        })?;
     }
     if let Some(path) = &system.frame {
         let frame = Frames::open(path)?.find(system.frame_time.map(|time| time.get()))?;

@@ -16,7 +16,8 @@ const TERMINAL_RESIDUE: f64 = 0.1;
 /// The same for a terminus, whose entry stands for every residue: that of N goes from 0.0 to 0.3 e with the residue.
 const TERMINUS: f64 = 0.35;
 /// Atoms that only terminal residues have.
-const END_ATOMS: [&str; 13] = ["H1", "H2", "H3", "HT1", "HT2", "HT3", "OC1", "OC2", "HOC", "OXT", "HXT", "OT1", "OT2"];
+const END_ATOMS: [&str; 14] =
+    ["H1", "H2", "H3", "HT1", "HT2", "HT3", "OC1", "OC2", "HO1", "HO2", "OXT", "HXT", "OT1", "OT2"];
 
 /// The atoms of a residue by the names that `entry` has for them.
 ///
@@ -43,6 +44,11 @@ fn atoms<'a>(topology: &'a Topology, entry: &'a Entry, residue: u32) -> Result<B
         }
     }
     Ok(by_name)
+}
+
+/// Indices of the atoms of a residue by the names of the entry; none where a name is there twice.
+pub(super) fn indices<'a>(topology: &'a Topology, entry: &'a Entry, residue: u32) -> BTreeMap<&'a str, u32> {
+    atoms(topology, entry, residue).unwrap_or_default()
 }
 
 /// Whether a residue has every atom of an entry, whatever their charges.
