@@ -33,6 +33,7 @@ pub fn library(folder: &Path) -> PathBuf {
         equilibration_per_window: 0.0,
         seed: 1,
         reduced_chi_squared: 1.0,
+        conditions: None,
         buffers: 0,
     };
     let calibration = Calibration {
@@ -42,6 +43,8 @@ pub fn library(folder: &Path) -> PathBuf {
         coefficients: vec![0.0, 0.0],
         errors: vec![0.0, 0.0],
         free_energy_errors: vec![0.0, 0.0],
+        systematic_errors: None,
+        error_covers: None,
         flatness: None,
         range: [0.0, 1.0],
         provenance,
@@ -215,6 +218,12 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
     let Some(calibration) = library.entries[0].correction.calibration() else { panic!("the entry is not calibrated") };
     assert_eq!((calibration.coefficients.len(), calibration.range), (2, [0.0, 1.0]));
     assert_eq!((calibration.provenance.windows, calibration.provenance.atoms), (3, 3_532));
+    // What a job must have in common with it; the water is recognised by its parameters.
+    let conditions = calibration.provenance.conditions.clone().unwrap();
+    let found = [&conditions.interpolation, &conditions.modifier, &conditions.water, &conditions.compensation];
+    assert_eq!(found, ["hamiltonian", "potential-shift", "TIP3P", "background"]);
+    assert_eq!((conditions.temperature, conditions.cutoff, conditions.images), (300.0, 1.0, false));
+    assert_eq!([conditions.parameters.len(), conditions.attached.map_or(0, |one| one.len())], [16, 16]);
     assert!(calibration.reason.as_ref().is_some_and(|reason| reason.contains("transitions")), "{calibration:?}");
     let table = std::fs::read_to_string(out.join("calibration.csv")).unwrap();
     assert_eq!(table.lines().count(), 4);

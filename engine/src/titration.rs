@@ -9,6 +9,7 @@
 
 mod bias;
 mod buffer;
+mod conditions;
 mod find;
 mod place;
 mod record;
@@ -30,6 +31,7 @@ use kernels::device::Device;
 use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
+use lambda::library::Conditions;
 use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
 use lambda::site::{Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
@@ -42,6 +44,8 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// What differs between the forms of each besides charges.
     pub variants: Vec<SiteVariants>,
+    /// What the free energy of each depends on.
+    conditions: Vec<Conditions>,
     config: Config,
     /// What the bias of each site that moves is made of.
     recipes: Vec<Recipe>,
@@ -138,9 +142,10 @@ impl Sites {
             recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);
         }
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
-        let (mut facts, mut total_charge) = (None, None);
+        let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
         if let Some((buffer, demand)) = buffer {
             let ChargeBuffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
+            is_neutral = neutral;
             // With nothing to follow there is nothing to move: the charge is kept by λ where it is.
             let moves =
                 if neutral { demand.sites > 0 } else { settings.buffer.as_ref().is_some_and(|b| b.fixed.is_none()) };
@@ -168,8 +173,11 @@ impl Sites {
             total_charge,
         );
         let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
+        let common = conditions::common(config, topology, &sites, temperature, is_neutral);
+        let conditions = sites.iter().map(|site| conditions::of_site(&common, topology, &library, site)).collect();
         let all = Self {
             variants,
+            conditions,
             sites,
             config: config.clone(),
             recipes,

@@ -23,7 +23,9 @@ use thiserror::Error;
 
 use crate::site::Site;
 
+mod conditions;
 mod correction;
+pub use conditions::Conditions;
 pub use correction::{Calibration, Correction, Provenance};
 
 /// Largest deviation (e) of a sum of charges from its net charge.

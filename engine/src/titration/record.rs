@@ -86,6 +86,7 @@ impl Sites {
                     pk: site.forms[k].pk,
                 })
                 .collect(),
+            conditions: Some(self.conditions[index].clone()),
         };
         self.sites.iter().enumerate().map(record).collect()
     }
