@@ -2,7 +2,7 @@
 
 use lambda::SiteLibrary;
 use lambda::analysis::hill::deprotonated_fraction;
-use lambda::library::{Calibration, Correction, Provenance, entry_with_calibration};
+use lambda::library::{Calibration, Conditions, Correction, Provenance, entry_with_calibration};
 use octitrate::config::Config;
 use octitrate::output::sites::SitesFile;
 use octitrate::record::{FormRecord, SiteRecord};
@@ -18,6 +18,11 @@ fn octitrate(arguments: &[&str]) -> Output {
 
 /// The built-in entry of Glu with made-up coefficients, so that a titration can be started.
 pub fn library(folder: &Path) -> PathBuf {
+    library_with(folder, None)
+}
+
+/// The same with the conditions under which it was calibrated.
+pub fn library_with(folder: &Path, conditions: Option<Conditions>) -> PathBuf {
     let entry = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "glu").unwrap();
     let provenance = Provenance {
         program: "test".into(),
@@ -33,7 +38,7 @@ pub fn library(folder: &Path) -> PathBuf {
         equilibration_per_window: 0.0,
         seed: 1,
         reduced_chi_squared: 1.0,
-        conditions: None,
+        conditions,
         buffers: 0,
     };
     let calibration = Calibration {

@@ -11,6 +11,7 @@ mod bias;
 mod buffer;
 mod conditions;
 mod find;
+mod mismatch;
 mod place;
 mod record;
 
@@ -35,6 +36,7 @@ use lambda::library::Conditions;
 use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
 use lambda::site::{Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
+use mismatch::Checked;
 use nalgebra::Vector3;
 
 /// The sites of a run.
@@ -46,6 +48,8 @@ pub struct Sites {
     pub variants: Vec<SiteVariants>,
     /// What the free energy of each depends on.
     conditions: Vec<Conditions>,
+    /// For each entry in use where its correction comes from.
+    corrections: Vec<String>,
     config: Config,
     /// What the bias of each site that moves is made of.
     recipes: Vec<Recipe>,
@@ -174,10 +178,20 @@ impl Sites {
         );
         let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
         let common = conditions::common(config, topology, &sites, temperature, is_neutral);
-        let conditions = sites.iter().map(|site| conditions::of_site(&common, topology, &library, site)).collect();
+        let conditions: Vec<Conditions> =
+            sites.iter().map(|site| conditions::of_site(&common, topology, &library, site)).collect();
+        // The windows of a calibration hold its buffer, and the free runs after them need its correction.
+        let free_buffer = settings.buffer.as_ref().is_some_and(|buffer| buffer.fixed.is_none());
+        let uses =
+            |index: usize| sites[index].is_buffer() && free_buffer || recipes.iter().any(|one| one.index == index);
+        let used = (0..sites.len()).filter(|&index| uses(index)).map(|index| (&sites[index], &conditions[index]));
+        let Checked { warnings: differing, facts: corrections } =
+            mismatch::check(config, &settings.allow_mismatch, used)?;
+        warnings.extend(differing);
         let all = Self {
             variants,
             conditions,
+            corrections,
             sites,
             config: config.clone(),
             recipes,

@@ -52,7 +52,12 @@ pub(super) fn common(
 pub(super) fn of_site(common: &Conditions, topology: &Topology, library: &SiteLibrary, site: &Site) -> Conditions {
     let found = library.entry_of(site).map(|entry| parameters(topology, entry, site.residues[0]));
     let (own, attached) = found.map_or((String::new(), None), |found| (found.own, found.attached));
-    Conditions { parameters: own, attached, ..common.clone() }
+    let mut conditions = Conditions { parameters: own, attached, ..common.clone() };
+    if site.is_buffer() {
+        // Its charges are interpolated in either case.
+        (conditions.interpolation, conditions.images) = ("charge".into(), false);
+    }
+    conditions
 }
 
 /// The word that a job file has for it.
