@@ -130,7 +130,11 @@ fn three_forms_and_a_buffer_feel_and_move_as_on_the_cpu() {
     let device = Device::of_tests().unwrap();
     for (coordinate, interpolation) in [("linear", "hamiltonian"), ("hypersphere", "charge"), ("nexp", "hamiltonian")] {
         let sections = "[electrostatics]\nprecision = \"double\"\norder = 14\nseparation = 1.12\n[dynamics]\nsteps = 20\n[thermostat]\n";
-        let config = buffered(coordinate, sections, &format!("interpolation = \"{interpolation}\"\n"));
+        let config = buffered(
+            coordinate,
+            sections,
+            &format!("interpolation = \"{interpolation}\"\nallow_mismatch = [\"interpolation\"]\n"),
+        );
         let run = |device: Option<&Device>| {
             let mut simulation = Simulation::on(&config, device).unwrap();
             simulation.prepare(&mut |_| Ok(())).unwrap();

@@ -76,7 +76,7 @@ impl Titration {
         let text = format!(
             "[system]\nstructure = \"glu.gro\"\ntopology = \"glu.top\"\n[electrostatics]\norder = 4\n[dynamics]\nsteps = {steps}\n\
              [thermostat]\ntemperature = \"{temperature}\"\n[output]\nfolder = \"out\"\nenergy = \"0 ps\"\nlambda = \"2 fs\"\n\
-             trajectory = \"0 ps\"\n[titration]\nbarrier = \"{barrier}\"\nlibrary = [\"glu.toml\"]\n[[titration.site]]\n\
+             trajectory = \"0 ps\"\n[titration]\nallow_mismatch = [\"temperature\"]\nbarrier = \"{barrier}\"\nlibrary = [\"glu.toml\"]\n[[titration.site]]\n\
              residue = \"GLH 2\"\ninitial = {initial}\n[titrate]\nph = {ph}\n{more}\n"
         );
         let path = self.folder.join("job.toml");

@@ -163,7 +163,8 @@ fn sources() -> (tempfile::TempDir, Vec<Vec<&'static str>>) {
         "two.toml",
         &(system("two")
             + "[electrostatics]\nboundary = \"open\"\norder = 2\ndepth = 0\n\n[dynamics]\nsteps = 10\n\n[thermostat]\n\
-               temperature = \"300 K\"\n\n[titration]\nph = 7.0\nlibrary = [\"glu.toml\"]\nallow_uncalibrated = true\n\n\
+               temperature = \"300 K\"\n\n[titration]\nph = 7.0\nlibrary = [\"glu.toml\"]\nallow_uncalibrated = true\n\
+               allow_mismatch = [\"boundary\", \"water\"]\n\n\
                [[titration.site]]\nresidue = \"1:LYS 4\"\ninitial = 0.3\n\n[[titration.site]]\nresidue = \"CYS\"\n"),
     );
     std::fs::copy(project("lambda/library/lys.toml"), folder.path().join("glu.toml")).unwrap();

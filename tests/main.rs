@@ -10,6 +10,7 @@ mod fuzz;
 mod gromacs;
 mod manual;
 mod pka;
+mod provenance;
 mod replicas;
 mod rerun;
 mod restart;

@@ -181,8 +181,9 @@ fn unrest(config: &Config, steps: u64) -> (f64, f64) {
 fn energy_is_conserved_with_every_coordinate_and_a_buffer() {
     for coordinate in COORDINATES {
         for interpolation in ["hamiltonian", "charge"] {
-            let titration =
-                format!("interpolation = \"{interpolation}\"\nbarrier = \"0 kJ/mol\"\nmass = \"2 u nm^2\"\n");
+            let titration = format!(
+                "interpolation = \"{interpolation}\"\nallow_mismatch = [\"interpolation\"]\nbarrier = \"0 kJ/mol\"\nmass = \"2 u nm^2\"\n"
+            );
             let config = buffered(
                 coordinate,
                 "[electrostatics]\norder = 8\n[dynamics]\nsteps = 300\ntime_step = \"1 fs\"\n",

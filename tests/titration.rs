@@ -2,7 +2,7 @@
 
 use lambda::SiteLibrary;
 use lambda::analysis::hill::deprotonated_fraction;
-use lambda::library::{Calibration, Correction, Provenance, entry_with_calibration};
+use lambda::library::{Calibration, Conditions, Correction, Provenance, entry_with_calibration};
 use octitrate::config::Config;
 use octitrate::output::sites::SitesFile;
 use octitrate::record::{FormRecord, SiteRecord};
@@ -18,6 +18,11 @@ fn octitrate(arguments: &[&str]) -> Output {
 
 /// The built-in entry of Glu with made-up coefficients, so that a titration can be started.
 pub fn library(folder: &Path) -> PathBuf {
+    library_with(folder, None)
+}
+
+/// The same with the conditions under which it was calibrated.
+pub fn library_with(folder: &Path, conditions: Option<Conditions>) -> PathBuf {
     let entry = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "glu").unwrap();
     let provenance = Provenance {
         program: "test".into(),
@@ -33,6 +38,7 @@ pub fn library(folder: &Path) -> PathBuf {
         equilibration_per_window: 0.0,
         seed: 1,
         reduced_chi_squared: 1.0,
+        conditions,
         buffers: 0,
     };
     let calibration = Calibration {
@@ -42,6 +48,8 @@ pub fn library(folder: &Path) -> PathBuf {
         coefficients: vec![0.0, 0.0],
         errors: vec![0.0, 0.0],
         free_energy_errors: vec![0.0, 0.0],
+        systematic_errors: None,
+        error_covers: None,
         flatness: None,
         range: [0.0, 1.0],
         provenance,
@@ -215,6 +223,12 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
     let Some(calibration) = library.entries[0].correction.calibration() else { panic!("the entry is not calibrated") };
     assert_eq!((calibration.coefficients.len(), calibration.range), (2, [0.0, 1.0]));
     assert_eq!((calibration.provenance.windows, calibration.provenance.atoms), (3, 3_532));
+    // What a job must have in common with it; the water is recognised by its parameters.
+    let conditions = calibration.provenance.conditions.clone().unwrap();
+    let found = [&conditions.interpolation, &conditions.modifier, &conditions.water, &conditions.compensation];
+    assert_eq!(found, ["hamiltonian", "potential-shift", "TIP3P", "background"]);
+    assert_eq!((conditions.temperature, conditions.cutoff, conditions.images), (300.0, 1.0, false));
+    assert_eq!([conditions.parameters.len(), conditions.attached.map_or(0, |one| one.len())], [16, 16]);
     assert!(calibration.reason.as_ref().is_some_and(|reason| reason.contains("transitions")), "{calibration:?}");
     let table = std::fs::read_to_string(out.join("calibration.csv")).unwrap();
     assert_eq!(table.lines().count(), 4);

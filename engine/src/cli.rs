@@ -55,7 +55,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Rerun(arguments) => rerun::rerun(&arguments, cli.device),
         Command::Check(arguments) => check::check(&arguments, cli.device),
         Command::Schema(arguments) => schema::schema(&arguments),
-        Command::Info => info::info(cli.device),
+        Command::Info(arguments) => info::info(&arguments, cli.device),
         Command::Bench(what) => bench::bench(&what, cli.device),
         Command::Fmm(arguments) => fmm::fmm(&arguments, cli.device),
     }

@@ -41,6 +41,7 @@ pub use thermostat::Thermostat;
 pub use titrate::{Jobs, Titrate};
 pub use titration::barrier::{AdaptingBarrier, Barrier};
 pub use titration::buffer::{ChargeBuffer, Molecules};
+pub use titration::mismatch::Mismatch;
 pub use titration::site::{SiteSettings, Start};
 pub use titration::{Coordinate, CoordinateCount, Interpolation, PhTerm, Titration};
 pub use values::{Range, Values};
@@ -293,6 +294,7 @@ impl Config {
         config.system = System::default();
         if let Some(titration) = &mut config.titration {
             titration.library.clear();
+            titration.allow_mismatch.clear();
             (titration.allow_uncalibrated, titration.strict) = (false, false);
         }
         config.to_toml()

@@ -1,5 +1,6 @@
 //! What a run and its sites are, in the words of files and people: log, `octitrate check`, `sites.toml`, reports.
 
+use lambda::library::Conditions;
 use serde::{Deserialize, Serialize};
 
 /// What a simulation is, for the log, `octitrate check` and reports.
@@ -57,6 +58,9 @@ pub struct SiteRecord {
     pub molecules: Vec<u32>,
     /// Its forms.
     pub forms: Vec<FormRecord>,
+    /// What its free energy along λ depends on; absent in the files of versions that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
 }
 
 /// A group that the library knows and that does not titrate.

@@ -9,7 +9,9 @@
 
 mod bias;
 mod buffer;
+mod conditions;
 mod find;
+mod mismatch;
 mod place;
 mod record;
 
@@ -30,9 +32,11 @@ use kernels::device::Device;
 use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
+use lambda::library::Conditions;
 use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
 use lambda::site::{Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
+use mismatch::Checked;
 use nalgebra::Vector3;
 
 /// The sites of a run.
@@ -42,6 +46,10 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// What differs between the forms of each besides charges.
     pub variants: Vec<SiteVariants>,
+    /// What the free energy of each depends on.
+    conditions: Vec<Conditions>,
+    /// For each entry in use where its correction comes from.
+    corrections: Vec<String>,
     config: Config,
     /// What the bias of each site that moves is made of.
     recipes: Vec<Recipe>,
@@ -140,9 +148,10 @@ impl Sites {
             recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);
         }
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
-        let (mut facts, mut total_charge) = (None, None);
+        let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
         if let Some((buffer, demand)) = buffer {
             let ChargeBuffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
+            is_neutral = neutral;
             // With nothing to follow there is nothing to move: the charge is kept by λ where it is.
             let moves =
                 if neutral { demand.sites > 0 } else { settings.buffer.as_ref().is_some_and(|b| b.fixed.is_none()) };
@@ -170,8 +179,21 @@ impl Sites {
             total_charge,
         );
         let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
+        let common = conditions::common(config, topology, &sites, temperature, is_neutral);
+        let conditions: Vec<Conditions> =
+            sites.iter().map(|site| conditions::of_site(&common, topology, &library, site)).collect();
+        // The windows of a calibration hold its buffer, and the free runs after them need its correction.
+        let free_buffer = settings.buffer.as_ref().is_some_and(|buffer| buffer.fixed.is_none());
+        let uses =
+            |index: usize| sites[index].is_buffer() && free_buffer || recipes.iter().any(|one| one.index == index);
+        let used = (0..sites.len()).filter(|&index| uses(index)).map(|index| (&sites[index], &conditions[index]));
+        let Checked { warnings: differing, facts: corrections } =
+            mismatch::check(config, &settings.allow_mismatch, used)?;
+        warnings.extend(differing);
         let all = Self {
             variants,
+            conditions,
+            corrections,
             sites,
             config: config.clone(),
             recipes,

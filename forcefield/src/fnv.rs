@@ -24,6 +24,12 @@ impl Fnv1a {
         }
     }
 
+    /// Adds a line of text and its end.
+    pub fn line(&mut self, line: &str) {
+        self.bytes(line.as_bytes());
+        self.bytes(b"\n");
+    }
+
     /// Adds an index, 4 bytes with the lowest first.
     pub fn index(&mut self, index: u32) {
         self.bytes(&index.to_le_bytes());

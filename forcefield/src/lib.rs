@@ -39,6 +39,7 @@ pub mod gromacs;
 pub mod lennard_jones;
 pub mod pairs;
 pub mod restraints;
+pub mod solvent;
 pub mod topology;
 pub mod units;
 pub mod variants;

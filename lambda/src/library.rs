@@ -23,8 +23,10 @@ use thiserror::Error;
 
 use crate::site::Site;
 
+mod conditions;
 mod correction;
 mod torsion;
+pub use conditions::Conditions;
 pub use correction::{Calibration, Correction, Provenance};
 pub use torsion::TorsionEntry;
 

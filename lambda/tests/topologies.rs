@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use forcefield::Topology;
 use forcefield::gromacs::read_topology;
-use forcefield::topology::{PeriodicDihedral, RyckaertBellemans};
+use forcefield::topology::{BondConstraints, PeriodicDihedral, RyckaertBellemans};
 use lambda::SiteLibrary;
-use lambda::site::{Selection, Site, SiteKind, buffer_site, find_sites, hold_torsions};
+use lambda::library::Entry;
+use lambda::site::{Parameters, Selection, Site, SiteKind, buffer_site, find_sites, hold_torsions, parameters};
 
 fn topology(name: &str) -> Topology {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../inputs").join(name).with_extension("top");
@@ -132,4 +133,115 @@ fn torsions_of_carboxyl_hydrogens_are_replaced_and_no_others() {
             assert!(energy(0.0).abs() < 1e-12 && energy(std::f64::consts::PI) > 150.0 && term.multiplicity == 1);
         }
     }
+}
+
+fn builtin(name: &str) -> Entry {
+    SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == name).unwrap()
+}
+
+/// Fingerprints of every site of an entry.
+fn fingerprints(topology: &Topology, entry: &str) -> Vec<Parameters> {
+    let of = |site: &Site| parameters(topology, &builtin(entry), site.residues[0]);
+    all(topology).iter().filter(|site| site.entry == entry).map(of).collect()
+}
+
+/// What a calibration recorded for a model compound holds for the residue wherever it stands in a protein, and for no other one.
+#[test]
+fn the_parameters_of_a_residue_do_not_depend_on_its_neighbours() {
+    let protein = topology("13-hirustasin/hirustasin");
+    let mut seen = Vec::new();
+    for (name, file) in [
+        ("glu", "01-glu/glu"),
+        ("asp", "02-asp/asp"),
+        ("his", "04-his/his"),
+        ("lys", "05-lys/lys"),
+        ("arg", "06-arg/arg"),
+        ("tyr", "07-tyr/tyr"),
+        ("nterm", "11-nterm/nterm"),
+        ("cterm", "12-cterm/cterm"),
+    ] {
+        let model = fingerprints(&topology(file), name).remove(0);
+        let found = fingerprints(&protein, name);
+        assert!(!found.is_empty() && found.iter().all(|one| one.own == model.own), "{name}: {model:?}, {found:?}");
+        let inside = found.iter().filter_map(|one| one.attached.as_ref());
+        assert!(inside.clone().all(|one| Some(one) == model.attached.as_ref()), "{name}: {model:?}, {found:?}");
+        assert_eq!(model.attached.is_some(), !name.ends_with("term"), "{name}");
+        assert!(!seen.contains(&model.own), "{name} has the parameters of another residue");
+        seen.push(model.own);
+    }
+}
+
+/// Atoms in the reverse order within their residue, terms and the atoms of each term in the reverse order.
+fn turned(topology: &Topology) -> Topology {
+    let mut turned = topology.clone();
+    let mut place: Vec<u32> = (0..topology.n_atoms() as u32).collect();
+    for residue in &topology.residues {
+        let range = residue.atoms.start as usize..residue.atoms.end as usize;
+        place[range.clone()].reverse();
+        turned.atoms[range].reverse();
+    }
+    fn reverse<const N: usize>(atoms: &mut [u32; N], place: &[u32]) {
+        atoms.reverse();
+        atoms.iter_mut().for_each(|atom| *atom = place[*atom as usize]);
+    }
+    turned.bonds.iter_mut().for_each(|term| reverse(&mut term.atoms, &place));
+    turned.angles.iter_mut().for_each(|term| reverse(&mut term.atoms, &place));
+    turned.propers.iter_mut().for_each(|term| reverse(&mut term.atoms, &place));
+    turned.pairs.iter_mut().for_each(|term| reverse(&mut term.atoms, &place));
+    turned.bonds.reverse();
+    turned.angles.reverse();
+    turned.propers.reverse();
+    turned.pairs.reverse();
+    turned
+}
+
+#[test]
+fn the_parameters_of_a_residue_do_not_depend_on_order_or_on_bonds_held_fixed() {
+    let topology = topology("02-asp/asp");
+    let before = fingerprints(&topology, "asp");
+    assert_eq!(before.len(), 1);
+    assert_eq!(fingerprints(&turned(&topology), "asp"), before);
+    let mut rigid = topology.clone();
+    rigid.constrain_bonds(BondConstraints::HBonds);
+    assert!(rigid.constraints.len() > topology.constraints.len());
+    assert_eq!(fingerprints(&rigid, "asp"), before);
+}
+
+/// Force fields with the same charges: a torsion within the side chain, one about its bond to the backbone, an atom's size.
+#[test]
+fn equal_charges_and_other_parameters_have_other_fingerprints() {
+    let topology = topology("02-asp/asp");
+    let before = fingerprints(&topology, "asp").remove(0);
+    let named = |atoms: &[u32], names: &[&str]| {
+        let found: Vec<&str> = atoms.iter().map(|&atom| topology.atoms[atom as usize].name.as_str()).collect();
+        let backward: Vec<&str> = found.iter().rev().copied().collect();
+        found == names || backward == names
+    };
+    let with = |names: &[&str]| {
+        let mut changed = topology.clone();
+        let mut count = 0;
+        for term in changed.propers.iter_mut().filter(|term| term.k != 0.0 && named(&term.atoms, names)) {
+            term.k *= 1.01;
+            count += 1;
+        }
+        assert!(count > 0, "no torsion {names:?}");
+        fingerprints(&changed, "asp").remove(0)
+    };
+    let inner = with(&["OD1", "CG", "OD2", "HD2"]);
+    assert!(inner.own != before.own && inner.attached == before.attached);
+    let outer = with(&["N", "CA", "CB", "CG"]);
+    assert!(outer.own == before.own && outer.attached != before.attached);
+
+    let mut larger = topology.clone();
+    let atom = topology.atoms.iter().find(|atom| atom.name == "OD2").unwrap();
+    let k = atom.type_index as usize * (topology.lj.n_types + 1);
+    larger.lj.c12[k] *= 1.01;
+    assert_ne!(fingerprints(&larger, "asp").remove(0).own, before.own);
+    // Another residue's torsions are not its own.
+    let mut elsewhere = topology.clone();
+    let asp = topology.residues.iter().find(|residue| residue.name == "ASH").unwrap().atoms.clone();
+    let foreign = |atoms: &[u32; 4]| atoms.iter().all(|atom| !asp.contains(atom));
+    assert!(elsewhere.propers.iter().any(|term| foreign(&term.atoms)));
+    elsewhere.propers.iter_mut().filter(|term| foreign(&term.atoms)).for_each(|term| term.k += 1.0);
+    assert_eq!(fingerprints(&elsewhere, "asp").remove(0), before);
 }

@@ -137,11 +137,16 @@ Example:
   sed -i '1i #:schema octitrate.schema.json' job.toml")]
     Schema(SchemaArguments),
 
-    /// Say what this program can do, and what this machine has for it.
+    /// Say what this program can do, what this machine has for it, or all about an entry of the library.
     #[command(after_help = "\
+With a name the correction V_MM of that entry is shown with its errors and the conditions under which
+it was calibrated.
+
 Example:
-  octitrate info")]
-    Info,
+  octitrate info
+  octitrate info glu
+  octitrate info calibrate/glu.toml")]
+    Info(InfoArguments),
 
     /// Measure the speed of the program on this machine.
     #[command(subcommand)]
@@ -168,6 +173,14 @@ pub struct JobArguments {
     /// The job.
     #[arg(value_name = "JOB.toml")]
     pub job: PathBuf,
+}
+
+/// `info`.
+#[derive(Debug, Args)]
+pub struct InfoArguments {
+    /// An entry of the library by its name, such as glu, or the file of one.
+    #[arg(value_name = "ENTRY")]
+    pub entry: Option<String>,
 }
 
 /// `run`.

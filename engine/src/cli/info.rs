@@ -1,14 +1,23 @@
-//! `info`: what this program and this machine can do.
+//! `info`: what this program and this machine can do; what the library says of an entry.
 
+use super::arguments::InfoArguments;
+use lambda::SiteLibrary;
+use lambda::library::{Calibration, Entry, Provenance};
 use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Prints version, machine, methods and the library of titratable residues.
+/// Prints version, machine, methods and the library of titratable residues; or one entry of it.
 ///
 /// # Errors
-/// [`Error::Input`] if a device that was asked for is not there.
-pub fn info(device: Choice) -> Result<ExitCode> {
+/// [`Error::Input`] if a device or an entry that was asked for is not there.
+pub fn info(arguments: &InfoArguments, device: Choice) -> Result<ExitCode> {
+    let library = SiteLibrary::builtin().map_err(|e| Error::input(e.to_string(), ""))?;
+    if let Some(name) = &arguments.entry {
+        named(library, name)?.iter().try_for_each(entry)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     line!("octitrate {}", env!("CARGO_PKG_VERSION"));
     line!();
@@ -26,7 +35,6 @@ pub fn info(device: Choice) -> Result<ExitCode> {
     line!("output          CSV, Parquet, XTC, GRO, SVG, HTML");
     line!();
     line!("titratable residues");
-    let library = lambda::SiteLibrary::builtin().map_err(|e| Error::input(e.to_string(), ""))?;
     for entry in &library.entries {
         let pka = entry.pka.map_or_else(|| "buffer   ".into(), |pka| format!("pKa {pka:>5.2}"));
         let found = match entry.terminus {
@@ -37,6 +45,95 @@ pub fn info(device: Choice) -> Result<ExitCode> {
         line!("  {name:<6} {pka}   {forms} forms, {}, {status}; {found}", entry.force_field);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The built-in entries of a name, or those of a file.
+fn named(library: SiteLibrary, name: &str) -> Result<Vec<Entry>> {
+    let known: Vec<String> = library.entries.iter().map(|entry| entry.name.clone()).collect();
+    let found: Vec<Entry> = library.entries.into_iter().filter(|entry| entry.name == name).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    if Path::new(name).exists() {
+        let read = SiteLibrary::from_path(Path::new(name)).map_err(|e| Error::input(e.to_string(), ""))?;
+        return Ok(read.entries);
+    }
+    let help = format!("valid are {}, and files of the library", known.join(", "));
+    Err(Error::input(format!("there is no entry and no file {name}"), help))
+}
+
+/// Prints what an entry says of itself and of its correction.
+fn entry(entry: &Entry) -> Result<()> {
+    let row = |name: &str, value: &str| -> Result<()> {
+        line!("{name:<20} {value}");
+        Ok(())
+    };
+    row("entry", &format!("{}, {}", entry.name, entry.force_field))?;
+    row("source", &entry.source)?;
+    if let (Some(pka), Some(source)) = (entry.pka, &entry.pka_source) {
+        row("pKa", &format!("{pka:.2}, {source}"))?;
+    }
+    let compound = entry.model_compound.as_deref();
+    compound.map_or(Ok(()), |compound| row("model compound", compound))?;
+    row("correction V_MM", entry.correction.status())?;
+    let Some(calibration) = entry.correction.calibration() else {
+        line!();
+        return Ok(());
+    };
+    if let Some(reason) = &calibration.reason {
+        row("why preliminary", reason)?;
+    }
+    errors(entry, calibration)?;
+    let Provenance { program, date, box_edges, atoms, buffers, electrostatics, lennard_jones, .. } =
+        &calibration.provenance;
+    row("calibrated", &format!("{date} by {program}"))?;
+    let [a, b, c] = box_edges;
+    row("system", &format!("{atoms} atoms in {a} × {b} × {c} nm, {buffers} buffer molecules"))?;
+    row("electrostatics", electrostatics)?;
+    row("Lennard-Jones", lennard_jones)?;
+    match &calibration.provenance.conditions {
+        Some(conditions) => {
+            let images = if conditions.images { "with" } else { "without" };
+            let words = format!("{}, {images} the site's own images in the bracket", conditions.interpolation);
+            row("interpolation", if entry.pka.is_some() { &words } else { &conditions.interpolation })?;
+            row("temperature", &format!("{} K", conditions.temperature))?;
+            row("water", &conditions.water)?;
+            row("boundary", &format!("{}; charge taken up by: {}", conditions.boundary, conditions.compensation))?;
+            let joint = conditions.attached.as_deref().unwrap_or("none");
+            row("parameters", &format!("group {}, joint to the backbone {joint}", conditions.parameters))?;
+        }
+        None => {
+            row("temperature", &format!("{} K", calibration.provenance.temperature))?;
+            row("water", &calibration.provenance.water_model)?;
+            let made = "not recorded: made before images were left out of the bracket; calibrate it again";
+            row("interpolation", if entry.pka.is_some() { made } else { "charge" })?;
+        }
+    }
+    line!();
+    Ok(())
+}
+
+/// Prints the error of the free energy of each form, in kJ/mol and in pK units.
+fn errors(entry: &Entry, calibration: &Calibration) -> Result<()> {
+    let temperature = calibration.provenance.temperature;
+    let pk = forcefield::units::GAS_CONSTANT * temperature * std::f64::consts::LN_10;
+    for (form, described) in entry.forms.iter().enumerate().skip(1) {
+        let statistical = calibration.free_energy_errors[form];
+        let systematic = match &calibration.systematic_errors {
+            Some(errors) => format!("{:.2} kJ/mol systematic", errors[form]),
+            None => "systematic error not known".into(),
+        };
+        line!(
+            "{:<20} {}: {statistical:.2} kJ/mol statistical ({:.2} pK units), {systematic}",
+            "error of",
+            described.name,
+            statistical / pk
+        );
+    }
+    if let Some(covers) = &calibration.error_covers {
+        line!("{:<20} {covers}", "errors cover");
+    }
+    Ok(())
 }
 
 /// The instructions that the near field uses here.

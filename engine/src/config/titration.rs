@@ -2,6 +2,7 @@
 
 pub mod barrier;
 pub mod buffer;
+pub mod mismatch;
 pub mod site;
 
 pub use lambda::coordinate::Variant as Coordinate;
@@ -12,6 +13,7 @@ use super::quantity::{Energy, LambdaMass, Temperature, Time};
 use super::schema;
 use barrier::Barrier;
 use buffer::ChargeBuffer;
+use mismatch::Mismatch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use site::SiteSettings;
@@ -30,8 +32,8 @@ pub struct Titration {
     pub coordinate: Coordinate,
     /// Whether a site has one coordinate between two forms, or one for each form. Populations do not depend on it.
     pub coupling: CoordinateCount,
-    /// What is linear in the weights between two forms. A correction belongs to one kind of interpolation: those of the library are for
-    /// `"hamiltonian"`.
+    /// What is linear in the weights between two forms. A correction belongs to one kind of interpolation, and one of the other kind is
+    /// refused: those of the library are for `"hamiltonian"`.
     pub interpolation: Interpolation,
     /// How the energy that a proton costs at this pH depends on λ. With the linear one the populations of the pure forms are extrapolated
     /// from the frames near them; with the smoothed one frames are counted as they are.
@@ -53,6 +55,12 @@ pub struct Titration {
     /// Whether entries may be used whose correction V_MM is preliminary or missing. `octitrate info` lists them. Populations are wrong by
     /// what the correction is wrong.
     pub allow_uncalibrated: bool,
+    /// What may differ between this job and the calibrations of the corrections V_MM that it uses; each difference that is not named here is an
+    /// error, each that is named a warning. `octitrate info NAME` shows the conditions of an entry. Populations are wrong by what the correction
+    /// is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-absent" = "nothing may differ"))]
+    pub allow_mismatch: Vec<Mismatch>,
     /// Whether a group that the library knows and that cannot titrate as it is built is an error, where every group is wanted (no
     /// `[[titration.site]]`). Otherwise it is listed with the reason.
     pub strict: bool,
@@ -116,6 +124,7 @@ impl Default for Titration {
             coupling_time: Time::new(2.0),
             library: Vec::new(),
             allow_uncalibrated: false,
+            allow_mismatch: Vec::new(),
             strict: false,
             sites: Vec::new(),
             buffer: None,

@@ -159,6 +159,8 @@ impl Estimate {
             coefficients: scaled(&self.surface.coefficients),
             errors: scaled(&self.surface.errors()),
             free_energy_errors: scaled(&errors),
+            systematic_errors: None,
+            error_covers: None,
             flatness: self.rounds.last().map(|round| round.deviation.value),
             range,
             provenance: provenance::provenance(inputs, self.fit.reduced_chi_squared())?,

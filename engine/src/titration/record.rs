@@ -20,7 +20,8 @@ impl Sites {
                 format!("{count} more groups that the library knows; {could} of them could titrate as they are built"),
             )
         });
-        buffer.chain(others).collect()
+        let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
+        buffer.chain(corrections).chain(others).collect()
     }
 
     /// What to know before trusting the results.
@@ -86,6 +87,7 @@ impl Sites {
                     pk: site.forms[k].pk,
                 })
                 .collect(),
+            conditions: Some(self.conditions[index].clone()),
         };
         self.sites.iter().enumerate().map(record).collect()
     }

@@ -16,14 +16,18 @@ const TERMINAL_RESIDUE: f64 = 0.1;
 /// The same for a terminus, whose entry stands for every residue: that of N goes from 0.0 to 0.3 e with the residue.
 const TERMINUS: f64 = 0.35;
 /// Atoms that only terminal residues have.
-const END_ATOMS: [&str; 14] =
+pub(super) const END_ATOMS: [&str; 14] =
     ["H1", "H2", "H3", "HT1", "HT2", "HT3", "OC1", "OC2", "HO1", "HO2", "OXT", "HXT", "OT1", "OT2"];
 
 /// The atoms of a residue by the names that `entry` has for them.
 ///
 /// # Errors
 /// The name of an atom that is there twice.
-fn atoms<'a>(topology: &'a Topology, entry: &'a Entry, residue: u32) -> Result<BTreeMap<&'a str, u32>, &'a str> {
+pub(super) fn atoms<'a>(
+    topology: &'a Topology,
+    entry: &'a Entry,
+    residue: u32,
+) -> Result<BTreeMap<&'a str, u32>, &'a str> {
     let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
     for atom in topology.residues[residue as usize].atoms.clone() {
         let name = topology.atoms[atom as usize].name.as_str();

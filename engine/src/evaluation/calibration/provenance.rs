@@ -22,6 +22,8 @@ pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenanc
     let records = sites::read(&folder.join(files::SITES))?.sites;
     let buffer = records.iter().find(|record| record.kind == Kind::Buffer);
     let buffers = buffer.map_or(0, |buffer| buffer.molecules.len());
+    // Of the site, or of the buffer: written by the run itself, which knows its topology.
+    let conditions = inputs.record(folder)?.conditions;
     let start = inputs.equilibration();
     let length = config.length();
     let precision = if config.electrostatics.precision == Precision::Single { "f32" } else { "f64" };
@@ -48,5 +50,6 @@ pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenanc
         equilibration_per_window: start * 1e-3,
         seed: config.dynamics.seed,
         reduced_chi_squared,
+        conditions,
     })
 }

@@ -1,0 +1,230 @@
+//! Whether the corrections V_MM that a job uses were made under its own conditions.
+//!
+//! V_MM is minus the free energy F of the model compound, as the force field of the calibration has it. A job of other conditions has another F, and
+//! its pKa values are wrong by (F_job − F)/(RT ln 10). What differs is refused unless `titration.allow_mismatch` names it:
+//!
+//! | name | what differs | effect on F |
+//! |---|---|---|
+//! | `interpolation` | energies or charges linear in the weights | 93 kJ/mol λ(1−λ) for Glu: other curvature, same ends |
+//! | `images` | the site's own images in the bracket | −½ k_e 2.8373 ΔQ² λ(1−λ)/L: 60 kJ/mol λ(1−λ) at 3.3 nm |
+//! | `temperature` | temperature of λ by more than [`TEMPERATURE`] | its entropy, see there |
+//! | `cutoff`, `modifier` | Lennard-Jones interactions; compared exactly, any change is another force field | |
+//! | `water` | solvent | several kJ/mol between models |
+//! | `boundary` | periodic or open | k_e ΔQ²/L |
+//! | `parameters` | Lennard-Jones, angles, torsions of the group | up to the size of the torsions |
+//!
+//! Coordinates of λ, masses, barriers and thermostats do not enter, since F is an average at fixed weights. Neither does the size of the box: with the
+//! images left to the whole system, whose solvent screens them, F does not depend on it. What takes up the charge of the sites is warned of
+//! only: a job without buffers has asked for the background by name. A buffer always has interpolated charges and is always calibrated alone.
+//!
+//! Entries of versions that recorded no [`Conditions`] tell some of it in words, which are compared where they can be read.
+
+use crate::config::{Config, Mismatch};
+use crate::error::Result;
+use forcefield::solvent::known_waters;
+use lambda::library::{Calibration, Conditions, Provenance};
+use lambda::site::Site;
+use std::collections::BTreeMap;
+
+/// Difference of temperatures (K) that is let pass. dF/dT is minus the entropy of losing the proton's charge in water, of the order of
+/// 0.1 kJ/mol/K (acetic acid: −92 J/mol/K), so that 2 K are 0.2 kJ/mol or 0.035 pK units: below the error of a calibration (0.4 to 0.6 kJ/mol),
+/// and enough for a job at 298.15 K with corrections of 300 K.
+const TEMPERATURE: f64 = 2.0;
+
+/// Lengths that were written and read back are the same to this (nm).
+const LENGTH: f64 = 1e-9;
+
+/// Whether a correction for Hamiltonian interpolation that does not say whether images were in its bracket is refused as `images`, or warned of.
+/// Those were made with images. It is a warning until the library has been calibrated again.
+const UNRECORDED_IMAGES_ARE_REFUSED: bool = false;
+
+/// One thing that differs between a job and a calibration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Difference {
+    what: What,
+    job: String,
+    calibration: String,
+}
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// Something that is refused unless it is allowed by this name.
+    Refused(Mismatch),
+    /// Something to know.
+    Warned(&'static str),
+}
+
+/// What the corrections of a job say of themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Checked {
+    /// Differences that are allowed or only warned of, one sentence each.
+    pub warnings: Vec<String>,
+    /// For each entry where its correction comes from.
+    pub facts: Vec<String>,
+}
+
+/// Checks the corrections of `sites`, each with the conditions of the job.
+///
+/// # Errors
+/// Everything that differs and is not allowed, in one message.
+pub(super) fn check<'a>(
+    config: &Config,
+    allowed: &[Mismatch],
+    sites: impl IntoIterator<Item = (&'a Site, &'a Conditions)>,
+) -> Result<Checked> {
+    let mut found: BTreeMap<Difference, Vec<&str>> = BTreeMap::new();
+    let mut facts = BTreeMap::new();
+    for (site, job) in sites {
+        let Some(calibration) = site.correction.calibration() else { continue };
+        facts.entry(site.entry.as_str()).or_insert_with(|| format!("{}: {}", site.entry, origin(calibration)));
+        for difference in differences(job, &calibration.provenance, site.is_buffer()) {
+            let entries = found.entry(difference).or_default();
+            if !entries.contains(&site.entry.as_str()) {
+                entries.push(&site.entry);
+            }
+        }
+    }
+    let words = |(difference, entries): (&Difference, &Vec<&str>)| {
+        let Difference { what, job, calibration } = difference;
+        let name = match what {
+            What::Refused(name) => name.name(),
+            What::Warned(name) => name,
+        };
+        format!("{name}: {job} in this job, {calibration} in the calibration of {}", entries.join(", "))
+    };
+    let is_refused = |what: What| matches!(what, What::Refused(name) if !allowed.contains(&name));
+    let (refused, warned): (Vec<_>, Vec<_>) = found.iter().partition(|(difference, _)| is_refused(difference.what));
+    if refused.is_empty() {
+        let warnings = warned.into_iter().map(|one| format!("corrections V_MM of other conditions: {}", words(one)));
+        return Ok(Checked { warnings: warnings.collect(), facts: facts.into_values().collect() });
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (difference, _) in &refused {
+        if let What::Refused(name) = difference.what {
+            let name = format!("\"{}\"", name.name());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let message = format!(
+        "the corrections V_MM were made under other conditions: {}",
+        refused.into_iter().map(words).collect::<Vec<_>>().join("; ")
+    );
+    let help = format!(
+        "run `octitrate calibrate` under the conditions of this job and name the files it writes in titration.library, or set \
+         titration.allow_mismatch = [{}]",
+        names.join(", ")
+    );
+    Err(config.error_at("titration", message, help))
+}
+
+/// Where a correction comes from, in a line.
+fn origin(calibration: &Calibration) -> String {
+    let Provenance { program, date, temperature, water_model, conditions, .. } = &calibration.provenance;
+    let water = conditions.as_ref().map_or(water_model, |conditions| &conditions.water);
+    let interpolation = match conditions {
+        Some(conditions) => format!("{} interpolation", conditions.interpolation),
+        None => "conditions not recorded".into(),
+    };
+    format!("{program}, {date}, {temperature} K, {water}, {interpolation}")
+}
+
+/// Everything that differs between the conditions of a site and those of its correction.
+fn differences(job: &Conditions, provenance: &Provenance, is_buffer: bool) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut unless = |same: bool, what: What, job: &str, calibration: &str| {
+        if !same {
+            found.push(Difference { what, job: job.into(), calibration: calibration.into() });
+        }
+    };
+    let refused = What::Refused;
+    let kelvin = |temperature: f64| format!("{temperature} K");
+    let nm = |length: f64| format!("{length} nm");
+    let images = |images: bool| if images { "with the site's own images" } else { "without the site's own images" };
+    let recorded = provenance.conditions.as_ref();
+    let temperature = recorded.map_or(provenance.temperature, |conditions| conditions.temperature);
+    let close = (job.temperature - temperature).abs() <= TEMPERATURE;
+    unless(close, refused(Mismatch::Temperature), &kelvin(job.temperature), &kelvin(temperature));
+    let Some(calibration) = recorded else {
+        let told = Told::of(provenance);
+        let hamiltonian = job.interpolation == "hamiltonian";
+        // The library of the versions that recorded nothing was made with Hamiltonian interpolation.
+        let same = is_buffer || hamiltonian;
+        unless(
+            same,
+            refused(Mismatch::Interpolation),
+            &job.interpolation,
+            "not recorded (hamiltonian, in the library)",
+        );
+        let what = if UNRECORDED_IMAGES_ARE_REFUSED { refused(Mismatch::Images) } else { What::Warned("images") };
+        let made = "not recorded (made before they were left out: calibrate it again)";
+        unless(is_buffer || !hamiltonian || job.images, what, images(job.images), made);
+        if let Some(cutoff) = told.cutoff {
+            unless((job.cutoff - cutoff).abs() < LENGTH, refused(Mismatch::Cutoff), &nm(job.cutoff), &nm(cutoff));
+        }
+        if let Some(modifier) = told.modifier {
+            unless(job.modifier == modifier, refused(Mismatch::Modifier), &job.modifier, modifier);
+        }
+        if let Some(water) = told.water {
+            unless(job.water == water, refused(Mismatch::Water), &job.water, water);
+        }
+        if let Some(boundary) = told.boundary {
+            unless(job.boundary == boundary, refused(Mismatch::Boundary), &job.boundary, boundary);
+        }
+        return found;
+    };
+    let same = job.interpolation == calibration.interpolation;
+    unless(same, refused(Mismatch::Interpolation), &job.interpolation, &calibration.interpolation);
+    let alike = !same || job.images == calibration.images;
+    unless(alike, refused(Mismatch::Images), images(job.images), images(calibration.images));
+    let same = (job.cutoff - calibration.cutoff).abs() < LENGTH;
+    unless(same, refused(Mismatch::Cutoff), &nm(job.cutoff), &nm(calibration.cutoff));
+    let switch = |one: &Conditions| match one.switch_start {
+        Some(start) => format!("{} from {start} nm", one.modifier),
+        None => one.modifier.clone(),
+    };
+    let [ours, theirs] = [job, calibration].map(switch);
+    unless(ours == theirs, refused(Mismatch::Modifier), &ours, &theirs);
+    unless(job.water == calibration.water, refused(Mismatch::Water), &job.water, &calibration.water);
+    let same = job.boundary == calibration.boundary;
+    unless(same, refused(Mismatch::Boundary), &job.boundary, &calibration.boundary);
+    let alike = is_buffer || !same || job.compensation == calibration.compensation;
+    unless(alike, What::Warned("compensation"), &job.compensation, &calibration.compensation);
+    let same = job.parameters == calibration.parameters;
+    let (ours, theirs) = (format!("group {}", job.parameters), format!("group {}", calibration.parameters));
+    unless(same, refused(Mismatch::Parameters), &ours, &theirs);
+    if let (Some(ours), Some(theirs)) = (&job.attached, &calibration.attached) {
+        let words = |hash: &String| format!("joint to the backbone {hash}");
+        unless(ours == theirs, refused(Mismatch::Parameters), &words(ours), &words(theirs));
+    }
+    found
+}
+
+/// What the words of an entry tell that has no recorded conditions.
+struct Told {
+    cutoff: Option<f64>,
+    modifier: Option<&'static str>,
+    water: Option<&'static str>,
+    boundary: Option<&'static str>,
+}
+
+impl Told {
+    fn of(provenance: &Provenance) -> Self {
+        // "cut-off 1 nm, potential shift"
+        let (length, modifier) = provenance.lennard_jones.split_once(", ").unwrap_or_default();
+        let length = length.strip_prefix("cut-off ").and_then(|text| text.strip_suffix(" nm"));
+        let modifiers = [("plain", "none"), ("potential shift", "potential-shift"), ("force switch", "force-switch")];
+        let words: Vec<&str> = provenance.electrostatics.split([',', ';']).map(str::trim).collect();
+        Self {
+            cutoff: length.and_then(|text| text.parse().ok()),
+            modifier: modifiers.into_iter().find(|(words, _)| *words == modifier).map(|(_, name)| name),
+            water: known_waters().find(|name| name.eq_ignore_ascii_case(provenance.water_model.trim())),
+            boundary: ["periodic", "open"].into_iter().find(|name| words.contains(name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

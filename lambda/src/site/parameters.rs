@@ -1,0 +1,175 @@
+//! Fingerprint of what a force field says of a group besides its charges, by which a calibration recognises the force field that it was made with.
+//!
+//! Two force fields may give a residue equal charges and other torsions (ff99SB and ff99SB-ILDN do); their free energies along λ differ by
+//! what the torsions change of the populations of conformers. A fingerprint is a 64-bit FNV-1a hash of sorted lines of text, one for each
+//! parameter: kind, names of atoms as the entry has them, numbers to six digits. So it does not depend on the order of atoms, of terms, or of
+//! atoms within a term, nor on other residues. There are two of them:
+//!
+//! - [`Parameters::own`]: Lennard-Jones coefficients of the atoms of the side chain, and bonds (their lengths), angles, dihedrals and 1-4 pairs
+//!   between them and the backbone atom that they are bonded to. They are the same wherever the residue stands.
+//! - [`Parameters::attached`]: terms between the side chain and more of its own backbone, such as the χ₁ torsion. The ends of a chain have other
+//!   types of backbone atoms, so that there is none at an end.
+//!
+//! Of a terminus, of a buffer, and of an entry without a backbone all atoms of the entry are the side chain. Masses do not change averages.
+//! Force constants of bonds do not enter because a run may hold bonds fixed.
+
+use std::collections::BTreeMap;
+
+use forcefield::Topology;
+use forcefield::fnv::Fnv1a;
+
+use super::matching::{END_ATOMS, atoms};
+use crate::library::Entry;
+
+/// Fingerprints of the parameters of a group, as 16 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Of the side chain, or of all atoms of an entry without backbone.
+    pub own: String,
+    /// Of the terms that join it to its backbone; `None` at the ends of chains and without backbone.
+    pub attached: Option<String>,
+}
+
+/// What the force field of `topology` says of residue `residue` in the part that `entry` describes.
+pub fn parameters(topology: &Topology, entry: &Entry, residue: u32) -> Parameters {
+    let by_name = atoms(topology, entry, residue).unwrap_or_default();
+    let is_end = entry.terminus.is_none() && END_ATOMS.iter().any(|atom| by_name.contains_key(atom));
+    let whole = entry.backbone.iter().all(|atom| by_name.contains_key(atom.as_str()));
+    let members: BTreeMap<u32, &str> = by_name
+        .iter()
+        .filter(|(name, _)| entry.charges.contains_key(**name))
+        .map(|(name, index)| (*index, *name))
+        .collect();
+    let group = Group::new(topology, entry, members);
+    let attached = (!is_end && whole && !entry.backbone.is_empty()).then(|| hash(group.terms(Part::Attached)));
+    let mut own = group.terms(Part::Own);
+    own.extend(group.lennard_jones());
+    Parameters { own: hash(own), attached }
+}
+
+fn hash(mut lines: Vec<String>) -> String {
+    lines.sort_unstable();
+    let mut hash = Fnv1a::default();
+    lines.iter().for_each(|line| hash.line(line));
+    format!("{:016x}", hash.value())
+}
+
+/// Which terms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Within the side chain and the backbone atom that it is bonded to.
+    Own,
+    /// The others that join side chain and backbone.
+    Attached,
+}
+
+struct Group<'a> {
+    topology: &'a Topology,
+    entry: &'a Entry,
+    /// Names by index.
+    members: BTreeMap<u32, &'a str>,
+    /// Backbone atoms that are bonded to the side chain.
+    anchors: Vec<u32>,
+}
+
+impl<'a> Group<'a> {
+    fn new(topology: &'a Topology, entry: &'a Entry, members: BTreeMap<u32, &'a str>) -> Self {
+        let mut group = Self { topology, entry, members, anchors: Vec::new() };
+        let bonds = topology.bonds.iter().map(|bond| bond.atoms);
+        for [i, j] in bonds.chain(topology.constraints.iter().map(|one| one.atoms)) {
+            for [a, b] in [[i, j], [j, i]] {
+                if group.is_side(a) && group.members.contains_key(&b) && !group.is_side(b) {
+                    group.anchors.push(b);
+                }
+            }
+        }
+        group
+    }
+
+    /// Whether an atom is one of the entry's that is not in the backbone.
+    fn is_side(&self, atom: u32) -> bool {
+        self.members.get(&atom).is_some_and(|name| !self.entry.backbone.iter().any(|backbone| backbone == name))
+    }
+
+    fn is_of(&self, part: Part, atoms: &[u32]) -> bool {
+        let inside = atoms.iter().all(|atom| self.members.contains_key(atom));
+        let near = atoms.iter().all(|&atom| self.is_side(atom) || self.anchors.contains(&atom));
+        inside && atoms.iter().any(|&atom| self.is_side(atom)) && near == (part == Part::Own)
+    }
+
+    /// Names of the atoms of a term in the one of both directions that comes first.
+    fn names(&self, atoms: &[u32]) -> String {
+        let forward: Vec<&str> = atoms.iter().map(|atom| self.members[atom]).collect();
+        let backward: Vec<&str> = forward.iter().rev().copied().collect();
+        forward.min(backward).join(" ")
+    }
+
+    /// Lines of bonded terms and 1-4 pairs. A term of no strength is left out: files may give it or not.
+    fn terms(&self, part: Part) -> Vec<String> {
+        let topology = self.topology;
+        let mut lines = Vec::new();
+        let mut add = |kind: &str, atoms: &[u32], numbers: &[f64]| {
+            if self.is_of(part, atoms) {
+                let numbers: Vec<String> = numbers.iter().map(|&number| digits(number)).collect();
+                lines.push(format!("{kind} {} {}", self.names(atoms), numbers.join(" ")));
+            }
+        };
+        topology.bonds.iter().for_each(|bond| add("bond", &bond.atoms, &[bond.r0]));
+        topology.constraints.iter().for_each(|one| add("bond", &one.atoms, &[one.length]));
+        for water in &topology.settles {
+            let [first, second] = water.hydrogens;
+            add("bond", &[water.oxygen, first], &[water.d_oh]);
+            add("bond", &[water.oxygen, second], &[water.d_oh]);
+            add("bond", &[first, second], &[water.d_hh]);
+        }
+        for angle in topology.angles.iter().filter(|angle| angle.k != 0.0) {
+            add("angle", &angle.atoms, &[turn(angle.theta0), angle.k]);
+        }
+        for angle in topology.urey_bradley.iter().filter(|angle| angle.k != 0.0 || angle.k13 != 0.0) {
+            add("urey-bradley", &angle.atoms, &[turn(angle.theta0), angle.k, angle.r13, angle.k13]);
+        }
+        for dihedral in topology.propers.iter().filter(|dihedral| dihedral.k != 0.0) {
+            add("dihedral", &dihedral.atoms, &[turn(dihedral.phi0), dihedral.k, f64::from(dihedral.multiplicity)]);
+        }
+        for dihedral in topology.harmonic_impropers.iter().filter(|dihedral| dihedral.k != 0.0) {
+            add("improper", &dihedral.atoms, &[turn(dihedral.xi0), dihedral.k]);
+        }
+        for dihedral in topology.ryckaert_bellemans.iter().filter(|dihedral| dihedral.c.iter().any(|c| *c != 0.0)) {
+            add("ryckaert-bellemans", &dihedral.atoms, &dihedral.c);
+        }
+        for pair in &topology.pairs {
+            add("pair", &pair.atoms, &[pair.c6, pair.c12, pair.coulomb_scale]);
+        }
+        lines
+    }
+
+    /// Lines of the Lennard-Jones coefficients of each atom with its own kind, and those of other forms.
+    fn lennard_jones(&self) -> Vec<String> {
+        let table = &self.topology.lj;
+        let line = |kind: &str, name: &str, type_index: u32| {
+            let (c6, c12) = table.get(type_index, type_index);
+            format!("{kind} {name} {} {}", digits(c6), digits(c12))
+        };
+        let atoms = self.members.iter().filter(|(atom, _)| self.is_side(**atom));
+        let mut lines: Vec<String> = atoms
+            .map(|(&atom, name)| line("Lennard-Jones", name, self.topology.atoms[atom as usize].type_index))
+            .collect();
+        for (name, types) in &self.entry.lj_types {
+            for (form, wanted) in types.iter().enumerate() {
+                let index = self.topology.atom_types.iter().position(|one| one.name == *wanted);
+                lines.extend(index.map(|index| line(&format!("form {form}"), name, index as u32)));
+            }
+        }
+        lines
+    }
+}
+
+/// A number to six digits; nothing is −0.
+fn digits(number: f64) -> String {
+    format!("{:.5e}", number + 0.0)
+}
+
+/// An angle (rad) in degrees from 0 to 360, without the rounding of its conversions.
+fn turn(angle: f64) -> f64 {
+    ((angle.to_degrees() * 1e4).round() / 1e4).rem_euclid(360.0)
+}

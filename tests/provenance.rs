@@ -1,0 +1,154 @@
+//! Corrections V_MM and the jobs that use them: whoever uses one of other conditions is told so, by name.
+
+use super::titration::library_with;
+use lambda::library::Conditions;
+use octitrate::config::Config;
+use octitrate::error::Error;
+use octitrate::system::System;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One titratable Glu in water with its own library, and these lines in `[titration]`.
+fn job(folder: &Path, library: &Path, titration: &str) -> Config {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+    let text = format!(
+        "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[dynamics]\nsteps = 10\n[thermostat]\ntemperature = \"300 K\"\n\
+         [titration]\nph = 4.0\nlibrary = [\"{1}\"]\n{titration}\n[[titration.site]]\nresidue = \"GLH 2\"\n",
+        root.display(),
+        library.display()
+    );
+    Config::parse(&text, &folder.join("job.toml")).unwrap()
+}
+
+/// What `sites.toml` says of the first site.
+fn conditions(config: &Config) -> Conditions {
+    let (system, state) = System::new(config).unwrap();
+    system.sites.unwrap().records(&state.sites)[0].conditions.clone().unwrap()
+}
+
+/// What a job with the water and the torsions of inputs/01-glu is told of a correction of these conditions.
+fn refusal(folder: &Path, conditions: Conditions, titration: &str) -> Option<Error> {
+    let library = library_with(folder, Some(conditions));
+    System::new(&job(folder, &library, titration)).err()
+}
+
+#[test]
+fn every_mismatch_is_refused_by_its_name_and_allowed_by_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let own = conditions(&job(folder, &library_with(folder, None), ""));
+    assert_eq!(
+        (own.water.as_str(), own.boundary.as_str(), own.compensation.as_str()),
+        ("TIP3P", "periodic", "background")
+    );
+    assert!(refusal(folder, own.clone(), "").is_none());
+
+    type Change = fn(&mut Conditions);
+    let changes: [(&str, Change); 8] = [
+        ("interpolation", |c| c.interpolation = "charge".into()),
+        ("images", |c| c.images = true),
+        ("temperature", |c| c.temperature = 310.0),
+        ("cutoff", |c| c.cutoff = 1.2),
+        ("modifier", |c| c.modifier = "force-switch".into()),
+        ("water", |c| c.water = "SPC/E".into()),
+        ("boundary", |c| c.boundary = "open".into()),
+        ("parameters", |c| c.parameters = "0000000000000000".into()),
+    ];
+    for (name, change) in changes {
+        let mut other = own.clone();
+        change(&mut other);
+        let error = refusal(folder, other.clone(), "").unwrap_or_else(|| panic!("{name} is not refused"));
+        let Error::Input(error) = error else { panic!("{name}: {error}") };
+        let (message, help) = (error.message.clone(), error.help.clone());
+        assert!(
+            message.contains(&format!("conditions: {name}: ")) && message.contains("calibration of glu"),
+            "{message}"
+        );
+        assert!(
+            help.contains("octitrate calibrate") && help.contains(&format!("allow_mismatch = [\"{name}\"]")),
+            "{help}"
+        );
+        // Another name does not allow it, its own does, with a warning.
+        let wrong = if name == "water" { "images" } else { "water" };
+        assert!(refusal(folder, other.clone(), &format!("allow_mismatch = [\"{wrong}\"]")).is_some(), "{name}");
+        let library = library_with(folder, Some(other));
+        let (system, _) = System::new(&job(folder, &library, &format!("allow_mismatch = [\"{name}\"]"))).unwrap();
+        let warnings = system.sites.unwrap().warnings();
+        assert!(warnings.iter().any(|one| one.contains(&format!("other conditions: {name}: "))), "{warnings:?}");
+    }
+
+    // All of them at once.
+    let mut other = own;
+    changes.iter().filter(|(name, _)| *name != "images").for_each(|(_, change)| change(&mut other));
+    let Some(Error::Input(error)) = refusal(folder, other, "") else { panic!("nothing is refused") };
+    for (name, _) in changes.iter().filter(|(name, _)| *name != "images") {
+        assert!(
+            error.message.contains(&format!("{name}: ")) && error.help.contains(&format!("\"{name}\"")),
+            "{error:?}"
+        );
+    }
+}
+
+/// A topology with another torsion in the side chain of Glu, or with SPC/E water, tells of itself.
+#[test]
+fn a_topology_with_another_torsion_or_water_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
+    let own = conditions(&job(folder, &library_with(folder, None), ""));
+    let library = library_with(folder, Some(own));
+    let top = std::fs::read_to_string(root.join("glu.top")).unwrap();
+    let refused = |top: &str| {
+        std::fs::write(folder.join("other.top"), top).unwrap();
+        let mut config = job(folder, &library, "");
+        config.system.topology = folder.join("other.top");
+        match System::new(&config) {
+            Err(Error::Input(error)) => error.message.clone(),
+            Err(error) => panic!("{error}"),
+            Ok(_) => String::new(),
+        }
+    };
+    assert_eq!(refused(&top), "");
+    // A term about the C-O bond of the carboxyl group: OE1 CD OE2 HE2.
+    let glu = {
+        let (system, _) = System::new(&job(folder, &library, "")).unwrap();
+        let name = |name: &str| {
+            let atoms = system.topology.residues.iter().find(|residue| residue.name == "GLH").unwrap().atoms.clone();
+            atoms.clone().find(|&atom| system.topology.atoms[atom as usize].name == name).unwrap() + 1
+        };
+        [name("OE1"), name("CD"), name("OE2"), name("HE2")]
+    };
+    let [i, j, k, l] = glu;
+    let term = format!("[ dihedrals ]\n{i} {j} {k} {l} 9 0.0 0.5 3\n");
+    let (before, after) = top.split_once("[ dihedrals ]").unwrap();
+    let said = refused(&format!("{before}{term}\n[ dihedrals ]{after}"));
+    assert!(said.contains("parameters: group "), "{said}");
+    // Oxygen a bit larger than that of TIP3P.
+    let water = top.replace("3.15061e-01", "3.20000e-01");
+    assert_ne!(water, top);
+    let said = refused(&water);
+    assert!(said.contains("water: fingerprint ") && said.contains(", TIP3P in the calibration of glu"), "{said}");
+}
+
+#[test]
+fn info_shows_the_conditions_and_what_errors_cover() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = conditions(&job(folder.path(), &library_with(folder.path(), None), ""));
+    let library = library_with(folder.path(), Some(own.clone()));
+    let text = std::fs::read_to_string(&library).unwrap();
+    let line = "free_energy_errors = [0.0, 0.0]\n";
+    assert!(text.contains(line));
+    let more = format!("{line}systematic_errors = [0.0, 1.5]\nerror_covers = \"counting alone\"\n");
+    std::fs::write(&library, text.replace(line, &more)).unwrap();
+    let info = |name: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_octitrate")).args(["info", name]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr))
+    };
+    let (status, said) = info(library.to_str().unwrap());
+    let parts = ["1.50 kJ/mol systematic", "counting alone", "without the site's own images", "TIP3P", &own.parameters];
+    assert!(status == Some(0) && parts.iter().all(|part| said.contains(part)), "{said}");
+    let (status, said) = info("glu");
+    assert!(status == Some(0) && said.contains("statistical") && said.contains("error of"), "{said}");
+    let (status, said) = info("nothing");
+    assert!(status == Some(2) && said.contains("valid are glu, asp"), "{said}");
+}
