@@ -42,6 +42,8 @@ pub fn library(folder: &Path) -> PathBuf {
         coefficients: vec![0.0, 0.0],
         errors: vec![0.0, 0.0],
         free_energy_errors: vec![0.0, 0.0],
+        systematic_errors: None,
+        error_covers: None,
         flatness: None,
         range: [0.0, 1.0],
         provenance,

@@ -24,6 +24,7 @@ use thiserror::Error;
 use crate::site::Site;
 
 mod correction;
+mod equivalent;
 pub use correction::{Calibration, Correction, Provenance};
 
 /// Largest deviation (e) of a sum of charges from its net charge.

@@ -68,6 +68,12 @@ pub struct Calibration {
     pub errors: Vec<f64>,
     /// Standard error of the free energy of each form relative to form 0, kJ/mol (coefficients are correlated).
     pub free_energy_errors: Vec<f64>,
+    /// Error of the free energy of each form that the statistics of the runs do not show, kJ/mol; absent if nothing is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub systematic_errors: Option<Vec<f64>>,
+    /// What `free_energy_errors` and `systematic_errors` cover, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_covers: Option<String>,
     /// Largest deviation from a flat profile that the refinement reached, kJ/mol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flatness: Option<f64>,
@@ -138,7 +144,11 @@ impl Calibration {
         if self.free_energy_errors.len() != n_forms {
             return Err(format!("correction.free_energy_errors: expected {n_forms} numbers, one for each form"));
         }
-        if self.errors.iter().chain(&self.free_energy_errors).any(|&e| !(e.is_finite() && e >= 0.0)) {
+        let systematic = self.systematic_errors.as_deref().unwrap_or_default();
+        if self.systematic_errors.is_some() && systematic.len() != n_forms {
+            return Err(format!("correction.systematic_errors: expected {n_forms} numbers, one for each form"));
+        }
+        if self.errors.iter().chain(&self.free_energy_errors).chain(systematic).any(|&e| !(e.is_finite() && e >= 0.0)) {
             return Err("correction: errors must be numbers ≥ 0".into());
         }
         if self.range[0] > 0.0 || self.range[1] < 1.0 {

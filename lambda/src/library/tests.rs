@@ -14,6 +14,8 @@ pub(crate) fn calibration() -> Calibration {
         coefficients: vec![-310.25, 512.5, -1.0e-3],
         errors: vec![0.5, 0.75, 1.0e-4],
         free_energy_errors: vec![0.0, 0.125],
+        systematic_errors: None,
+        error_covers: None,
         flatness: Some(0.5),
         range: [-0.1, 1.1],
         provenance: Provenance {
