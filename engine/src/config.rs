@@ -195,6 +195,9 @@ impl Config {
         let file = std::path::absolute(path).map_err(unusable)?;
         let folder = file.parent().unwrap_or(Path::new("/"));
         self.system.make_absolute(folder);
+        if let Some(calibrate) = &mut self.calibrate {
+            calibrate.make_absolute(folder);
+        }
         if let Some(titration) = &mut self.titration {
             titration.make_absolute(folder);
         }
@@ -237,7 +240,8 @@ impl Config {
     pub fn inputs(&self) -> Vec<&Path> {
         let System { structure, topology, include, frame, .. } = &self.system;
         let libraries = self.titration.iter().flat_map(|titration| &titration.library);
-        let more = frame.iter().chain(include).chain(&self.output.index).chain(libraries);
+        let starts = self.calibrate.iter().flat_map(|calibrate| &calibrate.structures);
+        let more = frame.iter().chain(include).chain(&self.output.index).chain(libraries).chain(starts);
         [self.path(), structure, topology].into_iter().chain(more.map(PathBuf::as_path)).collect()
     }
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Calibrates the library: the buffer first, then each model compound beside that buffer; as long as said here, on whatever `octitrate` finds.
 
-    python3 calibrate.py OCTITRATE FOLDER NAME... [--window "100 ps"] [--round "150 ps"] [--runs 32] [--jobs 32] [--interpolation hamiltonian]
+    python3 calibrate.py OCTITRATE FOLDER NAME... [--window "100 ps"] [--starts 2] [--structures DIR] [--round "150 ps"] [--runs 32] [--jobs 32]
+        [--interpolation hamiltonian]
 
-NAME: water (the buffer), or the name of a folder NN-NAME of inputs. Entries are written to FOLDER/NAME/NAME.toml; they replace those of
+NAME: water (the buffer), or the name of a folder NN-NAME of inputs. With --structures the runs of each window begin at DIR/NAME/*.gro, in
+turn: frames with other rotamers of the side chain. --windows "-0.1 0 0.5 1 1.1" takes others than octitrate does by itself. Entries are written to FOLDER/NAME/NAME.toml; they replace those of
 lambda/library. A finished calibration is not repeated, an interrupted one continues.
 """
 
@@ -22,7 +24,7 @@ def water():
     job = tomllib.loads((INPUTS / "03-water" / "run.toml").read_text())
     job.pop("barostat", None)
     job["titration"] = {"buffer": {"molecules": 3}}
-    job["calibrate"] = {"site": "buffer", "windows": {"min": -0.1, "max": 1.1, "step": 0.1}, "water_model": "TIP3P"}
+    job["calibrate"] = {"site": "buffer", "water_model": "TIP3P"}
     return INPUTS / "03-water", job
 
 
@@ -38,6 +40,9 @@ def main():
     parser.add_argument("names", nargs="+")
     parser.add_argument("--window", default="100 ps")
     parser.add_argument("--equilibration", default="10 ps")
+    parser.add_argument("--starts", type=int, default=2)
+    parser.add_argument("--structures", type=pathlib.Path)
+    parser.add_argument("--windows", type=lambda text: [float(word) for word in text.split()])
     parser.add_argument("--round", default="150 ps")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=32)
@@ -58,6 +63,12 @@ def main():
             job["titration"]["library"] = [str(buffer)]
         job["calibrate"] |= {"equilibration": arguments.equilibration, "round": arguments.round,
                              "max_rounds": arguments.rounds, "runs": arguments.runs, "jobs": arguments.jobs}
+        structures = sorted((arguments.structures / name).glob("*.gro")) if arguments.structures else []
+        job["calibrate"]["starts"] = max(arguments.starts, len(structures))
+        if structures:
+            job["calibrate"]["structures"] = [str(path.resolve()) for path in structures]
+        if arguments.windows:
+            job["calibrate"]["windows"] = arguments.windows
         folder = base / name
         folder.mkdir(parents=True, exist_ok=True)
         job["output"] = {"folder": str(folder), "lambda": "0.2 ps", "trajectory": "0 ps", "energy": "10 ps"}

@@ -1,8 +1,10 @@
 //! From λ(t) to fractions, pKa and calibration curves, each with errors.
 
+pub mod agreement;
 mod ascent;
 pub mod blocks;
 pub mod bootstrap;
+pub mod chi_squared;
 pub mod counted;
 pub mod determined;
 pub mod ends;
@@ -14,6 +16,7 @@ pub mod histogram;
 pub mod occupancy;
 pub mod pairs;
 pub mod simplex_fit;
+pub mod symmetry;
 #[cfg(test)]
 pub(crate) mod synthetic;
 pub mod titration;

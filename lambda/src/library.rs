@@ -27,6 +27,7 @@ mod conditions;
 mod correction;
 mod torsion;
 pub use conditions::Conditions;
+mod equivalent;
 pub use correction::{Calibration, Correction, Provenance};
 pub use torsion::TorsionEntry;
 

@@ -9,6 +9,7 @@ use lambda::analysis::ends::MeanWeights;
 use lambda::analysis::hill;
 use lambda::analysis::occupancy::{OCCUPIED, State, of_lambda};
 use lambda::analysis::simplex_fit::{Window, fit_best};
+use lambda::analysis::symmetry::Symmetry;
 use lambda::analysis::titration::{Titration, TitrationSeries, evaluate};
 use lambda::bias::{Acidity, Barrier, ModelCorrection, PhPotential, Separation, SiteBias};
 use lambda::coordinate::{self, Coordinate};
@@ -43,7 +44,7 @@ fn calibrated() -> (ModelCorrection, f64) {
             Window::from_series(&[1.0 - x, x], &[series]).unwrap()
         })
         .collect();
-    let surface = fit_best(&windows, 1..=8).unwrap().surface;
+    let surface = fit_best(&windows, 1..=8, &Symmetry::none(2)).unwrap().surface;
     let free_energy = surface.forms()[1];
     assert!((free_energy.value - (-310.0 + 270.0 - 8.0)).abs() < 4.0 * free_energy.error);
     (ModelCorrection::new(surface.basis, &surface.coefficients).unwrap(), free_energy.error)

@@ -132,6 +132,14 @@ impl Identity {
         self
     }
 
+    /// The same identity with the start of `other`, and its atoms of the sites, which are chosen there for a charge buffer.
+    #[must_use]
+    pub fn started_as(mut self, other: &Self) -> Self {
+        self.structure = other.structure;
+        self.sites.iter_mut().zip(&other.sites).for_each(|(ours, theirs)| ours.atoms.clone_from(&theirs.atoms));
+        self
+    }
+
     fn differing_interactions(&self, ours: &Self) -> Option<String> {
         let names = self.interactions.keys().chain(ours.interactions.keys());
         let of = |identity: &Self, name: &String| identity.interactions.get(name).copied().unwrap_or_default();

@@ -1,13 +1,14 @@
 //! Section `[calibrate]`: windows and free runs from which the free energy of a model compound is found.
 
 use super::auto_or::AutoOr;
-use super::check::{Check, positive, require, whole_steps};
+use super::check::{Check, exists, make_absolute, positive, require, whole_steps};
 use super::dynamics::Dynamics;
 use super::quantity::{Energy, Time};
 use super::titrate::Jobs;
-use super::values::{Range, Values};
+use super::values::Values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// Degree of a polynomial.
 pub type Degree = AutoOr<1, 12>;
@@ -29,7 +30,22 @@ pub struct Calibrate {
     #[serde(default = "interior")]
     #[schemars(range(max = 20))]
     pub interior: u32,
-    /// Start of each window and of each free run that is left out (ps), shorter than a window.
+    /// Runs of each window, which begin at different structures and velocities: their averages must agree. Without `structures` the first begins
+    /// at `system.structure`, and each further one at the end of the run before it at other weights, half the list of windows away, so
+    /// that water and side chain come from elsewhere.
+    #[serde(default = "starts")]
+    #[schemars(range(min = 1, max = 16))]
+    pub starts: u32,
+    /// Structures, GROMACS `.gro` files, at which runs of the windows and free runs begin in turn instead, such as frames with other rotamers of the side chain; as many as
+    /// `starts` at most. They have the atoms of `system.structure`. The paths are relative to the job file.
+    #[serde(default)]
+    pub structures: Vec<PathBuf>,
+    /// Whether forms that the entry of the library shows to be the same chemically, such as a proton on either oxygen of a carboxyl group, have the
+    /// same free energy exactly; windows that are mirror images of others are then not run.
+    #[serde(default = "yes")]
+    pub symmetric: bool,
+    /// Start of each window and of each free run that is left out (ps), shorter than a window. Of windows more is left out where ⟨∂V/∂λ⟩ still
+    /// moves, half of the rest at most.
     #[serde(default = "no_time")]
     pub equilibration: Time,
     /// Degree of the polynomial for the free energy along each edge, or `"auto"` for the one that the windows justify, 8 at most.
@@ -58,6 +74,14 @@ pub struct Calibrate {
     pub jobs: Jobs,
 }
 
+fn starts() -> u32 {
+    2
+}
+
+fn yes() -> bool {
+    true
+}
+
 fn no_time() -> Time {
     Time::new(0.0)
 }
@@ -83,15 +107,27 @@ fn unnamed() -> String {
 }
 
 fn windows() -> Values {
-    Values::Range(Range { min: -0.1, max: 1.1, step: 0.1 })
+    // Denser at the ends, where water reorganises as a proton begins to come or has all but gone, and F bends.
+    Values::List(vec![-0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1])
 }
 
 impl Calibrate {
+    /// Makes the paths absolute; they are relative to `folder`.
+    pub(super) fn make_absolute(&mut self, folder: &Path) {
+        self.structures.iter_mut().for_each(|path| make_absolute(folder, path));
+    }
+
     /// Checks all keys; the windows are runs of `dynamics`.
     pub(super) fn check(&self, dynamics: &Dynamics) -> Check {
         positive("calibrate.tolerance", self.tolerance)?;
         require(self.interior <= 20, "calibrate.interior", self.interior, "a whole number from 0 to 20")?;
         require((1..=64).contains(&self.runs), "calibrate.runs", self.runs, "a whole number from 1 to 64")?;
+        require((1..=16).contains(&self.starts), "calibrate.starts", self.starts, "a whole number from 1 to 16")?;
+        for (index, structure) in self.structures.iter().enumerate() {
+            exists(&format!("calibrate.structures.{index}"), structure, "a GROMACS structure, .gro")?;
+        }
+        let (count, valid) = (self.structures.len(), "as many structures as calibrate.starts at most; raise that");
+        require(count <= self.starts as usize, "calibrate.structures", format!("{count} structures"), valid)?;
         if let Some(round) = self.round {
             positive("calibrate.round", round)?;
             whole_steps("calibrate.round", round, dynamics.time_step)?;

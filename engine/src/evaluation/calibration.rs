@@ -3,15 +3,25 @@
 //! Windows give ⟨∂V/∂λ⟩ and by least squares a first free energy. Each round of free runs has the V_MM of all before it. Where its histograms
 //! of λ are not flat the estimate is corrected; the windows remain in it as a prior. Of a buffer all molecules are estimated together, and
 //! what is stored belongs to one of them.
+//!
+//! No MBAR over windows and free runs: it is possible, as V is a straight line in the weights up to the images' part, so that ∂V/∂λ of a frame gives its
+//! energy in every window; but V_MM has to be a polynomial, which would be fitted to the result again, and free runs have the last word.
 
 mod inputs;
+mod measured;
 mod provenance;
+mod systematic;
+mod verdict;
 
-pub use inputs::{Inputs, RoundRuns, WindowRun};
+pub use inputs::{Inputs, RoundRuns, WindowRuns};
+pub use measured::{Measured, Run};
+pub use systematic::Systematic;
+pub use verdict::{Windows, probability};
 
 use crate::error::{Error, InputError, Result};
 use crate::record::Kind;
-use lambda::analysis::flatness::{Flatness, FlatnessError, Prior, Round, estimate};
+use lambda::analysis::agreement::Difference;
+use lambda::analysis::flatness::{Flatness, FlatnessError, Prior, Round, estimate, halves};
 use lambda::analysis::simplex_fit::{SimplexFit, Surface, Uncertain, Window, fit_best};
 use lambda::library::{Calibration as Coefficients, Correction, Entry, entry_with_calibration};
 use std::path::Path;
@@ -33,13 +43,17 @@ pub struct FinishedRound {
     pub deviation: Uncertain,
     /// Whether it is within the tolerance, with transitions enough to know.
     pub is_flat: bool,
+    /// How far first and second halves of the runs are apart; `None` if they are too short, or all forms are the same.
+    pub halves: Option<Difference>,
+    /// Weights of the runs, `[run][form][frame]`.
+    pub runs: Vec<Vec<Vec<f64>>>,
 }
 
 /// The free energy as it is known after the windows and some rounds.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     /// Averages of the windows.
-    pub windows: Vec<Window>,
+    pub windows: Vec<Measured>,
     /// Fit of the windows alone.
     pub fit: SimplexFit,
     /// The rounds.
@@ -50,6 +64,8 @@ pub struct Estimate {
     pub molecules: f64,
     /// Name of the site.
     pub site: String,
+    /// Errors that statistics do not show, known of a finished calibration.
+    pub systematic: Systematic,
 }
 
 /// Everything a calibration found.
@@ -78,15 +94,17 @@ impl Estimate {
     /// [`Error::File`] if results are missing, [`Error::Input`] if they are damaged or too short.
     pub fn new(inputs: &Inputs) -> Result<Self> {
         let windows = inputs.windows.iter().map(|run| inputs.window(run)).collect::<Result<Vec<_>>>()?;
+        let averages: Vec<Window> = windows.iter().map(|window| window.average.clone()).collect();
         let fitted = match inputs.config.calibrate.as_ref().and_then(|calibrate| calibrate.degree.number()) {
-            Some(degree) => fit_best(&windows, degree as usize..=degree as usize),
-            None => fit_best(&windows, 1..=MAX_DEGREE),
+            Some(degree) => fit_best(&averages, degree as usize..=degree as usize, inputs.symmetry),
+            None => fit_best(&averages, 1..=MAX_DEGREE, inputs.symmetry),
         };
         let fit = fitted.map_err(|e| inputs.config.error_at("calibrate.windows", e.to_string(), ""))?;
-        let record = inputs.record(inputs.windows[0].folder)?;
+        let record = inputs.record(inputs.windows[0].folders[0])?;
         let molecules = if record.kind == Kind::Buffer { record.molecules.len() as f64 } else { 1.0 };
         let surface = fit.surface.clone();
-        let mut found = Self { windows, fit, rounds: Vec::new(), surface, molecules, site: record.name };
+        let systematic = Systematic::default();
+        let mut found = Self { windows, fit, rounds: Vec::new(), surface, molecules, site: record.name, systematic };
         for (index, round) in inputs.rounds.iter().enumerate() {
             found.add(inputs, index + 1, round)?;
         }
@@ -96,17 +114,18 @@ impl Estimate {
     /// Adds round number `number`, from 1.
     fn add(&mut self, inputs: &Inputs, number: usize, files: &RoundRuns) -> Result<()> {
         let refused = |e: FlatnessError| inputs.too_short(format!("round {number}: {e}"));
-        let (basis, temperature) = (self.surface.basis, inputs.temperature());
+        let (space, temperature) = (&self.fit.space, inputs.temperature());
         let used = self.used(&files.library)?;
         let runs = files.folders.iter().map(|folder| inputs.weights(folder)).collect::<Result<Vec<_>>>()?;
-        let round = Round::new(basis, &used, &runs).map_err(refused)?;
+        let round = Round::new(space, &used, &runs).map_err(refused)?;
         let rounds: Vec<Round> = self.rounds.iter().map(|done| done.round.clone()).chain([round.clone()]).collect();
-        let flatness = Flatness::new(basis, &rounds, temperature).map_err(refused)?;
+        let flatness = Flatness::new(space, &rounds, temperature).map_err(refused)?;
         let is_flat = flatness.within(inputs.tolerance()) && round.transitions >= ENOUGH;
-        let prior = Prior::from_surface(&self.fit.surface, SYSTEMATIC);
+        let prior = Prior::from_surface(&self.fit.surface, space, SYSTEMATIC);
         let prior = prior.ok_or_else(|| inputs.too_short("the windows do not determine all coefficients".into()))?;
-        self.surface = estimate(basis, &rounds, &prior, temperature).map_err(refused)?;
-        self.rounds.push(FinishedRound { round, deviation: flatness.deviation, is_flat });
+        let halves = halves(&space.symmetry, &runs).ok().flatten().and_then(|halves| Difference::of(&halves));
+        self.surface = estimate(space, &rounds, &prior, temperature).map_err(refused)?;
+        self.rounds.push(FinishedRound { round, deviation: flatness.deviation, is_flat, halves, runs });
         Ok(())
     }
 
@@ -129,41 +148,27 @@ impl Estimate {
         self.rounds.last().is_some_and(|round| round.is_flat)
     }
 
-    /// Why the result is preliminary; `None` if it is not.
-    fn reason(&self, inputs: &Inputs) -> Option<String> {
-        let tolerance = inputs.tolerance();
-        let Some(last) = self.rounds.last() else {
-            return Some("windows only; no free runs have shown that they are flat".into());
-        };
-        let error = self.surface.largest_error();
-        let Uncertain { value, error: uncertainty } = last.deviation;
-        if last.round.transitions < ENOUGH {
-            return Some(format!("{} transitions in the last round", last.round.transitions));
-        }
-        if !last.is_flat {
-            return Some(format!("free runs deviate by {value:.2} ± {uncertainty:.2} kJ/mol, more than {tolerance}"));
-        }
-        (error > tolerance).then(|| format!("the free energy between forms is known to {error:.2} kJ/mol only"))
-    }
-
     /// The correction as the library has it, which is that of one molecule of a buffer.
     fn coefficients(&self, inputs: &Inputs) -> Result<Coefficients> {
-        let all = self.windows.iter().flat_map(|window| &window.weights);
-        let range = all.fold([0.0_f64, 1.0_f64], |[low, high], &w| [low.min(w), high.max(w)]);
+        let images = self.windows.iter().flat_map(|window| inputs.symmetry.images(&window.average.weights));
+        let all: Vec<f64> = images.flatten().collect();
+        let range = all.into_iter().fold([0.0_f64, 1.0_f64], |[low, high], w| [low.min(w), high.max(w)]);
         let scaled = |values: &[f64]| values.iter().map(|c| c / self.molecules).collect::<Vec<f64>>();
         let errors: Vec<f64> = self.surface.forms().iter().map(|form| form.error).collect();
+        let reasons = verdict::reasons(self, inputs);
+        let systematic = Some(scaled(&self.systematic.total())).filter(|errors| !errors.is_empty());
         Ok(Coefficients {
-            reason: self.reason(inputs),
+            reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
             degree: self.surface.basis.degree(),
             interior_degree: self.surface.basis.interior(),
             coefficients: scaled(&self.surface.coefficients),
             errors: scaled(&self.surface.errors()),
             free_energy_errors: scaled(&errors),
-            systematic_errors: None,
-            error_covers: None,
+            error_covers: systematic.as_ref().map(|_| systematic::COVERS.into()),
+            systematic_errors: systematic,
             flatness: self.rounds.last().map(|round| round.deviation.value),
             range,
-            provenance: provenance::provenance(inputs, self.fit.reduced_chi_squared())?,
+            provenance: provenance::provenance(inputs, self)?,
         })
     }
 
@@ -192,12 +197,13 @@ impl Estimate {
     ///
     /// # Errors
     /// As [`Self::entry`].
-    pub fn conclude(self, inputs: &Inputs) -> Result<Calibration> {
+    pub fn conclude(mut self, inputs: &Inputs) -> Result<Calibration> {
+        self.systematic = Systematic::of(&self, inputs);
         let (entry, coefficients) = self.entry(inputs)?;
         Ok(Calibration {
             forms: inputs.entry.forms.iter().map(|form| form.name.clone()).collect(),
             temperature: inputs.temperature(),
-            warnings: self.doubts(&coefficients),
+            warnings: self.doubts(inputs),
             file: format!("{}.toml", inputs.entry.name),
             coefficients,
             entry,
@@ -206,22 +212,16 @@ impl Estimate {
     }
 
     /// Reasons to doubt the result, one sentence each.
-    fn doubts(&self, coefficients: &Coefficients) -> Vec<String> {
-        let mut doubts: Vec<String> =
-            coefficients.reason.iter().map(|reason| format!("preliminary: {reason}")).collect();
+    fn doubts(&self, inputs: &Inputs) -> Vec<String> {
+        let preliminary = verdict::reasons(self, inputs).into_iter().map(|reason| format!("preliminary: {reason}"));
+        let mut doubts: Vec<String> = preliminary.collect();
+        let averages = self.windows.iter().map(|window| &window.average);
         let few: Vec<String> =
-            self.windows.iter().filter(|window| window.samples < 20.0).map(|w| format!("{:?}", w.weights)).collect();
+            averages.filter(|window| window.samples < 20.0).map(|w| format!("{:?}", w.weights)).collect();
         if !few.is_empty() {
             doubts.push(format!(
                 "fewer than 20 independent samples at the weights {}: their errors are uncertain; run longer",
                 few.join(", ")
-            ));
-        }
-        let chi = self.fit.reduced_chi_squared();
-        if chi > 2.0 && self.fit.degrees_of_freedom > 0 {
-            doubts.push(format!(
-                "χ² per degree of freedom is {chi:.1}: the polynomial does not follow the windows, or their errors are too small; \
-                 raise calibrate.degree, or run longer"
             ));
         }
         let error = self.surface.largest_error() / self.molecules;

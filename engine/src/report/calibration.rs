@@ -6,7 +6,8 @@ use super::plot::{Chart, Curve, Entry, Figure, Point, Scale, Style};
 use crate::atomic::write_atomic;
 use crate::config::Config;
 use crate::error::Result;
-use crate::evaluation::calibration::{Calibration, FinishedRound};
+use crate::evaluation::calibration::{Calibration, FinishedRound, Measured, Windows, probability};
+use lambda::analysis::agreement::{Agreement, Difference};
 use lambda::analysis::simplex_fit::{Uncertain, Window, edges, on_edge};
 use std::fmt::Write;
 use std::path::Path;
@@ -67,36 +68,54 @@ fn csv(calibration: &Calibration) -> String {
             names.extend([format!("{name} (kJ/mol)"), "error (kJ/mol)".into(), "fit (kJ/mol)".into()]);
         }
     }
-    let _ = writeln!(text, "{},frames,independent samples", names.join(","));
-    for window in &calibration.estimate.windows {
+    let _ = writeln!(text, "{},frames,independent samples,{HALVES},{STARTS}", names.join(","));
+    for measured in &calibration.estimate.windows {
+        let window = &measured.average;
         let weights = if n == 2 { &window.weights[1..] } else { &window.weights[..] };
         let mut cells: Vec<String> = weights.iter().map(f64::to_string).collect();
         for form in 1..n {
             let slope = window.slope(0, form);
             cells.extend([slope.value, slope.error, calibration.fitted(window, form)].map(|x| format!("{x:.5}")));
         }
-        let _ = writeln!(text, "{},{},{:.1}", cells.join(","), window.frames, window.samples);
+        let (cells, [halves, starts]) = (cells.join(","), differences(measured));
+        let _ = writeln!(text, "{cells},{},{:.1},{halves},{starts}", window.frames, window.samples);
     }
     text
+}
+
+/// Columns of the largest differences.
+const HALVES: &str = "halves apart (standard errors)";
+const STARTS: &str = "starts apart (standard errors)";
+
+/// The difference that is largest for its error; nothing if none is known.
+fn largest(differences: impl IntoIterator<Item = Option<Difference>>) -> String {
+    let z = differences.into_iter().flatten().map(|one| one.z);
+    z.max_by(|a, b| a.abs().total_cmp(&b.abs())).map_or(String::new(), |z| format!("{z:+.1}"))
+}
+
+/// How far halves and starts of a window are apart.
+fn differences(window: &Measured) -> [String; 2] {
+    [largest(window.halves()), largest([window.starts()])]
 }
 
 fn rounds_csv(calibration: &Calibration) -> String {
     let populations: Vec<String> = calibration.forms.iter().map(|form| format!("population {form}")).collect();
     let mut text = format!(
-        "round,deviation (kJ/mol),error (kJ/mol),transitions,frames,independent samples,{}\n",
+        "round,deviation (kJ/mol),error (kJ/mol),transitions,frames,independent samples,{HALVES},{}\n",
         populations.join(",")
     );
-    for (index, FinishedRound { round, deviation, .. }) in calibration.estimate.rounds.iter().enumerate() {
+    for (index, FinishedRound { round, deviation, halves, .. }) in calibration.estimate.rounds.iter().enumerate() {
         let populations: Vec<String> = round.populations.iter().map(|p| format!("{p:.5}")).collect();
         let _ = writeln!(
             text,
-            "{},{:.5},{:.5},{},{},{:.1},{}",
+            "{},{:.5},{:.5},{},{},{:.1},{},{}",
             index + 1,
             deviation.value,
             deviation.error,
             round.transitions,
             round.frames,
             round.samples,
+            largest([*halves]),
             populations.join(",")
         );
     }
@@ -142,7 +161,8 @@ fn figure(kind: &str, name: &str, calibration: &Calibration, curve: impl Fn([usi
 fn slopes(calibration: &Calibration) -> Option<Figure> {
     let (n, estimate) = (calibration.n_forms(), &calibration.estimate);
     let curve = |edge: [usize; 2]| {
-        let on = estimate.windows.iter().filter_map(|window| Some((place(&window.weights, edge)?, window)));
+        let averages = estimate.windows.iter().map(|window| &window.average);
+        let on = averages.filter_map(|window| Some((place(&window.weights, edge)?, window)));
         let points = on.map(|(x, window)| point(x, window.slope(edge[0], edge[1]))).collect();
         let slope = |x: f64| estimate.fit.surface.slope(&on_edge(n, edge, x), edge[0], edge[1]).value;
         let line = grid(calibration).map(|x| (x, slope(x))).collect();
@@ -207,7 +227,8 @@ fn status(calibration: &Calibration) -> &'static str {
 
 fn rows(calibration: &Calibration) -> Vec<Vec<String>> {
     let n = calibration.n_forms();
-    let row = |window: &Window| {
+    let row = |measured: &Measured| {
+        let window = &measured.average;
         let label = |weights: &[f64]| weights.iter().map(|w| format!("{w:.2}")).collect::<Vec<_>>().join(" ");
         let mut cells = vec![label(if n == 2 { &window.weights[1..] } else { &window.weights })];
         let slopes: Vec<Uncertain> = (1..n).map(|form| window.slope(0, form)).collect();
@@ -217,6 +238,7 @@ fn rows(calibration: &Calibration) -> Vec<Vec<String>> {
         cells.push(list(&|k| {
             format!("{:+.1}", (slopes[k].value - calibration.fitted(window, k + 1)) / slopes[k].error)
         }));
+        cells.extend(differences(measured));
         cells.extend([format!("{:.0}", window.samples), window.frames.to_string()]);
         cells
     };
@@ -224,7 +246,7 @@ fn rows(calibration: &Calibration) -> Vec<Vec<String>> {
 }
 
 fn round_rows(calibration: &Calibration) -> Vec<Vec<String>> {
-    let row = |(index, FinishedRound { round, deviation, is_flat }): (usize, &FinishedRound)| {
+    let row = |(index, FinishedRound { round, deviation, is_flat, halves, .. }): (usize, &FinishedRound)| {
         let populations: Vec<String> = round.populations.iter().map(|p| format!("{:.1} %", 100.0 * p)).collect();
         vec![
             (index + 1).to_string(),
@@ -232,6 +254,7 @@ fn round_rows(calibration: &Calibration) -> Vec<Vec<String>> {
             if *is_flat { "yes".into() } else { "no".into() },
             round.transitions.to_string(),
             format!("{:.0}", round.samples),
+            largest([*halves]),
             populations.join(", "),
         ]
     };
@@ -242,14 +265,44 @@ fn round_rows(calibration: &Calibration) -> Vec<Vec<String>> {
 const SLOPES: &str =
     "Points: averages at fixed weights with standard errors. Lines: weighted least squares of the windows.";
 
-const ROUND_COLUMNS: [&str; 6] =
-    ["round", "deviation (kJ/mol)", "flat", "transitions", "independent samples", "time in each form"];
+const ROUND_COLUMNS: [&str; 7] = [
+    "round",
+    "deviation (kJ/mol)",
+    "flat",
+    "transitions",
+    "independent samples",
+    "halves apart (σ)",
+    "time in each form",
+];
+
+/// What had to hold of the windows: χ² per degree of freedom and its probability.
+fn checks(calibration: &Calibration) -> Vec<Vec<String>> {
+    let found = Windows::of(&calibration.estimate);
+    let row = |(name, agreement): (&str, Option<Agreement>)| {
+        let said = agreement.map(|a| [format!("{:.2}", a.reduced()), probability(a.probability)]);
+        let [chi, p] = said.unwrap_or_else(|| ["not known", ""].map(String::from));
+        vec![name.to_string(), chi, p]
+    };
+    [("first and second halves", found.halves), ("starts", found.starts)].into_iter().map(row).collect()
+}
+
+/// Error of the free energy of each form and its parts (kJ/mol), all molecules of a buffer together.
+fn errors(calibration: &Calibration) -> Vec<Vec<String>> {
+    let (estimate, systematic) = (&calibration.estimate, &calibration.estimate.systematic);
+    let statistical: Vec<f64> = estimate.surface.forms().iter().map(|form| form.error).collect();
+    let parts = [&statistical, &systematic.starts, &systematic.halves, &systematic.degree, &systematic.total()];
+    let row = |form: usize| {
+        let cells = parts.iter().map(|part| part.get(form).map_or(String::new(), |error| format!("{error:.3}")));
+        [calibration.forms[form].clone()].into_iter().chain(cells).collect()
+    };
+    (1..calibration.n_forms()).map(row).collect()
+}
 
 fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     let estimate = &calibration.estimate;
     let provenance = &calibration.coefficients.provenance;
     let subtitle = format!(
-        "{}; {} windows of {:.1} ps each after {:.1} ps of equilibration, {} atoms, {} K",
+        "{}; {} windows of {:.1} ps each, all its runs together, after {:.1} ps of equilibration, {} atoms, {} K",
         status(calibration),
         provenance.windows,
         1e3 * provenance.time_per_window,
@@ -280,11 +333,23 @@ fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     if !estimate.rounds.is_empty() {
         page.table("Rounds", &ROUND_COLUMNS, &round_rows(calibration));
     }
+    page.table("Agreement of the windows", &["of", "χ² per degree of freedom", "probability"], &checks(calibration));
+    let columns = ["form", "statistical", "starts", "halves", "polynomial", "systematic"];
+    page.table("Errors of the free energy (kJ/mol)", &columns, &errors(calibration));
     let pairs = calibration.coefficients.coefficients.iter().zip(&calibration.coefficients.errors).enumerate();
     let coefficients: Vec<Vec<String>> =
         pairs.map(|(k, (c, e))| vec![format!("{}", k + 1), format!("{c:.4}"), format!("{e:.4}")]).collect();
     page.table("Coefficients of the free energy (kJ/mol)", &["term", "value", "±"], &coefficients);
-    let columns = ["λ", "⟨∂V/∂λ⟩ (kJ/mol)", "±", "off the fit (σ)", "independent samples", "frames"];
+    let columns = [
+        "λ",
+        "⟨∂V/∂λ⟩ (kJ/mol)",
+        "±",
+        "off the fit (σ)",
+        "halves apart (σ)",
+        "starts apart (σ)",
+        "independent samples",
+        "frames",
+    ];
     page.table("Windows", &columns, &rows(calibration));
     page.details(&format!("Library entry {}", calibration.file), &calibration.entry);
     page.details("Settings", &config.to_toml()?);
@@ -295,10 +360,17 @@ fn report(calibration: &Calibration, config: &Config) -> Result<String> {
 fn table(calibration: &Calibration, folder: &Path) -> String {
     let estimate = &calibration.estimate;
     let wide = 7 * calibration.n_forms() - 7;
-    let mut text =
-        format!("{:>wide$} {:>18} {:>8} {:>16} {:>8}\n", "λ", "dV/dλ (kJ/mol)", "±", "off the fit (σ)", "samples");
+    let mut text = format!(
+        "{:>wide$} {:>18} {:>8} {:>16} {:>7} {:>7} {:>8}\n",
+        "λ", "dV/dλ (kJ/mol)", "±", "off the fit (σ)", "halves", "starts", "samples"
+    );
     for row in rows(calibration) {
-        let _ = writeln!(text, "{:>wide$} {:>18} {:>8} {:>16} {:>8}", row[0], row[1], row[2], row[3], row[4]);
+        let [halves, starts] = [4, 5].map(|k| if row[k].is_empty() { "–" } else { &row[k] });
+        let _ = writeln!(
+            text,
+            "{:>wide$} {:>18} {:>8} {:>16} {halves:>7} {starts:>7} {:>8}",
+            row[0], row[1], row[2], row[3], row[6]
+        );
     }
     text.push('\n');
     for row in round_rows(calibration) {
@@ -308,12 +380,21 @@ fn table(calibration: &Calibration, folder: &Path) -> String {
             row[0], row[1], row[2], row[3], row[4]
         );
     }
+    for check in checks(calibration) {
+        let _ =
+            writeln!(text, "windows, {}: χ² per degree of freedom {}, probability {}", check[0], check[1], check[2]);
+    }
     for warning in &calibration.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
     for (form, u) in estimate.surface.forms().into_iter().enumerate().skip(1) {
         let (site, from, to) = (&estimate.site, &calibration.forms[0], &calibration.forms[form]);
-        let _ = writeln!(text, "{site}: free energy from {from} to {to}: {}", energy(u));
+        let systematic = estimate.systematic.total().get(form).copied().unwrap_or(0.0);
+        let _ = writeln!(
+            text,
+            "{site}: free energy from {from} to {to}: {} (statistical), ± {systematic:.2} kJ/mol (systematic)",
+            energy(u)
+        );
     }
     let _ = writeln!(text, "library entry ({}): {}", status(calibration), folder.join(&calibration.file).display());
     let _ = write!(text, "report: {}", folder.join(REPORT).display());

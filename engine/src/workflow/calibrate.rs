@@ -1,7 +1,8 @@
 //! `calibrate`: the free energy of a model compound over the weights of its forms, whose negative is V_MM.
 //!
 //! First windows of fixed weights along the edges of the simplex and inside it, each a run of its own in `lambda_0.50`
-//! ([`super::children`]): ⟨∂V/∂λ_α⟩ with errors, least squares. Then rounds of free runs with that V_MM, no barrier and every form equally
+//! ([`super::children`]): ⟨∂V/∂λ_α⟩ with errors, least squares. Each is run again, in `start_2/lambda_0.50`, from another structure: the end of a run
+//! at other weights, or one that the job names. Then rounds of free runs with that V_MM, no barrier and every form equally
 //! likely (pH = pK), in `round_1/run_1`, …: where they are not flat the free energy is corrected, until they are flat within
 //! `calibrate.tolerance`. Which runs follow is worked out from the finished ones alone, so that the same command continues at any point.
 //!
@@ -18,19 +19,24 @@ use super::many::{Batch, Many, Stage, all_finished};
 use crate::atomic::write_atomic;
 use crate::config::{Config, Jobs};
 use crate::error::{Error, InputError, Result};
-use crate::evaluation::calibration::{Estimate, Inputs, RoundRuns, WindowRun};
+use crate::evaluation::calibration::{Estimate, Inputs, RoundRuns, WindowRuns};
 use crate::output::series::LambdaSeries;
 use crate::output::{files, parquet, sites};
 use crate::report;
-use lambda::analysis::simplex_fit::windows;
-use runs::{Round, window};
+use lambda::analysis::simplex_fit;
+use lambda::analysis::symmetry::Symmetry;
+use runs::Round;
 use target::Target;
 
 /// A calibration as planned.
 #[derive(Debug)]
 pub struct CalibrationPlan {
     target: Target,
+    /// Forms that are the same chemically.
+    symmetry: Symmetry,
     windows: Vec<Vec<f64>>,
+    /// Runs of the windows that wait for others, by start and window.
+    later: Vec<Vec<Child>>,
     batch: Batch,
 }
 
@@ -40,10 +46,23 @@ impl Many for CalibrationPlan {
     }
 
     fn title(&self) -> String {
-        format!("calibration: {} windows", self.windows.len())
+        let (windows, runs) = (self.windows.len(), self.batch.children.len());
+        let all = if runs > windows { format!(", {runs} runs") } else { String::new() };
+        format!("calibration: {windows} windows{all}")
     }
 
     fn stage(&self, number: usize) -> Result<Option<Stage>> {
+        if number <= self.later.len() {
+            let children = runs::windows(&self.batch.config, &self.target, &self.windows).swap_remove(number);
+            let title = format!(
+                "start {} of {} windows, each of {} ps",
+                number + 1,
+                children.len(),
+                self.batch.config.length()
+            );
+            return Ok(Some(Stage { title, children }));
+        }
+        let number = number - self.later.len();
         let inputs = self.inputs(number - 1);
         let estimate = Estimate::new(&inputs)?;
         if estimate.is_flat() || number > self.max_rounds() {
@@ -94,19 +113,38 @@ impl CalibrationPlan {
 
     /// Plans the windows of a target.
     fn of(config: Config, target: Target, jobs: Jobs) -> Self {
-        let windows = config.calibrate.as_ref().map_or(Vec::new(), |calibrate| {
-            windows(target.entry.forms.len(), &calibrate.windows.to_vec(), calibrate.interior as usize)
+        let n_forms = target.entry.forms.len();
+        let calibrate = config.calibrate.as_ref();
+        let symmetric = calibrate.is_none_or(|calibrate| calibrate.symmetric);
+        let pairs = if symmetric { target.entry.equivalent_forms() } else { Vec::new() };
+        let symmetry = Symmetry::new(n_forms, &pairs);
+        let windows = calibrate.map_or(Vec::new(), |calibrate| {
+            simplex_fit::windows(n_forms, &calibrate.windows.to_vec(), calibrate.interior as usize)
         });
-        let one = |(index, weights): (usize, &Vec<f64>)| window(&config, &target, weights, index as u64);
-        let children: Vec<Child> = windows.iter().enumerate().map(one).collect();
+        let windows = symmetry.distinct(windows);
+        let mut runs = runs::windows(&config, &target, &windows);
+        // Runs that begin at structures of the job wait for no other.
+        let named = calibrate.is_some_and(|calibrate| !calibrate.structures.is_empty());
+        let later = runs.split_off(if named { runs.len() } else { 1 });
+        let children: Vec<Child> = runs.into_iter().flatten().collect();
         let kind = Kind::Calibration;
         let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate", kind };
-        Self { target, windows, batch }
+        Self { target, symmetry, windows, later, batch }
+    }
+
+    /// The runs of a window, by start.
+    fn runs(&self, window: usize) -> impl Iterator<Item = &Child> {
+        self.batch
+            .children
+            .chunks(self.windows.len())
+            .chain(self.later.iter().map(Vec::as_slice))
+            .map(move |all| &all[window])
     }
 
     /// The results of the windows and of the first `rounds` rounds.
     fn inputs(&self, rounds: usize) -> Inputs<'_> {
-        let windows = self.windows.iter().zip(&self.batch.children);
+        let folders = |window: usize| self.runs(window).map(|child| child.config.folder()).collect();
+        let windows = self.windows.iter().enumerate();
         let rounds = (1..=rounds).map(|number| self.round(number)).map(|round| RoundRuns {
             library: round.library(),
             folders: round.children().iter().map(|child| child.config.folder().to_path_buf()).collect(),
@@ -115,18 +153,19 @@ impl CalibrationPlan {
             config: &self.batch.config,
             site: self.target.site_name(),
             entry: &self.target.entry,
-            windows: windows.map(|(weights, child)| WindowRun { weights, folder: child.config.folder() }).collect(),
+            symmetry: &self.symmetry,
+            windows: windows.map(|(k, weights)| WindowRuns { weights, folders: folders(k) }).collect(),
             rounds: rounds.collect(),
         }
     }
 
     /// Writes ∂V/∂λ of the windows for alchemlyb: each beside its `lambda.csv`, and all of them together in the folder of the calibration;
-    /// equilibration is left out, as in the fit.
+    /// `calibrate.equilibration` is left out.
     fn write_parquet(&self, inputs: &Inputs) -> Result<()> {
         let mut windows = Vec::new();
-        for window in &inputs.windows {
-            let series = LambdaSeries::read(&window.folder.join(files::LAMBDA))?.after(inputs.equilibration());
-            parquet::write(window.folder, &series, &sites::read(&window.folder.join(files::SITES))?)?;
+        for folder in inputs.windows.iter().flat_map(|window| &window.folders) {
+            let series = LambdaSeries::read(&folder.join(files::LAMBDA))?.after(inputs.equilibration());
+            parquet::write(folder, &series, &sites::read(&folder.join(files::SITES))?)?;
             windows.push(series);
         }
         parquet::write_windows(self.batch.config.folder(), &windows, inputs.temperature())

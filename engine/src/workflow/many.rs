@@ -65,7 +65,11 @@ pub trait Many {
 impl Batch {
     /// Refuses results of another job in the folders of these runs. `identity` is that of the first run of the job.
     fn check(&self, children: &[Child], identity: &Identity) -> Result<()> {
-        children.iter().try_for_each(|child| child.check(identity, self.kind == Kind::Calibration))
+        let first = &self.first().system;
+        children.iter().try_for_each(|child| {
+            let another_start = child.config.system != *first;
+            child.check(identity, self.kind == Kind::Calibration, another_start)
+        })
     }
 
     /// The job of the first run.

@@ -9,28 +9,28 @@
 //!   maximise  −½ (c − c₀)ᵀ P (c − c₀) + Σ_r N_r [ −(c − c_r)·⟨b⟩_r/RT − ln ∫_D exp(−(c − c_r)·b/RT) dλ ]
 //!
 //! N_r is the number of independent samples. The function is concave; Newton's method with a lattice for the integral finds its
-//! top. The covariance is the inverse of its curvature there.
+//! top. The covariance is the inverse of its curvature there. Where forms are the same chemically c = E s ([`Space`]), and s is found: every
+//! frame counts with its images, and none twice.
 //!
 //! Units: kJ/mol, K.
+
+mod round;
+
+pub use round::{EdgeHistogram, Round, halves};
 
 use forcefield::units::GAS_CONSTANT;
 use nalgebra::{DMatrix, DVector};
 use thiserror::Error;
 
-use super::blocks::{SeriesError, statistical_inefficiency};
+use super::blocks::SeriesError;
 use super::simplex_fit::{Surface, Uncertain, compositions, edges, on_edge};
+use super::symmetry::Space;
 use crate::bias::simplex::SimplexBasis;
 
 /// Smallest weight of the samples that count: closer to the walls they are pushed.
 pub const LOWEST: f64 = 0.02;
 /// The edge of the region that [`Flatness`] judges, 0.05 to 0.95.
 const JUDGED: [f64; 2] = [0.05, 0.95];
-/// Bins of a histogram along an edge.
-const BINS: usize = 9;
-/// Frames with at least this much weight on two forms belong to the edge between them.
-const NEAR_EDGE: f64 = 0.8;
-/// A form is left below and reached above these weights.
-const STATES: [f64; 2] = [0.2, 0.8];
 /// Points of the lattice, at most.
 const LATTICE: usize = 4000;
 /// Newton steps, at most; ten are usual.
@@ -74,126 +74,14 @@ pub struct Prior {
 impl Prior {
     /// A fit whose smooth terms may be off by another `systematic` (kJ/mol) that its errors do not show; `None` if its covariance cannot be
     /// inverted.
-    pub fn from_surface(surface: &Surface, systematic: f64) -> Option<Self> {
+    pub fn from_surface(surface: &Surface, space: &Space, systematic: f64) -> Option<Self> {
         let mut covariance = surface.covariance.clone();
         for k in (0..covariance.nrows()).filter(|&k| is_smooth(surface.basis, k)) {
             covariance[(k, k)] += systematic * systematic;
         }
-        Some(Self { coefficients: surface.coefficients.clone(), precision: covariance.cholesky()?.inverse() })
-    }
-}
-
-/// The weights of one round: averages that decide, and the number of independent samples.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Round {
-    /// Coefficients of the free energy in V_MM.
-    pub coefficients: Vec<f64>,
-    /// ⟨b_k⟩ over the frames that count.
-    pub means: Vec<f64>,
-    /// Frames that count.
-    pub frames: usize,
-    /// Independent samples among them.
-    pub samples: f64,
-    /// Changes from one form to another, frames between forms passed over.
-    pub transitions: usize,
-    /// Histograms along the edges.
-    pub edges: Vec<EdgeHistogram>,
-    /// Share of the frames of the round with each form above 0.8.
-    pub populations: Vec<f64>,
-}
-
-/// Frames near an edge by their place on it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EdgeHistogram {
-    /// The two forms.
-    pub forms: [usize; 2],
-    /// Centres of the bins, λ_b/(λ_a + λ_b).
-    pub centres: Vec<f64>,
-    /// Frames per bin.
-    pub counts: Vec<usize>,
-}
-
-impl Round {
-    /// The round with V_MM of `coefficients`; `runs` are `[run][form][frame]` weights.
-    ///
-    /// # Errors
-    /// [`FlatnessError`] for weights that do not fit, runs of less than 8 frames, or none inside.
-    pub fn new(basis: SimplexBasis, coefficients: &[f64], runs: &[Vec<Vec<f64>>]) -> Result<Self, FlatnessError> {
-        let n = basis.n_forms();
-        let length = |what, found, expected| FlatnessError::Length { what, found, expected };
-        if coefficients.len() != basis.len() {
-            return Err(length("coefficients", coefficients.len(), basis.len()));
-        }
-        let mut round = Self {
-            coefficients: coefficients.to_vec(),
-            means: vec![0.0; basis.len()],
-            frames: 0,
-            samples: 0.0,
-            transitions: 0,
-            edges: edges(n).into_iter().map(EdgeHistogram::new).collect(),
-            populations: vec![0.0; n],
-        };
-        let mut all = 0;
-        for run in runs {
-            if run.len() != n {
-                return Err(length("forms", run.len(), n));
-            }
-            let mut slowest = 1.0_f64;
-            for form in run {
-                slowest = slowest.max(statistical_inefficiency(form)?);
-            }
-            let (before, mut state) = (round.frames, None);
-            for frame in 0..run[0].len() {
-                let weights: Vec<f64> = run.iter().map(|form| form[frame]).collect();
-                all += 1;
-                if let Some(form) = weights.iter().position(|&w| w > STATES[1]) {
-                    round.populations[form] += 1.0;
-                    round.transitions += usize::from(state.replace(form).is_some_and(|last| last != form));
-                }
-                if weights.iter().all(|&w| w >= LOWEST) {
-                    round.frames += 1;
-                    round.means.iter_mut().zip(basis.values(&weights)).for_each(|(sum, b)| *sum += b);
-                    round.edges.iter_mut().for_each(|edge| edge.add(&weights));
-                }
-            }
-            round.samples += (round.frames - before) as f64 / slowest;
-        }
-        if round.frames == 0 {
-            return Err(FlatnessError::Outside);
-        }
-        round.means.iter_mut().for_each(|sum| *sum /= round.frames as f64);
-        round.populations.iter_mut().for_each(|sum| *sum /= f64::from(all));
-        Ok(round)
-    }
-}
-
-impl EdgeHistogram {
-    fn new(forms: [usize; 2]) -> Self {
-        let width = (JUDGED[1] - JUDGED[0]) / BINS as f64;
-        let centres = (0..BINS).map(|k| JUDGED[0] + (k as f64 + 0.5) * width).collect();
-        Self { forms, centres, counts: vec![0; BINS] }
-    }
-
-    fn add(&mut self, weights: &[f64]) {
-        let [a, b] = self.forms.map(|form| weights[form]);
-        let place = b / (a + b);
-        if a + b >= NEAR_EDGE && (JUDGED[0]..JUDGED[1]).contains(&place) {
-            let bin = ((place - JUDGED[0]) / (JUDGED[1] - JUDGED[0]) * BINS as f64) as usize;
-            self.counts[bin.min(BINS - 1)] += 1;
-        }
-    }
-
-    /// −RT ln p of each bin against their mean, with the error that `samples` independent samples in `frames` frames leave; bins without a frame
-    /// are left out.
-    pub fn profile(&self, round: &Round, temperature: f64) -> Vec<(f64, Uncertain)> {
-        let (rt, inefficiency) = (GAS_CONSTANT * temperature, round.frames as f64 / round.samples);
-        let seen: Vec<(f64, f64)> =
-            self.centres.iter().zip(&self.counts).filter(|(_, n)| **n > 0).map(|(&x, &n)| (x, n as f64)).collect();
-        let mean = seen.iter().map(|(_, n)| n.ln()).sum::<f64>() / seen.len() as f64;
-        let one = |&(x, n): &(f64, f64)| {
-            (x, Uncertain { value: -rt * (n.ln() - mean), error: rt * (inefficiency / n).sqrt() })
-        };
-        seen.iter().map(one).collect()
+        let free = &space.free;
+        let precision = (free.transpose() * covariance * free).cholesky()?.inverse();
+        Some(Self { coefficients: surface.coefficients.clone(), precision: free * precision * free.transpose() })
     }
 }
 
@@ -216,14 +104,15 @@ impl Flatness {
     ///
     /// # Errors
     /// As [`estimate`].
-    pub fn new(basis: SimplexBasis, rounds: &[Round], temperature: f64) -> Result<Self, FlatnessError> {
+    pub fn new(space: &Space, rounds: &[Round], temperature: f64) -> Result<Self, FlatnessError> {
+        let basis = space.basis;
         let last = rounds.last().ok_or(FlatnessError::Outside)?;
         let rt = GAS_CONSTANT * temperature;
         // Smooth terms are free within 10 RT, the others stay as they were.
         let width = |k: usize| if is_smooth(basis, k) { 10.0 * rt } else { 1e-4 * rt };
         let precision = DMatrix::from_fn(basis.len(), basis.len(), |a, b| if a == b { width(a).powi(-2) } else { 0.0 });
         let prior = Prior { coefficients: last.coefficients.clone(), precision };
-        let mut profile = estimate(basis, rounds, &prior, temperature)?;
+        let mut profile = estimate(space, rounds, &prior, temperature)?;
         profile.coefficients.iter_mut().zip(&last.coefficients).for_each(|(c, before)| *c -= before);
         let deviation = farthest(&profile);
         Ok(Self { profile, deviation })
@@ -272,12 +161,8 @@ fn lattice(n_forms: usize) -> Vec<Vec<f64>> {
 ///
 /// # Errors
 /// [`FlatnessError::Length`] for rounds of another basis, [`FlatnessError::Diverged`] if the maximum is not found.
-pub fn estimate(
-    basis: SimplexBasis,
-    rounds: &[Round],
-    prior: &Prior,
-    temperature: f64,
-) -> Result<Surface, FlatnessError> {
+pub fn estimate(space: &Space, rounds: &[Round], prior: &Prior, temperature: f64) -> Result<Surface, FlatnessError> {
+    let (basis, free) = (space.basis, &space.free);
     let terms = basis.len();
     for found in rounds.iter().map(|round| round.coefficients.len()).chain([prior.coefficients.len()]) {
         if found != terms {
@@ -290,11 +175,11 @@ pub fn estimate(
     let mut c = DVector::from_column_slice(&rounds.last().map_or(&prior.coefficients, |round| &round.coefficients)[..]);
     let mut here = problem.likelihood(&c);
     for _ in 0..STEPS {
-        let cholesky = here.curvature.clone().cholesky().ok_or(FlatnessError::Diverged)?;
-        let step = cholesky.solve(&here.gradient);
+        let cholesky = (free.transpose() * &here.curvature * free).cholesky().ok_or(FlatnessError::Diverged)?;
+        let step = free * cholesky.solve(&(free.transpose() * &here.gradient));
         let promise = step.dot(&here.gradient);
         if promise < 1e-12 {
-            let covariance = cholesky.inverse();
+            let covariance = free * cholesky.inverse() * free.transpose();
             return Ok(Surface { basis, coefficients: c.iter().copied().collect(), covariance });
         }
         let mut length = 1.0;

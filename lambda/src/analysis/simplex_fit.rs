@@ -10,6 +10,8 @@
 //! multiplied by it. The degree is chosen by the corrected Akaike criterion, χ² + 2p + 2p(p+1)/(N−p−1) with p coefficients and
 //! N averages (Hurvich & Tsai 1989, doi:10.1093/biomet/76.2.297).
 //!
+//! Where forms are the same chemically c = E s ([`Space`]): s is fitted, and c and its covariance follow.
+//!
 //! Units: kJ/mol.
 
 use std::ops::RangeInclusive;
@@ -18,6 +20,7 @@ use nalgebra::{DMatrix, DVector};
 use thiserror::Error;
 
 use super::blocks::{SeriesError, mean};
+use super::symmetry::{Space, Symmetry};
 use crate::bias::simplex::{LARGEST_INTERIOR, SimplexBasis};
 
 /// Correlations of the averages of a window are taken as no stronger than this: from few frames they are uncertain themselves.
@@ -110,6 +113,20 @@ impl Window {
         })
     }
 
+    /// Several runs at the same weights as one: the mean, each by its frames; `None` for none.
+    pub fn pool(runs: &[Self]) -> Option<Self> {
+        let first = runs.first()?;
+        let frames: usize = runs.iter().map(|run| run.frames).sum();
+        let (mut slopes, mut covariance) = (vec![0.0; first.slopes.len()], 0.0 * &first.covariance);
+        for run in runs {
+            let share = run.frames as f64 / frames as f64;
+            slopes.iter_mut().zip(&run.slopes).for_each(|(sum, slope)| *sum += share * slope);
+            covariance += share * share * &run.covariance;
+        }
+        let samples = runs.iter().map(|run| run.samples).sum();
+        Some(Self { weights: first.weights.clone(), slopes, covariance, frames, samples })
+    }
+
     /// ⟨∂V/∂λ_to − ∂V/∂λ_from⟩, kJ/mol.
     pub fn slope(&self, from: usize, to: usize) -> Uncertain {
         let n = self.slopes.len();
@@ -173,9 +190,11 @@ impl Surface {
 pub struct SimplexFit {
     /// The free energy; its covariance is multiplied by χ² per degree of freedom where that exceeds one.
     pub surface: Surface,
+    /// What was fitted.
+    pub space: Space,
     /// χ² of the fit.
     pub chi_squared: f64,
-    /// Averages minus coefficients.
+    /// Averages minus free parameters.
     pub degrees_of_freedom: usize,
 }
 
@@ -187,7 +206,7 @@ impl SimplexFit {
 
     /// Corrected Akaike criterion; infinite where averages are too few for it.
     fn criterion(&self) -> f64 {
-        let p = self.surface.coefficients.len() as f64;
+        let p = self.space.dimension() as f64;
         let left = self.degrees_of_freedom as f64 - 1.0;
         if left > 0.0 { self.chi_squared + 2.0 * p + 2.0 * p * (p + 1.0) / left } else { f64::INFINITY }
     }
@@ -243,18 +262,17 @@ fn clean(x: f64) -> f64 {
     (x * 1e9).round() / 1e9
 }
 
-/// Weighted least squares in a basis.
+/// Weighted least squares in a space.
 ///
 /// # Errors
 /// [`FitError`] for fewer averages than coefficients, a window that cannot be used, windows that do not tell the coefficients apart, or a form
 /// without a window of its own.
-pub fn fit(windows: &[Window], basis: SimplexBasis) -> Result<SimplexFit, FitError> {
-    let n_forms = basis.n_forms();
-    let (rows, needed) = (windows.len() * (n_forms - 1), basis.len());
-    if let Some(form) =
-        (0..n_forms).find(|&form| !windows.iter().any(|w| w.weights.get(form).is_some_and(|&x| x > 1.0 - SAME)))
-    {
-        return Err(FitError::NoVertex(form));
+pub fn fit(windows: &[Window], space: &Space) -> Result<SimplexFit, FitError> {
+    let (basis, n_forms) = (space.basis, space.basis.n_forms());
+    let (rows, needed) = (windows.len() * (n_forms - 1), space.dimension());
+    let has = |form: usize| windows.iter().any(|w| w.weights.get(form).is_some_and(|&x| x > 1.0 - SAME));
+    if let Some(class) = space.symmetry.classes().iter().find(|class| !class.iter().any(|&form| has(form))) {
+        return Err(FitError::NoVertex(class[0]));
     }
     if rows < needed {
         return Err(FitError::TooFew { found: rows, needed });
@@ -266,7 +284,7 @@ pub fn fit(windows: &[Window], basis: SimplexBasis) -> Result<SimplexFit, FitErr
             weights: window.weights.clone(),
             expected: n_forms,
         })?;
-        design.rows_mut(index * (n_forms - 1), n_forms - 1).copy_from(&a);
+        design.rows_mut(index * (n_forms - 1), n_forms - 1).copy_from(&(a * &space.free));
         values.rows_mut(index * (n_forms - 1), n_forms - 1).copy_from(&y);
     }
     let qr = design.clone().qr();
@@ -280,9 +298,10 @@ pub fn fit(windows: &[Window], basis: SimplexBasis) -> Result<SimplexFit, FitErr
     let chi_squared = (values - design * &coefficients).norm_squared();
     let degrees_of_freedom = rows - needed;
     let scale = if degrees_of_freedom == 0 { 1.0 } else { (chi_squared / degrees_of_freedom as f64).max(1.0) };
-    let coefficients: Vec<f64> = coefficients.iter().copied().collect();
-    let surface = Surface { basis, coefficients, covariance: scale * &inverse * inverse.transpose() };
-    Ok(SimplexFit { surface, chi_squared, degrees_of_freedom })
+    let coefficients: Vec<f64> = (&space.free * coefficients).iter().copied().collect();
+    let spread = &space.free * inverse;
+    let surface = Surface { basis, coefficients, covariance: scale * &spread * spread.transpose() };
+    Ok(SimplexFit { surface, space: space.clone(), chi_squared, degrees_of_freedom })
 }
 
 /// Rows L⁻¹A and averages L⁻¹y of a window.
@@ -303,13 +322,17 @@ fn whitened(basis: SimplexBasis, window: &Window) -> Option<(DMatrix<f64>, DVect
 ///
 /// # Errors
 /// As [`fit`] for the lowest degree; others that the windows cannot determine are not tried.
-pub fn fit_best(windows: &[Window], degrees: RangeInclusive<usize>) -> Result<SimplexFit, FitError> {
-    let n_forms = windows.first().map_or(2, |window| window.weights.len());
-    let mut best = fit(windows, SimplexBasis::new(n_forms, *degrees.start()))?;
+pub fn fit_best(
+    windows: &[Window],
+    degrees: RangeInclusive<usize>,
+    symmetry: &Symmetry,
+) -> Result<SimplexFit, FitError> {
+    let n_forms = symmetry.n_forms();
+    let mut best = fit(windows, &symmetry.space(SimplexBasis::new(n_forms, *degrees.start())))?;
     for degree in degrees {
         let inside = if n_forms > 2 && degree >= 3 { LARGEST_INTERIOR } else { 0 };
         for interior in 0..=inside {
-            match fit(windows, SimplexBasis::new(n_forms, degree).with_interior(interior)) {
+            match fit(windows, &symmetry.space(SimplexBasis::new(n_forms, degree).with_interior(interior))) {
                 Ok(candidate) if candidate.criterion() < best.criterion() => best = candidate,
                 Ok(_) => {}
                 Err(FitError::TooFew { .. } | FitError::Singular(_)) => break,

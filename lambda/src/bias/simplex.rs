@@ -67,6 +67,23 @@ impl SimplexBasis {
         false
     }
 
+    /// The coefficients of the same free energy with `more` terms: a basis of as many forms whose degrees are not lower.
+    pub fn raised(&self, coefficients: &[f64], more: &Self) -> Vec<f64> {
+        let (n, mut given) = (self.n_forms, coefficients.iter().copied());
+        let mut raised: Vec<f64> = given.by_ref().take(n - 1).collect();
+        let blocks = [
+            (n * (n - 1) / 2, self.degree - 1, more.degree - 1),
+            (n * (n - 1) * (n - 2) / 6, self.triple_terms(), more.triple_terms()),
+        ];
+        for (count, few, many) in blocks {
+            for _ in 0..count {
+                raised.extend(given.by_ref().take(few));
+                raised.extend(std::iter::repeat_n(0.0, many - few));
+            }
+        }
+        raised
+    }
+
     /// Calls `with` for each term with its number, its value, and the derivatives that are not zero, as (form, derivative).
     fn each(&self, weights: &[f64], mut with: impl FnMut(usize, f64, &[(usize, f64)])) {
         let n = self.n_forms;
@@ -194,6 +211,20 @@ mod tests {
             assert!((found - x * y * z * x * x).abs() < 1e-15, "{found}");
         }
         assert_eq!([0, 1, 2].map(|d| SimplexBasis::new(4, 3).with_interior(d).len()), [3 + 12 + 4, 15 + 12, 15 + 24]);
+    }
+
+    #[test]
+    fn more_terms_leave_the_free_energy_as_it_is() {
+        for (n, few, many) in [(2, (1, 0), (4, 0)), (3, (2, 0), (3, 1)), (3, (5, 1), (6, 2)), (4, (3, 0), (4, 2))] {
+            let [few, many] =
+                [few, many].map(|(degree, interior)| SimplexBasis::new(n, degree).with_interior(interior));
+            let coefficients: Vec<f64> = (0..few.len()).map(|k| 1.0 + k as f64).collect();
+            let raised = few.raised(&coefficients, &many);
+            assert_eq!(raised.len(), many.len());
+            let weights: Vec<f64> = (0..n).map(|k| [0.5, -0.1, 0.4, 0.2][k]).collect();
+            let at = |basis: SimplexBasis, c: &[f64]| basis.evaluate(c, &weights, 0.0, &mut vec![0.0; n]);
+            assert!((at(few, &coefficients) - at(many, &raised)).abs() < 1e-12);
+        }
     }
 
     #[test]

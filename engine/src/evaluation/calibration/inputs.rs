@@ -1,12 +1,13 @@
 //! The finished runs of a calibration, read from their folders: averages of windows, weights of free runs.
 
+use super::measured::{self, Measured};
 use crate::config::{Config, Thermostat};
 use crate::error::{Error, InputError, Result};
 use crate::output::files;
 use crate::output::series::LambdaSeries;
 use crate::output::sites;
 use crate::record::{Kind, SiteRecord};
-use lambda::analysis::simplex_fit::Window;
+use lambda::analysis::symmetry::Symmetry;
 use lambda::library::Entry;
 use std::path::{Path, PathBuf};
 
@@ -19,19 +20,21 @@ pub struct Inputs<'a> {
     pub site: Option<&'a str>,
     /// Its entry of the library.
     pub entry: &'a Entry,
+    /// Forms that are the same chemically.
+    pub symmetry: &'a Symmetry,
     /// The windows, one at least.
-    pub windows: Vec<WindowRun<'a>>,
+    pub windows: Vec<WindowRuns<'a>>,
     /// The rounds of free runs that are finished.
     pub rounds: Vec<RoundRuns>,
 }
 
-/// The run of a window.
+/// The runs of a window.
 #[derive(Debug)]
-pub struct WindowRun<'a> {
+pub struct WindowRuns<'a> {
     /// Weights of the forms, which are held.
     pub weights: &'a [f64],
-    /// Folder of its results.
-    pub folder: &'a Path,
+    /// Folders of their results, one at least, by start.
+    pub folders: Vec<&'a Path>,
 }
 
 /// The runs of a round.
@@ -49,6 +52,8 @@ struct Columns {
     lambda: Vec<Vec<f64>>,
     /// ∂V/∂λ in the same columns (kJ/mol).
     dvdl: Vec<Vec<f64>>,
+    /// Time between frames (ps); zero if there are not two.
+    interval: f64,
 }
 
 impl Inputs<'_> {
@@ -93,8 +98,9 @@ impl Inputs<'_> {
         let record = self.record(folder)?;
         let path = folder.join(files::LAMBDA);
         let series = LambdaSeries::read(&path)?.after(self.equilibration());
-        let series = series.interval().map_or(series.clone(), |interval| series.evenly(interval).0);
-        let mut columns = Columns { lambda: Vec::new(), dvdl: Vec::new() };
+        let interval = series.interval();
+        let series = interval.map_or(series.clone(), |interval| series.evenly(interval).0);
+        let mut columns = Columns { lambda: Vec::new(), dvdl: Vec::new(), interval: interval.unwrap_or(0.0) };
         for name in record.columns() {
             let Some(column) = series.sites.iter().position(|site| *site == name) else {
                 return Err(InputError::new(format!("there is no column lambda {name}"), "").in_file(&path).into());
@@ -105,24 +111,29 @@ impl Inputs<'_> {
         Ok(columns)
     }
 
-    /// Averages of ∂V/∂λ in a window.
+    /// What the runs of a window say.
     ///
     /// # Errors
     /// [`Error::File`] if a file is missing, [`Error::Input`] if one is damaged or has too few frames for an average.
-    pub fn window(&self, run: &WindowRun) -> Result<Window> {
-        let dvdl = self.columns(run.folder)?.dvdl;
-        let slopes = match &dvdl[..] {
-            [one] => vec![one.clone()],
-            [first, others @ ..] => {
-                let less = |series: &Vec<f64>| series.iter().zip(first).map(|(a, b)| a - b).collect();
-                others.iter().map(less).collect()
-            }
-            [] => Vec::new(),
+    pub fn window(&self, runs: &WindowRuns) -> Result<Measured> {
+        let one = |folder: &&Path| {
+            let Columns { dvdl, interval, .. } = self.columns(folder)?;
+            let slopes = match &dvdl[..] {
+                [one] => vec![one.clone()],
+                [first, others @ ..] => {
+                    let less = |series: &Vec<f64>| series.iter().zip(first).map(|(a, b)| a - b).collect();
+                    others.iter().map(less).collect()
+                }
+                [] => Vec::new(),
+            };
+            let help = "make dynamics.duration longer, or output.lambda shorter";
+            let wrong = |e| -> Error {
+                InputError::new(format!("∂V/∂λ: {e}"), help).in_file(&folder.join(files::LAMBDA)).into()
+            };
+            measured::Run::new(runs.weights, &slopes, interval).map_err(wrong)
         };
-        let help = "make dynamics.duration longer, or output.lambda shorter";
-        let path = run.folder.join(files::LAMBDA);
-        let wrong = |e| InputError::new(format!("∂V/∂λ: {e}"), help).in_file(&path).into();
-        Window::from_series(run.weights, &slopes).map_err(wrong)
+        let found = runs.folders.iter().map(one).collect::<Result<Vec<_>>>()?;
+        Measured::new(found).ok_or_else(|| self.too_short(format!("the window {:?} has no runs", runs.weights)))
     }
 
     /// Weights of every form in a free run, `[form][frame]`.

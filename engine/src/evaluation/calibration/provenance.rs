@@ -1,6 +1,7 @@
 //! Where the coefficients of a calibration come from: program, day, system, methods, lengths of the windows.
 
 use super::inputs::Inputs;
+use super::{Estimate, Run};
 use crate::checkpoint::{Checkpoint, Found};
 use crate::config::{Modifier, Precision};
 use crate::error::{InputError, Result};
@@ -10,12 +11,12 @@ use crate::output::sites;
 use crate::record::Kind;
 use lambda::library::Provenance;
 
-/// Says where coefficients come from whose fit to the windows has this χ² per degree of freedom.
+/// Says where the coefficients of an estimate come from.
 ///
 /// # Errors
 /// [`crate::error::Error::Input`] if the first window has no checkpoint.
-pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenance> {
-    let (config, folder) = (inputs.config, inputs.windows[0].folder);
+pub fn provenance(inputs: &Inputs, found: &Estimate) -> Result<Provenance> {
+    let (config, folder) = (inputs.config, inputs.windows[0].folders[0]);
     let Some(Found { checkpoint, .. }) = <Checkpoint>::load(folder)? else {
         return Err(InputError::new("the window has no checkpoint", "remove its folder").in_file(folder).into());
     };
@@ -24,8 +25,12 @@ pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenanc
     let buffers = buffer.map_or(0, |buffer| buffer.molecules.len());
     // Of the site, or of the buffer: written by the run itself, which knows its topology.
     let conditions = inputs.record(folder)?.conditions;
-    let start = inputs.equilibration();
-    let length = config.length();
+    // All runs of a window together, on average over windows.
+    let per_window = |of: fn(&Run) -> f64| {
+        let runs = found.windows.iter().flat_map(|window| &window.runs);
+        runs.map(of).sum::<f64>() / found.windows.len() as f64
+    };
+    let runs = per_window(|_| 1.0);
     let precision = if config.electrostatics.precision == Precision::Single { "f32" } else { "f64" };
     let modifier = match config.van_der_waals.modifier {
         Modifier::None => "plain",
@@ -46,10 +51,10 @@ pub fn provenance(inputs: &Inputs, reduced_chi_squared: f64) -> Result<Provenanc
         electrostatics: format!("FMM, {accuracy}, {precision}, {boundary}; net charge compensated by {by}"),
         lennard_jones: format!("cut-off {}, {modifier}", config.van_der_waals.cutoff),
         windows: inputs.windows.len(),
-        time_per_window: (length - start) * 1e-3,
-        equilibration_per_window: start * 1e-3,
+        time_per_window: per_window(|run| run.time) * 1e-3,
+        equilibration_per_window: (runs * inputs.equilibration() + per_window(|run| run.settling)) * 1e-3,
         seed: config.dynamics.seed,
-        reduced_chi_squared,
+        reduced_chi_squared: found.fit.reduced_chi_squared(),
         conditions,
     })
 }

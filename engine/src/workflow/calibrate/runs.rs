@@ -3,6 +3,7 @@
 use super::target::{Target, What};
 use crate::config::quantity::Energy;
 use crate::config::{Barrier, Config, Coordinate, CoordinateCount, Molecules, PhTerm, SiteSettings, Start};
+use crate::output::files;
 use crate::workflow::children::{Child, seed};
 use std::path::PathBuf;
 
@@ -10,10 +11,50 @@ use std::path::PathBuf;
 const BUFFERS: u32 = 3;
 /// Number of the first free run for its seed, behind the numbers of all windows.
 const FIRST_FREE: u64 = 1 << 32;
+/// Number of the first window of the second start for its seed, behind those of the first.
+const FIRST_OF_START: u64 = 1 << 20;
 
-/// The run of window number `index`, from 0, at these weights of the forms.
-pub fn window(config: &Config, target: &Target, weights: &[f64], index: u64) -> Child {
+/// The runs of all windows, by start and window. Those of the first start begin at the structure of the job, or at the first of
+/// `calibrate.structures`; the others at their structures, or where the run before them ended at other weights.
+pub fn windows(config: &Config, target: &Target, weights: &[Vec<f64>]) -> Vec<Vec<Child>> {
+    let starts = config.calibrate.as_ref().map_or(1, |calibrate| calibrate.starts as usize);
+    let mut runs: Vec<Vec<Child>> = Vec::new();
+    for start in 0..starts {
+        let before = runs.last();
+        let one = |(index, weights): (usize, &Vec<f64>)| {
+            let structure = structure(config, start).or_else(|| {
+                let elsewhere = &before?[from(index, start, before?.len())].config;
+                Some(elsewhere.result(files::FINAL))
+            });
+            window(config, target, weights, [start, index], structure)
+        };
+        let all = weights.iter().enumerate().map(one).collect();
+        runs.push(all);
+    }
+    runs
+}
+
+/// Window at whose end the run of window `index` of `windows` begins, the second one as `start` 1: half the list away, a third of it for the third run.
+fn from(index: usize, start: usize, windows: usize) -> usize {
+    (index + windows.div_ceil(start + 1)) % windows
+}
+
+/// The structure that a job names for run number `run`, from 0.
+fn structure(config: &Config, run: usize) -> Option<PathBuf> {
+    let structures = &config.calibrate.as_ref()?.structures;
+    structures.get(run.checked_rem(structures.len())?).cloned()
+}
+
+/// The run number `start` of window number `index`, both from 0, at these weights of the forms.
+fn window(
+    config: &Config,
+    target: &Target,
+    weights: &[f64],
+    [start, index]: [usize; 2],
+    structure: Option<PathBuf>,
+) -> Child {
     let mut job = base(config);
+    begin_at(&mut job, structure);
     if let Some(titration) = &mut job.titration {
         match &target.what {
             What::Site { settings, .. } => {
@@ -25,10 +66,22 @@ pub fn window(config: &Config, target: &Target, weights: &[f64], index: u64) -> 
             What::Buffer => titration.buffer.iter_mut().for_each(|buffer| buffer.fixed = Some(weights[1])),
         }
     }
-    job.dynamics.seed = seed(config.dynamics.seed, index);
+    job.dynamics.seed = seed(config.dynamics.seed, index as u64 + FIRST_OF_START * start as u64);
     let label = label(weights);
-    job.output.folder = config.folder().join(format!("lambda_{label}"));
-    Child { name: format!("λ = {}", label.replace('_', " ")), config: job }
+    let (folder, more) = match start {
+        0 => (config.folder().to_path_buf(), String::new()),
+        start => (config.folder().join(format!("start_{}", start + 1)), format!(", start {}", start + 1)),
+    };
+    job.output.folder = folder.join(format!("lambda_{label}"));
+    Child { name: format!("λ = {}{more}", label.replace('_', " ")), config: job }
+}
+
+/// Takes positions, velocities and box from another structure, if there is one.
+fn begin_at(job: &mut Config, structure: Option<PathBuf>) {
+    if let Some(structure) = structure {
+        job.system.structure = structure;
+        (job.system.frame, job.system.frame_time) = (None, None);
+    }
 }
 
 /// A round of free runs: without barrier, at pH = pK, with the V_MM that all before it led to.
@@ -68,6 +121,7 @@ impl Round<'_> {
     /// Run number `run`, from 0.
     fn child(&self, run: usize) -> Child {
         let mut job = base(self.config);
+        begin_at(&mut job, structure(self.config, run));
         job.dynamics.steps = Some((self.length() / self.config.dynamics.time_step.get()).round() as u64);
         if let Some(titration) = &mut job.titration {
             titration.coordinate = Coordinate::Linear;

@@ -10,7 +10,7 @@ use crate::record::{Description, FormRecord, Kind, SiteRecord};
 use crate::state::State;
 use forcefield::units::GAS_CONSTANT;
 use lambda::bias::SimplexBasis;
-use lambda::library::Entry;
+use lambda::library::{Correction, Entry};
 use nalgebra::Vector3;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -28,11 +28,34 @@ struct Truth {
     molecules: f64,
     /// Added to every ∂V/∂λ of the windows.
     wrong: f64,
+    fault: Fault,
+}
+
+/// What is wrong with the runs.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Fault {
+    #[default]
+    None,
+    /// ⟨∂V/∂λ⟩ of one window moves on by so much (kJ/mol) until its runs end.
+    Drift(f64),
+    /// The second start of every window is off by so much.
+    Starts(f64),
+    /// A wave in λ of this size that no polynomial of the degree follows.
+    Wave(f64),
+    /// Free runs move to the last form while they last.
+    Moving,
 }
 
 const ENTRY: &str = "name = \"his\"\nresidues = [\"HIS\"]\nforce_field = \"toy\"\nsource = \"none\"\npka = 6.38\nbalanced_at = \"A\"\n\
     [[forms]]\nname = \"HSP\"\nprotons_lost = 0\nnet_charge = 1\n[[forms]]\nname = \"HSD\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.92\n\
     [[forms]]\nname = \"HSE\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.53\n[charges]\nA = [1.0, 0.0, 0.0]\n\
+    [correction]\nstatus = \"uncalibrated\"\n";
+
+/// The proton on either of two oxygens, or on none.
+const CARBOXYL: &str = "name = \"carb\"\nresidues = [\"CAR\"]\nforce_field = \"toy\"\nsource = \"none\"\npka = 4.0\nbalanced_at = \"CD\"\n\
+    [[forms]]\nname = \"A\"\nprotons_lost = 0\nnet_charge = 0\n[[forms]]\nname = \"B\"\nprotons_lost = 0\nnet_charge = 0\n\
+    [[forms]]\nname = \"C\"\nprotons_lost = 1\nnet_charge = -1\npk = 3.699\n\
+    [charges]\nCD = [0.6, 0.6, 0.8]\nOE1 = [-0.4, -0.6, -0.9]\nOE2 = [-0.6, -0.4, -0.9]\nHE1 = [0.4, 0.0, 0.0]\nHE2 = [0.0, 0.4, 0.0]\n\
     [correction]\nstatus = \"uncalibrated\"\n";
 
 const BUFFER: &str = "name = \"water\"\nkind = \"buffer\"\nresidues = [\"SOL\"]\nforce_field = \"toy\"\nsource = \"none\"\n\
@@ -65,7 +88,8 @@ impl Truth {
     fn frames(&self, child: &Child, plan: &CalibrationPlan, count: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
         let mut rng = ChaCha8Rng::seed_from_u64(child.config.dynamics.seed);
         let n = self.basis.n_forms();
-        let held = plan.batch.children.iter().position(|window| window.config.folder() == child.config.folder());
+        let start_of = |window: usize| plan.runs(window).position(|run| run.config.folder() == child.config.folder());
+        let held = (0..plan.windows.len()).find_map(|window| Some((window, start_of(window)?)));
         let gradient = |w: &[f64], shift: f64, rng: &mut ChaCha8Rng| -> Vec<f64> {
             let g = self.basis.gradients(w);
             let one = |form: usize| {
@@ -75,9 +99,15 @@ impl Truth {
             };
             (0..n).map(one).collect()
         };
-        if let Some(index) = held {
+        if let Some((index, start)) = held {
             let w = &plan.windows[index];
-            return (0..count).map(|_| (w.clone(), gradient(w, self.wrong, &mut rng))).collect();
+            let shift = |frame: usize| match self.fault {
+                Fault::Drift(size) if index == 3 => size * frame as f64 / count as f64,
+                Fault::Starts(size) => size * start as f64,
+                Fault::Wave(size) => size * (25.0 * w[n - 1]).sin(),
+                _ => 0.0,
+            };
+            return (0..count).map(|k| (w.clone(), gradient(w, self.wrong + shift(k), &mut rng))).collect();
         }
         let titration = child.config.titration.as_ref().unwrap();
         let text = std::fs::read_to_string(&titration.library[0]).unwrap();
@@ -87,7 +117,11 @@ impl Truth {
             |w: &[f64]| (self.free_energy(&self.coefficients, w) - self.free_energy(&bias.coefficients, w)) / RT;
         let mut now = vec![1.0 / n as f64; n];
         let mut frames = Vec::new();
-        for _ in 0..8 * count {
+        for frame in 0..8 * count {
+            // In the second half of the run the last form has 2 kJ/mol less, which as much too much in the first half takes back on the whole.
+            let tilt =
+                if self.fault == Fault::Moving { 2.0 / RT * if frame < 4 * count { 1.0 } else { -1.0 } } else { 0.0 };
+            let energy = |w: &[f64]| energy(w) + tilt * w[n - 1];
             for _ in 0..3 {
                 let noise: Vec<f64> = (0..n).map(|_| -> f64 { StandardNormal.sample(&mut rng) }).collect();
                 let mean = noise.iter().sum::<f64>() / n as f64;
@@ -144,7 +178,7 @@ impl Truth {
     fn go(&self, plan: &CalibrationPlan) -> Vec<String> {
         plan.batch.children.iter().for_each(|child| self.run(child, plan));
         let mut titles = Vec::new();
-        for number in 1.. {
+        for number in 1..100 {
             let Some(stage) = plan.stage(number).unwrap() else { break };
             for child in &stage.children {
                 assert!(!child.finished().unwrap());
@@ -163,7 +197,21 @@ impl Truth {
 fn histidine(wrong: f64) -> Truth {
     let basis = SimplexBasis::new(3, 4);
     let coefficients = vec![-180.0, 95.0, -260.0, 14.0, 6.0, -240.0, -11.0, 4.0, -300.0, 3.0, -5.0, 40.0];
-    Truth { basis, coefficients, molecules: 1.0, wrong }
+    Truth { basis, coefficients, molecules: 1.0, wrong, fault: Fault::None }
+}
+
+/// The correction after all runs of two forms of five kJ/mol of noise, with the titles of the stages.
+fn two_forms(fault: Fault, calibrate: &str) -> (Correction, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = ENTRY.replace("[[forms]]\nname = \"HSE\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.53\n", "");
+    let entry = entry.replace("pka = 6.38", "pka = 6.92").replace("[1.0, 0.0, 0.0]", "[1.0, 0.0]");
+    let plan = plan(folder.path(), &entry, &format!("degree = 4\nruns = 4\n{calibrate}"), site());
+    let coefficients = vec![-120.0, 200.0, 15.0, -8.0];
+    let truth = Truth { basis: SimplexBasis::new(2, 4), coefficients, molecules: 1.0, wrong: 0.0, fault };
+    let titles = truth.go(&plan);
+    plan.conclude().unwrap();
+    let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
+    (Entry::from_toml(&text, "his.toml").unwrap().correction, titles)
 }
 
 const CALIBRATE: &str = "degree = 4\nruns = 2\nround = \"2 ps\"\n";
@@ -173,7 +221,9 @@ fn rounds_correct_what_the_windows_do_not_show() {
     let folder = tempfile::tempdir().unwrap();
     let (truth, plan) = (histidine(2.5), plan(folder.path(), ENTRY, CALIBRATE, site()));
     let titles = truth.go(&plan);
-    assert!((2..=4).contains(&titles.len()) && titles[0].starts_with("round 1: 2 free runs of 2 ps"), "{titles:?}");
+    // Start 2 of the windows, and rounds.
+    assert!((3..=5).contains(&titles.len()) && titles[1].starts_with("round 1: 2 free runs of 2 ps"), "{titles:?}");
+    assert!(titles[0].starts_with("start 2 of 45 windows"), "{titles:?}");
     let table = plan.conclude().unwrap();
     assert!(table.contains("library entry (calibrated)"), "{table}");
     let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
@@ -185,13 +235,13 @@ fn rounds_correct_what_the_windows_do_not_show() {
         // Windows alone are off by 2.5 kJ/mol.
         assert!((found - exact).abs() < 4.0 * error && error < 0.6, "{found} ± {error}, exact {exact}");
     }
-    assert_eq!((found.range, found.provenance.windows), ([-0.1, 1.1], 39));
+    assert_eq!((found.range, found.provenance.windows), ([-0.1, 1.1], 45));
     let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     // Slopes, free energy, and free runs with a panel for each edge.
     assert!(report.contains("HSP → HSE") && report.contains("round 2") && report.matches("<figure>").count() == 3);
     assert_eq!(report.matches("Free runs: ").count(), 3);
     let rounds = std::fs::read_to_string(folder.path().join("rounds.csv")).unwrap();
-    assert_eq!(rounds.lines().count(), titles.len() + 1);
+    assert_eq!(rounds.lines().count(), titles.len());
     // For alchemlyb: each window, and all of them together.
     assert!(folder.path().join("dhdl.parquet").exists());
     assert!(plan.batch.children.iter().all(|window| window.config.result("dhdl.parquet").exists()));
@@ -203,8 +253,8 @@ fn rounds_correct_what_the_windows_do_not_show() {
     assert!(plan.stage(titles.len() + 1).unwrap().is_none());
     assert_eq!(plan.conclude().unwrap(), table);
     std::fs::remove_dir_all(folder.path().join("round_2")).unwrap();
-    let again = plan.stage(2).unwrap().unwrap();
-    assert_eq!((again.children.len(), again.title.as_str()), (2, titles[1].as_str()));
+    let again = plan.stage(3).unwrap().unwrap();
+    assert_eq!((again.children.len(), again.title.as_str()), (2, titles[2].as_str()));
     assert_eq!(std::fs::read(folder.path().join("round_2/his.toml")).unwrap(), before);
 }
 
@@ -213,7 +263,7 @@ fn windows_alone_are_preliminary() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(folder.path(), ENTRY, "max_rounds = 0\nequilibration = \"0.1 ps\"\n", site());
     let titles = histidine(0.0).go(&plan);
-    assert!(titles.is_empty());
+    assert_eq!(titles.len(), 1);
     let table = plan.conclude().unwrap();
     assert!(
         table.contains("library entry (preliminary)") && table.contains("warning: preliminary: windows only"),
@@ -229,13 +279,18 @@ fn windows_alone_are_preliminary() {
 #[test]
 fn a_buffer_is_stored_per_molecule() {
     let folder = tempfile::tempdir().unwrap();
-    let truth =
-        Truth { basis: SimplexBasis::new(2, 3), coefficients: vec![4.0, -55.0, 3.0], molecules: 5.0, wrong: 0.0 };
+    let truth = Truth {
+        basis: SimplexBasis::new(2, 3),
+        coefficients: vec![4.0, -55.0, 3.0],
+        molecules: 5.0,
+        wrong: 0.0,
+        fault: Fault::None,
+    };
     let plan = plan(folder.path(), BUFFER, "degree = 3\nruns = 3\n", What::Buffer);
     let first = plan.batch.children[0].config.titration.as_ref().unwrap();
     assert_eq!(first.buffer.as_ref().unwrap().fixed, Some(-0.1));
     let titles = truth.go(&plan);
-    assert!(!titles.is_empty() && titles[0].contains("3 free runs of 2 ps"), "{titles:?}");
+    assert!(titles.len() > 1 && titles[1].contains("3 free runs of 2 ps"), "{titles:?}");
     let free = plan.round(1).children().remove(0).config.titration.unwrap().buffer.unwrap();
     assert!(free.fixed.is_none() && !free.neutral);
     let table = plan.conclude().unwrap();
@@ -263,4 +318,101 @@ fn free_runs_have_neither_barrier_nor_ph() {
     }
     assert_ne!(runs[0].config.dynamics.seed, runs[1].config.dynamics.seed);
     assert!(plan.batch.children.iter().any(|child| child.config.folder().ends_with("lambda_0.25_0.50_0.25")));
+}
+
+/// Runs in which nothing is wrong are called calibrated, with an error of each kind.
+#[test]
+fn a_good_set_is_calibrated() {
+    let (correction, _) = two_forms(Fault::None, "");
+    let found = correction.calibration().unwrap();
+    assert_eq!((correction.status(), &found.reason), ("calibrated", &None));
+    assert!((found.coefficients[0] + 120.0).abs() < 4.0 * found.free_energy_errors[1], "{found:?}");
+    let systematic = found.systematic_errors.clone().unwrap();
+    assert!(systematic.len() == 2 && systematic[1] < 0.7, "{systematic:?}");
+    assert!(found.error_covers.as_ref().is_some_and(|words| words.contains("halves")));
+    // 2 × 400 frames of 1 ps in each of 15 windows, less what was left out.
+    assert!((0.6..=0.8).contains(&found.provenance.time_per_window), "{}", found.provenance.time_per_window);
+}
+
+/// Each fault alone makes a result preliminary, and the reason is that fault.
+#[test]
+fn every_fault_is_seen_and_named() {
+    for (fault, reason, other) in [
+        // Averages of 200 frames of 5 kJ/mol: ± 0.35, and halves 2.5 apart.
+        (Fault::Drift(5.0), "first and second halves of windows differ", "starts of windows"),
+        // ± 0.25 each.
+        (Fault::Starts(1.0), "starts of windows differ", "halves of windows"),
+        (Fault::Wave(2.0), "the polynomial does not follow the windows", "halves of windows"),
+        (Fault::Moving, "first and second halves of the free runs differ", "halves of windows"),
+    ] {
+        let (correction, _) = two_forms(fault, "tolerance = \"2 kJ/mol\"\n");
+        let found = correction.calibration().unwrap().reason.clone().unwrap_or_default();
+        assert_eq!(correction.status(), "preliminary", "{reason}");
+        assert!(found.contains(reason) && !found.contains(other), "{reason}: {found}");
+    }
+    let (correction, titles) = two_forms(Fault::None, "starts = 1\n");
+    assert!(titles[0].starts_with("round 1"), "{titles:?}");
+    let reason = correction.calibration().unwrap().reason.clone().unwrap();
+    assert_eq!(reason, "every window was run once, so that starts cannot be compared");
+}
+
+/// Starts that disagree are a systematic error of half the difference, which the statistical one does not have.
+#[test]
+fn starts_that_disagree_are_a_systematic_error() {
+    let (correction, _) = two_forms(Fault::Starts(3.0), "max_rounds = 0\n");
+    let found = correction.calibration().unwrap();
+    let systematic = found.systematic_errors.as_ref().unwrap()[1];
+    // The free energies of the two starts are 3 ± 0.1 apart: ± 1.5 of their mean.
+    assert!((systematic - 1.5).abs() < 0.2 && found.free_energy_errors[1] < 0.3, "{found:?}");
+}
+
+/// Two forms that are the same: mirror images are not run, and the free energy is symmetric.
+#[test]
+fn forms_that_are_the_same_are_calibrated_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = plan(folder.path(), CARBOXYL, CALIBRATE, site());
+    // Of 45 windows: 8 between A and B, 15 between A and C, A once, two of three inside.
+    assert_eq!(one.windows.len(), 8 + 15 - 1 + 2);
+    let asymmetric = plan(folder.path(), CARBOXYL, &format!("symmetric = false\n{CALIBRATE}"), site());
+    assert_eq!(asymmetric.windows.len(), 45);
+    let coefficients = vec![0.0, -80.0, 250.0, 0.0, -6.0, 220.0, 9.0, 4.0, 220.0, 9.0, 4.0, 30.0];
+    let basis = SimplexBasis::new(3, 4);
+    let at = |c: &[f64], w: [f64; 3]| basis.values(&w).iter().zip(c).map(|(b, c)| b * c).sum::<f64>();
+    assert!((at(&coefficients, [0.5, 0.2, 0.3]) - at(&coefficients, [0.2, 0.5, 0.3])).abs() < 1e-12);
+    let truth = Truth { basis, coefficients, molecules: 1.0, wrong: 0.0, fault: Fault::None };
+    let titles = truth.go(&one);
+    let table = one.conclude().unwrap();
+    assert!(table.contains("library entry (calibrated)"), "{table}");
+    let text = std::fs::read_to_string(folder.path().join("carb.toml")).unwrap();
+    let correction = Entry::from_toml(&text, "carb.toml").unwrap().correction;
+    let found = correction.calibration().unwrap();
+    assert_eq!((found.coefficients[0], found.free_energy_errors[1]), (0.0, 0.0));
+    assert!((found.coefficients[1] + 80.0).abs() < 4.0 * found.free_energy_errors[2], "{table}");
+    assert!((at(&found.coefficients, [0.5, 0.2, 0.3]) - at(&found.coefficients, [0.2, 0.5, 0.3])).abs() < 1e-9);
+    assert_eq!((found.range, found.provenance.windows, titles.len() > 1), ([-0.1, 1.1], 24, true));
+}
+
+/// Later starts begin where others ended, each elsewhere, or at structures that the job names.
+#[test]
+fn starts_come_from_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let three = plan(folder.path(), ENTRY, "starts = 3\nwindows = [0.0, 0.25, 0.5, 0.75, 1.0]\ninterior = 0\n", site());
+    assert_eq!((three.windows.len(), three.batch.children.len(), three.later.len()), (12, 12, 2));
+    let structure = |start: usize, window: usize| &three.runs(window).nth(start).unwrap().config.system.structure;
+    let end = |start: usize, window: usize| three.runs(window).nth(start).unwrap().config.result(files::FINAL);
+    for window in 0..12 {
+        assert!(structure(0, window).ends_with("water.gro"));
+        assert_eq!(*structure(1, window), end(0, (window + 6) % 12));
+        assert_eq!(*structure(2, window), end(1, (window + 4) % 12));
+    }
+    let mut seeds: Vec<u64> = (0..12).flat_map(|k| three.runs(k).map(|run| run.config.dynamics.seed)).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 36);
+    let named =
+        plan(folder.path(), ENTRY, "structures = [\"angstrom.gro\", \"close.gro\"]\nwindows = [0.0, 1.0]\n", site());
+    assert_eq!((named.batch.children.len(), named.later.len()), (2 * named.windows.len(), 0));
+    let begins = |run: &Child, name: &str| run.config.system.structure.ends_with(name);
+    assert!(named.runs(1).zip(["angstrom.gro", "close.gro"]).all(|(run, name)| begins(run, name)));
+    assert!(named.round(1).children().iter().zip(["angstrom.gro", "close.gro"]).all(|(run, name)| begins(run, name)));
 }

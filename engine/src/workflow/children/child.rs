@@ -42,17 +42,21 @@ impl Child {
     }
 
     /// Refuses what its folder holds unless that is of this run. `of_job` is the identity of the first run of the job, from which this one
-    /// differs in its settings; `finds_corrections`: the corrections of the sites are what the job finds, and differ from run to run.
+    /// differs in its settings; `finds_corrections`: the corrections of the sites are what the job finds, and differ from run to run;
+    /// `another_start`: it begins at another structure than the first run, which has its own water molecules in a charge buffer.
     ///
     /// # Errors
     /// [`Error::Input`] that names the difference.
-    pub fn check(&self, of_job: &Identity, finds_corrections: bool) -> Result<()> {
+    pub fn check(&self, of_job: &Identity, finds_corrections: bool, another_start: bool) -> Result<()> {
         let folder = self.config.folder();
         let Some(Found { mut checkpoint, .. }) = Checkpoint::<Steps>::load(folder)? else { return Ok(()) };
         let mut ours = Identity { settings: self.config.trajectory_settings()?, ..of_job.clone() };
         if finds_corrections {
             checkpoint.identity = checkpoint.identity.without_corrections();
             ours = ours.without_corrections();
+        }
+        if another_start {
+            ours = ours.started_as(&checkpoint.identity);
         }
         checkpoint.check_identity(&ours, folder)
     }

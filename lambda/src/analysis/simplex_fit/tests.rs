@@ -3,6 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
+use crate::analysis::chi_squared::exceeded;
 use crate::analysis::synthetic::{autoregressive, random};
 
 /// Free energy of three forms, degree 4 along the edges.
@@ -12,8 +13,8 @@ fn truth() -> (SimplexBasis, Vec<f64>) {
 }
 
 /// Polynomials of this degree along the edges of three forms.
-fn edges_of(degree: usize) -> SimplexBasis {
-    SimplexBasis::new(3, degree)
+fn edges_of(degree: usize) -> Space {
+    Space::whole(SimplexBasis::new(3, degree))
 }
 
 fn exact((basis, c): &(SimplexBasis, Vec<f64>), weights: &[f64], form: usize) -> f64 {
@@ -55,7 +56,7 @@ fn windows_of_edges_and_inside() {
 fn exact_averages_give_the_coefficients_back() {
     let (_, coefficients) = truth();
     for degree in [4, 6] {
-        let fitted = fit(&measured(0, 0.0), edges_of(degree)).unwrap();
+        let fitted = fit(&measured(0, 0.0), &edges_of(degree)).unwrap();
         let basis = fitted.surface.basis;
         let forms: Vec<f64> = fitted.surface.forms().iter().map(|f| f.value).collect();
         for (found, exact) in forms.iter().zip([0.0, -180.0, 95.0]) {
@@ -84,10 +85,10 @@ fn what_three_forms_do_together_needs_more_than_one_term() {
     let truth = (edges.with_interior(2), coefficients);
     for seed in 0..10 {
         let windows = measured_of(&truth, seed, 1.0);
-        let [one, six] = [0, 2].map(|interior| fit(&windows, edges.with_interior(interior)).unwrap());
+        let [one, six] = [0, 2].map(|interior| fit(&windows, &Space::whole(edges.with_interior(interior))).unwrap());
         // 78 averages, 12 and 17 terms: 1 ± 0.18 where the terms are the right ones.
         assert!(one.reduced_chi_squared() > 2.0 && six.reduced_chi_squared() < 1.7, "{seed}");
-        let best = fit_best(&windows, 1..=8).unwrap();
+        let best = fit_best(&windows, 1..=8, &Symmetry::none(3)).unwrap();
         assert_eq!(best.surface.basis.interior(), 2, "{seed}");
         let inside = best.surface.between(&[1.0, 0.0, 0.0], &[0.2, 0.3, 0.5]);
         let exact: f64 = (0..17).map(|k| truth.1[k] * truth.0.values(&[0.2, 0.3, 0.5])[k]).sum();
@@ -103,7 +104,7 @@ fn errors_and_correlations_are_those_of_repeated_experiments() {
     let f = |w: &[f64]| basis.values(w).iter().zip(&c).map(|(b, c)| b * c).sum::<f64>();
     let mut pulls = [0.0; 4];
     for seed in 0..runs {
-        let fitted = fit(&measured(seed, 1.0), edges_of(4)).unwrap();
+        let fitted = fit(&measured(seed, 1.0), &edges_of(4)).unwrap();
         // The widening by χ² would bias the pulls: undo it.
         let scale = fitted.reduced_chi_squared().max(1.0).sqrt();
         let forms = fitted.surface.forms();
@@ -121,11 +122,61 @@ fn errors_and_correlations_are_those_of_repeated_experiments() {
     assert!(pulls.iter().all(|pull| (pull - 1.0).abs() < 0.18), "{pulls:?}");
 }
 
+/// Two forms that are the same, windows of one image each: the free energy is symmetric to the last digits, and its errors are those of repeated
+/// experiments, neither too small from data that count twice nor too large.
+#[test]
+fn symmetric_free_energies_come_back_with_their_errors() {
+    let symmetry = Symmetry::new(3, &[[0, 1]]);
+    let (basis, c) = truth();
+    let space = symmetry.space(basis);
+    // The symmetric part of a free energy.
+    let c: Vec<f64> = (&space.free * space.free.transpose() * DVector::from_vec(c)).iter().copied().collect();
+    let f = |w: &[f64]| basis.values(w).iter().zip(&c).map(|(b, c)| b * c).sum::<f64>();
+    let all = windows(3, &T, 4).len();
+    let (runs, from, inside) = (1000, [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]);
+    let mut pulls = [0.0; 3];
+    for seed in 0..runs {
+        let kept = symmetry.distinct(windows(3, &T, 4));
+        // Of 13 windows between the two forms 7 remain, of two edges one, of three inside two.
+        assert_eq!((kept.len(), all), (7 + 13 - 1 + 2, 39));
+        let measured = measured_of(&(basis, c.clone()), seed, 1.0);
+        let measured: Vec<Window> = measured.into_iter().filter(|window| kept.contains(&window.weights)).collect();
+        let fitted = fit(&measured, &space).unwrap();
+        let surface = &fitted.surface;
+        let scale = fitted.reduced_chi_squared().max(1.0).sqrt();
+        for (pull, to) in pulls.iter_mut().zip([[0.0, 0.0, 1.0], inside, [0.5, 0.5, 0.0]]) {
+            let found = surface.between(&from, &to);
+            *pull += ((found.value - f(&to) + f(&from)) / found.error * scale).powi(2);
+        }
+        let mirrored = surface.between(&from, &[0.3, 0.2, 0.5]);
+        assert!((mirrored.value - surface.between(&from, &inside).value).abs() < 1e-9);
+        assert_eq!(surface.between(&from, &[0.0, 1.0, 0.0]), Uncertain::default());
+    }
+    // χ² of 1000 degrees of freedom: one of a thousand sets is outside on each side.
+    let p = pulls.map(|pull| exceeded(pull, runs as usize));
+    assert!(p.iter().all(|p| (0.001..0.999).contains(p)), "{p:?} {pulls:?}");
+}
+
+/// Runs at the same weights are pooled by their frames.
+#[test]
+fn runs_are_pooled() {
+    let one = |slope: f64, frames| Window {
+        weights: vec![0.5, 0.5],
+        slopes: vec![slope],
+        covariance: DMatrix::from_element(1, 1, 4.0),
+        frames,
+        samples: 10.0,
+    };
+    let pooled = Window::pool(&[one(1.0, 300), one(5.0, 100)]).unwrap();
+    assert_eq!((pooled.slopes[0], pooled.covariance[(0, 0)]), (2.0, 4.0 * (0.5625 + 0.0625)));
+    assert_eq!((pooled.frames, pooled.samples, Window::pool(&[])), (400, 20.0, None));
+}
+
 #[test]
 fn the_degree_is_found() {
     let mut found = [0; 9];
     for seed in 0..100 {
-        found[fit_best(&measured(seed, 1.0), 1..=8).unwrap().surface.basis.degree()] += 1;
+        found[fit_best(&measured(seed, 1.0), 1..=8, &Symmetry::none(3)).unwrap().surface.basis.degree()] += 1;
     }
     // Terms of 4 to 6 kJ/mol against errors of 0.5 in 39 windows are seen; three more terms are rarely accepted.
     assert!(found[..4].iter().all(|&n| n == 0) && found[4] >= 75, "{found:?}");
@@ -133,9 +184,9 @@ fn the_degree_is_found() {
 
 #[test]
 fn too_small_errors_are_widened() {
-    let fitted = fit(&measured(3, 5.0), edges_of(4)).unwrap();
+    let fitted = fit(&measured(3, 5.0), &edges_of(4)).unwrap();
     assert!((fitted.reduced_chi_squared() / 25.0 - 1.0).abs() < 0.5, "{}", fitted.reduced_chi_squared());
-    let ratio = fitted.surface.largest_error() / fit(&measured(3, 1.0), edges_of(4)).unwrap().surface.largest_error();
+    let ratio = fitted.surface.largest_error() / fit(&measured(3, 1.0), &edges_of(4)).unwrap().surface.largest_error();
     assert!((ratio / 5.0 - 1.0).abs() < 0.4, "{ratio}");
 }
 
@@ -158,16 +209,16 @@ fn averages_of_a_window_are_correlated_as_their_frames() {
 #[test]
 fn bad_windows_are_refused() {
     let good = measured(1, 1.0);
-    assert_eq!(fit(&good[..3], edges_of(4)), Err(FitError::NoVertex(1)));
+    assert_eq!(fit(&good[..3], &edges_of(4)), Err(FitError::NoVertex(1)));
     let few: Vec<Window> =
         windows(3, &[0.0, 1.0], 4)[..3].iter().map(|w| Window { weights: w.clone(), ..good[0].clone() }).collect();
-    assert_eq!(fit(&few, edges_of(4)), Err(FitError::TooFew { found: 6, needed: 12 }));
+    assert_eq!(fit(&few, &edges_of(4)), Err(FitError::TooFew { found: 6, needed: 12 }));
     let repeated: Vec<Window> = (0..12).map(|k| few[k % 3].clone()).collect();
-    assert_eq!(fit(&repeated, edges_of(4)), Err(FitError::Singular(4)));
-    assert!(fit_best(&repeated, 1..=8).is_ok_and(|fit| fit.surface.basis.degree() == 1));
+    assert_eq!(fit(&repeated, &edges_of(4)), Err(FitError::Singular(4)));
+    assert!(fit_best(&repeated, 1..=8, &Symmetry::none(3)).is_ok_and(|fit| fit.surface.basis.degree() == 1));
     let mut bad = good.clone();
     bad[4].slopes[0] = f64::NAN;
-    assert!(matches!(fit(&bad, edges_of(2)), Err(FitError::Window { index: 4, .. })));
+    assert!(matches!(fit(&bad, &edges_of(2)), Err(FitError::Window { index: 4, .. })));
     bad[4] = Window { covariance: DMatrix::zeros(2, 2), ..good[4].clone() };
-    assert!(fit_best(&bad, 1..=2).is_err());
+    assert!(fit_best(&bad, 1..=2, &Symmetry::none(3)).is_err());
 }

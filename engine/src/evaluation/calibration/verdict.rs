@@ -1,0 +1,114 @@
+//! What must hold for a calibration to be called one, and what does not.
+//!
+//! - halves: ⟨∂V/∂λ⟩ of the first and the second half of every window agree;
+//! - starts: so do those of its runs;
+//! - fit: χ² of the polynomial is at most 2 for each degree of freedom, or no accident has to explain it;
+//! - free runs: flat within the tolerance, with transitions enough to know, and their halves agree;
+//! - errors: statistical and systematic together within the tolerance.
+//!
+//! Differences count as such below a probability of [`SIGNIFICANT`].
+
+use super::{ENOUGH, Estimate, Inputs};
+use lambda::analysis::agreement::{Agreement, Difference, SIGNIFICANT};
+use lambda::analysis::chi_squared::exceeded;
+
+/// Largest χ² for each degree of freedom of a fit whose errors, which are widened by its root, still say what they cover.
+const LARGEST_CHI: f64 = 2.0;
+
+/// Whether the windows agree.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Windows {
+    /// Halves of each run; `None` if they are too short.
+    pub halves: Option<Agreement>,
+    /// Runs of each window; `None` for single ones.
+    pub starts: Option<Agreement>,
+    /// Runs of a window.
+    count: usize,
+}
+
+impl Windows {
+    /// Of the windows of an estimate.
+    pub fn of(found: &Estimate) -> Self {
+        let halves: Vec<Option<Difference>> = found.windows.iter().flat_map(|window| window.halves()).collect();
+        let starts: Vec<Option<Difference>> = found.windows.iter().map(|window| window.starts()).collect();
+        let count = found.windows.iter().map(|window| window.runs.len()).min().unwrap_or(1);
+        Self { halves: Agreement::of(&halves), starts: Agreement::of(&starts), count }
+    }
+
+    /// The window that is farthest off, of `found`.
+    fn worst(found: &Estimate, agreement: &Agreement, runs: usize) -> String {
+        let worst = agreement.worst.and_then(|(index, p)| Some((found.windows.get(index / runs)?, p)));
+        worst.map_or(String::new(), |(window, p)| {
+            format!(", most at the weights {:?} (p = {})", window.average.weights, probability(p))
+        })
+    }
+}
+
+/// A probability in few digits.
+pub fn probability(p: f64) -> String {
+    if p < 1e-3 { format!("{p:.0e}") } else { format!("{p:.3}") }
+}
+
+/// Why a result is preliminary, all of it; empty if it is not.
+pub fn reasons(found: &Estimate, inputs: &Inputs) -> Vec<String> {
+    let mut reasons = of_rounds(found, inputs);
+    let windows = Windows::of(found);
+    let chi = |agreement: &Agreement| {
+        let (chi, p) = (agreement.reduced(), probability(agreement.probability));
+        format!("χ² per degree of freedom {chi:.2}, p = {p}")
+    };
+    match &windows.halves {
+        None => reasons.push("windows are too short to compare their halves".into()),
+        Some(halves) if !halves.holds() => {
+            let worst = Windows::worst(found, halves, windows.count);
+            reasons.push(format!("first and second halves of windows differ ({}){worst}", chi(halves)));
+        }
+        Some(_) => {}
+    }
+    match &windows.starts {
+        None if windows.count < 2 => {
+            reasons.push("every window was run once, so that starts cannot be compared".into())
+        }
+        None => reasons.push("windows are too short to compare their starts".into()),
+        Some(starts) if !starts.holds() => {
+            let worst = Windows::worst(found, starts, 1);
+            reasons.push(format!("starts of windows differ ({}){worst}", chi(starts)));
+        }
+        Some(_) => {}
+    }
+    let (fit, reduced) = (&found.fit, found.fit.reduced_chi_squared());
+    let p = exceeded(fit.chi_squared, fit.degrees_of_freedom);
+    if reduced > LARGEST_CHI && p < SIGNIFICANT {
+        let p = probability(p);
+        reasons.push(format!(
+            "the polynomial does not follow the windows (χ² per degree of freedom {reduced:.2}, p = {p})"
+        ));
+    }
+    reasons
+}
+
+fn of_rounds(found: &Estimate, inputs: &Inputs) -> Vec<String> {
+    let (tolerance, mut reasons) = (inputs.tolerance(), Vec::new());
+    let Some(last) = found.rounds.last() else {
+        return vec!["windows only; no free runs have shown that they are flat".into()];
+    };
+    let (value, uncertainty) = (last.deviation.value, last.deviation.error);
+    if last.round.transitions < ENOUGH {
+        reasons.push(format!("{} transitions in the last round, fewer than {ENOUGH}", last.round.transitions));
+    }
+    if value + uncertainty > tolerance {
+        reasons.push(format!("free runs deviate by {value:.2} ± {uncertainty:.2} kJ/mol, more than {tolerance}"));
+    }
+    if let Some(halves) = last.halves.filter(|halves| halves.probability() < SIGNIFICANT) {
+        let (z, p) = (halves.z, probability(halves.probability()));
+        reasons.push(format!("first and second halves of the free runs differ ({z:+.1} standard errors, p = {p})"));
+    }
+    let systematic = found.systematic.total().into_iter().fold(0.0, f64::max);
+    let error = found.surface.largest_error();
+    if error.hypot(systematic) > tolerance {
+        reasons.push(format!(
+            "the free energy between forms is known to {error:.2} (statistical) and {systematic:.2} kJ/mol (systematic) only"
+        ));
+    }
+    reasons
+}

@@ -1,0 +1,183 @@
+//! Whether averages that should be the same are: those of several starts, those of the first and the second half of a run.
+//!
+//! Averages y_i of m quantities with covariances S_i and the weighted mean ȳ = (Σ S_i⁻¹)⁻¹ Σ S_i⁻¹ y_i give
+//!
+//!   χ² = Σ_i (y_i − ȳ)ᵀ S_i⁻¹ (y_i − ȳ)          (I − 1) m degrees of freedom for I averages
+//!
+//! The S_i are estimates from ν independent samples together, which makes χ² larger by ν/(ν − m − 1) on average (the mean of Hotelling's T²): χ² is
+//! divided by that. A set of averages with fewer samples than m + 2 says nothing and is left out.
+//!
+//! The verdict of many sets: the sum of their χ², and the largest of them with its probability times their number, so that one window that is
+//! wrong is seen among many that are not.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::chi_squared::exceeded;
+use super::simplex_fit::Window;
+
+/// Probability below which differences are no accident. Of calibrations in which nothing is wrong one of a hundred is called wrong by each of
+/// the two sides of the verdict, which costs a repetition.
+pub const SIGNIFICANT: f64 = 0.01;
+
+/// How far averages of the same are apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// χ², corrected for errors that are estimates.
+    pub chi_squared: f64,
+    /// Degrees of freedom.
+    pub degrees: usize,
+    /// Last average minus first over its standard error, of the quantity where that is largest.
+    pub z: f64,
+}
+
+impl Difference {
+    /// Of averages of the same weights; `None` for fewer than two, too few samples, or covariances that are not positive definite.
+    pub fn of(averages: &[Window]) -> Option<Self> {
+        let (first, last) = (averages.first()?, averages.last()?);
+        let m = first.slopes.len();
+        let samples: f64 = averages.iter().map(|average| average.samples).sum();
+        // Every average takes one degree of freedom from its own variance.
+        let free = samples - averages.len() as f64;
+        if averages.len() < 2 || m == 0 || free < m as f64 + 2.0 {
+            return None;
+        }
+        let inverses: Option<Vec<DMatrix<f64>>> =
+            averages.iter().map(|one| Some(one.covariance.clone().cholesky()?.inverse())).collect();
+        let inverses = inverses?;
+        let value = |one: &Window| DVector::from_column_slice(&one.slopes);
+        let weight = inverses.iter().fold(DMatrix::zeros(m, m), |sum, inverse| sum + inverse);
+        let pull =
+            inverses.iter().zip(averages).fold(DVector::zeros(m), |sum, (inverse, one)| sum + inverse * value(one));
+        let mean = weight.cholesky()?.solve(&pull);
+        let square = |(inverse, one): (&DMatrix<f64>, &Window)| {
+            let off = value(one) - &mean;
+            (off.transpose() * inverse * &off)[(0, 0)]
+        };
+        let chi_squared: f64 = inverses.iter().zip(averages).map(square).sum();
+        let z = |k: usize| {
+            let error = (first.covariance[(k, k)] + last.covariance[(k, k)]).sqrt();
+            (last.slopes[k] - first.slopes[k]) / error
+        };
+        let z = (0..m).map(z).fold(0.0, |most: f64, z| if z.abs() > most.abs() { z } else { most });
+        let chi_squared = chi_squared * (free - m as f64 - 1.0) / free;
+        Some(Self { chi_squared, degrees: (averages.len() - 1) * m, z })
+    }
+
+    /// Probability of a difference at least as large if there is none.
+    pub fn probability(&self) -> f64 {
+        exceeded(self.chi_squared, self.degrees)
+    }
+}
+
+/// The verdict of many sets of averages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Agreement {
+    /// Sum of χ².
+    pub chi_squared: f64,
+    /// Degrees of freedom.
+    pub degrees: usize,
+    /// Probability of such a sum if nothing is wrong.
+    pub probability: f64,
+    /// The set that is farthest off, with the probability that any of as many sets is.
+    pub worst: Option<(usize, f64)>,
+}
+
+impl Agreement {
+    /// Of differences, those that are known; `None` if none is.
+    pub fn of(differences: &[Option<Difference>]) -> Option<Self> {
+        let known: Vec<(usize, Difference)> =
+            differences.iter().enumerate().filter_map(|(k, one)| Some((k, (*one)?))).collect();
+        let chi_squared = known.iter().map(|(_, one)| one.chi_squared).sum();
+        let degrees = known.iter().map(|(_, one)| one.degrees).sum();
+        let each = known.iter().map(|&(k, one)| (k, (one.probability() * known.len() as f64).min(1.0)));
+        let worst = each.min_by(|a, b| a.1.total_cmp(&b.1));
+        let probability = exceeded(chi_squared, degrees);
+        (!known.is_empty()).then_some(Self { chi_squared, degrees, probability, worst })
+    }
+
+    /// χ² per degree of freedom.
+    pub fn reduced(&self) -> f64 {
+        self.chi_squared / self.degrees as f64
+    }
+
+    /// Whether neither the sum nor the worst is significant.
+    pub fn holds(&self) -> bool {
+        self.probability >= SIGNIFICANT && self.worst.is_none_or(|(_, probability)| probability >= SIGNIFICANT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::synthetic::{autoregressive, random};
+
+    /// Averages of two quantities over `frames` correlated frames, the second quantity partly the first.
+    fn average(frames: usize, shift: f64, rng: &mut rand_chacha::ChaCha8Rng) -> Window {
+        let (a, b) = (autoregressive(frames, 0.7, rng), autoregressive(frames, 0.7, rng));
+        let first: Vec<f64> = a.iter().map(|a| a + shift).collect();
+        let second = a.iter().zip(&b).map(|(a, b)| 0.6 * a + 0.8 * b).collect();
+        Window::from_series(&[0.2, 0.3, 0.5], &[first, second]).unwrap()
+    }
+
+    /// Without any difference few sets are called different, and probabilities are what they say, on the safe side: independent samples are
+    /// undercounted by up to 15 %.
+    #[test]
+    fn equal_averages_agree_as_often_as_they_should() {
+        let (mut rng, sets, windows) = (random(21), 400, 13);
+        let (mut wrong, mut chi, mut degrees) = (0, 0.0, 0);
+        for _ in 0..sets {
+            let one = |_| Difference::of(&[average(300, 0.0, &mut rng), average(300, 0.0, &mut rng)]);
+            let agreement = Agreement::of(&(0..windows).map(one).collect::<Vec<_>>()).unwrap();
+            chi += agreement.chi_squared;
+            degrees += agreement.degrees;
+            wrong += usize::from(!agreement.holds());
+        }
+        // Of 400 sets each of two bounds calls 4 wrong; 8 ± 2.8.
+        assert!(wrong <= 16, "{wrong} of {sets}");
+        // 10 400 degrees of freedom: 1 ± 0.014, less what undercounting takes.
+        assert!((0.8..1.05).contains(&(chi / degrees as f64)), "{}", chi / degrees as f64);
+    }
+
+    #[test]
+    fn one_window_that_is_off_is_seen_among_many() {
+        let mut rng = random(22);
+        // 300 frames are 53 samples: errors of 0.14, differences of 0.19; 1.2 is six times that.
+        let one = |k: usize| {
+            let shift = if k == 7 { 1.2 } else { 0.0 };
+            Difference::of(&[average(300, 0.0, &mut rng), average(300, shift, &mut rng)])
+        };
+        let differences: Vec<_> = (0..40).map(one).collect();
+        let agreement = Agreement::of(&differences).unwrap();
+        assert!(!agreement.holds() && agreement.worst.is_some_and(|(k, p)| k == 7 && p < SIGNIFICANT), "{agreement:?}");
+        assert!(differences[7].unwrap().z > 3.0);
+        assert_eq!(agreement.degrees, 80);
+    }
+
+    /// Three averages have twice the degrees of freedom; a common shift is none.
+    #[test]
+    fn several_averages_are_compared_with_their_mean() {
+        let mut rng = random(23);
+        let mut sum = 0.0;
+        for _ in 0..300 {
+            let three = [0; 3].map(|_| average(1000, 5.0, &mut rng));
+            let difference = Difference::of(&three).unwrap();
+            assert_eq!(difference.degrees, 4);
+            sum += difference.chi_squared / 300.0;
+        }
+        // 4 ± 0.16 for 300 sets, less up to 15 %.
+        assert!((3.2..4.3).contains(&sum), "{sum}");
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_left_out() {
+        let mut rng = random(24);
+        let one = average(300, 0.0, &mut rng);
+        assert_eq!(Difference::of(&[]), None);
+        assert_eq!(Difference::of(std::slice::from_ref(&one)), None);
+        let few = Window { samples: 2.0, ..one.clone() };
+        assert_eq!(Difference::of(&[few.clone(), few]), None);
+        let singular = Window { covariance: DMatrix::zeros(2, 2), ..one.clone() };
+        assert_eq!(Difference::of(&[singular, one]), None);
+        assert_eq!(Agreement::of(&[None, None]), None);
+    }
+}
