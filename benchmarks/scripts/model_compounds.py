@@ -60,6 +60,8 @@ def main():
     parser.add_argument("--spread", type=float, default=1.0, help="distance of the pH values around the pKa")
     parser.add_argument("--at-pka", type=int, default=0)
     parser.add_argument("--option", action="append", default=[], help="KEY=VALUE of [titration], VALUE as in TOML")
+    parser.add_argument("--dynamics", action="append", default=[], help="KEY=VALUE of [dynamics], VALUE as in TOML")
+    parser.add_argument("--lambda-every", default="0.2 ps", help="time between two frames of λ")
     arguments, more = parser.parse_known_args()
     base = pathlib.Path(arguments.folder).resolve()
     rows = []
@@ -72,6 +74,8 @@ def main():
                     job["system"][key] = str(source / job["system"][key])
                 job["dynamics"]["duration"] = arguments.duration
                 job["titration"] |= {"coordinate": coordinate, "interpolation": interpolation}
+                for option in arguments.dynamics:
+                    job["dynamics"] |= tomllib.loads(option)
                 for option in arguments.option:
                     job["titration"] |= tomllib.loads(option)
                 middle = sorted(job["titrate"]["ph"])[len(job["titrate"]["ph"]) // 2]
@@ -79,7 +83,7 @@ def main():
                 job["titrate"]["ph"] = [round(middle + arguments.spread * k, 3) for k in (-2, -1, 0, 1, 2)]
                 if arguments.at_pka:
                     job["titrate"] |= {"ph": [middle], "replicas": arguments.at_pka}
-                job.setdefault("output", {}).update({"lambda": "0.2 ps", "trajectory": "0 ps", "energy": "10 ps"})
+                job.setdefault("output", {}).update({"lambda": arguments.lambda_every, "trajectory": "0 ps", "energy": "10 ps"})
                 name = f"{compound}-{coordinate}-{interpolation}"
                 folder = base / name
                 folder.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 """Calibrates the library: the buffer first, then each model compound beside that buffer; as long as said here, on whatever `octitrate` finds.
 
     python3 calibrate.py OCTITRATE FOLDER NAME... [--window "100 ps"] [--starts 2] [--structures DIR] [--round "150 ps"] [--runs 32] [--jobs 32]
-        [--interpolation hamiltonian]
+        [--interpolation hamiltonian] [--dynamics 'time_step = "4 fs"']
 
 NAME: water (the buffer), or the name of a folder NN-NAME of inputs. With --structures the runs of each window begin at DIR/NAME/*.gro, in
 turn: frames with other rotamers of the side chain. --windows "-0.1 0 0.5 1 1.1" takes others than octitrate does by itself. Entries are written to FOLDER/NAME/NAME.toml; they replace those of
@@ -48,6 +48,8 @@ def main():
     parser.add_argument("--runs", type=int, default=32)
     parser.add_argument("--jobs", type=int, default=32)
     parser.add_argument("--interpolation", default="hamiltonian")
+    parser.add_argument("--dynamics", action="append", default=[], help="KEY=VALUE of [dynamics], VALUE as in TOML")
+    parser.add_argument("--lambda-every", default="0.2 ps", help="time between two frames of λ")
     arguments, more = parser.parse_known_args()
     base = pathlib.Path(arguments.folder).resolve()
     for name in arguments.names:
@@ -56,6 +58,8 @@ def main():
             job["system"][key] = str(source / job["system"][key])
         job["dynamics"].pop("steps", None)
         job["dynamics"]["duration"] = arguments.window
+        for option in arguments.dynamics:
+            job["dynamics"] |= tomllib.loads(option)
         job["titration"]["interpolation"] = arguments.interpolation
         job["titration"].setdefault("buffer", {})
         buffer = base / "water" / "water.toml"
@@ -71,7 +75,7 @@ def main():
             job["calibrate"]["windows"] = arguments.windows
         folder = base / name
         folder.mkdir(parents=True, exist_ok=True)
-        job["output"] = {"folder": str(folder), "lambda": "0.2 ps", "trajectory": "0 ps", "energy": "10 ps"}
+        job["output"] = {"folder": str(folder), "lambda": arguments.lambda_every, "trajectory": "0 ps", "energy": "10 ps"}
         (folder / "job.toml").write_text(job_text(job))
         done = subprocess.run([arguments.octitrate, "calibrate", str(folder / "job.toml"), *more],
                               capture_output=True, text=True)

@@ -14,6 +14,7 @@ Coordinates in Å, angles in degrees.
 import argparse
 
 import PeptideBuilder
+from Bio.Data.IUPACData import protein_letters_1to3
 from PeptideBuilder import Geometry
 
 CAP = {"CA": "CH3"}
@@ -58,8 +59,7 @@ def main():
     parser.add_argument("--n-terminus", action="store_true", help="no cap in front")
     parser.add_argument("--c-terminus", action="store_true", help="a carboxyl group at the end")
     options = parser.parse_args()
-    three = {"A": "ALA", "D": "ASP", "E": "GLU", "H": "HIS", "C": "CYS", "K": "LYS"}
-    names = {three[code]: resname for code, resname in (item.split("=") for item in options.name)}
+    names = {protein_letters_1to3[code].upper(): resname for code, resname in (item.split("=") for item in options.name)}
     atoms = capped_atoms(build(options.sequence, options.phi, options.psi), names, options.n_terminus, options.c_terminus)
     for serial, (resname, number, name, (x, y, z)) in enumerate(atoms, start=1):
         print(f"ATOM  {serial:5d}  {name:<3s} {resname:<4s}A{number:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00           {name[0]}")

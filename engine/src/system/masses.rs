@@ -54,7 +54,7 @@ mod tests {
     use std::path::PathBuf;
 
     fn glu() -> Topology {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../inputs/01-glu/glu.top");
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu.top");
         read_topology(&path, &[], &[]).unwrap()
     }
 
