@@ -26,7 +26,8 @@ impl Sites {
 
     /// Time (ps) from the start in which a run of this state holds λ.
     pub fn held(&self, state: &SitesState) -> f64 {
-        state.lambda.held as f64 * self.dynamics.settings().time_step
+        // A product of short decimal numbers is one, too.
+        (state.lambda.held as f64 * self.dynamics.settings().time_step * 1e9).round() / 1e9
     }
 
     /// What to know before trusting the results.
