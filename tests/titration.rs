@@ -275,3 +275,88 @@ fn walkers_that_swap_their_ph_continue_where_they_were() {
     assert!(whole[3].lines().count() == 10 && swapped, "{}", whole[3]);
     assert!(folder.path().join("whole/exchange.html").exists() && folder.path().join("whole/report.html").exists());
 }
+
+/// λ of the site in `lambda.csv` at each time (ps).
+fn lambdas(run: &Path) -> Vec<(f64, f64)> {
+    let text = std::fs::read_to_string(run.join("lambda.csv")).unwrap();
+    let column = text.lines().next().unwrap().split(',').position(|name| name == "lambda GLH 2").unwrap();
+    let row = |line: &str| {
+        let numbers: Vec<f64> = line.split(',').map(|number| number.parse().unwrap()).collect();
+        (numbers[0], numbers[column])
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// Buffers, whole forms at the start and an equilibration in two parts are what a titration has unless it says otherwise. One that is made longer
+/// goes on with what it began with.
+#[test]
+fn a_titration_holds_the_form_of_its_ph_first_and_has_buffers() {
+    for exchange in ["", "exchange = \"40 fs\"\n"] {
+        let place = tempfile::tempdir().unwrap();
+        let library = library(place.path());
+        let titrate = |steps: u64| {
+            let rest =
+                format!("[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 6.0]\n{exchange}", library.display());
+            let job = job(place.path(), steps, &rest);
+            let output = octitrate(&["titrate", job.to_str().unwrap(), "--device", "cpu"]);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        };
+        titrate(80);
+        let out = place.path().join("out");
+        let runs = [("pH_3.00", 0.0), ("pH_6.00", 1.0)].map(|(run, form)| (out.join(run).join("replica_1"), form));
+        // A tenth of 160 fs are left out, and in the first half of them λ is held: 8 fs, to the frame of step 4.
+        for (run, form) in &runs {
+            let found = lambdas(run);
+            assert!(found[..=4].iter().all(|(_, lambda)| lambda == form), "{found:?}");
+            assert!(found[5..8].iter().all(|(_, lambda)| lambda != form), "{found:?}");
+            let sites = octitrate::output::sites::read(&run.join("sites.toml")).unwrap();
+            assert!((sites.held - 0.008).abs() < 1e-12, "{}", sites.held);
+            assert_eq!(sites.sites[1].name, "buffer");
+            assert_eq!(sites.sites[0].conditions.as_ref().unwrap().compensation, "buffers");
+        }
+        let before = runs.each_ref().map(|(run, _)| lambdas(run));
+        titrate(160);
+        for ((run, _), before) in runs.iter().zip(before) {
+            assert_eq!(lambdas(run)[..before.len()], before);
+            assert_eq!(lambdas(run).len(), 161);
+            let sites = octitrate::output::sites::read(&run.join("sites.toml")).unwrap();
+            assert!((sites.held - 0.008).abs() < 1e-12, "{}", sites.held);
+        }
+    }
+}
+
+#[test]
+fn what_a_titration_leaves_out_has_defaults_and_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |titration: &str, titrate: &str| {
+        let path =
+            job(folder.path(), 5000, &format!("[titration]\n{titration}\n[titrate]\nph = [3.0, 5.0]\n{titrate}\n"));
+        Config::load(path)
+    };
+    let times = |titration: &str, titrate: &str| {
+        let config = config(titration, titrate).unwrap();
+        let [relax, equilibration] =
+            [config.titration.as_ref().unwrap().relax.unwrap().get(), config.titrate.as_ref().unwrap().equilibration()];
+        // Again what it resolves to.
+        let again = Config::parse(&config.to_toml().unwrap(), &folder.path().join("again.toml")).unwrap();
+        assert_eq!(again.titration, config.titration);
+        assert_eq!(again.titrate, config.titrate);
+        [relax, equilibration]
+    };
+    assert_eq!(times("", ""), [0.5, 1.0]);
+    assert_eq!(times("", "equilibration = \"3 ps\""), [1.5, 3.0]);
+    assert_eq!(times("", "equilibration = \"0 ps\""), [0.0, 0.0]);
+    assert_eq!(times("relax = \"2 ps\"", ""), [2.0, 4.0]);
+    assert_eq!(times("relax = \"0 ps\"", ""), [0.0, 1.0]);
+    assert_eq!(times("relax = \"2 ps\"", "equilibration = \"2 ps\""), [2.0, 2.0]);
+    let buffer = |titration: &str| config(titration, "").unwrap().titration.unwrap().buffer;
+    assert!(buffer("").is_some() && buffer("compensation = \"buffers\"").is_some());
+    assert!(buffer("compensation = \"background\"").is_none());
+    // A titration of before, without buffers and without a held λ, may go on.
+    let settings = |more: &str| {
+        let path = job(folder.path(), 5000, &format!("[titration]\nph_term = \"none\"\n{more}"));
+        Config::load(path).unwrap().trajectory_settings().unwrap()
+    };
+    assert_eq!(settings("compensation = \"background\"\nrelax = \"2 ps\"\n"), settings(""));
+    assert_ne!(settings("compensation = \"buffers\"\n"), settings(""));
+}

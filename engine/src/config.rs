@@ -43,7 +43,7 @@ pub use titration::barrier::{AdaptingBarrier, Barrier};
 pub use titration::buffer::{ChargeBuffer, Molecules};
 pub use titration::mismatch::Mismatch;
 pub use titration::site::{SiteSettings, Start};
-pub use titration::{Coordinate, CoordinateCount, Interpolation, PhTerm, Titration};
+pub use titration::{Compensation, Coordinate, CoordinateCount, Interpolation, PhTerm, Titration};
 pub use values::{Range, Values};
 pub use van_der_waals::{Modifier, VanDerWaals};
 
@@ -153,6 +153,7 @@ impl Config {
             titration.resolve_temperature(bath)?;
         }
         self.check_workflows()?;
+        self.resolve_titration()?;
         let step = self.dynamics.time_step;
         if let Some(titration) = &mut self.titration {
             let boundary = self.electrostatics.boundary;
@@ -187,6 +188,18 @@ impl Config {
         }
         self.titrate.as_ref().map_or(Ok(()), |titrate| titrate.check(&self.dynamics))?;
         self.calibrate.as_ref().map_or(Ok(()), |calibrate| calibrate.check(&self.dynamics))
+    }
+
+    /// Fills in what a titration has unless it says otherwise: its equilibration, and charge buffers in a periodic box.
+    fn resolve_titration(&mut self) -> Check {
+        let (Some(titrate), Some(titration)) = (&mut self.titrate, &mut self.titration) else {
+            return Ok(());
+        };
+        titrate.resolve_equilibration(&mut titration.relax, &self.dynamics)?;
+        if self.electrostatics.boundary == Boundary::Periodic && titration.compensation.is_none() {
+            titration.buffer.get_or_insert_default();
+        }
+        Ok(())
     }
 
     /// Makes paths absolute, so that the resolved job can stand anywhere, and checks that the input files exist.
@@ -299,6 +312,8 @@ impl Config {
         if let Some(titration) = &mut config.titration {
             titration.library.clear();
             titration.allow_mismatch.clear();
+            // The state knows for how long λ is held: a run that becomes longer keeps what it began with. Whether there is a buffer tells the rest.
+            (titration.relax, titration.compensation) = (None, None);
             (titration.allow_uncalibrated, titration.strict) = (false, false);
         }
         config.to_toml()

@@ -18,6 +18,8 @@ pub struct Description {
     pub ph: Option<f64>,
     /// Temperature of the sites (K).
     pub temperature: f64,
+    /// Time from the start in which λ is held (ps).
+    pub held: f64,
     /// Whether V_pH of the sites has smoothed steps.
     pub smoothed: bool,
     /// Lines for the end of the log.

@@ -215,7 +215,7 @@ impl Propagate for Simulation {
             self.adapt()?;
             self.load()?;
             let step = self.state.step;
-            let adapts = self.system.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until());
+            let adapts = self.system.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until(&self.state.sites));
             let look = if adapts { (step / OBSERVE + 1) * OBSERVE } else { u64::MAX };
             self.backend.advance(&mut self.state, (end - step).min(look - step))?;
         }

@@ -54,6 +54,8 @@ pub struct Sites {
     /// What the bias of each site that moves is made of.
     recipes: Vec<Recipe>,
     start: Vec<f64>,
+    /// Steps in which a run that begins holds λ.
+    held: u64,
     dynamics: LambdaDynamics,
     /// The pH of the job.
     ph: Option<f64>,
@@ -121,9 +123,9 @@ impl Sites {
         lambda::site::hold_torsions(topology, &library, &held);
         let temperature = temperature(config, settings);
         let (mut motion, mut weights) = (Vec::new(), Vec::new());
-        for one in &found {
+        for (number, one) in found.iter().enumerate() {
             let coordinate = coordinate(config, settings, one)?;
-            weights.push(reachable(coordinate, one.weights(config)?));
+            weights.push(reachable(coordinate, one.weights(config, settings, number)?));
             motion.push(site_motion(&one.site, coordinate, settings));
         }
         let rest = rest(topology, &found);
@@ -198,6 +200,7 @@ impl Sites {
             config: config.clone(),
             recipes,
             start: weights.concat(),
+            held: settings.relax.map_or(0, |time| (time.get() / config.dynamics.time_step.get()).round() as u64),
             dynamics: dynamics.map_err(|e| config.error_at("titration", e.to_string(), ""))?,
             ph: settings.ph,
             temperature,
@@ -255,7 +258,7 @@ impl Sites {
     /// A start value out of range.
     pub fn initial_state(&self) -> Result<SitesState> {
         Ok(SitesState {
-            lambda: self.lambda_at(&self.start)?,
+            lambda: LambdaState { held: self.held, ..self.lambda_at(&self.start)? },
             ph: self.ph,
             barriers: self.recipes.iter().map(Recipe::start).collect(),
             barrier_work: 0.0,
@@ -325,8 +328,8 @@ impl Sites {
     }
 
     /// Whether barriers that adapt look at the weights at `step`.
-    pub fn observes(&self, step: u64) -> bool {
-        step <= self.adapts_until() && step.is_multiple_of(OBSERVE)
+    pub fn observes(&self, state: &SitesState, step: u64) -> bool {
+        step <= self.adapts_until(state) && step.is_multiple_of(OBSERVE)
     }
 
     /// Lets barriers that adapt see the weights of `state` at `step`, where [`Self::observes`]; the new biases if a height changes.
@@ -336,9 +339,10 @@ impl Sites {
     pub fn observe(&self, state: &mut SitesState, biases: &Biases, step: u64) -> Result<Option<Biases>> {
         let weights = self.weights(&state.lambda);
         let dt = self.dynamics.settings().time_step;
+        let begin = adapts_from(state);
         let mut changed = false;
         for (recipe, barrier) in self.recipes.iter().zip(&mut state.barriers) {
-            changed |= recipe.observe(barrier, weights.site(recipe.index), step, dt);
+            changed |= recipe.observe(barrier, weights.site(recipe.index), step.saturating_sub(begin), dt);
         }
         if !changed {
             return Ok(None);
@@ -349,9 +353,17 @@ impl Sites {
     }
 
     /// Step after which no barrier changes any more.
-    pub fn adapts_until(&self) -> u64 {
-        self.recipes.iter().map(Recipe::frozen_after).max().unwrap_or(0)
+    pub fn adapts_until(&self, state: &SitesState) -> u64 {
+        match self.recipes.iter().map(Recipe::frozen_after).max() {
+            None | Some(0) => 0,
+            Some(after) => adapts_from(state) + after,
+        }
     }
+}
+
+/// Step from which barriers that adapt look at λ: the first look after λ has been held.
+fn adapts_from(state: &SitesState) -> u64 {
+    state.lambda.held.next_multiple_of(OBSERVE)
 }
 
 fn physics(error: &dyn std::fmt::Display, step: u64) -> Error {
@@ -402,7 +414,8 @@ fn background(found: &[Found<'_>], charge: f64) -> Option<String> {
     (high - low > CHARGE_TOLERANCE || low.abs() > CHARGE_TOLERANCE).then(|| {
         format!(
             "the net charge moves between {high:+.2} and {low:+.2} e with λ and is compensated by a uniform background: \
-             free energies depend on the size of the box; [titration.buffer] keeps it neutral"
+             free energies depend on the size of the box and on what is in it (a protein of low charge density shifts pKa values); \
+             titration.compensation = \"buffers\" keeps it neutral"
         )
     })
 }

@@ -102,6 +102,7 @@ pub struct DeviceSites {
     velocities: Buffer<f64>,
     weights: Buffer<f64>,
     heat: Buffer<f64>,
+    held: Buffer<i64>,
     derivatives: Buffer<f64>,
     total: Buffer<f64>,
     work: Buffer<f64>,
@@ -146,6 +147,7 @@ impl DeviceSites {
             velocities: values(n_xi)?,
             weights: values(n_weights)?,
             heat: values(1)?,
+            held: device.zeros(1)?,
             derivatives: values(n_weights)?,
             total: values(n_weights)?,
             work: values(4 * n_xi + n_weights)?,
@@ -194,6 +196,7 @@ impl DeviceSites {
         self.velocities.write(stream, &state.velocities)?;
         self.enqueue_weights(stream)?;
         self.heat.write(stream, &[state.heat])?;
+        self.held.write(stream, &[state.held as i64])?;
         self.failure.write(stream, &[Failure::zeroed()])?;
         self.supply(stream, step)
     }
@@ -204,6 +207,7 @@ impl DeviceSites {
             coordinates: self.coordinates.read(stream)?,
             velocities: self.velocities.read(stream)?,
             heat: self.heat.read(stream)?[0],
+            held: self.held.read(stream)?[0] as u64,
         })
     }
 

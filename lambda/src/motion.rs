@@ -8,6 +8,9 @@
 //! ∂V/∂ξ then holds the force that keeps probabilities as they are without that constraint (`metric`), whose energy V_Z belongs to V.
 //! V + kinetic − heat is conserved as well as V + kinetic without a thermostat.
 //!
+//! In the first [`LambdaState::held`] steps of a run neither ξ nor v changes, so that everything else relaxes around the weights of the start; the
+//! energies are those of what is held.
+//!
 //! Random numbers are counter-based, ChaCha8 keyed by (seed, stream, step): coordinates, velocities and heat are the whole state.
 //!
 //! Units: ps, u nm² (masses), 1/ps (velocities), e, kJ/mol, K.
@@ -63,6 +66,9 @@ pub struct LambdaState {
     pub velocities: Vec<f64>,
     /// Heat given by the thermostat so far, kJ/mol.
     pub heat: f64,
+    /// Steps, counted from step 0 of the run, in which ξ is held where it is.
+    #[serde(default)]
+    pub held: u64,
 }
 
 /// Energies of λ at one step.
@@ -198,7 +204,7 @@ impl LambdaDynamics {
             return Err(DynamicsError::Setting { name: "initial λ", value, expected: "−0.5 to 1.5" });
         }
         let n = self.sites.coordinates.n_values();
-        let mut state = LambdaState { coordinates: vec![0.0; n], velocities: vec![0.0; n], heat: 0.0 };
+        let mut state = LambdaState { coordinates: vec![0.0; n], velocities: vec![0.0; n], heat: 0.0, held: 0 };
         for ((site, at), of_site) in self.sites.with_coordinates().zip(self.sites.weights.ranges()) {
             site.coordinate.at_weights(&weights[of_site], &mut state.coordinates[at]);
         }
@@ -222,6 +228,9 @@ impl LambdaDynamics {
     /// state is then unchanged.
     pub fn step(&self, state: &mut LambdaState, by_weight: &[f64], step: u64) -> Result<LambdaEnergies, DynamicsError> {
         let forces = self.forces(state, by_weight, step)?;
+        if step < state.held {
+            return Ok(self.energies(self.sites.kinetic(&state.velocities), state.heat, forces.metric));
+        }
         let mut velocities = self.velocities_now(state, &forces);
         let kinetic = self.sites.kinetic(&velocities);
         let heat = self.thermostat(&state.coordinates, &mut velocities, kinetic, step);
@@ -251,6 +260,9 @@ impl LambdaDynamics {
         step: u64,
     ) -> Result<LambdaEnergies, DynamicsError> {
         let forces = self.forces(state, by_weight, step)?;
+        if step < state.held {
+            return Ok(self.energies(self.sites.kinetic(&state.velocities), state.heat, forces.metric));
+        }
         let velocities = self.velocities_now(state, &forces);
         Ok(self.energies(self.sites.kinetic(&velocities), state.heat, forces.metric))
     }

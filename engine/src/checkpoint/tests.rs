@@ -29,7 +29,7 @@ fn state(step: u64) -> State {
         restraint_references: positions.clone(),
         bath: BathState { thermostat_work: 1e-300, barostat: BarostatState { work: f64::MAX, pending_volume: -1e-5 } },
         sites: SitesState {
-            lambda: LambdaState { coordinates: vec![0.25], velocities: vec![-1.5], heat: 2.5 },
+            lambda: LambdaState { coordinates: vec![0.25], velocities: vec![-1.5], heat: 2.5, held: 4 },
             ph: Some(4.25),
             barriers: vec![BarrierState { height: 5.0, form: Some(1), transitions: 17 }],
             barrier_work: 0.125,

@@ -30,7 +30,10 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
     let length = config.length();
     let runs = |count: usize, what: &str| format!("{count} {what}, each {length} ps");
     let length = match (&config.titrate, &config.calibrate) {
-        (Some(titrate), _) => runs(titrate.ph.to_vec().len() * titrate.replicas as usize, "runs"),
+        (Some(titrate), _) => {
+            let count = titrate.ph.to_vec().len() * titrate.replicas as usize;
+            format!("{}, of which the first {} ps are left out", runs(count, "runs"), titrate.equilibration())
+        }
         (_, Some(_)) => runs(CalibrationPlan::new(config.clone(), None)?.batch().children.len(), "windows"),
         _ => format!("{length} ps"),
     };

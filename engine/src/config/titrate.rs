@@ -22,9 +22,10 @@ pub struct Titrate {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub replicas: u32,
-    /// Start of each run that is left out of the evaluation (ps), shorter than a run.
-    #[serde(default = "no_time")]
-    pub equilibration: Time,
+    /// Start of each run that is left out of the evaluation (ps), shorter than a run. λ is held during the first part of it, `titration.relax`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "a tenth of a run, or twice `titration.relax` if that is longer"))]
+    pub equilibration: Option<Time>,
     /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica
     /// exchange: all runs go on in one process with one checkpoint, and transitions at one pH help the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,17 +40,34 @@ fn one() -> u32 {
     1
 }
 
-fn no_time() -> Time {
-    Time::new(0.0)
-}
-
 impl Titrate {
+    /// Start of each run that is left out (ps).
+    pub fn equilibration(&self) -> f64 {
+        self.equilibration.map_or(0.0, |time| time.get())
+    }
+
+    /// Fills in the equilibration; the time in which λ is held, `relax`, is the first half of it unless given.
+    pub(super) fn resolve_equilibration(&mut self, relax: &mut Option<Time>, dynamics: &Dynamics) -> Check {
+        let step = dynamics.time_step.get();
+        // To whole steps, as short decimal numbers.
+        let whole = |time: f64| Time::new(((time / step * (1.0 + 1e-12)).floor() * step * 1e9).round() / 1e9);
+        let asked = relax.map_or(0.0, |relax| 2.0 * relax.get());
+        let equilibration = *self.equilibration.get_or_insert(whole((0.1 * dynamics.length()).max(asked)));
+        let relax = *relax.get_or_insert(whole(0.5 * equilibration.get()));
+        if relax.get() <= equilibration.get() {
+            return dynamics.check_equilibration("titrate.equilibration", equilibration);
+        }
+        let message = format!("λ is held for {relax}, and {equilibration} are left out of the evaluation");
+        let help = format!("leave out more than {relax}, or hold λ for less (titration.relax)");
+        Err(wrong("titrate.equilibration", message, help))
+    }
+
     /// Checks all keys; the runs are those of `dynamics`.
     pub(super) fn check(&self, dynamics: &Dynamics) -> Check {
         self.ph.check("titrate.ph", "pH value", 1)?;
         self.ph.to_vec().into_iter().try_for_each(|value| ph("titrate.ph", value))?;
         require(self.replicas > 0, "titrate.replicas", self.replicas, "a whole number, 1 or more")?;
-        dynamics.check_equilibration("titrate.equilibration", self.equilibration)?;
+        self.equilibration.map_or(Ok(()), |time| dynamics.check_equilibration("titrate.equilibration", time))?;
         let Some(exchange) = self.exchange else {
             return Ok(());
         };

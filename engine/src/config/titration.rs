@@ -7,7 +7,7 @@ pub mod site;
 
 pub use lambda::coordinate::Variant as Coordinate;
 
-use super::check::{Check, make_absolute, ph, positive, temperature, wrong};
+use super::check::{Check, make_absolute, not_negative, ph, positive, temperature, whole_steps, wrong};
 use super::electrostatics::Boundary;
 use super::quantity::{Energy, LambdaMass, Temperature, Time};
 use super::schema;
@@ -68,10 +68,30 @@ pub struct Titration {
     #[serde(rename = "site", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-absent" = "every residue that the library knows, and the ends of chains that have all their protons"))]
     pub sites: Vec<SiteSettings>,
+    /// What takes up the charge that the sites release in a periodic box. With `"buffers"` the section `[titration.buffer]` may be left out, and has its
+    /// defaults then. With `"background"` a uniform charge fills the box: free energies then depend on the size of the box and on what is in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "buffers with `[titration.buffer]` or `[titrate]`; else the background, with a warning"))]
+    pub compensation: Option<Compensation>,
+    /// Start of the run in which λ is held where it starts, so that the surroundings relax around whole forms (ps), a whole number of time steps. A
+    /// run that has begun keeps what it began with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "half of `titrate.equilibration` in a titration; else zero"))]
+    pub relax: Option<Time>,
     /// Molecules far from the sites that take up the charge which the sites release, so that the box stays neutral.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "a uniform background compensates the charge, with a warning"))]
+    #[schemars(extend("x-absent" = "with `[titrate]` in a periodic box its defaults, unless `compensation = \"background\"`; else there are none"))]
     pub buffer: Option<ChargeBuffer>,
+}
+
+/// What takes up the charge of the sites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compensation {
+    /// Molecules that share one λ, `[titration.buffer]`.
+    Buffers,
+    /// A uniform background.
+    Background,
 }
 
 /// Number of coordinates of a site.
@@ -127,6 +147,8 @@ impl Default for Titration {
             allow_mismatch: Vec::new(),
             strict: false,
             sites: Vec::new(),
+            compensation: None,
+            relax: None,
             buffer: None,
         }
     }
@@ -178,10 +200,29 @@ impl Titration {
         for (index, site) in self.sites.iter_mut().enumerate() {
             site.resolve(index, surroundings.step)?;
         }
-        if let Some(buffer) = &self.buffer {
-            buffer.check(surroundings.boundary)?;
+        if let Some(relax) = self.relax {
+            not_negative("titration.relax", relax)?;
+            whole_steps("titration.relax", relax, surroundings.step)?;
         }
+        self.resolve_buffer(surroundings.boundary)?;
         self.check_ph(surroundings.ph_is_set_by_a_workflow)
+    }
+
+    /// Adds the buffer that `compensation` asks for, and checks that the two agree.
+    fn resolve_buffer(&mut self, boundary: Boundary) -> Check {
+        match (self.compensation, &self.buffer) {
+            (Some(Compensation::Background), Some(_)) => {
+                let help = "remove [titration.buffer], or titration.compensation = \"background\"";
+                return Err(wrong(
+                    "titration.compensation",
+                    "there is a charge buffer, and the background is asked for",
+                    help,
+                ));
+            }
+            (Some(Compensation::Buffers), None) => self.buffer = Some(ChargeBuffer::default()),
+            _ => (),
+        }
+        self.buffer.as_ref().map_or(Ok(()), |buffer| buffer.check(boundary))
     }
 
     /// Checks that there is a pH if anything moves on which it acts.

@@ -209,7 +209,8 @@ impl Run {
     /// # Errors
     /// [`Error::Input`] if nothing is left.
     pub fn after(mut self, equilibration: f64) -> Result<Run> {
-        self.series = self.series.after(equilibration);
+        // λ that is held says nothing.
+        self.series = self.series.after(equilibration.max(self.sites.held));
         if self.series.time.is_empty() {
             let message = format!("no frames after {equilibration} ps");
             let path = self.folder.join(files::LAMBDA);

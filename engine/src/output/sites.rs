@@ -15,6 +15,9 @@ pub struct SitesFile {
     pub ph: Option<f64>,
     /// Temperature (K).
     pub temperature: f64,
+    /// Time from the start in which λ was held (ps), which no evaluation counts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held: f64,
     /// Whether V_pH is smoothed; if not, it is linear in the weights.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub smoothed: bool,
@@ -24,6 +27,10 @@ pub struct SitesFile {
     /// Groups that the library knows and that do not titrate, where every group is wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untitrated: Vec<UntitratedRecord>,
+}
+
+fn is_zero(time: &f64) -> bool {
+    *time == 0.0
 }
 
 /// Writes the sites of a run; without sites there is no file.
@@ -37,6 +44,7 @@ pub fn write(path: &Path, description: &Description) -> Result<()> {
     let file = SitesFile {
         ph: description.ph,
         temperature: description.temperature,
+        held: description.held,
         smoothed: description.smoothed,
         sites: description.sites.clone(),
         untitrated: description.untitrated.clone(),

@@ -149,6 +149,10 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
         warnings.push(format!("the net charge of {charge:+.4} e is compensated by a uniform background"));
     }
     facts.extend(sites.map(Sites::facts).unwrap_or_default());
+    let held = sites.map_or(0.0, |sites| sites.held(&state.sites));
+    if held > 0.0 {
+        facts.push(("λ held", format!("for the first {held} ps")));
+    }
     Description {
         facts: facts.into_iter().map(|(name, value)| (name.to_string(), value)).collect(),
         warnings,
@@ -156,6 +160,7 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
         untitrated: sites.map_or(Vec::new(), Sites::untitrated),
         ph: state.sites.ph,
         temperature: sites.map_or(0.0, Sites::temperature),
+        held,
         smoothed: sites.is_some_and(Sites::is_smoothed),
         results: sites.map_or(Vec::new(), |sites| sites.results(&state.sites)),
     }

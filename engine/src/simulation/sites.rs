@@ -80,7 +80,9 @@ impl Simulation {
     pub(super) fn adapt(&mut self) -> Result<()> {
         let step = self.state.step;
         let system = self.system.clone();
-        let Some(sites) = system.sites.as_ref().filter(|sites| sites.observes(step)) else { return Ok(()) };
+        let Some(sites) = system.sites.as_ref().filter(|sites| sites.observes(&self.state.sites, step)) else {
+            return Ok(());
+        };
         self.store_lambda()?;
         if let Some(biases) = sites.observe(&mut self.state.sites, &self.biases, step)? {
             self.biases = biases;

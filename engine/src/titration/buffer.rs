@@ -92,7 +92,11 @@ pub(super) fn choose(
     let neutral = settings.neutral && settings.fixed.is_none();
     // The charge that a molecule can have follows from any of them.
     let one = molecules(topology, &settings.residue).take(1).collect::<Vec<_>>();
-    let refused = |e: lambda::site::SiteError| config.error_at("titration.buffer.residue", e.to_string(), "");
+    let ways_out = "name the residue of a solvent that the library has a buffer for in titration.buffer.residue, or set \
+                    titration.compensation = \"background\"";
+    let refused = |e: lambda::site::SiteError| {
+        config.error_at("titration.buffer.residue", format!("charge buffer: {e}"), ways_out)
+    };
     let most = match one[..] {
         [] => 0.5,
         _ => reach(&buffer_site(topology, library, &settings.residue, &one).map_err(refused)?),
@@ -108,8 +112,9 @@ pub(super) fn choose(
     }
     let placed = place(topology, x, cell, &settings.residue, count, settings.distance.get());
     let placed = placed.map_err(|e| {
-        let key = if matches!(e, PlaceError::None(_)) { "residue" } else { "molecules" };
-        config.error_at(&format!("titration.buffer.{key}"), e.to_string(), "")
+        let none = matches!(e, PlaceError::None(_));
+        let (key, help) = if none { ("residue", ways_out) } else { ("molecules", "") };
+        config.error_at(&format!("titration.buffer.{key}"), e.to_string(), help)
     })?;
     let site = buffer_site(topology, library, &settings.residue, &placed.residues).map_err(refused)?;
     let lambda = match settings.fixed {

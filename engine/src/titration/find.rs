@@ -1,11 +1,12 @@
 //! Which residues titrate, what the library knows of them, and the weights that they start with.
 
-use crate::config::{self, Config, Start};
+use crate::config::{self, Config, PhTerm, Start};
 use crate::error::{Error, Result};
 use forcefield::Topology;
+use forcefield::fnv::Fnv1a;
 use forcefield::variants::{NamedTerm, NamedVariants, SiteVariants};
 use lambda::library::{Entry, SiteLibrary};
-use lambda::site::{ResidueNames, Selection, Site, SiteRequest, Untitrated};
+use lambda::site::{Form, ResidueNames, Selection, Site, SiteRequest, Untitrated};
 
 /// A site with the request that asked for it, and the number of that (`None`: all residues of the library are wanted).
 pub(super) struct Found<'a> {
@@ -133,19 +134,44 @@ fn residues_named(topology: &Topology, name: &str) -> Vec<SiteRequest> {
     residues.map(|(index, _)| names.of(index)).collect()
 }
 
+/// pK units within which two forms are taken for equally likely: pK values have two decimals.
+const EQUAL: f64 = 1e-6;
+
+/// Weights of `form` alone.
+fn whole(n: usize, form: usize) -> Vec<f64> {
+    (0..n).map(|k| if k == form { 1.0 } else { 0.0 }).collect()
+}
+
+/// The form of lowest G_α/(RT ln 10) = pK_α − d_α pH at this pH. Of equal ones, such as the two places of a proton on a carboxyl group, site
+/// `number` of the run with this seed draws one, so that all of them are the start of some run.
+fn most_likely(forms: &[Form], ph: f64, seed: u64, number: usize) -> usize {
+    let level = |form: &Form| form.pk - f64::from(form.protons_lost) * ph;
+    let lowest = forms.iter().map(level).fold(f64::INFINITY, f64::min);
+    let equal: Vec<usize> = (0..forms.len()).filter(|&k| level(&forms[k]) < lowest + EQUAL).collect();
+    let mut hash = Fnv1a::default();
+    hash.bytes(&seed.to_le_bytes());
+    hash.index(number as u32);
+    // The low bits of this hash are those that depend least on the first bytes.
+    equal[((hash.value() >> 32) % equal.len() as u64) as usize]
+}
+
 impl Found<'_> {
     /// Whether the site is held.
     pub fn is_fixed(&self) -> bool {
         self.request.is_some_and(|(_, request)| request.fixed.is_some())
     }
 
-    /// Weights at the start: those of the request, else equal ones.
-    pub fn weights(&self, config: &Config) -> Result<Vec<f64>> {
+    /// Weights at the start: those of the request, else those of the form that is most likely at the pH of the run; `number` is that of the site.
+    pub fn weights(&self, config: &Config, settings: &config::Titration, number: usize) -> Result<Vec<f64>> {
         let forms = &self.site.forms;
         let n = forms.len();
         let Some((index, start)) = self.request.and_then(|(i, r)| Some((i, r.fixed.as_ref().or(r.initial.as_ref())?)))
         else {
-            return Ok(vec![1.0 / n as f64; n]);
+            let ph = settings.ph.filter(|_| settings.ph_term != PhTerm::None);
+            return Ok(match ph {
+                Some(ph) => whole(n, most_likely(forms, ph, config.dynamics.seed, number)),
+                None => vec![1.0 / n as f64; n],
+            });
         };
         let name = if self.is_fixed() { "fixed" } else { "initial" };
         let wrong = |message: String, help: String| {
@@ -170,12 +196,45 @@ impl Found<'_> {
                 )
             }
             Start::Form(name) => match forms.iter().position(|form| form.name == *name) {
-                Some(form) => Ok((0..n).map(|k| if k == form { 1.0 } else { 0.0 }).collect()),
+                Some(form) => Ok(whole(n, form)),
                 None => {
                     let names: Vec<String> = forms.iter().map(|form| format!("\"{}\"", form.name)).collect();
                     wrong(format!("\"{name}\" is not a form of {site}"), format!("valid are {}", names.join(", ")))
                 }
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(pk: f64, protons_lost: u32) -> Form {
+        Form { name: "f".into(), charges: vec![0.0], protons_lost, pk, nominal_charge: 0.0 }
+    }
+
+    #[test]
+    fn sites_start_in_the_form_of_their_model_pka() {
+        let glu = [form(0.0, 0), form(4.25, 1)];
+        assert_eq!([2.0, 4.2, 4.3, 9.0].map(|ph| most_likely(&glu, ph, 1, 0)), [0, 0, 1, 1]);
+        let his = [form(0.0, 0), form(6.92, 1), form(6.53, 1)];
+        assert_eq!([5.0, 7.0].map(|ph| most_likely(&his, ph, 1, 0)), [0, 2]);
+        // Two protons lost at high pH.
+        let two = [form(0.0, 0), form(3.0, 1), form(9.0, 2)];
+        assert_eq!([2.0, 4.0, 7.0].map(|ph| most_likely(&two, ph, 1, 0)), [0, 1, 2]);
+    }
+
+    /// The two places of a carboxyl proton are drawn about equally often over runs and over sites, and always alike for the same run.
+    #[test]
+    fn equal_forms_are_all_used() {
+        let glu3 = [form(0.0, 0), form(0.0, 0), form(4.25, 1)];
+        assert_eq!(most_likely(&glu3, 2.0, 3, 5), most_likely(&glu3, 2.0, 3, 5));
+        let seconds = |draws: &mut dyn Iterator<Item = usize>| draws.filter(|&form| form == 1).count();
+        // 200 draws of one half each: 100 ± 7; five times that are allowed.
+        let over_runs = seconds(&mut (0..200).map(|seed| most_likely(&glu3, 2.0, seed, 0)));
+        let over_sites = seconds(&mut (0..200).map(|site| most_likely(&glu3, 2.0, 1, site)));
+        assert!((65..=135).contains(&over_runs) && (65..=135).contains(&over_sites), "{over_runs} {over_sites}");
+        assert!((0..200).all(|seed| most_likely(&glu3, 7.0, seed, 0) == 2));
     }
 }

@@ -1,7 +1,7 @@
 //! The sites of a run for people and files: log, `sites.toml`, columns of `lambda.csv`.
 
-use super::Sites;
 use super::bias::Recipe;
+use super::{Sites, adapts_from};
 use crate::record::{FormRecord, Kind, SiteRecord, UntitratedRecord};
 use crate::state::{BarrierState, SitesState};
 use lambda::SiteValues;
@@ -22,6 +22,12 @@ impl Sites {
         });
         let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
         buffer.chain(corrections).chain(others).collect()
+    }
+
+    /// Time (ps) from the start in which a run of this state holds λ.
+    pub fn held(&self, state: &SitesState) -> f64 {
+        // A product of short decimal numbers is one, too.
+        (state.lambda.held as f64 * self.dynamics.settings().time_step * 1e9).round() / 1e9
     }
 
     /// What to know before trusting the results.
@@ -106,7 +112,10 @@ impl Sites {
         adapted
             .map(|(recipe, BarrierState { height, .. })| {
                 let name = &self.sites[recipe.index].name;
-                format!("barrier of {name}: {height:.2} kJ/mol, frozen after {:.1} ps", time(recipe.frozen_after()))
+                format!(
+                    "barrier of {name}: {height:.2} kJ/mol, frozen after {:.1} ps",
+                    time(adapts_from(state) + recipe.frozen_after())
+                )
             })
             .collect()
     }

@@ -52,6 +52,8 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
         None => held.check_not_begun()?,
     }
     let mut log = held.open_log(config, quiet)?;
+    // What is gone on with says for how long λ is held and how high barriers are.
+    found.as_ref().map_or(Ok(()), |found| simulation.restore(&found.checkpoint.state))?;
     let description = simulation.describe();
     log.describe(&description)?;
     let written = match &found {
@@ -59,7 +61,6 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
             if let Some(note) = note {
                 log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
-            simulation.restore(&checkpoint.state)?;
             log.line(&format!("continuing from step {}", checkpoint.state.step))?;
             checkpoint.written.clone()
         }

@@ -68,7 +68,7 @@ impl TitrationPlan {
         let config = &self.batch.config;
         let folders: Vec<PathBuf> = self.batch.children.iter().map(|c| c.config.folder().to_path_buf()).collect();
         let resampling = Resampling { seed: config.dynamics.seed, ..Resampling::default() };
-        let equilibration = config.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration.get());
+        let equilibration = config.titrate.as_ref().map_or(0.0, crate::config::Titrate::equilibration);
         pka::evaluate(&folders, &Options { equilibration, resampling, ..Options::default() })
     }
 }

@@ -8,6 +8,8 @@
 // P and the constraints: Σ λ_α = 1 or Σ x_α² = 1 of each site, in closed form; with `charged` the charge Σ λ_sα Q_sα of all sites, its gradient g
 // projected by the sites, one multiplier found by quasi-Newton iteration along m⁻¹ g of the start.
 //
+// While the step is below `held` neither ξ nor v changes; energies are those of what is held.
+//
 // Weights, ∂V/∂λ and charges stand one site after the other. Random numbers come from a table with a row for each step. Sums run in a fixed
 // order. Units: ps, u nm², e, kJ/mol. A failed step changes nothing, is noted in `failure` and ends the motion. The structures that the host
 // shares with these kernels (settings, rows of sites and biases, energies, failure) are those of motion.rs and biases.rs.
@@ -270,6 +272,19 @@ DEVICE void add_along(const One &o, double x, const double *gradient, double *v)
     for (int a = 0; a < o.n; a++) v[o.at + a] -= x * gradient[o.at + a] / o.mass;
 }
 
+// Energies of a step: its kinetic energy, the heat, sums of the terms of the bias.
+DEVICE void note(StepEnergies &energies, const LambdaSettings &settings, double kinetic, double heat, const double *sums, double metric) {
+    energies.kinetic = kinetic;
+    energies.temperature = settings.freedom > 0.0 ? 2.0 * kinetic / (settings.freedom * settings.gas_constant) : 0.0;
+    energies.heat = heat;
+    energies.barrier = sums[0];
+    energies.walls = sums[1];
+    energies.ph = sums[2];
+    energies.correction = sums[3];
+    energies.entropy = sums[4];
+    energies.metric = metric;
+}
+
 #define EACH_SITE for (int s = threadIdx.x; s < n_sites; s += THREADS)
 
 // Weights at ξ: of a state that comes from the host, by the arithmetic of the steps.
@@ -336,6 +351,17 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(const __grid_constant__ Adv
         }
     }
     all_sums<7>(sums, scratch);
+    const double metric = pull != 0.0 ? 0.5 * settings.metric * log(z[0]) : 0.0;
+    if (step < *args.held && bad == n_sites) {
+        double kept[1] = {0.0};
+        EACH_SITE {
+            const One o = one_site(sites, masses, s);
+            kept[0] += 0.5 * o.mass * square_of(o, velocity);
+        }
+        all_sums<1>(kept, scratch);
+        if (threadIdx.x == 0) note(*args.energies, settings, kept[0], *heat, sums, metric);
+        return;
+    }
     const double norm = sums[6];
     const bool charged = settings.charged != 0.0 && norm > 0.0;
     // Kinetic energy, g·v with what chance adds.
@@ -416,14 +442,5 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(const __grid_constant__ Adv
     }
     if (threadIdx.x != 0) return;
     if (thermal) *heat += second[0] - first[0];
-    StepEnergies &energies = *args.energies;
-    energies.kinetic = first[0];
-    energies.temperature = settings.freedom > 0.0 ? 2.0 * first[0] / (settings.freedom * settings.gas_constant) : 0.0;
-    energies.heat = *heat;
-    energies.barrier = sums[0];
-    energies.walls = sums[1];
-    energies.ph = sums[2];
-    energies.correction = sums[3];
-    energies.entropy = sums[4];
-    energies.metric = pull != 0.0 ? 0.5 * settings.metric * log(z[0]) : 0.0;
+    note(*args.energies, settings, first[0], *heat, sums, metric);
 }

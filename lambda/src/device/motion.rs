@@ -104,6 +104,8 @@ arguments! {
         /// Step of the first row of `noise`.
         noise_first: In<'a, i64>,
         step: In<'a, i64>,
+        /// Steps in which ξ is held.
+        held: In<'a, i64>,
         xi: Out<'a, f64>,
         velocity: Out<'a, f64>,
         weights: Out<'a, f64>,
@@ -153,6 +155,7 @@ impl DeviceSites {
             noise: self.noise.arg(),
             noise_first: self.noise_first.arg(),
             step: step.into(),
+            held: self.held.arg(),
             xi: self.coordinates.arg(),
             velocity: self.velocities.arg(),
             weights: self.weights.arg(),

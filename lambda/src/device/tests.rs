@@ -294,6 +294,26 @@ fn lambda_moves_as_on_the_cpu() {
     }
 }
 
+/// Steps start at 100: λ is held in the first eleven of them on both, with and without everything that acts on it.
+#[test]
+fn lambda_is_held_as_on_the_cpu() {
+    for (coupling_time, charged) in [(Some(0.1), true), (None, false)] {
+        let dynamics = dynamics(coupling_time, charged);
+        let start = LambdaState { held: 111, ..dynamics.initial_state(&START).unwrap() };
+        follow(&dynamics, start.clone(), 30);
+        let (mut own, stream, device) = on_device(&dynamics, 12);
+        own.upload(&stream, &start, 100).unwrap();
+        let counter = device.zeros::<i64>(1).unwrap();
+        for step in 100..112 {
+            own.derivatives().write(&stream, &slopes(&dynamics.weights(&start))).unwrap();
+            counter.write(&stream, &[step]).unwrap();
+            own.enqueue_advance(&stream, &counter).unwrap();
+            own.check(&stream).unwrap();
+            assert_eq!(own.download(&stream).unwrap() == start, step < 111, "step {step}");
+        }
+    }
+}
+
 #[test]
 fn biases_have_the_derivatives_of_the_cpu_everywhere() {
     // Whatever λ does then: the derivative is that at the beginning of the step.

@@ -440,3 +440,33 @@ fn bad_input_is_refused_and_the_state_kept() {
     state.velocities[0] = 3.0;
     assert!(matches!(alone.step(&mut state, &[0.0; 2], 4), Err(DynamicsError::Charge { step: 4, .. })));
 }
+
+/// λ that is held keeps its place, its velocity and its heat, has energies, and then moves as it would have from there.
+#[test]
+fn lambda_is_held_for_the_first_steps() {
+    let coordinate = Coordinate::Linear;
+    let dynamics = LambdaDynamics::new(settings(Some(0.5)), vec![motion(coordinate, 2); 2], None).unwrap();
+    let energy = coupled(coordinate, 2);
+    let start = LambdaState { held: 5, ..dynamics.initial_state(&[0.9, 0.1, 0.2, 0.8]).unwrap() };
+    let kinetic = dynamics.sites.kinetic(&start.velocities);
+    let mut state = start.clone();
+    for step in 0..5 {
+        let (_, derivatives) = energy(&dynamics.weights(&state));
+        let ahead = dynamics.look_ahead(&state, &derivatives, step).unwrap();
+        assert_eq!(dynamics.step(&mut state, &derivatives, step).unwrap(), ahead);
+        assert_eq!((&state, ahead.kinetic, ahead.heat), (&start, kinetic, 0.0));
+    }
+    let mut free = LambdaState { held: 0, ..start };
+    for step in 5..8 {
+        for state in [&mut state, &mut free] {
+            let (_, derivatives) = energy(&dynamics.weights(state));
+            dynamics.step(state, &derivatives, step).unwrap();
+        }
+    }
+    assert_ne!(state.coordinates, [0.1, 0.8]);
+    assert_eq!((state.coordinates, state.velocities, state.heat), (free.coordinates, free.velocities, free.heat));
+    // What is not finite is told while λ is held, too.
+    let mut held = LambdaState { held: 5, ..dynamics.initial_state(&[0.5; 4]).unwrap() };
+    let told = dynamics.step(&mut held, &[f64::NAN, 0.0, 0.0, 0.0], 0);
+    assert!(matches!(told, Err(DynamicsError::NotFinite { site: 1, step: 0, .. })), "{told:?}");
+}

@@ -23,7 +23,7 @@ pub struct SiteSettings {
     /// Where the site starts: λ of two forms, such as `0.5`; the weights of all forms, such as `[0.2, 0.5, 0.3]`, each from -0.1 to 1.1 with the
     /// sum 1; or the name of a form, such as `"deprotonated"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "the same weight for every form"))]
+    #[schemars(extend("x-absent" = "the form of lowest free energy at the pH of the run by the pKa of the model compound; of equal ones one that the seed draws; without a pH the same weight for every form"))]
     pub initial: Option<Start>,
     /// Where the site is held while ∂V/∂λ is written, in the same words as `initial`, each weight from -0.2 to 1.2; instead of `initial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ use crate::output::sites;
 use crate::output::tables::Table;
 use crate::propagate::{Propagate, Walker};
 use crate::random::{RandomStream, indexed_generator};
+use crate::record::Description;
 use crate::report;
 use crate::signals::Stop;
 use crate::workflow::children::Child;
@@ -87,6 +88,12 @@ fn too_many(error: Error, slot: &Child) -> Error {
     }
 }
 
+/// Longest time (ps) from the start in which a walker holds λ. Walkers that were added to an exchange that had become longer may hold it for longer
+/// than the first ones, and any of them may come to any slot.
+fn held<W: Walker>(walkers: &[W]) -> f64 {
+    walkers.iter().map(|walker| walker.describe().held).fold(0.0, f64::max)
+}
+
 /// Opens the output of every slot, new or cut to what a checkpoint knows as `written`, and says in its log what it is.
 fn open_files<W: Walker>(
     setup: &Setup,
@@ -94,9 +101,10 @@ fn open_files<W: Walker>(
     at: &[usize],
     written: &BTreeMap<String, Written>,
 ) -> Result<Vec<Files>> {
+    let held = held(walkers);
     let open = |(slot, child): (usize, &Child)| {
         let walker = &mut walkers[at[slot]];
-        let mut description = walker.describe();
+        let mut description = Description { held, ..walker.describe() };
         description.ph = Some(setup.ladders.ph_of(slot));
         Log::open(&child.config.result(files::LOG), true)?.describe(&description)?;
         sites::write(&child.config.result(files::SITES), &description)?;
@@ -256,9 +264,10 @@ impl<'a, W: Walker> Ensemble<'a, W> {
 
     /// Writes what ends each run, and the page about the exchange.
     fn finish(&mut self, log: &mut Log) -> Result<()> {
+        let held = held(&self.walkers);
         for (slot, child) in self.setup.slots.iter().enumerate() {
             let walker = &mut self.walkers[self.at[slot]];
-            let mut description = walker.describe();
+            let mut description = Description { held, ..walker.describe() };
             description.ph = Some(self.setup.ladders.ph_of(slot));
             let mut own = Log::open(&child.config.result(files::LOG), true)?;
             description.results.iter().try_for_each(|line| own.line(line))?;
