@@ -211,7 +211,7 @@ fn a_slurm_script_names_every_run() {
 #[test]
 fn a_calibration_writes_an_entry_that_the_library_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let rest = "[titration]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 0.5, 1.0]\ndegree = 2\njobs = 2\n\
+    let rest = "[titration.buffer]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 0.5, 1.0]\ndegree = 2\njobs = 2\n\
                 max_rounds = 1\nround = \"60 fs\"\nwater_model = \"TIP3P\"\n";
     let job = job(folder.path(), 12, rest);
     let output = octitrate(&["calibrate", job.to_str().unwrap()]);
@@ -245,6 +245,15 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
         text.lines().nth(1).unwrap().split(',').nth(1).unwrap().to_string()
     };
     assert_eq!([first("run_1"), first("run_2")], ["0.250000", "0.750000"]);
+    // The second start began where other windows ended, with other water molecules as buffers; the same command goes on from it.
+    let second = out.join("start_2/lambda_0.00");
+    let text = std::fs::read_to_string(second.join("run.toml")).unwrap();
+    assert!(text.contains("lambda_1.00/final.gro"), "{text}");
+    std::fs::remove_file(second.join("final.gro")).unwrap();
+    let entry = std::fs::read_to_string(out.join("glu.toml")).unwrap();
+    let output = octitrate(&["calibrate", job.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read_to_string(out.join("glu.toml")).unwrap(), entry);
 }
 
 #[test]

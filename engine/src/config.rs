@@ -209,7 +209,7 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new("/"));
         self.system.make_absolute(folder);
         if let Some(calibrate) = &mut self.calibrate {
-            calibrate.make_absolute(folder);
+            calibrate.resolve_paths(folder)?;
         }
         if let Some(titration) = &mut self.titration {
             titration.make_absolute(folder);

@@ -130,7 +130,7 @@ impl DeviceSites {
         length("biases", biases.len(), sites.len())?;
         let tables = Tables::new(device, sites, topology, dynamics, n_atoms)?;
         let module = device.compile(&sites::source(tables.most_forms))?;
-        let motion = device.compile(&motion::source())?;
+        let motion = device.compile(&motion::source(tables.most_forms))?;
         let supplied_steps = steps.min(MOST_NUMBERS / tables.width.max(1)).max(1);
         let (n_xi, n_weights) = (dynamics.coordinate_starts()[sites.len()], dynamics.n_weights());
         let values = |n: usize| device.zeros::<f64>(n);

@@ -132,11 +132,18 @@ impl Identity {
         self
     }
 
-    /// The same identity with the start of `other`, and its atoms of the sites, which are chosen there for a charge buffer.
+    /// The same identity with the start of `other`: its atoms of the sites, which are chosen there for a charge buffer, and as many position
+    /// restraints on those.
     #[must_use]
     pub fn started_as(mut self, other: &Self) -> Self {
+        const RESTRAINTS: &str = "position restraints";
         self.structure = other.structure;
         self.sites.iter_mut().zip(&other.sites).for_each(|(ours, theirs)| ours.atoms.clone_from(&theirs.atoms));
+        if let (Some(ours), Some(theirs)) = (self.interactions.get_mut(RESTRAINTS), other.interactions.get(RESTRAINTS))
+            && ours.0 == theirs.0
+        {
+            *ours = *theirs;
+        }
         self
     }
 

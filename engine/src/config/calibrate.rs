@@ -112,9 +112,13 @@ fn windows() -> Values {
 }
 
 impl Calibrate {
-    /// Makes the paths absolute; they are relative to `folder`.
-    pub(super) fn make_absolute(&mut self, folder: &Path) {
+    /// Makes the paths absolute; they are relative to `folder`. Checks that the files exist.
+    pub(super) fn resolve_paths(&mut self, folder: &Path) -> Check {
         self.structures.iter_mut().for_each(|path| make_absolute(folder, path));
+        let exists = |(index, structure): (usize, &PathBuf)| {
+            exists(&format!("calibrate.structures.{index}"), structure, "a GROMACS structure, .gro")
+        };
+        self.structures.iter().enumerate().try_for_each(exists)
     }
 
     /// Checks all keys; the windows are runs of `dynamics`.
@@ -123,9 +127,6 @@ impl Calibrate {
         require(self.interior <= 20, "calibrate.interior", self.interior, "a whole number from 0 to 20")?;
         require((1..=64).contains(&self.runs), "calibrate.runs", self.runs, "a whole number from 1 to 64")?;
         require((1..=16).contains(&self.starts), "calibrate.starts", self.starts, "a whole number from 1 to 16")?;
-        for (index, structure) in self.structures.iter().enumerate() {
-            exists(&format!("calibrate.structures.{index}"), structure, "a GROMACS structure, .gro")?;
-        }
         let (count, valid) = (self.structures.len(), "as many structures as calibrate.starts at most; raise that");
         require(count <= self.starts as usize, "calibrate.structures", format!("{count} structures"), valid)?;
         if let Some(round) = self.round {

@@ -25,6 +25,8 @@ structure! {
         pub entropy: f64,
         /// Factor of −½ ln(1 − s²) of the same, kJ/mol.
         pub arc: f64,
+        /// Factor of ln I of the same, kJ/mol.
+        pub redundant: f64,
         /// ε of the same.
         pub least_weight: f64,
     }
@@ -150,7 +152,7 @@ fn numbers(biases: &[Option<SiteBias>], starts: &[usize], weights: &[usize]) -> 
                 has.terms |= CORRECTION;
             }
             if let Some(entropy) = bias.entropy {
-                [row.entropy, row.arc, row.least_weight] = entropy.parameters();
+                [row.entropy, row.arc, row.redundant, row.least_weight] = entropy.parameters();
                 has.terms |= ENTROPY;
             }
         }

@@ -86,6 +86,45 @@ DEVICE double correction(const double *c, int degree, int triples, const double 
 
 DEVICE double level(const BiasRow &row, double w) { return w * w + row.least_weight * row.least_weight; }
 
+// Factor · ln I, the part of the measure that the redundant direction of Nexp makes: ../bias/entropy.rs. FORMS: most forms of a site.
+DEVICE double redundant(const BiasRow &row, const double *w, int n, double *slopes) {
+    const double c = NEXP_STEEPNESS;
+    double v[FORMS], own[FORMS], most = -1e300, least = -1e300, upper = 0.0, lower = 0.0;
+    for (int a = 0; a < n; a++) {
+        v[a] = 0.5 * log(level(row, w[a]));
+        own[a] = 0.0;
+        most = v[a] > most ? v[a] : most;
+        least = -v[a] > least ? -v[a] : least;
+    }
+    for (int a = 0; a < n; a++) upper += exp((v[a] - most) / TIE), lower += exp((-v[a] - least) / TIE);
+    const double high = c - most - TIE * log(upper), low = least + TIE * log(lower) - c;
+    const double middle = 0.5 * (high + low), half = 0.5 * (high - low);
+    double sum = 0.0, shift = 0.0, stretch = 0.0;
+    for (int k = 0; k < REDUNDANT_POINTS; k++) {
+        const double angle = 3.14159265358979323846 * ((k + 0.5) / REDUNDANT_POINTS - 0.5), sine = sin(angle);
+        double product = 1.0, all = 0.0;
+        for (int a = 0; a < n; a++) {
+            const double u = v[a] + middle + half * sine;
+            product *= c * c - u * u;
+        }
+        const double f = cos(angle) / sqrt(product);
+        for (int a = 0; a < n; a++) {
+            const double u = v[a] + middle + half * sine, q = u / (c * c - u * u);
+            own[a] += f * q;
+            all += q;
+        }
+        sum += f;
+        shift += f * all;
+        stretch += f * sine * all;
+    }
+    for (int a = 0; a < n; a++) {
+        const double s = exp((v[a] - most) / TIE) / upper, r = exp((-v[a] - least) / TIE) / lower;
+        const double slope = (own[a] - 0.5 * (s + r) * shift + 0.5 * (r - s) * stretch) / sum + 0.5 * (r - s) / half;
+        slopes[a] += row.redundant * slope * w[a] / level(row, w[a]);
+    }
+    return row.redundant * log(half * sum);
+}
+
 // Correction of the measure.
 DEVICE double entropy(const BiasRow &row, const double *w, int n, double *slopes) {
     double energy = 0.0;
@@ -93,6 +132,7 @@ DEVICE double entropy(const BiasRow &row, const double *w, int n, double *slopes
         energy -= 0.5 * row.entropy * log(level(row, w[a]));
         slopes[a] -= row.entropy * w[a] / level(row, w[a]);
     }
+    if (row.redundant != 0.0) energy += redundant(row, w, n, slopes);
     if (row.arc == 0.0) return energy;
     const double s = 0.25 * log(level(row, w[1]) / level(row, w[0])) / NEXP_STEEPNESS;
     const double slope = row.arc * s / (1.0 - s * s) / (2.0 * NEXP_STEEPNESS);

@@ -6,7 +6,7 @@ use kernels::device::{DeviceError, In, Launch, Out, Source, Stream, arguments, s
 use super::biases::{BiasRow, BiasTerms};
 use super::tables::SiteRow;
 use super::{DeviceEnergies, DeviceSites, SitesError};
-use crate::bias::{BiasEnergies, barrier};
+use crate::bias::{BiasEnergies, barrier, entropy};
 use crate::coordinate::NEXP_STEEPNESS;
 use crate::motion::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE};
 use crate::motion::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies};
@@ -221,13 +221,16 @@ pub(super) fn settings(dynamics: &LambdaDynamics) -> LambdaSettings {
     }
 }
 
-/// Kernels of the motion.
-pub(super) fn source() -> Source {
+/// Kernels of the motion of sites with at most `forms` forms.
+pub(super) fn source(forms: usize) -> Source {
     let text = |v: f64| format!("{v:?}");
     Source::new("motion", include_str!("motion.cu"))
         .define("REAL", "double")
         .define("THREADS", THREADS)
+        .define("FORMS", forms)
         .define("NEXP_STEEPNESS", text(NEXP_STEEPNESS))
+        .define("TIE", text(entropy::TIE))
+        .define("REDUNDANT_POINTS", entropy::POINTS)
         .define("CENTRE_WIDTH", text(barrier::CENTRE_WIDTH))
         .define("WALL_HEIGHT", text(barrier::WALL_HEIGHT))
         .define("WALL_STEEPNESS", text(barrier::WALL_STEEPNESS))

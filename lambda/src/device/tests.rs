@@ -432,7 +432,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn layouts_are_those_of_the_device() {
     let device = Device::of_tests().unwrap();
-    for source in [sites::source(3), motion::source()] {
+    for source in [sites::source(3), motion::source(3)] {
         check_layouts(&device, &source).unwrap();
     }
 }
@@ -440,7 +440,7 @@ fn layouts_are_those_of_the_device() {
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    for source in [sites::source(2), sites::source(5), motion::source()] {
+    for source in [sites::source(2), sites::source(5), motion::source(2), motion::source(5)] {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }
