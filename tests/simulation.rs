@@ -154,9 +154,9 @@ fn books(config: &Config, steps: u64) -> Books {
     Books { slope, rest: product(&rest, &rest).sqrt(), work: product(&w, &w).sqrt() }
 }
 
-/// Constant energy with every coordinate, both interpolations, both precisions and a buffer that follows. Without V_MM the force field does
-/// 200 to 350 kJ/mol of work on λ. A force on λ that is wrong by a part δ makes E change by δ W, whatever else happens; atoms alone make E scatter by 0.7 kJ/mol in steps of
-/// 1 fs, which leaves |δ| ≤ 0.002 in these runs. A force of 1.02 times what it should be gives 0.02.
+/// Constant energy with every coordinate, both interpolations, both precisions and a buffer that follows. The force field does 200 to 350 kJ/mol of work on λ.
+/// A ∂V/∂λ that is wrong by a part δ makes E change by δ W, whatever else happens; atoms alone make E scatter by 0.7 kJ/mol in steps of
+/// 1 fs, which leaves |δ| ≤ 0.002 in these runs, and twice that is allowed. All forces on λ times 1.02, those of the bias included, which take back a part of the work, gave 0.0075.
 #[test]
 fn the_work_on_lambda_is_taken_from_the_atoms() {
     for (coordinate, interpolation, precision) in [
@@ -177,7 +177,7 @@ fn the_work_on_lambda_is_taken_from_the_atoms() {
         let what = format!("{coordinate}, {interpolation}, {precision}");
         println!("{what}: slope {slope:.4}, rest {rest:.2} kJ/mol, work {work:.0} kJ/mol");
         assert!(work > 40.0, "{what}: the work scatters by {work} kJ/mol only");
-        assert!(slope.abs() < 0.006, "{what}: {slope} of the work on λ is missing");
+        assert!(slope.abs() < 0.004, "{what}: {slope} of the work on λ is missing");
         assert!(rest < 1.5, "{what}: the energy is off by {rest} kJ/mol");
     }
 }

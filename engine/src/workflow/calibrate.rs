@@ -90,8 +90,9 @@ impl Many for CalibrationPlan {
             done += 1;
         }
         let (inputs, config) = (self.inputs(done), &self.batch.config);
-        self.write_parquet(&inputs)?;
-        let calibration = Estimate::new(&inputs)?.conclude(&inputs)?;
+        let estimate = Estimate::new(&inputs)?;
+        self.write_parquet(&inputs, &estimate)?;
+        let calibration = estimate.conclude(&inputs)?;
         report::calibration::write(&calibration, config)
     }
 }
@@ -160,11 +161,13 @@ impl CalibrationPlan {
     }
 
     /// Writes ∂V/∂λ of the windows for alchemlyb: each beside its `lambda.csv`, and all of them together in the folder of the calibration;
-    /// `calibrate.equilibration` is left out.
-    fn write_parquet(&self, inputs: &Inputs) -> Result<()> {
+    /// equilibration is left out, as in the fit.
+    fn write_parquet(&self, inputs: &Inputs, estimate: &Estimate) -> Result<()> {
         let mut windows = Vec::new();
-        for folder in inputs.windows.iter().flat_map(|window| &window.folders) {
-            let series = LambdaSeries::read(&folder.join(files::LAMBDA))?.after(inputs.equilibration());
+        let folders = inputs.windows.iter().flat_map(|window| &window.folders);
+        for (folder, run) in folders.zip(estimate.windows.iter().flat_map(|window| &window.runs)) {
+            let start = inputs.equilibration() + run.settling;
+            let series = LambdaSeries::read(&folder.join(files::LAMBDA))?.after(start);
             parquet::write(folder, &series, &sites::read(&folder.join(files::SITES))?)?;
             windows.push(series);
         }
