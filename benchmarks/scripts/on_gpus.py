@@ -4,7 +4,7 @@
     python3 benchmarks/scripts/on_gpus.py COMMANDS.txt LOGS [--until SECONDS]
 
 COMMANDS.txt: one command for each line, in the order in which they begin; {device} becomes cuda:0, cuda:1, ... A line that starts with # is left
-out. The output of line N goes to LOGS/N.log. With --until no command begins after so many seconds, and those that run get TERM, at which
+out, and so is one that has succeeded before (LOGS/N.done). The output of line N goes to LOGS/N.log. With --until no command begins after so many seconds, and those that run get TERM, at which
 octitrate writes a checkpoint: the same commands continue.
 """
 
@@ -29,7 +29,8 @@ def main():
     gpus = [f"cuda:{k}" for k in range(len(listed.split("\nGPU")))]
     waiting, start, running = queue.Queue(), time.time(), {}
     for number, line in enumerate(arguments.commands.read_text().splitlines(), start=1):
-        if line.strip() and not line.startswith("#"):
+        done = arguments.logs / f"{number}.done"
+        if line.strip() and not line.startswith("#") and not done.exists():
             waiting.put((number, line))
 
     def work(gpu):
@@ -43,6 +44,8 @@ def main():
                 running[gpu] = subprocess.Popen(line.replace("{device}", gpu), shell=True, stdout=log, stderr=log,
                                                 start_new_session=True)
                 status = running[gpu].wait()
+            if status == 0:
+                (arguments.logs / f"{number}.done").touch()
             print(f"{gpu} line {number}: status {status} after {time.time() - begun:.0f} s: {line[:100]}", flush=True)
 
     workers = [threading.Thread(target=work, args=(gpu,)) for gpu in gpus]

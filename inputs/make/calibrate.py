@@ -43,6 +43,7 @@ def main():
     parser.add_argument("--starts", type=int, default=2)
     parser.add_argument("--structures", type=pathlib.Path)
     parser.add_argument("--windows", type=lambda text: [float(word) for word in text.split()])
+    parser.add_argument("--interior", type=int)
     parser.add_argument("--round", default="150 ps")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=32)
@@ -71,13 +72,16 @@ def main():
         job["calibrate"]["starts"] = max(arguments.starts, len(structures))
         if structures:
             job["calibrate"]["structures"] = [str(path.resolve()) for path in structures]
+        if arguments.interior is not None:
+            job["calibrate"]["interior"] = arguments.interior
         if arguments.windows:
             job["calibrate"]["windows"] = arguments.windows
         folder = base / name
-        folder.mkdir(parents=True, exist_ok=True)
+        base.mkdir(parents=True, exist_ok=True)
         job["output"] = {"folder": str(folder), "lambda": arguments.lambda_every, "trajectory": "0 ps", "energy": "10 ps"}
-        (folder / "job.toml").write_text(job_text(job))
-        done = subprocess.run([arguments.octitrate, "calibrate", str(folder / "job.toml"), *more],
+        path = base / f"{name}.toml"
+        path.write_text(job_text(job))
+        done = subprocess.run([arguments.octitrate, "calibrate", str(path), *more],
                               capture_output=True, text=True)
         print(f"== {name}: {'done' if done.returncode == 0 else 'FAILED'}")
         print(done.stdout + done.stderr, flush=True)
