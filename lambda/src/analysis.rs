@@ -5,14 +5,15 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod counted;
 pub mod determined;
-pub mod ends;
 pub mod equilibration;
 pub mod equilibrium;
 pub mod flatness;
 pub mod hill;
 pub mod histogram;
+pub mod mbar;
 pub mod occupancy;
 pub mod pairs;
+pub mod reweighting;
 pub mod simplex_fit;
 #[cfg(test)]
 pub(crate) mod synthetic;
