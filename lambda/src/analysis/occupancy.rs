@@ -153,6 +153,21 @@ pub fn count(states: &[State], forms: usize) -> Occupancy {
     counts
 }
 
+/// Changes from one form to another of the same class (`class[form]`), whatever lies between: how often the hydrogen of a carboxyl goes to the other
+/// oxygen, or tautomers exchange. No form has another one beside it in its class: `None`.
+pub fn exchanges(states: &[State], class: &[u8]) -> Option<u64> {
+    let alike = |k: usize| class.iter().filter(|c| **c == class[k]).count() > 1;
+    (0..class.len()).any(alike).then(|| {
+        let mut last = vec![None; class.len()];
+        let mut exchanges = 0;
+        for form in states.iter().flatten().map(|form| usize::from(*form)).filter(|form| *form < class.len()) {
+            let before = last[usize::from(class[form])].replace(form);
+            exchanges += u64::from(before.is_some_and(|before| before != form));
+        }
+        exchanges
+    })
+}
+
 /// Pure frames per independent sample of the state; `None` where it never changes, because nothing is known then.
 pub fn inefficiency(states: &[State], forms: usize) -> Option<f64> {
     let counts = count(states, forms);
@@ -227,6 +242,15 @@ mod tests {
         assert_eq!(deprotonated, [Some(0), Some(1), Some(1), None, Some(0)]);
         assert_eq!((count(&of_weights, 3).transitions, count(&deprotonated, 2).transitions), (3, 2));
         assert_eq!(joint(&deprotonated, &of_weights, 3), [Some(0), Some(4), Some(5), None, Some(0)]);
+    }
+
+    #[test]
+    fn exchange_is_that_of_forms_of_one_class() {
+        let states: Vec<State> =
+            [Some(0), Some(2), Some(0), None, Some(2), Some(1), Some(1), Some(0)].into_iter().collect();
+        // 0 → (2) → 0 is none, 0 → (2) → 1 and 1 → 0 are.
+        assert_eq!(exchanges(&states, &[0, 0, 1]), Some(2));
+        assert_eq!(exchanges(&states, &[0, 1, 2]), None);
     }
 
     #[test]

@@ -94,6 +94,15 @@ pub struct Question<'a> {
     pub response: Option<&'a DMatrix<f64>>,
 }
 
+impl Question<'_> {
+    /// The same question to some of the runs (indices), each at its own pH alone.
+    pub fn part(&self, runs: &[usize]) -> Question<'_> {
+        let alone =
+            |&run: &usize| FrameWeights { alone: self.runs[run].alone.clone(), everywhere: Vec::new(), chances: &[] };
+        Question { ph: self.ph, runs: runs.iter().map(alone).collect(), response: None }
+    }
+}
+
 impl Ensemble {
     /// Runs of the same sites that differ in the pH alone.
     ///

@@ -91,6 +91,8 @@ pub struct Macroscopic {
     pub pka_slope_one: Determined,
     /// The same from the microscopic constants.
     pub from_microscopic: Determined,
+    /// pKa and, for two classes, Hill slope from a plain count of the frames.
+    pub counted: [Determined; 2],
 }
 
 /// Loss of protons by one form.
@@ -176,7 +178,12 @@ pub fn evaluate(
     let by_class: Vec<StateSeries<'_>> =
         series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
     let counted = Counted::new(&by_class, lost.len(), question);
-    let (macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
+    let (mut macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
+    let plain = samples_of_parts(&by_class, &counted.inefficiencies(), None, lost.len(), |frames| 0..frames);
+    let fitted = hill::fit(&two_states(&plain)).ok().filter(|_| lost.len() == 2);
+    for (step, slope_one) in macroscopic.iter_mut().zip(steps(&plain, &lost)) {
+        step.counted = fitted.as_ref().map_or([slope_one, Determined::Unknown], |fit| [fit.pka, fit.slope]);
+    }
     Ok(Titration {
         points: points(&forms, protons, &lost),
         series: forms.series,
@@ -227,7 +234,9 @@ fn macroscopic(
         let hill = fit.map(|fit| HillFit { pka, slope, pka_slope_one, ..fit });
         let from_microscopic = from_microscopic.first().copied().unwrap_or(Determined::Unknown);
         let (from, to) = (lost[0], lost[1]);
-        return (vec![Macroscopic { from, to, pka, slope: Some(slope), pka_slope_one, from_microscopic }], hill);
+        let counted = [Determined::Unknown; 2];
+        let step = Macroscopic { from, to, pka, slope: Some(slope), pka_slope_one, from_microscopic, counted };
+        return (vec![step], hill);
     }
     let numbers = |points: &[Populations]| steps(points, lost);
     let draws = counted.draws(resampling, |points| numbers(points).into_iter().map(value_or_nan).collect());
@@ -235,7 +244,8 @@ fn macroscopic(
         let pka = counted.number(weighted, mbar, draws.get(k), resampling);
         let from_microscopic = from_microscopic.get(k).copied().unwrap_or(Determined::Unknown);
         let (from, to) = (lost[k], lost[k + 1]);
-        Macroscopic { from, to, pka, slope: None, pka_slope_one: pka, from_microscopic }
+        let counted = [Determined::Unknown; 2];
+        Macroscopic { from, to, pka, slope: None, pka_slope_one: pka, from_microscopic, counted }
     };
     let both = numbers(counted.weighted()).into_iter().zip(numbers(&populations));
     (both.enumerate().map(step).collect(), None)
@@ -266,6 +276,20 @@ fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
         _ => Determined::Unknown,
     };
     (0..lost.len() - 1).map(step).collect()
+}
+
+/// The macroscopic pKa values from some of the series alone, as [`Convergence`] has them from all.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn slope_one(
+    protons: &[u32],
+    series: &[TitrationSeries<'_>],
+    question: Option<&Question<'_>>,
+    inefficiencies: &[Inefficiency],
+) -> Result<Vec<Determined>, TitrationError> {
+    let found = convergence(protons, series, question, inefficiencies, 1)?;
+    Ok(found.forward.into_iter().map(|all| all[0]).collect())
 }
 
 fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
