@@ -82,10 +82,10 @@ fn write_run(folder: &Path, ph: f64, walker: bool, random: &mut ChaCha8Rng) {
         if walker {
             write!(text, ",{}", frame % 3).unwrap();
         }
-        // A short way lies between the ends.
+        // Frames at the ends feel all of V_pH, as weights of frames want it; 3 % are mixed.
         let mut lambda = |exact: f64| {
-            let spread = if random.random::<f64>() < 0.03 { 0.5 } else { 0.05 };
-            exact + (0.5 - exact).signum() * spread * random.random::<f64>()
+            let away = if random.random::<f64>() < 0.03 { 0.25 + 0.25 * random.random::<f64>() } else { 0.001 };
+            exact + (0.5 - exact).signum() * away
         };
         let (first, second) = (lambda(state[0] as f64), lambda(state[1] as f64));
         write!(text, ",{first:.6},1.5,{second:.6},-1.5").unwrap();

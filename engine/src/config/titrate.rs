@@ -22,7 +22,8 @@ pub struct Titrate {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub replicas: u32,
-    /// Start of each run that is left out of the evaluation (ps), shorter than a run.
+    /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
+    /// differs from the rest of it.
     #[serde(default = "no_time")]
     pub equilibration: Time,
     /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica

@@ -191,3 +191,6 @@ fn pair(
         PairResult { sites: [a, b], pair: pairs::evaluate(&series, g, question.as_ref(), options.resampling) }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,8 +126,8 @@ mod tests {
         for _ in 0..20 {
             let noise = autoregressive(8000, 0.8, &mut rng);
             let series: Vec<f64> = (0..).zip(&noise).map(|(k, x)| x + 30.0 * (-f64::from(k) / 200.0).exp()).collect();
-            // As in the test of `start`: the beginning is far off for 680 frames.
-            assert!((400..=2000).contains(&cut(&series)), "{}", cut(&series));
+            // The beginning is far off for 680 frames; behind it the number of samples is flat within its noise, up to half of the series.
+            assert!((400..=4000).contains(&cut(&series)), "{}", cut(&series));
         }
         assert_eq!((cut(&[1.0; 50]), cut(&[0.0, 1.0])), (0, 0));
     }

@@ -1,7 +1,7 @@
 //! Runs without their start: what the job leaves out, and more where the beginning of a run differs from the rest.
 //!
 //! The weights of every site that titrates and the potential energy are looked at; the latest of their starts counts, which lies in the first half of
-//! the run ([`lambda::analysis::equilibration::cut`]).
+//! the run ([`lambda::analysis::equilibration::cut`]). A form that is hardly visited, or hardly left, has too few events to tell a beginning from the rest.
 
 use crate::error::Result;
 use crate::evaluation::runs::Run;
@@ -11,6 +11,8 @@ use lambda::analysis::equilibration;
 
 /// Column of `energy.csv` that is looked at.
 const ENERGY: &str = "potential";
+/// Least variance of a weight that is looked at: p (1 − p) of a form with p = 0.02.
+const LEAST: f64 = 0.02;
 /// A start later than this share of a run says that it went on settling.
 const LATE: f64 = 0.45;
 
@@ -29,7 +31,8 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
         }
     };
     for name in names {
-        for weights in run.weights(&name).unwrap_or_default().iter().skip(1) {
+        for weights in run.weights(&name).unwrap_or_default().iter().skip(1).filter(|weights| variance(weights) > LEAST)
+        {
             match equilibration::cut(weights) {
                 0 => {}
                 start => consider(run.series.time[start - 1], &name),
@@ -53,4 +56,9 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
         ));
     }
     Ok((run.after(time)?, time))
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64
 }
