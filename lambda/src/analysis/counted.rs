@@ -17,7 +17,13 @@
 //! counts as a single sample. One short visit says little about how long visits are, so that series of few transitions have at least the
 //! median inefficiency of those with many. Several series of one pH (replicas) are independent.
 
-use nalgebra::{DMatrix, DVector};
+mod link;
+mod weighed;
+
+pub(super) use weighed::samples_of_parts;
+
+use link::Link;
+use weighed::ph_values;
 
 use super::bootstrap::{Draws, RingSums, random};
 use super::determined::Determined;
@@ -29,9 +35,9 @@ use super::reweighting::Question;
 const NEEDED_SHARE: f64 = 0.9;
 /// A series of fewer transitions determines its inefficiency badly.
 const FEW_TRANSITIONS: u64 = 10;
-/// Transitions for each state but the first from which on the bootstrap shows the error alone: the error of an error from 50 events is 10 %.
-const MANY_TRANSITIONS: u64 = 50;
-/// Below this population of the largest state a series should have transitions.
+/// Changes from or to every state from which on the bootstrap shows the error alone: the error of an error from 50 events is 10 %.
+const MANY_TRANSITIONS: usize = 50;
+/// Below this share of the most frequent state a series should have transitions.
 const SHARED: f64 = 0.9;
 /// Length of the blocks in units of the statistical inefficiency.
 const BLOCK_FACTOR: f64 = 5.0;
@@ -86,95 +92,6 @@ pub struct SeriesSummary {
     pub borrowed: bool,
     /// Independent samples among the pure frames.
     pub samples: f64,
-}
-
-/// Σ w and Σ w² of every state of a series.
-#[derive(Clone, Debug)]
-struct Weighed {
-    sums: Vec<f64>,
-    squares: Vec<f64>,
-}
-
-impl Weighed {
-    /// Of these frames; without weights all are 1.
-    fn new(states: &[State], weights: Option<&[f64]>, count: usize) -> Self {
-        let mut weighed = Self { sums: vec![0.0; count], squares: vec![0.0; count] };
-        for (frame, state) in states.iter().enumerate() {
-            if let Some(state) = state.map(usize::from).filter(|state| *state < count) {
-                let weight = weights.map_or(1.0, |weights| weights[frame]);
-                weighed.sums[state] += weight;
-                weighed.squares[state] += weight * weight;
-            }
-        }
-        weighed
-    }
-}
-
-/// Samples of every state, from the series of one pH and their inefficiencies.
-fn samples<'a>(series: impl Iterator<Item = (&'a Weighed, f64)> + Clone, count: usize) -> Vec<f64> {
-    let sum = |of: &dyn Fn(&Weighed, f64) -> f64| series.clone().map(|(weighed, g)| of(weighed, g)).sum::<f64>();
-    let sums: Vec<f64> = (0..count).map(|k| sum(&|weighed, _| weighed.sums[k])).collect();
-    let independent = |k: usize| {
-        sum(&|weighed, g| match weighed.squares[k] {
-            squares if squares > 0.0 => weighed.sums[k].powi(2) / squares / g,
-            _ => 0.0,
-        })
-    };
-    let independent: Vec<f64> = (0..count).map(independent).collect();
-    let (total, seen) = (sums.iter().sum::<f64>(), sums.iter().filter(|sum| **sum > 0.0).count());
-    if seen < 2 {
-        return independent;
-    }
-    let share = |k: usize| sums[k] / total;
-    let spread = |k: usize| share(k) * (1.0 - share(k)) / independent[k];
-    let worth = (seen - 1) as f64 / (0..count).filter(|&k| sums[k] > 0.0).map(spread).sum::<f64>();
-    (0..count).map(|k| worth * share(k)).collect()
-}
-
-/// Weighted samples by pH, from `part` of every series of states below `count`.
-pub(super) fn samples_of_parts(
-    series: &[StateSeries<'_>],
-    inefficiencies: &[Inefficiency],
-    question: Option<&Question<'_>>,
-    count: usize,
-    part: impl Fn(usize) -> std::ops::Range<usize>,
-) -> Vec<Populations> {
-    let weigh = |(index, series): (usize, &StateSeries<'_>)| {
-        let range = part(series.states.len());
-        let weights = question.map(|question| &question.runs[index].alone[range.clone()]);
-        Weighed::new(&series.states[range], weights, count)
-    };
-    let weighed: Vec<Weighed> = series.iter().enumerate().map(weigh).collect();
-    by_ph(series, &weighed, inefficiencies, count)
-}
-
-fn by_ph(
-    series: &[StateSeries<'_>],
-    weighed: &[Weighed],
-    inefficiencies: &[Inefficiency],
-    count: usize,
-) -> Vec<Populations> {
-    let of = |ph: f64| {
-        let here = series.iter().zip(weighed).zip(inefficiencies).filter(move |((s, _), _)| s.ph == ph);
-        samples(here.map(|((_, weighed), g)| (weighed, g.frames)), count)
-    };
-    ph_values(series).into_iter().map(|ph| Populations { ph, samples: of(ph) }).collect()
-}
-
-fn ph_values(series: &[StateSeries<'_>]) -> Vec<f64> {
-    let mut ph: Vec<f64> = series.iter().map(|s| s.ph).collect();
-    ph.sort_by(f64::total_cmp);
-    ph.dedup();
-    ph
-}
-
-/// How populations follow from sums over frames of all pH values.
-#[derive(Clone, Debug)]
-struct Link {
-    /// How f answers to a gradient.
-    response: DMatrix<f64>,
-    /// −∂ ln Σ x / ∂f, `[(state · pH + pH) · pH + f]`.
-    answers: Vec<f64>,
 }
 
 /// Series of one site, or of several together.
@@ -271,7 +188,7 @@ impl Counted {
         let link = linked.and_then(|question| Link::new(question, series, count));
         let summaries: Vec<SeriesSummary> = series.iter().zip(inefficiencies).map(summary).collect();
         Self {
-            is_sure: link.is_some() && is_sure(&summaries, &weighted),
+            is_sure: link.is_some() && is_frequent(series, count),
             series: summaries,
             weighted,
             count,
@@ -285,6 +202,14 @@ impl Counted {
     /// Inefficiency of each series.
     pub fn inefficiencies(&self) -> Vec<Inefficiency> {
         self.series.iter().map(|s| Inefficiency { frames: s.inefficiency, is_borrowed: s.borrowed }).collect()
+    }
+
+    /// Trusts draws alone only if `others`, of which these states are made, have transitions enough, too: a site that changes often makes many
+    /// transitions of the joint state with one that hardly does.
+    #[must_use]
+    pub(super) fn made_of(mut self, others: &[Vec<StateSeries<'_>>]) -> Self {
+        self.is_sure &= others.iter().all(|series| is_frequent(series, 2));
+        self
     }
 
     /// Whether the frames of all pH values count at each of them.
@@ -371,54 +296,18 @@ impl Counted {
     }
 }
 
-/// Whether there are transitions enough for draws to show the error: many in all, and some in every series where two states share the frames. Without
-/// MBAR draws know nothing of how points scatter about a curve.
-fn is_sure(series: &[SeriesSummary], weighted: &[Populations]) -> bool {
-    let shared = |ph: f64| {
-        let here = weighted.iter().filter(|point| point.ph == ph);
-        let largest = |p: &Populations| p.samples.iter().copied().fold(0.0, f64::max) / p.samples.iter().sum::<f64>();
-        here.map(largest).any(|share| share < SHARED)
+/// Whether there are transitions enough for draws to show the error: many from and to every state that was seen, and some in every series where two
+/// states share the frames.
+pub(super) fn is_frequent(series: &[StateSeries<'_>], count: usize) -> bool {
+    let counts: Vec<Occupancy> = series.iter().map(|s| occupancy::count(s.states, count)).collect();
+    let seen = |form: usize| counts.iter().any(|counts| counts.forms[form] > 0);
+    let changes = |form: usize| series.iter().map(|s| occupancy::changes(s.states, form)).sum::<usize>();
+    let shared = |counts: &Occupancy| {
+        let most = (0..count).filter_map(|form| counts.population(form)).fold(0.0, f64::max);
+        (f64::MIN_POSITIVE..SHARED).contains(&most)
     };
-    let states = weighted.first().map_or(0, |point| point.samples.len() as u64);
-    series.iter().map(|s| s.occupancy.transitions).sum::<u64>() >= MANY_TRANSITIONS * states.saturating_sub(1)
-        && series.iter().all(|s| s.occupancy.transitions >= FEW_TRANSITIONS || !shared(s.ph))
-}
-
-impl Link {
-    fn new(question: &Question<'_>, series: &[StateSeries<'_>], count: usize) -> Option<Self> {
-        let size = question.ph.len();
-        let (mut answers, mut sums) = (vec![0.0; count * size * size], vec![0.0; count * size]);
-        for (series, run) in series.iter().zip(&question.runs) {
-            let rows = run.everywhere.chunks_exact(size).zip(run.chances.chunks_exact(size));
-            for (state, (all, chances)) in series.states.iter().zip(rows) {
-                let Some(state) = state.map(usize::from).filter(|state| *state < count) else { continue };
-                for (target, x) in all.iter().enumerate().filter(|(_, x)| **x > 0.0) {
-                    sums[state * size + target] += x;
-                    let own = &mut answers[(state * size + target) * size..][..size];
-                    own.iter_mut().zip(chances).for_each(|(sum, p)| *sum += x * p);
-                }
-            }
-        }
-        let each = answers.chunks_exact_mut(size).zip(&sums).filter(|(_, sum)| **sum > 0.0);
-        each.for_each(|(own, sum)| own.iter_mut().for_each(|p| *p /= sum));
-        Some(Self { response: question.response?.clone(), answers })
-    }
-
-    /// ln P of every state at every pH but for a constant, `[pH][state]`, for these sums over the series.
-    fn logarithms(&self, sums: &[Vec<f64>], places: &[usize], size: usize, count: usize) -> Vec<Vec<f64>> {
-        let (mut gradient, mut all) = (DVector::zeros(size), vec![0.0; count * size]);
-        for (sums, &place) in sums.iter().zip(places) {
-            gradient[place] += sums[0];
-            gradient.iter_mut().zip(&sums[1..]).for_each(|(g, p)| *g -= p);
-            all.iter_mut().zip(&sums[1 + size..]).for_each(|(all, x)| *all += x);
-        }
-        let change = &self.response * gradient;
-        let of = |target: usize, state: usize| {
-            let answers = &self.answers[(state * size + target) * size..][..size];
-            all[state * size + target].ln() - answers.iter().zip(&change).map(|(p, f)| p * f).sum::<f64>()
-        };
-        (0..size).map(|target| (0..count).map(|state| of(target, state)).collect()).collect()
-    }
+    (0..count).filter(|&form| seen(form)).all(|form| changes(form) >= MANY_TRANSITIONS)
+        && counts.iter().all(|counts| counts.transitions >= FEW_TRANSITIONS || !shared(counts))
 }
 
 /// The value of a number for [`Counted::draws`], which leaves out what is not a number: NaN where nothing is determined.

@@ -209,7 +209,7 @@ fn correlated(deviations: &[f64], changes: f64) -> f64 {
 }
 
 /// How often a form is left or reached, whatever lies between.
-fn changes(states: &[State], form: usize) -> usize {
+pub(super) fn changes(states: &[State], form: usize) -> usize {
     let held: Vec<bool> = states.iter().flatten().map(|state| usize::from(*state) == form).collect();
     held.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }

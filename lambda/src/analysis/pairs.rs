@@ -73,7 +73,9 @@ pub fn evaluate(
     let states: Vec<Vec<State>> = series.iter().map(|s| joint(s.first, s.second, 2)).collect();
     let list: Vec<StateSeries<'_>> =
         series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
-    let counted = Counted::with_inefficiencies(&list, 4, &slower, question);
+    let of_first = series.iter().map(|s| StateSeries { ph: s.ph, states: s.first }).collect();
+    let of_second = series.iter().map(|s| StateSeries { ph: s.ph, states: s.second }).collect();
+    let counted = Counted::with_inefficiencies(&list, 4, &slower, question).made_of(&[of_first, of_second]);
     let numbers = |points: &[Populations], fitted: Option<&Equilibrium>| -> [Determined; 6] {
         let unknown = Determined::Unknown;
         let [first, second, interaction] = CONSTANTS.map(|c| fitted.map_or(unknown, |fitted| fitted.combination(&c)));

@@ -357,3 +357,30 @@ fn what_was_never_seen_is_a_bound_and_no_number() {
     assert!(matches!(found.macroscopic[0].pka, Determined::AtLeast(bound) if bound <= 6.5), "{:?}", found.macroscopic);
     assert_eq!(found.microscopic[0].pk, Determined::Unknown);
 }
+
+/// A site of two transitions beside one of hundreds: the error of both together is not that of the many.
+#[test]
+fn a_pair_with_a_site_that_hardly_changes_is_as_uncertain_as_that_site() {
+    let model = Model::two([4.0, 4.6], 0.0, 5.0, false);
+    let mut runs = model.experiment(&PH, 3000, 17);
+    for run in &mut runs {
+        // The second site stays in its first form, and from the middle of each run in the other one.
+        let second = run.sites[1].as_mut().unwrap();
+        let halves = |frame: usize| usize::from(frame >= 1500);
+        for frame in 0..3000 {
+            second.states[frame] = Some(halves(frame) as u8);
+            (0..2).for_each(|form| second.shares[form][frame] = f64::from(u8::from(halves(frame) == form)));
+        }
+    }
+    let ensemble = Ensemble::connected(runs).unwrap();
+    let titrations = [0, 1].map(|site| titrated(&ensemble, site, &model.protons, 50));
+    let of = |run: &RunFrames, site: usize| classes(run.sites[site].as_ref().unwrap().states(), &[0, 1]);
+    let states: Vec<[Vec<State>; 2]> = ensemble.runs().iter().map(|run| [0, 1].map(|site| of(run, site))).collect();
+    let series: Vec<PairSeries<'_>> =
+        PH.iter().zip(&states).map(|(&ph, [first, second])| PairSeries { ph, first, second }).collect();
+    let question = ensemble.ask(&[0, 1], &[0, 1, 2, 3, 4]);
+    let g = [&titrations[0].inefficiencies[..], &titrations[1].inefficiencies[..]];
+    let pair = pairs::evaluate(&series, g, Some(&question), Resampling { draws: 50, seed: 1 });
+    // Two samples in each of five runs leave ln 10 σ = 1/√(10 · ¼).
+    assert!(pair.interaction.error().unwrap() > 0.27, "{pair:?}");
+}
