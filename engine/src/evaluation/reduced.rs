@@ -95,8 +95,10 @@ pub(super) fn potential(run: &Run, site: &SiteRecord, ph: f64) -> Result<PhPoten
     let path = run.folder.join(files::SITES);
     let wrong = |e: &dyn std::fmt::Display| InputError::new(format!("{}: {e}", site.name), "").in_file(&path);
     // Wells are solved for only where their width counts, since it takes a while.
-    let solve = || Barrier::solve(site.barrier.unwrap_or(0.0)).map_err(|e| wrong(&e));
-    let smoothed = if run.sites.smoothed { Some(solve()?.a) } else { None };
+    let smoothed = match run.sites.smoothed {
+        true => Some(Barrier::solve(site.barrier.unwrap_or(0.0)).map_err(|e| wrong(&e))?.a),
+        false => None,
+    };
     let forms = site.forms.iter().map(|form| Acidity { pk: form.pk, protons_lost: form.protons_lost }).collect();
     Ok(PhPotential::new(forms, ph, run.sites.temperature, smoothed).map_err(|e| wrong(&e))?)
 }

@@ -56,7 +56,7 @@ fn independent(basis: SimplexBasis, c: &[f64], frames: usize, rng: &mut ChaCha8R
     let grid = (0..=106).map(|k| -0.03 + 0.01 * f64::from(k));
     // A line of the third degree leaves its values on this grid by less than one RT.
     let lowest = grid.map(energy).fold(f64::INFINITY, f64::min) - 1.0;
-    let mut series = vec![Vec::with_capacity(frames); 2];
+    let mut series = vec![Vec::new(); 2];
     while series[0].len() < frames {
         let [place, chance]: [f64; 2] = std::array::from_fn(|_| StandardUniform.sample(rng));
         let x = -0.03 + 1.06 * place;
