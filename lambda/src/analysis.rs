@@ -7,14 +7,15 @@ pub mod bootstrap;
 pub mod chi_squared;
 pub mod counted;
 pub mod determined;
-pub mod ends;
 pub mod equilibration;
 pub mod equilibrium;
 pub mod flatness;
 pub mod hill;
 pub mod histogram;
+pub mod mbar;
 pub mod occupancy;
 pub mod pairs;
+pub mod reweighting;
 pub mod simplex_fit;
 pub mod symmetry;
 #[cfg(test)]

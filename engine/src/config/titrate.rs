@@ -22,7 +22,8 @@ pub struct Titrate {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub replicas: u32,
-    /// Start of each run that is left out of the evaluation (ps), shorter than a run. λ is held during the first part of it, `titration.relax`.
+    /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
+    /// differs from the rest of it. λ is held during the first part of it, `titration.relax`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "a tenth of a run, or twice `titration.relax` if that is longer"))]
     pub equilibration: Option<Time>,

@@ -35,8 +35,8 @@ pub struct Titration {
     /// What is linear in the weights between two forms. A correction belongs to one kind of interpolation, and one of the other kind is
     /// refused: those of the library are for `"hamiltonian"`.
     pub interpolation: Interpolation,
-    /// How the energy that a proton costs at this pH depends on λ. With the linear one the populations of the pure forms are extrapolated
-    /// from the frames near them; with the smoothed one frames are counted as they are.
+    /// How the energy that a proton costs at this pH depends on λ. Populations of the pure forms are exact with both; the weights of
+    /// frames scatter more with the smoothed one.
     pub ph_term: PhTerm,
     /// Height of the barrier between two forms (kJ/mol), from 0 to 70, such as `"5 kJ/mol"`; or the rate of transitions that it adapts to, such
     /// as `{ rate = "20 /ns", during = "100 ps" }`. A higher barrier makes fewer mixed frames and fewer transitions.

@@ -1,32 +1,41 @@
 //! From the runs of a titration to pKa values, whoever made the runs.
 //!
 //! All runs are grouped by the names of their sites. Each site is evaluated by [`lambda::analysis::titration`], each pair of
-//! sites that occurs in the same runs by [`lambda::analysis::pairs`].
+//! sites that occurs in the same runs by [`lambda::analysis::pairs`], both with the weights of [`lambda::analysis::reweighting`].
 
+mod connected;
+mod diagnostics;
 mod doubts;
+mod equilibrated;
 mod results;
 
-pub use results::{BINS, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
+pub use diagnostics::{FEW, LARGEST_ERROR};
+pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
 
 use super::runs::Run;
 use crate::error::{Error, Result};
 use crate::record::SiteRecord;
-use lambda::analysis::ends::MeanWeights;
+use connected::Connected;
 use lambda::analysis::histogram;
-use lambda::analysis::occupancy::{State, classes};
+use lambda::analysis::occupancy::{classes, exchanges};
 use lambda::analysis::pairs::{self, PairSeries};
 use lambda::analysis::titration::{self, TitrationSeries, protonation};
 use rayon::prelude::*;
 
 /// Parts of the runs for which the pKa is found to show its convergence.
 const PARTS: u32 = 20;
+/// Parts of a smooth curve.
+const LINE: u32 = 60;
+/// How far a curve goes beyond the pH values (pH units).
+const BESIDE: f64 = 0.4;
 
 /// Evaluates runs that have been read; the start that `options` leave out is cut here.
 ///
 /// # Errors
 /// [`Error::Input`] if nothing is left of a run, if no run has a site that titrates, or if a site differs from run to run.
 pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
-    let runs = runs.into_iter().map(|run| run.after(options.equilibration)).collect::<Result<Vec<Run>>>()?;
+    let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
+    let (runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     // Frames count alike: those of all runs must stand for the same time.
     let interval = runs.iter().filter_map(|run| run.series.interval()).reduce(f64::max);
     let runs: Vec<Run> = match interval {
@@ -34,18 +43,36 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         None => runs,
     };
     let records = titrating(&runs, options)?;
-    let sites: Vec<SiteResult> =
-        records.par_iter().map(|record| site(record, &runs, options)).collect::<Result<_>>()?;
+    let connected = Connected::new(&runs, options.threshold)?;
+    let mut sites: Vec<SiteResult> =
+        records.par_iter().map(|record| site(record, &runs, &connected, options)).collect::<Result<_>>()?;
     let two: Vec<usize> = (0..sites.len()).filter(|&k| sites[k].titration.macroscopic.len() == 1).collect();
     let list: Vec<[usize; 2]> =
         two.iter().enumerate().flat_map(|(k, &a)| two[k + 1..].iter().map(move |&b| [a, b])).collect();
-    let pairs = list.par_iter().filter_map(|&[a, b]| pair([a, b], &sites, &runs, options)).collect();
-    let mut ph: Vec<f64> = runs.iter().map(|run| run.ph).collect();
-    ph.sort_by(f64::total_cmp);
-    ph.dedup();
-    let mut evaluation = Evaluation { runs, ph, sites, pairs, options: *options, warnings: Vec::new() };
+    let pairs = list.par_iter().filter_map(|&[a, b]| pair([a, b], &sites, &runs, &connected, options)).collect();
+    let ph = connected.ensemble.ph().to_vec();
+    let overlap = connected.ensemble.mbar().map_or_else(Vec::new, |mbar| {
+        (1..ph.len()).map(|k| mbar.overlap[k - 1][k].min(mbar.overlap[k][k - 1])).collect()
+    });
+    let grid = grid(&ph);
+    let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
+    for site in &mut sites {
+        site.diagnostics.reasons = Diagnostics::judge(site, &ph, &overlap);
+        let at = |all: &Vec<Option<Vec<f64>>>| all[connected.site(&site.record.name)?].clone();
+        site.curve = curves.iter().map(at).collect::<Option<_>>().unwrap_or_default();
+    }
+    let round_trips = diagnostics::round_trips(&runs, &ph);
+    let (warnings, options) = (Vec::new(), *options);
+    let mut evaluation = Evaluation { runs, left_out, ph, grid, overlap, round_trips, sites, pairs, options, warnings };
     evaluation.warnings = doubts::warnings(&evaluation);
+    evaluation.warnings.extend(connected.reason);
     Ok(evaluation)
+}
+
+/// pH values of the smooth curves, from a little below the lowest to a little above the highest.
+fn grid(ph: &[f64]) -> Vec<f64> {
+    let (low, high) = (ph[0] - BESIDE, ph[ph.len() - 1] + BESIDE);
+    (0..=LINE).map(|k| low + (high - low) * f64::from(k) / f64::from(LINE)).collect()
 }
 
 /// The sites that titrate in any of the runs.
@@ -72,7 +99,7 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
 }
 
 /// Evaluates one site.
-fn site(record: &SiteRecord, runs: &[Run], options: &Options) -> Result<SiteResult> {
+fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Options) -> Result<SiteResult> {
     let mut mine = Vec::new();
     let mut weights = Vec::new();
     let mut states = Vec::new();
@@ -84,20 +111,25 @@ fn site(record: &SiteRecord, runs: &[Run], options: &Options) -> Result<SiteResu
         }
     }
     let protons: Vec<u32> = record.forms.iter().map(|form| form.protons_lost).collect();
-    let near = |(run, (states, weights)): (&usize, (&Vec<State>, &Vec<Vec<f64>>))| {
-        (!runs[*run].sites.smoothed).then(|| MeanWeights::new(states, weights))
-    };
-    let near: Vec<Option<MeanWeights>> = mine.iter().zip(states.iter().zip(&weights)).map(near).collect();
-    let series: Vec<TitrationSeries> = mine
-        .iter()
-        .zip(&states)
-        .zip(&near)
-        .map(|((&run, states), means)| TitrationSeries { ph: runs[run].ph, states, means: means.as_ref() })
-        .collect();
+    let series: Vec<TitrationSeries> =
+        mine.iter().zip(&states).map(|(&run, states)| TitrationSeries { ph: runs[run].ph, states }).collect();
+    let question = connected.site(&record.name).map(|site| connected.ensemble.ask(&[site], &mine));
+    let question = question.as_ref();
     let refused = |e: titration::TitrationError| Error::input(format!("{}: {e}", record.name), "");
-    let titration = titration::evaluate(&protons, &series, options.resampling).map_err(refused)?;
-    let convergence = titration::convergence(&protons, &series, &titration.inefficiencies, PARTS).map_err(refused)?;
-    let (lost, class) = protonation(&protons);
+    let titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
+    let inefficiencies = &titration.inefficiencies;
+    let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
+    let (_, class) = protonation(&protons);
+    let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
+    for chosen in of_replicas(&series) {
+        let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
+        let g: Vec<_> = chosen.iter().map(|&k| inefficiencies[k]).collect();
+        let part = question.map(|question| question.part(&chosen));
+        let found = titration::slope_one(&protons, &some, part.as_ref(), &g).map_err(refused)?;
+        replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
+    }
+    let exchanges = states.iter().map(|states| exchanges(states, &class)).sum();
+    let diagnostics = Diagnostics { exchanges, replicas, reasons: Vec::new() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()
@@ -112,7 +144,8 @@ fn site(record: &SiteRecord, runs: &[Run], options: &Options) -> Result<SiteResu
         record: record.clone(),
         runs: mine,
         protonation: states.iter().map(|states| classes(states, &class)).collect(),
-        means_of_classes: near.iter().map(|near| near.as_ref().map(|near| near.classes(&class, lost.len()))).collect(),
+        diagnostics,
+        curve: Vec::new(),
         titration,
         convergence,
         means,
@@ -120,22 +153,44 @@ fn site(record: &SiteRecord, runs: &[Run], options: &Options) -> Result<SiteResu
     })
 }
 
+/// The series of every replica: the first, the second, … of each pH; nothing if a pH has only one.
+fn of_replicas(series: &[TitrationSeries<'_>]) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    for (index, one) in series.iter().enumerate() {
+        let replica = series[..index].iter().filter(|other| other.ph == one.ph).count();
+        all.resize(all.len().max(replica + 1), Vec::new());
+        all[replica].push(index);
+    }
+    let alike = all.windows(2).all(|pair| pair[0].len() == pair[1].len());
+    if all.len() > 1 && alike { all } else { Vec::new() }
+}
+
 /// Two sites in the runs that have both; `None` if there are none.
-fn pair([a, b]: [usize; 2], sites: &[SiteResult], runs: &[Run], options: &Options) -> Option<PairResult> {
-    let mut series = Vec::new();
+fn pair(
+    [a, b]: [usize; 2],
+    sites: &[SiteResult],
+    runs: &[Run],
+    connected: &Connected,
+    options: &Options,
+) -> Option<PairResult> {
+    let (mut series, mut both) = (Vec::new(), Vec::new());
     let mut inefficiencies = [Vec::new(), Vec::new()];
     for (first, run) in sites[a].runs.iter().enumerate() {
         if let Some(second) = sites[b].runs.iter().position(|other| other == run) {
             let (ph, protonation) = (runs[*run].ph, &sites[b].protonation[second]);
-            let means = sites[a].means_of_classes[first].as_ref().zip(sites[b].means_of_classes[second].as_ref());
-            let means = means.map(|(first, second)| [first, second]);
-            series.push(PairSeries { ph, first: &sites[a].protonation[first], second: protonation, means });
+            series.push(PairSeries { ph, first: &sites[a].protonation[first], second: protonation });
             inefficiencies[0].push(sites[a].titration.inefficiencies[first]);
             inefficiencies[1].push(sites[b].titration.inefficiencies[second]);
+            both.push(*run);
         }
     }
     (!series.is_empty()).then(|| {
-        let pair = pairs::evaluate(&series, [&inefficiencies[0], &inefficiencies[1]], options.resampling);
-        PairResult { sites: [a, b], pair }
+        let known = [a, b].map(|site| connected.site(&sites[site].record.name));
+        let question = known[0].zip(known[1]).map(|(a, b)| connected.ensemble.ask(&[a, b], &both));
+        let g = [&inefficiencies[0][..], &inefficiencies[1][..]];
+        PairResult { sites: [a, b], pair: pairs::evaluate(&series, g, question.as_ref(), options.resampling) }
     })
 }
+
+#[cfg(test)]
+mod tests;

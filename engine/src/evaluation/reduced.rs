@@ -41,13 +41,13 @@ impl Reduced {
 }
 
 /// Whether V_pH acts on a site.
-fn acts(site: &SiteRecord) -> bool {
+pub(super) fn acts(site: &SiteRecord) -> bool {
     let moves = site.kind == Kind::Titratable && site.coordinate != "fixed";
     moves && site.forms.iter().any(|form| form.protons_lost != 0 || form.pk != 0.0)
 }
 
 /// What two runs differ in besides the pH.
-fn difference(first: &Run, run: &Run) -> Option<String> {
+pub(super) fn difference(first: &Run, run: &Run) -> Option<String> {
     let between =
         |what: &str| Some(format!("{what} differs between {} and {}", first.folder.display(), run.folder.display()));
     let (a, b) = (&first.sites, &run.sites);
@@ -91,12 +91,15 @@ fn energies(run: &Run, ph: f64) -> Result<Vec<f64>> {
 }
 
 /// V_pH of a site.
-fn potential(run: &Run, site: &SiteRecord, ph: f64) -> Result<PhPotential> {
+pub(super) fn potential(run: &Run, site: &SiteRecord, ph: f64) -> Result<PhPotential> {
     let path = run.folder.join(files::SITES);
     let wrong = |e: &dyn std::fmt::Display| InputError::new(format!("{}: {e}", site.name), "").in_file(&path);
-    let barrier = Barrier::solve(site.barrier.unwrap_or(0.0)).map_err(|e| wrong(&e))?;
+    // Wells are solved for only where their width counts, since it takes a while.
+    let smoothed = match run.sites.smoothed {
+        true => Some(Barrier::solve(site.barrier.unwrap_or(0.0)).map_err(|e| wrong(&e))?.a),
+        false => None,
+    };
     let forms = site.forms.iter().map(|form| Acidity { pk: form.pk, protons_lost: form.protons_lost }).collect();
-    let smoothed = run.sites.smoothed.then_some(barrier.a);
     Ok(PhPotential::new(forms, ph, run.sites.temperature, smoothed).map_err(|e| wrong(&e))?)
 }
 

@@ -185,6 +185,11 @@ impl Run {
         Ok(())
     }
 
+    /// The last two parts of its folder, `pH_4.00/replica_1`.
+    pub fn short_name(&self) -> String {
+        short_name(&self.folder)
+    }
+
     /// The run with frames at intervals of `interval` (ps), so that all runs count by their time.
     #[must_use]
     pub fn evenly(mut self, interval: f64) -> Self {

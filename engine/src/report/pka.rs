@@ -24,8 +24,16 @@ use tables::optional;
 pub const REPORT: &str = "report.html";
 
 /// Names of the page and of all tables.
-pub const RESULTS: [&str; 7] =
-    [REPORT, tables::PKA, tables::MICRO, tables::TITRATION, tables::POPULATIONS, tables::PAIRS, tables::CONVERGENCE];
+pub const RESULTS: [&str; 8] = [
+    REPORT,
+    tables::PKA,
+    tables::MICRO,
+    tables::TITRATION,
+    tables::POPULATIONS,
+    tables::PAIRS,
+    tables::CONVERGENCE,
+    tables::DIAGNOSTICS,
+];
 
 /// Writes tables, plots and the page into `folder`; `settings` is the text of the job, if there is one. The short table for the end of the
 /// command.
@@ -76,15 +84,29 @@ fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixin
     }
     page.warnings(&evaluation.warnings);
     page.table("pKa values", &tables::COLUMNS, &rows);
+    page.table("Convergence of the sites", &["site", "verdict"], &verdicts(evaluation));
     let (first, others) = plots.split_at(plots.len().min(1));
     first.iter().for_each(|plot| show(&mut page, plot));
     microscopic(&mut page, evaluation);
     pairs(&mut page, evaluation);
     untitrated(&mut page, evaluation);
     others.iter().chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
+    let columns = [
+        "site",
+        "pKa",
+        "transitions",
+        "exchanges of equal forms",
+        "first half",
+        "last half",
+        "replicas",
+        "spread of replicas",
+    ];
+    page.long_table("Diagnostics", &columns, &diagnostics(evaluation));
+    page.long_table("Runs", &["run", "left out (ps)", "used (ps)", "frames"], &runs(evaluation));
     analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
-    let columns = ["site", "pH", "deprotonated", "±", "mixed", "transitions", "samples", "frames"];
-    page.long_table("Fractions", &columns, &fractions(evaluation));
+    let columns =
+        ["site", "pH", "MBAR", "±", "weighted count", "plain count", "mixed", "transitions", "samples", "frames"];
+    page.long_table("Deprotonated fractions", &columns, &fractions(evaluation));
     if let Some(settings) = settings {
         page.details("Settings", settings);
     }
@@ -105,12 +127,20 @@ fn subtitle(evaluation: &Evaluation) -> String {
     let time = if time < 1e4 { format!("{time:.6} ps") } else { format!("{:.6} ns", time / 1e3) };
     let time = trimmed(&time);
     let count = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
-    let left_out = match evaluation.options.equilibration {
-        start if start > 0.0 => format!(", the first {start} ps of each left out"),
-        _ => String::new(),
+    let most = evaluation.left_out.iter().copied().fold(0.0, f64::max);
+    let least = evaluation.left_out.iter().copied().fold(f64::INFINITY, f64::min);
+    let left_out = match most {
+        most if most <= 0.0 => String::new(),
+        most if most == least => format!(", the first {most} ps of each left out"),
+        most => format!(", the first {least} to {most} ps of each left out"),
+    };
+    let how = if evaluation.overlap.is_empty() { "from the frames of each pH" } else { "by MBAR from all frames" };
+    let trips = match evaluation.round_trips {
+        Some(trips) => format!("; {trips} round trips in pH"),
+        None => String::new(),
     };
     format!(
-        "{}, {}, {time} in all{left_out}; a form is occupied above a weight of {}, populations are those of the pure forms",
+        "{}, {}, {time} in all{left_out}; a form is occupied above a weight of {}, populations are those of the pure forms, {how}{trips}",
         count(evaluation.ph.len(), "pH value", "pH values"),
         count(evaluation.runs.len(), "run", "runs"),
         evaluation.options.threshold
@@ -181,6 +211,38 @@ fn pairs(page: &mut Page, evaluation: &Evaluation) {
     }
 }
 
+/// A verdict on every site.
+fn verdicts(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    evaluation.sites.iter().map(|site| vec![site.record.name.clone(), site.diagnostics.verdict()]).collect()
+}
+
+fn diagnostics(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for site in &evaluation.sites {
+        let found = &site.diagnostics;
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
+            let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
+            let mut row = vec![site.step_name(index), step.pka.to_string(), site.transitions().to_string()];
+            row.push(found.exchanges.map_or("–".into(), |count| count.to_string()));
+            row.extend(halves);
+            row.push(replicas.collect::<Vec<_>>().join(", "));
+            row.push(found.spread(index).map_or("–".into(), |spread| format!("{spread:.2}")));
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// What was left out of each run.
+fn runs(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let row = |(run, left_out): (&Run, &f64)| {
+        let used = trimmed(&format!("{:.3} ps", run.length())).replace(" ps", "");
+        vec![run.short_name(), left_out.to_string(), used, run.series.time.len().to_string()]
+    };
+    evaluation.runs.iter().zip(&evaluation.left_out).map(row).collect()
+}
+
 fn fractions(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for site in &evaluation.sites {
@@ -193,6 +255,8 @@ fn fractions(evaluation: &Evaluation) -> Vec<Vec<String>> {
                 format!("{:.2}", point.ph),
                 s,
                 error,
+                optional(point.deprotonated_weighted, 3),
+                optional(point.deprotonated_counted, 3),
                 format!("{:.1} %", 100.0 * point.occupancy.mixed_fraction().unwrap_or(0.0)),
                 point.occupancy.transitions.to_string(),
                 format!("{:.0}", point.samples),

@@ -1,63 +1,65 @@
 //! Block bootstrap: the spread of a result when the blocks of its series are drawn anew.
 //!
 //! Blocks of consecutive frames, longer than the correlation, are drawn with replacement from the series closed to a ring
-//! (Politis & Romano 1992), as many as the series holds. States are counted beforehand, so that a draw costs the
-//! number of blocks and not the number of frames.
+//! (Politis & Romano 1992), as many as the series holds. What is counted of the frames is summed beforehand over chunks of them, some of which make
+//! a block, so that a draw costs the number of blocks and not the number of frames.
 //!
 //! Random numbers: ChaCha8 keyed by (seed, number of the draw), so that results do not depend on the order of the draws.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::occupancy::State;
-
-/// Frames in each state over any run of frames of a ring.
+/// Sums of some quantities over any run of chunks of a ring.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RingCounts {
-    frames: usize,
-    count: usize,
-    /// cumulative\[t · count + k\]: frames in state k among the first t.
-    cumulative: Vec<u64>,
+pub struct RingSums {
+    chunks: usize,
+    width: usize,
+    /// cumulative\[t · width + k\]: sum of quantity k over the first t chunks.
+    cumulative: Vec<f64>,
 }
 
-impl RingCounts {
-    /// Counts a series of states below `count`; frames of other states count for none.
-    pub fn new(states: &[State], count: usize) -> Self {
-        let mut sum = vec![0; count];
-        let mut cumulative = Vec::with_capacity((states.len() + 1) * count);
+impl RingSums {
+    /// Sums `width` quantities over chunks of `length` frames of `frames`, the last one shorter if need be; `add` adds those of a frame.
+    pub fn new(frames: usize, length: usize, width: usize, mut add: impl FnMut(usize, &mut [f64])) -> Self {
+        let length = length.max(1);
+        let (chunks, mut sum) = (frames.div_ceil(length), vec![0.0; width]);
+        let mut cumulative = Vec::with_capacity((chunks + 1) * width);
         cumulative.extend_from_slice(&sum);
-        for state in states {
-            if let Some(counted) = state.and_then(|k| sum.get_mut(usize::from(k))) {
-                *counted += 1;
-            }
+        for chunk in 0..chunks {
+            (chunk * length..frames.min((chunk + 1) * length)).for_each(|frame| add(frame, &mut sum));
             cumulative.extend_from_slice(&sum);
         }
-        Self { frames: states.len(), count, cumulative }
+        Self { chunks, width, cumulative }
     }
 
-    /// Adds the counts of `length` frames from `start`, around the ring; `length` at most the number of frames.
-    fn add_run(&self, start: usize, length: usize, sums: &mut [u64]) {
+    /// Sums over all frames.
+    pub fn total(&self) -> &[f64] {
+        &self.cumulative[self.chunks * self.width..]
+    }
+
+    /// Adds the sums of `length` chunks from `start`, around the ring; `length` at most the number of chunks.
+    fn add_run(&self, start: usize, length: usize, sums: &mut [f64]) {
         let end = start + length;
         let mut between = |a: usize, b: usize| {
-            let row = |t: usize| &self.cumulative[t * self.count..(t + 1) * self.count];
+            let row = |t: usize| &self.cumulative[t * self.width..(t + 1) * self.width];
             sums.iter_mut().zip(row(a).iter().zip(row(b))).for_each(|(sum, (from, to))| *sum += to - from);
         };
-        if end <= self.frames {
+        if end <= self.chunks {
             between(start, end);
         } else {
-            between(start, self.frames);
-            between(0, end - self.frames);
+            between(start, self.chunks);
+            between(0, end - self.chunks);
         }
     }
 
-    /// Counts of one draw of blocks: as many frames as the series, the last block cut. Zero for an empty series.
-    pub fn draw(&self, block_length: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
-        let block_length = block_length.clamp(1, self.frames.max(1));
-        let mut sums = vec![0; self.count];
-        let mut left = self.frames;
+    /// Sums of one draw of blocks: as many chunks as the series, the last block cut. Zero for an empty series.
+    pub fn draw(&self, block_length: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+        let block_length = block_length.clamp(1, self.chunks.max(1));
+        let mut sums = vec![0.0; self.width];
+        let mut left = self.chunks;
         while left > 0 {
             let length = block_length.min(left);
-            self.add_run(below(self.frames, rng), length, &mut sums);
+            self.add_run(below(self.chunks, rng), length, &mut sums);
             left -= length;
         }
         sums
@@ -119,38 +121,51 @@ impl Draws {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::occupancy::State;
     use crate::analysis::synthetic;
+
+    /// Frames in each state below `count`.
+    fn counts(states: &[State], length: usize, count: usize) -> RingSums {
+        RingSums::new(states.len(), length, count, |frame, sums| {
+            if let Some(k) = states[frame] {
+                sums[usize::from(k)] += 1.0;
+            }
+        })
+    }
 
     #[test]
     fn sums_around_the_ring_are_right() {
         let states: Vec<State> = [0, 1, 1, 9, 0, 2, 2, 2, 0, 1].map(|k| (k < 3).then_some(k)).to_vec();
-        let ring = RingCounts::new(&states, 3);
-        let run = |start, length| {
-            let mut sums = vec![0; 3];
-            ring.add_run(start, length, &mut sums);
+        let run = |chunk, start, length| {
+            let mut sums = vec![0.0; 3];
+            counts(&states, chunk, 3).add_run(start, length, &mut sums);
             sums
         };
-        assert_eq!(run(0, 10), [3, 3, 3]);
-        assert_eq!(run(2, 4), [1, 1, 1]);
-        assert_eq!(run(8, 4), [2, 2, 0]);
-        assert_eq!(run(9, 10), [3, 3, 3]);
+        assert_eq!(run(1, 0, 10), [3.0, 3.0, 3.0]);
+        assert_eq!(run(1, 2, 4), [1.0, 1.0, 1.0]);
+        assert_eq!(run(1, 8, 4), [2.0, 2.0, 0.0]);
+        assert_eq!(run(1, 9, 10), [3.0, 3.0, 3.0]);
+        // Chunks of four frames: the third has two.
+        assert_eq!(run(4, 1, 1), [1.0, 0.0, 3.0]);
+        assert_eq!(run(4, 2, 2), [2.0, 3.0, 0.0]);
+        assert_eq!(counts(&states, 4, 3).total(), [3.0, 3.0, 3.0]);
     }
 
     #[test]
     fn every_frame_is_drawn_equally_often() {
         let draws = 20_000;
-        let mut counts = [0.0; 7];
-        for (frame, count) in counts.iter_mut().enumerate() {
+        let mut found = [0.0; 7];
+        for (frame, count) in found.iter_mut().enumerate() {
             let states: Vec<State> = (0..7).map(|i| Some(u8::from(i == frame))).collect();
-            let ring = RingCounts::new(&states, 2);
+            let ring = counts(&states, 1, 2);
             for number in 0..draws {
                 let drawn = ring.draw(3, &mut random(5, number));
-                assert_eq!(drawn[0] + drawn[1], 7);
-                *count += drawn[1] as f64 / draws as f64;
+                assert_eq!(drawn[0] + drawn[1], 7.0);
+                *count += drawn[1] / draws as f64;
             }
         }
         // Each frame is drawn once per draw on average, with a standard deviation of about 1/√20000 = 0.007.
-        assert!(counts.iter().all(|c| (c - 1.0_f64).abs() < 0.035), "{counts:?}");
+        assert!(found.iter().all(|c| (c - 1.0_f64).abs() < 0.035), "{found:?}");
     }
 
     #[test]
@@ -159,15 +174,17 @@ mod tests {
         let (n, s) = (200_000, 0.3);
         let series = synthetic::two_state(n, s, 0.05, &mut synthetic::random(6));
         let states: Vec<State> = series.iter().map(|&l| (l > 0.5).then_some(0)).collect();
-        let ring = RingCounts::new(&states, 1);
-        let draws = |length: usize| {
-            let draw = |k| ring.draw(length, &mut random(1, k))[0] as f64 / n as f64;
+        let draws = |chunk: usize, length: usize| {
+            let ring = counts(&states, chunk, 1);
+            let draw = |k| ring.draw(length, &mut random(1, k))[0] / n as f64;
             Draws::new((0..400).map(draw)).error().unwrap()
         };
         let exact = (s * (1.0 - s) * 39.0 / n as f64).sqrt();
         // The noise of 250 blocks is 4.5 %, that of 400 draws 3.5 %, and blocks of 20 g lose 5 %.
-        assert!((draws(800) / exact - 1.0).abs() < 0.2, "{} {exact}", draws(800));
-        assert!(draws(1) < 0.3 * exact);
+        for (chunk, length) in [(1, 800), (100, 8)] {
+            assert!((draws(chunk, length) / exact - 1.0).abs() < 0.2, "{chunk}: {exact}");
+        }
+        assert!(draws(1, 1) < 0.3 * exact);
     }
 
     #[test]
@@ -176,6 +193,6 @@ mod tests {
         assert_eq!((draws.len(), draws.quantile(0.5), draws.quantile(0.25)), (3, Some(2.0), Some(1.5)));
         assert_eq!((Draws::new([]).error(), Draws::new([]).quantile(0.5)), (None, None));
         assert!(Draws::new([]).is_empty());
-        assert_eq!(RingCounts::new(&[], 1).draw(10, &mut random(0, 0)), [0]);
+        assert_eq!(counts(&[], 1, 1).draw(10, &mut random(0, 0)), [0.0]);
     }
 }

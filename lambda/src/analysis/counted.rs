@@ -1,22 +1,50 @@
 //! Series of states are counted here: how many independent samples of every state they hold for a fit, and the same from blocks drawn anew
-//! for the bootstrap. Where mean weights are given, frames near a state become samples of the pure state ([`super::ends`]).
+//! for the bootstrap.
+//!
+//! Frames count with the weights of a [`Question`], those of the pure states ([`super::reweighting`]); without one all count alike. At each pH there
+//! are two answers: *weighted* populations from the frames of this pH alone, and those of MBAR from the frames of all pH values. Samples are
+//!
+//!   n_α = Σ_series (Σ w)² / Σ w² / g      N = (S − 1) / Σ_α P_α (1 − P_α) / n_α      N_α = N P_α
+//!
+//! with S states seen, the inefficiency g of a series (frames per independent sample), and N such that ln P_α/P_β has on average the variance
+//! 1/n_α + 1/n_β that it would have of counts n. N is that of the frames of this pH for both answers.
+//!
+//! In a draw the equations of MBAR are solved again to the first order: f changes by H⁻¹ (N − Σ p), one step of Newton's method from
+//! the solution, and ln P_α by its derivative. It costs the number of blocks instead of the number of frames, and errors are those of whole solutions
+//! (`tests/`). Keeping f would not do: where pH values are far apart most of the error of a pKa is that of f.
 //!
 //! The inefficiency of a series without a transition is unknown: it is taken to be the largest of the others, and if there is none, the series
 //! counts as a single sample. One short visit says little about how long visits are, so that series of few transitions have at least the
 //! median inefficiency of those with many. Several series of one pH (replicas) are independent.
 
-use super::bootstrap::{Draws, RingCounts, random};
+mod link;
+mod weighed;
+
+pub(super) use weighed::samples_of_parts;
+
+use link::Link;
+use weighed::ph_values;
+
+use super::bootstrap::{Draws, RingSums, random};
 use super::determined::Determined;
-use super::ends::Ends;
 use super::equilibrium::Populations;
 use super::occupancy::{self, Occupancy, State};
+use super::reweighting::Question;
 
 /// Share of the draws that must determine a number for the bootstrap to count.
 const NEEDED_SHARE: f64 = 0.9;
 /// A series of fewer transitions determines its inefficiency badly.
 const FEW_TRANSITIONS: u64 = 10;
+/// Changes from or to every state from which on the bootstrap shows the error alone: the error of an error from 50 events is 10 %.
+const MANY_TRANSITIONS: usize = 50;
+/// Below this share of the most frequent state a series should have transitions.
+const SHARED: f64 = 0.9;
 /// Length of the blocks in units of the statistical inefficiency.
-const BLOCK_FACTOR: f64 = 3.0;
+const BLOCK_FACTOR: f64 = 5.0;
+/// Chunks in a block, at least, unless they are frames.
+const CHUNKS_PER_BLOCK: f64 = 8.0;
+/// Chunks in a series, at most: a thousand blocks give an error to 2 %.
+const MOST_CHUNKS: usize = 1000;
 
 /// How the bootstrap draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +99,23 @@ pub struct SeriesSummary {
 pub struct Counted {
     /// The series in the order given.
     pub series: Vec<SeriesSummary>,
-    rings: Vec<RingCounts>,
-    ends: Ends,
+    /// Weighted samples by pH.
+    weighted: Vec<Populations>,
+    count: usize,
+    /// Place of the pH of each series.
+    places: Vec<usize>,
+    /// Frames per chunk and chunks per block of each series.
+    blocks: Vec<(usize, usize)>,
+    /// Sums of w of each state; with MBAR of 1, p at each pH, and x of each state at each pH.
+    rings: Vec<RingSums>,
+    link: Option<Link>,
+    /// Whether draws show the whole error.
+    is_sure: bool,
 }
 
 impl Counted {
-    /// Counts series of states below `count`.
-    pub fn new(series: &[StateSeries<'_>], count: usize) -> Self {
+    /// Counts series of states below `count`, with the weights of `question`, whose runs are these series.
+    pub fn new(series: &[StateSeries<'_>], count: usize, question: Option<&Question<'_>>) -> Self {
         let known: Vec<Option<f64>> = series.iter().map(|s| occupancy::inefficiency(s.states, count)).collect();
         let largest = known.iter().flatten().copied().reduce(f64::max);
         let few: Vec<bool> =
@@ -95,11 +133,16 @@ impl Counted {
             Inefficiency { frames: found.clamp(1.0, frames), is_borrowed: known[k] != Some(found) }
         };
         let inefficiencies: Vec<Inefficiency> = (0..series.len()).map(given).collect();
-        Self::with_inefficiencies(series, count, &inefficiencies)
+        Self::with_inefficiencies(series, count, &inefficiencies, question)
     }
 
     /// Counts series of states below `count` whose inefficiencies are known, one for each series.
-    pub fn with_inefficiencies(series: &[StateSeries<'_>], count: usize, inefficiencies: &[Inefficiency]) -> Self {
+    pub fn with_inefficiencies(
+        series: &[StateSeries<'_>],
+        count: usize,
+        inefficiencies: &[Inefficiency],
+        question: Option<&Question<'_>>,
+    ) -> Self {
         let summary = |(series, inefficiency): (&StateSeries<'_>, &Inefficiency)| {
             let occupancy = occupancy::count(series.states, count);
             let samples = occupancy.pure() as f64 / inefficiency.frames;
@@ -111,18 +154,49 @@ impl Counted {
                 samples,
             }
         };
-        Self {
-            series: series.iter().zip(inefficiencies).map(summary).collect(),
-            rings: series.iter().map(|s| RingCounts::new(s.states, count)).collect(),
-            ends: Ends::default(),
+        let ph = ph_values(series);
+        let linked = question.filter(|question| question.response.is_some() && question.ph == ph);
+        let width = linked.map_or(count, |_| 1 + ph.len() + count * ph.len());
+        let (mut blocks, mut rings) = (Vec::new(), Vec::new());
+        for (index, (series, inefficiency)) in series.iter().zip(inefficiencies).enumerate() {
+            let frames = series.states.len();
+            let block = (BLOCK_FACTOR * inefficiency.frames).ceil();
+            let chunk = ((block / CHUNKS_PER_BLOCK) as usize).max(frames.div_ceil(MOST_CHUNKS)).max(1);
+            blocks.push((chunk, (block / chunk as f64).ceil() as usize));
+            let run = question.map(|question| &question.runs[index]);
+            let state = |frame: usize| series.states[frame].map(usize::from).filter(|state| *state < count);
+            rings.push(RingSums::new(frames, chunk, width, |frame, sums| match (linked, run) {
+                (Some(_), Some(run)) => {
+                    let here = frame * ph.len()..(frame + 1) * ph.len();
+                    let (ones, rest) = sums.split_at_mut(1);
+                    let (chances, all) = rest.split_at_mut(ph.len());
+                    ones[0] += 1.0;
+                    chances.iter_mut().zip(&run.chances[here.clone()]).for_each(|(sum, p)| *sum += p);
+                    if let Some(state) = state(frame) {
+                        let own = &mut all[state * ph.len()..][..ph.len()];
+                        own.iter_mut().zip(&run.everywhere[here]).for_each(|(sum, x)| *sum += x);
+                    }
+                }
+                _ => {
+                    if let Some(state) = state(frame) {
+                        sums[state] += run.map_or(1.0, |run| run.alone[frame]);
+                    }
+                }
+            }));
         }
-    }
-
-    /// Counts samples of the pure states from now on, by means of these mean weights.
-    #[must_use]
-    pub fn at_ends(mut self, ends: Ends) -> Self {
-        self.ends = ends;
-        self
+        let weighted = samples_of_parts(series, inefficiencies, question, count, |frames| 0..frames);
+        let link = linked.and_then(|question| Link::new(question, series, count));
+        let summaries: Vec<SeriesSummary> = series.iter().zip(inefficiencies).map(summary).collect();
+        Self {
+            is_sure: link.is_some() && is_frequent(series, count),
+            series: summaries,
+            weighted,
+            count,
+            places: series.iter().filter_map(|s| ph.iter().position(|ph| *ph == s.ph)).collect(),
+            blocks,
+            rings,
+            link,
+        }
     }
 
     /// Inefficiency of each series.
@@ -130,45 +204,110 @@ impl Counted {
         self.series.iter().map(|s| Inefficiency { frames: s.inefficiency, is_borrowed: s.borrowed }).collect()
     }
 
-    /// Samples of every state, for each series.
-    pub fn populations(&self) -> Vec<Populations> {
-        let mut all = self.series.iter().map(|s| populations(s, &s.occupancy.forms)).collect::<Vec<_>>();
-        self.ends.apply(&mut all);
-        all
+    /// Trusts draws alone only if `others`, of which these states are made, have transitions enough, too: a site that changes often makes many
+    /// transitions of the joint state with one that hardly does.
+    #[must_use]
+    pub(super) fn made_of(mut self, others: &[Vec<StateSeries<'_>>]) -> Self {
+        self.is_sure &= others.iter().all(|series| is_frequent(series, 2));
+        self
     }
 
-    /// Results of the draws, one entry for each number that `results` gives; what is not finite is left out.
+    /// Whether the frames of all pH values count at each of them.
+    pub fn is_connected(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Samples of every state by rising pH, from the frames of each pH alone.
+    pub fn weighted(&self) -> &[Populations] {
+        &self.weighted
+    }
+
+    /// Samples of every state by rising pH, from the frames of all pH values if they are connected; else those of each pH alone.
+    pub fn populations(&self) -> Vec<Populations> {
+        match &self.link {
+            None => self.weighted.clone(),
+            Some(_) => self.of_sums(self.rings.iter().map(|ring| ring.total().to_vec()).collect()),
+        }
+    }
+
+    /// Populations of these sums over the series, with the number of samples there are at each pH.
+    fn of_sums(&self, sums: Vec<Vec<f64>>) -> Vec<Populations> {
+        let size = self.weighted.len();
+        let logarithms: Vec<Vec<f64>> = match &self.link {
+            Some(link) => link.logarithms(&sums, &self.places, size, self.count),
+            None => {
+                let mut all = vec![vec![0.0; self.count]; size];
+                for (sums, &place) in sums.iter().zip(&self.places) {
+                    all[place].iter_mut().zip(sums).for_each(|(a, b)| *a += b);
+                }
+                all.into_iter().map(|one| one.into_iter().map(f64::ln).collect()).collect()
+            }
+        };
+        let scaled = |(point, logarithms): (&Populations, Vec<f64>)| {
+            let most = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let shares = logarithms.iter().map(|l| if *l > f64::NEG_INFINITY { (l - most).exp() } else { 0.0 });
+            let shares: Vec<f64> = shares.collect();
+            let scale = point.samples.iter().sum::<f64>() / shares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            Populations { ph: point.ph, samples: shares.iter().map(|share| share * scale).collect() }
+        };
+        self.weighted.iter().zip(logarithms).map(scaled).collect()
+    }
+
+    /// Frames per chunk and chunks per block of a series.
+    #[cfg(test)]
+    pub(super) fn blocking(&self, series: usize) -> (usize, usize) {
+        self.blocks[series]
+    }
+
+    /// Results of the draws, one entry for each number that `results` gives of the populations; what is not finite is left out.
     pub fn draws(&self, resampling: Resampling, results: impl Fn(&[Populations]) -> Vec<f64>) -> Vec<Draws> {
         let mut all: Vec<Vec<f64>> = Vec::new();
         for number in 0..resampling.draws {
             let mut rng = random(resampling.seed, u64::from(number));
-            let draw = |(summary, ring): (&SeriesSummary, &RingCounts)| {
-                let length = (BLOCK_FACTOR * summary.inefficiency).ceil() as usize;
-                populations(summary, &ring.draw(length, &mut rng))
-            };
-            let mut drawn: Vec<Populations> = self.series.iter().zip(&self.rings).map(draw).collect();
-            self.ends.apply(&mut drawn);
-            let found = results(&drawn);
+            let sums =
+                self.rings.iter().zip(&self.blocks).map(|(ring, (_, block))| ring.draw(*block, &mut rng)).collect();
+            let found = results(&self.of_sums(sums));
             all.resize(found.len().max(all.len()), Vec::new());
             all.iter_mut().zip(found).for_each(|(list, value)| list.push(value));
         }
         all.into_iter().map(Draws::new).collect()
     }
-}
 
-fn populations(summary: &SeriesSummary, counts: &[u64]) -> Populations {
-    Populations { ph: summary.ph, samples: counts.iter().map(|&n| n as f64 / summary.inefficiency).collect() }
-}
-
-/// A number with the larger of its own error and that of the bootstrap: few transitions make the bootstrap too sure of itself.
-pub fn widen(number: Determined, draws: Option<&Draws>, resampling: Resampling) -> Determined {
-    let enough = |draws: &&Draws| draws.len() as f64 >= NEEDED_SHARE * f64::from(resampling.draws);
-    match (number, draws.filter(enough).and_then(Draws::error)) {
-        (Determined::Value { value, error }, Some(bootstrap)) => {
-            Determined::Value { value, error: error.max(bootstrap) }
-        }
-        _ => number,
+    /// The number that the weighted populations determine as far as they do, with the value that those of MBAR give. Its error is that of the draws;
+    /// where transitions are few, draws are too sure of themselves, and it is at least that of the number of samples.
+    pub fn number(
+        &self,
+        weighted: Determined,
+        mbar: Determined,
+        draws: Option<&Draws>,
+        resampling: Resampling,
+    ) -> Determined {
+        let enough = |draws: &&Draws| draws.len() as f64 >= NEEDED_SHARE * f64::from(resampling.draws);
+        let Determined::Value { value, error } = weighted else { return weighted };
+        let value = mbar.value().unwrap_or(value);
+        // Blocks of length L lose the part g/2L of the variance where the correlation falls exponentially.
+        let whole = |error: f64| error / (1.0 - 0.5 / BLOCK_FACTOR).sqrt();
+        let error = match draws.filter(enough).and_then(Draws::error).map(whole) {
+            Some(bootstrap) if self.is_sure => bootstrap,
+            Some(bootstrap) => bootstrap.max(error),
+            None => error,
+        };
+        Determined::Value { value, error }
     }
+}
+
+/// Whether there are transitions enough for draws to show the error: many from and to every state that was seen, and some in every series where two
+/// states share the frames.
+pub(super) fn is_frequent(series: &[StateSeries<'_>], count: usize) -> bool {
+    let counts: Vec<Occupancy> = series.iter().map(|s| occupancy::count(s.states, count)).collect();
+    let seen = |form: usize| counts.iter().any(|counts| counts.forms[form] > 0);
+    let changes = |form: usize| series.iter().map(|s| occupancy::changes(s.states, form)).sum::<usize>();
+    let shared = |counts: &Occupancy| {
+        let most = (0..count).filter_map(|form| counts.population(form)).fold(0.0, f64::max);
+        (f64::MIN_POSITIVE..SHARED).contains(&most)
+    };
+    (0..count).filter(|&form| seen(form)).all(|form| changes(form) >= MANY_TRANSITIONS)
+        && counts.iter().all(|counts| counts.transitions >= FEW_TRANSITIONS || !shared(counts))
 }
 
 /// The value of a number for [`Counted::draws`], which leaves out what is not a number: NaN where nothing is determined.

@@ -8,13 +8,14 @@
 //!   Z = 1 + 10^{pH−pK₁} + 10^{pH−pK₂} + 10^{2pH−pK₁−pK₂−w}
 //!
 //! (Bashford & Karplus 1991, doi:10.1021/j100175a091): pK₁ and pK₂ are those of each site while the other is protonated, w (units
-//! of pK) is positive if the second proton goes harder. The macroscopic pKa values of the pair follow from Z.
+//! of pK) is positive if the second proton goes harder. The macroscopic pKa values of the pair follow from Z. All populations are those of the pure
+//! forms of both sites, by MBAR where the runs are connected ([`super::reweighting`]); the error of φ counts the samples of each pH alone.
 
-use super::counted::{Counted, Inefficiency, Resampling, StateSeries, value_or_nan, widen};
+use super::counted::{Counted, Inefficiency, Resampling, StateSeries, value_or_nan};
 use super::determined::Determined;
-use super::ends::{Ends, MeanWeights};
 use super::equilibrium::{self, Equilibrium, Populations};
 use super::occupancy::{State, joint};
+use super::reweighting::Question;
 
 /// Protonation classes of two sites in one run: 0 protonated, 1 deprotonated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,8 +26,6 @@ pub struct PairSeries<'a> {
     pub first: &'a [State],
     /// Second site, at the same times.
     pub second: &'a [State],
-    /// Mean weights of the classes of each, as in [`super::titration::TitrationSeries`].
-    pub means: Option<[&'a MeanWeights; 2]>,
 }
 
 /// Protons lost by the joint states 00, 01, 10, 11.
@@ -56,8 +55,14 @@ impl Pair {
     }
 }
 
-/// Evaluates two sites of two protonation states each, with the inefficiencies of both ([`super::titration::Titration`]).
-pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[Inefficiency]; 2], resampling: Resampling) -> Pair {
+/// Evaluates two sites of two protonation states each, with the inefficiencies of both ([`super::titration::Titration`]); `question` is what the same
+/// runs say about both together, and without it frames count as they are.
+pub fn evaluate(
+    series: &[PairSeries<'_>],
+    inefficiencies: [&[Inefficiency]; 2],
+    question: Option<&Question<'_>>,
+    resampling: Resampling,
+) -> Pair {
     // The joint state forgets as slowly as the slower one of the two sites.
     let [first, second] = inefficiencies;
     let slower = |(a, b): (&Inefficiency, &Inefficiency)| Inefficiency {
@@ -68,9 +73,9 @@ pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[Inefficiency]; 2],
     let states: Vec<Vec<State>> = series.iter().map(|s| joint(s.first, s.second, 2)).collect();
     let list: Vec<StateSeries<'_>> =
         series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
-    let [of_first, of_second] =
-        [0, 1].map(|site| Ends::new(series.iter().map(|s| (s.ph, s.means.map(|means| means[site])))));
-    let counted = Counted::with_inefficiencies(&list, 4, &slower).at_ends(of_first.joint(&of_second));
+    let of_first = series.iter().map(|s| StateSeries { ph: s.ph, states: s.first }).collect();
+    let of_second = series.iter().map(|s| StateSeries { ph: s.ph, states: s.second }).collect();
+    let counted = Counted::with_inefficiencies(&list, 4, &slower, question).made_of(&[of_first, of_second]);
     let numbers = |points: &[Populations], fitted: Option<&Equilibrium>| -> [Determined; 6] {
         let unknown = Determined::Unknown;
         let [first, second, interaction] = CONSTANTS.map(|c| fitted.map_or(unknown, |fitted| fitted.combination(&c)));
@@ -83,9 +88,10 @@ pub fn evaluate(series: &[PairSeries<'_>], inefficiencies: [&[Inefficiency]; 2],
     });
     let populations = counted.populations();
     let equilibrium = equilibrium::fit(&populations, &PROTONS);
-    let found = numbers(&populations, equilibrium.as_ref());
+    let weighted = numbers(counted.weighted(), equilibrium::fit(counted.weighted(), &PROTONS).as_ref());
+    let mbar = numbers(&populations, equilibrium.as_ref());
     let [correlation, first, second, interaction, upper, lower] =
-        std::array::from_fn(|k| widen(found[k], draws.get(k), resampling));
+        std::array::from_fn(|k| counted.number(weighted[k], mbar[k], draws.get(k), resampling));
     Pair { correlation, pka: [first, second], interaction, macroscopic: [upper, lower], equilibrium }
 }
 

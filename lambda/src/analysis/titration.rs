@@ -1,21 +1,26 @@
 //! The pKa values of a site, with errors, from its states at several pH values.
 //!
-//! Every series is counted and its independent samples are estimated ([`super::counted`]). Macroscopic: forms of equal
-//! protonation are one class; two classes have a Hill curve ([`super::hill`]), more a binding polynomial
-//! ([`super::equilibrium`]). Microscopic: every form on its own, and the share of each tautomer. Errors are the larger of
-//! likelihood and block bootstrap ([`super::bootstrap`]; blocks of three times the statistical inefficiency).
+//! Every series is counted and its independent samples are estimated ([`super::counted`]); populations are those of the pure forms, at each pH from its
+//! own frames and from the frames of all pH values by MBAR ([`super::reweighting`]). Macroscopic: forms of equal protonation are one class; two
+//! classes have a Hill curve ([`super::hill`]), more a binding polynomial ([`super::equilibrium`]). Microscopic: every form on its own, and the share
+//! of each tautomer.
 //!
-//! Convergence: the macroscopic pKa from the first and from the last part of every series; for two classes that of slope one,
+//! What the data determine is decided by the weighted populations of each pH alone, since MBAR knows a number even where nothing was seen. Values
+//! are those of a fit to the populations of MBAR at the pH values there are. Errors are those of a block bootstrap
+//! ([`super::bootstrap`]; blocks of five times the statistical inefficiency), and where transitions are few or pH values not connected at least those of
+//! the likelihood of the weighted samples (for the pKa that of slope one, because MBAR knows how a curve goes on).
+//!
+//! Convergence: the macroscopic pKa from weighted populations of the first and of the last part of every series; for two classes that of slope one,
 //! which little data determine.
 
 use thiserror::Error;
 
-use super::counted::{Counted, Inefficiency, Resampling, SeriesSummary, StateSeries, value_or_nan, widen};
+use super::counted::{Counted, Inefficiency, Resampling, SeriesSummary, StateSeries, samples_of_parts, value_or_nan};
 use super::determined::Determined;
-use super::ends::{Ends, MeanWeights};
 use super::equilibrium::{self, Equilibrium, Populations};
 use super::hill::{self, HillFit, TitrationPoint};
-use super::occupancy::{self, Occupancy, State, classes};
+use super::occupancy::{Occupancy, State, classes};
+use super::reweighting::Question;
 
 /// States of one run at one pH, frames at equal intervals that are the same for all series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +29,6 @@ pub struct TitrationSeries<'a> {
     pub ph: f64,
     /// Form of each frame.
     pub states: &'a [State],
-    /// Mean weights of the frames of each form, to extrapolate to the pure forms ([`super::ends`]); without, frames count as they are.
-    pub means: Option<&'a MeanWeights>,
 }
 
 /// Why a titration cannot be evaluated.
@@ -56,13 +59,19 @@ pub struct PhPoint {
     pub occupancy: Occupancy,
     /// Independent samples of the form.
     pub samples: f64,
-    /// Population of each pure form; `None` if all frames are mixed.
+    /// Population of each pure form, by MBAR where the pH values are connected; `None` if all frames are mixed.
     pub populations: Option<Vec<f64>>,
+    /// The same from the frames of this pH alone.
+    pub weighted: Option<Vec<f64>>,
     /// Interval of one standard error of each population (Wilson 1927, doi:10.1080/01621459.1927.10502953), inside 0…1 also
-    /// where that is 0 or 1.
+    /// where that is 0 or 1; from the samples at this pH alone.
     pub intervals: Option<Vec<[f64; 2]>>,
     /// Protons lost beyond the most protonated form, of those there are to lose: the deprotonated fraction of two forms.
     pub deprotonated: Option<f64>,
+    /// The same from the weighted frames of this pH alone.
+    pub deprotonated_weighted: Option<f64>,
+    /// The same from a plain count of these frames.
+    pub deprotonated_counted: Option<f64>,
     /// Its interval; for several protons from the spread of their number.
     pub interval: Option<[f64; 2]>,
 }
@@ -82,6 +91,8 @@ pub struct Macroscopic {
     pub pka_slope_one: Determined,
     /// The same from the microscopic constants.
     pub from_microscopic: Determined,
+    /// pKa and, for two classes, Hill slope from a plain count of the frames.
+    pub counted: [Determined; 2],
 }
 
 /// Loss of protons by one form.
@@ -125,7 +136,8 @@ pub fn protonation(protons: &[u32]) -> (Vec<u32>, Vec<u8>) {
     (lost, class)
 }
 
-/// Evaluates the titration of a site whose forms have lost `protons`.
+/// Evaluates the titration of a site whose forms have lost `protons`; `question` is what the same runs say about this site, and without it frames count
+/// as they are.
 ///
 /// # Errors
 /// [`TitrationError`] without series, for a pH that is not finite, or forms of one protonation only. Data that determine
@@ -133,13 +145,13 @@ pub fn protonation(protons: &[u32]) -> (Vec<u32>, Vec<u8>) {
 pub fn evaluate(
     protons: &[u32],
     series: &[TitrationSeries<'_>],
+    question: Option<&Question<'_>>,
     resampling: Resampling,
 ) -> Result<Titration, TitrationError> {
     let (lost, class) = check(protons, series)?;
     let by_form: Vec<StateSeries<'_>> = series.iter().map(|s| StateSeries { ph: s.ph, states: s.states }).collect();
-    let ends = Ends::new(series.iter().map(|s| (s.ph, s.means)));
-    let of_classes = ends.classes(&class, lost.len());
-    let forms = Counted::new(&by_form, protons.len()).at_ends(ends);
+    let forms = Counted::new(&by_form, protons.len(), question);
+    let weighted = equilibrium::fit(forms.weighted(), protons);
     let equilibrium = equilibrium::fit(&forms.populations(), protons);
     let pairs: Vec<(usize, usize)> = (0..protons.len())
         .flat_map(|from| (0..protons.len()).map(move |to| (from, to)))
@@ -157,15 +169,21 @@ pub fn evaluate(
     let draws = forms.draws(resampling, |points| {
         numbers(equilibrium::fit(points, protons).as_ref()).into_iter().map(value_or_nan).collect()
     });
-    let widened = |(k, number)| widen(number, draws.get(k), resampling);
-    let found: Vec<Determined> = numbers(equilibrium.as_ref()).into_iter().enumerate().map(widened).collect();
+    let both = numbers(weighted.as_ref()).into_iter().zip(numbers(equilibrium.as_ref()));
+    let number = |(k, (weighted, mbar))| forms.number(weighted, mbar, draws.get(k), resampling);
+    let found: Vec<Determined> = both.enumerate().map(number).collect();
     let (microscopic, rest) = found.split_at(pairs.len());
     let (shares, from_microscopic) = rest.split_at(protons.len());
     let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
     let by_class: Vec<StateSeries<'_>> =
         series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
-    let counted = Counted::new(&by_class, lost.len()).at_ends(of_classes);
-    let (macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
+    let counted = Counted::new(&by_class, lost.len(), question);
+    let (mut macroscopic, hill) = macroscopic(&lost, &counted, from_microscopic, resampling);
+    let plain = samples_of_parts(&by_class, &counted.inefficiencies(), None, lost.len(), |frames| 0..frames);
+    let fitted = hill::fit(&two_states(&plain)).ok().filter(|_| lost.len() == 2);
+    for (step, slope_one) in macroscopic.iter_mut().zip(steps(&plain, &lost)) {
+        step.counted = fitted.as_ref().map_or([slope_one, Determined::Unknown], |fit| [fit.pka, fit.slope]);
+    }
     Ok(Titration {
         points: points(&forms, protons, &lost),
         series: forms.series,
@@ -200,26 +218,37 @@ fn macroscopic(
     if lost.len() == 2 {
         let numbers = |fit: &HillFit| [fit.pka, fit.slope, fit.pka_slope_one];
         let unknown = [Determined::Unknown; 3];
-        let draws = counted.draws(resampling, |points| {
-            hill::fit(&two_states(points)).map_or(unknown, |fit| numbers(&fit)).map(value_or_nan).to_vec()
-        });
-        let fit = hill::fit(&two_states(&populations)).ok();
-        let found = fit.as_ref().map_or(unknown, numbers);
-        let [pka, slope, pka_slope_one] = std::array::from_fn(|k| widen(found[k], draws.get(k), resampling));
+        let fitted = |points: &[Populations]| hill::fit(&two_states(points)).ok();
+        let draws = counted
+            .draws(resampling, |points| fitted(points).map_or(unknown, |fit| numbers(&fit)).map(value_or_nan).to_vec());
+        let fit = fitted(&populations);
+        let mut weighted = fitted(counted.weighted()).as_ref().map_or(unknown, numbers);
+        let mbar = fit.as_ref().map_or(unknown, numbers);
+        if let (Determined::Value { value, .. }, Some(error)) = (weighted[0], weighted[2].error())
+            && counted.is_connected()
+        {
+            weighted[0] = Determined::Value { value, error };
+        }
+        let [pka, slope, pka_slope_one] =
+            std::array::from_fn(|k| counted.number(weighted[k], mbar[k], draws.get(k), resampling));
         let hill = fit.map(|fit| HillFit { pka, slope, pka_slope_one, ..fit });
         let from_microscopic = from_microscopic.first().copied().unwrap_or(Determined::Unknown);
         let (from, to) = (lost[0], lost[1]);
-        return (vec![Macroscopic { from, to, pka, slope: Some(slope), pka_slope_one, from_microscopic }], hill);
+        let counted = [Determined::Unknown; 2];
+        let step = Macroscopic { from, to, pka, slope: Some(slope), pka_slope_one, from_microscopic, counted };
+        return (vec![step], hill);
     }
     let numbers = |points: &[Populations]| steps(points, lost);
     let draws = counted.draws(resampling, |points| numbers(points).into_iter().map(value_or_nan).collect());
-    let step = |(k, pka): (usize, Determined)| {
-        let pka = widen(pka, draws.get(k), resampling);
+    let step = |(k, (weighted, mbar)): (usize, (Determined, Determined))| {
+        let pka = counted.number(weighted, mbar, draws.get(k), resampling);
         let from_microscopic = from_microscopic.get(k).copied().unwrap_or(Determined::Unknown);
         let (from, to) = (lost[k], lost[k + 1]);
-        Macroscopic { from, to, pka, slope: None, pka_slope_one: pka, from_microscopic }
+        let counted = [Determined::Unknown; 2];
+        Macroscopic { from, to, pka, slope: None, pka_slope_one: pka, from_microscopic, counted }
     };
-    (numbers(&populations).into_iter().enumerate().map(step).collect(), None)
+    let both = numbers(counted.weighted()).into_iter().zip(numbers(&populations));
+    (both.enumerate().map(step).collect(), None)
 }
 
 /// Macroscopic pKa values of slope one from samples of the classes.
@@ -249,6 +278,20 @@ fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
     (0..lost.len() - 1).map(step).collect()
 }
 
+/// The macroscopic pKa values from some of the series alone, as [`Convergence`] has them from all.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn slope_one(
+    protons: &[u32],
+    series: &[TitrationSeries<'_>],
+    question: Option<&Question<'_>>,
+    inefficiencies: &[Inefficiency],
+) -> Result<Vec<Determined>, TitrationError> {
+    let found = convergence(protons, series, question, inefficiencies, 1)?;
+    Ok(found.forward.into_iter().map(|all| all[0]).collect())
+}
+
 fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
     let point = |p: &Populations| {
         let (protonated, deprotonated) = (p.samples[0], p.samples[1]);
@@ -260,37 +303,48 @@ fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
 
 /// All series of each pH together: counts and independent samples add up.
 fn points(counted: &Counted, protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
-    let (series, pure) = (&counted.series, counted.populations());
-    let mut ph: Vec<f64> = series.iter().map(|s| s.ph).collect();
-    ph.sort_by(f64::total_cmp);
-    ph.dedup();
-    let point = |&ph: &f64| {
-        let mut occupancy = Occupancy::default();
+    let (series, mbar) = (&counted.series, counted.populations());
+    let range = f64::from(lost[lost.len() - 1] - lost[0]);
+    let gone = |form: usize| f64::from(protons[form] - lost[0]) / range;
+    let moment = |populations: &Option<Vec<f64>>, power: i32| {
+        let of = |p: &Vec<f64>| p.iter().enumerate().map(|(form, p)| p * gone(form).powi(power)).sum::<f64>();
+        populations.as_ref().map(of).map(|s| s.clamp(0.0, 1.0))
+    };
+    let share = |samples: &[f64]| {
+        let worth: f64 = samples.iter().sum();
+        (worth > 0.0).then(|| samples.iter().map(|n| n / worth).collect::<Vec<f64>>())
+    };
+    let point = |(here, mbar): (&Populations, Populations)| {
+        let (ph, mut occupancy) = (here.ph, Occupancy::default());
         let at = || series.iter().filter(|s| s.ph == ph);
         at().for_each(|s| occupancy.add(&s.occupancy));
         let samples: f64 = at().map(|s| s.samples).sum();
-        let of_form = |form: usize| pure.iter().filter(|p| p.ph == ph).map(|p| p.samples[form]).sum::<f64>();
-        let each: Vec<f64> = (0..protons.len()).map(of_form).collect();
-        let worth: f64 = each.iter().sum();
-        let populations = (worth > 0.0).then(|| each.iter().map(|n| n / worth).collect::<Vec<f64>>());
+        let (worth, weighted) = (here.samples.iter().sum::<f64>(), share(&here.samples));
+        let populations = share(&mbar.samples);
         let intervals = populations.as_ref().map(|p| p.iter().map(|&p| wilson(p, worth)).collect());
-        let range = f64::from(lost[lost.len() - 1] - lost[0]);
-        let gone = |form: usize| f64::from(protons[form] - lost[0]) / range;
-        let moment = |power: i32| {
-            let of = |p: &Vec<f64>| p.iter().enumerate().map(|(form, p)| p * gone(form).powi(power)).sum::<f64>();
-            populations.as_ref().map(of)
-        };
-        let deprotonated = moment(1).map(|s| s.clamp(0.0, 1.0));
-        let interval = deprotonated.zip(moment(2)).map(|(mean, square)| {
+        let counts: Vec<f64> = occupancy.forms.iter().map(|&n| n as f64).collect();
+        let deprotonated = moment(&populations, 1);
+        let interval = deprotonated.zip(moment(&populations, 2)).map(|(mean, square)| {
             if lost.len() == 2 {
                 return wilson(mean, worth);
             }
             let error = ((square - mean * mean).max(0.0) / worth).sqrt();
             [(mean - error).max(0.0), (mean + error).min(1.0)]
         });
-        PhPoint { ph, occupancy, samples, populations, intervals, deprotonated, interval }
+        PhPoint {
+            ph,
+            samples,
+            deprotonated,
+            deprotonated_weighted: moment(&weighted, 1),
+            deprotonated_counted: moment(&share(&counts), 1),
+            occupancy,
+            populations,
+            weighted,
+            intervals,
+            interval,
+        }
     };
-    ph.iter().map(point).collect()
+    counted.weighted().iter().zip(mbar).map(point).collect()
 }
 
 /// Interval of one standard error for a fraction `s` of `n` samples.
@@ -318,25 +372,20 @@ pub struct Convergence {
 pub fn convergence(
     protons: &[u32],
     series: &[TitrationSeries<'_>],
+    question: Option<&Question<'_>>,
     inefficiencies: &[Inefficiency],
     parts: u32,
 ) -> Result<Convergence, TitrationError> {
     let (lost, class) = check(protons, series)?;
     let states: Vec<Vec<State>> = series.iter().map(|s| classes(s.states, &class)).collect();
-    let ends = Ends::new(series.iter().map(|s| (s.ph, s.means))).classes(&class, lost.len());
+    let list: Vec<StateSeries<'_>> =
+        series.iter().zip(&states).map(|(s, states)| StateSeries { ph: s.ph, states }).collect();
     let part = |share: f64, reverse: bool| -> Vec<Determined> {
-        let populations = series.iter().zip(&states).zip(inefficiencies).map(|((series, states), inefficiency)| {
-            let length = ((share * states.len() as f64).round() as usize).min(states.len());
-            let range = if reverse { states.len() - length..states.len() } else { 0..length };
-            let counts = occupancy::count(&states[range], lost.len());
-            Populations {
-                ph: series.ph,
-                samples: counts.forms.iter().map(|&n| n as f64 / inefficiency.frames).collect(),
-            }
-        });
-        let mut populations: Vec<Populations> = populations.collect();
-        ends.apply(&mut populations);
-        steps(&populations, &lost)
+        let range = |frames: usize| {
+            let length = ((share * frames as f64).round() as usize).min(frames);
+            if reverse { frames - length..frames } else { 0..length }
+        };
+        steps(&samples_of_parts(&list, inefficiencies, question, lost.len(), range), &lost)
     };
     let shares: Vec<f64> = (1..=parts).map(|k| f64::from(k) / f64::from(parts)).collect();
     let from = |reverse: bool| -> Vec<Vec<Determined>> {

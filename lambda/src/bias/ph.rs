@@ -64,13 +64,37 @@ impl PhPotential {
 
     /// Changes the pH.
     pub fn set_ph(&mut self, ph: f64) {
+        self.free_energies = self.free_energies_at(ph);
+    }
+
+    fn free_energies_at(&self, ph: f64) -> Vec<f64> {
         let unit = GAS_CONSTANT * self.temperature * std::f64::consts::LN_10;
         let free_energy = |form: &Acidity| unit * (form.pk - f64::from(form.protons_lost) * ph);
-        self.free_energies = self.forms.iter().map(free_energy).collect();
+        let mut all: Vec<f64> = self.forms.iter().map(free_energy).collect();
         if self.step.is_some() {
-            let lowest = self.free_energies.iter().copied().fold(f64::INFINITY, f64::min);
-            self.free_energies.iter_mut().for_each(|g| *g -= lowest);
+            let lowest = all.iter().copied().fold(f64::INFINITY, f64::min);
+            all.iter_mut().for_each(|g| *g -= lowest);
         }
+        all
+    }
+
+    /// G_α/RT at any pH; in the smoothed form relative to the lowest. V_pH/RT is the sum of each times [`Self::share`].
+    pub fn reduced(&self, ph: f64) -> Vec<f64> {
+        let rt = GAS_CONSTANT * self.temperature;
+        self.free_energies_at(ph).into_iter().map(|g| g / rt).collect()
+    }
+
+    /// The part of G_α that acts at a weight λ_α: the weight itself, or the height of the smoothed step there.
+    pub fn share(&self, weight: f64) -> f64 {
+        self.share_and_slope(weight).0
+    }
+
+    fn share_and_slope(&self, weight: f64) -> (f64, f64) {
+        self.step.map_or((weight, 1.0), |step| {
+            let steepness = 5.0 * WALL_STEEPNESS;
+            let s = 1.0 / (1.0 + (-steepness * (weight - step)).exp());
+            (s, steepness * s * (1.0 - s))
+        })
     }
 
     /// G_α (kJ/mol) and the position of the smoothed steps, if they are smoothed.
@@ -82,11 +106,7 @@ impl PhPotential {
     pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> f64 {
         let mut energy = 0.0;
         for ((g, weight), slope) in self.free_energies.iter().zip(weights).zip(by_weight) {
-            let (value, derivative) = self.step.map_or((*weight, 1.0), |step| {
-                let steepness = 5.0 * WALL_STEEPNESS;
-                let s = 1.0 / (1.0 + (-steepness * (weight - step)).exp());
-                (s, steepness * s * (1.0 - s))
-            });
+            let (value, derivative) = self.share_and_slope(*weight);
             energy += g * value;
             *slope += g * derivative;
         }
@@ -141,6 +161,18 @@ mod tests {
             let mut v = PhPotential::new(acid(4.25), 3.0, 300.0, smoothed).unwrap();
             v.set_ph(7.0);
             assert_eq!(v, PhPotential::new(acid(4.25), 7.0, 300.0, smoothed).unwrap());
+        }
+    }
+
+    #[test]
+    fn the_energy_is_that_of_its_parts_at_any_ph() {
+        let weights = [0.7, 0.35];
+        for smoothed in [None, Some(0.04)] {
+            let v = PhPotential::new(acid(4.25), 3.0, 300.0, smoothed).unwrap();
+            let other = PhPotential::new(acid(4.25), 6.5, 300.0, smoothed).unwrap();
+            let parts: f64 = v.reduced(6.5).iter().zip(weights).map(|(g, w)| g * v.share(w)).sum();
+            // Twenty roundings of numbers below ten.
+            assert!((parts * GAS_CONSTANT * 300.0 - other.evaluate(&weights, &mut [0.0; 2])).abs() < 1e-12);
         }
     }
 

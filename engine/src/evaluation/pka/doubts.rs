@@ -1,18 +1,28 @@
 //! What the numbers of a titration give reason to doubt, in sentences.
 
+use super::diagnostics::FEW;
 use super::results::{Evaluation, SiteResult};
 use lambda::analysis::hill::Determined;
+use lambda::analysis::mbar::CONNECTED;
 use lambda::analysis::titration::PhPoint;
 use std::collections::BTreeSet;
 
-/// With fewer transitions than this, the fraction at a pH near the pKa is left to chance.
-const FEW_TRANSITIONS: u64 = 10;
 /// With a larger share of mixed frames than this, λ is too seldom at its two ends.
 const MANY_MIXED: f64 = 0.25;
 
 /// Warnings of the runs, and those the numbers give rise to; each once.
 pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
     let mut warnings: Vec<String> = evaluation.runs.iter().flat_map(|run| run.warnings.clone()).collect();
+    for (pair, overlap) in evaluation.ph.windows(2).zip(&evaluation.overlap).filter(|(_, o)| **o < CONNECTED) {
+        warnings.push(format!(
+            "pH {} and {} hardly overlap: {:.1} % of the frames of one could be of the other, {:.0} % are needed; populations between them and differences across them are \
+             uncertain: put a pH between them",
+            pair[0],
+            pair[1],
+            100.0 * overlap,
+            100.0 * CONNECTED
+        ));
+    }
     warnings.extend(together(evaluation.sites.iter().flat_map(doubts)));
     let mut seen = BTreeSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
@@ -31,6 +41,12 @@ fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
     all.into_iter().map(|(names, doubt)| format!("{}: {doubt}", names.join(", "))).collect()
 }
 
+/// Points where a site is partly protonated and seldom changes.
+pub(super) fn few_transitions(site: &SiteResult) -> Vec<&PhPoint> {
+    let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
+    site.titration.points.iter().filter(|p| between(p) && p.occupancy.transitions < FEW).collect()
+}
+
 /// Reasons to doubt the numbers of a site: its name, or that of a step, and a sentence.
 fn doubts(site: &SiteResult) -> Vec<(String, String)> {
     let mut doubts = Vec::new();
@@ -42,13 +58,12 @@ fn doubts(site: &SiteResult) -> Vec<(String, String)> {
     let at = |list: &[String]| {
         if list.len() == points.len() { "every pH".to_string() } else { format!("pH {}", list.join(", ")) }
     };
-    let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
-    let few = list(&|point| between(point) && point.occupancy.transitions < FEW_TRANSITIONS);
+    let few: Vec<String> = few_transitions(site).iter().map(|point| format!("{}", point.ph)).collect();
     let mixed = list(&|point| point.occupancy.mixed_fraction().is_some_and(|mixed| mixed > MANY_MIXED));
     if !few.is_empty() {
         // A lower barrier makes transitions, and more mixed frames.
         let lower = if mixed.is_empty() { ", or lower titration.barrier" } else { "" };
-        let doubt = format!("fewer than {FEW_TRANSITIONS} transitions at {}; run longer{lower}", at(&few));
+        let doubt = format!("fewer than {FEW} transitions at {}; run longer{lower}", at(&few));
         doubts.push((name.clone(), doubt));
     } else if !mixed.is_empty() {
         let share = 100.0 * MANY_MIXED;
@@ -93,9 +108,7 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
 
 /// A sentence if the two halves of the runs disagree about a pKa.
 fn drift(site: &SiteResult, index: usize) -> Option<String> {
-    let found = &site.convergence;
-    let half = found.shares.iter().position(|share| (share - 0.5).abs() < 1e-9)?;
-    let (first, last) = (found.forward[index][half], found.reverse[index][half]);
+    let [first, last] = site.halves(index)?;
     let difference = first.value()? - last.value()?;
     let error = first.error()?.hypot(last.error()?);
     (difference.abs() > (3.0 * error).max(0.1)).then(|| {

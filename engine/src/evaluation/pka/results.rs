@@ -3,11 +3,12 @@
 use crate::evaluation::runs::Run;
 use crate::record::SiteRecord;
 use lambda::analysis::counted::Resampling;
-use lambda::analysis::ends::MeanWeights;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::occupancy::{OCCUPIED, State};
 use lambda::analysis::pairs::Pair;
 use lambda::analysis::titration::{Convergence, Macroscopic, Titration};
+
+pub use super::diagnostics::Diagnostics;
 
 /// Number of bins in the histograms of λ.
 pub const BINS: usize = 60;
@@ -17,7 +18,8 @@ pub const SIGNIFICANT: f64 = 3.0;
 /// How runs are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// Start of each run that is left out (ps), the frame at its end included; so the first frame always is.
+    /// Start of each run that is left out at least (ps), the frame at its end included; so the first frame always is. More is left out where the
+    /// beginning of a run differs from the rest of it.
     pub equilibration: f64,
     /// Weight above which a form is occupied.
     pub threshold: f64,
@@ -38,8 +40,16 @@ impl Default for Options {
 pub struct Evaluation {
     /// The runs, without their start.
     pub runs: Vec<Run>,
+    /// Start of each run that was left out (ps).
+    pub left_out: Vec<f64>,
     /// pH values, rising.
     pub ph: Vec<f64>,
+    /// pH values of the smooth curves.
+    pub grid: Vec<f64>,
+    /// Overlap of each two neighbouring pH values, the smaller of both directions; empty where they are not connected.
+    pub overlap: Vec<f64>,
+    /// Round trips between the lowest and the highest pH of all walkers together; none without an exchange.
+    pub round_trips: Option<usize>,
     /// Sites that titrate.
     pub sites: Vec<SiteResult>,
     /// Pairs of sites with two states of protonation, in the order of the sites.
@@ -67,8 +77,10 @@ pub struct SiteResult {
     pub histograms: Vec<Vec<Vec<f64>>>,
     /// Protonation in each frame of each run: 0 protonated, …
     pub(super) protonation: Vec<Vec<State>>,
-    /// Mean weights of these classes in each run; none where V_pH is not linear.
-    pub(super) means_of_classes: Vec<Option<MeanWeights>>,
+    /// Whether its numbers have converged.
+    pub diagnostics: Diagnostics,
+    /// Populations of its pure forms by MBAR at each pH of [`Evaluation::grid`]; empty where the pH values are not connected.
+    pub curve: Vec<Vec<f64>>,
 }
 
 /// What the runs say about two sites together.
@@ -114,6 +126,13 @@ impl SiteResult {
     pub fn microscopic_reference(&self, from: usize, to: usize) -> f64 {
         let [from, to] = [from, to].map(|form| &self.record.forms[form]);
         (to.pk - from.pk) / (f64::from(to.protons_lost) - f64::from(from.protons_lost))
+    }
+
+    /// pKa of a step from the first and the last half of the runs.
+    pub fn halves(&self, step: usize) -> Option<[Determined; 2]> {
+        let found = &self.convergence;
+        let half = found.shares.iter().position(|share| (share - 0.5).abs() < 1e-9)?;
+        Some([found.forward.get(step)?[half], found.reverse.get(step)?[half]])
     }
 
     /// Number of changes of the form, all runs together.

@@ -82,28 +82,29 @@ fn pka_of(site: &SiteResult) -> String {
 /// The deprotonated fraction of a site, with the curve that is fitted to it.
 fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
     let point = |point: &PhPoint| {
-        let y = point.deprotonated?;
-        Some(Point { x: point.ph, y, interval: point.interval.unwrap_or([y, y]) })
+        // Each point is of its own pH, and the line of all of them, so that a reader sees whether they agree.
+        let y = point.deprotonated_weighted?;
+        let shift = y - point.deprotonated?;
+        let interval = point.interval.map_or([y, y], |ends| ends.map(|end| (end + shift).clamp(0.0, 1.0)));
+        Some(Point { x: point.ph, y, interval })
     };
     let points = site.titration.points.iter().filter_map(point).collect();
     let steps = &site.titration.macroscopic;
+    let lost = |form: usize| f64::from(site.record.forms[form].protons_lost - steps[0].from);
+    let all = f64::from(steps[steps.len() - 1].to - steps[0].from);
+    let mean = |populations: &[f64]| populations.iter().enumerate().map(|(form, p)| p * lost(form)).sum::<f64>() / all;
     // Without a slope of its own the curve is that of a single site.
     let hill =
         |pka: f64, slope: f64| grid(range(evaluation)).map(|x| (x, deprotonated_fraction(x, pka, slope))).collect();
     let line = match (&steps[..], &site.titration.equilibrium) {
+        _ if !site.curve.is_empty() && HillFit::of(&steps[0]).pka.value().is_some() => {
+            evaluation.grid.iter().zip(&site.curve).map(|(x, populations)| (*x, mean(populations))).collect()
+        }
         ([step], _) => {
             let HillFit { pka, slope } = HillFit::of(step);
             pka.value().map(|pka| hill(pka, slope.value().unwrap_or(1.0))).unwrap_or_default()
         }
-        (_, Some(fitted)) => {
-            let lost = |form: usize| f64::from(site.record.forms[form].protons_lost - steps[0].from);
-            let all = f64::from(steps[steps.len() - 1].to - steps[0].from);
-            let mean = |x: f64| {
-                let populations = fitted.populations(x);
-                populations.iter().enumerate().map(|(form, p)| p * lost(form)).sum::<f64>() / all
-            };
-            grid(range(evaluation)).map(|x| (x, mean(x))).collect()
-        }
+        (_, Some(fitted)) => grid(range(evaluation)).map(|x| (x, mean(&fitted.populations(x)))).collect(),
         _ => Vec::new(),
     };
     let mark = if steps.len() == 1 { HillFit::of(&steps[0]).pka.value() } else { None };
@@ -126,8 +127,8 @@ fn titration(evaluation: &Evaluation) -> Plot {
         )
     } else {
         let key = vec![
-            Entry::mark("fraction in the runs", Style::default()),
-            Entry::line("fit", Style::default()),
+            Entry::mark("weighted fraction at this pH", Style::default()),
+            Entry::line("MBAR", Style::default()),
             Entry::line("pKa", Style { dash: 1, ..Style::default() }),
         ];
         let chart = |(site, curve): (&SiteResult, Curve)| {
@@ -138,9 +139,14 @@ fn titration(evaluation: &Evaluation) -> Plot {
         Figure::charts("Titration curve", &sites.into_iter().map(chart).collect::<Vec<_>>(), key)
     };
     let caption = format!(
-        "Points: deprotonated fraction (frames with a form above a weight of {}) with standard errors from independent samples. \
-         Lines: Hill fits, for several protons the binding polynomial; dashed: pKa. Errors of the pKa: the larger of likelihood and block bootstrap.",
-        evaluation.options.threshold
+        "Points: deprotonated fraction from the frames of each pH alone (with a form above a weight of {}, weighted to pure forms), with standard errors \
+         from independent samples. Lines: {}; dashed: pKa.",
+        evaluation.options.threshold,
+        if evaluation.overlap.is_empty() {
+            "Hill fits, for several protons the binding polynomial"
+        } else {
+            "MBAR, from the frames of all pH values"
+        }
     );
     let why = "There is no curve to draw: no site has fractions at two pH values or more, nor a pKa.";
     Plot::new("titration.svg", "Titration curves", figure, &caption, why)
@@ -162,11 +168,19 @@ fn populations(evaluation: &Evaluation) -> Plot {
     let charts = sites.iter().map(|site| {
         let form = |k: usize| {
             let point = |point: &PhPoint| {
-                let y = point.populations.as_ref()?[k];
-                Some(Point { x: point.ph, y, interval: point.intervals.as_ref().map_or([y, y], |ends| ends[k]) })
+                let y = point.weighted.as_ref()?[k];
+                let shift = y - point.populations.as_ref()?[k];
+                let ends =
+                    point.intervals.as_ref().map_or([y, y], |ends| ends[k].map(|end| (end + shift).clamp(0.0, 1.0)));
+                Some(Point { x: point.ph, y, interval: ends })
             };
             let fitted = site.titration.equilibrium.as_ref();
-            let line = fitted.map(|fitted| grid(range(evaluation)).map(|x| (x, fitted.populations(x)[k])).collect());
+            let line = match fitted {
+                _ if !site.curve.is_empty() => {
+                    Some(evaluation.grid.iter().zip(&site.curve).map(|(x, populations)| (*x, populations[k])).collect())
+                }
+                fitted => fitted.map(|fitted| grid(range(evaluation)).map(|x| (x, fitted.populations(x)[k])).collect()),
+            };
             let points = site.titration.points.iter().filter_map(point).collect();
             let name = site.record.forms[k].name.clone();
             Curve { name, points, line: line.unwrap_or_default(), mark: None, style: Style::marked(k) }
@@ -180,8 +194,8 @@ fn populations(evaluation: &Evaluation) -> Plot {
     let charts: Vec<Chart> = charts.filter(|chart| is_curve(&chart.curves)).collect();
     let key = names.iter().enumerate().map(|(k, name)| Entry { line: true, ..Entry::mark(name, Style::marked(k)) });
     let figure = Figure::charts("Populations of the forms", &charts, key.collect());
-    let caption =
-        "Points: share of the frames in each form, with standard errors. Lines: the binding polynomial of the forms.";
+    let caption = "Points: populations from the weighted frames of each pH alone, with standard errors. Lines: populations from the frames of all pH values by MBAR, \
+         or the binding polynomial where those are not connected.";
     let why = "There are no populations to draw: no site with several forms has them at two pH values or more.";
     Plot::new("populations.svg", "Populations of the forms", figure, caption, why)
 }

@@ -1,11 +1,11 @@
 //! Results of an evaluation as CSV, and the short table at the end of the command.
 //!
 //! `pka.csv`: macroscopic pKa values. `micro.csv`: pK of every pair of forms, and tautomers. `titration.csv` and
-//! `populations.csv`: by site, pH and form. `pairs.csv`: correlations and interactions. `convergence.csv`: pKa against the time used.
+//! `populations.csv`: by site, pH and form. `diagnostics.csv`: whether sites have converged. `pairs.csv`: correlations and interactions. `convergence.csv`: pKa against the time used.
 
 use crate::atomic::write_atomic;
 use crate::error::Result;
-use crate::evaluation::pka::{Evaluation, HillFit, PairResult, SIGNIFICANT};
+use crate::evaluation::pka::{Diagnostics, Evaluation, HillFit, PairResult, SIGNIFICANT};
 use lambda::analysis::hill::Determined;
 use std::fmt::Write;
 use std::path::Path;
@@ -23,6 +23,9 @@ pub const PAIRS: &str = "pairs.csv";
 /// pKa against the time used.
 pub const CONVERGENCE: &str = "convergence.csv";
 
+/// Whether sites have converged, and why not.
+pub const DIAGNOSTICS: &str = "diagnostics.csv";
+
 /// Writes all tables.
 ///
 /// # Errors
@@ -35,6 +38,7 @@ pub fn write(evaluation: &Evaluation, folder: &Path) -> Result<()> {
         (POPULATIONS, populations(evaluation)),
         (PAIRS, pairs(evaluation)),
         (CONVERGENCE, convergence(evaluation)),
+        (DIAGNOSTICS, diagnostics(evaluation)),
     ];
     tables.iter().try_for_each(|(name, text)| write_atomic(&folder.join(name), "write", text.as_bytes()))
 }
@@ -51,7 +55,7 @@ fn both(number: Determined) -> String {
 
 fn pka(evaluation: &Evaluation) -> String {
     let mut text = String::from(
-        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed\n",
+        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,converged,reasons\n",
     );
     for site in &evaluation.sites {
         let (transitions, mixed) = (site.transitions(), optional(site.mixed(), 5));
@@ -60,7 +64,38 @@ fn pka(evaluation: &Evaluation) -> String {
                 [step.pka, step.slope.unwrap_or(Determined::Unknown), step.pka_slope_one, step.from_microscopic];
             let numbers = numbers.map(both).join(",");
             let (name, reference) = (&site.record.name, optional(site.reference(step.from, step.to), 2));
-            let _ = writeln!(text, "{name},{},{numbers},{reference},{transitions},{mixed}", step.to);
+            let (counted, verdict) = (step.counted.map(both).join(","), verdict(&site.diagnostics));
+            let _ =
+                writeln!(text, "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{verdict}", step.to);
+        }
+    }
+    text
+}
+
+/// `yes,` or `no,` and the reasons.
+fn verdict(diagnostics: &Diagnostics) -> String {
+    let yes = if diagnostics.reasons.is_empty() { "yes" } else { "no" };
+    format!("{yes},{}", diagnostics.reasons.join("; "))
+}
+
+fn diagnostics(evaluation: &Evaluation) -> String {
+    let mut text = String::from(
+        "site,protons lost,pKa,pKa error,transitions,exchanges,round trips,first half,its error,last half,its error,spread of replicas,least overlap,converged,reasons\n",
+    );
+    let whole = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
+    let overlap = optional(evaluation.overlap.iter().copied().reduce(f64::min), 3);
+    let trips = whole(evaluation.round_trips.map(|trips| trips as u64));
+    for site in &evaluation.sites {
+        let found = &site.diagnostics;
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(both).join(",");
+            let (pka, transitions, exchanges) = (both(step.pka), site.transitions(), whole(found.exchanges));
+            let (spread, verdict) = (optional(found.spread(index), 3), verdict(found));
+            let _ = writeln!(
+                text,
+                "{},{},{pka},{transitions},{exchanges},{trips},{halves},{spread},{overlap},{verdict}",
+                site.record.name, step.to
+            );
         }
     }
     text
@@ -82,21 +117,23 @@ fn micro(evaluation: &Evaluation) -> String {
 }
 
 fn titration(evaluation: &Evaluation) -> String {
-    let mut text = String::from("pH,site,deprotonated,low,high,mixed,transitions,frames,independent samples\n");
+    let mut text =
+        String::from("pH,site,deprotonated,low,high,weighted,counted,mixed,transitions,frames,independent samples\n");
     for site in &evaluation.sites {
         for point in &site.titration.points {
             let ends = point.interval.map_or([None; 2], |ends| ends.map(Some)).map(|end| optional(end, 5)).join(",");
             let (s, mixed) = (optional(point.deprotonated, 5), optional(point.occupancy.mixed_fraction(), 5));
             let (transitions, frames) = (point.occupancy.transitions, point.occupancy.frames());
             let (ph, name, samples) = (point.ph, &site.record.name, point.samples);
-            let _ = writeln!(text, "{ph},{name},{s},{ends},{mixed},{transitions},{frames},{samples:.1}");
+            let others = [point.deprotonated_weighted, point.deprotonated_counted].map(|s| optional(s, 5)).join(",");
+            let _ = writeln!(text, "{ph},{name},{s},{ends},{others},{mixed},{transitions},{frames},{samples:.1}");
         }
     }
     text
 }
 
 fn populations(evaluation: &Evaluation) -> String {
-    let mut text = String::from("pH,site,form,protons lost,population,low,high,of the frames,mean weight\n");
+    let mut text = String::from("pH,site,form,protons lost,population,low,high,weighted,of the frames,mean weight\n");
     for site in &evaluation.sites {
         for (point, means) in site.titration.points.iter().zip(&site.means) {
             for (k, form) in site.record.forms.iter().enumerate() {
@@ -104,8 +141,10 @@ fn populations(evaluation: &Evaluation) -> String {
                 let ends = ends.map(|end| optional(end, 5)).join(",");
                 let population = optional(point.populations.as_ref().map(|p| p[k]), 5);
                 let counted = optional(point.occupancy.population(k), 5);
+                let weighted = optional(point.weighted.as_ref().map(|p| p[k]), 5);
                 let (ph, name, lost, mean) = (point.ph, &site.record.name, form.protons_lost, means[k]);
-                let _ = writeln!(text, "{ph},{name},{},{lost},{population},{ends},{counted},{mean:.5}", form.name);
+                let numbers = format!("{population},{ends},{weighted},{counted},{mean:.5}");
+                let _ = writeln!(text, "{ph},{name},{},{lost},{numbers}", form.name);
             }
         }
     }
@@ -147,7 +186,8 @@ pub(super) fn shift(pka: Determined, reference: Option<f64>) -> String {
     shift.unwrap_or_default().replace('-', "−")
 }
 
-/// Fields of the summary, by step of each site: name, pKa, Hill coefficient, model compound, shift, transitions, mixed.
+/// Fields of the summary, by step of each site: name, pKa, Hill coefficient, model compound, shift, transitions, mixed, whether it has
+/// converged.
 pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for site in &evaluation.sites {
@@ -162,6 +202,7 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
                 shift(pka, reference),
                 site.transitions().to_string(),
                 format!("{:.1} %", 100.0 * site.mixed().unwrap_or(0.0)),
+                if site.diagnostics.reasons.is_empty() { "yes".into() } else { "no".into() },
             ]);
         }
     }
@@ -169,7 +210,7 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
 }
 
 /// Heads of the columns of [`rows`].
-pub(super) const COLUMNS: [&str; 7] = ["site", "pKa", "Hill", "model", "shift", "transitions", "mixed"];
+pub(super) const COLUMNS: [&str; 8] = ["site", "pKa", "Hill", "model", "shift", "transitions", "mixed", "converged"];
 
 /// Sentences about tautomers and about sites that interact.
 pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
@@ -209,6 +250,9 @@ pub fn summary(evaluation: &Evaluation) -> String {
         text.push('\n');
     }
     text.push('\n');
+    for site in evaluation.sites.iter().filter(|site| !site.diagnostics.reasons.is_empty()) {
+        let _ = writeln!(text, "{} has {}", site.record.name, site.diagnostics.verdict());
+    }
     for remark in remarks(evaluation) {
         let _ = writeln!(text, "{remark}");
     }

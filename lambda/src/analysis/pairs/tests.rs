@@ -5,6 +5,11 @@ use crate::analysis::occupancy::{OCCUPIED, of_lambda};
 use crate::analysis::synthetic::{coupled, random};
 use crate::analysis::titration::{self, TitrationSeries};
 
+/// Repeated experiments in each test of errors.
+const RUNS: u64 = 100;
+/// χ² of 100 experiments, divided by them: 99.9 % lie between these. Where samples are undercounted it is smaller by as much; g itself comes out
+/// up to 15 % too large.
+const SQUARE: std::ops::Range<f64> = 0.60..1.52;
 const PH: [f64; 7] = [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
 
 /// States of both sites at each pH.
@@ -16,13 +21,13 @@ fn experiment(constants: [f64; 3], frames: usize, seed: u64) -> Vec<[Vec<State>;
 
 fn evaluated(states: &[[Vec<State>; 2]], draws: u32) -> Pair {
     let series: Vec<PairSeries> =
-        PH.iter().zip(states).map(|(&ph, [first, second])| PairSeries { ph, first, second, means: None }).collect();
+        PH.iter().zip(states).map(|(&ph, [first, second])| PairSeries { ph, first, second }).collect();
     let of = |site: usize| {
         let list: Vec<StateSeries<'_>> =
             PH.iter().zip(states).map(|(&ph, both)| StateSeries { ph, states: &both[site] }).collect();
-        Counted::new(&list, 2).inefficiencies()
+        Counted::new(&list, 2, None).inefficiencies()
     };
-    evaluate(&series, [&of(0), &of(1)], Resampling { draws, seed: 1 })
+    evaluate(&series, [&of(0), &of(1)], None, Resampling { draws, seed: 1 })
 }
 
 fn pull(found: Determined, exact: f64) -> f64 {
@@ -37,7 +42,7 @@ fn two_coupled_sites_have_their_analytic_pka_values() {
     let b2 = 10f64.powf(-pk1 - pk2 - w);
     let exact = [pk1, pk2, w, -b1.log10(), b1.log10() - b2.log10()];
     assert!((exact[3] - 5.0545).abs() < 1e-4 && (exact[4] - 7.2455).abs() < 1e-4, "{exact:?}");
-    let runs = 20;
+    let runs = RUNS;
     let mut squares = [0.0; 5];
     for seed in 0..runs {
         let pair = evaluated(&experiment([pk1, pk2, w], 20_000, seed), 50);
@@ -50,16 +55,16 @@ fn two_coupled_sites_have_their_analytic_pka_values() {
         assert!(pair.significant(3.0), "{:?}", pair.correlation);
         assert!(pair.correlation.value().unwrap() < -0.2);
     }
-    // 1 ± 0.32 each; the larger of two errors is taken.
-    assert!(squares.iter().all(|square| (0.15..1.8).contains(square)), "{squares:?}");
+    // The joint state forgets as fast as one site where they are bound to each other, and twice as fast where they are not.
+    assert!(squares.iter().all(|square| (0.5 * SQUARE.start..SQUARE.end).contains(square)), "{squares:?}");
 }
 
 #[test]
 fn the_curve_of_one_of_two_coupled_sites_is_flatter_than_that_of_a_single_site() {
     let states = experiment([6.0, 6.0, 1.5], 20_000, 77);
     let series: Vec<TitrationSeries> =
-        PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[0], means: None }).collect();
-    let found = titration::evaluate(&[0, 1], &series, Resampling { draws: 50, seed: 1 }).unwrap();
+        PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[0] }).collect();
+    let found = titration::evaluate(&[0, 1], &series, None, Resampling { draws: 50, seed: 1 }).unwrap();
     let slope = found.macroscopic[0].slope.unwrap();
     assert!(slope.value().unwrap() + 3.0 * slope.error().unwrap() < 0.95, "{slope:?}");
     // By symmetry its midpoint is pK + w/2.
@@ -69,25 +74,23 @@ fn the_curve_of_one_of_two_coupled_sites_is_flatter_than_that_of_a_single_site()
 #[test]
 fn two_independent_sites_have_two_curves_and_no_interaction() {
     let mut square = [0.0; 2];
-    let runs = 20;
+    let runs = RUNS;
     for seed in 100..100 + runs {
         let states = experiment([4.4, 6.8, 0.0], 20_000, seed);
         let pair = evaluated(&states, 50);
         square[0] += pull(pair.correlation, 0.0).powi(2) / runs as f64;
         square[1] += pull(pair.interaction, 0.0).powi(2) / runs as f64;
         for (site, exact) in [(0, 4.4), (1, 6.8)] {
-            let series: Vec<TitrationSeries> = PH
-                .iter()
-                .zip(&states)
-                .map(|(&ph, both)| TitrationSeries { ph, states: &both[site], means: None })
-                .collect();
-            let found = titration::evaluate(&[0, 1], &series, Resampling { draws: 20, seed: 1 }).unwrap();
+            let series: Vec<TitrationSeries> =
+                PH.iter().zip(&states).map(|(&ph, both)| TitrationSeries { ph, states: &both[site] }).collect();
+            let found = titration::evaluate(&[0, 1], &series, None, Resampling { draws: 20, seed: 1 }).unwrap();
             let step = found.macroscopic[0];
             assert!(pull(step.pka, exact).abs() < 4.0, "{step:?}");
             assert!(pull(step.slope.unwrap(), 1.0).abs() < 4.0, "{step:?}");
         }
     }
-    assert!(square.iter().all(|square| (0.1..1.8).contains(square)), "{square:?}");
+    // Both forget at their own times: the joint state twice as fast as each, and g is 19 where 9.5 would do.
+    assert!(square.iter().all(|square| (0.5 * SQUARE.start * 0.85..0.5 * SQUARE.end).contains(square)), "{square:?}");
 }
 
 #[test]
@@ -96,14 +99,10 @@ fn sites_that_never_change_have_no_correlation() {
     let pair = evaluated(&stuck, 10);
     assert_eq!((pair.correlation, pair.interaction), (Determined::Unknown, Determined::Unknown));
     assert!(!pair.significant(3.0));
-    let opposite = PairSeries {
-        ph: 4.0,
-        first: &[Some(0), Some(1)].repeat(50),
-        second: &[Some(1), Some(0)].repeat(50),
-        means: None,
-    };
+    let opposite =
+        PairSeries { ph: 4.0, first: &[Some(0), Some(1)].repeat(50), second: &[Some(1), Some(0)].repeat(50) };
     assert_eq!(
-        evaluate(&[opposite], [&[Inefficiency { frames: 1.0, is_borrowed: false }]; 2], Resampling::default())
+        evaluate(&[opposite], [&[Inefficiency { frames: 1.0, is_borrowed: false }]; 2], None, Resampling::default())
             .correlation
             .value(),
         Some(-1.0)

@@ -22,8 +22,8 @@ fn experiment(pka: f64, frames: usize, seed: u64) -> Vec<Vec<State>> {
 
 fn evaluated(states: &[Vec<State>], draws: u32) -> Titration {
     let series: Vec<TitrationSeries> =
-        PH.iter().zip(states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
-    evaluate(&[0, 1], &series, Resampling { draws, seed: 1 }).unwrap()
+        PH.iter().zip(states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+    evaluate(&[0, 1], &series, None, Resampling { draws, seed: 1 }).unwrap()
 }
 
 fn pull(found: Determined, exact: f64) -> f64 {
@@ -59,8 +59,8 @@ fn histidine_is_macroscopic_6_38_from_microscopic_6_53_and_6_92() {
         };
         let states: Vec<Vec<State>> = ph.iter().map(at).collect();
         let series: Vec<TitrationSeries> =
-            ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
-        let found = evaluate(&[0, 1, 1], &series, Resampling { draws: 50, seed: 1 }).unwrap();
+            ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+        let found = evaluate(&[0, 1, 1], &series, None, Resampling { draws: 50, seed: 1 }).unwrap();
         let (step, micro) = (found.macroscopic[0], &found.microscopic);
         assert_eq!([(micro[0].from, micro[0].to), (micro[1].from, micro[1].to)], [(0, 1), (0, 2)]);
         let macroscopic = -(10f64.powf(-6.53) + 10f64.powf(-6.92)).log10();
@@ -91,8 +91,8 @@ fn a_site_of_two_protons_has_two_macroscopic_pka_values() {
     };
     let states: Vec<Vec<State>> = ph.iter().map(at).collect();
     let series: Vec<TitrationSeries> =
-        ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
-    let found = evaluate(&[0, 1, 2], &series, Resampling { draws: 50, seed: 1 }).unwrap();
+        ph.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+    let found = evaluate(&[0, 1, 2], &series, None, Resampling { draws: 50, seed: 1 }).unwrap();
     assert_eq!((found.macroscopic.len(), found.hill, found.macroscopic[1].slope), (2, None, None));
     for (step, exact) in found.macroscopic.iter().zip([4.1, 6.2]) {
         assert!(pull(step.pka, exact).abs() < 3.5 && step.pka.error().unwrap() < 0.1, "{step:?}");
@@ -102,7 +102,7 @@ fn a_site_of_two_protons_has_two_macroscopic_pka_values() {
     assert!((middle.deprotonated.unwrap() - exact).abs() < 0.03);
 
     // At the lowest pH alone, nothing of the second is known but a bound.
-    let low = evaluate(&[0, 1, 2], &series[..1], Resampling { draws: 10, seed: 1 }).unwrap();
+    let low = evaluate(&[0, 1, 2], &series[..1], None, Resampling { draws: 10, seed: 1 }).unwrap();
     assert_eq!(low.macroscopic[1].pka, Determined::AtLeast(3.0));
 }
 
@@ -143,15 +143,13 @@ fn a_run_too_short_to_say_anything_says_so() {
 fn replicas_of_one_ph_count_together() {
     let states = experiment(4.0, 4000, 8);
     let whole: Vec<TitrationSeries> =
-        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
+        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
     let halves: Vec<TitrationSeries> = whole
         .iter()
-        .flat_map(|s| {
-            [&s.states[..2000], &s.states[2000..]].map(|states| TitrationSeries { ph: s.ph, states, means: None })
-        })
+        .flat_map(|s| [&s.states[..2000], &s.states[2000..]].map(|states| TitrationSeries { ph: s.ph, states }))
         .collect();
     let resampling = Resampling { draws: 100, seed: 1 };
-    let (one, two) = [&whole, &halves].map(|s| evaluate(&[0, 1], s, resampling).unwrap()).into();
+    let (one, two) = [&whole, &halves].map(|s| evaluate(&[0, 1], s, None, resampling).unwrap()).into();
     let (a, b) = (one.macroscopic[0].pka, two.macroscopic[0].pka);
     assert!((a.value().unwrap() - b.value().unwrap()).abs() < a.error().unwrap());
     assert!((0.5..2.0).contains(&(b.error().unwrap() / a.error().unwrap())));
@@ -165,9 +163,9 @@ fn convergence_ends_at_the_whole_and_shows_a_drift() {
     // The first quarter never loses a proton.
     states.iter_mut().for_each(|s| s[..2000].fill(Some(0)));
     let series: Vec<TitrationSeries> =
-        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states, means: None }).collect();
-    let titration = evaluate(&[0, 1], &series, Resampling { draws: 0, seed: 1 }).unwrap();
-    let found = convergence(&[0, 1], &series, &titration.inefficiencies, 8).unwrap();
+        PH.iter().zip(&states).map(|(&ph, states)| TitrationSeries { ph, states }).collect();
+    let titration = evaluate(&[0, 1], &series, None, Resampling { draws: 0, seed: 1 }).unwrap();
+    let found = convergence(&[0, 1], &series, None, &titration.inefficiencies, 8).unwrap();
     let whole = titration.macroscopic[0].pka_slope_one;
     assert_eq!((found.shares.len(), found.forward.len()), (8, 1));
     assert_eq!(found.forward[0][7].value(), whole.value());
@@ -185,10 +183,10 @@ fn convergence_ends_at_the_whole_and_shows_a_drift() {
 
 #[test]
 fn bad_series_are_refused() {
-    let one = |ph| [TitrationSeries { ph, states: &[Some(0), Some(1)], means: None }];
-    let refused = |protons: &[u32], ph| evaluate(protons, &one(ph), Resampling::default()).unwrap_err();
+    let one = |ph| [TitrationSeries { ph, states: &[Some(0), Some(1)] }];
+    let refused = |protons: &[u32], ph| evaluate(protons, &one(ph), None, Resampling::default()).unwrap_err();
     assert!(matches!(refused(&[0, 1], f64::NAN), TitrationError::Ph { index: 0, .. }));
     assert_eq!(refused(&[1, 1], 4.0), TitrationError::OneClass);
-    assert_eq!(evaluate(&[0, 1], &[], Resampling::default()), Err(TitrationError::Empty));
-    assert_eq!(convergence(&[0, 1], &[], &[], 4), Err(TitrationError::Empty));
+    assert_eq!(evaluate(&[0, 1], &[], None, Resampling::default()), Err(TitrationError::Empty));
+    assert_eq!(convergence(&[0, 1], &[], None, &[], 4), Err(TitrationError::Empty));
 }

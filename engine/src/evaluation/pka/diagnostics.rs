@@ -1,0 +1,149 @@
+//! Whether the numbers of a site have converged, with what speaks against it.
+//!
+//! A site is *converged* if each of its pKa values is determined with an error below [`LARGEST_ERROR`]; the pKa of the two halves of the runs agree
+//! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
+//! [`FEW`] transitions at every pH where the site is partly protonated, and as many exchanges between forms of equal protonation, if it has those;
+//! and neighbouring pH values overlap. Everything else is a list of reasons.
+
+use super::doubts::few_transitions;
+use super::results::SiteResult;
+use crate::evaluation::runs::Run;
+use lambda::analysis::hill::Determined;
+use lambda::analysis::mbar::CONNECTED;
+
+/// Largest error of a pKa that has converged.
+pub const LARGEST_ERROR: f64 = 0.2;
+/// Fewer transitions at a pH where a site is partly protonated, or fewer exchanges, leave populations to chance.
+pub const FEW: u64 = 10;
+/// Errors by which two results may differ.
+const ERRORS: f64 = 2.0;
+
+/// What speaks for and against the numbers of a site.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Diagnostics {
+    /// Changes between forms of equal protonation, such as the hydrogen of a carboxyl going to the other oxygen; none without such forms.
+    pub exchanges: Option<u64>,
+    /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
+    pub replicas: Vec<Vec<Determined>>,
+    /// Why it has not converged, in words without commas, which end the cells of tables; empty if it has.
+    pub reasons: Vec<String>,
+}
+
+impl Diagnostics {
+    /// `converged`, or `not converged: …`.
+    pub fn verdict(&self) -> String {
+        if self.reasons.is_empty() { "converged".into() } else { format!("not converged: {}", self.reasons.join("; ")) }
+    }
+
+    /// Standard deviation of the pKa of the replicas in a step; none without two of them that have one.
+    pub fn spread(&self, step: usize) -> Option<f64> {
+        let values: Vec<f64> = self.replicas.get(step)?.iter().filter_map(Determined::value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+    }
+
+    /// Finds the reasons against a site; `overlap` is that of neighbouring pH values.
+    pub(super) fn judge(site: &SiteResult, ph: &[f64], overlap: &[f64]) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            let name =
+                if site.titration.macroscopic.len() > 1 { format!("proton {}: ", index + 1) } else { String::new() };
+            let mut add = |reason: String| reasons.push(format!("{name}{reason}"));
+            match step.pka {
+                Determined::Value { error, .. } if error < LARGEST_ERROR => {}
+                Determined::Value { error, .. } => {
+                    add(format!("the error of the pKa is {error:.2} and should be below {LARGEST_ERROR}"))
+                }
+                _ => add("the pKa is not determined".into()),
+            }
+            if let Some([first, last]) = site.halves(index)
+                && disagree(first, last)
+            {
+                add(format!("the first half of the runs gives {first} and the last {last}"));
+            }
+            if let Some(all) = site.diagnostics.replicas.get(index).filter(|all| scatter(all)) {
+                let all: Vec<String> = all.iter().map(Determined::to_string).collect();
+                add(format!("the replicas give {}", all.join(" and ")));
+            }
+        }
+        let few: Vec<String> = few_transitions(site).iter().map(|point| format!("{}", point.ph)).collect();
+        if !few.is_empty() {
+            reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(" and ")));
+        }
+        if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {
+            reasons.push(format!("forms of equal protonation exchanged {exchanges} times and should {FEW} times"));
+        }
+        if let Some(pair) = ph.windows(2).zip(overlap).find(|(_, overlap)| **overlap < CONNECTED) {
+            reasons.push(format!("pH {} and {} hardly overlap", pair.0[0], pair.0[1]));
+        }
+        reasons
+    }
+}
+
+/// Whether two results differ by more than two errors.
+fn disagree(first: Determined, second: Determined) -> bool {
+    let error = first.error().zip(second.error()).map(|(a, b)| a.hypot(b));
+    let difference = first.value().zip(second.value()).map(|(a, b)| (a - b).abs());
+    difference.zip(error).is_some_and(|(difference, error)| difference > ERRORS * error)
+}
+
+/// Whether values scatter by more than their errors: χ² > n − 1 + 2 √(2(n − 1)) about the weighted mean.
+fn scatter(values: &[Determined]) -> bool {
+    let known: Vec<[f64; 2]> = values.iter().filter_map(|d| Some([d.value()?, d.error()?])).collect();
+    let weight = |error: f64| 1.0 / (error * error).max(f64::MIN_POSITIVE);
+    let total: f64 = known.iter().map(|[_, error]| weight(*error)).sum();
+    let mean = known.iter().map(|[value, error]| value * weight(*error)).sum::<f64>() / total;
+    let square: f64 = known.iter().map(|[value, error]| (value - mean).powi(2) * weight(*error)).sum();
+    let free = known.len().saturating_sub(1) as f64;
+    square > free + ERRORS * (2.0 * free).sqrt()
+}
+
+/// Passages of all walkers between the lowest and the highest pH, there and back, as far as the frames show them; none where no run has walkers.
+pub(super) fn round_trips(runs: &[Run], ph: &[f64]) -> Option<usize> {
+    let (low, high) = (*ph.first()?, *ph.last()?);
+    if low == high || runs.iter().all(|run| run.series.walker.is_empty()) {
+        return None;
+    }
+    let ends = runs.iter().filter(|run| run.ph == low || run.ph == high);
+    let visits =
+        ends.flat_map(|run| run.series.time.iter().zip(&run.series.walker).map(|(t, w)| (*t, *w, run.ph == high)));
+    let mut visits: Vec<(f64, u32, bool)> = visits.collect();
+    visits.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut seen: std::collections::BTreeMap<u32, (bool, usize)> = std::collections::BTreeMap::new();
+    for (_, walker, end) in visits {
+        let (last, passages) = seen.entry(walker).or_insert((end, 0));
+        *passages += usize::from(*last != end);
+        *last = end;
+    }
+    Some(seen.values().map(|(_, passages)| passages / 2).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(value: f64, error: f64) -> Determined {
+        Determined::Value { value, error }
+    }
+
+    #[test]
+    fn results_disagree_beyond_two_errors_and_unknown_ones_do_not() {
+        assert!(!disagree(value(4.0, 0.1), value(4.28, 0.1)) && disagree(value(4.0, 0.1), value(4.29, 0.1)));
+        assert!(!disagree(value(4.0, 0.1), Determined::AtLeast(9.0)));
+        // Two values: χ² = Δ²/2e², more than 1 + 2 √2 from Δ = 2.77 e on.
+        assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));
+        assert!(!scatter(&[value(4.0, 0.1), Determined::Unknown]) && !scatter(&[]));
+    }
+
+    #[test]
+    fn a_verdict_names_all_reasons() {
+        let mut found =
+            Diagnostics { replicas: vec![vec![value(4.0, 0.1), value(4.2, 0.1)]], ..Diagnostics::default() };
+        assert_eq!(found.verdict(), "converged");
+        found.reasons = vec!["one".into(), "two".into()];
+        assert_eq!(found.verdict(), "not converged: one; two");
+        // |4.2 − 4.0|/√2.
+        assert!((found.spread(0).unwrap() - 0.2 / 2f64.sqrt()).abs() < 1e-12 && found.spread(1).is_none());
+    }
+}

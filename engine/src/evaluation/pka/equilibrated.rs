@@ -1,0 +1,64 @@
+//! Runs without their start: what the job leaves out, and more where the beginning of a run differs from the rest.
+//!
+//! The weights of every site that titrates and the potential energy are looked at; the latest of their starts counts, which lies in the first half of
+//! the run ([`lambda::analysis::equilibration::cut`]). A form that is hardly visited, or hardly left, has too few events to tell a beginning from the rest.
+
+use crate::error::Result;
+use crate::evaluation::runs::Run;
+use crate::output::energies::EnergySeries;
+use crate::output::files;
+use lambda::analysis::equilibration;
+
+/// Column of `energy.csv` that is looked at.
+const ENERGY: &str = "potential";
+/// Least variance of a weight that is looked at: p (1 − p) of a form with p = 0.02.
+const LEAST: f64 = 0.02;
+/// A start later than this share of a run says that it went on settling.
+const LATE: f64 = 0.45;
+
+/// The run without its start, and how much of it was left out (ps).
+///
+/// # Errors
+/// [`crate::error::Error::Input`] if nothing is left after `at_least` ps.
+pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
+    let mut run = run.after(at_least)?;
+    let names: Vec<String> = run.titrating().map(|site| site.name.clone()).collect();
+    let (first, last) = (run.series.time[0], run.series.time[run.series.time.len() - 1]);
+    let mut latest: Option<(f64, String)> = None;
+    let mut consider = |time: f64, what: &str| {
+        if latest.as_ref().is_none_or(|(known, _)| time > *known) {
+            latest = Some((time, what.to_string()));
+        }
+    };
+    for name in names {
+        for weights in run.weights(&name).unwrap_or_default().iter().skip(1).filter(|weights| variance(weights) > LEAST)
+        {
+            match equilibration::cut(weights) {
+                0 => {}
+                start => consider(run.series.time[start - 1], &name),
+            }
+        }
+    }
+    if let Ok(energies) = EnergySeries::read(&run.folder.join(files::ENERGY)) {
+        let from = energies.time.iter().position(|time| *time > at_least).unwrap_or(0);
+        if let Some(values) = energies.column(ENERGY) {
+            match equilibration::cut(&values[from..]) {
+                0 => {}
+                start => consider(energies.time[from + start - 1], "the potential energy"),
+            }
+        }
+    }
+    let Some((time, what)) = latest.filter(|(time, _)| *time < last) else { return Ok((run, at_least)) };
+    if time - first > LATE * (last - first) {
+        let name = run.short_name();
+        run.warnings.push(format!(
+            "{name}: {what} settles only in the middle of the run, if at all; the first {time} ps are left out: run longer"
+        ));
+    }
+    Ok((run.after(time)?, time))
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64
+}

@@ -1,0 +1,118 @@
+//! Synthetic titrations: connected and separate runs, replicas, verdicts, the start of runs, round trips.
+
+use super::*;
+use crate::output::series::LambdaSeries;
+use crate::output::sites::SitesFile;
+use crate::record::FormRecord;
+use lambda::analysis::counted::Resampling;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const FRAMES: usize = 4000;
+const PH: [f64; 5] = [2.5, 3.5, 4.0, 4.5, 5.5];
+
+/// A carboxyl with two equal oxygens and this pKa, drawn anew in every tenth frame; λ is at the ends.
+fn run(ph: f64, pka: f64, replica: usize, random: &mut ChaCha8Rng) -> Run {
+    let form = |name: &str, lost, pk| FormRecord { name: name.into(), protons_lost: lost, charge: 0.0, pk };
+    // Cumulative: both protonated forms together have the pKa.
+    let lost = pka - 2f64.log10();
+    let forms = vec![form("O1", 0, 0.0), form("O2", 0, 0.0), form("deprotonated", 1, lost)];
+    let site = SiteRecord { name: "GLU 2".into(), coordinate: "linear".into(), forms, ..SiteRecord::default() };
+    let weights = [1.0, 1.0, 10f64.powf(ph - lost)];
+    let mut lambda = vec![Vec::new(); 3];
+    let mut state = 0;
+    for frame in 0..FRAMES {
+        if frame == 0 || random.random::<f64>() < 0.1 {
+            let drawn = random.random::<f64>() * weights.iter().sum::<f64>();
+            state = if drawn < 1.0 { 0 } else { 1 + usize::from(drawn >= 2.0) };
+        }
+        lambda.iter_mut().enumerate().for_each(|(form, list)| list.push(f64::from(u8::from(form == state))));
+    }
+    let time = (0..FRAMES).map(|k| k as f64).collect();
+    let series = LambdaSeries {
+        time,
+        lambda,
+        dvdl: vec![vec![0.0; FRAMES]; 3],
+        sites: site.columns(),
+        ..LambdaSeries::default()
+    };
+    let sites = SitesFile { ph: Some(ph), temperature: 300.0, sites: vec![site], ..SitesFile::default() };
+    Run { folder: format!("pH_{ph:.2}/replica_{replica}").into(), ph, sites, series, warnings: Vec::new() }
+}
+
+fn experiment(pka: f64, seed: u64) -> Vec<Run> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    PH.iter().flat_map(|&ph| [1, 2].map(|replica| (ph, replica))).map(|(ph, r)| run(ph, pka, r, &mut random)).collect()
+}
+
+fn evaluated(runs: Vec<Run>) -> Evaluation {
+    let resampling = Resampling { draws: 50, seed: 1 };
+    evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn a_good_titration_has_converged_with_one_curve_for_all_ph_values() {
+    let found = evaluated(experiment(4.1, 1));
+    let (site, step) = (&found.sites[0], found.sites[0].titration.macroscopic[0]);
+    let (pka, error) = (step.pka.value().unwrap(), step.pka.error().unwrap());
+    assert!((pka - 4.1).abs() < 3.5 * error && error < 0.06, "{:?}", step.pka);
+    assert_eq!(site.diagnostics.verdict(), "converged");
+    assert!(site.diagnostics.exchanges.unwrap() > 100 && site.diagnostics.replicas[0].len() == 2);
+    assert_eq!((found.overlap.len(), site.curve.len(), found.grid.len()), (4, 61, 61));
+    // A site alone is a curve of slope one.
+    for (ph, populations) in found.grid.iter().zip(&site.curve) {
+        assert!((populations[2] - 1.0 / (1.0 + 10f64.powf(pka - ph))).abs() < 1e-3, "{ph}: {populations:?}");
+    }
+}
+
+#[test]
+fn runs_that_differ_in_more_than_the_ph_count_at_their_own() {
+    let mut runs = experiment(4.1, 2);
+    runs[3].sites.temperature = 310.0;
+    let found = evaluated(runs);
+    assert!(found.overlap.is_empty() && found.sites[0].curve.is_empty());
+    let told = |warning: &String| warning.contains("without MBAR: the temperature differs between");
+    assert!(found.warnings.iter().any(told), "{:?}", found.warnings);
+    let step = found.sites[0].titration.macroscopic[0];
+    assert!((step.pka.value().unwrap() - 4.1).abs() < 3.5 * step.pka.error().unwrap());
+}
+
+/// Replicas that disagree are no result, whatever their errors.
+#[test]
+fn replicas_that_disagree_have_not_converged() {
+    let mut runs = experiment(4.1, 3);
+    let others = experiment(4.6, 4);
+    for (run, other) in runs.iter_mut().zip(others).skip(1).step_by(2) {
+        run.series.lambda = other.series.lambda;
+    }
+    let verdict = evaluated(runs).sites[0].diagnostics.verdict();
+    assert!(verdict.starts_with("not converged") && verdict.contains("the replicas give"), "{verdict}");
+}
+
+#[test]
+fn a_beginning_that_differs_is_left_out_and_told_of() {
+    let mut runs = experiment(4.1, 5);
+    // Protonated for 600 ps at pH 4.5, where 70 % are deprotonated.
+    let stuck = runs.iter().position(|run| run.ph == 4.5).unwrap();
+    for (form, list) in runs[stuck].series.lambda.iter_mut().enumerate() {
+        list[..600].fill(f64::from(u8::from(form == 0)));
+    }
+    let found = evaluated(runs);
+    // Starts are tried every fortieth of the first half, 50 ps.
+    assert!((500.0..2000.0).contains(&found.left_out[stuck]), "{:?}", found.left_out);
+    assert!(found.left_out.iter().filter(|time| **time > 0.0).count() <= 2, "{:?}", found.left_out);
+    assert_eq!(found.runs[stuck].series.time[0], found.left_out[stuck] + 1.0);
+}
+
+#[test]
+fn round_trips_are_those_of_walkers_between_the_ends() {
+    let mut runs: Vec<Run> = experiment(4.1, 6).into_iter().step_by(2).collect();
+    let count = diagnostics::round_trips(&runs, &PH);
+    assert_eq!(count, None);
+    // Walker 1 is low, high, low; walker 2 high, low, high; each a third of the time.
+    let of = |order: [u32; 3]| (0..FRAMES).map(|k| order[3 * k / FRAMES]).collect::<Vec<u32>>();
+    runs.iter_mut().for_each(|run| run.series.walker = of([3, 3, 3]));
+    runs[0].series.walker = of([1, 2, 1]);
+    runs[4].series.walker = of([2, 1, 2]);
+    assert_eq!(diagnostics::round_trips(&runs, &PH), Some(2));
+}
