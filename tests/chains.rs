@@ -31,7 +31,7 @@ fn job(folder: &Path, sites: &[&str], rest: &str) -> PathBuf {
     let text = format!(
         "[system]\nstructure = \"two.gro\"\ntopology = \"two.top\"\n\n[electrostatics]\nboundary = \"open\"\norder = 4\n\n\
          [dynamics]\nsteps = 40\ntime_step = \"0.5 fs\"\n\n[minimise]\nsteps = 20\n\n[thermostat]\ntemperature = \"300 K\"\n\n\
-         [output]\nenergy = \"0 ps\"\nlambda = \"0.5 fs\"\ntrajectory = \"0 ps\"\n\n[titration]\nallow_mismatch = [\"boundary\", \"water\"]\n{rest}\n{sites}"
+         [output]\nenergy = \"0 ps\"\nlambda = \"0.5 fs\"\ntrajectory = \"0 ps\"\n\n[titration]\nallow_uncalibrated = true\nallow_mismatch = [\"boundary\", \"water\"]\n{rest}\n{sites}"
     );
     let path = folder.join("job.toml");
     std::fs::write(&path, text).unwrap();

@@ -178,7 +178,7 @@ fn what_a_gpu_has_to_do_with_it_is_said() {
     let path = reference("cubic_3d");
     let path = path.to_str().unwrap();
     // No machine has so many.
-    for command in [&["fmm", path][..], &["bench", "fmm"], &["bench", "sites"]] {
+    for command in [&["fmm", path][..], &["bench", "fmm"]] {
         let message = refusal(&[command, &["--device", "cuda:99"]].concat());
         assert!(
             message.contains("--device cuda:99: no ") && message.contains("--device cpu runs without"),
@@ -208,16 +208,4 @@ fn the_bench_counts_and_checks_in_every_boundary() {
     }
     let found = answer(&["bench", "fmm", "--particles", "600", "--tolerance", "1e-3", "--no-check", "--repeats", "1"]);
     assert!(found["order"].is_u64() && found["sampled_errors"].is_null());
-}
-
-#[test]
-fn sites_are_timed_beside_the_whole() {
-    let arguments = ["bench", "sites", "--particles", "3000", "--sites", "8", "--order", "4", "--repeats", "1"];
-    let found = answer(&arguments);
-    assert_eq!((found["particles"].as_u64(), found["sites"].as_u64()), (Some(3000), Some(8)));
-    let seconds = |what: &str| found["seconds"][what]["median"].as_f64().unwrap();
-    let share = found["sites_over_evaluate"].as_f64().unwrap();
-    assert!((share - seconds("sites") / seconds("evaluate")).abs() < 1e-9 * share);
-    let message = refusal(&["bench", "sites", "--particles", "300", "--sites", "100"]);
-    assert!(message.contains("do not fit"), "{message}");
 }

@@ -178,7 +178,7 @@ fn results(folder: &Path) {
                 "[calibrate]\nwindows = [0.0, 0.5, 1.0]\nmax_rounds = 1\nround = \"80 fs\"",
             ),
         ),
-        ("titrate", job("forms", "04-his", "HIP 2", "[titrate]\nph = [6.0]")),
+        ("titrate", job("forms", "09-glu3", "GL3 2", "[titrate]\nph = [4.0]")),
     ];
     for (command, job) in jobs {
         let output = octitrate(&[command, &job, "--device", "cpu", "--threads", "1"]);
@@ -188,12 +188,12 @@ fn results(folder: &Path) {
 
 /// A column as the manual writes it.
 fn general(column: &str) -> String {
-    let forms = ["protonated", "deprotonated", "HSP", "HSD", "HSE"];
+    let forms = ["protonated-OE2", "protonated-OE1", "protonated", "deprotonated"];
     if column.starts_with("pH_") {
         return "pH_…/replica_…".into();
     }
     let mut text = column.to_string();
-    for site in ["GLH 2", "HIP 2", "buffer"] {
+    for site in ["GLH 2", "GL3 2", "buffer"] {
         text = text.replace(&format!("lambda {site}"), "lambda SITE");
     }
     for form in forms {

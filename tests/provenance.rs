@@ -109,14 +109,14 @@ fn a_topology_with_another_torsion_or_water_is_refused() {
         }
     };
     assert_eq!(refused(&top), "");
-    // A term about the C-O bond of the carboxyl group: OE1 CD OE2 HE2.
+    // A term about a bond of the side chain: CB CG CD OE1. Those of the hydrogen are replaced by what the entry holds it with.
     let glu = {
         let (system, _) = System::new(&job(folder, &library, "")).unwrap();
         let name = |name: &str| {
             let atoms = system.topology.residues.iter().find(|residue| residue.name == "GLH").unwrap().atoms.clone();
             atoms.clone().find(|&atom| system.topology.atoms[atom as usize].name == name).unwrap() + 1
         };
-        [name("OE1"), name("CD"), name("OE2"), name("HE2")]
+        [name("CB"), name("CG"), name("CD"), name("OE1")]
     };
     let [i, j, k, l] = glu;
     let term = format!("[ dihedrals ]\n{i} {j} {k} {l} 9 0.0 0.5 3\n");

@@ -226,7 +226,7 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
     // What a job must have in common with it; the water is recognised by its parameters.
     let conditions = calibration.provenance.conditions.clone().unwrap();
     let found = [&conditions.interpolation, &conditions.modifier, &conditions.water, &conditions.compensation];
-    assert_eq!(found, ["hamiltonian", "potential-shift", "TIP3P", "background"]);
+    assert_eq!(found, ["hamiltonian", "potential-shift", "TIP3P", "buffers"]);
     assert_eq!((conditions.temperature, conditions.cutoff, conditions.images), (300.0, 1.0, false));
     assert_eq!([conditions.parameters.len(), conditions.attached.map_or(0, |one| one.len())], [16, 16]);
     assert!(calibration.reason.as_ref().is_some_and(|reason| reason.contains("transitions")), "{calibration:?}");

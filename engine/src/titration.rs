@@ -29,6 +29,7 @@ use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
+use lambda::SiteLibrary;
 use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
@@ -150,6 +151,7 @@ impl Sites {
             recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);
         }
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
+        warnings.extend(at_chain_ends(topology, &library, &sites));
         let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
         if let Some((buffer, demand)) = buffer {
             let ChargeBuffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
@@ -399,6 +401,28 @@ fn rest(topology: &Topology, found: &[Found<'_>]) -> f64 {
     let mut charges = topology.charges();
     found.iter().flat_map(|one| &one.site.atoms).for_each(|&atom| charges[atom as usize] = 0.0);
     charges.iter().sum()
+}
+
+/// Warns of side chains at the ends of chains, and of ends of other residues than that of the model compound.
+fn at_chain_ends(topology: &Topology, library: &SiteLibrary, sites: &[Site]) -> Option<String> {
+    let is_far = |site: &&Site| {
+        let (Some(entry), Some(&residue)) = (library.entry_of(site), site.residues.first()) else { return false };
+        let name = topology.residues[residue as usize].name.as_str();
+        let of_model =
+            entry.model_compound.as_deref().is_some_and(|model| model.contains(&name[name.len().saturating_sub(3)..]));
+        match entry.terminus {
+            Some(_) => !of_model,
+            None => !entry.backbone.is_empty() && lambda::site::is_chain_end(topology, residue),
+        }
+    };
+    let far: Vec<&str> = sites.iter().filter(is_far).map(|site| site.name.as_str()).collect();
+    (!far.is_empty()).then(|| {
+        format!(
+            "{}: at the ends of chains force fields have other charges than in the model compounds, so that the corrections V_MM are off by an \
+             unknown amount there, as much as 3 pK units for the side chain of a carboxyl-terminal glutamic acid",
+            far.join(", ")
+        )
+    })
 }
 
 /// Warns of the background that compensates a charge.

@@ -25,7 +25,7 @@ mod request;
 mod search;
 mod torsions;
 mod untitrated;
-pub use matching::atom_names;
+pub use matching::{atom_names, is_chain_end};
 pub use parameters::{Parameters, parameters};
 pub use request::{ResidueNames, SiteRequest};
 pub use search::{buffer_site, find_sites};

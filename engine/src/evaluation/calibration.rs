@@ -154,7 +154,9 @@ impl Estimate {
         let all: Vec<f64> = images.flatten().collect();
         let range = all.into_iter().fold([0.0_f64, 1.0_f64], |[low, high], w| [low.min(w), high.max(w)]);
         let scaled = |values: &[f64]| values.iter().map(|c| c / self.molecules).collect::<Vec<f64>>();
-        let errors: Vec<f64> = self.surface.forms().iter().map(|form| form.error).collect();
+        let widening = verdict::widening(self);
+        let errors: Vec<f64> = self.surface.forms().iter().map(|form| widening * form.error).collect();
+        let each: Vec<f64> = self.surface.errors().iter().map(|error| widening * error).collect();
         let reasons = verdict::reasons(self, inputs);
         let systematic = Some(scaled(&self.systematic.total())).filter(|errors| !errors.is_empty());
         Ok(Coefficients {
@@ -162,7 +164,7 @@ impl Estimate {
             degree: self.surface.basis.degree(),
             interior_degree: self.surface.basis.interior(),
             coefficients: scaled(&self.surface.coefficients),
-            errors: scaled(&self.surface.errors()),
+            errors: scaled(&each),
             free_energy_errors: scaled(&errors),
             error_covers: systematic.as_ref().map(|_| systematic::COVERS.into()),
             systematic_errors: systematic,

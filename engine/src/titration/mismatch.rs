@@ -34,10 +34,6 @@ const TEMPERATURE: f64 = 2.0;
 /// Lengths that were written and read back are the same to this (nm).
 const LENGTH: f64 = 1e-9;
 
-/// Whether a correction for Hamiltonian interpolation that does not say whether images were in its bracket is refused as `images`, or warned of.
-/// Those were made with images. It is a warning until the library has been calibrated again.
-const UNRECORDED_IMAGES_ARE_REFUSED: bool = false;
-
 /// One thing that differs between a job and a calibration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Difference {
@@ -158,9 +154,9 @@ fn differences(job: &Conditions, provenance: &Provenance, is_buffer: bool) -> Ve
             &job.interpolation,
             "not recorded (hamiltonian, in the library)",
         );
-        let what = if UNRECORDED_IMAGES_ARE_REFUSED { refused(Mismatch::Images) } else { What::Warned("images") };
         let made = "not recorded (made before they were left out: calibrate it again)";
-        unless(is_buffer || !hamiltonian || job.images, what, images(job.images), made);
+        // It changes what lies between the forms, not the forms: transitions are rarer, populations are right.
+        unless(is_buffer || !hamiltonian || job.images, What::Warned("images"), images(job.images), made);
         if let Some(cutoff) = told.cutoff {
             unless((job.cutoff - cutoff).abs() < LENGTH, refused(Mismatch::Cutoff), &nm(job.cutoff), &nm(cutoff));
         }

@@ -61,6 +61,12 @@ pub(super) fn has_all(topology: &Topology, entry: &Entry, residue: u32) -> bool 
         .is_ok_and(|atoms| entry.charges.keys().all(|name| atoms.contains_key(name.as_str())))
 }
 
+/// Whether a residue has an end of a chain, by its atoms.
+pub fn is_chain_end(topology: &Topology, residue: u32) -> bool {
+    let atoms = topology.residues[residue as usize].atoms.clone();
+    atoms.into_iter().any(|atom| END_ATOMS.contains(&topology.atoms[atom as usize].name.as_str()))
+}
+
 /// The names that the atoms of a residue have in the topology, by those of the entry.
 pub fn atom_names(topology: &Topology, entry: &Entry, residue: u32) -> BTreeMap<String, String> {
     let atoms = atoms(topology, entry, residue).unwrap_or_default();

@@ -197,7 +197,7 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
             rows.push(vec![
                 site.step_name(index),
                 pka.to_string(),
-                step.slope.map_or("–".into(), |slope| slope.to_string()),
+                step.slope.map_or("–".into(), hill),
                 optional(reference, 2),
                 shift(pka, reference),
                 site.transitions().to_string(),
@@ -207,6 +207,14 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
         }
     }
     rows
+}
+
+/// A Hill coefficient as people read it. MBAR makes that of a site alone 1 exactly, whatever was sampled: no error stands behind it.
+fn hill(slope: Determined) -> String {
+    match slope {
+        Determined::Value { value, error } if error < 5e-4 && (value - 1.0).abs() < 5e-4 => "1 (alone)".into(),
+        other => other.to_string(),
+    }
 }
 
 /// Heads of the columns of [`rows`].

@@ -36,8 +36,10 @@ struct Truth {
 enum Fault {
     #[default]
     None,
-    /// ⟨∂V/∂λ⟩ of one window moves on by so much (kJ/mol) until its runs end.
+    /// ⟨∂V/∂λ⟩ of every window moves on by so much (kJ/mol) until its runs end.
     Drift(f64),
+    /// The same of one window.
+    OneDrifts(f64),
     /// The second start of every window is off by so much.
     Starts(f64),
     /// A wave in λ of this size that no polynomial of the degree follows.
@@ -102,7 +104,8 @@ impl Truth {
         if let Some((index, start)) = held {
             let w = &plan.windows[index];
             let shift = |frame: usize| match self.fault {
-                Fault::Drift(size) if index == 3 => size * frame as f64 / count as f64,
+                Fault::Drift(size) => size * frame as f64 / count as f64,
+                Fault::OneDrifts(size) if index == 3 => size * frame as f64 / count as f64,
                 Fault::Starts(size) => size * start as f64,
                 Fault::Wave(size) => size * (25.0 * w[n - 1]).sin(),
                 _ => 0.0,
@@ -338,8 +341,9 @@ fn a_good_set_is_calibrated() {
 #[test]
 fn every_fault_is_seen_and_named() {
     for (fault, reason, other) in [
-        // Averages of 200 frames of 5 kJ/mol: ± 0.35, and halves 2.5 apart.
+        // Averages of 200 frames of 5 kJ/mol: ± 0.35, and halves 2.5 apart. A single window shows in the fit.
         (Fault::Drift(5.0), "first and second halves of windows differ", "starts of windows"),
+        (Fault::OneDrifts(5.0), "the polynomial does not follow the windows", "starts of windows"),
         // ± 0.25 each.
         (Fault::Starts(1.0), "starts of windows differ", "halves of windows"),
         (Fault::Wave(2.0), "the polynomial does not follow the windows", "halves of windows"),
@@ -363,7 +367,8 @@ fn starts_that_disagree_are_a_systematic_error() {
     let found = correction.calibration().unwrap();
     let systematic = found.systematic_errors.as_ref().unwrap()[1];
     // The free energies of the two starts are 3 ± 0.1 apart: ± 1.5 of their mean.
-    assert!((systematic - 1.5).abs() < 0.2 && found.free_energy_errors[1] < 0.3, "{found:?}");
+    // The statistical error, 0.1, is widened by the root of χ², which is 33 here.
+    assert!((systematic - 1.5).abs() < 0.2 && found.free_energy_errors[1] < 0.7, "{found:?}");
 }
 
 /// Two forms that are the same: mirror images are not run, and the free energy is symmetric.
