@@ -8,6 +8,7 @@ mod diagnostics;
 mod doubts;
 mod equilibrated;
 mod results;
+mod rotamers;
 
 pub use diagnostics::{FEW, LARGEST_ERROR};
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
@@ -56,7 +57,10 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     });
     let grid = grid(&ph);
     let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
-    for site in &mut sites {
+    let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
+    let rotamers = rotamers::changes(&runs, &names);
+    for (site, rotamers) in sites.iter_mut().zip(rotamers) {
+        site.diagnostics.rotamers = rotamers;
         site.diagnostics.reasons = Diagnostics::judge(site, &ph, &overlap);
         let at = |all: &Vec<Option<Vec<f64>>>| all[connected.site(&site.record.name)?].clone();
         site.curve = curves.iter().map(at).collect::<Option<_>>().unwrap_or_default();
@@ -129,7 +133,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
     }
     let exchanges = states.iter().map(|states| exchanges(states, &class)).sum();
-    let diagnostics = Diagnostics { exchanges, replicas, reasons: Vec::new() };
+    let diagnostics = Diagnostics { exchanges, replicas, ..Diagnostics::default() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()

@@ -96,6 +96,7 @@ fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixin
         "pKa",
         "transitions",
         "exchanges of equal forms",
+        "rotamer changes",
         "first half",
         "last half",
         "replicas",
@@ -224,7 +225,9 @@ fn diagnostics(evaluation: &Evaluation) -> Vec<Vec<String>> {
             let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
             let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
             let mut row = vec![site.step_name(index), step.pka.to_string(), site.transitions().to_string()];
-            row.push(found.exchanges.map_or("–".into(), |count| count.to_string()));
+            row.extend(
+                [found.exchanges, found.rotamers].map(|count| count.map_or("–".into(), |count| count.to_string())),
+            );
             row.extend(halves);
             row.push(replicas.collect::<Vec<_>>().join(", "));
             row.push(found.spread(index).map_or("–".into(), |spread| format!("{spread:.2}")));

@@ -5,7 +5,7 @@
 //!
 //! u_k(n): reduced energy that frame n has in state k; N_k: frames that were made in state k; p_nk: chance that frame n is one of state k;
 //! p_nk/N_k is the weight of the frame in averages of that state. f is where the concave function Σ_k N_k f_k − Σ_n ln D_n has its maximum
-//! (f_0 = 0). Newton's method with halved steps ([`super::ascent`]) finds it from the trapezoid f_{k+1} − f_k = ½ (⟨Δu⟩_k + ⟨Δu⟩_{k+1}) and
+//! (f_0 = 0). Newton's method with halved steps (`ascent.rs`) finds it from the trapezoid f_{k+1} − f_k = ½ (⟨Δu⟩_k + ⟨Δu⟩_{k+1}) and
 //! some iterations of the first equation; it ends when no f changes by more than 1e-11. One step costs N K exponentials and N K²/2 products:
 //! ten states and a million frames need about two seconds in all and 80 MB, which the p_nk stay in.
 //!

@@ -2,7 +2,8 @@
 //!
 //! A site is *converged* if each of its pKa values is determined with an error below [`LARGEST_ERROR`]; the pKa of the two halves of the runs agree
 //! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
-//! [`FEW`] transitions at every pH where the site is partly protonated, and as many exchanges between forms of equal protonation, if it has those;
+//! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
+//! and as many changes of the rotamer of the side chain, if trajectories show it;
 //! and neighbouring pH values overlap. Everything else is a list of reasons.
 
 use super::doubts::few_transitions;
@@ -23,6 +24,8 @@ const ERRORS: f64 = 2.0;
 pub struct Diagnostics {
     /// Changes between forms of equal protonation, such as the hydrogen of a carboxyl going to the other oxygen; none without such forms.
     pub exchanges: Option<u64>,
+    /// Changes of the rotamer (χ1) of the side chain in all runs; none without trajectories that show it.
+    pub rotamers: Option<u64>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
     /// Why it has not converged, in words without commas, which end the cells of tables; empty if it has.
@@ -73,6 +76,11 @@ impl Diagnostics {
         }
         if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {
             reasons.push(format!("forms of equal protonation exchanged {exchanges} times and should {FEW} times"));
+        }
+        if let Some(rotamers) = site.diagnostics.rotamers.filter(|rotamers| *rotamers < FEW) {
+            reasons.push(format!(
+                "the side chain changed its rotamer {rotamers} times in all runs and should {FEW} times: the pKa is that of the rotamers visited"
+            ));
         }
         if let Some(pair) = ph.windows(2).zip(overlap).find(|(_, overlap)| **overlap < CONNECTED) {
             reasons.push(format!("pH {} and {} hardly overlap", pair.0[0], pair.0[1]));

@@ -1,0 +1,147 @@
+//! How often side chains of the sites change their rotamer, from the trajectories of the runs.
+//!
+//! A pKa is that of what was visited. A side chain that sits in one rotamer all the time, held by a salt bridge or a hydrogen bond, gives a pKa
+//! with a small error that knows nothing of the others. χ1 (N–CA–CB–γ) is in a rotamer within 40° of 60°, 180° or 300°, and stays in it until it comes as
+//! near to another one, so that swings across a border do not count.
+//!
+//! Runs without a trajectory, or whose trajectory lacks the side chain, say nothing. Of long trajectories [`MOST`] frames are read, evenly spread: changes
+//! that are undone in between are missed, which is the safe side.
+
+use crate::evaluation::runs::Run;
+use crate::output::files;
+use crate::trajectory::Frames;
+use forcefield::gromacs::{Structure, read_gro};
+use nalgebra::Vector3;
+use rayon::prelude::*;
+
+/// Frames of a run that are read, at most.
+const MOST: usize = 400;
+/// A dihedral is in a rotamer within so many degrees of its centre.
+const CORE: f64 = 40.0;
+/// Names that the γ atom may have.
+const GAMMA: [&str; 5] = ["CG", "SG", "OG", "CG1", "OG1"];
+
+/// Changes of the rotamer of each of the sites `names`, all runs together; none for a site that no trajectory shows.
+pub(super) fn changes(runs: &[Run], names: &[&str]) -> Vec<Option<u64>> {
+    let all: Vec<Vec<Option<u64>>> = runs.par_iter().map(|run| of_run(run, names)).collect();
+    let of_site = |site: usize| all.iter().filter_map(|run| run[site]).reduce(|a, b| a + b);
+    (0..names.len()).map(of_site).collect()
+}
+
+/// Those of one run; a trajectory that cannot be read is none.
+fn of_run(run: &Run, names: &[&str]) -> Vec<Option<u64>> {
+    series(run, names).unwrap_or_else(|| vec![None; names.len()])
+}
+
+fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<u64>>> {
+    let trajectory = run.folder.join(files::TRAJECTORY);
+    let chosen = run.folder.join(files::TRAJECTORY_STRUCTURE);
+    let named = if chosen.exists() { chosen } else { run.folder.join(files::FINAL) };
+    if !(trajectory.exists() && named.exists()) {
+        return None;
+    }
+    let structure = read_gro(&named).ok()?;
+    let atoms: Vec<Option<[usize; 4]>> = names.iter().map(|name| chi1(&structure, name)).collect();
+    let mut frames = Frames::open(&trajectory).ok()?;
+    // The start that the evaluation leaves out does not count here either.
+    let from = run.series.time.first().copied().unwrap_or(0.0);
+    let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
+    let mut angles = vec![Vec::new(); names.len()];
+    for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
+        let frame = frames.read(index).ok()?;
+        if frame.positions.len() != structure.positions.len() {
+            return None;
+        }
+        for (list, atoms) in angles.iter_mut().zip(&atoms) {
+            list.extend(atoms.map(|atoms| dihedral(atoms.map(|atom| frame.positions[atom]))));
+        }
+    }
+    Some(atoms.iter().zip(&angles).map(|(atoms, angles)| atoms.map(|_| count(angles))).collect())
+}
+
+/// N, CA, CB and the γ atom of the residue that a site such as "GL3 15" is called by; none for the ends of chains, for names with the number of a
+/// molecule, and where the structure has the residue twice.
+fn chi1(structure: &Structure, name: &str) -> Option<[usize; 4]> {
+    let (residue, number) = name.split_once(' ')?;
+    let number: i32 = number.parse().ok()?;
+    let mine = |atom: &usize| structure.names[*atom].0 == residue && structure.residue_numbers[*atom] == number;
+    let atoms: Vec<usize> = (0..structure.names.len()).filter(mine).collect();
+    let only = |wanted: &str| {
+        let mut found = atoms.iter().filter(|&&atom| structure.names[atom].1 == wanted);
+        found.next().filter(|_| found.next().is_none()).copied()
+    };
+    Some([only("N")?, only("CA")?, only("CB")?, GAMMA.iter().find_map(|gamma| only(gamma))?])
+}
+
+/// Dihedral angle, degrees in (−180, 180].
+fn dihedral([i, j, k, l]: [Vector3<f64>; 4]) -> f64 {
+    let (a, b, c) = (j - i, k - j, l - k);
+    let (m, n) = (a.cross(&b), b.cross(&c));
+    (b.norm() * a.dot(&n)).atan2(m.dot(&n)).to_degrees()
+}
+
+/// Changes of the rotamer in a series of angles.
+fn count(angles: &[f64]) -> u64 {
+    let (mut now, mut changes) = (None, 0);
+    for angle in angles {
+        let rotamer = (angle.rem_euclid(360.0) / 120.0) as u8 % 3;
+        let centre = 60.0 + 120.0 * f64::from(rotamer);
+        if (angle.rem_euclid(360.0) - centre).abs() <= CORE {
+            changes += u64::from(now.is_some_and(|before| before != rotamer));
+            now = Some(rotamer);
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forcefield::Cell;
+
+    #[test]
+    fn swings_across_a_border_are_no_changes() {
+        // 110° and 130° are on both sides of a border, and in no rotamer.
+        assert_eq!(count(&[60.0, 110.0, 130.0, 70.0, 125.0, 60.0]), 0);
+        assert_eq!(count(&[60.0, 125.0, 180.0, -170.0, -60.0, 300.0, 62.0]), 3);
+        assert_eq!(count(&[]), 0);
+    }
+
+    #[test]
+    fn dihedrals_have_the_sign_of_the_convention() {
+        // Looking along the middle bond, z, the last atom is turned clockwise by the angle.
+        let at = |degrees: f64| {
+            let angle = -degrees.to_radians();
+            [[1.0, 0.0, 0.0], [0.0; 3], [0.0, 0.0, -1.0], [angle.cos(), angle.sin(), -1.0]].map(Vector3::from)
+        };
+        for degrees in [-170.0, -60.0, 0.0, 65.0, 175.0] {
+            let found = dihedral(at(degrees));
+            assert!((found.abs() - f64::abs(degrees)).abs() < 1e-9, "{found} {degrees}");
+        }
+        assert!(dihedral(at(65.0)) * dihedral(at(-60.0)) < 0.0);
+    }
+
+    #[test]
+    fn the_side_chain_of_a_site_is_found_by_its_name() {
+        let atoms = [
+            ("ALA", 14, "CA"),
+            ("GL3", 15, "N"),
+            ("GL3", 15, "CA"),
+            ("GL3", 15, "CB"),
+            ("GL3", 15, "CG"),
+            ("GL3", 19, "N"),
+        ];
+        let structure = Structure {
+            title: String::new(),
+            positions: vec![Vector3::zeros(); atoms.len()],
+            velocities: None,
+            cell: Cell::Open,
+            names: atoms.iter().map(|(residue, _, atom)| (residue.to_string(), atom.to_string())).collect(),
+            residue_numbers: atoms.iter().map(|(_, number, _)| *number).collect(),
+        };
+        assert_eq!(chi1(&structure, "GL3 15"), Some([1, 2, 3, 4]));
+        for none in ["GL3 19", "GL3 16", "cterm GL3 15", "2:GL3 15", "GL3 15#2", "GL3"] {
+            assert_eq!(chi1(&structure, none), None, "{none}");
+        }
+    }
+}
