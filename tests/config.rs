@@ -152,6 +152,21 @@ fn groups_that_do_not_titrate_are_listed() {
     assert!(text.contains(expected) && !text.contains("does not titrate"), "{text}");
 }
 
+/// Corrections are those of alanine at the ends of chains, and of the inside of a chain for side chains: who titrates others is told.
+#[test]
+fn sites_at_the_ends_of_chains_are_warned_of() {
+    let job = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs").join(name);
+    let said = |name: &str| {
+        let output = octitrate(&["check", job(name).to_str().unwrap(), "--device", "cpu"]);
+        assert!(output.status.success(), "{}", plain(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = said("13-hirustasin/run.toml");
+    assert!(text.contains("nterm THR 5: at the ends of chains force fields have other charges"), "{text}");
+    // The model compounds are alanine.
+    assert!(!said("12-cterm/titrate.toml").contains("at the ends of chains"));
+}
+
 /// `prefix` under a limit on the size of files, so that writing fails as on a full disk.
 fn limited(blocks: u32, arguments: &[&str]) -> Output {
     // SIGXFSZ is ignored, so that the write itself fails, with EFBIG.
