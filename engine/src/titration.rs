@@ -14,6 +14,7 @@ mod find;
 mod mismatch;
 mod place;
 mod record;
+mod warnings;
 
 pub use buffer::NAME as BUFFER;
 pub use find::{library, lj_types};
@@ -25,11 +26,9 @@ pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
 use find::{Found, find, left_fixed, variants};
-use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
-use lambda::SiteLibrary;
 use lambda::bias::{BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
@@ -39,6 +38,7 @@ use lambda::site::{Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
 use mismatch::Checked;
 use nalgebra::Vector3;
+use warnings::{at_chain_ends, background};
 
 /// The sites of a run.
 #[derive(Debug)]
@@ -401,47 +401,6 @@ fn rest(topology: &Topology, found: &[Found<'_>]) -> f64 {
     let mut charges = topology.charges();
     found.iter().flat_map(|one| &one.site.atoms).for_each(|&atom| charges[atom as usize] = 0.0);
     charges.iter().sum()
-}
-
-/// Warns of side chains at the ends of chains, and of ends of other residues than that of the model compound.
-fn at_chain_ends(topology: &Topology, library: &SiteLibrary, sites: &[Site]) -> Option<String> {
-    let is_far = |site: &&Site| {
-        let (Some(entry), Some(&residue)) = (library.entry_of(site), site.residues.first()) else { return false };
-        let name = topology.residues[residue as usize].name.as_str();
-        let of_model =
-            entry.model_compound.as_deref().is_some_and(|model| model.contains(&name[name.len().saturating_sub(3)..]));
-        match entry.terminus {
-            Some(_) => !of_model,
-            None => !entry.backbone.is_empty() && lambda::site::is_chain_end(topology, residue),
-        }
-    };
-    let far: Vec<&str> = sites.iter().filter(is_far).map(|site| site.name.as_str()).collect();
-    (!far.is_empty()).then(|| {
-        format!(
-            "{}: at the ends of chains force fields have other charges than in the model compounds, so that the corrections V_MM are off by an \
-             unknown amount there, as much as 3 pK units for the side chain of a carboxyl-terminal glutamic acid",
-            far.join(", ")
-        )
-    })
-}
-
-/// Warns of the background that compensates a charge.
-fn background(found: &[Found<'_>], charge: f64) -> Option<String> {
-    let mut range = [charge; 2];
-    for one in found {
-        let changes = |form: usize| one.site.net_charge(form) - one.site.net_charge(0);
-        let (least, most) =
-            (1..one.site.forms.len()).map(changes).fold((0.0_f64, 0.0_f64), |(a, b), q| (a.min(q), b.max(q)));
-        range = [range[0] + least, range[1] + most];
-    }
-    let [low, high] = range;
-    (high - low > CHARGE_TOLERANCE || low.abs() > CHARGE_TOLERANCE).then(|| {
-        format!(
-            "the net charge moves between {high:+.2} and {low:+.2} e with λ and is compensated by a uniform background: \
-             free energies depend on the size of the box and on what is in it (a protein of low charge density shifts pKa values); \
-             titration.compensation = \"buffers\" keeps it neutral"
-        )
-    })
 }
 
 /// Temperature of λ and of V_pH (K): the job's, the thermostat's, or 300 K.

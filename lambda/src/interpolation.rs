@@ -62,8 +62,12 @@ pub struct OwnPair {
     pub scale: f64,
 }
 
-/// The pairs inside `site` that interact: those that are not excluded, and 1-4 pairs with their factor.
+/// The pairs inside `site` that interact: those that are not excluded, and 1-4 pairs with their factor. A buffer has none: its charges are
+/// interpolated, and it may have hundreds of atoms.
 pub fn own_pairs(site: &Site, topology: &Topology) -> Vec<OwnPair> {
+    if site.is_buffer() {
+        return Vec::new();
+    }
     let n = site.atoms.len();
     let mut scales = vec![0.0; n * n];
     for i in 0..n {

@@ -280,6 +280,7 @@ fn pairs_are_those_that_interact() {
     // Atoms 1 2 3 4: 1-2 and 2-3 are excluded, 1-4 is scaled.
     assert_eq!(own_pairs(&a, &topology()), [pair(0, 2, 1.0), pair(0, 3, 0.8333), pair(1, 3, 1.0), pair(2, 3, 1.0)]);
     assert_eq!(own_pairs(&b, &topology()), [pair(0, 2, 1.0), pair(1, 2, 1.0)]);
+    assert_eq!(own_pairs(&Site { kind: SiteKind::Buffer { molecules: 2 }, ..b }, &topology()), []);
 }
 
 #[test]

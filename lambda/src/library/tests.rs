@@ -113,6 +113,9 @@ fn wrong_entries_are_refused_with_a_reason() {
         ("pka = 4.25", "pka = 4.35", "the pk of the forms give 4.250"),
         ("pka = 4.25", "pKa = 4.25", "unknown field `pKa`"),
         ("[correction]\nstatus = ", "[correction]\nstatus = \"maybe\" # ", "maybe"),
+        ("\"OE2\", \"HE2\"]", "\"OE2\", \"HX\"]", "torsion OE1 CD OE2 HX: atom HX has no charges"),
+        ("force_constant = 80.0", "force_constant = -80.0", "a force_constant above 0"),
+        ("multiplicity = 1", "multiplicity = 9", "a multiplicity from 1 to 6"),
         ("\ndegree = ", "\ndegree = 1", "finite numbers of each for 2 forms and degree 1"),
     ];
     for (from, to, message) in cases {

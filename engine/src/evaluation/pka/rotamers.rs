@@ -10,8 +10,8 @@
 use crate::evaluation::runs::Run;
 use crate::output::files;
 use crate::trajectory::Frames;
+use forcefield::bonded::dihedral::DihedralAngle;
 use forcefield::gromacs::{Structure, read_gro};
-use nalgebra::Vector3;
 use rayon::prelude::*;
 
 /// Frames of a run that are read, at most.
@@ -41,7 +41,7 @@ fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<u64>>> {
         return None;
     }
     let structure = read_gro(&named).ok()?;
-    let atoms: Vec<Option<[usize; 4]>> = names.iter().map(|name| chi1(&structure, name)).collect();
+    let atoms: Vec<Option<[u32; 4]>> = names.iter().map(|name| chi1(&structure, name)).collect();
     let mut frames = Frames::open(&trajectory).ok()?;
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
@@ -53,7 +53,7 @@ fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<u64>>> {
             return None;
         }
         for (list, atoms) in angles.iter_mut().zip(&atoms) {
-            list.extend(atoms.map(|atoms| dihedral(atoms.map(|atom| frame.positions[atom]))));
+            list.extend(atoms.map(|atoms| DihedralAngle::new(atoms, &frame.positions).phi.to_degrees()));
         }
     }
     Some(atoms.iter().zip(&angles).map(|(atoms, angles)| atoms.map(|_| count(angles))).collect())
@@ -61,23 +61,16 @@ fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<u64>>> {
 
 /// N, CA, CB and the γ atom of the residue that a site such as "GL3 15" is called by; none for the ends of chains, for names with the number of a
 /// molecule, and where the structure has the residue twice.
-fn chi1(structure: &Structure, name: &str) -> Option<[usize; 4]> {
+fn chi1(structure: &Structure, name: &str) -> Option<[u32; 4]> {
     let (residue, number) = name.split_once(' ')?;
     let number: i32 = number.parse().ok()?;
     let mine = |atom: &usize| structure.names[*atom].0 == residue && structure.residue_numbers[*atom] == number;
     let atoms: Vec<usize> = (0..structure.names.len()).filter(mine).collect();
     let only = |wanted: &str| {
         let mut found = atoms.iter().filter(|&&atom| structure.names[atom].1 == wanted);
-        found.next().filter(|_| found.next().is_none()).copied()
+        found.next().filter(|_| found.next().is_none()).map(|&atom| atom as u32)
     };
     Some([only("N")?, only("CA")?, only("CB")?, GAMMA.iter().find_map(|gamma| only(gamma))?])
-}
-
-/// Dihedral angle, degrees in (−180, 180].
-fn dihedral([i, j, k, l]: [Vector3<f64>; 4]) -> f64 {
-    let (a, b, c) = (j - i, k - j, l - k);
-    let (m, n) = (a.cross(&b), b.cross(&c));
-    (b.norm() * a.dot(&n)).atan2(m.dot(&n)).to_degrees()
 }
 
 /// Changes of the rotamer in a series of angles.
@@ -98,6 +91,7 @@ fn count(angles: &[f64]) -> u64 {
 mod tests {
     use super::*;
     use forcefield::Cell;
+    use nalgebra::Vector3;
 
     #[test]
     fn swings_across_a_border_are_no_changes() {
@@ -105,20 +99,6 @@ mod tests {
         assert_eq!(count(&[60.0, 110.0, 130.0, 70.0, 125.0, 60.0]), 0);
         assert_eq!(count(&[60.0, 125.0, 180.0, -170.0, -60.0, 300.0, 62.0]), 3);
         assert_eq!(count(&[]), 0);
-    }
-
-    #[test]
-    fn dihedrals_have_the_sign_of_the_convention() {
-        // Looking along the middle bond, z, the last atom is turned clockwise by the angle.
-        let at = |degrees: f64| {
-            let angle = -degrees.to_radians();
-            [[1.0, 0.0, 0.0], [0.0; 3], [0.0, 0.0, -1.0], [angle.cos(), angle.sin(), -1.0]].map(Vector3::from)
-        };
-        for degrees in [-170.0, -60.0, 0.0, 65.0, 175.0] {
-            let found = dihedral(at(degrees));
-            assert!((found.abs() - f64::abs(degrees)).abs() < 1e-9, "{found} {degrees}");
-        }
-        assert!(dihedral(at(65.0)) * dihedral(at(-60.0)) < 0.0);
     }
 
     #[test]
