@@ -152,19 +152,29 @@ fn groups_that_do_not_titrate_are_listed() {
     assert!(text.contains(expected) && !text.contains("does not titrate"), "{text}");
 }
 
-/// Corrections are those of alanine at the ends of chains, and of the inside of a chain for side chains: who titrates others is told.
+/// V_MM of an end belongs to one residue: where it is not known the end stays as it is built, and asking for it is refused.
 #[test]
-fn sites_at_the_ends_of_chains_are_warned_of() {
-    let job = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs").join(name);
-    let said = |name: &str| {
-        let output = octitrate(&["check", job(name).to_str().unwrap(), "--device", "cpu"]);
-        assert!(output.status.success(), "{}", plain(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let text = said("13-hirustasin/run.toml");
-    assert!(text.contains("nterm THR 5: at the ends of chains force fields have other charges"), "{text}");
-    // The model compounds are alanine.
-    assert!(!said("12-cterm/titrate.toml").contains("at the ends of chains"));
+fn ends_of_chains_titrate_where_their_correction_is_known() {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs");
+    let check = |job: &Path| octitrate(&["check", job.to_str().unwrap(), "--device", "cpu"]);
+    let hirustasin = inputs.join("13-hirustasin");
+    let output = check(&hirustasin.join("run.toml"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", plain(&output.stderr));
+    assert!(text.contains("does not titrate     nterm THR 5: V_MM of nterm is known for ALA, GLY,"), "{text}");
+    // The model compound is alanine.
+    let output = check(&inputs.join("12-cterm/titrate.toml"));
+    assert!(output.status.success() && !String::from_utf8(output.stdout).unwrap().contains("does not titrate"));
+    let folder = tempfile::tempdir().unwrap();
+    let named = folder.path().join("named.toml");
+    let text = std::fs::read_to_string(hirustasin.join("run.toml")).unwrap();
+    let text = text.replace("\"hirustasin.", &format!("\"{}/hirustasin.", hirustasin.display()));
+    std::fs::write(&named, format!("{text}\n[[titration.site]]\nresidue = \"nterm THR 5\"\n")).unwrap();
+    let output = check(&named);
+    let text = plain(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    assert!(text.contains("nterm THR 5: V_MM of nterm is known for ALA, GLY,"), "{text}");
+    assert!(text.contains("where the force field has other charges: calibrate it"), "{text}");
 }
 
 /// `prefix` under a limit on the size of files, so that writing fails as on a full disk.

@@ -55,7 +55,7 @@ pub fn library_with(folder: &Path, conditions: Option<Conditions>) -> PathBuf {
         provenance,
     };
     let correction = Correction::Calibrated(Box::new(calibration));
-    let text = entry_with_calibration(&toml::to_string(&entry).unwrap(), "glu.toml", &correction).unwrap();
+    let text = entry_with_calibration(&toml::to_string(&entry).unwrap(), "glu.toml", None, &correction).unwrap();
     let path = folder.join("glu.toml");
     std::fs::write(&path, text).unwrap();
     path

@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--lambda-every", default="0.2 ps", help="time between two frames of λ")
     arguments, more = parser.parse_known_args()
     base = pathlib.Path(arguments.folder).resolve()
-    rows = []
+    failed = []
     for compound in arguments.compounds.split(","):
         source = next(INPUTS.glob(f"[0-9][0-9]-{compound}"))
         for coordinate in arguments.coordinates.split(","):
@@ -93,9 +93,10 @@ def main():
                                       capture_output=True, text=True)
                 if done.returncode != 0:
                     print(f"{name}: {done.stdout[-800:]}{done.stderr[-1500:]}", file=sys.stderr)
+                    failed.append(name)
                     continue
-                rows.append((name, folder / "results"))
-                report(*rows[-1])
+                report(name, folder / "results")
+    sys.exit(f"not finished: {', '.join(failed)}" if failed else 0)
 
 
 def report(name, folder):

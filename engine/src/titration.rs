@@ -25,7 +25,7 @@ use crate::state::SitesState;
 pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
-use find::{Found, find, left_fixed, variants};
+use find::{Found, find, is_known, left_fixed, variants};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
@@ -38,7 +38,7 @@ use lambda::site::{Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
 use mismatch::Checked;
 use nalgebra::Vector3;
-use warnings::{at_chain_ends, background};
+use warnings::background;
 
 /// The sites of a run.
 #[derive(Debug)]
@@ -146,12 +146,12 @@ impl Sites {
         };
         let mut recipes = Vec::new();
         for (index, one) in found.iter().enumerate().filter(|(_, one)| !one.is_fixed()) {
+            is_known(config, topology, &library, one)?;
             let barrier = one.request.and_then(|(_, request)| request.barrier).unwrap_or(settings.barrier);
             let at = (index, &one.site);
             recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);
         }
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
-        warnings.extend(at_chain_ends(topology, &library, &sites));
         let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
         if let Some((buffer, demand)) = buffer {
             let ChargeBuffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;

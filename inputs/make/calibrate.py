@@ -51,8 +51,9 @@ def main():
     parser.add_argument("--interpolation", default="hamiltonian")
     parser.add_argument("--dynamics", action="append", default=[], help="KEY=VALUE of [dynamics], VALUE as in TOML")
     parser.add_argument("--lambda-every", default="0.2 ps", help="time between two frames of λ")
+    parser.add_argument("--trajectory", default="0 ps", help="time between two frames of the solute")
     arguments, more = parser.parse_known_args()
-    base = pathlib.Path(arguments.folder).resolve()
+    base, failed = pathlib.Path(arguments.folder).resolve(), []
     for name in arguments.names:
         source, job = water() if name == "water" else compound(name)
         for key in ("structure", "topology"):
@@ -78,13 +79,17 @@ def main():
             job["calibrate"]["windows"] = arguments.windows
         folder = base / name
         base.mkdir(parents=True, exist_ok=True)
-        job["output"] = {"folder": str(folder), "lambda": arguments.lambda_every, "trajectory": "0 ps", "energy": "10 ps"}
+        job["output"] = {"folder": str(folder), "lambda": arguments.lambda_every, "trajectory": arguments.trajectory,
+                         "trajectory_atoms": "solute", "energy": "10 ps"}
         path = base / f"{name}.toml"
         path.write_text(job_text(job))
         done = subprocess.run([arguments.octitrate, "calibrate", str(path), *more],
                               capture_output=True, text=True)
         print(f"== {name}: {'done' if done.returncode == 0 else 'FAILED'}")
         print(done.stdout + done.stderr, flush=True)
+        if done.returncode != 0:
+            failed.append(name)
+    sys.exit(f"not finished: {', '.join(failed)}" if failed else 0)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@
 //! Three kinds of entries: side chains, found by the name of their residue; termini (`terminus = "n"` or `"c"`), found by
 //! their atoms at any residue; buffers (`kind = "buffer"`), whose charges in the topology are the mean of their two forms.
 //!
-//! The correction V_MM is calibrated for one force field and setting ([`Calibration`]); [`entry_with_calibration`] writes
-//! it into an entry.
+//! The correction V_MM is calibrated for one force field and setting ([`Calibration`]), and at the ends of chains for one residue ([`Elsewhere`]);
+//! [`entry_with_calibration`] writes it into an entry.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,12 @@ use crate::site::Site;
 
 mod conditions;
 mod correction;
+mod elsewhere;
+mod equivalent;
 mod torsion;
 pub use conditions::Conditions;
-mod equivalent;
 pub use correction::{Calibration, Correction, Provenance};
+pub use elsewhere::Elsewhere;
 pub use torsion::TorsionEntry;
 
 /// Largest deviation (e) of a sum of charges from its net charge.
@@ -188,6 +190,9 @@ pub struct Entry {
     /// Torsions that hold hydrogens, whatever λ is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub torsions: Vec<TorsionEntry>,
+    /// Corrections at residues whose charges are not those of the model compound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
     /// Correction V_MM.
     pub correction: Correction,
     /// The file it was read from, comments included.
@@ -222,6 +227,7 @@ impl Entry {
         let is_bad = |name: &str| name.is_empty() || name.contains(|c: char| c.is_whitespace() || ":#,\"".contains(c));
         let forms = self.forms.iter().map(|form| &form.name);
         let names = [&self.name].into_iter().chain(&self.residues).chain(self.unprotonated.keys()).chain(forms);
+        let names = names.chain(self.elsewhere.iter().flat_map(|one| &one.residues));
         if let Some(name) = names.into_iter().find(|name| is_bad(name)) {
             return Err(format!(
                 "\"{name}\" is no name: it must not be empty or hold blanks, commas, quotes, ':' or '#'"
@@ -242,7 +248,9 @@ impl Entry {
         self.check_pka()?;
         self.check_atoms()?;
         self.torsions.iter().try_for_each(|torsion| torsion.check(|atom| self.charges.contains_key(atom)))?;
-        self.correction.calibration().map_or(Ok(()), |calibration| calibration.check(self.forms.len()))
+        let corrections = self.elsewhere.iter().map(|one| &one.correction).chain([&self.correction]);
+        let mut calibrations = corrections.filter_map(Correction::calibration);
+        calibrations.try_for_each(|calibration| calibration.check(self.forms.len()))
     }
 
     fn check_net_charges(&self) -> Result<(), String> {
@@ -387,27 +395,35 @@ impl SiteLibrary {
     }
 }
 
-/// Text of an entry with its correction replaced by `correction`; everything before the table `[correction]`, comments
-/// included, is kept as it is.
+/// Text of an entry with its correction replaced by `correction`, that of the model compound or the one at `residue` ([`Elsewhere`]); everything before
+/// the corrections, comments included, is kept as it is.
 ///
 /// # Errors
 /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`] for a bad entry, for a table after `[correction]`, and for
 /// a calibration that the library would refuse to read.
-pub fn entry_with_calibration(text: &str, file: &str, correction: &Correction) -> Result<String, LibraryError> {
+pub fn entry_with_calibration(
+    text: &str,
+    file: &str,
+    residue: Option<&str>,
+    correction: &Correction,
+) -> Result<String, LibraryError> {
     let inconsistent = |reason: String| LibraryError::Inconsistent { file: file.to_string(), reason };
     let mut entry = Entry::from_toml(text, file)?;
-    let is_header = |line: &&str| line.trim_start().starts_with("[correction]");
-    let head: Vec<&str> = text.lines().take_while(|line| !is_header(line)).collect();
-    let later_tables = text.lines().skip(head.len() + 1).filter(|line| line.trim_start().starts_with('['));
-    if later_tables.into_iter().any(|line| !line.trim_start().starts_with("[correction.")) {
+    let tables = ["[correction", "[[elsewhere", "[elsewhere"];
+    let is_correction = |line: &&str| tables.iter().any(|table| line.trim_start().starts_with(table));
+    let head: Vec<&str> = text.lines().take_while(|line| !is_correction(line)).collect();
+    let mut rest = text.lines().skip(head.len());
+    if rest.any(|line| line.trim_start().starts_with('[') && !is_correction(&line)) {
         return Err(inconsistent("[correction] must be the last table".into()));
     }
+    entry.put(residue, correction);
     #[derive(Serialize)]
     struct Tail<'a> {
+        #[serde(skip_serializing_if = "<[Elsewhere]>::is_empty")]
+        elsewhere: &'a [Elsewhere],
         correction: &'a Correction,
     }
-    entry.correction = correction.clone();
-    let tail = toml::to_string(&Tail { correction: &entry.correction })
+    let tail = toml::to_string(&Tail { elsewhere: &entry.elsewhere, correction: &entry.correction })
         .map_err(|error| inconsistent(format!("correction cannot be written: {error}")))?;
     let written = format!("{}\n{tail}", head.join("\n"));
     entry.text.clone_from(&written);

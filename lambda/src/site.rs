@@ -25,7 +25,7 @@ mod request;
 mod search;
 mod torsions;
 mod untitrated;
-pub use matching::{atom_names, is_chain_end};
+pub use matching::{atom_names, is_chain_end, no_correction};
 pub use parameters::{Parameters, parameters};
 pub use request::{ResidueNames, SiteRequest};
 pub use search::{buffer_site, find_sites};
@@ -272,7 +272,8 @@ impl Site {
 /// Which groups titrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection<'a> {
-    /// Every side chain whose residue is in the library, and every terminus that has all its protons.
+    /// Every side chain whose residue is in the library, and every terminus that has all its protons; at the ends of chains only where the
+    /// correction is known.
     All,
     /// These and no others.
     Residues(&'a [SiteRequest]),

@@ -38,7 +38,7 @@ pub fn info(arguments: &InfoArguments, device: Choice) -> Result<ExitCode> {
     for entry in &library.entries {
         let pka = entry.pka.map_or_else(|| "buffer   ".into(), |pka| format!("pKa {pka:>5.2}"));
         let found = match entry.terminus {
-            Some(_) => format!("\"{} ALA 1\"", entry.name),
+            Some(_) => format!("\"{} ALA 1\" (V_MM for {})", entry.name, entry.known_at()),
             None => entry.residues.join(" "),
         };
         let (name, forms, status) = (&entry.name, entry.forms.len(), entry.correction.status());

@@ -188,9 +188,9 @@ impl Estimate {
         };
         let file = format!("{}.toml", inputs.entry.name);
         // As it was read, with its comments; an entry whose correction is not its last table loses them.
-        let text = entry_with_calibration(&inputs.entry.text, &file, &correction).or_else(|_| {
+        let text = entry_with_calibration(&inputs.entry.text, &file, inputs.elsewhere, &correction).or_else(|_| {
             let plain = toml::to_string(inputs.entry).map_err(|e| unwritten(e.to_string()))?;
-            entry_with_calibration(&plain, &file, &correction).map_err(|e| unwritten(e.to_string()))
+            entry_with_calibration(&plain, &file, inputs.elsewhere, &correction).map_err(|e| unwritten(e.to_string()))
         })?;
         Ok((text, coefficients))
     }

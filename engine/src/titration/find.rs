@@ -58,6 +58,15 @@ pub(super) fn find<'a>(
     Ok(sites.into_iter().zip(requests).map(|(site, request)| Found { site, request: Some(request) }).collect())
 }
 
+/// Refuses a site at the end of a chain where its correction is not known.
+pub(super) fn is_known(config: &Config, topology: &Topology, library: &SiteLibrary, found: &Found<'_>) -> Result<()> {
+    let entry = library.entry_of(&found.site);
+    let reason = entry.and_then(|entry| lambda::site::no_correction(topology, entry, found.site.residues[0]));
+    let help = "run `octitrate calibrate` and name the file it writes in titration.library, or leave the site out";
+    reason
+        .map_or(Ok(()), |reason| Err(config.error_at("titration.site", format!("{}: {reason}", found.site.name), help)))
+}
+
 /// Groups that the library knows and that are not among the sites.
 ///
 /// # Errors

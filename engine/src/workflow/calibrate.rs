@@ -154,6 +154,7 @@ impl CalibrationPlan {
             config: &self.batch.config,
             site: self.target.site_name(),
             entry: &self.target.entry,
+            elsewhere: self.target.elsewhere.as_deref(),
             symmetry: &self.symmetry,
             windows: windows.map(|(k, weights)| WindowRuns { weights, folders: folders(k) }).collect(),
             rounds: rounds.collect(),

@@ -32,6 +32,16 @@ impl RingSums {
         Self { chunks, width, cumulative }
     }
 
+    /// Number of chunks.
+    pub fn len(&self) -> usize {
+        self.chunks
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.chunks == 0
+    }
+
     /// Sums over all frames.
     pub fn total(&self) -> &[f64] {
         &self.cumulative[self.chunks * self.width..]
@@ -76,7 +86,7 @@ pub fn random(seed: u64, number: u64) -> ChaCha8Rng {
 }
 
 /// A whole number below `n`, uniform to 2⁻⁶⁴ n.
-fn below(n: usize, rng: &mut ChaCha8Rng) -> usize {
+pub(super) fn below(n: usize, rng: &mut ChaCha8Rng) -> usize {
     ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize
 }
 
@@ -84,14 +94,31 @@ fn below(n: usize, rng: &mut ChaCha8Rng) -> usize {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draws {
     sorted: Vec<f64>,
+    /// Share of the draws that gave a number.
+    share: f64,
+    /// What the spread is multiplied by.
+    factor: f64,
 }
 
 impl Draws {
     /// Takes the results of all draws; those that are not finite are left out.
     pub fn new(results: impl IntoIterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = results.into_iter().filter(|x| x.is_finite()).collect();
+        let mut sorted: Vec<f64> = results.into_iter().collect();
+        let asked = sorted.len().max(1) as f64;
+        sorted.retain(|x| x.is_finite());
         sorted.sort_by(f64::total_cmp);
-        Self { sorted }
+        Self { share: sorted.len() as f64 / asked, sorted, factor: 1.0 }
+    }
+
+    /// The same with errors `factor` times as large: what the way of drawing loses of them on average.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { factor, ..self }
+    }
+
+    /// Share of the draws that gave a number.
+    pub fn share(&self) -> f64 {
+        self.share
     }
 
     /// Number of results.
@@ -114,7 +141,7 @@ impl Draws {
 
     /// Standard error from the quantiles 16 % and 84 %, which single wild draws do not move; `None` without results.
     pub fn error(&self) -> Option<f64> {
-        Some(0.5 * (self.quantile(0.841_345)? - self.quantile(0.158_655)?))
+        Some(0.5 * self.factor * (self.quantile(0.841_345)? - self.quantile(0.158_655)?))
     }
 }
 
@@ -191,6 +218,7 @@ mod tests {
     fn quantiles_interpolate_and_degenerate_input_is_no_panic() {
         let draws = Draws::new([3.0, 1.0, f64::NAN, 2.0]);
         assert_eq!((draws.len(), draws.quantile(0.5), draws.quantile(0.25)), (3, Some(2.0), Some(1.5)));
+        assert_eq!(draws.share(), 0.75);
         assert_eq!((Draws::new([]).error(), Draws::new([]).quantile(0.5)), (None, None));
         assert!(Draws::new([]).is_empty());
         assert_eq!(counts(&[], 1, 1).draw(10, &mut random(0, 0)), [0.0]);

@@ -13,10 +13,14 @@
 //! the solution, and ln P_α by its derivative. It costs the number of blocks instead of the number of frames, and errors are those of whole solutions
 //! (`tests/`). Keeping f would not do: where pH values are far apart most of the error of a pKa is that of f.
 //!
+//! Blocks of the length that the correlation of the states asks for miss what is slower: a side chain that turns, an ion that comes. Draws of longer
+//! blocks and of whole series see it and count where they are larger (`drawing`).
+//!
 //! The inefficiency of a series without a transition is unknown: it is taken to be the largest of the others, and if there is none, the series
 //! counts as a single sample. One short visit says little about how long visits are, so that series of few transitions have at least the
 //! median inefficiency of those with many. Several series of one pH (replicas) are independent.
 
+mod drawing;
 mod link;
 mod weighed;
 
@@ -25,7 +29,7 @@ pub(super) use weighed::samples_of_parts;
 use link::Link;
 use weighed::ph_values;
 
-use super::bootstrap::{Draws, RingSums, random};
+use super::bootstrap::{Draws, RingSums};
 use super::determined::Determined;
 use super::equilibrium::Populations;
 use super::occupancy::{self, Occupancy, State};
@@ -259,35 +263,13 @@ impl Counted {
         self.blocks[series]
     }
 
-    /// Results of the draws, one entry for each number that `results` gives of the populations; what is not finite is left out.
-    pub fn draws(&self, resampling: Resampling, results: impl Fn(&[Populations]) -> Vec<f64>) -> Vec<Draws> {
-        let mut all: Vec<Vec<f64>> = Vec::new();
-        for number in 0..resampling.draws {
-            let mut rng = random(resampling.seed, u64::from(number));
-            let sums =
-                self.rings.iter().zip(&self.blocks).map(|(ring, (_, block))| ring.draw(*block, &mut rng)).collect();
-            let found = results(&self.of_sums(sums));
-            all.resize(found.len().max(all.len()), Vec::new());
-            all.iter_mut().zip(found).for_each(|(list, value)| list.push(value));
-        }
-        all.into_iter().map(Draws::new).collect()
-    }
-
     /// The number that the weighted populations determine as far as they do, with the value that those of MBAR give. Its error is that of the draws;
     /// where transitions are few, draws are too sure of themselves, and it is at least that of the number of samples.
-    pub fn number(
-        &self,
-        weighted: Determined,
-        mbar: Determined,
-        draws: Option<&Draws>,
-        resampling: Resampling,
-    ) -> Determined {
-        let enough = |draws: &&Draws| draws.len() as f64 >= NEEDED_SHARE * f64::from(resampling.draws);
+    pub fn number(&self, weighted: Determined, mbar: Determined, draws: Option<&Draws>) -> Determined {
+        let enough = |draws: &&Draws| draws.share() >= NEEDED_SHARE;
         let Determined::Value { value, error } = weighted else { return weighted };
         let value = mbar.value().unwrap_or(value);
-        // Blocks of length L lose the part g/2L of the variance where the correlation falls exponentially.
-        let whole = |error: f64| error / (1.0 - 0.5 / BLOCK_FACTOR).sqrt();
-        let error = match draws.filter(enough).and_then(Draws::error).map(whole) {
+        let error = match draws.filter(enough).and_then(Draws::error) {
             Some(bootstrap) if self.is_sure => bootstrap,
             Some(bootstrap) => bootstrap.max(error),
             None => error,

@@ -91,7 +91,7 @@ pub fn evaluate(
     let weighted = numbers(counted.weighted(), equilibrium::fit(counted.weighted(), &PROTONS).as_ref());
     let mbar = numbers(&populations, equilibrium.as_ref());
     let [correlation, first, second, interaction, upper, lower] =
-        std::array::from_fn(|k| counted.number(weighted[k], mbar[k], draws.get(k), resampling));
+        std::array::from_fn(|k| counted.number(weighted[k], mbar[k], draws.get(k)));
     Pair { correlation, pka: [first, second], interaction, macroscopic: [upper, lower], equilibrium }
 }
 

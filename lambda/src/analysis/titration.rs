@@ -170,7 +170,7 @@ pub fn evaluate(
         numbers(equilibrium::fit(points, protons).as_ref()).into_iter().map(value_or_nan).collect()
     });
     let both = numbers(weighted.as_ref()).into_iter().zip(numbers(equilibrium.as_ref()));
-    let number = |(k, (weighted, mbar))| forms.number(weighted, mbar, draws.get(k), resampling);
+    let number = |(k, (weighted, mbar))| forms.number(weighted, mbar, draws.get(k));
     let found: Vec<Determined> = both.enumerate().map(number).collect();
     let (microscopic, rest) = found.split_at(pairs.len());
     let (shares, from_microscopic) = rest.split_at(protons.len());
@@ -229,8 +229,7 @@ fn macroscopic(
         {
             weighted[0] = Determined::Value { value, error };
         }
-        let [pka, slope, pka_slope_one] =
-            std::array::from_fn(|k| counted.number(weighted[k], mbar[k], draws.get(k), resampling));
+        let [pka, slope, pka_slope_one] = std::array::from_fn(|k| counted.number(weighted[k], mbar[k], draws.get(k)));
         let hill = fit.map(|fit| HillFit { pka, slope, pka_slope_one, ..fit });
         let from_microscopic = from_microscopic.first().copied().unwrap_or(Determined::Unknown);
         let (from, to) = (lost[0], lost[1]);
@@ -241,7 +240,7 @@ fn macroscopic(
     let numbers = |points: &[Populations]| steps(points, lost);
     let draws = counted.draws(resampling, |points| numbers(points).into_iter().map(value_or_nan).collect());
     let step = |(k, (weighted, mbar)): (usize, (Determined, Determined))| {
-        let pka = counted.number(weighted, mbar, draws.get(k), resampling);
+        let pka = counted.number(weighted, mbar, draws.get(k));
         let from_microscopic = from_microscopic.get(k).copied().unwrap_or(Determined::Unknown);
         let (from, to) = (lost[k], lost[k + 1]);
         let counted = [Determined::Unknown; 2];

@@ -129,14 +129,14 @@ fn wrong_entries_are_refused_with_a_reason() {
 
 #[test]
 fn a_calibration_is_written_and_read_back() {
-    let written = entry_with_calibration(glu(), "glu.toml", &calibrated(calibration())).unwrap();
+    let written = entry_with_calibration(glu(), "glu.toml", None, &calibrated(calibration())).unwrap();
     assert!(written.starts_with("# Glutamic acid"), "comments are kept");
     let entry = Entry::from_toml(&written, "glu.toml").unwrap();
     assert_eq!(entry.correction, calibrated(calibration()));
     // A second calibration replaces the first.
     let mut second = calibration();
     second.provenance.seed = 8;
-    let again = entry_with_calibration(&written, "glu.toml", &calibrated(second.clone())).unwrap();
+    let again = entry_with_calibration(&written, "glu.toml", None, &calibrated(second.clone())).unwrap();
     assert_eq!(Entry::from_toml(&again, "glu.toml").unwrap().correction, calibrated(second));
     assert_eq!(again.lines().count(), written.lines().count());
 }
@@ -145,20 +145,22 @@ fn a_calibration_is_written_and_read_back() {
 fn a_bad_calibration_is_not_written() {
     let mut short = calibration();
     short.errors.pop();
-    assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(short)).is_err());
+    assert!(entry_with_calibration(glu(), "glu.toml", None, &calibrated(short)).is_err());
     let mut narrow = calibration();
     narrow.range = [0.1, 1.1];
-    assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(narrow)).unwrap_err().to_string().contains("range"));
+    assert!(
+        entry_with_calibration(glu(), "glu.toml", None, &calibrated(narrow)).unwrap_err().to_string().contains("range")
+    );
     let mut inside = calibration();
     inside.interior_degree = 3;
-    let refused = entry_with_calibration(glu(), "glu.toml", &calibrated(inside)).unwrap_err().to_string();
+    let refused = entry_with_calibration(glu(), "glu.toml", None, &calibrated(inside)).unwrap_err().to_string();
     assert!(refused.contains("correction.interior_degree: 3, expected 0 to 2"), "{refused}");
     let mut nan = calibration();
     nan.coefficients[1] = f64::NAN;
-    assert!(entry_with_calibration(glu(), "glu.toml", &calibrated(nan)).is_err());
+    assert!(entry_with_calibration(glu(), "glu.toml", None, &calibrated(nan)).is_err());
     let before = &glu()[..glu().find("[correction]").unwrap()];
     let table_after = before.to_string() + "[correction]\nstatus = \"uncalibrated\"\n[charges.X]\n";
-    assert!(entry_with_calibration(&table_after, "glu.toml", &calibrated(calibration())).is_err());
+    assert!(entry_with_calibration(&table_after, "glu.toml", None, &calibrated(calibration())).is_err());
 }
 
 #[test]
@@ -177,4 +179,36 @@ fn a_folder_is_read_and_counts_before_the_builtin_entries() {
     assert_eq!(library.entries[..2].iter().map(|e| e.pka).collect::<Vec<_>>(), [Some(4.4), Some(3.67)]);
     assert_eq!(library.entries.len(), BUILTIN.len());
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A correction at the end of a chain is that of its residue alone, and calibrating one leaves the others as they were.
+#[test]
+fn corrections_at_the_ends_of_chains_belong_to_residues() {
+    let (cterm, glu3) = (builtin("cterm"), builtin("glu3"));
+    let at = |entry: &Entry, residue: &str, is_end| entry.correction_at(residue, is_end).cloned();
+    assert_eq!(at(&cterm, "ZALA", true), Some(cterm.correction.clone()));
+    assert_eq!(at(&cterm, "CALA", true), Some(cterm.correction.clone()));
+    assert_eq!(at(&cterm, "ZGLY", true), Some(cterm.elsewhere[0].correction.clone()));
+    assert_ne!(at(&cterm, "ZGLY", true), at(&cterm, "ZLEU", true));
+    assert_eq!((at(&cterm, "ZPHE", true), at(&glu3, "NGL3", true)), (None, None));
+    assert_eq!(at(&glu3, "GL3", false), Some(glu3.correction.clone()));
+    assert!(at(&glu3, "ZGL3", true).is_some_and(|found| found != glu3.correction));
+    assert_eq!(
+        (cterm.known_at().as_str(), glu3.known_at().as_str()),
+        ("ALA, ZGLY, ZLEU, ZGL3", "inside of chains, ZGL3")
+    );
+    // The free energies differ by far more than the pKa values of such ends do: 13 to 30 kJ/mol are 2.3 to 5.2 pK units.
+    let free = |residue: &str| at(&cterm, residue, true).unwrap().calibration().unwrap().coefficients[1];
+    assert!((free("ZALA") - free("ZGLY")).abs() > 10.0 && (free("ZALA") - free("ZLEU")).abs() > 10.0);
+
+    let new = cterm.correction.clone();
+    let text = entry_with_calibration(&cterm.text, "cterm.toml", Some("ZPHE"), &new).unwrap();
+    let read = Entry::from_toml(&text, "cterm.toml").unwrap();
+    assert_eq!(at(&read, "ZPHE", true), Some(new.clone()));
+    assert_eq!((&read.elsewhere[..3], &read.correction), (&cterm.elsewhere[..], &cterm.correction));
+    assert!(text.starts_with(cterm.text.split("[[elsewhere]]").next().unwrap()));
+    // Once more: replaced, not added.
+    let text = entry_with_calibration(&text, "cterm.toml", Some("ZGLY"), &new).unwrap();
+    let read = Entry::from_toml(&text, "cterm.toml").unwrap();
+    assert_eq!((read.elsewhere.len(), at(&read, "ZGLY", true)), (4, Some(new)));
 }

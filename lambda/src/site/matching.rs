@@ -7,7 +7,7 @@ use forcefield::Topology;
 use super::naming::foreign;
 use super::search::site_name;
 use super::{Form, ResidueNames, Site, SiteError, SiteKind};
-use crate::library::{Entry, EntryKind, FormEntry};
+use crate::library::{Correction, Entry, EntryKind, FormEntry};
 
 /// Largest deviation (e) of a topology's charge from the library's: files carry four or more decimals.
 const EXACT: f64 = 5e-5;
@@ -65,6 +65,24 @@ pub(super) fn has_all(topology: &Topology, entry: &Entry, residue: u32) -> bool 
 pub fn is_chain_end(topology: &Topology, residue: u32) -> bool {
     let atoms = topology.residues[residue as usize].atoms.clone();
     atoms.into_iter().any(|atom| END_ATOMS.contains(&topology.atoms[atom as usize].name.as_str()))
+}
+
+/// The correction of an entry at a residue; `None` if it has not been calibrated there.
+pub(super) fn correction_at<'a>(topology: &Topology, entry: &'a Entry, residue: u32) -> Option<&'a Correction> {
+    entry.correction_at(&topology.residues[residue as usize].name, is_chain_end(topology, residue))
+}
+
+/// Why a site of an entry at a residue cannot titrate although it is built so: its correction is not known there.
+pub fn no_correction(topology: &Topology, entry: &Entry, residue: u32) -> Option<String> {
+    correction_at(topology, entry, residue).is_none().then(|| {
+        format!(
+            "V_MM of {} is known for {} and not for the end of a chain at {}, where the force field has other charges: calibrate it in a model \
+             compound that ends so",
+            entry.name,
+            entry.known_at(),
+            topology.residues[residue as usize].name
+        )
+    })
 }
 
 /// The names that the atoms of a residue have in the topology, by those of the entry.
@@ -147,7 +165,7 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
         atoms: kept.iter().map(|&k| atoms[k].0).collect(),
         forms: entry.forms.iter().enumerate().map(form).collect(),
         pka: entry.pka,
-        correction: entry.correction.clone(),
+        correction: correction_at(topology, entry, residue).cloned().unwrap_or(Correction::Uncalibrated),
         kind: SiteKind::Titratable,
     })
 }

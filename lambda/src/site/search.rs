@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use forcefield::Topology;
 
 use super::links::Links;
-use super::matching::{has_all, match_entry};
+use super::matching::{has_all, match_entry, no_correction};
 use super::{ResidueNames, Selection, Site, SiteError, SiteKind, SiteRequest, untitrated};
 use crate::library::{Entry, EntryKind, SiteLibrary, Terminus};
 
@@ -26,7 +26,11 @@ pub fn find_sites(
     let mut sites: Vec<Site> = match selection {
         Selection::All => {
             // What cannot titrate as it is built is told by `untitrated`.
-            groups(topology, library).iter().filter_map(|group| group.site(&names, library).ok()).collect()
+            let built = groups(topology, library).into_iter().filter_map(|group| group.site(&names, library).ok());
+            let is_known = |site: &Site| {
+                library.entry_of(site).is_none_or(|entry| no_correction(topology, entry, site.residues[0]).is_none())
+            };
+            built.filter(is_known).collect()
         }
         Selection::Residues(requests) => {
             requests.iter().map(|request| requested(&names, library, request)).collect::<Result<_, _>>()?

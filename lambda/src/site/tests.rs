@@ -215,10 +215,13 @@ fn ends_of_a_chain_are_found_by_their_atoms() {
     lysine.extend((1..=3).map(|k| atom(&format!("H{k}"), 0.2165)));
     lysine.iter_mut().filter(|(name, _)| name == "N").for_each(|(_, q)| *q = 0.0966);
     let residues = [("ALA", first.clone()), ("LYS", lysine.clone()), ("ZALA", last.clone())];
-    let sites = all(&residues).unwrap();
-    let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
-    assert_eq!(names, ["nterm ALA 1", "LYS 2", "nterm LYS 2", "cterm ZALA 3"]);
     let top = topology(&residues);
+    let sites = requested(&top, &["nterm ALA 1", "LYS 2", "nterm LYS 2", "cterm ZALA 3"]).unwrap();
+    // Of all, those titrate whose correction is known there.
+    let known: Vec<String> = all(&residues).unwrap().into_iter().map(|site| site.name).collect();
+    assert_eq!(known, ["nterm ALA 1", "cterm ZALA 3"]);
+    let corrections = sites.iter().map(|site| site.correction == Correction::Uncalibrated);
+    assert_eq!(corrections.collect::<Vec<_>>(), [false, true, true, false]);
     let names_of = |site: &Site| -> Vec<String> {
         let mut names: Vec<String> = site.atoms.iter().map(|&a| top.atoms[a as usize].name.clone()).collect();
         names.sort();

@@ -9,7 +9,7 @@ use std::fmt;
 use forcefield::Topology;
 
 use super::links::Links;
-use super::matching::match_entry;
+use super::matching::{match_entry, no_correction};
 use super::search::{side_chain, side_chains, site_name};
 use super::{ResidueNames, Site};
 use crate::library::{Entry, SiteLibrary, Terminus};
@@ -64,7 +64,8 @@ pub fn untitrated(topology: &Topology, library: &SiteLibrary, sites: &[Site]) ->
             let Some(entry) = entry.filter(|_| links.is_end(residue, end) && !titrates(residue, Some(end))) else {
                 continue;
             };
-            let reason = match_entry(&names, entry, residue).err().map(|error| error.reason());
+            let unknown = || no_correction(topology, entry, residue);
+            let reason = match_entry(&names, entry, residue).err().map(|error| error.reason()).or_else(unknown);
             list.push(Untitrated { name: site_name(&names, residue, Some(entry)), reason, is_bonded: false });
         }
     }
@@ -96,6 +97,9 @@ impl Named<'_> {
             let build = self.entry.build.as_ref().map(|build| format!(": {build}")).unwrap_or_default();
             return Some(format!("it is {description}{build}"));
         }
-        side_chain(names, library, residue).err().map(|error| error.reason())
+        match side_chain(names, library, residue) {
+            Ok(site) => library.entry_of(&site).and_then(|entry| no_correction(topology, entry, residue)),
+            Err(error) => Some(error.reason()),
+        }
     }
 }

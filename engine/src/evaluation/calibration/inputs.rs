@@ -20,6 +20,8 @@ pub struct Inputs<'a> {
     pub site: Option<&'a str>,
     /// Its entry of the library.
     pub entry: &'a Entry,
+    /// Name of the residue, if the entry has a correction of its own for it or gets one.
+    pub elsewhere: Option<&'a str>,
     /// Forms that are the same chemically.
     pub symmetry: &'a Symmetry,
     /// The windows, one at least.

@@ -13,6 +13,8 @@ pub struct Target {
     pub what: What,
     /// Its entry of the library.
     pub entry: Entry,
+    /// Name of the residue of the site, where the correction is not that of the model compound of the entry.
+    pub elsewhere: Option<String>,
 }
 
 /// A site, or the buffer.
@@ -64,7 +66,12 @@ impl Target {
         let entry = library.entry_of(site).cloned();
         let missing = || config.error_at("calibrate.site", format!("the library has no {}", site.entry), "");
         let what = What::Site { settings: Box::new(settings), name: site.name.clone() };
-        Ok(Self { what, entry: entry.ok_or_else(missing)? })
+        let entry = entry.ok_or_else(missing)?;
+        let (index, name) = (site.residues[0], &topology.residues[site.residues[0] as usize].name);
+        let is_end = lambda::site::is_chain_end(&topology, index);
+        let is_of_model = entry.correction_at(name, is_end).is_some_and(|found| std::ptr::eq(found, &entry.correction));
+        let elsewhere = (!is_of_model).then(|| name.clone());
+        Ok(Self { what, entry, elsewhere })
     }
 
     /// The buffer of the job, alone.
@@ -85,7 +92,7 @@ impl Target {
             let message = format!("the library has no buffer made of {}", buffer.residue);
             config.error_at("titration.buffer.residue", message, "name another residue")
         };
-        found.map(|entry| Self { what: What::Buffer, entry }).ok_or_else(missing)
+        found.map(|entry| Self { what: What::Buffer, entry, elsewhere: None }).ok_or_else(missing)
     }
 
     /// Name of the site; `None`: the buffer.

@@ -73,7 +73,7 @@ fn plan(folder: &Path, entry: &str, calibrate: &str, what: What) -> CalibrationP
     let mut config = Config::parse(&text, &job).unwrap();
     config.output.folder = folder.to_path_buf();
     let entry = Entry::from_toml(entry, "entry.toml").unwrap();
-    CalibrationPlan::of(config, Target { what, entry }, Jobs::Auto)
+    CalibrationPlan::of(config, Target { what, entry, elsewhere: None }, Jobs::Auto)
 }
 
 fn site() -> What {

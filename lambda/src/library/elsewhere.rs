@@ -1,0 +1,59 @@
+//! Corrections at residues whose charges are not those of the model compound.
+//!
+//! At the ends of chains a force field has other charges, and others for every residue. Most of what they do to a group that titrates is no
+//! chemistry: pairs one and two bonds apart do not interact, and pairs three bonds apart only in part, so that the free energy of the force field holds what
+//! these charges would have done. With AMBER99SB-ILDN it is −202 kJ/mol for the carboxyl end of glycine, −172 for that of alanine, and −159 for that of leucine:
+//! 7 pK units for groups that have the same pKa within a few tenths. So a correction belongs to the residue where it was calibrated.
+
+use super::{Correction, Entry};
+use serde::{Deserialize, Serialize};
+
+/// A correction at some residues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elsewhere {
+    /// Names of these residues in topologies.
+    pub residues: Vec<String>,
+    /// Correction V_MM there.
+    pub correction: Correction,
+}
+
+impl Entry {
+    /// The correction at a residue of this name; `is_end`: at the end of a chain. `None` if it has not been calibrated there.
+    pub fn correction_at(&self, residue: &str, is_end: bool) -> Option<&Correction> {
+        let mut elsewhere = self.elsewhere.iter();
+        if let Some(found) = elsewhere.find(|one| one.residues.iter().any(|name| name == residue)) {
+            return Some(&found.correction);
+        }
+        let is_of_model = match (&self.terminus, &self.model_compound) {
+            // ZALA and NALA are the ends of chains that ACE-ALA-COOH and NH3-ALA-NME have.
+            (Some(_), Some(model)) => model.split('-').any(|part| residue.ends_with(part)),
+            (Some(_), None) => true,
+            (None, _) => !is_end || self.backbone.is_empty(),
+        };
+        is_of_model.then_some(&self.correction)
+    }
+
+    /// Where its correction is known, in words: "ALA, ZGLY, ZLEU" of an end, "inside of chains, ZGL3" of a side chain.
+    pub fn known_at(&self) -> String {
+        let model = match (&self.terminus, &self.model_compound) {
+            (Some(_), Some(model)) => model.split('-').nth(1).unwrap_or(model).to_string(),
+            (Some(_), None) => "every residue".into(),
+            (None, _) => "inside of chains".into(),
+        };
+        let elsewhere = self.elsewhere.iter().flat_map(|one| one.residues.iter().cloned());
+        std::iter::once(model).chain(elsewhere).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Replaces its correction, or that at `residue`.
+    pub(super) fn put(&mut self, residue: Option<&str>, correction: &Correction) {
+        let Some(residue) = residue else {
+            self.correction = correction.clone();
+            return;
+        };
+        match self.elsewhere.iter_mut().find(|one| one.residues.iter().any(|name| name == residue)) {
+            Some(one) => one.correction = correction.clone(),
+            None => self.elsewhere.push(Elsewhere { residues: vec![residue.into()], correction: correction.clone() }),
+        }
+    }
+}
