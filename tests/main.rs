@@ -3,6 +3,7 @@
 mod chains;
 mod config;
 mod device;
+mod drift;
 mod dvdl;
 mod fmm;
 mod folders;

@@ -15,6 +15,7 @@ mod analyse;
 mod arguments;
 mod bench;
 mod check;
+mod drift;
 mod energy;
 mod fmm;
 mod info;
@@ -51,6 +52,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),
         Command::Pka(arguments) => pka::pka(&arguments),
         Command::Analyse(arguments) => analyse::analyse(&arguments),
+        Command::Drift(arguments) => drift::drift(&arguments, cli.device),
         Command::Energy(arguments) => energy::energy(&arguments, cli.device),
         Command::Rerun(arguments) => rerun::rerun(&arguments, cli.device),
         Command::Check(arguments) => check::check(&arguments, cli.device),

@@ -5,6 +5,7 @@
 
 pub mod calibrate;
 pub mod children;
+pub mod drift;
 pub mod exchange;
 pub mod folder;
 pub mod many;

@@ -28,6 +28,7 @@ Exit status:
   2      the command line, the job or a file is wrong, or cannot be read or written
   3      the physics failed: a number that is not finite, constraints that do not converge
   4      stopped in time for --max-hours or the end of the Slurm job, with a checkpoint
+  5      the drift of `drift` is not within its --limit
   128+N  stopped by signal N with a checkpoint: 129 HUP, 130 INT (Ctrl-C), 138 USR1, 140 USR2,
          143 TERM, 152 XCPU
 After 4 and 128+N the same command continues."
@@ -102,6 +103,18 @@ Example:
   octitrate analyse titrate/pH_4.00 --equilibration \"100 ps\" --output equilibrated")]
     #[command(visible_alias = "analyze")]
     Analyse(AnalyseArguments),
+
+    /// How much the energy of a job drifts at constant energy: without thermostat and barostat, with λ moving.
+    #[command(after_help = "\
+The job is run without its thermostat and barostat, in a folder of its own (FOLDER-drift, or --output).
+The drift is the slope of the conserved energy for each atom, with an error from blocks; analysis.svg
+shows its course. With --limit the exit status is 5 if the drift is beyond it by more than two errors,
+or if the run is too short to know it to the limit.
+
+Example:
+  octitrate drift water.toml --duration \"50 ps\" --limit 1e-5
+  octitrate drift glu.toml --device cuda:0 --json")]
+    Drift(DriftArguments),
 
     /// Compute every energy term, the forces and ∂V/∂λ at the start of a job.
     #[command(after_help = "\
@@ -280,6 +293,35 @@ pub struct AnalyseArguments {
     pub equilibration: Option<f64>,
 }
 
+/// `drift`.
+#[derive(Debug, Args)]
+pub struct DriftArguments {
+    /// The job.
+    #[arg(value_name = "JOB.toml")]
+    pub job: PathBuf,
+    /// Length of the run, instead of that of the job.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub duration: Option<f64>,
+    /// Start of the run that is left out, such as "1 ps".
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0 ps")]
+    pub equilibration: f64,
+    /// Largest drift, kJ/mol/ps per atom.
+    #[arg(long, value_name = "DRIFT", value_parser = limit)]
+    pub limit: Option<f64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Folder of the results.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Show no messages but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Its folder and its time.
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
 /// `energy`.
 #[derive(Debug, Args)]
 pub struct EnergyArguments {
@@ -344,6 +386,10 @@ pub struct FmmArguments {
 
 fn hours(text: &str) -> Result<f64, String> {
     number_between(text, 1e-4, 1e6, "a number of hours above zero, such as 23.5")
+}
+
+fn limit(text: &str) -> Result<f64, String> {
+    number_between(text, 1e-12, 1e6, "a number above zero, such as 1e-5")
 }
 
 fn threshold(text: &str) -> Result<f64, String> {
