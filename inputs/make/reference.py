@@ -84,14 +84,12 @@ def single_point(gro, top, settings):
 
 
 def read_gro(path):
-    """Residue names, positions (nm), edges (nm)."""
+    """Residue names, positions (nm), vectors of the cell as rows (nm)."""
     lines = path.read_text().splitlines()
     atoms = lines[2:-1]
     positions = np.array([[float(line[20 + 8 * a : 28 + 8 * a]) for a in range(3)] for line in atoms])
-    edges = [float(word) for word in lines[-1].split()]
-    if len(edges) != 3:
-        sys.exit(f"{path}: not a rectangular cell")
-    return [line[5:10].strip() for line in atoms], positions, np.array(edges)
+    ax, by, cz, _, _, bx, _, cx, cy = ([float(word) for word in lines[-1].split()] + [0.0] * 6)[:9]
+    return [line[5:10].strip() for line in atoms], positions, np.array([[ax, 0.0, 0.0], [bx, by, 0.0], [cx, cy, cz]])
 
 
 def read_charges(path):
@@ -196,18 +194,17 @@ def trace(energies, name):
     return sum(energies[f"{name}-{axis}"] for axis in ("XX", "YY", "ZZ"))
 
 
-def exact_coulomb(x, charges, edges, excluded, reach):
+def exact_coulomb(x, charges, cell, excluded, reach):
     """Ewald sum with real-space terms down to erfc(reach)."""
-    cutoff = 0.4999 * edges.min()
-    return ewald.evaluate(x, charges, edges, excluded, reach / cutoff, cutoff)
+    cutoff = 0.4999 * ewald.image_distance(cell)
+    return ewald.evaluate(x, charges, cell, excluded, reach / cutoff, cutoff)
 
 
-def gap_at_cutoff(x, edges):
+def gap_at_cutoff(x, cell):
     """Smallest | |r_ij| − cut-off | of all pairs (nm): were it zero to rounding, two right programs might count different pairs."""
     gap = np.inf
     for i in range(len(x) - 1):
-        d = x[i] - x[i + 1 :]
-        d -= edges * np.rint(d / edges)
+        d = ewald.nearest(x[i] - x[i + 1 :], cell)
         gap = min(gap, float(abs(np.sqrt(np.einsum("ij,ij->i", d, d)) - CUTOFF).min()))
     return gap
 
@@ -219,7 +216,7 @@ def rounded(array):
 def main():
     stem, target = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     gro, top = stem.with_suffix(".gro"), stem.with_suffix(".top")
-    resnames, x, edges = read_gro(gro)
+    resnames, x, cell = read_gro(gro)
     charges, excluded, not_water = read_charges(top)
     k_gromacs = gromacs_coulomb_constant()
 
@@ -229,8 +226,8 @@ def main():
     other, other_force = runs["pme second"]
     pme = tight["Coulomb (SR)"] + tight["Coul. recip."]
     pme_other = other["Coulomb (SR)"] + other["Coul. recip."]
-    exact, exact_force = exact_coulomb(x, charges, edges, excluded, 5.8)
-    again, again_force = exact_coulomb(x, charges, edges, excluded, 6.4)
+    exact, exact_force = exact_coulomb(x, charges, cell, excluded, 5.8)
+    again, again_force = exact_coulomb(x, charges, cell, excluded, 6.4)
     tight_coulomb_force = tight_force - plain_force
 
     first_water = len(not_water)
@@ -247,7 +244,7 @@ def main():
             "command": "inputs/make/reference.py",
             "lennard_jones_cutoff_nm": CUTOFF,
             "force_switch_from_nm": 0.8,
-            "pair_nearest_to_cutoff_nm": gap_at_cutoff(x, edges),
+            "pair_nearest_to_cutoff_nm": gap_at_cutoff(x, cell),
             "pme": {key: PME[key] for key in ("rcoulomb", "ewald-rtol", "fourierspacing", "pme-order")},
             "pme_second_setting": {key: PME_OTHER[key] for key in ("rcoulomb", "ewald-rtol", "fourierspacing", "pme-order")},
             "k_e_gromacs": k_gromacs,

@@ -121,6 +121,15 @@ fn check(system: &System, state: &State) -> Result<()> {
         let message = "open boundaries: molecular dynamics on a GPU is for periodic boxes";
         return refused("electrostatics.boundary", message.into());
     }
+    let reach = system.config.van_der_waals.cutoff.get() + system.config.neighbour_list.buffer.get();
+    let faces = state.cell.periodic().map_or(f64::INFINITY, |periodic| periodic.heights().min());
+    if faces < 2.0 * reach {
+        let message = format!(
+            "opposite faces of the triclinic box are {faces:.4} nm apart: on a GPU they must be at least twice cut-off + buffer, {:.4} nm",
+            2.0 * reach
+        );
+        return refused("van_der_waals.cutoff", message);
+    }
     let Some(sites) = &system.sites else { return Ok(()) };
     match sites.sites.iter().zip(&sites.variants).find(|(_, variants)| !variants.is_empty()) {
         Some((site, _)) => {

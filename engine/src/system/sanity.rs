@@ -131,7 +131,8 @@ fn bonds(config: &Config, topology: &Topology, structure: &Structure) -> Result<
 
 /// Density of what contains water, and the room that anything else has in its box.
 fn density(config: &Config, topology: &Topology, structure: &Structure) -> Result<Option<String>> {
-    let (Some(volume), Some(edges)) = (structure.cell.volume(), structure.cell.edges()) else { return Ok(None) };
+    let Some(periodic) = structure.cell.periodic() else { return Ok(None) };
+    let volume = periodic.volume();
     if config.electrostatics.boundary == crate::config::Boundary::Open {
         return Ok(None);
     }
@@ -156,10 +157,9 @@ fn density(config: &Config, topology: &Topology, structure: &Structure) -> Resul
     let [low, high] = structure.positions.iter().fold(start, |[low, high], x| [low.inf(x), high.sup(x)]);
     let extent = (high - low).max();
     // A molecule or two alone in a box are legal, and so small that nothing can be told.
-    Ok((extent > 1.0 && edges.min() > ROOMY * extent).then(|| {
-        let edge = edges.min();
-        format!("the box is {edge:.1} nm wide and its atoms {extent:.1} nm: is the box in Ångström?")
-    }))
+    let edge = periodic.heights().min();
+    Ok((extent > 1.0 && edge > ROOMY * extent)
+        .then(|| format!("the box is {edge:.1} nm wide and its atoms {extent:.1} nm: is the box in Ångström?")))
 }
 
 /// Temperatures of the job and of the velocities of the structure.

@@ -17,7 +17,7 @@ use std::mem::offset_of;
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
-use crate::lennard_jones::{Classes, DispersionCorrection, Modifier, check_cell, check_settings};
+use crate::lennard_jones::{Classes, DispersionCorrection, Modifier, check_cell_on_device, check_settings};
 use crate::topology::Topology;
 use list::{Frame, ListWords, capacity, exclusions, grid};
 use source::{Kernels, compile, table};
@@ -134,7 +134,7 @@ pub struct DeviceLennardJones {
 }
 
 impl DeviceLennardJones {
-    /// The Lennard-Jones term of `top` in about this `cell`. Atoms without Lennard-Jones are left out.
+    /// The Lennard-Jones term of `top` in about this `cell`, whose angles stay. Atoms without Lennard-Jones are left out.
     ///
     /// # Errors
     /// Settings that make no sense, a cell that is too small, too many atoms; those of the device.
@@ -142,7 +142,7 @@ impl DeviceLennardJones {
         let Settings { cutoff, modifier, buffer, .. } = settings;
         check_settings(top, cutoff, modifier, buffer)?;
         let reach = cutoff + buffer;
-        check_cell(cell, reach)?;
+        check_cell_on_device(cell, reach)?;
         let active: Vec<u32> =
             (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
@@ -163,7 +163,7 @@ impl DeviceLennardJones {
         let n_cells = grid.iter().map(|&c| c as usize).product();
         Ok(Self {
             device: device.clone(),
-            kernels: compile(device, settings, classes.n_types)?,
+            kernels: compile(device, settings, classes.n_types, cell.is_triclinic())?,
             n,
             reach,
             capacity,
@@ -189,7 +189,7 @@ impl DeviceLennardJones {
     }
 
     /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.
-    /// The list must have been made; `cell` may differ from that of the list by the scaling of a barostat.
+    /// The list must have been made; `cell` ([`Cell::packed`]) may differ from that of the list by the scaling of a barostat.
     pub fn enqueue_forces(
         &self,
         stream: &Stream,
