@@ -17,3 +17,4 @@ mod restart;
 mod schema;
 mod simulation;
 mod titration;
+mod triclinic;

@@ -32,7 +32,7 @@ COMMON = {
 }
 UNCHARGED = {"coulombtype": "Cut-off", "coulomb-modifier": "None", "rcoulomb": CUTOFF, "rlist": 1.1}
 PME = {
-    "coulombtype": "PME", "coulomb-modifier": "None", "rcoulomb": 1.3, "rlist": 1.35, "ewald-rtol": 1e-12,
+    "coulombtype": "PME", "coulomb-modifier": "None", "rcoulomb": 1.3, "rlist": 1.31, "ewald-rtol": 1e-12,
     "fourierspacing": 0.045, "pme-order": 12, "vdw-modifier": "None", "DispCorr": "no",
 }
 PME_OTHER = PME | {"rcoulomb": 1.2, "rlist": 1.25, "ewald-rtol": 1e-11, "fourierspacing": 0.035}
@@ -143,7 +143,7 @@ def partners(molecule):
 
 
 def bare(path, folder, charged):
-    """Copy of the topology without [settles] and, unless `charged`, with every charge of [atoms] zero."""
+    """Copy of the topology without the content of [settles] and, unless `charged`, with every charge of [atoms] zero."""
     section, lines = None, []
     for line in path.read_text().splitlines():
         words = line.split()
@@ -153,6 +153,8 @@ def bare(path, folder, charged):
             words[6] = "0.0"
         if section != "settles":
             lines.append(" ".join(words))
+        elif words and words[0] == "[":
+            lines.append("[ bonds ]")  # none; grompp wants some interaction before exclusions
     target = Path(folder) / f"charged-{charged}.top"
     target.write_text("\n".join(lines) + "\n")
     return target
@@ -230,8 +232,8 @@ def main():
     again, again_force = exact_coulomb(x, charges, cell, excluded, 6.4)
     tight_coulomb_force = tight_force - plain_force
 
-    first_water = len(not_water)
-    waters = [i for i in range(first_water, len(x)) if (i - first_water) // 3 % 10 == 0]
+    others = set(not_water)
+    waters = [i for k, i in enumerate(i for i in range(len(x)) if i not in others) if k // 3 % 10 == 0]
     atoms = list(not_water) + waters
     norm = np.linalg.norm
     ewald_gromacs = exact * k_gromacs
@@ -252,7 +254,7 @@ def main():
             "note": "values from GROMACS carry k_e_gromacs, those under 'coulomb.ewald' and 'coulomb_ewald' k_e_octitrate",
         },
         "bonded": {label: plain[name] for name, label in BONDED.items() if name in plain},
-        "coulomb_14": tight["Coulomb-14"],
+        "coulomb_14": tight.get("Coulomb-14", 0.0),
         "lennard_jones": {
             name: {
                 "energy": energies["LJ (SR)"],
