@@ -332,6 +332,24 @@ fn boxes_that_are_too_small_are_refused_by_name() {
     let device = Device::of_tests().unwrap();
     let message = refused("[van_der_waals]\ncutoff = \"1.0 nm\"\n", Some(&device));
     assert!(message.contains("opposite faces") && message.contains("--device cpu has no such limit"), "{message}");
+    // A frame may have another box than the structure: one whose faces are too near, or the first one without right angles.
+    let mut simulation = Simulation::on(&dodecahedron(folder.path(), ""), Some(&device)).unwrap();
+    let state = simulation.state().unwrap();
+    let place = |simulation: &mut Simulation, positions: &[Vector3<f64>], cell: Cell| {
+        let frame = StoredFrame { positions: positions.to_vec(), cell, ..StoredFrame::default() };
+        simulation.place(&frame, Path::new("frame.trr")).unwrap();
+        simulation.energies().map(|_| ()).unwrap_err().to_string()
+    };
+    let message = place(&mut simulation, &state.positions, state.cell.scaled(0.96).unwrap());
+    assert!(message.contains("opposite faces of the triclinic box are 1.8810 nm apart"), "{message}");
+    let mut simulation =
+        Simulation::on(&config(folder.path(), &project("inputs/03-water/water"), ""), Some(&device)).unwrap();
+    let state = simulation.state().unwrap();
+    let [a, b, c] = state.cell.periodic().unwrap().rows().map(Vector3::from);
+    let skewed = Cell::Periodic(PeriodicBox::triclinic([a, b + a, c].map(<[f64; 3]>::from)).unwrap());
+    let message = place(&mut simulation, &state.positions, skewed);
+    assert!(message.contains("this box has no right angles"), "{message}");
+
     let simulation = Simulation::new(&config(folder.path(), &stem, "")).unwrap();
     let facts = simulation.describe().facts;
     let shape = &facts.iter().find(|(name, _)| name == "box").unwrap().1;

@@ -73,14 +73,14 @@ impl PeriodicBox {
         if good && !flat() { Ok(found) } else { Err(CellError::Edges { rows }) }
     }
 
-    /// The box that files mean with these edge vectors (nm): the reduced one of the same lattice. Off-diagonal elements of less than 1e-5 of the
-    /// diagonal are the rounding of files, and count as none. Elements up to 0.1 % longer than half an edge stay as they are, so that the
+    /// The box that files mean with these edge vectors (nm): the reduced one of the same lattice. Off-diagonal elements of less than 3e-5 of the
+    /// diagonal (0.002°) are the rounding of files, and count as none. Elements up to 0.1 % longer than half an edge stay as they are, so that the
     /// halves of a dodecahedron, which files round, keep their sign.
     ///
     /// # Errors
     /// [`CellError::Edges`] if a number is not finite, the diagonal not positive, or something stands above it.
     pub fn reduced(rows: [[f64; 3]; 3]) -> Result<Self, CellError> {
-        const ROUNDING: f64 = 1e-5;
+        const ROUNDING: f64 = 3e-5;
         const HALF: f64 = 0.5005;
         let largest = (0..3).map(|axis| rows[axis][axis]).fold(0.0, f64::max);
         let mut box_ = rows;

@@ -40,6 +40,8 @@ pub struct Gpu {
     resident: Resident,
     /// Order and boxes in words.
     coulomb: String,
+    /// Whether kernels are made for a box without right angles; they serve one with right angles, too.
+    triclinic: bool,
     /// Whether the device has moved on since the state was stored.
     ahead: bool,
     evaluation: Evaluation,
@@ -95,6 +97,7 @@ impl Gpu {
             system: system.clone(),
             resident,
             coulomb,
+            triclinic: state.cell.is_triclinic(),
             ahead: false,
             evaluation: Evaluation::default(),
             evaluated: false,
@@ -155,6 +158,12 @@ impl Backend for Gpu {
 
     fn load(&mut self, state: &mut State, origin: ListOrigin) -> Result<()> {
         (self.ahead, self.evaluated) = (false, false);
+        check(&self.system, state)?;
+        if state.cell.is_triclinic() && !self.triclinic {
+            let message =
+                "this box has no right angles, that of the structure of the job has: on a GPU both must be alike";
+            return Err(self.system.config.error_at("system", message, "--device cpu has no such limit"));
+        }
         let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
         if let Some(gpu) = kept {
             self.resident.set_interval(gpu.list_interval);

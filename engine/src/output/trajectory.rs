@@ -215,6 +215,11 @@ mod tests {
         for (read, wrote) in found.packed().iter().zip(cell.packed()) {
             assert!((read - wrote).abs() <= 2.0 * f64::from(f32::EPSILON) * wrote.abs(), "{found:?}");
         }
+        // The smallest angle that a box can have is one that chemfiles takes.
+        let nearly = PeriodicBox::reduced([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 9.1e-5, 3.0]]).unwrap();
+        assert!(!nearly.is_rectangular());
+        write_in(forcefield::Cell::Periodic(nearly), &mut xtc, &positions(40, 0.0), 1);
+        xtc.sync().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         let real = |k: usize| f32::from_be_bytes(bytes[16 + 4 * k..20 + 4 * k].try_into().unwrap());
         let expected = rows.into_iter().flatten().map(|x| x as f32);
