@@ -83,6 +83,9 @@ pub enum LennardJonesError {
         /// Shortest one allowed, nm.
         needed: f64,
     },
+    /// On a device, a box without right angles after one with right angles, for which the kernels are made.
+    #[error("the box has no right angles, where the first one had: on a device both must be alike")]
+    Angles,
     /// A coordinate is NaN or infinite.
     #[error("the position of atom {} is not finite", atom + 1)]
     NotFinite {

@@ -40,8 +40,6 @@ pub struct Gpu {
     resident: Resident,
     /// Order and boxes in words.
     coulomb: String,
-    /// Whether kernels are made for a box without right angles; they serve one with right angles, too.
-    triclinic: bool,
     /// Whether the device has moved on since the state was stored.
     ahead: bool,
     evaluation: Evaluation,
@@ -97,7 +95,6 @@ impl Gpu {
             system: system.clone(),
             resident,
             coulomb,
-            triclinic: state.cell.is_triclinic(),
             ahead: false,
             evaluation: Evaluation::default(),
             evaluated: false,
@@ -124,15 +121,6 @@ fn check(system: &System, state: &State) -> Result<()> {
         let message = "open boundaries: molecular dynamics on a GPU is for periodic boxes";
         return refused("electrostatics.boundary", message.into());
     }
-    let reach = system.config.van_der_waals.cutoff.get() + system.config.neighbour_list.buffer.get();
-    let faces = state.cell.periodic().map_or(f64::INFINITY, |periodic| periodic.heights().min());
-    if faces < 2.0 * reach {
-        let message = format!(
-            "opposite faces of the triclinic box are {faces:.4} nm apart: on a GPU they must be at least twice cut-off + buffer, {:.4} nm",
-            2.0 * reach
-        );
-        return refused("van_der_waals.cutoff", message);
-    }
     let Some(sites) = &system.sites else { return Ok(()) };
     match sites.sites.iter().zip(&sites.variants).find(|(_, variants)| !variants.is_empty()) {
         Some((site, _)) => {
@@ -158,12 +146,7 @@ impl Backend for Gpu {
 
     fn load(&mut self, state: &mut State, origin: ListOrigin) -> Result<()> {
         (self.ahead, self.evaluated) = (false, false);
-        check(&self.system, state)?;
-        if state.cell.is_triclinic() && !self.triclinic {
-            let message =
-                "this box has no right angles, that of the structure of the job has: on a GPU both must be alike";
-            return Err(self.system.config.error_at("system", message, "--device cpu has no such limit"));
-        }
+        self.resident.check_cell(state.cell).map_err(|e| setup_error(&self.system.config, e))?;
         let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
         if let Some(gpu) = kept {
             self.resident.set_interval(gpu.list_interval);

@@ -17,7 +17,9 @@ use std::mem::offset_of;
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
-use crate::lennard_jones::{Classes, DispersionCorrection, Modifier, check_cell_on_device, check_settings};
+use crate::lennard_jones::{
+    Classes, DispersionCorrection, LennardJonesError, Modifier, check_cell_on_device, check_settings,
+};
 use crate::topology::Topology;
 use list::{Frame, ListWords, capacity, exclusions, grid};
 use source::{Kernels, compile, table};
@@ -114,6 +116,8 @@ pub struct DeviceLennardJones {
     capacity: usize,
     grid: [i32; 3],
     periodic: bool,
+    /// Whether the kernels are made for boxes without right angles; they serve one with right angles, too.
+    triclinic: bool,
     dispersion: Dispersion,
     active: Buffer<u32>,
     kinds: Buffer<u32>,
@@ -169,6 +173,7 @@ impl DeviceLennardJones {
             capacity,
             grid,
             periodic: cell.is_periodic(),
+            triclinic: cell.is_triclinic(),
             dispersion: Dispersion { energy, constant, virial },
             active: device.upload(&active)?,
             kinds: device.upload(&kinds)?,
@@ -186,6 +191,17 @@ impl DeviceLennardJones {
             listed_inverse: device.zeros(3)?,
             status: device.zeros(1)?,
         })
+    }
+
+    /// Whether lists can be made in `cell`, which may be another one than that of [`Self::new`].
+    ///
+    /// # Errors
+    /// A cell that is too small; one without right angles where the first one had them.
+    pub fn check_cell(&self, cell: Cell) -> Result<(), DeviceTermError> {
+        if cell.is_triclinic() && !self.triclinic {
+            return Err(LennardJonesError::Angles.into());
+        }
+        Ok(check_cell_on_device(cell, self.reach)?)
     }
 
     /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.

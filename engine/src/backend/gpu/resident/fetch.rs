@@ -7,6 +7,14 @@ use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 impl Resident {
+    /// Whether the system can be in `cell`, which may be another one than at first.
+    ///
+    /// # Errors
+    /// A cell that is too small, or has other angles than the kernels are made for.
+    pub fn check_cell(&self, cell: Cell) -> Result<(), ResidentError> {
+        Ok(self.lennard_jones.check_cell(cell)?)
+    }
+
     /// The state and its lists.
     ///
     /// # Errors
