@@ -2,7 +2,8 @@
 //! each bonded term, 1-4 pairs, Lennard-Jones with every modifier, dispersion correction, virial, forces; Coulomb by FMM
 //! against GROMACS' PME and against a plain Ewald sum, which agree with each other to 5e-13 in energy and 5e-9 in forces.
 //!
-//! AMBER99SB-ILDN, CHARMM27 (Urey–Bradley, CMAP, harmonic impropers) and OPLS-AA (Ryckaert–Bellemans, geometric rule).
+//! AMBER99SB-ILDN, CHARMM27 (Urey–Bradley, CMAP, harmonic impropers) and OPLS-AA (Ryckaert–Bellemans, geometric rule); boxes with right
+//! angles, a rhombic dodecahedron and a truncated octahedron.
 
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,9 @@ fn short_range(stem: &str, json: &str) {
         }
     }
     let pairs_14 = pairs::lennard_jones_14(&s.top, &s.x, &mut f);
-    assert_close("1-4 pairs", pairs_14.energy, number(&terms["lennard_jones_14"]), TABULATED);
+    if let Some(theirs) = terms["lennard_jones_14"].as_f64() {
+        assert_close("1-4 pairs", pairs_14.energy, theirs, TABULATED);
+    }
 
     let before = (bonded.total() + pairs_14).virial;
     let volume = s.cell.volume().unwrap();
@@ -125,7 +128,7 @@ fn short_range(stem: &str, json: &str) {
 
 /// Coulomb energy (without 1-4 pairs), potentials and fields by FMM of order 40 on 4³ boxes, k_e = 1.
 fn coulomb(s: &System, charges: &[f64]) -> (f64, Potentials) {
-    let boundary = Boundary::rectangular(s.cell.edges().unwrap().into());
+    let boundary = Boundary::Periodic { cell: s.cell.periodic().unwrap().rows() };
     let settings = Settings::new(40, TreeShape { root: [4; 3], depth: 0 });
     let positions: Vec<[f64; 3]> = s.x.iter().map(|&x| x.into()).collect();
     let exclusions = fmm::Exclusions::from_pairs(positions.len(), s.top.exclusions.pairs()).unwrap();
@@ -147,7 +150,9 @@ fn long_range(stem: &str, json: &str) {
     let (mut phi, mut field) = (vec![0.0; charges.len()], vec![Vector3::zeros(); charges.len()]);
     pairs::coulomb_14_potential(&s.top.pairs, &s.x, &charges, &mut phi, &mut field);
     let energy_14 = 0.5 * units::COULOMB * charges.iter().zip(&phi).map(|(q, phi)| q * phi).sum::<f64>();
-    assert_close("1-4 Coulomb", energy_14, number(&s.reference["coulomb_14"]), ENERGY);
+    if !s.top.pairs.is_empty() {
+        assert_close("1-4 Coulomb", energy_14, number(&s.reference["coulomb_14"]), ENERGY);
+    }
 
     let strength = charges.iter().map(|q| q * units::COULOMB);
     let plain: Vec<_> = strength.clone().zip(&out.field).map(|(q, e)| Vector3::from(*e) * q).collect();
@@ -179,6 +184,19 @@ fn peptide_charmm() {
 fn peptide_opls() {
     short_range("tests/reference/peptide-opls", "peptide-opls.json");
     long_range("tests/reference/peptide-opls", "peptide-opls.json");
+}
+
+/// Salt water in a box whose images are 2.77 nm apart and whose faces 1.96 nm: less than twice the reach of the list.
+#[test]
+fn rhombic_dodecahedron() {
+    short_range("tests/reference/dodecahedron", "dodecahedron.json");
+    long_range("tests/reference/dodecahedron", "dodecahedron.json");
+}
+
+#[test]
+fn truncated_octahedron() {
+    short_range("tests/reference/octahedron", "octahedron.json");
+    long_range("tests/reference/octahedron", "octahedron.json");
 }
 
 /// The deprotonated charges of the library: net charge −1 and its background, which GROMACS counts too.

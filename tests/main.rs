@@ -18,3 +18,4 @@ mod restart;
 mod schema;
 mod simulation;
 mod titration;
+mod triclinic;

@@ -50,6 +50,7 @@ pub use van_der_waals::{Modifier, VanDerWaals};
 use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
 use check::{Check, wrong};
+use forcefield::cell::PeriodicBox;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::Source;
@@ -268,21 +269,23 @@ impl Config {
         self.output.folder.join(name)
     }
 
-    /// Checks that the cut-off fits into a periodic box with these edges (nm): a particle must not meet two images of another.
+    /// Checks that the cut-off fits into a periodic box: a particle must not meet two images of another.
     ///
     /// # Errors
     /// [`Error::Input`] at the cut-off if it does not, with the largest that would.
-    pub fn check_box(&self, edges: nalgebra::Vector3<f64>) -> Result<()> {
-        let reach = self.van_der_waals.cutoff.get() + self.neighbour_list.buffer.get();
-        let shortest = edges.min();
-        if 2.0 * reach <= shortest {
+    pub fn check_box(&self, periodic: &PeriodicBox) -> Result<()> {
+        let (cutoff, buffer) = (self.van_der_waals.cutoff, self.neighbour_list.buffer);
+        let shortest = periodic.image_distance();
+        if 2.0 * (cutoff.get() + buffer.get()) <= shortest {
             return Ok(());
         }
-        let message = format!(
-            "the box has an edge of {shortest} nm, shorter than twice the cut-off of {} and the buffer of {}",
-            self.van_der_waals.cutoff, self.neighbour_list.buffer
-        );
-        let largest = 0.5 * shortest - self.neighbour_list.buffer.get();
+        let what = if periodic.is_rectangular() {
+            format!("has an edge of {shortest} nm")
+        } else {
+            format!("has images at a distance of {shortest:.4} nm")
+        };
+        let message = format!("the box {what}, shorter than twice the cut-off of {cutoff} and the buffer of {buffer}");
+        let largest = 0.5 * shortest - buffer.get();
         let help = format!("take a larger box, or van_der_waals.cutoff at most {largest:.3} nm");
         Err(self.error_at("van_der_waals.cutoff", message, help))
     }

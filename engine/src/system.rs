@@ -81,6 +81,7 @@ impl System {
         let mut positions = structure.positions.clone();
         if let Cell::Periodic(periodic) = &cell {
             fragments.make_whole(periodic, &mut positions).map_err(|e| Error::input(e.to_string(), ""))?;
+            warnings.extend(sanity::images(config, &topology, &fragments, &positions, periodic));
         }
         let sites = Sites::new(config, &mut topology, &positions, cell)?;
         let restrained = !topology.position_restraints.is_empty();

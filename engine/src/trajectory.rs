@@ -8,6 +8,7 @@ pub mod xtc;
 
 use crate::error::{Error, InputError, Result};
 use forcefield::Cell;
+use forcefield::cell::PeriodicBox;
 use nalgebra::Vector3;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -185,21 +186,13 @@ fn input(path: &Path, message: String, help: &str) -> Error {
     InputError::new(message.trim(), help).in_file(path).into()
 }
 
-/// The cell of three box vectors, nm; open space if all are zero.
+/// The cell of three box vectors, nm, reduced ([`PeriodicBox::reduced`]); open space if all are zero.
 fn cell_of(vectors: [Vector3<f64>; 3]) -> std::result::Result<Cell, String> {
-    let diagonal = Vector3::new(vectors[0].x, vectors[1].y, vectors[2].z);
     if vectors.iter().all(|vector| *vector == Vector3::zeros()) {
         return Ok(Cell::Open);
     }
-    // Angles from files of single precision leave a rectangular box with components of this size.
-    let skew = vectors
-        .iter()
-        .zip(0..3)
-        .any(|(vector, axis)| (0..3).any(|k| k != axis && vector[k].abs() > 1e-5 * diagonal.max()));
-    if skew {
-        return Err(format!("the box is triclinic ({vectors:?}); only rectangular boxes are supported"));
-    }
-    Cell::rectangular(diagonal).map_err(|e| format!("the box cannot be used: {e}"))
+    let found = PeriodicBox::reduced(vectors.map(<[f64; 3]>::from));
+    found.map(Cell::Periodic).map_err(|e| format!("the box cannot be used: {e}"))
 }
 
 #[cfg(test)]

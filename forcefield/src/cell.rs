@@ -6,9 +6,10 @@
 //! a = (aₓ, 0, 0)    b = (bₓ, b_y, 0)    c = (cₓ, c_y, c_z)        V = aₓ b_y c_z
 //! ```
 //!
-//! A rectangular box is the special case without off-diagonal elements. The nearest image of a difference d is d − i a − j b − k c of the
-//! smallest length. Where the box is rectangular each axis is rounded by itself; else rounding from c to a gives a start, and its 26
-//! neighbours are tried, which is enough for boxes whose edges are reduced (each off-diagonal element at most half the diagonal one above it).
+//! A rectangular box is the special case without off-diagonal elements. The same lattice has many boxes; files get the reduced one,
+//! |bₓ| ≤ aₓ/2, |cₓ| ≤ aₓ/2, |c_y| ≤ b_y/2 ([`PeriodicBox::reduced`]). The nearest image of a difference d is d + i a + j b + k c of the smallest
+//! length: where the box is rectangular each axis is rounded by itself; else all layers k and rows j that can hold a nearer image than the
+//! one found so far are searched, which is exact whatever the shape (U. Fincke, M. Pohst, Math. Comput. 44, 463 (1985), DOI 10.2307/2007966).
 //!
 //! Units: nm, nm³.
 
@@ -19,8 +20,11 @@ use thiserror::Error;
 /// Numbers that are no periodic box.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CellError {
-    /// A number is not finite, the diagonal is not positive, or something stands above it.
-    #[error("box vectors {rows:?} nm: all numbers must be finite, and the diagonal positive")]
+    /// A number is not finite, the diagonal is not positive, something stands above it, or the box is almost a plane.
+    #[error(
+        "box vectors {rows:?} nm: all numbers must be finite, the diagonal positive, the numbers above it zero, and a box without right \
+         angles not a thousand times wider than high"
+    )]
     Edges {
         /// The vectors found, nm.
         rows: [[f64; 3]; 3],
@@ -58,12 +62,56 @@ impl PeriodicBox {
     /// From edge vectors (nm), zero above the diagonal.
     ///
     /// # Errors
-    /// [`CellError::Edges`] if a number is not finite, the diagonal not positive, or something stands above it.
+    /// [`CellError::Edges`] if a number is not finite, the diagonal not positive, something stands above it, or the box is almost a plane.
     pub fn triclinic(rows: [[f64; 3]; 3]) -> Result<Self, CellError> {
         let [[ax, ay, az], [_, by, bz], [_, _, cz]] = rows;
         let lower = [ay, az, bz].iter().all(|above| *above == 0.0);
         let good = lower && rows.iter().flatten().all(|x| x.is_finite()) && ax > 0.0 && by > 0.0 && cz > 0.0;
-        if good { Ok(Self { rows }) } else { Err(CellError::Edges { rows }) }
+        let found = Self { rows };
+        // Searches of images go through all layers within the length of an edge.
+        let flat = || !found.is_rectangular() && found.heights().min() < 1e-3 * found.lengths().max();
+        if good && !flat() { Ok(found) } else { Err(CellError::Edges { rows }) }
+    }
+
+    /// The box that files mean with these edge vectors (nm): the reduced one of the same lattice. Off-diagonal elements of less than 3e-5 of the
+    /// diagonal (0.002°) are the rounding of files, and count as none. Elements up to 0.1 % longer than half an edge stay as they are, so that the
+    /// halves of a dodecahedron, which files round, keep their sign.
+    ///
+    /// # Errors
+    /// [`CellError::Edges`] if a number is not finite, the diagonal not positive, or something stands above it.
+    pub fn reduced(rows: [[f64; 3]; 3]) -> Result<Self, CellError> {
+        const ROUNDING: f64 = 3e-5;
+        const HALF: f64 = 0.5005;
+        let largest = (0..3).map(|axis| rows[axis][axis]).fold(0.0, f64::max);
+        let mut box_ = rows;
+        for (row, column) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+            if box_[row][column].abs() <= ROUNDING * largest {
+                box_[row][column] = 0.0;
+            }
+        }
+        let Self { rows: mut box_ } = Self::triclinic(box_).map_err(|_| CellError::Edges { rows })?;
+        for (row, by) in [(1, 0), (2, 1), (2, 0)] {
+            let turns = box_[row][by] / box_[by][by];
+            if turns.abs() > HALF {
+                let edge = box_[by];
+                (0..=by).for_each(|column| box_[row][column] -= turns.round() * edge[column]);
+            }
+        }
+        Self::triclinic(box_)
+    }
+
+    /// From the numbers of [`Self::packed`].
+    ///
+    /// # Errors
+    /// As [`Self::triclinic`].
+    pub fn from_packed([ax, by, cz, bx, cx, cy]: [f64; 6]) -> Result<Self, CellError> {
+        Self::triclinic([[ax, 0.0, 0.0], [bx, by, 0.0], [cx, cy, cz]])
+    }
+
+    /// The six numbers that need not be zero (nm), as devices keep them: aₓ, b_y, c_z, then bₓ, cₓ, c_y.
+    pub fn packed(&self) -> [f64; 6] {
+        let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.rows;
+        [ax, by, cz, bx, cx, cy]
     }
 
     /// Edge vectors a, b, c (nm).
@@ -80,6 +128,51 @@ impl PeriodicBox {
     pub fn is_rectangular(&self) -> bool {
         let [_, [bx, ..], [cx, cy, _]] = self.rows;
         [bx, cx, cy].iter().all(|off| *off == 0.0)
+    }
+
+    /// i a + j b + k c (nm) of whole edges `[i, j, k]`.
+    #[inline]
+    pub fn vector(&self, [i, j, k]: [f64; 3]) -> Vector3<f64> {
+        let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.rows;
+        Vector3::new(i * ax + j * bx + k * cx, j * by + k * cy, k * cz)
+    }
+
+    /// Coordinates along a, b and c in units of these: the inverse of [`Self::vector`].
+    pub fn coordinates(&self, x: Vector3<f64>) -> [f64; 3] {
+        let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.rows;
+        let k = x.z / cz;
+        let j = (x.y - k * cy) / by;
+        [(x.x - j * bx - k * cx) / ax, j, k]
+    }
+
+    /// Lengths of a, b and c, nm.
+    pub fn lengths(&self) -> Vector3<f64> {
+        Vector3::from(self.rows.map(|row| Vector3::from(row).norm()))
+    }
+
+    /// Distances of opposite faces (nm): those of b and c, c and a, a and b. Of a rectangular box they are the edges.
+    pub fn heights(&self) -> Vector3<f64> {
+        if self.is_rectangular() {
+            return self.diagonal();
+        }
+        let [a, b, c] = self.rows.map(Vector3::from);
+        Vector3::new(b.cross(&c).norm(), c.cross(&a).norm(), a.cross(&b).norm()).map(|face| self.volume() / face)
+    }
+
+    /// Distance of the nearest two images of anything: the length of the shortest vector of the lattice, nm.
+    pub fn image_distance(&self) -> f64 {
+        let [a, b, c] = self.rows.map(Vector3::from);
+        let mut least = a.norm();
+        for k in 0..=(least / c.z) as i64 {
+            let layer = c * k as f64;
+            let rows = ((least + layer.y.abs()) / b.y) as i64;
+            for j in (-rows..=rows).filter(|j| (k, *j) != (0, 0)) {
+                let mut image = layer + b * j as f64;
+                image.x -= a.x * (image.x / a.x).round();
+                least = least.min(image.norm());
+            }
+        }
+        least
     }
 
     /// Volume, nm³.
@@ -101,12 +194,28 @@ impl PeriodicBox {
         if self.is_rectangular() {
             return d.zip_map(&self.diagonal(), |d, edge| d - edge * (d / edge).round());
         }
-        let start = self.rounded(d);
         let [a, b, c] = self.rows.map(Vector3::from);
-        let steps = || [-1.0, 0.0, 1.0].into_iter();
-        let images =
-            steps().flat_map(|i| steps().flat_map(move |j| steps().map(move |k| start + a * i + b * j + c * k)));
-        images.fold(start, |best, image| if image.norm_squared() < best.norm_squared() { image } else { best })
+        let mut best = self.rounded(d);
+        let mut least = best.norm_squared();
+        let start = best;
+        let layers = (least.sqrt() / c.z + 0.5).floor() as i64;
+        for k in -layers..=layers {
+            let layer = start + c * k as f64;
+            let left = least - layer.z * layer.z;
+            if left <= 0.0 {
+                continue;
+            }
+            let (middle, rows) = ((layer.y / b.y).round(), (left.sqrt() / b.y + 0.5).floor() as i64);
+            for j in -rows..=rows {
+                let mut image = layer + b * (j as f64 - middle);
+                image.x -= a.x * (image.x / a.x).round();
+                let squared = image.norm_squared();
+                if squared < least {
+                    (best, least) = (image, squared);
+                }
+            }
+        }
+        best
     }
 
     /// The image of position `x` (nm) in the box: its coordinates along a, b and c lie in [0, 1).
@@ -135,6 +244,34 @@ impl PeriodicBox {
             shift -= edge * coordinate.floor();
         }
         shift
+    }
+
+    /// Whole edges `[i, j, k]` whose [`vector`](Self::vector) brings `x` (nm) into the brick 0 ≤ x < aₓ, 0 ≤ y < b_y, 0 ≤ z < c_z, which is as good
+    /// a cell of the lattice as the box itself.
+    pub fn turns_into_brick(&self, mut x: Vector3<f64>) -> [f64; 3] {
+        let mut turns = [0.0; 3];
+        for axis in (0..3).rev() {
+            turns[axis] = -(x[axis] / self.rows[axis][axis]).floor();
+            x += Vector3::from(self.rows[axis]) * turns[axis];
+        }
+        turns
+    }
+
+    /// All whole edges `[i, j, k]`, in ascending order, by which a brick ([`Self::turns_into_brick`]) may come nearer than `reach` (nm) to itself.
+    pub fn images_within(&self, reach: f64) -> Vec<[i8; 3]> {
+        let diagonal = self.diagonal();
+        let near = |turns: &[i8; 3]| {
+            let shift = self.vector(turns.map(f64::from));
+            (0..3).all(|axis| shift[axis].abs() < diagonal[axis] + reach)
+        };
+        // Layers slide against each other along b and a, rows along a.
+        let [_, [bx, ..], [cx, cy, _]] = self.rows;
+        let layers = 1 + (reach / diagonal.z) as i8;
+        let rows = 1 + ((reach + f64::from(layers) * cy.abs()) / diagonal.y) as i8;
+        let along = 1 + ((reach + f64::from(layers) * cx.abs() + f64::from(rows) * bx.abs()) / diagonal.x) as i8;
+        let range = |n: i8| -n..=n;
+        let all = range(along).flat_map(|i| range(rows).flat_map(move |j| range(layers).map(move |k| [i, j, k])));
+        all.filter(near).collect()
     }
 
     /// `x` less its coordinates rounded to whole edges one after the other, from c to a.
@@ -169,12 +306,19 @@ impl Cell {
         self.periodic().is_some()
     }
 
-    /// Edges (nm) of a rectangular box; none of open space.
-    ///
-    /// This is for algorithms that know rectangular boxes only. Whoever sets one up refuses a triclinic cell first
-    /// ([`Cell::is_triclinic`]).
+    /// Edges (nm) of a rectangular box; none of open space or of a box without right angles.
     pub fn edges(&self) -> Option<Vector3<f64>> {
-        self.periodic().map(PeriodicBox::diagonal)
+        self.periodic().filter(|periodic| periodic.is_rectangular()).map(PeriodicBox::diagonal)
+    }
+
+    /// The numbers of [`PeriodicBox::packed`]; zeros of open space.
+    pub fn packed(&self) -> [f64; 6] {
+        self.periodic().map_or([0.0; 6], PeriodicBox::packed)
+    }
+
+    /// From the numbers of [`Self::packed`]; open space from numbers that are no box.
+    pub fn from_packed(numbers: [f64; 6]) -> Self {
+        PeriodicBox::from_packed(numbers).map_or(Self::Open, Self::Periodic)
     }
 
     /// Whether there is a box without right angles.
@@ -198,13 +342,20 @@ impl Cell {
         }
     }
 
-    /// By how much each axis has been stretched since the cell was `then`; none if one of them is open and the other is not.
+    /// By how much space has been stretched along x, y and z since the cell was `then`; none if one of them is open and the other is not, or
+    /// if the one is no stretched image of the other.
     pub fn stretch_since(&self, then: &Self) -> Option<Vector3<f64>> {
-        match (then.edges(), self.edges()) {
-            (Some(then), Some(now)) => Some(now.component_div(&then)),
-            (None, None) => Some(Vector3::repeat(1.0)),
-            _ => None,
-        }
+        const ROUNDING: f64 = 1e-9;
+        let (then, now) = match (then, self) {
+            (Self::Periodic(then), Self::Periodic(now)) => (then, now),
+            (Self::Open, Self::Open) => return Some(Vector3::repeat(1.0)),
+            _ => return None,
+        };
+        let stretch = now.diagonal().component_div(&then.diagonal());
+        let follows = [(1, 0), (2, 0), (2, 1)].into_iter().all(|(row, axis)| {
+            (now.rows[row][axis] - stretch[axis] * then.rows[row][axis]).abs() <= ROUNDING * now.rows[axis][axis]
+        });
+        follows.then_some(stretch)
     }
 
     /// The nearest periodic image of the difference `d` (nm); `d` itself in open space.
@@ -218,82 +369,4 @@ impl Cell {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn boxes() -> [PeriodicBox; 3] {
-        [
-            PeriodicBox::rectangular(Vector3::new(2.0, 3.0, 2.5)).unwrap(),
-            // A rhombic dodecahedron and a truncated octahedron as GROMACS writes them.
-            PeriodicBox::triclinic([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [1.0, 1.0, 2.0_f64.sqrt()]]).unwrap(),
-            PeriodicBox::triclinic([[3.0, 0.0, 0.0], [1.0, 8f64.sqrt(), 0.0], [-1.0, 2f64.sqrt(), 6f64.sqrt()]])
-                .unwrap(),
-        ]
-    }
-
-    #[test]
-    fn minimum_image_is_the_nearest_of_all_images() {
-        for cell in boxes() {
-            let rows = cell.rows().map(Vector3::from);
-            for k in 0..200 {
-                let d = Vector3::new(0.37, -0.53, 0.71) * k as f64 * 0.3 - Vector3::new(9.0, 7.0, 5.0);
-                let image = cell.minimum_image(d);
-                for n in 0..125 {
-                    let [i, j, k] = [n % 5, n / 5 % 5, n / 25].map(|i| i as f64 - 2.0);
-                    let other = image + rows[0] * i + rows[1] * j + rows[2] * k;
-                    assert!(image.norm() <= other.norm() + 1e-12, "{cell:?} {d:?}");
-                }
-                for moved in [image - d, cell.wrap(d) - d, cell.shift_into(d)] {
-                    let mut left = moved;
-                    let turns = [2, 1, 0].map(|axis| {
-                        let turn = left[axis] / rows[axis][axis];
-                        left -= rows[axis] * turn;
-                        turn
-                    });
-                    assert!(turns.iter().all(|turn| (turn - turn.round()).abs() < 1e-12), "whole edges: {turns:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn wrapped_positions_lie_in_the_box() {
-        let [rectangular, ..] = boxes();
-        assert_eq!(rectangular.wrap(Vector3::new(-1e-30, 3.0, -2.5)), Vector3::zeros());
-        for cell in boxes() {
-            let inverse = nalgebra::Matrix3::from_fn(|i, j| cell.rows()[j][i]).try_inverse().unwrap();
-            for k in 0..50 {
-                let x = cell.wrap(Vector3::new(1.3, -0.7, 2.1) * k as f64);
-                let inside = (inverse * x).iter().all(|s| (-1e-12..1.0 + 1e-12).contains(s));
-                assert!(inside, "{cell:?} {x:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn volume_and_scaling() {
-        for cell in boxes() {
-            let twice = cell.scaled(2.0).unwrap();
-            assert!((twice.volume() / cell.volume() - 8.0).abs() < 1e-12);
-            assert!(matches!(cell.scaled(-1.0), Err(CellError::Edges { .. })));
-        }
-        assert!((boxes()[1].volume() / 8.0 - 0.5_f64.sqrt()).abs() < 1e-12, "a dodecahedron fills 71 % of its cube");
-    }
-
-    #[test]
-    fn numbers_that_are_no_box_are_refused() {
-        assert!(PeriodicBox::rectangular(Vector3::new(1.0, f64::NAN, 1.0)).is_err());
-        assert!(PeriodicBox::rectangular(Vector3::new(1.0, 0.0, 1.0)).is_err());
-        let above = [[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        assert_eq!(PeriodicBox::triclinic(above), Err(CellError::Edges { rows: above }));
-    }
-
-    #[test]
-    fn open_space_has_no_images() {
-        let d = Vector3::new(100.0, -3.0, 7.0);
-        let open = Cell::Open;
-        assert_eq!((open.minimum_image(d), open.volume(), open.scaled(2.0)), (d, None, Ok(Cell::Open)));
-        assert!(!open.is_periodic() && !open.is_triclinic() && open.edges().is_none());
-        assert!(Cell::Periodic(boxes()[1]).is_triclinic());
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Lennard-Jones between all pairs that are not excluded, within a cut-off.
 //!
-//! V = c12/r¹² − c6/r⁶ with the [`Modifier`] at the cut-off; open space or a periodic rectangular box (nearest image).
+//! V = c12/r¹² − c6/r⁶ with the [`Modifier`] at the cut-off; open space or a periodic box of any shape (nearest image).
 //! A Verlet list holds what lies within cut-off + buffer and stays valid while nothing has moved by more
 //! than half the buffer ([`LennardJones::is_stale`]). Results do not depend on the number of threads; instruction sets
 //! differ by rounding. Units: nm, kJ/mol, kJ/mol/nm.
@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::Exclusions;
-use crate::cell::Cell;
+use crate::cell::{Cell, PeriodicBox};
 use crate::energy::TermEnergy;
 use crate::topology::Topology;
 use classes::Coefficients;
@@ -63,9 +63,29 @@ pub enum LennardJonesError {
         /// Smallest edge allowed, nm.
         needed: f64,
     },
-    /// The box has no right angles, and lists know no others.
-    #[error("the box is triclinic: the neighbour list is for rectangular boxes")]
-    Triclinic,
+    /// The same in a box without right angles.
+    #[error(
+        "images in the triclinic box are {distance:.4} nm apart: it must be at least twice cut-off + buffer, {needed} nm"
+    )]
+    ImagesTooNear {
+        /// Length of the shortest lattice vector, nm.
+        distance: f64,
+        /// Shortest one allowed, nm.
+        needed: f64,
+    },
+    /// On a device, opposite faces of a box without right angles are so near that rounding of fractional coordinates misses nearest images.
+    #[error(
+        "opposite faces of the triclinic box are {height:.4} nm apart: on a device it must be at least twice cut-off + buffer, {needed} nm"
+    )]
+    FacesTooNear {
+        /// Distance of the nearest opposite faces, nm.
+        height: f64,
+        /// Shortest one allowed, nm.
+        needed: f64,
+    },
+    /// On a device, a box without right angles after one with right angles, for which the kernels are made.
+    #[error("the box has no right angles, where the first one had: on a device both must be alike")]
+    Angles,
     /// A coordinate is NaN or infinite.
     #[error("the position of atom {} is not finite", atom + 1)]
     NotFinite {
@@ -154,7 +174,7 @@ impl LennardJones {
     /// Make the list for positions `x` (nm, one per atom of the system, anywhere in space).
     ///
     /// # Errors
-    /// [`LennardJonesError::BoxTooSmall`] for edges below 2 (cut-off + buffer), [`LennardJonesError::Triclinic`], and
+    /// [`LennardJonesError::BoxTooSmall`] or [`LennardJonesError::ImagesTooNear`] for images nearer than 2 (cut-off + buffer), and
     /// [`LennardJonesError::NotFinite`] for a position.
     pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
         let reach = self.modified.cutoff + self.buffer;
@@ -202,11 +222,11 @@ impl LennardJones {
     pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
         assert_eq!(cell.is_periodic(), self.listed_cell.is_periodic(), "boundary of the list and of the evaluation");
         self.clusters.load(x, cell);
-        let (clusters, edges) = (self.clusters.view(), cell.edges().unwrap_or_default().into());
+        let (clusters, rows) = (self.clusters.view(), cell.periodic().map_or_else(Default::default, PeriodicBox::rows));
         let (Coefficients { pairs, classes }, modified, isa) = (&self.coefficients, &self.modified, self.isa);
         let kernel = |chunk: &mut Chunk| {
             let Chunk { first_slot, runs, entries, forces, .. } = chunk;
-            let pairs = Pairs { clusters, edges, coefficients: pairs, classes, runs, entries };
+            let pairs = Pairs { clusters, rows, coefficients: pairs, classes, runs, entries };
             let sums = lennard_jones_on(isa, pairs, modified, *first_slot, forces);
             TermEnergy { energy: sums.energy, virial: sums.virial }
         };
@@ -228,17 +248,28 @@ impl LennardJones {
     }
 }
 
-/// Whether each pair within `reach` (nm) meets in one image of a rectangular box only.
+/// Whether each pair within `reach` (nm) meets in one image only.
 pub(crate) fn check_cell(cell: Cell, reach: f64) -> Result<(), LennardJonesError> {
-    if cell.is_triclinic() {
-        return Err(LennardJonesError::Triclinic);
+    let needed = 2.0 * reach;
+    let Some(periodic) = cell.periodic() else { return Ok(()) };
+    if periodic.is_rectangular() {
+        let edges = periodic.diagonal();
+        // A comparison that is also false for NaN.
+        return match (0..3).find(|&d| !(edges[d] >= needed && edges[d].is_finite())) {
+            Some(axis) => Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed }),
+            None => Ok(()),
+        };
     }
-    let Some(edges) = cell.edges() else { return Ok(()) };
-    // A comparison that is also false for NaN.
-    match (0..3).find(|&d| !(edges[d] >= 2.0 * reach && edges[d].is_finite())) {
-        Some(axis) => Err(LennardJonesError::BoxTooSmall { axis, edge: edges[axis], needed: 2.0 * reach }),
-        None => Ok(()),
-    }
+    let distance = periodic.image_distance();
+    if distance >= needed { Ok(()) } else { Err(LennardJonesError::ImagesTooNear { distance, needed }) }
+}
+
+/// [`check_cell`], and whether the nearest image within `reach` (nm) is that of rounded fractional coordinates, as devices find it.
+pub(crate) fn check_cell_on_device(cell: Cell, reach: f64) -> Result<(), LennardJonesError> {
+    check_cell(cell, reach)?;
+    let needed = 2.0 * reach;
+    let height = cell.periodic().map_or(f64::INFINITY, |periodic| periodic.heights().min());
+    if height >= needed { Ok(()) } else { Err(LennardJonesError::FacesTooNear { height, needed }) }
 }
 
 /// Whether cut-off, modifier and buffer (nm) make sense for `top`.

@@ -249,7 +249,7 @@ impl Variants {
     /// Makes the list of neighbours for positions `x` (nm); to be called whenever the list of the ordinary Lennard-Jones term is made.
     ///
     /// # Errors
-    /// [`LennardJonesError::BoxTooSmall`], [`LennardJonesError::Triclinic`] or [`LennardJonesError::NotFinite`], if any atom changes type.
+    /// [`LennardJonesError::BoxTooSmall`], [`LennardJonesError::ImagesTooNear`] or [`LennardJonesError::NotFinite`], if any atom changes type.
     pub fn rebuild(&mut self, x: &[Vector3<f64>], cell: Cell) -> Result<(), LennardJonesError> {
         self.pairs.rebuild(x, cell)
     }

@@ -56,11 +56,26 @@ fn without_velocities_or_box() {
 }
 
 #[test]
+fn triclinic_boxes_are_reduced_and_written_again() {
+    let atom = "    1SOL     OW    1   0.126   1.624   1.679";
+    let line = "   4.00000   4.00000   2.82843   0.00000   0.00000   0.00000   0.00000   2.00000   2.00000\n";
+    let s = parse(&format!("t\n1\n{atom}\n{line}")).unwrap();
+    let expected = [[4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [2.0, 2.0, 2.82843]];
+    assert_eq!(s.cell.periodic().unwrap().rows(), expected);
+    assert!(format_gro(&s, 3, Path::new("x.gro")).unwrap().ends_with(line));
+    // c + b − 2a and b + a are vectors of the same lattice.
+    let s = parse(&format!("t\n1\n{atom}\n 4 4 2.82843 0 0 4 0 -6 2\n")).unwrap();
+    assert_eq!(s.cell.periodic().unwrap().rows(), expected);
+}
+
+#[test]
 fn refusals() {
     let atom = "    1SOL     OW    1   0.126   1.624   1.679";
     refused(&format!("t\n2\n{atom}\n 3 3 3\n"), &["announces 2 atoms", "holds 1"]);
     refused(&format!("t\n1\n{atom}\n{atom}\n 3 3 3\n"), &["announces 1 atoms", "holds 2"]);
-    refused(&format!("t\n1\n{atom}\n 3 3 3 0 0 1 0 0 0\n"), &["line 4", "triclinic"]);
+    refused(&format!("t\n1\n{atom}\n 3 3 3 0 1 0 0 0 0\n"), &["line 4", "numbers 4, 5 and 7 must be zero"]);
+    refused(&format!("t\n1\n{atom}\n 3 3 0.001 0 0 1 0 0 1\n"), &["line 4", "almost a plane"]);
+    refused(&format!("t\n1\n{atom}\n 3 3 -3 0 0 1 0 0 1\n"), &["line 4", "positive"]);
     refused(&format!("t\n1\n{atom}\n 3 -3 3\n"), &["line 4", "positive"]);
     refused(&format!("t\n1\n{atom}\n 3 3\n"), &["line 4", "3 or 9 numbers"]);
     refused(&format!("t\n1\n{atom}\n 3 inf 3\n"), &["line 4", "'inf'"]);

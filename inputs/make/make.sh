@@ -10,9 +10,10 @@
 #   ./make.sh peptide         capped 10-residue peptide, ions, AMBER       -> ../../tests/reference/peptide.{gro,top}
 #   ./make.sh peptide-charmm  the same with CHARMM27 (Urey-Bradley, CMAP)  -> ../../tests/reference/peptide-charmm.{gro,top}
 #   ./make.sh peptide-opls    the same with OPLS-AA (Ryckaert-Bellemans, geometric combination rule)
+#   ./make.sh dodecahedron octahedron    salt water in triclinic boxes, AMBER -> ../../tests/reference/dodecahedron.{gro,top} ...
 #
 # Steps: pdb2gmx (hydrogens placed anew) on the heavy atoms of NAME.pdb (made by peptide.py), solvate, minimise,
-# 20 ps NVT, 100 ps NPT (50 ps for systems 04 to 11, of which asp3 was stopped at 27 ps; 10 ps for 12, 14 ps for 13) at 300 K and 1 bar, then the frame of the second half of the NPT run whose
+# 20 ps NVT, 100 ps NPT (50 ps for systems 04 to 11, of which asp3 was stopped at 27 ps; 10 ps for 12 and the triclinic boxes, 14 ps for 13) at 300 K and 1 bar, then the frame of the second half of the NPT run whose
 # volume is nearest to the mean of that half (closest_frame.py). The topology is what `grompp -pp` writes, cut
 # down to what is used (flatten.py) and shown to give the same run input as the original (same_interactions.py).
 # Everything temporary goes to build/NAME here; a system whose build/NAME/final.gro exists is only delivered again.
@@ -56,7 +57,7 @@ deliver() {
     python3 "$here/same_interactions.py" original.tpr flat.tpr
     mkdir -p "$here/$1"
     case "$1" in
-    *tests*) awk 'length($0) > 60 { $0 = substr($0, 1, 44) } { print }' final.gro ;; # single points need no velocities
+    *tests*) sed '$!s/^\(.\{44\}\).*/\1/' final.gro ;; # single points need no velocities; the last line is the box
     *) cat final.gro ;;
     esac | sed "1s/.*/$3/" > "$here/$1/$2.gro"
     cp flat.top "$here/$1/$2.top"
@@ -69,9 +70,9 @@ solvated() {
     $GMX solvate -cp box.gro -cs spc216.gro -p system.top -o start.gro
 }
 
-with_ions() {
+with_ions() { # $1 Na+ and $2 Cl-
     $GMX grompp $WARN -f "$here/em.mdp" -c start.gro -p system.top -o ions.tpr -po em.out.mdp
-    echo SOL | $GMX genion -s ions.tpr -p system.top -o start.gro -np 2 -nn 3 -seed 20220503
+    echo SOL | $GMX genion -s ions.tpr -p system.top -o start.gro -np "${1:-2}" -nn "${2:-3}" -seed 20220503
 }
 
 start() { # start.gro and system.top of system $1
@@ -94,6 +95,15 @@ start() { # start.gro and system.top of system $1
             '[ system ]' 'TIP3P' '[ molecules ]' > system.top
         $GMX solvate -cs spc216.gro -box 3.3 3.3 3.3 -p system.top -o start.gro
         ;;
+    dodecahedron | octahedron)
+        printf '%s\n' '#include "amber99sb-ildn.ff/forcefield.itp"' '#include "amber99sb-ildn.ff/tip3p.itp"' \
+            '#include "amber99sb-ildn.ff/ions.itp"' '[ system ]' 'salt water' '[ molecules ]' 'SOL 1' > system.top
+        printf '%s\n' 'one water' '    3' '    1SOL     OW    1   0.000   0.000   0.000' '    1SOL    HW1    2   0.096   0.000   0.000' \
+            '    1SOL    HW2    3  -0.024   0.093   0.000' '   1.0 1.0 1.0' > one.gro
+        $GMX editconf -f one.gro -o box.gro -bt "$1" -box 2.8 -c
+        $GMX solvate -cp box.gro -cs spc216.gro -p system.top -o start.gro
+        with_ions 3 3
+        ;;
     peptide)
         solvated "$here/peptide.pdb" amber99sb-ildn 3.3
         with_ions
@@ -109,7 +119,7 @@ start() { # start.gro and system.top of system $1
         with_ions
         ;;
     *)
-        echo "make.sh: unknown system '$1': glu, asp, his, lys, arg, tyr, cys, glu3, asp3, nterm, cterm, hirustasin, water, peptide, peptide-charmm, peptide-opls" >&2
+        echo "make.sh: unknown system '$1': glu, asp, his, lys, arg, tyr, cys, glu3, asp3, nterm, cterm, hirustasin, water, peptide, peptide-charmm, peptide-opls, dodecahedron, octahedron" >&2
         exit 2
         ;;
     esac
@@ -122,7 +132,7 @@ for name in "$@"; do
         start "$name"
         case "$name" in
         glu | asp | water | peptide*) NPT_STEPS= ;;
-        cterm) NPT_STEPS=5000 ;;
+        dodecahedron | octahedron | cterm) NPT_STEPS=5000 ;;
         hirustasin) NPT_STEPS=7000 ;;
         *) NPT_STEPS=25000 ;;
         esac
@@ -142,6 +152,7 @@ for name in "$@"; do
     cterm) deliver ../12-cterm cterm "ACE-ALA-COOH in TIP3P water, AMBER99SB-ILDN" ;;
     hirustasin) deliver ../13-hirustasin hirustasin "Hirustasin 5-53, protonated, Cl, TIP3P water, AMBER99SB-ILDN" ;;
     water) deliver ../03-water water "TIP3P water" ;;
+    dodecahedron | octahedron) deliver ../../tests/reference "$name" "0.3 M NaCl in TIP3P water, AMBER99SB-ILDN" ;;
     peptide) deliver ../../tests/reference "$name" "ACE-AEKWPHCRIN-NME, ions, TIP3P water, AMBER99SB-ILDN" ;;
     peptide-charmm) deliver ../../tests/reference "$name" "ACE-AEKWPHCRIN-CT3, ions, TIP3P water, CHARMM27" ;;
     peptide-opls) deliver ../../tests/reference "$name" "ACE-AEKWPHCRIN-NAC, ions, TIP3P water, OPLS-AA" ;;

@@ -32,7 +32,7 @@ COMMON = {
 }
 UNCHARGED = {"coulombtype": "Cut-off", "coulomb-modifier": "None", "rcoulomb": CUTOFF, "rlist": 1.1}
 PME = {
-    "coulombtype": "PME", "coulomb-modifier": "None", "rcoulomb": 1.3, "rlist": 1.35, "ewald-rtol": 1e-12,
+    "coulombtype": "PME", "coulomb-modifier": "None", "rcoulomb": 1.3, "rlist": 1.31, "ewald-rtol": 1e-12,
     "fourierspacing": 0.045, "pme-order": 12, "vdw-modifier": "None", "DispCorr": "no",
 }
 PME_OTHER = PME | {"rcoulomb": 1.2, "rlist": 1.25, "ewald-rtol": 1e-11, "fourierspacing": 0.035}
@@ -84,14 +84,12 @@ def single_point(gro, top, settings):
 
 
 def read_gro(path):
-    """Residue names, positions (nm), edges (nm)."""
+    """Residue names, positions (nm), vectors of the cell as rows (nm)."""
     lines = path.read_text().splitlines()
     atoms = lines[2:-1]
     positions = np.array([[float(line[20 + 8 * a : 28 + 8 * a]) for a in range(3)] for line in atoms])
-    edges = [float(word) for word in lines[-1].split()]
-    if len(edges) != 3:
-        sys.exit(f"{path}: not a rectangular cell")
-    return [line[5:10].strip() for line in atoms], positions, np.array(edges)
+    ax, by, cz, _, _, bx, _, cx, cy = ([float(word) for word in lines[-1].split()] + [0.0] * 6)[:9]
+    return [line[5:10].strip() for line in atoms], positions, np.array([[ax, 0.0, 0.0], [bx, by, 0.0], [cx, cy, cz]])
 
 
 def read_charges(path):
@@ -145,7 +143,7 @@ def partners(molecule):
 
 
 def bare(path, folder, charged):
-    """Copy of the topology without [settles] and, unless `charged`, with every charge of [atoms] zero."""
+    """Copy of the topology without the content of [settles] and, unless `charged`, with every charge of [atoms] zero."""
     section, lines = None, []
     for line in path.read_text().splitlines():
         words = line.split()
@@ -155,6 +153,8 @@ def bare(path, folder, charged):
             words[6] = "0.0"
         if section != "settles":
             lines.append(" ".join(words))
+        elif words and words[0] == "[":
+            lines.append("[ bonds ]")  # none; grompp wants some interaction before exclusions
     target = Path(folder) / f"charged-{charged}.top"
     target.write_text("\n".join(lines) + "\n")
     return target
@@ -196,18 +196,17 @@ def trace(energies, name):
     return sum(energies[f"{name}-{axis}"] for axis in ("XX", "YY", "ZZ"))
 
 
-def exact_coulomb(x, charges, edges, excluded, reach):
+def exact_coulomb(x, charges, cell, excluded, reach):
     """Ewald sum with real-space terms down to erfc(reach)."""
-    cutoff = 0.4999 * edges.min()
-    return ewald.evaluate(x, charges, edges, excluded, reach / cutoff, cutoff)
+    cutoff = 0.4999 * ewald.image_distance(cell)
+    return ewald.evaluate(x, charges, cell, excluded, reach / cutoff, cutoff)
 
 
-def gap_at_cutoff(x, edges):
+def gap_at_cutoff(x, cell):
     """Smallest | |r_ij| − cut-off | of all pairs (nm): were it zero to rounding, two right programs might count different pairs."""
     gap = np.inf
     for i in range(len(x) - 1):
-        d = x[i] - x[i + 1 :]
-        d -= edges * np.rint(d / edges)
+        d = ewald.nearest(x[i] - x[i + 1 :], cell)
         gap = min(gap, float(abs(np.sqrt(np.einsum("ij,ij->i", d, d)) - CUTOFF).min()))
     return gap
 
@@ -219,7 +218,7 @@ def rounded(array):
 def main():
     stem, target = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     gro, top = stem.with_suffix(".gro"), stem.with_suffix(".top")
-    resnames, x, edges = read_gro(gro)
+    resnames, x, cell = read_gro(gro)
     charges, excluded, not_water = read_charges(top)
     k_gromacs = gromacs_coulomb_constant()
 
@@ -229,12 +228,12 @@ def main():
     other, other_force = runs["pme second"]
     pme = tight["Coulomb (SR)"] + tight["Coul. recip."]
     pme_other = other["Coulomb (SR)"] + other["Coul. recip."]
-    exact, exact_force = exact_coulomb(x, charges, edges, excluded, 5.8)
-    again, again_force = exact_coulomb(x, charges, edges, excluded, 6.4)
+    exact, exact_force = exact_coulomb(x, charges, cell, excluded, 5.8)
+    again, again_force = exact_coulomb(x, charges, cell, excluded, 6.4)
     tight_coulomb_force = tight_force - plain_force
 
-    first_water = len(not_water)
-    waters = [i for i in range(first_water, len(x)) if (i - first_water) // 3 % 10 == 0]
+    others = set(not_water)
+    waters = [i for k, i in enumerate(i for i in range(len(x)) if i not in others) if k // 3 % 10 == 0]
     atoms = list(not_water) + waters
     norm = np.linalg.norm
     ewald_gromacs = exact * k_gromacs
@@ -247,7 +246,7 @@ def main():
             "command": "inputs/make/reference.py",
             "lennard_jones_cutoff_nm": CUTOFF,
             "force_switch_from_nm": 0.8,
-            "pair_nearest_to_cutoff_nm": gap_at_cutoff(x, edges),
+            "pair_nearest_to_cutoff_nm": gap_at_cutoff(x, cell),
             "pme": {key: PME[key] for key in ("rcoulomb", "ewald-rtol", "fourierspacing", "pme-order")},
             "pme_second_setting": {key: PME_OTHER[key] for key in ("rcoulomb", "ewald-rtol", "fourierspacing", "pme-order")},
             "k_e_gromacs": k_gromacs,
@@ -255,7 +254,7 @@ def main():
             "note": "values from GROMACS carry k_e_gromacs, those under 'coulomb.ewald' and 'coulomb_ewald' k_e_octitrate",
         },
         "bonded": {label: plain[name] for name, label in BONDED.items() if name in plain},
-        "coulomb_14": tight["Coulomb-14"],
+        "coulomb_14": tight.get("Coulomb-14", 0.0),
         "lennard_jones": {
             name: {
                 "energy": energies["LJ (SR)"],

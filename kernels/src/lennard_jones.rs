@@ -91,7 +91,7 @@ impl Entry {
 pub struct Run {
     /// Place of the point, counted through all clusters.
     pub slot: u32,
-    /// Whole edges of the box by which the point is displaced along x, y, z.
+    /// Whole edges a, b, c of the box by which the point is displaced.
     pub image: [i8; 3],
     /// First of its entries.
     pub start: u32,
@@ -104,8 +104,8 @@ pub struct Run {
 pub struct Pairs<'a> {
     /// All points.
     pub clusters: Clusters<'a>,
-    /// Edges of the box; not read where every image is zero.
-    pub edges: [f64; 3],
+    /// Edges a, b, c of the box, lower-triangular; they do not count where every image is zero.
+    pub rows: [[f64; 3]; 3],
     /// c6 and c12 of every cluster with points of a class, at \[class · (number of clusters) + cluster\]; finite also where there is no point.
     pub coefficients: &'a [[Eight; 2]],
     /// Class of each slot.
@@ -261,7 +261,10 @@ impl AllRuns<'_> {
             let slot = run.slot as usize;
             let [xs, ys, zs] = &positions[slot / CLUSTER];
             let r = [xs, ys, zs].map(|c| c.0[slot % CLUSTER]);
-            let position: [V; 3] = std::array::from_fn(|d| zero.splat(r[d] + f64::from(run.image[d]) * pairs.edges[d]));
+            let [[ax, ..], [bx, by, _], [cx, cy, cz]] = pairs.rows;
+            let [i, j, k] = run.image.map(f64::from);
+            let shift = [i * ax + j * bx + k * cx, j * by + k * cy, k * cz];
+            let position: [V; 3] = std::array::from_fn(|d| zero.splat(r[d] + shift[d]));
             let row = &pairs.coefficients[pairs.classes[slot] as usize * n_clusters..][..n_clusters];
             let (mut fx, mut fy, mut fz) = (zero, zero, zero);
             for entry in &pairs.entries[run.start as usize..run.end as usize] {

@@ -22,10 +22,14 @@ const OPEN_SLACK: f64 = 0.05;
 /// How far (nm) an atom may be from where it was assigned to a box.
 pub fn slack(settings: &Settings, cell: Cell) -> f64 {
     let leaves = settings.tree.leaves();
-    let shortest = |edges: Vector3<f64>| {
-        (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min)
-    };
-    cell.edges().map_or(OPEN_SLACK, shortest)
+    let shortest =
+        |edges: [f64; 3]| (0..3).map(|axis| SLACK * edges[axis] / leaves[axis] as f64).fold(f64::INFINITY, f64::min);
+    match cell {
+        Cell::Open => OPEN_SLACK,
+        Cell::Periodic(periodic) if periodic.is_rectangular() => shortest(periodic.diagonal().into()),
+        // The sheared grid has its axes where the workload has them.
+        Cell::Periodic(_) => shortest(workload(&[], cell).edges),
+    }
 }
 
 /// The boundary conditions of the FMM in `cell`.

@@ -146,6 +146,7 @@ impl Backend for Gpu {
 
     fn load(&mut self, state: &mut State, origin: ListOrigin) -> Result<()> {
         (self.ahead, self.evaluated) = (false, false);
+        self.resident.check_cell(state.cell).map_err(|e| setup_error(&self.system.config, e))?;
         let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
         if let Some(gpu) = kept {
             self.resident.set_interval(gpu.list_interval);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Structure, a GROMACS `.gro` file with positions, a rectangular box and perhaps velocities. The path is relative to the job file.
+    /// Structure, a GROMACS `.gro` file with positions, a periodic box (three or nine numbers) and perhaps velocities. The path is relative to the job file.
     pub structure: PathBuf,
     /// Topology, a GROMACS `.top` file. Titratable residues must be built with all their protons. The path is relative to the job file.
     pub topology: PathBuf,

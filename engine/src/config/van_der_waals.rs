@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct VanDerWaals {
     /// Distance beyond which Lennard-Jones interactions are left out (nm). Take what the force field was made with; with the buffer of the
-    /// lists it must fit twice into the shortest edge of the box.
+    /// lists it must fit twice between the nearest images: into the shortest edge of a rectangular box.
     pub cutoff: Length,
     /// What happens to the potential at the cut-off.
     pub modifier: Modifier,

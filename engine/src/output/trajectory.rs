@@ -9,6 +9,7 @@ use crate::error::{Error, InputError, Result};
 use crate::frame::Frame;
 use crate::trajectory::{Scan, xtc};
 use chemfiles::{Trajectory, UnitCell};
+use forcefield::cell::PeriodicBox;
 use forcefield::fnv::Fnv1a;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,16 @@ impl Contents {
         self.atoms.as_ref()?.iter().for_each(|atom| hash.index(*atom));
         Some(hash.value())
     }
+}
+
+/// The cell of chemfiles (Å).
+fn unit_cell(periodic: &PeriodicBox) -> UnitCell {
+    let rows = periodic.rows();
+    if periodic.is_rectangular() {
+        return UnitCell::new([0, 1, 2].map(|axis| rows[axis][axis] * 10.0));
+    }
+    // Its matrix has the edges in columns.
+    UnitCell::from_matrix([0, 1, 2].map(|component| [0, 1, 2].map(|edge| rows[edge][component] * 10.0)))
 }
 
 /// A growing XTC file.
@@ -81,8 +92,8 @@ impl Xtc {
             *to = [from.x * 10.0, from.y * 10.0, from.z * 10.0];
         }
         self.frame.set("xtc_precision", 1.0 / self.contents.precision);
-        if let Some(edges) = frame.cell.edges() {
-            self.frame.set_cell(&UnitCell::new([edges.x * 10.0, edges.y * 10.0, edges.z * 10.0]));
+        if let Some(periodic) = frame.cell.periodic() {
+            self.frame.set_cell(&unit_cell(periodic));
         }
         self.frame.set_step(frame.step as usize);
         self.frame.set("time", frame.time);
@@ -135,6 +146,10 @@ mod tests {
     const ALL: Contents = Contents { atoms: None, precision: 0.001 };
 
     fn write(xtc: &mut Xtc, positions: &[Vector3<f64>], step: u64) {
+        write_in(forcefield::Cell::rectangular(Vector3::new(3.0, 3.0, 4.0)).unwrap(), xtc, positions, step);
+    }
+
+    fn write_in(cell: forcefield::Cell, xtc: &mut Xtc, positions: &[Vector3<f64>], step: u64) {
         let frame = Frame {
             step,
             time: step as f64 * 0.002,
@@ -145,7 +160,7 @@ mod tests {
             positions,
             velocities: &[],
             forces: &[],
-            cell: forcefield::Cell::rectangular(Vector3::new(3.0, 3.0, 4.0)).unwrap(),
+            cell,
         };
         xtc.write(&frame).unwrap();
     }
@@ -183,6 +198,32 @@ mod tests {
             }
             assert!((frame.cell().lengths()[2] - 40.0).abs() < 1e-4);
         }
+    }
+
+    /// All numbers of a triclinic box are read back, with the 24 bits of the format and in the order that GROMACS gives them.
+    #[test]
+    fn boxes_without_right_angles_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("triclinic.xtc");
+        let half = 2.3456789;
+        let rows = [[2.0 * half, 0.0, 0.0], [0.1, 4.5, 0.0], [half, -1.25, 3.3]];
+        let cell = forcefield::Cell::Periodic(PeriodicBox::triclinic(rows).unwrap());
+        let mut xtc = Xtc::open(&path, ALL, None, None).unwrap();
+        write_in(cell, &mut xtc, &positions(40, 0.0), 0);
+        xtc.sync().unwrap();
+        let found = crate::trajectory::Frames::open(&path).unwrap().read(0).unwrap().cell;
+        for (read, wrote) in found.packed().iter().zip(cell.packed()) {
+            assert!((read - wrote).abs() <= 2.0 * f64::from(f32::EPSILON) * wrote.abs(), "{found:?}");
+        }
+        // The smallest angle that a box can have is one that chemfiles takes.
+        let nearly = PeriodicBox::reduced([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 9.1e-5, 3.0]]).unwrap();
+        assert!(!nearly.is_rectangular());
+        write_in(forcefield::Cell::Periodic(nearly), &mut xtc, &positions(40, 0.0), 1);
+        xtc.sync().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let real = |k: usize| f32::from_be_bytes(bytes[16 + 4 * k..20 + 4 * k].try_into().unwrap());
+        let expected = rows.into_iter().flatten().map(|x| x as f32);
+        assert!((0..9).map(real).zip(expected).all(|(a, b)| (a - b).abs() <= 1e-6), "box of the header");
     }
 
     #[test]

@@ -9,10 +9,12 @@ use crate::record::Description;
 use crate::state::State;
 use crate::system::System;
 use crate::titration::Sites;
+use forcefield::cell::PeriodicBox;
 use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::units::{BAR, DENSITY};
 use forcefield::{Cell, Topology};
 use lambda::motion::LambdaEnergies;
+use nalgebra::Vector3;
 
 /// What is known of the motion at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +120,22 @@ fn molecules(topology: &Topology) -> String {
     listed.join(", ") + &if more > 0 { format!(" and {more} more types") } else { String::new() }
 }
 
+/// Edges, and what else there is to say of a box without right angles.
+fn shape(periodic: &PeriodicBox) -> String {
+    let edges = periodic.lengths();
+    let text = format!("{:.4} × {:.4} × {:.4} nm", edges.x, edges.y, edges.z);
+    if periodic.is_rectangular() {
+        return text;
+    }
+    let [a, b, c] = periodic.rows().map(Vector3::from);
+    let [alpha, beta, gamma] = [(b, c), (c, a), (a, b)].map(|(u, v)| u.angle(&v).to_degrees());
+    format!(
+        "{text}, angles {alpha:.2}°, {beta:.2}°, {gamma:.2}°; images {:.3} nm apart, faces {:.3} nm",
+        periodic.image_distance(),
+        periodic.heights().min()
+    )
+}
+
 /// What a simulation is, for the log, `octitrate check` and reports.
 pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_by: &str) -> Description {
     let (topology, masses) = (&system.topology, &system.masses);
@@ -128,8 +146,7 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
         ("net charge", format!("{:+.4} e", topology.net_charge())),
     ];
     if let Cell::Periodic(periodic) = &state.cell {
-        let edges = periodic.diagonal();
-        facts.push(("box", format!("{:.4} × {:.4} × {:.4} nm", edges.x, edges.y, edges.z)));
+        facts.push(("box", shape(periodic)));
         facts.push(("density", format!("{:.1} kg/m³", mass / periodic.volume() * DENSITY)));
     }
     let constraints = system.constraints.count();

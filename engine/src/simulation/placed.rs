@@ -30,9 +30,11 @@ impl Simulation {
             let whole = self.system.fragments.make_whole(periodic, &mut self.state.positions);
             whole.map_err(|e| InputError::new(e.to_string(), "").in_file(path))?;
         }
-        if let Some((old, new)) = self.state.cell.edges().zip(cell.edges()) {
-            let factor = new.component_div(&old);
-            self.state.restraint_references.iter_mut().for_each(|x| x.component_mul_assign(&factor));
+        let references = &mut self.state.restraint_references;
+        match (cell.stretch_since(&self.state.cell), self.state.cell.periodic(), cell.periodic()) {
+            (Some(factor), ..) => references.iter_mut().for_each(|x| x.component_mul_assign(&factor)),
+            (None, Some(old), Some(new)) => references.iter_mut().for_each(|x| *x = new.vector(old.coordinates(*x))),
+            (None, ..) => (),
         }
         self.state.cell = cell;
         self.state.velocities.clone_from(&frame.velocities);

@@ -153,18 +153,15 @@ pub fn cell(config: &Config, structure: &Structure) -> Result<Cell> {
 /// Open space, or the periodic box that the file `path` gives.
 ///
 /// # Errors
-/// Periodic boundaries without a box in the file, a box too small for the cut-off, or one without right angles.
+/// Periodic boundaries without a box in the file, or a box too small for the cut-off.
 pub fn cell_of(config: &Config, found: Cell, path: &Path) -> Result<Cell> {
     let refused = |message: String, help: &str| Err(config.error_at("electrostatics.boundary", message, help));
     let file = path.display();
     match (config.electrostatics.boundary, found) {
         (Boundary::Open, _) => Ok(Cell::Open),
         (Boundary::Periodic, Cell::Open) => refused(format!("{file} has no box"), "give a box, or boundary = \"open\""),
-        (Boundary::Periodic, Cell::Periodic(periodic)) if !periodic.is_rectangular() => {
-            refused(format!("the box of {file} is triclinic"), "molecular dynamics is for rectangular boxes")
-        }
         (Boundary::Periodic, Cell::Periodic(periodic)) => {
-            config.check_box(periodic.diagonal())?;
+            config.check_box(&periodic)?;
             Ok(found)
         }
     }

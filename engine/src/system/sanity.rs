@@ -7,13 +7,15 @@
 
 use crate::config::Config;
 use crate::error::Result;
+use crate::fragments::Fragments;
 use crate::motion::leapfrog;
 use forcefield::Topology;
+use forcefield::cell::PeriodicBox;
 use forcefield::gromacs::Structure;
 use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::units::DENSITY;
 use nalgebra::Vector3;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A unit of length that is wrong by ten is found between these factors; bonds of a poor structure are off by a tenth.
 const TEN_TIMES: std::ops::Range<f64> = 5.0..20.0;
@@ -35,6 +37,9 @@ const HOT: f64 = 1500.0;
 const STEP: f64 = 0.005;
 /// So many of these steps at once are a wrong unit.
 const STEPS: f64 = 4.0;
+
+/// Atoms of a molecule that is asked for its own images: a dipeptide, not an ion of several atoms.
+const LARGE: usize = 20;
 
 /// Residue names of water.
 const WATER: [&str; 5] = ["SOL", "HOH", "WAT", "TIP3", "H2O"];
@@ -131,7 +136,8 @@ fn bonds(config: &Config, topology: &Topology, structure: &Structure) -> Result<
 
 /// Density of what contains water, and the room that anything else has in its box.
 fn density(config: &Config, topology: &Topology, structure: &Structure) -> Result<Option<String>> {
-    let (Some(volume), Some(edges)) = (structure.cell.volume(), structure.cell.edges()) else { return Ok(None) };
+    let Some(periodic) = structure.cell.periodic() else { return Ok(None) };
+    let volume = periodic.volume();
     if config.electrostatics.boundary == crate::config::Boundary::Open {
         return Ok(None);
     }
@@ -156,10 +162,67 @@ fn density(config: &Config, topology: &Topology, structure: &Structure) -> Resul
     let [low, high] = structure.positions.iter().fold(start, |[low, high], x| [low.inf(x), high.sup(x)]);
     let extent = (high - low).max();
     // A molecule or two alone in a box are legal, and so small that nothing can be told.
-    Ok((extent > 1.0 && edges.min() > ROOMY * extent).then(|| {
-        let edge = edges.min();
-        format!("the box is {edge:.1} nm wide and its atoms {extent:.1} nm: is the box in Ångström?")
-    }))
+    let edge = periodic.heights().min();
+    Ok((extent > 1.0 && edge > ROOMY * extent)
+        .then(|| format!("the box is {edge:.1} nm wide and its atoms {extent:.1} nm: is the box in Ångström?")))
+}
+
+/// Molecules, whole at `x` (nm), that come nearer to an image of themselves than the cut-off of Lennard-Jones.
+pub fn images(
+    config: &Config,
+    topology: &Topology,
+    fragments: &Fragments,
+    x: &[Vector3<f64>],
+    periodic: &PeriodicBox,
+) -> Option<String> {
+    let cutoff = config.van_der_waals.cutoff.get();
+    let nearest = |atoms: Vec<u32>| nearest_image(&atoms, x, periodic, cutoff);
+    let large = fragments.iter().map(|atoms| atoms.collect::<Vec<_>>()).filter(|atoms| atoms.len() >= LARGE);
+    let Near { distance, atoms } = large.filter_map(nearest).min_by(|a, b| a.distance.total_cmp(&b.distance))?;
+    let [i, j] = atoms.map(|atom| topology.label(atom));
+    Some(format!(
+        "a molecule is {distance:.2} nm from its own periodic image ({i} to {j}), less than the cut-off of {}: it feels itself; take a larger box",
+        config.van_der_waals.cutoff
+    ))
+}
+
+/// Two atoms of a molecule and of its image.
+struct Near {
+    distance: f64,
+    atoms: [u32; 2],
+}
+
+/// The shortest distance (nm) between `atoms` and their images, if it is below `reach`.
+fn nearest_image(atoms: &[u32], x: &[Vector3<f64>], periodic: &PeriodicBox, reach: f64) -> Option<Near> {
+    let start = [Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY)];
+    let [low, high] = atoms.iter().map(|&a| x[a as usize]).fold(start, |[low, high], x| [low.inf(&x), high.sup(&x)]);
+    let place = |x: Vector3<f64>| <[i64; 3]>::from(x.map(|x| (x / reach).floor() as i64));
+    let mut grid: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
+    let mut nearest: Option<Near> = None;
+    // Half of the images: the others are the same pairs.
+    for turns in periodic.images_within((high - low).max() + reach).into_iter().filter(|turns| *turns > [0; 3]) {
+        let shift = periodic.vector(turns.map(f64::from));
+        let gap = (0..3).map(|d| (shift[d].abs() - (high[d] - low[d])).max(0.0).powi(2)).sum::<f64>();
+        if gap >= reach * reach {
+            continue;
+        }
+        if grid.is_empty() {
+            atoms.iter().for_each(|&atom| grid.entry(place(x[atom as usize])).or_default().push(atom));
+        }
+        for &i in atoms {
+            let image = x[i as usize] + shift;
+            let [a, b, c] = place(image);
+            let around = (a - 1..=a + 1).flat_map(|a| (b - 1..=b + 1).map(move |b| [a, b]));
+            let around = around.flat_map(|[a, b]| (c - 1..=c + 1).map(move |c| [a, b, c]));
+            for &j in around.filter_map(|at| grid.get(&at)).flatten() {
+                let distance = (image - x[j as usize]).norm();
+                if distance < nearest.as_ref().map_or(reach, |near| near.distance) {
+                    nearest = Some(Near { distance, atoms: [i, j] });
+                }
+            }
+        }
+    }
+    nearest
 }
 
 /// Temperatures of the job and of the velocities of the structure.

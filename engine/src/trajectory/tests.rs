@@ -8,7 +8,7 @@ fn vectors(count: usize, seed: f64) -> Vec<Vector3<f64>> {
 }
 
 fn parts<'a>(step: u64, positions: &'a [Vector3<f64>], others: &'a [Vector3<f64>]) -> Parts<'a> {
-    let cell = Cell::rectangular(Vector3::new(3.0, 3.5, 4.25)).unwrap();
+    let cell = Cell::Periodic(PeriodicBox::triclinic([[3.0, 0.0, 0.0], [0.25, 3.5, 0.0], [-1.5, 1.0, 4.25]]).unwrap());
     Parts { step, time: step as f64 * 0.1, cell, atoms: 12, positions, velocities: others, forces: &[] }
 }
 
@@ -74,7 +74,10 @@ fn another_program_reads_our_trr() {
     let mut trajectory = chemfiles::Trajectory::open(&path, 'r').unwrap();
     trajectory.read_step(2, &mut frame).unwrap();
     assert_eq!((trajectory.nsteps(), frame.size(), frame.step()), (3, 12, 2));
-    assert!((frame.cell().lengths()[2] - 42.5).abs() < 1e-4);
+    // Its matrix has the vectors in columns, in Å.
+    let matrix = frame.cell().matrix();
+    let expected = [[30.0, 2.5, -15.0], [0.0, 35.0, 10.0], [0.0, 0.0, 42.5]];
+    assert!(matrix.as_flattened().iter().zip(expected.as_flattened()).all(|(a, b)| (a - b).abs() < 1e-4), "{matrix:?}");
     for (atom, (x, v)) in x.iter().zip(&v).enumerate() {
         // Single precision, and the factor ten.
         assert!((Vector3::from(frame.positions()[atom]) - 10.0 * x).amax() < 1e-5);
@@ -115,8 +118,11 @@ fn damaged_and_foreign_files_are_refused() {
 }
 
 #[test]
-fn skew_boxes_are_refused() {
-    let edges = [Vector3::new(3.0, 0.0, 0.0), Vector3::new(0.0, 3.0, 0.0), Vector3::new(1.5, 0.0, 2.0)];
-    assert!(cell_of(edges).unwrap_err().contains("triclinic"));
+fn boxes_are_reduced_and_those_that_are_turned_are_refused() {
+    let edges = [[3.0, 0.0, 0.0], [3.0, 3.0, 0.0], [-1.5, -3.0, 2.0]].map(Vector3::from);
+    let reduced = PeriodicBox::triclinic([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [-1.5, 0.0, 2.0]]).unwrap();
+    assert_eq!(cell_of(edges), Ok(Cell::Periodic(reduced)));
+    let turned = [[3.0, 0.0, 0.5], [0.0, 3.0, 0.0], [0.0, 0.0, 3.0]].map(Vector3::from);
+    assert!(cell_of(turned).unwrap_err().contains("the numbers above it zero"));
     assert_eq!(cell_of([Vector3::zeros(); 3]), Ok(Cell::Open));
 }

@@ -14,6 +14,7 @@
 
 use super::{Entry, Scan, StoredFrame, cell_of, time_of};
 use forcefield::Cell;
+use forcefield::cell::PeriodicBox;
 use nalgebra::Vector3;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -93,10 +94,8 @@ pub fn encode(parts: &Parts, real: Real) -> Vec<u8> {
     };
     put(parts.time);
     put(0.0);
-    let edges = parts.cell.edges().unwrap_or_default();
-    for row in 0..3 {
-        (0..3).for_each(|column| put(if row == column { edges[row] } else { 0.0 }));
-    }
+    let rows = parts.cell.periodic().map_or_else(Default::default, PeriodicBox::rows);
+    rows.into_iter().flatten().for_each(&mut put);
     arrays.into_iter().flatten().flat_map(|vector| vector.iter()).for_each(|value| put(*value));
     bytes
 }
@@ -195,7 +194,7 @@ pub fn scan(file: &mut File) -> std::io::Result<Scan> {
 /// Reads the frame that starts at byte `at`.
 ///
 /// # Errors
-/// [`TrrError`]: what the system says, no frame there, a number that is not finite, a box that is not rectangular.
+/// [`TrrError`]: what the system says, no frame there, a number that is not finite, numbers that are no box.
 pub fn read(file: &mut File, at: u64) -> Result<StoredFrame, TrrError> {
     let mut reader = BufReader::new(file);
     reader.seek(SeekFrom::Start(at))?;

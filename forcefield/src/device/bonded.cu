@@ -94,10 +94,44 @@ DEVICE double pair_14_coulomb(const System &s, int i, int j, double scale) {
     return scale * COULOMB * s.q[i] * s.q[j] / sqrt(dot(d, d));
 }
 
+#if TRICLINIC
+// The nearest image of d, by the search of `PeriodicBox::minimum_image`: all layers and rows that can hold a nearer one than is found so far.
+DEVICE Vec nearest_image(Vec d, const double *edges) {
+    const double ax = edges[0], by = edges[1], cz = edges[2], bx = edges[3], cx = edges[4], cy = edges[5];
+    double turns = round(d.z / cz);
+    d = d - Vec{cx, cy, cz} * turns;
+    turns = round(d.y / by);
+    d = d - Vec{bx, by, 0.0} * turns;
+    d.x -= ax * round(d.x / ax);
+    Vec best = d;
+    double least = dot(d, d);
+    // Also false for NaN.
+    const double layers = least < 1e12 ? floor(sqrt(least) / cz + 0.5) : 0.0;
+    for (double k = -layers; k <= layers; k += 1.0) {
+        const Vec layer = d + Vec{cx, cy, cz} * k;
+        const double left = least - layer.z * layer.z;
+        if (!(left > 0.0)) continue;
+        const double middle = round(layer.y / by), rows = floor(sqrt(left) / by + 0.5);
+        for (double j = -rows; j <= rows; j += 1.0) {
+            Vec image = layer + Vec{bx, by, 0.0} * (j - middle);
+            image.x -= ax * round(image.x / ax);
+            const double squared = dot(image, image);
+            if (squared < least) {
+                best = image;
+                least = squared;
+            }
+        }
+    }
+    return best;
+}
+#endif
+
 DEVICE Result restraint(const System &s, int atom, const double *k, int stride, const double *reference,
                                    const double *edges) {
     Vec d = position(s, atom) - Vec{reference[0], reference[1], reference[2]};
-#if PERIODIC
+#if TRICLINIC
+    d = nearest_image(d, edges);
+#elif PERIODIC
     d.x -= edges[0] * round(d.x / edges[0]);
     d.y -= edges[1] * round(d.y / edges[1]);
     d.z -= edges[2] * round(d.z / edges[2]);

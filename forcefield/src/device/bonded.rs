@@ -10,6 +10,7 @@ use nalgebra::Vector3;
 
 use super::{DeviceTermError, EnergyTerm};
 use crate::bonded::cmap::CmapSpline;
+use crate::cell::Cell;
 use crate::topology::Topology;
 use crate::units::COULOMB;
 
@@ -87,7 +88,7 @@ pub struct DeviceBonded {
 
 impl DeviceBonded {
     /// All bonded terms, 1-4 pairs and position restraints of `top`; `reference` (nm): positions that restraints hold, of
-    /// every atom, or none without restraints; `periodic`: restraints act on the nearest image.
+    /// every atom, or none without restraints; `cell`: restraints act on the nearest image if it is periodic, and its angles stay.
     ///
     /// # Errors
     /// Too few reference positions; those of the device.
@@ -95,7 +96,7 @@ impl DeviceBonded {
         device: &Device,
         top: &Topology,
         reference: &[Vector3<f64>],
-        periodic: bool,
+        cell: Cell,
     ) -> Result<Self, DeviceTermError> {
         let restrained: Vec<u32> = top.position_restraints.iter().map(|r| r.atom).collect();
         let references = references(&restrained, reference)?;
@@ -113,7 +114,7 @@ impl DeviceBonded {
             indices.extend(columns(&kind.atoms).map(|index| index as i32));
             parameters.extend(columns(&kind.parameters));
         }
-        let module = device.compile(&source(periodic))?;
+        let module = device.compile(&source(cell))?;
         Ok(Self {
             layout,
             indices: device.upload(&indices)?,
@@ -128,7 +129,8 @@ impl DeviceBonded {
     }
 
     /// Adds forces (3N) at `x` (3N, nm) and charges `q` (N, e), the potential of 1-4 partners (kJ/mol/e, in the units of
-    /// forces) to `potential` (N) and, if `with_energy`, energies and virial to the slots of `energies`. `cell`: edges, nm.
+    /// forces) to `potential` (N) and, if `with_energy`, energies and virial to the slots of `energies`. `cell`: edges, nm
+    /// ([`Cell::packed`]).
     #[allow(clippy::too_many_arguments)] // what the kernel reads and writes
     pub fn enqueue_forces(
         &self,
@@ -193,12 +195,13 @@ impl DeviceBonded {
     }
 }
 
-fn source(periodic: bool) -> Source {
+fn source(cell: Cell) -> Source {
     Source::new("bonded", include_str!("bonded.cu"))
         .header(include_str!("forces.cuh"))
         .header(include_str!("geometry.cuh"))
         .define("REAL", "double")
-        .define("PERIODIC", i32::from(periodic))
+        .define("PERIODIC", i32::from(cell.is_periodic()))
+        .define("TRICLINIC", i32::from(cell.is_triclinic()))
         .define("COULOMB", format!("{COULOMB:e}"))
         .define("SLOT_VIRIAL", EnergyTerm::Virial as usize)
         .define("SLOT_COULOMB_14", EnergyTerm::Coulomb14 as usize)

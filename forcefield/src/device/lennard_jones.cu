@@ -27,10 +27,10 @@ KERNEL void gather_sites(const __grid_constant__ GatherArgs a) {
     if (place < a.n) {
         unsigned atom = a.atoms[place];
         Site then = a.listed[place];
-        Site now = site_at(a.x, atom, a.origin, inverse_edges, then.kind);
+        Site now = site_at(a.x, atom, a.origin, inverse_edges, edges, then.kind);
         a.sites[place] = now;
-        real step[3];
-        for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+        real step[EDGES];
+        steps_of(edges, step);
         double ratio = (double)distance_squared(now, then, step) * inverse_limit2;
         // Also true for NaN, and where nothing is left of the buffer.
         bool stale = !(ratio < 1e30 && inverse_limit2 < 1e300) || !position_is_finite(a.x, atom);
@@ -51,8 +51,8 @@ template <bool ENERGY>
 DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, unsigned j, const real *step,
                                 const real2 *table, real2 only) {
     Site b = sites[j];
-    real dx = nearest(a.x, b.x, step[0]), dy = nearest(a.y, b.y, step[1]), dz = nearest(a.z, b.z, step[2]);
-    real r2 = dx * dx + dy * dy + dz * dz;
+    Difference d = difference(a, b, step);
+    real r2 = d.x * d.x + d.y * d.y + d.z * d.z;
     real2 c = N_CLASSES == 1 ? only : table[(unsigned)a.kind * N_CLASSES + (unsigned)b.kind];
     bool inside = r2 < (real)(CUTOFF * CUTOFF) && j != i;
     real inverse = rsqrt_r(r2), u = inverse * inverse, p = u * u * u, repulsion = c.y * p;
@@ -65,9 +65,9 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
 #endif
     w = inside ? w : 0;
     real f = inside ? w * u : 0;
-    sum.fx += f * dx;
-    sum.fy += f * dy;
-    sum.fz += f * dz;
+    sum.fx += f * d.x;
+    sum.fy += f * d.y;
+    sum.fz += f * d.z;
     if (ENERGY) {
 #if MODE == 1
         plain -= c.y * (real)SHIFT12 - c.x * (real)SHIFT6;
@@ -89,8 +89,8 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
     int site = (int)((blockIdx.x * blockDim.x + threadIdx.x) / LANES), lane = threadIdx.x % LANES;
     unsigned i = (unsigned)min(site, n - 1);
     Site a = sites[i];
-    real step[3];
-    for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+    real step[EDGES];
+    steps_of(edges, step);
     real2 only = table[0];
     Sums sum = {0, 0, 0, 0, 0};
     int count = site < n ? (int)chunks[i] : 0;

@@ -17,7 +17,9 @@ use std::mem::offset_of;
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
-use crate::lennard_jones::{Classes, DispersionCorrection, Modifier, check_cell, check_settings};
+use crate::lennard_jones::{
+    Classes, DispersionCorrection, LennardJonesError, Modifier, check_cell_on_device, check_settings,
+};
 use crate::topology::Topology;
 use list::{Frame, ListWords, capacity, exclusions, grid};
 use source::{Kernels, compile, table};
@@ -114,6 +116,8 @@ pub struct DeviceLennardJones {
     capacity: usize,
     grid: [i32; 3],
     periodic: bool,
+    /// Whether the kernels are made for boxes without right angles; they serve one with right angles, too.
+    triclinic: bool,
     dispersion: Dispersion,
     active: Buffer<u32>,
     kinds: Buffer<u32>,
@@ -134,7 +138,7 @@ pub struct DeviceLennardJones {
 }
 
 impl DeviceLennardJones {
-    /// The Lennard-Jones term of `top` in about this `cell`. Atoms without Lennard-Jones are left out.
+    /// The Lennard-Jones term of `top` in about this `cell`, whose angles stay. Atoms without Lennard-Jones are left out.
     ///
     /// # Errors
     /// Settings that make no sense, a cell that is too small, too many atoms; those of the device.
@@ -142,7 +146,7 @@ impl DeviceLennardJones {
         let Settings { cutoff, modifier, buffer, .. } = settings;
         check_settings(top, cutoff, modifier, buffer)?;
         let reach = cutoff + buffer;
-        check_cell(cell, reach)?;
+        check_cell_on_device(cell, reach)?;
         let active: Vec<u32> =
             (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
@@ -163,12 +167,13 @@ impl DeviceLennardJones {
         let n_cells = grid.iter().map(|&c| c as usize).product();
         Ok(Self {
             device: device.clone(),
-            kernels: compile(device, settings, classes.n_types)?,
+            kernels: compile(device, settings, classes.n_types, cell.is_triclinic())?,
             n,
             reach,
             capacity,
             grid,
             periodic: cell.is_periodic(),
+            triclinic: cell.is_triclinic(),
             dispersion: Dispersion { energy, constant, virial },
             active: device.upload(&active)?,
             kinds: device.upload(&kinds)?,
@@ -188,8 +193,19 @@ impl DeviceLennardJones {
         })
     }
 
+    /// Whether lists can be made in `cell`, which may be another one than that of [`Self::new`].
+    ///
+    /// # Errors
+    /// A cell that is too small; one without right angles where the first one had them.
+    pub fn check_cell(&self, cell: Cell) -> Result<(), DeviceTermError> {
+        if cell.is_triclinic() && !self.triclinic {
+            return Err(LennardJonesError::Angles.into());
+        }
+        Ok(check_cell_on_device(cell, self.reach)?)
+    }
+
     /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.
-    /// The list must have been made; `cell` may differ from that of the list by the scaling of a barostat.
+    /// The list must have been made; `cell` ([`Cell::packed`]) may differ from that of the list by the scaling of a barostat.
     pub fn enqueue_forces(
         &self,
         stream: &Stream,

@@ -3,7 +3,8 @@
 //! Columns: residue number 1–5, residue name 6–10, atom name 11–15, atom number 16–20, then x y z and optionally
 //! vx vy vz. The distance between decimal points gives the width of all six fields, so that any number of decimals can
 //! be read; with n decimals of a position a field is n + 5 wide and a velocity has n + 1 decimals.
-//! The last line holds the edges of the box, three numbers, or nine for a triclinic one.
+//! The last line holds the edges of the box, three numbers, or nine for a triclinic one: aₓ b_y c_z a_y a_z bₓ b_z cₓ c_y, of which a_y, a_z and b_z
+//! are zero. Of all boxes of that lattice the reduced one is taken ([`PeriodicBox::reduced`]).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nalgebra::Vector3;
 use thiserror::Error;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, PeriodicBox};
 use crate::fnv::Fnv1a;
 use crate::topology::Topology;
 
@@ -183,7 +184,7 @@ impl Structure {
 ///
 /// # Errors
 /// [`StructureError`] with file and line: unreadable number, NaN or infinite coordinate, wrong number of atoms,
-/// triclinic or negative box.
+/// a box that is negative or not turned as GROMACS wants it.
 pub fn read_gro(path: &Path) -> Result<Structure, StructureError> {
     let io = |reason| StructureError::Io { file: path.into(), action: "read", reason };
     let bytes = std::fs::read(path).map_err(io)?;
@@ -309,18 +310,25 @@ fn parse_box(line: &str) -> Result<Cell, String> {
             _ => Err(format!("box line: expected a finite number, found '{w}'")),
         })
         .collect::<Result<Vec<_>, _>>()?;
-    if values.len() != 3 && values.len() != 9 {
-        return Err(format!("the last line must hold the box as 3 or 9 numbers, found '{line}'"));
-    }
-    if values[3..].iter().any(|v| *v != 0.0) {
-        return Err(format!("the box is triclinic ({line}); only rectangular boxes are supported"));
-    }
-    let edges = Vector3::new(values[0], values[1], values[2]);
-    if edges == Vector3::zeros() {
+    let [ax, by, cz, ay, az, bx, bz, cx, cy] = match values[..] {
+        [ax, by, cz] => [ax, by, cz, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [ax, by, cz, ay, az, bx, bz, cx, cy] => [ax, by, cz, ay, az, bx, bz, cx, cy],
+        _ => return Err(format!("the last line must hold the box as 3 or 9 numbers, found '{line}'")),
+    };
+    if values.iter().all(|v| *v == 0.0) {
         return Ok(Cell::Open);
     }
-    let refused = format!("all edges of the box must be positive (or all zero for no box), found '{line}'");
-    Cell::rectangular(edges).map_err(|_| refused)
+    if [ay, az, bz].iter().any(|v| *v != 0.0) {
+        return Err(format!(
+            "the box vectors must be turned so that a lies along x and b in the plane of x and y, as GROMACS wants them: numbers 4, 5 and 7 \
+             must be zero, found '{line}'"
+        ));
+    }
+    if [ax, by, cz].iter().any(|edge| *edge <= 0.0) {
+        return Err(format!("all edges of the box must be positive (or all zero for no box), found '{line}'"));
+    }
+    let found = PeriodicBox::reduced([[ax, 0.0, 0.0], [bx, by, 0.0], [cx, cy, cz]]);
+    found.map(Cell::Periodic).map_err(|_| format!("the box is almost a plane, found '{line}'"))
 }
 
 /// Text of a `.gro` file with `decimals` digits for positions (3 is usual) and one more for velocities; `path` only
@@ -355,7 +363,9 @@ pub fn format_gro(s: &Structure, decimals: usize, path: &Path) -> Result<String,
         out.push('\n');
     }
     let decimals = decimals.max(5);
-    for v in s.cell.edges().unwrap_or_default().iter() {
+    let [ax, by, cz, bx, cx, cy] = s.cell.packed();
+    let numbers = [ax, by, cz, 0.0, 0.0, bx, 0.0, cx, cy];
+    for v in &numbers[..if s.cell.is_triclinic() { 9 } else { 3 }] {
         push(&mut out, *v, decimals + 5, decimals, "box edge", 0)?;
     }
     out.push('\n');

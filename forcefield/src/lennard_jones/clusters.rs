@@ -2,7 +2,7 @@
 //!
 //! Atoms are sorted into columns in x and y of about one cluster's width and by z inside a column; every eight of a column
 //! are a cluster, their coordinates side by side for the vector registers. In a periodic box every atom is first moved by whole edges into
-//! the box, and that number of edges is kept until the atoms are sorted again. Units: nm.
+//! the brick aₓ × b_y × c_z, and that number of edges is kept until the atoms are sorted again. Units: nm.
 
 use kernels::CacheLine;
 use kernels::lennard_jones::{CLUSTER, Eight};
@@ -155,8 +155,8 @@ impl Clusters {
 
     /// Columns about as wide as a cluster of eight is high.
     fn make_grid(&mut self, moved: &[[f64; 3]], cell: Cell) {
-        let (low, span) = match cell.edges() {
-            Some(edges) => ([0.0; 3], [edges.x, edges.y, edges.z]),
+        let (low, span) = match cell.periodic() {
+            Some(periodic) => ([0.0; 3], periodic.diagonal().into()),
             None => {
                 let fold = |f: fn(f64, f64) -> f64, start: f64| -> [f64; 3] {
                     std::array::from_fn(|d| moved.iter().map(|r| r[d]).fold(start, f))
@@ -218,15 +218,12 @@ impl Clusters {
     }
 }
 
-/// Whole edges to add so that `r` lies in the box.
+/// Whole edges to add so that `r` lies in the brick of the box.
 fn wrap(r: Vector3<f64>, cell: Cell) -> [f64; 3] {
-    cell.edges().map_or([0.0; 3], |edges| std::array::from_fn(|d| -(r[d] / edges[d]).floor()))
+    cell.periodic().map_or([0.0; 3], |periodic| periodic.turns_into_brick(r))
 }
 
 #[inline]
 fn place(r: Vector3<f64>, wrap: [f64; 3], cell: Cell) -> [f64; 3] {
-    match cell.edges() {
-        Some(edges) => std::array::from_fn(|d| r[d] + wrap[d] * edges[d]),
-        None => [r.x, r.y, r.z],
-    }
+    cell.periodic().map_or(r, |periodic| r + periodic.vector(wrap)).into()
 }

@@ -2,7 +2,7 @@
 //!
 //! An entry of the list is one atom against one cluster: every pair stands in the list of both its atoms (no third law), so that an atom's
 //! force is summed in one place and in one order. A cluster is kept if any of its atoms lies within cut-off + buffer; the kernel tests the
-//! cut-off itself. A run of entries belongs to one periodic image of the atom. With edges ≥ 2 (cut-off + buffer) each pair is met once.
+//! cut-off itself. A run of entries belongs to one periodic image of the atom. With images ≥ 2 (cut-off + buffer) apart each pair is met once.
 
 use kernels::Isa;
 use kernels::lennard_jones::{CLUSTER, Entry, Run, Seekers, select_near_on};
@@ -32,7 +32,7 @@ pub struct Chunk {
 /// A periodic image.
 #[derive(Clone, Copy, Debug)]
 struct Image {
-    /// Whole edges along x, y, z.
+    /// Whole edges a, b, c.
     edges: [i8; 3],
     /// The displacement in nm.
     shift: [f64; 3],
@@ -41,14 +41,11 @@ struct Image {
 impl Image {
     const HOME: Self = Self { edges: [0; 3], shift: [0.0; 3] };
 
-    /// The atoms themselves and, in a box, its 26 neighbours.
-    fn all(cell: Cell) -> Vec<Self> {
-        let Some(box_edges) = cell.edges() else { return vec![Self::HOME] };
-        let steps = || [-1, 0, 1].into_iter();
-        steps()
-            .flat_map(|i| steps().flat_map(move |j| steps().map(move |k| [i, j, k])))
-            .map(|edges: [i8; 3]| Self { edges, shift: std::array::from_fn(|d| f64::from(edges[d]) * box_edges[d]) })
-            .collect()
+    /// The atoms themselves and, in a box, all images of it that may have an atom within `reach` (nm).
+    fn all(cell: Cell, reach: f64) -> Vec<Self> {
+        let Some(periodic) = cell.periodic() else { return vec![Self::HOME] };
+        let image = |edges: [i8; 3]| Self { edges, shift: periodic.vector(edges.map(f64::from)).into() };
+        periodic.images_within(reach).into_iter().map(image).collect()
     }
 
     fn is_home(&self) -> bool {
@@ -75,7 +72,7 @@ impl Builder<'_> {
     /// Make the list of all clusters anew; memory of `chunks` is used again.
     pub fn build(&self, chunks: &mut Vec<Chunk>) {
         let n = self.clusters.filled.len();
-        let images = Image::all(self.cell);
+        let images = Image::all(self.cell, self.reach);
         chunks.resize_with(n.div_ceil(CLUSTERS_PER_CHUNK), Chunk::default);
         chunks.par_iter_mut().enumerate().for_each(|(number, chunk)| {
             let range = number * CLUSTERS_PER_CHUNK..n.min((number + 1) * CLUSTERS_PER_CHUNK);

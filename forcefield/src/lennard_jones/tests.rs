@@ -61,15 +61,23 @@ pub(crate) fn boxed(edges: Vector3<f64>) -> Cell {
     Cell::rectangular(edges).unwrap()
 }
 
+/// Systems of 0.28 nm between atoms in boxes without right angles: a skewed one, and one like a dodecahedron, whose faces are nearer than its images.
+pub(crate) fn triclinic() -> [(Topology, Vec<Vector3<f64>>, Cell); 2] {
+    let skewed = ([7, 8, 9], [[7, 0, 0], [3, 8, 0], [-2, 4, 9]]);
+    let flat = ([8, 8, 6], [[8, 0, 0], [0, 8, 0], [4, 4, 6]]);
+    [skewed, flat].map(|(sides, rows)| {
+        let (top, x, _) = system(sides, 0.28);
+        let rows = rows.map(|row: [i32; 3]| row.map(|n| 0.28 * f64::from(n)));
+        (top, x, Cell::Periodic(PeriodicBox::triclinic(rows).unwrap()))
+    })
+}
+
 /// The definition: all pairs, nearest image, no list.
 fn double_loop(top: &Topology, m: &Modified, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
     let mut sum = TermEnergy::default();
     for i in 0..x.len() {
         for j in 0..i {
-            let mut d = x[i] - x[j];
-            if let Some(edges) = cell.edges() {
-                d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
-            }
+            let d = cell.minimum_image(x[i] - x[j]);
             if d.norm() < m.cutoff && !top.exclusions.contains(i as u32, j as u32) {
                 let (c6, c12) = top.lj.get(top.atoms[i].type_index, top.atoms[j].type_index);
                 let pair = modifier::pair(m, c6, c12, d.norm());
@@ -97,7 +105,8 @@ fn assert_same(a: (TermEnergy, &[Vector3<f64>]), b: (TermEnergy, &[Vector3<f64>]
 #[test]
 fn every_kernel_equals_the_double_loop() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
-    for cell in [boxed(edges), Cell::Open] {
+    let right = [boxed(edges), Cell::Open].map(|cell| (top.clone(), x.clone(), cell));
+    for (top, x, cell) in right.into_iter().chain(triclinic()) {
         for modifier in MODIFIERS {
             let mut expected = vec![Vector3::zeros(); x.len()];
             let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
@@ -111,6 +120,26 @@ fn every_kernel_equals_the_double_loop() {
                 assert_same((got, &f), (v, &expected), &format!("{isa:?} {modifier:?} {cell:?}"));
             }
         }
+    }
+}
+
+/// One lattice in three boxes: a cube, its reduced and its unreduced triclinic supercells of the same volume.
+#[test]
+fn the_box_of_a_lattice_does_not_matter() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    let cube = boxed(edges);
+    let [a, b, c] = cube.periodic().unwrap().rows().map(Vector3::from);
+    let run = |cell: Cell| {
+        let mut lj = LennardJones::new(&top, 0.85, Modifier::PotentialShift, 0.1).unwrap();
+        lj.rebuild(&x, cell).unwrap();
+        let mut f = vec![Vector3::zeros(); x.len()];
+        (lj.evaluate(&x, cell, &mut f), f)
+    };
+    let expected = run(cube);
+    for rows in [[a, b + a, c - b], [a, b - 2.0 * a, c + 3.0 * b + a]] {
+        let cell = Cell::Periodic(PeriodicBox::triclinic(rows.map(<[f64; 3]>::from)).unwrap());
+        let found = run(cell);
+        assert_same((found.0, &found.1), (expected.0, &expected.1), &format!("{cell:?}"));
     }
 }
 
@@ -140,17 +169,24 @@ fn a_list_serves_until_it_is_stale() {
 #[test]
 fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
+    for (top, x, cell) in triclinic().into_iter().chain([(top, x, boxed(edges))]) {
+        let mut lj = LennardJones::new(&top, 0.8, Modifier::PotentialShift, 0.1).unwrap();
+        lj.rebuild(&x, cell).unwrap();
+        let scaled = |s: f64| (x.iter().map(|r| r * s).collect::<Vec<_>>(), cell.scaled(s).unwrap());
+        let (y, box_) = scaled(0.9);
+        assert!(!lj.is_stale(&y, box_));
+        let (mut f, mut expected) = (vec![Vector3::zeros(); x.len()], vec![Vector3::zeros(); x.len()]);
+        let got = lj.evaluate(&y, box_, &mut f);
+        let v = double_loop(&top, &lj.modified, &y, box_, &mut expected);
+        assert_same((got, &f), (v, &expected), "scaled");
+        let (y, box_) = scaled(0.88);
+        assert!(lj.is_stale(&y, box_));
+    }
+    // Another shape is no scaling.
+    let [(top, x, skewed), (.., flat)] = triclinic();
     let mut lj = LennardJones::new(&top, 0.8, Modifier::PotentialShift, 0.1).unwrap();
-    lj.rebuild(&x, boxed(edges)).unwrap();
-    let scaled = |s: f64| (x.iter().map(|r| r * s).collect::<Vec<_>>(), boxed(edges * s));
-    let (y, box_) = scaled(0.9);
-    assert!(!lj.is_stale(&y, box_));
-    let (mut f, mut expected) = (vec![Vector3::zeros(); x.len()], vec![Vector3::zeros(); x.len()]);
-    let got = lj.evaluate(&y, box_, &mut f);
-    let v = double_loop(&top, &lj.modified, &y, box_, &mut expected);
-    assert_same((got, &f), (v, &expected), "scaled");
-    let (y, box_) = scaled(0.88);
-    assert!(lj.is_stale(&y, box_));
+    lj.rebuild(&x, skewed).unwrap();
+    assert!(!lj.is_stale(&x, skewed) && lj.is_stale(&x, flat));
 }
 
 #[test]
@@ -169,19 +205,21 @@ fn forces_and_virial_are_derivatives() {
 #[test]
 fn periodic_virial_is_the_derivative_by_the_box() {
     let (top, x, edges) = system([7, 8, 9], 0.28);
-    let modifier = Modifier::ForceSwitch { r_switch: 0.6 };
-    let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
-    lj.rebuild(&x, boxed(edges)).unwrap();
-    let mut at = |s: f64| {
-        let y: Vec<_> = x.iter().map(|r| r * s).collect();
-        lj.evaluate(&y, boxed(edges * s), &mut vec![Vector3::zeros(); y.len()])
-    };
-    let h = 1e-5;
-    let slope = (8.0 * (at(1.0 + h).energy - at(1.0 - h).energy)
-        - (at(1.0 + 2.0 * h).energy - at(1.0 - 2.0 * h).energy))
-        / (12.0 * h);
-    let virial = at(1.0).virial;
-    assert!((virial + slope).abs() < 1e-8 * virial.abs(), "{virial} {slope}");
+    for (top, x, cell) in triclinic().into_iter().chain([(top, x, boxed(edges))]) {
+        let modifier = Modifier::ForceSwitch { r_switch: 0.6 };
+        let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
+        lj.rebuild(&x, cell).unwrap();
+        let mut at = |s: f64| {
+            let y: Vec<_> = x.iter().map(|r| r * s).collect();
+            lj.evaluate(&y, cell.scaled(s).unwrap(), &mut vec![Vector3::zeros(); y.len()])
+        };
+        let h = 1e-5;
+        let slope = (8.0 * (at(1.0 + h).energy - at(1.0 - h).energy)
+            - (at(1.0 + 2.0 * h).energy - at(1.0 - 2.0 * h).energy))
+            / (12.0 * h);
+        let virial = at(1.0).virial;
+        assert!((virial + slope).abs() < 1e-8 * virial.abs(), "{virial} {slope}");
+    }
 }
 
 #[test]
@@ -241,6 +279,9 @@ fn bad_input_is_named() {
     let error = lj.rebuild(&x, boxed(edges)).unwrap_err();
     assert_eq!(error, LennardJonesError::BoxTooSmall { axis: 0, edge: edges.x, needed: 2.0 });
     assert!(error.to_string().contains("along x"));
+    let [_, (_, _, flat)] = triclinic();
+    let error = lj.rebuild(&x, flat.scaled(0.89).unwrap()).unwrap_err();
+    assert!(matches!(error, LennardJonesError::ImagesTooNear { needed: 2.0, .. }), "{error}");
     x[3].y = f64::INFINITY;
     // Atom 3 is inert: only atoms with Lennard-Jones are looked at.
     assert!(lj.rebuild(&x, Cell::Open).is_ok());

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bonded::finite_difference::check_forces_and_virial;
 use crate::lennard_jones::LennardJones;
-use crate::lennard_jones::tests::{boxed, system, uniform};
+use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
 use crate::topology::{Constraint, Pair14, Residue};
 use crate::{bonded, pairs};
 
@@ -147,7 +147,9 @@ fn vertices_are_the_plain_force_field_of_each_form() {
 #[test]
 fn between_vertices_all_is_bilinear() {
     let (_, x, edges) = topology();
-    for cell in [boxed(edges), Cell::Open] {
+    // The lattice of atoms fits the skewed box as well.
+    let [(_, _, skewed), _] = triclinic();
+    for cell in [boxed(edges), Cell::Open, skewed] {
         let vertex = |i, j| plain(&of_forms([i, j]), &x, cell, Modifier::PotentialShift);
         let all: Vec<Vec<Outcome>> = (0..3).map(|i| (0..2).map(|j| vertex(i, j)).collect()).collect();
         let (w, mut expected) = (FRACTIONAL, (TermEnergy::default(), vec![Vector3::zeros(); x.len()]));

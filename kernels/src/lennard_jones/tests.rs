@@ -4,7 +4,7 @@ use super::*;
 use crate::test_numbers::Numbers;
 
 const CUTOFF: f64 = 0.9;
-const EDGES: [f64; 3] = [2.5, 3.0, 3.5];
+const ROWS: [[f64; 3]; 3] = [[2.5, 0.0, 0.0], [0.4, 3.0, 0.0], [-0.7, 0.3, 3.5]];
 
 /// No modifier, a shift, a switch; the numbers need not belong together here.
 const MODIFIED: [Modified; 3] = [
@@ -44,7 +44,7 @@ impl Case {
         let eight = |random: &mut Numbers, low: f64, high: f64| {
             CacheLine([(); CLUSTER].map(|()| low + (high - low) * 0.5 * (1.0 + random.signed())))
         };
-        let positions: Vec<_> = (0..n).map(|_| EDGES.map(|edge| eight(random, 0.0, 0.6 * edge))).collect();
+        let positions: Vec<_> = (0..n).map(|_| [2.5, 3.0, 3.5].map(|edge| eight(random, 0.0, 0.6 * edge))).collect();
         let mut filled = vec![u8::MAX; n];
         filled[n - 1] = 0b1011;
         let coefficients = (0..2 * n).map(|_| [eight(random, 1e-3, 4e-3), eight(random, 1e-6, 5e-6)]).collect();
@@ -72,7 +72,7 @@ impl Case {
     fn pairs(&self) -> Pairs<'_> {
         Pairs {
             clusters: Clusters { positions: &self.positions, filled: &self.filled },
-            edges: EDGES,
+            rows: ROWS,
             coefficients: &self.coefficients,
             classes: &self.classes,
             runs: &self.runs,
@@ -91,7 +91,9 @@ impl Case {
         for run in &self.runs {
             let slot = run.slot as usize;
             let mut r = self.point(slot);
-            (0..3).for_each(|d| r[d] += f64::from(run.image[d]) * EDGES[d]);
+            for (turns, row) in run.image.iter().zip(ROWS) {
+                (0..3).for_each(|d| r[d] += f64::from(*turns) * row[d]);
+            }
             for entry in &self.entries[run.start as usize..run.end as usize] {
                 let cluster = entry.cluster() as usize;
                 for place in (0..CLUSTER).filter(|place| entry.bits() >> place & 1 == 1) {

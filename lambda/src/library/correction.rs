@@ -26,7 +26,7 @@ pub struct Provenance {
     pub date: String,
     /// Temperature, K.
     pub temperature: f64,
-    /// Edges of the box, nm.
+    /// Lengths of the edges of the box, nm.
     pub box_edges: [f64; 3],
     /// Number of atoms of the model system.
     pub atoms: usize,

@@ -94,7 +94,7 @@ impl Resident {
             Coupling { lists: Some(ListLimits { cutoff: 0.0, reach: 4.0 * slack, slack }), ..setup.coupling };
         let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
         let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.cell)?;
-        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell.is_periodic())?;
+        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell)?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         let on_device = |sites: &Sites| sites.on_device(setup.biases, device, setup.topology, NOISE_STEPS);
@@ -119,7 +119,7 @@ impl Resident {
             forces: device.zeros(3 * n)?,
             potential_14: device.zeros(n)?,
             energies: device.zeros(ENERGY_SLOTS)?,
-            listed: [device.zeros(3 * n)?, device.zeros(3)?],
+            listed: [device.zeros(3 * n)?, device.zeros(6)?],
             virial: setup.coupling.barostat.is_some(),
             interval: ((LIST_TIME / setup.dt).round() as u64).clamp(1, 50),
             graphs: None,

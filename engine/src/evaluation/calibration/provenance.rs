@@ -44,7 +44,7 @@ pub fn provenance(inputs: &Inputs, found: &Estimate) -> Result<Provenance> {
         program: format!("octitrate {}", env!("CARGO_PKG_VERSION")),
         date: origin::today(),
         temperature: inputs.temperature(),
-        box_edges: checkpoint.state.cell.edges().map_or([0.0; 3], Into::into),
+        box_edges: checkpoint.state.cell.periodic().map_or([0.0; 3], |periodic| periodic.lengths().into()),
         atoms: checkpoint.state.positions.len(),
         water_model: config.calibrate.as_ref().map(|calibrate| calibrate.water_model.clone()).unwrap_or_default(),
         buffers: buffers as u32,

@@ -104,7 +104,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
     __shared__ CouplingSettings set;
     __shared__ CouplingState now;
     __shared__ StepNumbers numbers[2];
-    __shared__ double box[3], terms[MAX_TERMS], mu;
+    __shared__ double box[6], terms[MAX_TERMS], mu;
     __shared__ bool there[2];
     __shared__ long long step;
     __shared__ unsigned long long failure, late;
@@ -116,7 +116,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
     // All that thread 0 will need, loaded at once, each kind by a warp of its own.
     copy_numbers(set, *a.settings, i);
     if (i / 32 == 1) copy_numbers(now, *a.state, i % 32);
-    if (i / 32 == 2 && i % 32 < 3) box[i % 32] = a.edges[i % 32];
+    if (i / 32 == 2 && i % 32 < 6) box[i % 32] = a.edges[i % 32];
     if (i / 32 == 3 && i % 32 < 2) there[i % 32] = take_numbers(a.clock->step + i % 32, a.table, a.clock, numbers[i % 32]);
     if (i == 128) step = a.clock->step, failure = status->failure, late = status->stale;
     if (i / 32 == 5) {
@@ -173,7 +173,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
     if (!commit) return;
     copy_numbers(*a.state, now, i);
     if (mu == 1.0) return;
-    if (i < 3) a.edges[i] = mu * box[i];
+    if (i < 6) a.edges[i] = mu * box[i];
     if (a.geometry) rescale_boxes(a.geometry, mu, i);
 }
 

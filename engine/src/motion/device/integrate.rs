@@ -91,7 +91,7 @@ impl DeviceMotion {
             v: device.zeros(3 * n)?,
             ahead: [device.zeros(3 * n)?, device.zeros(3 * n)?],
             listed: device.zeros(if coupling.lists.is_some() { 3 * n } else { 0 })?,
-            edges: device.zeros(3)?,
+            edges: device.zeros(6)?,
             partials: device.zeros(QUANTITIES * units.n_blocks as usize)?,
             settings: device.upload(&[coupling.settings(dt, mass, virial.tail)])?,
             state: device.upload(&still)?,
@@ -118,7 +118,7 @@ impl DeviceMotion {
         &self.v
     }
 
-    /// Edges of the box (nm) `[3]`; zeros without a box.
+    /// Edges of the box (nm) `[6]`, as [`forcefield::Cell::packed`]; zeros without a box.
     pub fn edges(&self) -> &Buffer<f64> {
         &self.edges
     }

@@ -138,7 +138,8 @@ pub struct Cpu {
 impl Cpu {
     pub fn new(masses: &[f64], constraints: Constraints, x: &[Vector3<f64>], coupling: Coupling) -> Self {
         let v = start_velocities(x, masses, &constraints, 300.0, false, 5).unwrap();
-        let cell = Cell::rectangular(Vector3::new(6.0, 5.5, 5.0)).unwrap();
+        // Angles play no part in the motion, but all numbers of the box are scaled.
+        let cell = Cell::from_packed([6.0, 5.5, 5.0, 1.5, -2.0, 1.0]);
         let state = MotionState { x: x.to_vec(), v, cell, ..MotionState::default() };
         Self { masses: masses.to_vec(), constraints, coupling, state }
     }
@@ -285,7 +286,8 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
         assert!((observed.virial - virial).abs() < 1e-6 && (observed.pressure - pressure).abs() < 1e-8);
         close(state.bath.thermostat_work, cpu.state.bath.thermostat_work, kinetic, "thermostat");
         assert!((state.bath.barostat.work - cpu.state.bath.barostat.work).abs() < 1e-6 * kinetic, "barostat");
-        assert!((state.cell.edges().unwrap() - cpu.state.cell.edges().unwrap()).amax() < 1e-10);
+        let edges = state.cell.packed().into_iter().zip(cpu.state.cell.packed());
+        assert!(edges.into_iter().all(|(a, b)| (a - b).abs() < 1e-10 && b != 0.0));
         // Where the box differs by the rounding of the virial, take that of the CPU, so that errors do not add up.
         let geometry = gpu.geometry.read(&gpu.stream).unwrap();
         let [BoxGeometry { basis, inverse, periods, corner, scale, per_scale, volume }] = geometry[..] else {

@@ -51,6 +51,38 @@ fn coordinates_in_angstrom_are_an_error() {
     assert!(message(scaled(&structure, 1.0, 0.1)).contains("more than any matter"));
 }
 
+/// A straight chain of 30 atoms in boxes in which its nearest image is beside it, behind its end, or along c; and in larger ones.
+#[test]
+fn a_molecule_beside_its_own_image_is_asked_for() {
+    let (config, ..) = glu();
+    let atom = forcefield::topology::Atom {
+        name: "C".into(),
+        type_index: 0,
+        residue: 0,
+        molecule: 0,
+        charge: 0.0,
+        mass: 12.0,
+    };
+    let residue =
+        forcefield::topology::Residue { name: "CHN".into(), number: 1, insertion: None, molecule: 0, atoms: 0..30 };
+    let topology = Topology { atoms: vec![atom; 30], residues: vec![residue], ..Topology::default() };
+    let chain: Vec<Vector3<f64>> = (0..30).map(|k| Vector3::new(0.1 * f64::from(k), 0.3, 0.2)).collect();
+    let fragments = Fragments::from_bonds(30, (0..29).map(|k| [k, k + 1]));
+    let said = |rows| images(&config, &topology, &fragments, &chain, &PeriodicBox::triclinic(rows).unwrap());
+    let near = |rows, distance: &str| {
+        let said = said(rows).unwrap();
+        assert!(said.contains(distance) && said.contains("cut-off of 1 nm"), "{said}");
+    };
+    near(
+        [[3.6, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]],
+        "0.70 nm from its own periodic image (CHN 1 C (atom 1) to CHN 1 C (atom 30))",
+    );
+    near([[5.0, 0.0, 0.0], [2.0, 0.9, 0.0], [0.0, 0.0, 4.0]], "0.90 nm");
+    near([[8.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.2, 0.0, 0.8]], "0.85 nm");
+    assert_eq!(said([[3.95, 0.0, 0.0], [0.0, 1.1, 0.0], [0.0, 0.0, 1.1]]), None);
+    assert_eq!(said([[8.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.6, 0.0, 0.8]]), None);
+}
+
 #[test]
 fn a_box_ten_times_too_large_is_asked_for() {
     let (config, topology, structure) = glu();

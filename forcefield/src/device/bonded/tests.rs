@@ -18,10 +18,10 @@ struct Outcome {
 fn on_device(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cell: Cell) -> Outcome {
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
-    let terms = DeviceBonded::new(&device, top, reference, cell.is_periodic()).unwrap();
+    let terms = DeviceBonded::new(&device, top, reference, cell).unwrap();
     let flat: Vec<f64> = x.iter().flat_map(|r| [r.x, r.y, r.z]).collect();
     let (x, q) = (device.upload(&flat).unwrap(), device.upload(&top.charges()).unwrap());
-    let cell = device.upload(cell.edges().unwrap_or_default().as_slice()).unwrap();
+    let cell = device.upload(&cell.packed()).unwrap();
     let run = |with_energy| {
         let zeros = |n| device.zeros::<i64>(n).unwrap();
         let (forces, potential, energies) = (zeros(x.len()), zeros(q.len()), zeros(ENERGY_SLOTS));
@@ -160,6 +160,29 @@ fn every_kind_at_every_angle() {
     }
 }
 
+/// Open space, a box with right angles, and one without.
+fn boxes() -> [Cell; 3] {
+    let octahedron = [[3.0, 0.0, 0.0], [1.0, 8f64.sqrt(), 0.0], [-1.0, 2f64.sqrt(), 6f64.sqrt()]];
+    let octahedron = crate::cell::PeriodicBox::triclinic(octahedron).unwrap();
+    [Cell::Open, Cell::rectangular(Vector3::repeat(3.0)).unwrap(), Cell::Periodic(octahedron)]
+}
+
+/// Restraints act on the nearest image, wherever the atom has gone.
+#[test]
+fn restraints_hold_the_nearest_image_in_every_box() {
+    let top = Topology {
+        position_restraints: every_kind().position_restraints,
+        atoms: every_kind().atoms,
+        ..Topology::default()
+    };
+    for cell in boxes() {
+        for step in 0..60 {
+            let x = [Vector3::new(0.37, -0.53, 0.71) * f64::from(step) * 0.2 - Vector3::new(4.0, 3.0, 2.0); 5];
+            assert_same(&top, &x, &[Vector3::repeat(0.05); 4], cell);
+        }
+    }
+}
+
 #[test]
 fn collinear_and_coincident_atoms_feel_no_nan() {
     let mut top = every_kind();
@@ -186,7 +209,7 @@ fn forces_beyond_the_range_are_reported() {
             3 => x[2].y = f64::NAN,
             _ => (),
         }
-        let terms = DeviceBonded::new(&device, &top, &good, false).unwrap();
+        let terms = DeviceBonded::new(&device, &top, &good, Cell::Open).unwrap();
         let (flat, q) = (x.iter().flat_map(|r| [r.x, r.y, r.z]).collect::<Vec<_>>(), vec![0.5; 5]);
         let (x, q, cell) = (device.upload(&flat).unwrap(), device.upload(&q).unwrap(), device.zeros(3).unwrap());
         let [forces, potential, energies] = [15, 5, ENERGY_SLOTS].map(|n| device.zeros(n).unwrap());
@@ -208,9 +231,9 @@ fn references_are_those_of_restrained_atoms() {
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
     let top = every_kind();
-    let error = DeviceBonded::new(&device, &top, &[], false).map(|_| ()).unwrap_err();
+    let error = DeviceBonded::new(&device, &top, &[], Cell::Open).map(|_| ()).unwrap_err();
     assert_eq!(error, DeviceTermError::References { expected: 4, found: 0 });
-    let terms = DeviceBonded::new(&device, &top, &[Vector3::new(1.0, 2.0, 3.0); 5], false).unwrap();
+    let terms = DeviceBonded::new(&device, &top, &[Vector3::new(1.0, 2.0, 3.0); 5], Cell::Open).unwrap();
     assert_eq!(terms.restrained(), [3]);
     assert_eq!(terms.references().read(&stream).unwrap(), [1.0, 2.0, 3.0]);
     terms.set_reference(&stream, &[Vector3::new(4.0, 5.0, 6.0); 5]).unwrap();
@@ -219,11 +242,11 @@ fn references_are_those_of_restrained_atoms() {
 
 #[test]
 fn layouts_are_those_of_the_device() {
-    check_layouts(&Device::of_tests().unwrap(), &source(true)).unwrap();
+    check_layouts(&Device::of_tests().unwrap(), &source(boxes()[1])).unwrap();
 }
 
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    [true, false].into_iter().for_each(|periodic| compiles(&source(periodic), "sm_90").unwrap());
+    boxes().into_iter().for_each(|cell| compiles(&source(cell), "sm_90").unwrap());
 }

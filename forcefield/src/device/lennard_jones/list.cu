@@ -8,6 +8,8 @@
 //    Row i: places of all sites within `reach`, ascending by column, exclusions left out; both directions of a pair are
 //    listed. Rows have `capacity` entries and are filled up with i itself to a multiple of CHUNK; `chunks[i]` = how many.
 //    In a chunk entries stand in the order in which the lanes of the force kernel load them.
+// In a box without right angles (TRICLINIC) cells lie along its edges, columns along c; a column is left out if all of its prism is beyond the
+// reach, and its piece is what the sphere can touch anywhere in the prism.
 // The order of a row depends on the positions only. Units: nm. Needs sites.cuh.
 
 KERNEL void frame_of_atoms(const __grid_constant__ FrameArgs args) {
@@ -47,20 +49,39 @@ DEVICE int cell_of(UCOORD u, int cells) {
     return (int)(((unsigned long long)top * (unsigned)cells) >> 32);
 }
 
+#if TRICLINIC
+// Distances of opposite faces, in the order of the edges that lead from one to the other.
+struct Heights {
+    double of[3];
+};
+DEVICE Heights heights_of(const double *edges) {
+    double ax = edges[0], by = edges[1], cz = edges[2], bx = edges[3], cx = edges[4], cy = edges[5], shear = bx * cy - by * cx;
+    double bc = sqrt(by * cz * by * cz + bx * cz * bx * cz + shear * shear), ca = ax * sqrt(cz * cz + cy * cy);
+    double volume = ax * by * cz;
+    return {{volume / bc, volume / ca, cz}};
+}
+#endif
+
 KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
     const double *edges = a.edges;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i == 0) {
         bool fits = true;
+#if TRICLINIC
+        const Heights all = heights_of(edges);
+        const double *heights = all.of;
+#else
+        const double *heights = edges;
+#endif
         for (int d = 0; d < 3; ++d) {
             a.listed_inverse[d] = 1.0 / edges[d];
-            fits = fits && edges[d] >= 2.0 * a.reach && is_finite(edges[d]);
+            fits = fits && heights[d] >= 2.0 * a.reach && is_finite(edges[d]);
         }
         if (!fits) atomicMax(&a.status->staleness, INFINITE_BITS);
     }
     if (i >= a.n) return;
     const int nx = a.cells[0], ny = a.cells[1], nz = a.cells[2];
-    Site s = site_at(a.x, a.active[i], a.origin, inverse_of(edges).of, 0);
+    Site s = site_at(a.x, a.active[i], a.origin, inverse_of(edges).of, edges, 0);
     a.keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
     if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->staleness, INFINITE_BITS);
 }
@@ -69,7 +90,7 @@ KERNEL void place_sites(const __grid_constant__ PlaceArgs a) {
     int place = blockIdx.x * blockDim.x + threadIdx.x;
     if (place >= a.n) return;
     unsigned i = a.order[place], atom = a.active[i];
-    Site s = site_at(a.x, atom, a.origin, inverse_of(a.edges).of, a.kinds[i]);
+    Site s = site_at(a.x, atom, a.origin, inverse_of(a.edges).of, a.edges, a.kinds[i]);
     a.sites[place] = s;
     a.listed[place] = s;
     a.atoms[place] = atom;
@@ -97,6 +118,42 @@ DEVICE int span(float reach, float width, int cells) {
     return h < cells ? (int)h : cells;
 }
 
+#if TRICLINIC
+// The prism of a column: from a site, u and v cells away along a and b, w along c. Lengths are split into what is along c and what is across.
+struct Prism {
+    // Squared length across c: uu u² + 2 uv u v + vv v², nm².
+    float uu, uv, vv;
+    // Length along c of a step in u and in v, and edge of a cell along c, nm.
+    float along_u, along_v, along_w;
+};
+
+DEVICE Prism prism_of(const double *edges, int nx, int ny, int nz) {
+    double ax = edges[0], by = edges[1], cz = edges[2], bx = edges[3], cx = edges[4], cy = edges[5];
+    double c = sqrt(cx * cx + cy * cy + cz * cz), ac = ax * cx / c, bc = (bx * cx + by * cy) / c;
+    Prism p;
+    p.uu = (float)((ax * ax - ac * ac) / ((double)nx * nx));
+    p.uv = (float)((ax * bx - ac * bc) / ((double)nx * ny));
+    p.vv = (float)((bx * bx + by * by - bc * bc) / ((double)ny * ny));
+    p.along_u = (float)(ac / nx), p.along_v = (float)(bc / ny), p.along_w = (float)(c / nz);
+    return p;
+}
+
+DEVICE float across(const Prism &p, float u, float v) { return p.uu * u * u + 2.0f * p.uv * u * v + p.vv * v * v; }
+
+// Smallest squared distance across c of the prism u … u + 1, v … v + 1. The form is convex: where the origin is outside, the least is on an edge.
+DEVICE float least_across(const Prism &p, float u, float v) {
+    if (u <= 0.0f && u >= -1.0f && v <= 0.0f && v >= -1.0f) return 0.0f;
+    float least = 1e30f;
+    for (int side = 0; side < 2; ++side) {
+        float at = u + side, best = -p.uv * at / p.vv;
+        least = fminf(least, across(p, at, fminf(fmaxf(best, v), v + 1.0f)));
+        at = v + side, best = -p.uv * at / p.uu;
+        least = fminf(least, across(p, fminf(fmaxf(best, u), u + 1.0f), at));
+    }
+    return least;
+}
+#endif
+
 // Where entry t of a row is stored: lane s of the LANES that share a chunk reads entries s, s + LANES, … with one load.
 DEVICE int stored(int t) {
     int in_chunk = t % CHUNK;
@@ -111,18 +168,24 @@ KERNEL void build_list(const __grid_constant__ BuildArgs args) {
     int i = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
     if (i >= n) return;
     Site a = sites[i];
-    real step[3];
-    for (int d = 0; d < 3; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+    real step[EDGES];
+    steps_of(edges, step);
     real reach2 = (real)(reach * reach);
     unsigned first_excluded = args.excluded_starts[order[i]], end_excluded = args.excluded_starts[order[i] + 1];
 
     // Rounding of the geometry of cells must not lose a pair.
     float limit = (float)(1.0001 * reach), limit2 = limit * limit;
+#if TRICLINIC
+    const Heights heights = heights_of(edges);
+    const Prism prism = prism_of(edges, nx, ny, nz);
+    float wx = (float)heights.of[0] / nx, wy = (float)heights.of[1] / ny;
+#else
     float wx = (float)edges[0] / nx, wy = (float)edges[1] / ny, wz = (float)edges[2] / nz;
+#endif
     int cx = cell_of(a.x, nx), cy = cell_of(a.y, ny);
     float fx = in_cells(a.x, nx) - cx, fy = in_cells(a.y, ny) - cy, z = in_cells(a.z, nz);
     int hx = span(limit, wx, nx), hy = span(limit, wy, ny);
-    int across = min(2 * hx + 1, nx), along = min(2 * hy + 1, ny), columns = across * along;
+    int wide = min(2 * hx + 1, nx), along = min(2 * hy + 1, ny), columns = wide * along;
 
     unsigned *row = args.list + (long long)i * capacity;
     int found = 0;
@@ -130,18 +193,37 @@ KERNEL void build_list(const __grid_constant__ BuildArgs args) {
         // Places first … first + length and second … of the column of this lane.
         int first = 0, length = 0, second = 0, total = 0, k = batch + lane;
         if (k < columns) {
-            int dx = k / along - across / 2, dy = k % along - along / 2;
+            int dx = k / along - wide / 2, dy = k % along - along / 2;
+#if TRICLINIC
+            // A column that is reached from two sides is searched in all its height.
+            const bool whole = 2 * hx + 1 > nx || 2 * hy + 1 > ny;
+            float u = dx - fx, v = dy - fy, left = limit2 - (whole ? 0.0f : least_across(prism, u, v));
+#else
             float gx = wx * ring_distance(fx, dx, nx), gy = wy * ring_distance(fy, dy, ny);
             float left = limit2 - gx * gx - gy * gy;
+#endif
             if (left > 0.0f) {
                 int column = ((cx + dx + nx) % nx * ny + (cy + dy + ny) % ny) * nz;
-                float half = sqrtf(left) / wz + 1e-3f;
                 int low = 0, height = nz;
+#if TRICLINIC
+                // The sphere is within `half` of minus the length along c of some place in the prism.
+                float half = sqrtf(left), start = u * prism.along_u + v * prism.along_v;
+                float first_end = start + fminf(prism.along_u, 0.0f) + fminf(prism.along_v, 0.0f);
+                float last_end = start + fmaxf(prism.along_u, 0.0f) + fmaxf(prism.along_v, 0.0f);
+                float from = (-last_end - half) / prism.along_w - 1e-3f, to = (-first_end + half) / prism.along_w + 1e-3f;
+                if (!whole && to - from + 2.0f < nz) {
+                    low = (int)floorf(z + from);
+                    height = (int)floorf(z + to) - low + 1;
+                    low = (low % nz + nz) % nz;
+                }
+#else
+                float half = sqrtf(left) / wz + 1e-3f;
                 if (2.0f * half + 2.0f < nz) {
                     low = (int)floorf(z - half);
                     height = (int)floorf(z + half) - low + 1;
                     low = (low + nz) % nz;
                 }
+#endif
                 int end = min(low + height, nz), rest = low + height - end;
                 first = (int)starts[column + low];
                 length = (int)starts[column + end] - first;

@@ -89,7 +89,8 @@ arguments! {
 }
 
 impl DeviceLennardJones {
-    /// Makes the list for positions `x` (3N, nm, anywhere in space) and the edges `cell` (3, nm; not read in open systems).
+    /// Makes the list for positions `x` (3N, nm, anywhere in space) and the edges `cell` (nm, [`Cell::packed`]; not read in
+    /// open systems).
     ///
     /// # Errors
     /// What the driver says against a launch.
@@ -193,12 +194,12 @@ pub(super) fn exclusions(top: &Topology, active: &[u32]) -> (Vec<u32>, Vec<u32>)
     (starts, partners)
 }
 
-/// Cells of half the reach, but not many more than atoms; in open systems about four atoms to a cell.
+/// Cells of half the reach between opposite faces, but not many more than atoms; in open systems about four atoms to a cell.
 pub(super) fn grid(n: usize, reach: f64, cell: Cell) -> [i32; 3] {
     let most = (8 * n).max(64) as f64;
-    match cell.edges() {
-        Some(edges) => {
-            let wanted = edges.map(|e| 2.0 * e / reach);
+    match cell.periodic() {
+        Some(periodic) => {
+            let wanted = periodic.heights().map(|e| 2.0 * e / reach);
             let coarser = (most / wanted.product()).cbrt().min(1.0);
             std::array::from_fn(|d| (wanted[d] * coarser).floor().clamp(1.0, 1024.0) as i32)
         }

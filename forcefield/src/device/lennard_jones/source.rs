@@ -1,4 +1,4 @@
-//! Kernels of Lennard-Jones specialised for cut-off, modifier, precision and number of classes.
+//! Kernels of Lennard-Jones specialised for cut-off, modifier, precision, number of classes, and whether the box has right angles.
 
 use kernels::device::{Device, DeviceError, Kernel, Source};
 
@@ -19,8 +19,8 @@ pub(super) struct Kernels {
     pub energy: Kernel<PairArgs<'static>>,
 }
 
-/// Kernels of the list, and of forces.
-pub(super) fn sources(settings: Settings, n_classes: usize) -> [Source; 2] {
+/// Kernels of the list, and of forces; `triclinic`: in a box without right angles.
+pub(super) fn sources(settings: Settings, n_classes: usize, triclinic: bool) -> [Source; 2] {
     let (real, signed, unsigned, bits) = match settings.precision {
         Precision::Single => ("float", "int", "unsigned int", 32),
         Precision::Double => ("double", "long long", "unsigned long long", 64),
@@ -29,6 +29,7 @@ pub(super) fn sources(settings: Settings, n_classes: usize) -> [Source; 2] {
     let special = |source: Source| {
         source
             .define("REAL", real)
+            .define("TRICLINIC", i32::from(triclinic))
             .define("COORD", signed)
             .define("UCOORD", unsigned)
             .define("COORD_BITS", bits)
@@ -75,9 +76,14 @@ pub(super) fn sources(settings: Settings, n_classes: usize) -> [Source; 2] {
     [list, pairs]
 }
 
-/// Compiled for settings and a number of classes of atoms.
-pub(super) fn compile(device: &Device, settings: Settings, n_classes: usize) -> Result<Kernels, DeviceError> {
-    let [list, pairs] = sources(settings, n_classes);
+/// Compiled for settings, a number of classes of atoms, and boxes with or without right angles.
+pub(super) fn compile(
+    device: &Device,
+    settings: Settings,
+    n_classes: usize,
+    triclinic: bool,
+) -> Result<Kernels, DeviceError> {
+    let [list, pairs] = sources(settings, n_classes, triclinic);
     let (list, pairs) = (device.compile(&list)?, device.compile(&pairs)?);
     Ok(Kernels {
         frame: list.kernel("frame_of_atoms")?,

@@ -4,7 +4,7 @@ use super::source::sources;
 use super::*;
 use crate::TermEnergy;
 use crate::device::{ENERGY_SLOTS, EnergyTerm, FORCE_ONE};
-use crate::lennard_jones::tests::{boxed, system, uniform};
+use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
 use crate::lennard_jones::{LennardJones, LennardJonesError};
 use kernels::device::{check_layouts, compiles};
 use nalgebra::Vector3;
@@ -51,16 +51,16 @@ impl Case {
     fn new(top: &Topology, x: &[Vector3<f64>], settings: Settings, cell: Cell) -> Self {
         let device = Device::of_tests().unwrap();
         let stream = device.stream().unwrap();
-        let edges = device.upload(cell.edges().unwrap_or_default().as_slice()).unwrap();
+        let edges = device.upload(&cell.packed()).unwrap();
         let x = device.upload(&flat(x)).unwrap();
         let mut lj = DeviceLennardJones::new(&device, top, settings, cell).unwrap();
         lj.rebuild(&stream, &x, &edges).unwrap();
         Self { stream, x, edges, lj }
     }
 
-    fn put(&self, x: &[Vector3<f64>], edges: Vector3<f64>) {
+    fn put(&self, x: &[Vector3<f64>], cell: Cell) {
         self.x.write(&self.stream, &flat(x)).unwrap();
-        self.edges.write(&self.stream, edges.as_slice()).unwrap();
+        self.edges.write(&self.stream, &cell.packed()).unwrap();
     }
 
     /// Energies, forces with energy, fixed-point forces without.
@@ -114,8 +114,7 @@ const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modi
 
 #[test]
 fn double_precision_equals_the_cpu() {
-    let (top, x, edges) = system(SIDES, 0.28);
-    for cell in [boxed(edges), Cell::Open] {
+    for (top, x, cell) in cells() {
         for modifier in MODIFIERS {
             let settings = Settings { modifier, ..SETTINGS };
             let case = Case::new(&top, &x, settings, cell);
@@ -129,9 +128,8 @@ fn double_precision_equals_the_cpu() {
 
 #[test]
 fn single_precision_has_the_accuracy_of_f32() {
-    let (top, x, edges) = system(SIDES, 0.28);
     // A plain cut-off jumps: there a pair on its edge may fall on the other side.
-    for cell in [boxed(edges), Cell::Open] {
+    for (top, x, cell) in cells() {
         for modifier in &MODIFIERS[1..] {
             let settings = Settings { modifier: *modifier, precision: Precision::Single, ..SETTINGS };
             let case = Case::new(&top, &x, settings, cell);
@@ -155,15 +153,23 @@ fn close_pairs_far_from_the_origin_keep_their_accuracy() {
     assert_same(case.evaluate(), on_cpu(&top, &x, settings, boxed(edges)), SINGLE, "two pairs");
 }
 
+/// A box with right angles, open space, and boxes without right angles, whose faces are only just far enough apart.
+fn cells() -> Vec<(Topology, Vec<Vector3<f64>>, Cell)> {
+    let (top, x, edges) = system(SIDES, 0.28);
+    let right = [boxed(edges), Cell::Open].map(|cell| (top.clone(), x.clone(), cell));
+    let slanted = triclinic().map(|(top, x, cell)| {
+        let larger = 1.01 * 1.9 / cell.periodic().unwrap().heights().min();
+        (top, x.iter().map(|r| r * larger).collect(), cell.scaled(larger).unwrap())
+    });
+    right.into_iter().chain(slanted).collect()
+}
+
 fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, cell: Cell) -> Vec<[u32; 2]> {
     let mut pairs = Vec::new();
     let inert = |i: u32| top.lj.is_inert(top.atoms[i as usize].type_index);
     for i in 0..x.len() as u32 {
         for j in 0..x.len() as u32 {
-            let mut d = x[i as usize] - x[j as usize];
-            if let Some(edges) = cell.edges() {
-                d -= edges.component_mul(&d.component_div(&edges).map(f64::round));
-            }
+            let d = cell.minimum_image(x[i as usize] - x[j as usize]);
             if i != j && d.norm() < reach && !inert(i) && !inert(j) && !top.exclusions.contains(i, j) {
                 pairs.push([i, j]);
             }
@@ -174,10 +180,21 @@ fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, cell: Cell) -> Ve
 
 #[test]
 fn the_list_is_that_of_brute_force() {
-    for (sides, spacing, cutoff) in [(SIDES, 0.28, 0.85), ([6, 7, 20], 0.35, 0.6), ([9, 3, 3], 0.7, 0.94)] {
+    let mut slanting = 0;
+    for (sides, spacing, cutoff) in
+        [(SIDES, 0.28, 0.85), ([6, 7, 20], 0.35, 0.6), ([9, 3, 3], 0.7, 0.94), ([13, 12, 11], 0.3, 0.5)]
+    {
         let (top, x, edges) = system(sides, spacing);
-        for cell in [boxed(edges), Cell::Open] {
+        // The same lattice in other edges, which are much longer than the distances of its faces.
+        let [a, b, c] = boxed(edges).periodic().unwrap().rows().map(Vector3::from);
+        let [slanted, steep] = [[a, b + a, c + 0.5 * b], [a, b - a, c - b + a]].map(|rows| {
+            let rows = rows.map(<[f64; 3]>::from);
+            Cell::Periodic(crate::cell::PeriodicBox::triclinic(rows).unwrap())
+        });
+        let fits = |cell: &Cell| cell.periodic().is_none_or(|found| found.heights().min() >= 2.0 * (cutoff + 0.1));
+        for cell in [boxed(edges), Cell::Open, slanted, steep].into_iter().filter(fits) {
             let settings = Settings { cutoff, ..SETTINGS };
+            slanting += usize::from(cell.is_triclinic());
             let case = Case::new(&top, &x, settings, cell);
             let mut found = case.lj.read_list(&case.stream);
             found.sort_unstable();
@@ -189,6 +206,7 @@ fn the_list_is_that_of_brute_force() {
             assert_eq!(case.status().neighbours, *counts.iter().max().unwrap());
         }
     }
+    assert!(slanting >= 3, "{slanting}");
 }
 
 #[test]
@@ -218,23 +236,23 @@ fn staleness_is_the_largest_displacement() {
     let case = Case::new(&top, &x, settings, boxed(edges));
     let mut random = uniform(3);
     let moved: Vec<_> = x.iter().map(|r| r + 0.02997 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
-    case.put(&moved, edges);
+    case.put(&moved, boxed(edges));
     assert_same(case.evaluate(), on_cpu(&top, &moved, settings, boxed(edges)), 2e-13, "moved");
     // Rounded to f32.
     assert!((case.status().staleness - 0.999).abs() < 1e-6 && case.status().is_complete());
     let mut one = x.clone();
     one[10].x += 0.03003;
-    case.put(&one, edges);
+    case.put(&one, boxed(edges));
     case.evaluate();
     assert!((case.status().staleness - 1.001).abs() < 1e-6 && !case.status().is_complete());
-    case.put(&x, edges);
+    case.put(&x, boxed(edges));
     case.evaluate();
     assert!(!case.status().is_complete(), "the status keeps the worst");
     case.lj.reset_status(&case.stream).unwrap();
     case.evaluate();
     assert_eq!(case.status().staleness, 0.0);
     one[10].x = f64::NAN;
-    case.put(&one, edges);
+    case.put(&one, boxed(edges));
     case.evaluate();
     assert_eq!(case.status().staleness, f64::INFINITY);
 }
@@ -244,7 +262,7 @@ fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
     let (top, x, edges) = system(SIDES, 0.28);
     let settings = Settings { cutoff: 0.8, ..SETTINGS };
     let case = Case::new(&top, &x, settings, boxed(edges));
-    let scale = |s: f64| case.put(&x.iter().map(|r| r * s).collect::<Vec<_>>(), edges * s);
+    let scale = |s: f64| case.put(&x.iter().map(|r| r * s).collect::<Vec<_>>(), boxed(edges * s));
     scale(0.9);
     let y: Vec<_> = x.iter().map(|r| r * 0.9).collect();
     let expected = on_cpu(&top, &y, Settings { buffer: 0.05, ..settings }, boxed(edges * 0.9));
@@ -255,7 +273,7 @@ fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
     assert_eq!(case.status().staleness, f64::INFINITY);
     // Lists are not made for cells with less than twice the reach along an axis.
     case.lj.reset_status(&case.stream).unwrap();
-    case.put(&x, edges * 0.8);
+    case.put(&x, boxed(edges * 0.8));
     case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
     assert_eq!(case.status().staleness, f64::INFINITY);
 }
@@ -272,7 +290,7 @@ fn images_change_nothing_and_overlaps_are_reported() {
     assert_same(case.evaluate(), expected, SINGLE, "images");
     assert!(!case.status().saturated);
     x[40] = x[25];
-    case.put(&x, edges);
+    case.put(&x, boxed(edges));
     case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
     case.evaluate();
     assert!(case.status().saturated);
@@ -287,8 +305,8 @@ fn dispersion_follows_the_volume() {
     let correction = DispersionCorrection::new(&top, settings.cutoff, settings.modifier);
     for scale in [1.0, 0.97] {
         let y: Vec<_> = x.iter().map(|r| r * scale).collect();
-        case.put(&y, edges * scale);
-        plain.put(&y, edges * scale);
+        case.put(&y, boxed(edges * scale));
+        plain.put(&y, boxed(edges * scale));
         let ((a, forces), (b, plain_forces)) = (case.evaluate(), plain.evaluate());
         assert_eq!(forces, plain_forces);
         let v = correction.at_volume((edges * scale).product());
@@ -325,14 +343,22 @@ fn bad_settings_are_named() {
     assert_eq!(error, DeviceTermError::LennardJones(LennardJonesError::Cutoff(-1.0)));
     let error = new(Settings { cutoff: 0.9, ..SETTINGS });
     assert!(error.to_string().contains("along x"), "{error}");
+    let [_, (top, _, flat)] = triclinic();
+    assert!(
+        LennardJones::new(&top, 0.85, Modifier::None, 0.1).unwrap().rebuild(&[Vector3::zeros(); 384], flat).is_ok()
+    );
+    let error = DeviceLennardJones::new(&device, &top, SETTINGS, flat).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("opposite faces") && error.contains("1.9 nm"), "{error}");
 }
 
 #[test]
 fn layouts_are_those_of_the_device() {
     let device = Device::of_tests().unwrap();
     for precision in [Precision::Single, Precision::Double] {
-        for source in sources(Settings { precision, ..SETTINGS }, 3) {
-            check_layouts(&device, &source).unwrap();
+        for triclinic in [false, true] {
+            for source in sources(Settings { precision, ..SETTINGS }, 3, triclinic) {
+                check_layouts(&device, &source).unwrap();
+            }
         }
     }
 }
@@ -341,8 +367,10 @@ fn layouts_are_those_of_the_device() {
 #[test]
 fn kernels_compile_for_gpus() {
     for (modifier, precision) in MODIFIERS.into_iter().zip([Precision::Single, Precision::Double, Precision::Single]) {
-        for source in sources(Settings { modifier, precision, ..SETTINGS }, 3) {
-            ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
+        for triclinic in [false, true] {
+            for source in sources(Settings { modifier, precision, ..SETTINGS }, 3, triclinic) {
+                ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
+            }
         }
     }
 }

@@ -7,6 +7,14 @@ use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 impl Resident {
+    /// Whether the system can be in `cell`, which may be another one than at first.
+    ///
+    /// # Errors
+    /// A cell that is too small, or has other angles than the kernels are made for.
+    pub fn check_cell(&self, cell: Cell) -> Result<(), ResidentError> {
+        Ok(self.lennard_jones.check_cell(cell)?)
+    }
+
     /// The state and its lists.
     ///
     /// # Errors
@@ -18,9 +26,10 @@ impl Resident {
         let atoms = self.motion.download(main)?;
         let [x, edges] = &self.listed;
         let geometry = self.long_range.geometry();
+        let edges = edges.read(main)?;
         let lists = Lists {
             x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
-            cell: Cell::rectangular(Vector3::from_vec(edges.read(main)?)).unwrap_or(Cell::Open),
+            cell: Cell::from_packed(edges.as_chunks::<6>().0.first().copied().unwrap_or_default()),
             geometry: geometry.map_or(Ok(Vec::new()), |g| g.read(main).map(|g| bytemuck::cast_slice(&g).to_vec()))?,
             stale,
         };

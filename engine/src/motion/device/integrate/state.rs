@@ -23,7 +23,7 @@ impl DeviceMotion {
     pub fn upload(&mut self, stream: &Stream, state: &MotionState) -> Result<(), MotionError> {
         self.x.write(stream, bytemuck::cast_slice(&state.x))?;
         self.v.write(stream, bytemuck::cast_slice(&state.v))?;
-        self.edges.write(stream, state.cell.edges().unwrap_or_else(Vector3::zeros).as_slice())?;
+        self.edges.write(stream, &state.cell.packed())?;
         let BathState { thermostat_work, barostat: BarostatState { work: barostat_work, pending_volume } } = state.bath;
         let mut coupling = CouplingState { thermostat_work, barostat_work, pending_volume, ..CouplingState::still() };
         if let Some(prepared) = state.prepared {
@@ -42,12 +42,13 @@ impl DeviceMotion {
     /// A lost device.
     pub fn download(&self, stream: &Stream) -> Result<MotionState, MotionError> {
         let coupling = self.state.read(stream)?[0];
-        let edges = Vector3::from_vec(self.edges.read(stream)?);
+        let edges = self.edges.read(stream)?;
+        let edges = edges.as_chunks::<6>().0.first().copied().unwrap_or_default();
         Ok(MotionState {
             step: self.step(stream)?,
             x: vectors(&self.x.read(stream)?),
             v: vectors(&self.v.read(stream)?),
-            cell: Cell::rectangular(edges).unwrap_or(Cell::Open),
+            cell: Cell::from_packed(edges),
             bath: BathState {
                 thermostat_work: coupling.thermostat_work,
                 barostat: BarostatState { work: coupling.barostat_work, pending_volume: coupling.pending_volume },
