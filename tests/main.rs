@@ -8,6 +8,7 @@ mod fmm;
 mod folders;
 mod fuzz;
 mod gromacs;
+mod lists;
 mod manual;
 mod pka;
 mod provenance;
