@@ -9,6 +9,7 @@ mod fmm;
 mod folders;
 mod fuzz;
 mod gromacs;
+mod lists;
 mod manual;
 mod pka;
 mod provenance;

@@ -69,9 +69,9 @@ fn measure(device: &Device, atoms: usize, with_stars: bool) -> Result<(), Box<dy
     let (masses, constraints, state) = system(atoms, with_stars)?;
     let n = masses.len();
     let settings = BarostatSettings { pressure: 0.06, temperature: 300.0, tau: 2.0, compressibility: 7.5e-4 };
-    let lists = Some(ListLimits { cutoff: 1.0, reach: 1.1, slack: 0.2 });
+    let limits = ListLimits { farthest: vec![0.2; n], least_scale: 0.99 };
     let thermostat = Some((VRescale::new(300.0, 0.1, 2 * n)?, 10));
-    let constant_volume = Coupling { seed: 1, remove_com_interval: 100, thermostat, barostat: None, lists };
+    let constant_volume = Coupling { seed: 1, remove_com_interval: 100, thermostat, barostat: None };
     let constant_pressure = Coupling { barostat: Some((CRescale::new(settings)?, 10)), ..constant_volume };
     let (forces, energies) = (device.zeros::<i64>(3 * n)?, device.zeros::<i64>(4)?);
     let geometry = device.zeros::<fmm::device::BoxGeometry>(1)?;
@@ -79,6 +79,7 @@ fn measure(device: &Device, atoms: usize, with_stars: bool) -> Result<(), Box<dy
     let mut micros = Vec::new();
     for coupling in [constant_volume, constant_pressure] {
         let mut motion = DeviceMotion::new(device, &masses, &constraints, DT, coupling, &virial)?;
+        motion.watch_lists(device, &stream, &limits)?;
         motion.upload(&stream, &state)?;
         motion.cover(&stream, 0, 1000)?;
         let motion = &motion;

@@ -40,6 +40,11 @@ Example:
 Example:
   octitrate-benchmarks plots --output benchmarks/results --largest 1000000")]
     Plots(Plots),
+    /// Neighbour lists and boxes of the FMM while they grow old in a run on the CPU: force errors, and the drift of the energy they bring.
+    #[command(after_help = "\
+Example:
+  octitrate-benchmarks lists inputs/13-hirustasin/run.toml --ages 0.02,0.04,0.08 --starts 20")]
+    Lists(Lists),
 }
 
 /// `m2l`.
@@ -129,4 +134,27 @@ pub struct Plots {
     /// Charges of the systems whose errors are measured, about.
     #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u64).range(8..=100_000))]
     pub particles: u64,
+}
+
+/// `lists`.
+#[derive(Debug, Args)]
+pub struct Lists {
+    /// The job; a periodic box without a barostat.
+    #[arg(value_name = "JOB")]
+    pub job: PathBuf,
+    /// Ages of lists and boxes, ps.
+    #[arg(long, value_name = "PS,…", value_delimiter = ',', default_value = "0.01,0.02,0.04,0.08,0.16")]
+    pub ages: Vec<f64>,
+    /// Buffers of the list of Lennard-Jones pairs, nm.
+    #[arg(long, value_name = "NM,…", value_delimiter = ',', default_value = "0,0.05,0.1,0.15")]
+    pub buffers: Vec<f64>,
+    /// How often lists are made.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub starts: u32,
+    /// For how many of them forces are compared with order 18.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub references: u32,
+    /// Time before the first, ps.
+    #[arg(long, value_name = "PS", default_value_t = 1.0)]
+    pub equilibration: f64,
 }

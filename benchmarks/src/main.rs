@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod cli;
+mod lists;
 mod m2l;
 mod methods;
 mod plots;
@@ -38,6 +39,7 @@ fn execute(cli: &Cli) -> Result<()> {
     match &cli.command {
         Command::M2l(arguments) => schemes::schemes(arguments, cli.device),
         Command::Methods(arguments) => cpu("methods", cli.device).and_then(|()| methods::methods(arguments)),
+        Command::Lists(arguments) => cpu("lists", cli.device).and_then(|()| lists::lists(arguments)),
         Command::Plots(arguments) => cpu("plots", cli.device).and_then(|()| plots::plots(arguments)),
     }
 }

@@ -18,7 +18,7 @@ fn refusal(arguments: &[&str]) -> String {
 
 #[test]
 fn every_command_has_an_example() {
-    for command in ["m2l", "methods", "plots"] {
+    for command in ["m2l", "methods", "plots", "lists"] {
         let output = benchmarks(&[command, "--help"]);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && text.contains("Example:"), "{command}: {text}");

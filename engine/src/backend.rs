@@ -48,6 +48,16 @@ pub trait Backend: Send {
     /// Steps between two rebuilds of lists, where that is fixed.
     fn list_interval(&self) -> Option<u64>;
 
+    /// When lists are made anew and what they hold, in words, where that is fixed.
+    fn describe_lists(&self) -> Option<&str> {
+        None
+    }
+
+    /// What has happened since the last call that a person should know, a line each.
+    fn notices(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Takes over a state that something else has changed. What had been computed is void.
     ///
     /// # Errors

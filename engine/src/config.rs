@@ -73,8 +73,9 @@ pub struct Config {
     /// Lennard-Jones interactions with a cut-off. Combination rules and parameters are those of the topology.
     #[serde(default)]
     pub van_der_waals: VanDerWaals,
-    /// Lists of the pairs of atoms that are near each other. On the CPU they are made anew, and atoms are assigned to the boxes of the
-    /// tree, when an atom has moved by half of `buffer`; on a GPU every 20 fs, or more often if atoms move farther than that.
+    /// Lists of the pairs of atoms within the cut-off and a buffer, and with them the boxes that the atoms belong to. On the CPU they are made
+    /// anew when an atom has moved by half of `buffer`. On a GPU they serve for a fixed time, boxes for 40 fs and lists for `interval`,
+    /// and the buffer is as long as that needs: the pairs that are missed meanwhile change the energy by no more than `tolerance`.
     #[serde(default)]
     pub neighbour_list: NeighbourList,
     /// The leap-frog integrator: length of the run, time step, constraints and first velocities.
@@ -274,9 +275,9 @@ impl Config {
     /// # Errors
     /// [`Error::Input`] at the cut-off if it does not, with the largest that would.
     pub fn check_box(&self, periodic: &PeriodicBox) -> Result<()> {
-        let (cutoff, buffer) = (self.van_der_waals.cutoff, self.neighbour_list.buffer);
+        let (cutoff, buffer) = (self.van_der_waals.cutoff, self.neighbour_list.buffer_on_cpu());
         let shortest = periodic.image_distance();
-        if 2.0 * (cutoff.get() + buffer.get()) <= shortest {
+        if 2.0 * (cutoff.get() + buffer) <= shortest {
             return Ok(());
         }
         let what = if periodic.is_rectangular() {
@@ -284,8 +285,9 @@ impl Config {
         } else {
             format!("has images at a distance of {shortest:.4} nm")
         };
-        let message = format!("the box {what}, shorter than twice the cut-off of {cutoff} and the buffer of {buffer}");
-        let largest = 0.5 * shortest - buffer.get();
+        let message =
+            format!("the box {what}, shorter than twice the cut-off of {cutoff} and the buffer of {buffer} nm");
+        let largest = 0.5 * shortest - buffer;
         let help = format!("take a larger box, or van_der_waals.cutoff at most {largest:.3} nm");
         Err(self.error_at("van_der_waals.cutoff", message, help))
     }

@@ -24,6 +24,11 @@ pub trait Propagate {
     /// [`crate::error::Error::Physics`] if the result is not finite or does not converge.
     fn advance(&mut self, steps: u64) -> Result<()>;
 
+    /// What has happened since the last call that belongs into the log, a line each.
+    fn notices(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The present state for the outputs, as far as it is wanted.
     ///
     /// # Errors

@@ -198,7 +198,7 @@ impl Simulation {
 
 impl Propagate for Simulation {
     fn describe(&self) -> Description {
-        observe::describe(&self.system, &self.state, self.backend.describe_coulomb(), &self.computed_by)
+        observe::describe(&self.system, &self.state, self.backend.as_ref(), &self.computed_by)
     }
 
     fn step(&self) -> u64 {
@@ -220,6 +220,10 @@ impl Propagate for Simulation {
             self.backend.advance(&mut self.state, (end - step).min(look - step))?;
         }
         Ok(())
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        self.backend.notices()
     }
 
     fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>> {

@@ -94,10 +94,9 @@ pub struct GpuState {
     pub geometry: Vec<f64>,
     /// What the next step will do to the velocities. It follows from them but for the order of sums.
     pub prepared: Option<[f64; 5]>,
-    /// Steps that lists serve.
-    pub list_interval: u64,
-    /// Whether lists have not served since the interval was looked at last.
-    pub lists_stale: bool,
+    /// From where atoms were assigned to the boxes of now.
+    #[serde(default)]
+    pub boxes: ListState,
 }
 
 impl State {
@@ -107,11 +106,13 @@ impl State {
         let lists = &self.lists;
         let lists_fit = lists.positions.is_empty()
             || (lists.positions.len() == n && lists.cell.is_periodic() == other.cell.is_periodic());
+        let boxes_fit = self.gpu.as_ref().is_none_or(|gpu| [0, n].contains(&gpu.boxes.positions.len()));
         let coordinates = other.sites.lambda.coordinates.len();
         self.positions.len() == n
             && self.velocities.len() == n
             && self.cell.is_periodic() == other.cell.is_periodic()
             && lists_fit
+            && boxes_fit
             && self.restraint_references.len() == other.restraint_references.len()
             && self.sites.lambda.coordinates.len() == coordinates
             && self.sites.lambda.velocities.len() == coordinates

@@ -8,6 +8,7 @@
 mod classes;
 mod clusters;
 mod dispersion;
+mod drift;
 mod list;
 mod modifier;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub(crate) mod tests;
 
 pub(crate) use classes::Classes;
 pub use dispersion::{DispersionCorrection, dispersion_correction};
+pub use drift::{ListDrift, Mobility};
 pub use modifier::Modifier;
 
 use kernels::Isa;
@@ -246,6 +248,16 @@ impl LennardJones {
     pub fn n_active(&self) -> usize {
         self.active.len()
     }
+}
+
+/// Whether a list of the pairs within `reach` (nm) can be made in `cell` on the CPU.
+pub fn fits(cell: Cell, reach: f64) -> bool {
+    check_cell(cell, reach).is_ok()
+}
+
+/// Whether a list of the pairs within `reach` (nm) can be made in `cell` on a device.
+pub fn fits_on_device(cell: Cell, reach: f64) -> bool {
+    check_cell_on_device(cell, reach).is_ok()
 }
 
 /// Whether each pair within `reach` (nm) meets in one image only.

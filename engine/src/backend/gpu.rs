@@ -6,6 +6,7 @@ mod coulomb;
 mod long_range;
 pub mod replay;
 mod resident;
+pub mod schedule;
 mod setup;
 
 use super::fmm_settings::choose_on_gpu;
@@ -25,6 +26,7 @@ use kernels::device::{Device, DeviceError};
 use lambda::SiteValues;
 use lambda::device::SitesError;
 use resident::Resident;
+use schedule::Schedule;
 use setup::{Lists, ResidentError, ResidentState, Setup};
 use std::sync::Arc;
 
@@ -40,6 +42,8 @@ pub struct Gpu {
     resident: Resident,
     /// Order and boxes in words.
     coulomb: String,
+    /// The lists in words.
+    lists: String,
     /// Whether the device has moved on since the state was stored.
     ahead: bool,
     evaluation: Evaluation,
@@ -59,6 +63,7 @@ impl Gpu {
         let van_der_waals = &config.van_der_waals;
         let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, &state.positions, state.cell);
         let plan = &system.plan;
+        let schedule = Schedule::new(system, state.cell);
         let setup = Setup {
             topology: &system.topology,
             masses: &system.masses,
@@ -69,18 +74,18 @@ impl Gpu {
                 remove_com_interval: plan.remove_com,
                 thermostat: system.thermostat.map(|thermostat| (thermostat, plan.thermostat)),
                 barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
-                lists: None,
             },
             lennard_jones: forcefield::device::Settings {
                 cutoff: van_der_waals.cutoff.get(),
                 modifier: modifier(van_der_waals),
-                buffer: config.neighbour_list.buffer.get(),
+                buffer: schedule.buffer,
                 dispersion_correction: van_der_waals.dispersion_correction,
                 precision: match config.electrostatics.precision {
                     config::Precision::Single => Precision::Single,
                     config::Precision::Double => Precision::Double,
                 },
             },
+            schedule: &schedule,
             fmm,
             start: &state.positions,
             cell: state.cell,
@@ -95,6 +100,7 @@ impl Gpu {
             system: system.clone(),
             resident,
             coulomb,
+            lists: schedule.describe(config),
             ahead: false,
             evaluation: Evaluation::default(),
             evaluated: false,
@@ -136,6 +142,15 @@ impl Backend for Gpu {
         &self.coulomb
     }
 
+    fn describe_lists(&self) -> Option<&str> {
+        Some(&self.lists)
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        let topology = &self.system.topology;
+        self.resident.take_waits().iter().map(|wait| wait.describe(topology)).collect()
+    }
+
     fn pace(&self) -> u64 {
         PACE
     }
@@ -148,14 +163,10 @@ impl Backend for Gpu {
         (self.ahead, self.evaluated) = (false, false);
         self.resident.check_cell(state.cell).map_err(|e| setup_error(&self.system.config, e))?;
         let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
-        if let Some(gpu) = kept {
-            self.resident.set_interval(gpu.list_interval);
-        }
         let lists = kept.map(|gpu| Lists {
-            x: state.lists.positions.clone(),
-            cell: state.lists.cell,
+            pairs: state.lists.clone(),
+            boxes: gpu.boxes.clone(),
             geometry: gpu.geometry.clone(),
-            stale: gpu.lists_stale,
         });
         // A checkpoint of the CPU has no boxes of a device, and one of another device may have others: lists are then made from the state.
         let lists = match lists {
@@ -233,15 +244,10 @@ impl Backend for Gpu {
         for (atom, x) in self.resident.references().map_err(&failed)? {
             state.restraint_references[atom as usize] = x;
         }
-        state.lists.positions = lists.x;
-        state.lists.cell = lists.cell;
+        state.lists = lists.pairs;
         let atoms = resident.atoms;
-        state.gpu = Some(GpuState {
-            geometry: lists.geometry,
-            prepared: atoms.prepared,
-            list_interval: self.resident.interval(),
-            lists_stale: lists.stale,
-        });
+        let (geometry, boxes) = (lists.geometry, lists.boxes);
+        state.gpu = Some(GpuState { geometry, prepared: atoms.prepared, boxes });
         (state.positions, state.velocities) = (atoms.x, atoms.v);
         (state.cell, state.bath) = (atoms.cell, atoms.bath);
         if !resident.lambda.coordinates.is_empty() {

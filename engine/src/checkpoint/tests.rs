@@ -35,7 +35,11 @@ fn state(step: u64) -> State {
             barrier_work: 0.125,
         },
         lists: ListState { positions: positions.clone(), cell: Cell::Open },
-        gpu: Some(GpuState { geometry: vec![0.5; 3], prepared: Some([1.0; 5]), list_interval: 10, lists_stale: true }),
+        gpu: Some(GpuState {
+            geometry: vec![0.5; 3],
+            prepared: Some([1.0; 5]),
+            boxes: ListState { positions: positions.clone(), cell: Cell::Periodic(triclinic) },
+        }),
         positions,
     }
 }

@@ -8,6 +8,7 @@
 
 mod build;
 mod error;
+pub mod mobility;
 pub mod settle;
 pub mod shake;
 #[cfg(test)]

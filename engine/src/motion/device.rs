@@ -12,4 +12,4 @@ mod twins;
 
 pub use coupling::{Coupling, ListLimits, VirialTerms};
 pub use integrate::DeviceMotion;
-pub use shared::{MotionError, MotionState, Observed};
+pub use shared::{MotionError, MotionState, Observed, Standing};

@@ -1,6 +1,7 @@
 //! What outputs and people see of a simulation: the columns of `energy.csv`, and its description.
 
 use super::Simulation;
+use crate::backend::Backend;
 use crate::energies::Energies;
 use crate::error::{Error, Result};
 use crate::frame::Quantity;
@@ -137,7 +138,7 @@ fn shape(periodic: &PeriodicBox) -> String {
 }
 
 /// What a simulation is, for the log, `octitrate check` and reports.
-pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_by: &str) -> Description {
+pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, computed_by: &str) -> Description {
     let (topology, masses) = (&system.topology, &system.masses);
     let mass = masses.iter().sum::<f64>();
     let mut facts = vec![
@@ -152,9 +153,12 @@ pub(super) fn describe(system: &System, state: &State, coulomb: &str, computed_b
     let constraints = system.constraints.count();
     facts.extend([
         ("degrees of freedom", format!("{} ({constraints} constraints)", system.degrees_of_freedom)),
-        ("Coulomb", coulomb.to_string()),
+        ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
     ]);
+    if let Some(lists) = backend.describe_lists() {
+        facts.push(("neighbour lists", lists.to_string()));
+    }
     if let Some(atoms) = &system.trajectory_atoms {
         facts.push(("trajectory", format!("{} of the atoms: {}", atoms.len(), system.config.output.trajectory_atoms)));
     }

@@ -151,6 +151,10 @@ impl Work<'_> {
             }
             simulation.advance(self.next(simulation, logged) - simulation.step())?;
             self.outputs(simulation)?;
+            for notice in simulation.notices() {
+                self.log.settle();
+                self.log.line(&notice)?;
+            }
             let step = simulation.step();
             if logged.is_some_and(|every| step.is_multiple_of(every)) {
                 let wanted = Wanted { energies: true, ..Wanted::default() };

@@ -50,6 +50,7 @@ KERNEL void arrange(const __grid_constant__ ArrangeArgs args) {
     args.place[i] = k;
     args.leaf_of[k] = args.keys[i];
     for (int a = 0; a < 3; ++a) args.images[3LL * k + a] = args.homes[3LL * i + a];
+    wrapped(args.geometry, args.x + 3LL * i, args.homes + 3LL * i, args.local + 3LL * k);
 }
 
 // For each near box of each leaf: first place, particles, number of particles in the near boxes before it, slot of its offset. A warp a leaf.
@@ -114,53 +115,51 @@ DEVICE void nearest_image(const BoxGeometry *geometry, const LeafGrid *grid, con
     }
 }
 
-// A particle: its excluded partners as (sorted place, slot of the near offset), and whether it sits on another one that is not among them.
-// slots: slot of every offset within reach, or −1. shortest: lower bound of the length of lattice vectors over the scale.
-KERNEL void find_excluded(const __grid_constant__ ExcludedArgs args) {
+// Whether the particle at place k sits on another one that is not excluded from it.
+DEVICE void find_coincident(const ExcludedArgs &args, unsigned k) {
+    const double *r = args.local + 3LL * k;
+    const unsigned i = args.order[k], leaf = args.leaf_of[k], end = args.starts[leaf + 1];
+    for (unsigned m = args.starts[leaf]; m < end; ++m) {
+        const double *s = args.local + 3LL * m;
+        if (m == k || s[0] != r[0] || s[1] != r[1] || s[2] != r[2]) continue;
+        const unsigned j = args.order[m];
+        bool skipped = false;
+        for (unsigned e = args.rows[i]; e < args.rows[i + 1]; ++e) skipped = skipped || args.partners[e] == j;
+        if (!skipped) atomicMin(&args.faults->coincident, i);
+    }
+}
+
+// The excluded partner of entry e: its sorted place, and the slot of the near offset of its box.
+DEVICE void find_partner(const ExcludedArgs &args, unsigned e) {
     const BoxGeometry *geometry = args.geometry;
     const LeafGrid *grid = args.grid;
-    const double *x = args.x, shortest = args.shortest;
-    const unsigned *starts = args.starts, *order = args.order, *place = args.place, *leaf_of = args.leaf_of;
-    const unsigned *rows = args.rows, *partners = args.partners;
-    const int *images = args.images, *slots = args.slots;
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= args.n) return;
-    unsigned k = place[i], leaf = leaf_of[k];
-    double r[3];
-    int c[3];
-    wrapped(geometry, x + 3LL * i, images + 3LL * k, r);
-    box_coordinates(grid, leaf, c);
-    for (unsigned e = rows[i]; e < rows[i + 1]; ++e) {
-        unsigned j = partners[e], other = place[j];
-        double s[3], d[3];
-        int to[3], image[3];
-        wrapped(geometry, x + 3LL * j, images + 3LL * other, s);
-        for (int a = 0; a < 3; ++a) d[a] = s[a] - r[a];
-        nearest_image(geometry, grid, d, shortest * geometry->scale, image);
-        box_coordinates(grid, leaf_of[other], to);
-        int slot = 0;
-        bool within = true;
-        for (int a = 0; a < 3; ++a) {
-            int u = to[a] - c[a], reach = grid->reach[a];
-            for (int p = 0; p < 3; ++p) u -= image[p] * grid->lattice[p][a];
-            within = within && u >= -reach && u <= reach;
-            slot = slot * (2 * reach + 1) + u + reach;
-        }
-        slot = within ? slots[slot] : -1;
-        if (slot < 0) {
-            atomicMin(&args.faults->not_near, e);
-            slot = 0;
-        }
-        args.excluded[e] = make_uint2(other, slot);
+    const unsigned k = args.place[args.owners[e]], other = args.place[args.partners[e]];
+    const double *r = args.local + 3LL * k, *s = args.local + 3LL * other;
+    double d[3];
+    int c[3], to[3], image[3], slot = 0;
+    for (int a = 0; a < 3; ++a) d[a] = s[a] - r[a];
+    nearest_image(geometry, grid, d, args.shortest * geometry->scale, image);
+    box_coordinates(grid, args.leaf_of[k], c);
+    box_coordinates(grid, args.leaf_of[other], to);
+    bool within = true;
+    for (int a = 0; a < 3; ++a) {
+        int u = to[a] - c[a], reach = grid->reach[a];
+        for (int p = 0; p < 3; ++p) u -= image[p] * grid->lattice[p][a];
+        within = within && u >= -reach && u <= reach;
+        slot = slot * (2 * reach + 1) + u + reach;
     }
-    for (unsigned m = starts[leaf]; m < starts[leaf + 1]; ++m) {
-        unsigned j = order[m];
-        if (m == k) continue;
-        double s[3];
-        wrapped(geometry, x + 3LL * j, images + 3LL * m, s);
-        if (s[0] != r[0] || s[1] != r[1] || s[2] != r[2]) continue;
-        bool skipped = false;
-        for (unsigned e = rows[i]; e < rows[i + 1]; ++e) skipped = skipped || partners[e] == j;
-        if (!skipped) atomicMin(&args.faults->coincident, (unsigned)i);
+    slot = within ? args.slots[slot] : -1;
+    if (slot < 0) {
+        atomicMin(&args.faults->not_near, e);
+        slot = 0;
     }
+    args.excluded[e] = make_uint2(other, slot);
+}
+
+// A thread for each place, then one for each excluded pair from either side: a chain of loads takes long, so that none of them makes two.
+// slots: slot of every offset within reach, or −1. shortest: lower bound of the length of lattice vectors over the scale.
+KERNEL void find_excluded(const __grid_constant__ ExcludedArgs args) {
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t < args.n) find_coincident(args, t);
+    else if (t - args.n < args.n_excluded) find_partner(args, t - args.n);
 }

@@ -45,12 +45,16 @@ arguments! {
 
     /// Arguments of `arrange`.
     struct ArrangeArgs<'a> {
+        geometry: In<'a, BoxGeometry>,
+        x: In<'a, f64>,
         order: In<'a, u32>,
         keys: In<'a, u32>,
         homes: In<'a, i32>,
         place: Out<'a, u32>,
         leaf_of: Out<'a, u32>,
         images: Out<'a, i32>,
+        /// Positions less their images, by sorted place.
+        local: Out<'a, f64>,
         n: i32,
     }
 
@@ -67,13 +71,14 @@ arguments! {
     struct ExcludedArgs<'a> {
         geometry: In<'a, BoxGeometry>,
         grid: In<'a, LeafGrid>,
-        x: In<'a, f64>,
+        local: In<'a, f64>,
         starts: In<'a, u32>,
         order: In<'a, u32>,
         place: In<'a, u32>,
         leaf_of: In<'a, u32>,
-        images: In<'a, i32>,
         rows: In<'a, u32>,
+        /// The particle of each excluded partner.
+        owners: In<'a, u32>,
         partners: In<'a, u32>,
         slots: In<'a, i32>,
         excluded: Out<'a, [u32; 2]>,
@@ -81,6 +86,7 @@ arguments! {
         /// Lower bound of the length of lattice vectors, over the scale.
         shortest: f64,
         n: i32,
+        n_excluded: i32,
     }
 }
 
@@ -91,6 +97,7 @@ pub struct DeviceAssignment {
     sort: CountingSort,
     keys: Buffer<u32>,
     homes: Buffer<i32>,
+    local: Buffer<f64>,
     /// Sorted place of each particle.
     pub place: Buffer<u32>,
     /// Leaf of each sorted place.
@@ -101,6 +108,7 @@ pub struct DeviceAssignment {
     pub runs: Buffer<u32>,
     /// First excluded partner of each particle, and the end.
     pub rows: Buffer<u32>,
+    owners: Buffer<u32>,
     partners: Buffer<u32>,
     /// Excluded partners: sorted place, slot.
     pub excluded: Buffer<u32>,
@@ -131,6 +139,9 @@ impl DeviceAssignment {
             host_partners.extend_from_slice(exclusions.partners(i));
             host_rows.push(host_partners.len() as u32);
         }
+        let owners: Vec<u32> =
+            (0..n).flat_map(|i| std::iter::repeat_n(i as u32, exclusions.partners(i).len())).collect();
+        let list = |list: &[u32]| if list.is_empty() { device.zeros(1) } else { device.upload(list) };
         let room = n.max(1);
         Ok(Self {
             n: n as u32,
@@ -138,12 +149,14 @@ impl DeviceAssignment {
             sort: CountingSort::new(device, n, boxes.n_leaves)?,
             keys: device.zeros(room)?,
             homes: device.zeros(3 * room)?,
+            local: device.zeros(3 * room)?,
             place: device.zeros(room)?,
             leaf_of: device.zeros(room)?,
             images: device.zeros(3 * room)?,
             runs: device.zeros(2 * boxes.near_entries.len())?,
             rows: device.upload(&host_rows)?,
-            partners: if host_partners.is_empty() { device.zeros(1) } else { device.upload(&host_partners) }?,
+            owners: list(&owners)?,
+            partners: list(&host_partners)?,
             excluded: device.zeros(2 * host_partners.len().max(1))?,
             faults: device.upload(&[ParticleFaults::NONE])?,
             host_rows,
@@ -170,12 +183,15 @@ impl DeviceAssignment {
         stream.launch(&self.home_boxes, particles, homes)?;
         self.sort.enqueue(stream, &self.keys)?;
         let arrange = ArrangeArgs {
+            geometry,
+            x: x.arg(),
             order: self.order().arg(),
             keys: self.keys.arg(),
             homes: self.homes.arg(),
             place: self.place.arg(),
             leaf_of: self.leaf_of.arg(),
             images: self.images.arg(),
+            local: self.local.arg(),
             n,
         };
         stream.launch(&self.arrange, particles, arrange)?;
@@ -191,21 +207,23 @@ impl DeviceAssignment {
         let excluded = ExcludedArgs {
             geometry,
             grid,
-            x: x.arg(),
+            local: self.local.arg(),
             starts: self.starts().arg(),
             order: self.order().arg(),
             place: self.place.arg(),
             leaf_of: self.leaf_of.arg(),
-            images: self.images.arg(),
             rows: self.rows.arg(),
+            owners: self.owners.arg(),
             partners: self.partners.arg(),
             slots: boxes.slots.arg(),
             excluded: self.excluded.arg(),
             faults,
             shortest: self.shortest,
             n,
+            n_excluded: self.host_partners.len() as i32,
         };
-        stream.launch(&self.find_excluded, particles, excluded)
+        let threads = self.n as usize + self.host_partners.len();
+        stream.launch(&self.find_excluded, Launch::for_each(threads, THREADS), excluded)
     }
 
     /// Sets the lower bound of the length of lattice vectors over the scale, after a change of the shape of the cell.

@@ -7,39 +7,14 @@
 // at once, those numbered s, s + LANES, …: lanes side by side meet sites that are close in space and in memory. Sums over lanes in fixed order, then fixed-point.
 // `table`[class_i N_CLASSES + class_j] = (c6, c12). Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
 
-// Sites of this step from positions, and how far each has moved since the list was made, as a fraction of what is allowed:
-// half of s (cut-off + buffer) − cut-off, s the smallest ratio of edges now and then. Uniform scaling is no movement.
+// Sites of this step from positions.
 KERNEL void gather_sites(const __grid_constant__ GatherArgs a) {
-    const double *edges = a.edges;
-    __shared__ unsigned largest;
-    __shared__ double inverse_edges[3], inverse_limit2;
-    if (threadIdx.x < 3) inverse_edges[threadIdx.x] = 1.0 / edges[threadIdx.x];
-    if (threadIdx.x == 3) {
-        largest = 0;
-        double scale = edges[0] * a.listed_inverse[0];
-        for (int d = 1; d < 3; ++d) scale = fmin(scale, edges[d] * a.listed_inverse[d]);
-        double limit = 0.5 * (scale * REACH - CUTOFF);
-        inverse_limit2 = limit > 0.0 ? 1.0 / (limit * limit) : 1e300;
-    }
+    __shared__ double inverse[3];
+    if (threadIdx.x < 3) inverse[threadIdx.x] = 1.0 / a.edges[threadIdx.x];
     __syncthreads();
     int place = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned moved = 0;
-    if (place < a.n) {
-        unsigned atom = a.atoms[place];
-        Site then = a.listed[place];
-        Site now = site_at(a.x, atom, a.origin, inverse_edges, edges, then.kind);
-        a.sites[place] = now;
-        real step[EDGES];
-        steps_of(edges, step);
-        double ratio = (double)distance_squared(now, then, step) * inverse_limit2;
-        // Also true for NaN, and where nothing is left of the buffer.
-        bool stale = !(ratio < 1e30 && inverse_limit2 < 1e300) || !position_is_finite(a.x, atom);
-        moved = stale ? INFINITE_BITS : __float_as_uint((float)ratio);
-    }
-    for (int k = 16; k > 0; k >>= 1) moved = max(moved, __shfl_xor_sync(ALL_LANES, moved, k));
-    if ((threadIdx.x & 31) == 0) atomicMax(&largest, moved);
-    __syncthreads();
-    if (threadIdx.x == 0 && largest > a.status->staleness) atomicMax(&a.status->staleness, largest);
+    if (place >= a.n) return;
+    a.sites[place] = site_at(a.x, a.atoms[place], a.origin, inverse, a.edges, a.sites[place].kind);
 }
 
 struct Sums {

@@ -52,10 +52,7 @@ arguments! {
         atoms: In<'a, u32>,
         edges: In<'a, f64>,
         origin: In<'a, f64>,
-        listed_inverse: In<'a, f64>,
-        listed: In<'a, u64> as Site,
         sites: Out<'a, u64> as Site,
-        status: Out<'a, ListWords>,
         n: i32,
     }
 
@@ -99,9 +96,8 @@ pub struct ListStatus {
     pub neighbours: usize,
     /// Room for neighbours in a row.
     pub capacity: usize,
-    /// Largest displacement since the list was made, divided by what the buffer allows: above 1 pairs may have been missed.
-    /// Infinite where positions are not finite or the cell is too small.
-    pub staleness: f64,
+    /// Whether a list could not be made: positions were not finite, or the cell was too small.
+    pub unfit: bool,
     /// Whether a force was beyond the range of fixed-point numbers.
     pub saturated: bool,
 }
@@ -127,13 +123,11 @@ pub struct DeviceLennardJones {
     keys: Buffer<u32>,
     sort: CountingSort,
     sites: Buffer<u64>,
-    listed: Buffer<u64>,
     atoms: Buffer<u32>,
     list: Buffer<u32>,
     chunks: Buffer<u32>,
     /// Edges and origin of the frame; zeros for periodic systems, whose edges are those of the cell.
     frame: Buffer<Frame>,
-    listed_inverse: Buffer<f64>,
     status: Buffer<ListWords>,
 }
 
@@ -183,12 +177,10 @@ impl DeviceLennardJones {
             keys: device.zeros(n)?,
             sort: CountingSort::new(device, n, n_cells)?,
             sites: device.zeros(words * n)?,
-            listed: device.zeros(words * n)?,
             atoms: device.zeros(n)?,
             list: device.zeros(n * capacity)?,
             chunks: device.zeros(n)?,
             frame: device.zeros(1)?,
-            listed_inverse: device.zeros(3)?,
             status: device.zeros(1)?,
         })
     }
@@ -205,7 +197,8 @@ impl DeviceLennardJones {
     }
 
     /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.
-    /// The list must have been made; `cell` ([`Cell::packed`]) may differ from that of the list by the scaling of a barostat.
+    /// The list must have been made, and how long it serves is for the caller to know ([`ListDrift`](crate::lennard_jones::ListDrift)); `cell`
+    /// ([`Cell::packed`]) may differ from that of the list by the scaling of a barostat.
     pub fn enqueue_forces(
         &self,
         stream: &Stream,
@@ -224,10 +217,7 @@ impl DeviceLennardJones {
             atoms: self.atoms.arg(),
             edges,
             origin: self.origin(),
-            listed_inverse: self.listed_inverse.arg(),
-            listed: self.listed.arg(),
             sites: self.sites.arg(),
-            status: self.status.arg(),
             n,
         };
         stream.launch(&k.gather, Launch::for_each(self.n, THREADS), gather)?;
@@ -255,7 +245,7 @@ impl DeviceLennardJones {
         Ok(ListStatus {
             neighbours: words.neighbours as usize,
             capacity: self.capacity,
-            staleness: f64::from(f32::from_bits(words.staleness)).sqrt(),
+            unfit: words.unfit != 0,
             saturated: words.saturated != 0,
         })
     }

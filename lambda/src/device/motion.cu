@@ -350,7 +350,7 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(const __grid_constant__ Adv
     __shared__ double scratch[THREADS / 32 * 8];
     __shared__ int bad, escaped;
     const long long step = *args.step, row = step - *args.noise_first;
-    if (failure->kind != 0) return;
+    if (failure->kind != 0 || step < 0) return;
     const bool thermal = settings.coupled != 0.0 && width > 0, has_noise = row >= 0 && row < n_noise;
     const double half = 0.5 * settings.time_step;
     double *slopes = work, *gradient = work + n_xi, *v = work + 2LL * n_xi, *moved = work + 3LL * n_xi, *lambda = work + 4LL * n_xi;

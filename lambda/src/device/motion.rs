@@ -136,7 +136,8 @@ impl DeviceSites {
         stream.launch(&self.weights_kernel, Launch::new(1, THREADS), arguments)
     }
 
-    /// One step of λ with the forces of the force field and the bias; `step`: number of the step, one integer that the caller counts on.
+    /// One step of λ with the forces of the force field and the bias; `step`: number of the step, one integer that the caller counts on;
+    /// while it is negative nothing moves.
     ///
     /// # Errors
     /// What the driver says against the launch. What goes wrong on the device is told by [`check`](Self::check).

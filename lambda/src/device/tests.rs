@@ -247,6 +247,12 @@ fn follow(dynamics: &LambdaDynamics, mut cpu: LambdaState, steps: u64) {
         }
         let expected = dynamics.step(&mut cpu, &whole, step).unwrap();
         own.derivatives().write(&stream, &by_weight).unwrap();
+        // While the step is negative nothing moves.
+        let before = own.download(&stream).unwrap();
+        counter.write(&stream, &[-1]).unwrap();
+        own.enqueue_advance(&stream, &counter).unwrap();
+        own.check(&stream).unwrap();
+        assert_eq!(own.download(&stream).unwrap(), before, "step {step}");
         counter.write(&stream, &[step as i64]).unwrap();
         own.enqueue_advance(&stream, &counter).unwrap();
         own.check(&stream).unwrap();

@@ -78,7 +78,7 @@ impl Hamiltonian {
         Forms { sites, variants }: Forms<'_>,
     ) -> Result<Self> {
         let settings = &config.van_der_waals;
-        let (cutoff, buffer) = (settings.cutoff.get(), config.neighbour_list.buffer.get());
+        let (cutoff, buffer) = (settings.cutoff.get(), config.neighbour_list.buffer_on_cpu());
         let modifier = modifier(settings);
         let refused = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
         let dispersion = (settings.dispersion_correction && cell.is_periodic())

@@ -9,43 +9,47 @@
 //! Lennard-Jones, bonded terms ────────────┴─ forces → ∂V/∂λ, bracket of the sites → λ, v, x, constraints, thermostats, barostat
 //! ```
 //!
-//! Lists and boxes are made anew every `interval` steps, counted from step 0, so that a continued run makes the same ones. The device
-//! watches how far atoms go in between; if it was too far, the interval is halved at the next multiple of 100 steps.
+//! Lists and boxes are made anew every so many steps each, counted from step 0 ([`super::schedule`]), so that a continued run makes the same ones. The
+//! device watches how far atoms go in between. If one goes farther than thermal motion can take it, the device stops there by itself, before
+//! any force is computed with lists that do not serve; the host, which sees it later, makes lists from the positions of that step and lets the
+//! motion go on. So the lists of every step follow from the trajectory alone, whoever looks at it and wherever it is stopped.
 
 use super::coulomb::CoulombEnergy;
 use super::long_range::{self, LongRange};
+use super::schedule::Schedule;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
-use crate::backend::fmm_settings::slack;
 use crate::config::Interpolation;
-use crate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
+use crate::motion::device::{DeviceMotion, MotionState, VirialTerms};
+use crate::state::ListState;
 use crate::titration::Sites;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
-use kernels::device::{Buffer, Device, DeviceError, Graph};
+use kernels::device::{Buffer, Device, DeviceError, Graph, Stream};
 use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
 
 mod fetch;
+mod made;
 mod profile;
+mod run;
+mod waits;
 
-/// Steps, counted from step 0, after which the host waits for the device, looks whether all went well, and may shorten the interval of the
-/// lists. Nothing else does that: a trajectory must not depend on who looks at it, or when a checkpoint is written.
-const CHECK_INTERVAL: u64 = 100;
+use made::Made;
+pub use waits::Wait;
 
 /// Most steps that random numbers for λ are handed over for at a time.
 const NOISE_STEPS: usize = 4096;
 
-/// Time between two rebuilds of lists, ps.
-const LIST_TIME: f64 = 0.02;
-
 /// Recorded sequences of work.
 struct Graphs {
-    /// Makes new lists.
-    lists: Graph,
+    /// Makes a new list of pairs, a new assignment to boxes, both side by side.
+    pairs: Graph,
+    boxes: Graph,
+    both: Graph,
     /// Makes one step.
     step: Graph,
-    /// Makes as many steps as lists serve.
+    /// Makes the steps until the next list or assignment.
     batch: Graph,
     /// Evaluates forces and ∂V/∂λ, first without energies, then with all of them.
     evaluate: [Graph; 2],
@@ -67,18 +71,21 @@ pub struct Resident {
     forces: Buffer<i64>,
     potential_14: Buffer<i64>,
     energies: Buffer<i64>,
-    /// Positions and edges that the present lists were made from.
-    listed: [Buffer<f64>; 2],
+    /// What the present list of pairs and the present boxes were made from.
+    pairs_made_at: Made,
+    boxes_made_at: Made,
     /// Whether every step needs the virial.
     virial: bool,
-    /// Steps that lists serve, counted from step 0.
-    interval: u64,
+    schedule: Schedule,
     graphs: Option<Graphs>,
+    /// The step that the device has been told to go to.
     step: u64,
-    /// Step that the present lists were made at.
+    /// Whether the device is known to have come there.
+    arrived: bool,
+    /// Step at which the last list or assignment was made, if the device has made one since the state came here.
     listed_at: Option<u64>,
-    /// Whether lists had ceased to serve before the state came here, since the last multiple of [`CHECK_INTERVAL`].
-    stale: bool,
+    /// Where the motion has waited for lists, until someone asks.
+    waits: Vec<Wait>,
 }
 
 impl Resident {
@@ -88,10 +95,6 @@ impl Resident {
     /// Settings that make no sense; out of memory.
     pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
         let n = setup.masses.len();
-        let slack = slack(&setup.fmm, setup.cell);
-        // Only the boxes are watched by the motion: Lennard-Jones watches its own list.
-        let coupling =
-            Coupling { lists: Some(ListLimits { cutoff: 0.0, reach: 4.0 * slack, slack }), ..setup.coupling };
         let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
         let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.cell)?;
         let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell)?;
@@ -99,6 +102,8 @@ impl Resident {
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         let on_device = |sites: &Sites| sites.on_device(setup.biases, device, setup.topology, NOISE_STEPS);
         let sites = setup.sites.map(on_device).transpose()?;
+        let mut motion = DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, setup.coupling, &virial)?;
+        motion.watch_lists(device, &main, &setup.schedule.limits)?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
@@ -110,7 +115,7 @@ impl Resident {
             long_range: long_range::new(device, setup)?,
             lennard_jones,
             bonded,
-            motion: DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, coupling, &virial)?,
+            motion,
             sites,
             interpolation: setup.interpolation,
             noise_end: 0,
@@ -119,25 +124,21 @@ impl Resident {
             forces: device.zeros(3 * n)?,
             potential_14: device.zeros(n)?,
             energies: device.zeros(ENERGY_SLOTS)?,
-            listed: [device.zeros(3 * n)?, device.zeros(6)?],
+            pairs_made_at: Made::new(device, n)?,
+            boxes_made_at: Made::new(device, n)?,
             virial: setup.coupling.barostat.is_some(),
-            interval: ((LIST_TIME / setup.dt).round() as u64).clamp(1, 50),
+            schedule: setup.schedule.clone(),
             graphs: None,
             step: 0,
+            arrived: true,
             listed_at: None,
-            stale: false,
+            waits: Vec::new(),
         })
     }
 
     /// Number of steps that lists serve.
     pub fn interval(&self) -> u64 {
-        self.interval
-    }
-
-    /// Sets the number of steps that lists serve to that of a run which is continued.
-    pub fn set_interval(&mut self, steps: u64) {
-        self.interval = steps.max(1);
-        self.graphs = None;
+        self.schedule.lists
     }
 
     /// Whether `lists` are made of the boxes that this device has, in a cell that has become `cell` since. The number of boxes depends on the
@@ -147,9 +148,10 @@ impl Resident {
     /// A cell that is too small; a lost device.
     pub fn has_boxes_of(&mut self, lists: &Lists, cell: Cell) -> Result<bool, ResidentError> {
         let Ok([theirs]) = bytemuck::try_cast_slice::<f64, BoxGeometry>(&lists.geometry) else { return Ok(false) };
-        let Some(stretch) = cell.stretch_since(&lists.cell).filter(|_| !lists.x.is_empty()) else { return Ok(false) };
+        let fits = !lists.pairs.positions.is_empty() && !lists.boxes.positions.is_empty();
+        let Some(stretch) = cell.stretch_since(&lists.boxes.cell).filter(|_| fits) else { return Ok(false) };
         let main = &self.streams.main;
-        self.long_range.set_cell(main, lists.cell)?;
+        self.long_range.set_cell(main, lists.boxes.cell)?;
         let Some(geometry) = self.long_range.geometry() else { return Ok(false) };
         let ours = geometry.read(main)?[0];
         // Edges of boxes differ by a whole number of boxes in the cell or, by the rounding of barostats, hardly at all.
@@ -170,23 +172,25 @@ impl Resident {
     ) -> Result<(), ResidentError> {
         let main = &self.streams.main;
         let atoms = &state.atoms;
-        let (listed, cell) = lists.map_or((&atoms.x, atoms.cell), |lists| (&lists.x, lists.cell));
-        if cell.is_periodic() {
-            self.long_range.set_cell(main, cell)?;
+        let now = ListState { positions: atoms.x.clone(), cell: atoms.cell };
+        let (pairs, boxes) = lists.map_or((&now, &now), |lists| (&lists.pairs, &lists.boxes));
+        if boxes.cell.is_periodic() {
+            self.long_range.set_cell(main, boxes.cell)?;
         }
         if !references.is_empty() {
             self.bonded.set_reference(main, references)?;
         }
-        self.motion.upload(main, &MotionState { x: listed.clone(), cell, ..atoms.clone() })?;
+        let at = |made: &ListState| MotionState { x: made.positions.clone(), cell: made.cell, ..atoms.clone() };
+        self.motion.upload(main, &at(pairs))?;
         self.lennard_jones.rebuild(main, self.motion.x(), self.motion.edges())?;
-        self.long_range.enqueue_assign(main, self.motion.x())?;
+        self.pairs_made_at.enqueue(main, self.motion.x(), self.motion.edges())?;
+        self.motion.upload(main, &at(boxes))?;
+        self.enqueue_boxes()?;
         self.long_range.check(main)?;
-        main.copy(self.motion.x(), &self.listed[0])?;
-        main.copy(self.motion.edges(), &self.listed[1])?;
         if let Some(lists) = lists {
             self.motion.upload(main, atoms)?;
-            let scale = atoms.cell.stretch_since(&cell).map_or(1.0, |stretch| stretch.x);
-            self.motion.restore_lists(main, &lists.x, scale)?;
+            let scale = atoms.cell.stretch_since(&pairs.cell).map_or(1.0, |stretch| stretch.x);
+            self.motion.restore_lists(main, &pairs.positions, scale)?;
             if let Some(geometry) = self.long_range.geometry() {
                 let found = bytemuck::try_cast_slice::<f64, BoxGeometry>(&lists.geometry);
                 let expected = size_of::<BoxGeometry>() / size_of::<f64>();
@@ -201,7 +205,7 @@ impl Resident {
         self.step = atoms.step;
         // Those of a state that goes on were made before; at a multiple of the interval they are made anew.
         self.listed_at = None;
-        self.stale = lists.is_some_and(|lists| lists.stale);
+        self.arrived = true;
         self.graphs = None;
         Ok(())
     }
@@ -226,6 +230,7 @@ impl Resident {
     }
 
     fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
+        self.arrive()?;
         let graphs = self.recorded()?;
         self.update_lists(&graphs)?;
         self.streams.main.zero(&self.forces)?;
@@ -234,110 +239,43 @@ impl Resident {
         Ok(())
     }
 
-    /// Makes new lists where they are due.
-    fn update_lists(&mut self, graphs: &Graphs) -> Result<(), ResidentError> {
-        if self.step.is_multiple_of(self.interval) && self.listed_at != Some(self.step) {
-            graphs.lists.launch(&self.streams.main)?;
-            self.listed_at = Some(self.step);
-        }
-        Ok(())
-    }
-
     fn recorded(&mut self) -> Result<Graphs, ResidentError> {
         self.graphs.take().map_or_else(|| self.record(), Ok)
-    }
-
-    /// Makes so many steps.
-    ///
-    /// # Errors
-    /// Whatever stops the motion.
-    pub fn run(&mut self, steps: u64) -> Result<(), ResidentError> {
-        self.motion.cover(&self.streams.main, self.step, steps)?;
-        self.streams.main.zero(&self.forces)?;
-        let end = self.step + steps;
-        while self.step < end {
-            let mut part = ((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end);
-            if let Some(sites) = &self.sites {
-                if part > self.noise_end {
-                    sites.supply(&self.streams.main, self.step)?;
-                    self.noise_end = self.step + sites.supplied_steps() as u64;
-                }
-                part = part.min(self.noise_end);
-            }
-            self.launch_steps(part)?;
-            if self.step.is_multiple_of(CHECK_INTERVAL) {
-                self.adapt()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes the steps until step `end`.
-    fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
-        let graphs = self.recorded()?;
-        while self.step < end {
-            self.update_lists(&graphs)?;
-            let whole = self.step.is_multiple_of(self.interval) && end - self.step >= self.interval;
-            let (graph, done) = if whole { (&graphs.batch, self.interval) } else { (&graphs.step, 1) };
-            graph.launch(&self.streams.main)?;
-            self.step += done;
-        }
-        self.graphs = Some(graphs);
-        Ok(())
-    }
-
-    /// Halves the interval of the lists if they have not served.
-    fn adapt(&mut self) -> Result<(), ResidentError> {
-        if self.check()? {
-            if self.interval == 1 {
-                return Err(ResidentError::Fast);
-            }
-            self.interval /= 2;
-            self.graphs = None;
-            self.stale = false;
-            self.motion.forget_stale(&self.streams.main)?;
-        }
-        Ok(self.lennard_jones.reset_status(&self.streams.main)?)
-    }
-
-    /// Waits, and looks for what went wrong. The answer is whether lists have ceased to serve since the last multiple of [`CHECK_INTERVAL`].
-    fn check(&self) -> Result<bool, ResidentError> {
-        let main = &self.streams.main;
-        let (_, stale) = self.motion.check(main)?;
-        if let Some(sites) = &self.sites {
-            sites.check(main)?;
-        }
-        self.long_range.check(main)?;
-        let list = self.lennard_jones.status(main)?;
-        if list.neighbours > list.capacity {
-            return Err(ResidentError::Neighbours { found: list.neighbours, room: list.capacity });
-        }
-        if list.saturated || (!self.bonded.is_empty() && self.bonded.saturated(main)?) {
-            return Err(ResidentError::Saturated);
-        }
-        Ok(self.stale || stale.is_some() || list.staleness > 1.0)
     }
 
     fn record(&self) -> Result<Graphs, ResidentError> {
         let main = &self.streams.main;
         Ok(Graphs {
-            lists: main.capture(|| self.enqueue_lists())?,
+            pairs: main.capture(|| self.enqueue_pairs(main))?,
+            boxes: main.capture(|| self.enqueue_boxes())?,
+            both: main.capture(|| self.enqueue_both())?,
             step: main.capture(|| self.enqueue_steps(1))?,
-            batch: main.capture(|| self.enqueue_steps(self.interval))?,
+            batch: main.capture(|| self.enqueue_steps(self.schedule.batch()))?,
             evaluate: [main.capture(|| self.enqueue_forces(false))?, main.capture(|| self.enqueue_forces(true))?],
         })
     }
 
-    /// Makes new lists and boxes from the present positions.
-    fn enqueue_lists(&self) -> Result<(), ResidentError> {
-        let Streams { main, short, .. } = &self.streams;
+    /// Makes a new list of pairs from the present positions.
+    fn enqueue_pairs(&self, stream: &Stream) -> Result<(), ResidentError> {
         let (x, edges) = (self.motion.x(), self.motion.edges());
+        self.lennard_jones.enqueue_rebuild(stream, x, edges)?;
+        self.motion.enqueue_mark_lists(stream)?;
+        self.pairs_made_at.enqueue(stream, x, edges)
+    }
+
+    /// Assigns the atoms to boxes by their present positions.
+    fn enqueue_boxes(&self) -> Result<(), ResidentError> {
+        let (main, x) = (&self.streams.main, self.motion.x());
+        self.boxes_made_at.enqueue(main, x, self.motion.edges())?;
+        self.long_range.enqueue_assign(main, x)
+    }
+
+    /// Both, side by side.
+    fn enqueue_both(&self) -> Result<(), ResidentError> {
+        let Streams { main, short, .. } = &self.streams;
         short.wait_for(main)?;
-        self.lennard_jones.enqueue_rebuild(short, x, edges)?;
-        self.motion.enqueue_mark_lists(main)?;
-        main.copy(x, &self.listed[0])?;
-        main.copy(edges, &self.listed[1])?;
-        self.long_range.enqueue_assign(main, x)?;
+        self.enqueue_pairs(short)?;
+        self.enqueue_boxes()?;
         Ok(main.wait_for(short)?)
     }
 
@@ -356,7 +294,7 @@ impl Resident {
         main.wait_for(behind)?;
         if let Some(sites) = &self.sites {
             self.streams.sites.wait_for(main)?;
-            sites.enqueue_advance(&self.streams.sites, self.motion.clock())?;
+            sites.enqueue_advance(&self.streams.sites, self.motion.due())?;
         }
         self.motion.enqueue_advance(main, &self.forces, true)?;
         if self.sites.is_some() {

@@ -1,8 +1,10 @@
 //! What a system on a device is made of, the state that goes there and back, and what can be wrong with it.
 
+use super::schedule::Schedule;
 use crate::config::Interpolation;
 use crate::motion::constraints::Constraints;
 use crate::motion::device::{Coupling, MotionError, MotionState};
+use crate::state::ListState;
 use crate::titration::{Biases, Sites};
 use fmm::{FmmError, Settings};
 use forcefield::device::DeviceTermError;
@@ -41,9 +43,11 @@ pub enum ResidentError {
         /// Room.
         room: usize,
     },
-    /// Lists that do not even serve for one step.
-    #[error("atoms move too far in one step for the neighbour list")]
-    Fast,
+    /// Positions or a box of which no list can be made.
+    #[error(
+        "no neighbour list can be made: a position is not finite, or the box has become smaller than twice what the list holds"
+    )]
+    Unfit,
     /// A force out of range.
     #[error("a force of one term is larger than 1e8 kJ/mol/nm")]
     Saturated,
@@ -63,6 +67,8 @@ pub struct Setup<'a> {
     pub coupling: Coupling,
     /// Lennard-Jones.
     pub lennard_jones: forcefield::device::Settings,
+    /// When lists and boxes are made anew.
+    pub schedule: &'a Schedule,
     /// Order, boxes and separation of the FMM.
     pub fmm: Settings,
     /// Positions to lay open boxes around, nm.
@@ -93,14 +99,12 @@ pub struct ResidentState {
 /// What lists and boxes were made from, to make them again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lists {
-    /// Positions, nm.
-    pub x: Vec<Vector3<f64>>,
-    /// The cell.
-    pub cell: Cell,
-    /// Lengths of the boxes now, which a barostat has scaled since; empty in open systems.
+    /// The list of pairs.
+    pub pairs: ListState,
+    /// The assignment to boxes.
+    pub boxes: ListState,
+    /// Lengths of the boxes now, which a barostat has scaled since the run came to the device; empty in open systems.
     pub geometry: Vec<f64>,
-    /// Whether lists have not served since the interval was last looked at.
-    pub stale: bool,
 }
 
 /// Streams of a step.

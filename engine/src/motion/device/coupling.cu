@@ -49,11 +49,9 @@ DEVICE void prepare(long long step, double twice_kinetic, Vec momentum, const Co
     store(state.drift, centred ? (factor / settings.mass) * momentum : vec(0.0, 0.0, 0.0));
 }
 
-// Whether lists that were made for these positions times `scale` do not serve any more after a move of √square.
-DEVICE bool stale(double square, double scale, const CouplingSettings &settings) {
-    if (settings.reach <= 0.0) return false;
-    const double limit = 0.5 * (scale * settings.reach - settings.cutoff);
-    return limit < 0.0 || !(square <= limit * limit) || square > settings.slack * settings.slack;
+// Whether lists do not serve any more: an atom is farther away than it may be (`part` > 1), or the box has shrunk by too much.
+DEVICE bool stale(double part, double scale, const CouplingSettings &settings) {
+    return settings.least_scale > 0.0 && !(part <= 1.0 && scale >= settings.least_scale);
 }
 
 // The factor of all lengths after a step of this pressure, with its random numbers r, if there are any.
@@ -107,7 +105,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
     __shared__ double box[6], terms[MAX_TERMS], mu;
     __shared__ bool there[2];
     __shared__ long long step;
-    __shared__ unsigned long long failure, late;
+    __shared__ unsigned long long failure;
     const int i = threadIdx.x;
     if (status->stopped) {
         if (commit && i == 0) a.state->mu = 1.0;
@@ -118,7 +116,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
     if (i / 32 == 1) copy_numbers(now, *a.state, i % 32);
     if (i / 32 == 2 && i % 32 < 6) box[i % 32] = a.edges[i % 32];
     if (i / 32 == 3 && i % 32 < 2) there[i % 32] = take_numbers(a.clock->step + i % 32, a.table, a.clock, numbers[i % 32]);
-    if (i == 128) step = a.clock->step, failure = status->failure, late = status->stale;
+    if (i == 128) step = a.clock->step, failure = status->failure;
     if (i / 32 == 5) {
         for (int k = i % 32; k < n_terms; k += 32) terms[k] = a.factors[k] * ((double)a.energies[a.slots[k]] * (1.0 / ENERGY_ONE));
     }
@@ -161,12 +159,14 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
             now.thermostat_work += now.pending_work;
             now.list_scale *= mu;
             a.clock->step = step + 1;
-            if (!late && stale(sums[MOVED][0], now.list_scale, set)) status->stale = step + 2;
             const double less = 1.0 / (mu * mu) - 1.0;
             const Vec momentum = (1.0 / mu) * vec(sums[MOMENTUM][0], sums[MOMENTUM + 1][0], sums[MOMENTUM + 2][0]);
             prepare(step + 1, sums[AFTER][0] + less * sums[TRANSLATION][0], momentum, set, numbers[1], there[1], now, status);
-            if (status->failure) status->stopped = step + 2;
+            // Lists that do not serve must not make forces: nothing moves until the host has made new ones.
+            if (stale(sums[MOVED][0], now.list_scale, set)) status->stale = step + 2;
+            if (status->failure || status->stale) status->stopped = step + 2;
         }
+        if (commit) a.clock->due = status->stopped ? -1 : step + 1;
         now.mu = mu;
     }
     __syncthreads();

@@ -26,19 +26,15 @@ pub struct Coupling {
     pub thermostat: Option<(VRescale, u64)>,
     /// Barostat and steps between its actions.
     pub barostat: Option<(CRescale, u64)>,
-    /// When neighbour lists and boxes cease to serve.
-    pub lists: Option<ListLimits>,
 }
 
-/// Lists serve while no atom is farther than ½ (s reach − cut-off) and than `slack` from where it was, scaled by s with the box.
-#[derive(Clone, Copy, Debug)]
+/// While neighbour lists serve: beyond that the motion stops until new ones are made.
+#[derive(Clone, Debug)]
 pub struct ListLimits {
-    /// Cut-off, nm.
-    pub cutoff: f64,
-    /// Distance up to which pairs are listed: cut-off + buffer, nm.
-    pub reach: f64,
-    /// Largest move that the boxes of the FMM allow, nm.
-    pub slack: f64,
+    /// How far each atom may be from where it was when they were made, scaled with the box, nm.
+    pub farthest: Vec<f64>,
+    /// By how much the box may have been scaled since.
+    pub least_scale: f64,
 }
 
 /// The virial of all forces but those of constraints: Σ factor · energy of a slot (i64, 2⁻²⁴ kJ/mol) + tail/volume.
@@ -51,8 +47,8 @@ pub struct VirialTerms {
 }
 
 impl Coupling {
-    /// The settings as the kernels read them; `mass`: of all atoms, u.
-    pub(super) fn settings(&self, dt: f64, mass: f64, tail: f64) -> CouplingSettings {
+    /// The settings as the kernels read them; `mass`: of all atoms, u; `least_scale`: that of [`ListLimits`], 0 without lists.
+    pub(super) fn settings(&self, dt: f64, mass: f64, tail: f64, least_scale: f64) -> CouplingSettings {
         let [keep, mix] = self.thermostat.map_or([0.0; 2], |(t, every)| t.coefficients(every as f64 * dt));
         let mut out = CouplingSettings {
             dt,
@@ -62,6 +58,7 @@ impl Coupling {
             keep,
             mix,
             tail,
+            least_scale,
             ..CouplingSettings::zeroed()
         };
         if let Some((barostat, every)) = &self.barostat {
@@ -70,9 +67,6 @@ impl Coupling {
             out.pressure = s.pressure;
             out.rt = GAS_CONSTANT * s.temperature;
             out.rate = s.compressibility * (*every as f64 * dt) / (2.0 * s.tau);
-        }
-        if let Some(lists) = self.lists {
-            (out.cutoff, out.reach, out.slack) = (lists.cutoff, lists.reach, lists.slack);
         }
         out
     }

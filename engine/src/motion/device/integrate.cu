@@ -45,9 +45,14 @@ DEVICE Vec add_motion(Vec v, double mass, Sums &sums) {
     return p;
 }
 
+// Squared distance from where the atom was when lists were made, as a part of what it may be. Not a number counts as far away. The farthest
+// beyond that is told, and of those as far the first.
 DEVICE void add_move(const LeapArgs &a, Vec x, unsigned atom, Sums &sums) {
     Vec d = x - a.scaling->list_scale * load(a.listed + 3LL * atom);
-    sums.value[MOVED] = fmax(sums.value[MOVED], dot(d, d));
+    double part = dot(d, d) * (double)a.per_farthest2[atom];
+    part = is_number(part) ? part : 1e300;
+    sums.value[MOVED] = fmax(sums.value[MOVED], part);
+    if (part > 1.0) atomicMax(&a.status->astray, ((unsigned long long)__float_as_uint((float)part) << 32) | ~atom);
 }
 
 // Sums of all threads to partials[quantity][block].

@@ -5,12 +5,12 @@
 //! [`DeviceMotion::enqueue_finish`] (sums, energies, pressure, what the next step will do to the velocities; `coupling.cu`), then, with
 //! a barostat, [`DeviceMotion::enqueue_rescale`]. The thermostat acts at the start of a step from the kinetic energy at the end
 //! of the step before, so that the order is that of [`crate::simulation`]. Nothing is read back in a step; a failure stops the
-//! motion on the device and is told by [`DeviceMotion::check`]. Sums have a fixed order: runs repeat bit for bit.
+//! motion on the device and is told by [`DeviceMotion::check`]; so do lists that cease to serve, until [`DeviceMotion::release`]. Sums have a fixed order: runs repeat bit for bit.
 //!
 //! Units: nm, ps, u, kJ/mol; f64, atoms in their order. Forces: fixed-point 2⁻³² kJ/mol/nm; energies: 2⁻²⁴ kJ/mol.
 
 use super::constraints::{THREADS, UnitBuffers, Units};
-use super::coupling::{Coupling, MAX_TERMS, TABLE_STEPS, VirialTerms};
+use super::coupling::{Coupling, ListLimits, MAX_TERMS, TABLE_STEPS, VirialTerms};
 use super::kernels::{CLEAR_FORCES, Kernels, LeapArgs, MOVES_FROM_LISTS, QUANTITIES, RescaleArgs};
 use super::shared::{Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
 use crate::motion::constraints::Constraints;
@@ -41,6 +41,9 @@ pub struct DeviceMotion {
     /// Positions and velocities after a step that is only looked at.
     ahead: [Buffer<f64>; 2],
     pub(super) listed: Buffer<f64>,
+    /// 1/(how far each atom may be from there)², 1/nm²; empty without lists.
+    per_farthest2: Buffer<f32>,
+    least_scale: f64,
     pub(super) edges: Buffer<f64>,
     pub(super) partials: Buffer<f64>,
     pub(super) settings: Buffer<CouplingSettings>,
@@ -90,10 +93,12 @@ impl DeviceMotion {
             x: device.zeros(3 * n)?,
             v: device.zeros(3 * n)?,
             ahead: [device.zeros(3 * n)?, device.zeros(3 * n)?],
-            listed: device.zeros(if coupling.lists.is_some() { 3 * n } else { 0 })?,
+            listed: device.zeros(0)?,
+            per_farthest2: device.zeros(0)?,
+            least_scale: 0.0,
             edges: device.zeros(6)?,
             partials: device.zeros(QUANTITIES * units.n_blocks as usize)?,
-            settings: device.upload(&[coupling.settings(dt, mass, virial.tail)])?,
+            settings: device.upload(&[coupling.settings(dt, mass, virial.tail, 0.0)])?,
             state: device.upload(&still)?,
             still: device.upload(&still)?,
             observed: device.zeros(1)?,
@@ -106,6 +111,22 @@ impl DeviceMotion {
             units,
             coupling,
         })
+    }
+
+    /// Stops the motion from now on where lists cease to serve, until [`Self::release`]. Graphs that hold a step must be captured anew.
+    ///
+    /// # Errors
+    /// Limits of another number of atoms; out of memory.
+    pub fn watch_lists(&mut self, device: &Device, stream: &Stream, limits: &ListLimits) -> Result<(), DeviceError> {
+        let (expected, found) = (self.masses.len(), limits.farthest.len());
+        if found != expected {
+            return Err(DeviceError::Length { expected, found });
+        }
+        let inverse: Vec<f32> = limits.farthest.iter().map(|d| (1.0 / (d * d)) as f32).collect();
+        self.per_farthest2 = device.upload(&inverse)?;
+        self.listed = device.zeros(3 * expected)?;
+        self.least_scale = limits.least_scale;
+        self.write_settings(stream)
     }
 
     /// Positions (nm) `[3N]`.
@@ -128,9 +149,9 @@ impl DeviceMotion {
         &self.coupling
     }
 
-    /// Number of the present step, on the device.
-    pub fn clock(&self) -> In<'_, i64> {
-        In::within(&self.clock, offset_of!(Clock, step))
+    /// Number of the step that is to be made, on the device; −1 while nothing moves.
+    pub fn due(&self) -> In<'_, i64> {
+        In::within(&self.clock, offset_of!(Clock, due))
     }
 
     /// Makes a whole step with `forces` `[3N]` at the present positions.
@@ -185,6 +206,7 @@ impl DeviceMotion {
             forces: forces.arg(),
             scaling: scaling.arg(),
             listed: self.listed.arg(),
+            per_farthest2: self.per_farthest2.arg(),
             partials: self.partials.arg(),
             status: self.status.arg(),
             dt: self.dt,

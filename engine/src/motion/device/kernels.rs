@@ -28,6 +28,8 @@ arguments! {
         forces: Out<'a, i64>,
         scaling: In<'a, CouplingState>,
         listed: In<'a, f64>,
+        /// 1/(how far each atom may be from there)², 1/nm².
+        per_farthest2: In<'a, f32>,
         partials: Out<'a, f64>,
         status: Out<'a, MotionStatus>,
         dt: f64,

@@ -9,7 +9,7 @@ enum { WATERS, STARS, GROUPS, FREE };
 #define SCATTERED 0xffffffffu
 
 // Sums that a block leaves: 2K before and after the step, Σ g r² of constraints, Σ m v, 2K of groups as rigid bodies, and the largest
-// squared displacement since the lists were made.
+// squared displacement since the lists were made, as a part of what it may be.
 enum { BEFORE, AFTER, CONSTRAINT, MOMENTUM, TRANSLATION = MOMENTUM + 3, MOVED, SUMS };
 static_assert(SUMS == QUANTITIES, "the host makes room for as many sums");
 

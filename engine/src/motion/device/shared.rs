@@ -26,7 +26,7 @@ structure! {
         pub volume: f64,
         /// Pressure, kJ/mol/nm³; 0 without a box.
         pub pressure: f64,
-        /// Largest distance of an atom after the step from where it was when lists were made, nm.
+        /// Largest distance of an atom after the step from where it was when lists were made, as a part of what it may be.
         pub largest_move: f64,
     }
 
@@ -74,12 +74,8 @@ structure! {
         pub rate: f64,
         /// Virial times volume of the dispersion beyond the cut-off, kJ/mol nm³.
         pub tail: f64,
-        /// Cut-off of the lists, nm.
-        pub cutoff: f64,
-        /// Distance up to which pairs are listed, nm; 0 without lists.
-        pub reach: f64,
-        /// Largest move that the boxes of the FMM allow, nm.
-        pub slack: f64,
+        /// Smallest scale of the box, since lists were made, that they serve for; 0 without lists.
+        pub least_scale: f64,
     }
 
     /// Random numbers of one step; 0 where none is used.
@@ -96,6 +92,8 @@ structure! {
     pub struct Clock {
         /// Number of the present step.
         pub step: i64,
+        /// The same while it is to be made, −1 while nothing moves.
+        pub due: i64,
         /// Step of the first row of the table of random numbers.
         pub table_start: i64,
         /// Rows of the table.
@@ -106,10 +104,13 @@ structure! {
     pub struct MotionStatus {
         /// The failure, as [`MotionError::from_status`] reads it.
         pub failure: u64,
-        /// Step of the failure + 1, from which on nothing moves any more.
+        /// Step + 1, from which on nothing moves: of the failure, or of [`stale`](Self::stale).
         pub stopped: u64,
-        /// First step + 1 for which the lists do not serve.
+        /// Step + 1 for which the lists do not serve: the motion waits for new ones.
         pub stale: u64,
+        /// The atom that was farthest from where they were made, if it was too far: bits of an f32, the square of the distance as a part of what
+        /// it may be, then the complement of its number.
+        pub astray: u64,
     }
 }
 
@@ -207,6 +208,25 @@ pub enum MotionError {
         /// Step.
         step: u64,
     },
+}
+
+/// Where a motion stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// The step.
+    pub step: u64,
+    /// Whether it waits there for new lists.
+    pub waits: bool,
+    /// The atom that has gone too far, and how far as a part of what it may; none if it was the box that has shrunk too much.
+    pub astray: Option<(usize, f64)>,
+}
+
+impl Standing {
+    pub(super) fn new(step: u64, status: &MotionStatus) -> Self {
+        let part = f64::from(f32::from_bits((status.astray >> 32) as u32)).sqrt();
+        let astray = (status.astray != 0).then_some((!(status.astray as u32) as usize, part));
+        Self { step, waits: status.stale != 0, astray }
+    }
 }
 
 impl MotionError {

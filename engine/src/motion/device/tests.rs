@@ -6,7 +6,7 @@ use super::kernels::sources;
 use super::twins::{
     Cpu, DT, Gpu, SEED, System, all_couplings, barostat, compare, difference, fixed_point, normals, thermostat,
 };
-use super::{Coupling, MotionError, MotionState};
+use super::{Coupling, MotionError, MotionState, Standing};
 use crate::motion::constraints::ConstraintError;
 use crate::motion::leapfrog::LeapFrog;
 use crate::toy::{Droplet, spc_forces};
@@ -131,34 +131,85 @@ fn runs_repeat_bit_for_bit_also_from_a_graph_and_from_a_saved_state() {
 }
 
 #[test]
-fn lists_cease_to_serve_when_an_atom_has_moved_too_far() {
+fn the_motion_waits_where_lists_cease_to_serve() {
     let mut system = System::default();
     for k in 0..300 {
         system.add(10.0, Vector3::new(k % 7, k / 7 % 7, k / 49).map(|i| 0.4 * f64::from(i)));
     }
-    let lists = Some(ListLimits { cutoff: 1.0, reach: 1.1, slack: 1.0 });
-    let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, Coupling { lists, ..Coupling::default() });
+    let coupling = Coupling { barostat: Some((barostat(), 1000)), ..Coupling::default() };
+    let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, coupling);
     cpu.state.v.fill(Vector3::zeros());
     cpu.state.v[151] = Vector3::new(0.0, 6.0, 0.0);
-    let gpu = Gpu::new(&cpu);
-    for step in 1..=6_u64 {
+    cpu.state.v[17] = Vector3::new(7.0, 0.0, 0.0);
+    let mut gpu = Gpu::new(&cpu);
+    // Atom 17 may go as far as it likes, atom 151 by 0.05 nm.
+    let mut limits = ListLimits { farthest: vec![0.05; 300], least_scale: 0.99 };
+    limits.farthest[17] = 1.0;
+    gpu.motion.watch_lists(&Device::of_tests().unwrap(), &gpu.stream, &limits).unwrap();
+    gpu.motion.upload(&gpu.stream, &cpu.state).unwrap();
+    gpu.motion.cover(&gpu.stream, 0, 100).unwrap();
+    let free = Gpu::new(&cpu);
+    let check = |gpu: &Gpu| {
+        let Standing { step, waits, .. } = gpu.motion.check(&gpu.stream).unwrap();
+        (step, waits)
+    };
+    let due = |gpu: &Gpu| gpu.motion.clock.read(&gpu.stream).unwrap()[0].due;
+    for step in 1..=8_u64 {
         gpu.step();
-        let (_, stale) = gpu.motion.check(&gpu.stream).unwrap();
-        // 0.012 nm a step, and 0.05 nm are left.
-        assert_eq!(stale, (step >= 5).then_some(5));
-        assert!((gpu.motion.observed(&gpu.stream).unwrap().largest_move - 0.012 * step as f64).abs() < 1e-12);
+        // 0.012 nm a step.
+        assert_eq!(check(&gpu), (step.min(5), step >= 5));
+        assert_eq!(due(&gpu), if step < 5 { step as i64 } else { -1 });
+        let part = (0.012 * step.min(5) as f64 / 0.05_f64).powi(2);
+        assert!((gpu.motion.observed(&gpu.stream).unwrap().largest_move - part.sqrt()).abs() < 1e-6);
     }
+    let (atom, part) = gpu.motion.check(&gpu.stream).unwrap().astray.unwrap();
+    assert!(atom == 151 && (part - 1.2).abs() < 1e-6, "{atom} {part}");
+    (0..5).for_each(|_| free.step());
+    assert!(gpu.state() == free.state(), "the steps after the one that waits leave no trace");
     let (then, one) = gpu.motion.lists(&gpu.stream).unwrap();
     assert!(then == system.x && one == 1.0);
+    // Even where new random numbers are written in the meantime, it waits.
+    gpu.motion.cover(&gpu.stream, TABLE_STEPS, 10).unwrap();
+    gpu.step();
+    assert_eq!((check(&gpu), due(&gpu)), ((5, true), -1));
+    gpu.motion.cover(&gpu.stream, 5, 10).unwrap();
     gpu.motion.enqueue_mark_lists(&gpu.stream).unwrap();
     gpu.step();
-    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), (7, Some(5)), "known until it is forgotten");
-    gpu.motion.forget_stale(&gpu.stream).unwrap();
-    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), (7, None));
+    assert_eq!(check(&gpu), (5, true), "it waits until it is let go");
+    gpu.motion.release(&gpu.stream).unwrap();
+    assert_eq!((check(&gpu), due(&gpu)), ((5, false), 5));
+    for _ in 0..4 {
+        gpu.step();
+        free.step();
+    }
+    assert_eq!(check(&gpu), (9, false));
+    assert!(gpu.state() == free.state(), "a motion that has waited goes on as one that has not");
     // A box that has shrunk leaves less of the buffer.
-    gpu.motion.restore_lists(&gpu.stream, &gpu.state().x, 0.92).unwrap();
+    let larger: Vec<_> = gpu.state().x.iter().map(|x| x / 0.98).collect();
+    gpu.motion.restore_lists(&gpu.stream, &larger, 0.98).unwrap();
     gpu.step();
-    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), (8, Some(8)));
+    assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), Standing { step: 10, waits: true, astray: None });
+    // Limits of another system are refused.
+    limits.farthest.pop();
+    assert!(gpu.motion.watch_lists(&Device::of_tests().unwrap(), &gpu.stream, &limits).is_err());
+}
+
+/// A position that is not a number is far away.
+#[test]
+fn lists_do_not_serve_an_atom_that_is_nowhere() {
+    let mut system = System::default();
+    system.add_waters(5, Vector3::zeros(), false);
+    let mut cpu = Cpu::new(&system.masses, system.constraints(), &system.x, Coupling::default());
+    let mut gpu = Gpu::new(&cpu);
+    let limits = ListLimits { farthest: vec![0.1; system.x.len()], least_scale: 0.99 };
+    gpu.motion.watch_lists(&Device::of_tests().unwrap(), &gpu.stream, &limits).unwrap();
+    gpu.motion.upload(&gpu.stream, &cpu.state).unwrap();
+    gpu.motion.cover(&gpu.stream, 0, 10).unwrap();
+    cpu.state.x[4].y = f64::NAN;
+    gpu.motion.restore_lists(&gpu.stream, &cpu.state.x, 1.0).unwrap();
+    gpu.step();
+    let standing = gpu.motion.check(&gpu.stream).unwrap();
+    assert!(standing.waits && standing.astray.is_some_and(|(atom, part)| atom == 4 && part > 1e9), "{standing:?}");
 }
 
 #[test]

@@ -271,7 +271,7 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
         let factor = (cpu.state.cell.volume().unwrap() / volume).cbrt();
         size *= factor;
         let (state, observed) = (gpu.state(), gpu.motion.observed(&gpu.stream).unwrap());
-        assert_eq!(gpu.motion.check(&gpu.stream).unwrap().0, step + 1);
+        assert_eq!(gpu.motion.check(&gpu.stream).unwrap().step, step + 1);
         // Rounding of coordinates of 5 nm (1e-15) in each step; divided by the time step in velocities.
         let (dx, dv) = (difference(&state.x, &cpu.state.x), difference(&state.v, &cpu.state.v));
         assert!(dx < 1e-12 && dv < 1e-10, "step {step}: {dx:e} nm, {dv:e} nm/ps");
@@ -309,11 +309,5 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
 }
 
 pub fn all_couplings(masses: &[f64]) -> Coupling {
-    Coupling {
-        seed: SEED,
-        remove_com_interval: 7,
-        thermostat: Some((thermostat(masses), 10)),
-        barostat: None,
-        lists: None,
-    }
+    Coupling { seed: SEED, remove_com_interval: 7, thermostat: Some((thermostat(masses), 10)), barostat: None }
 }

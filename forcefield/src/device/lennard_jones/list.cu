@@ -2,9 +2,9 @@
 //
 // 1. frame_of_atoms (open systems): origin and edges of a frame that holds all atoms with a margin of 2 (cut-off + buffer).
 // 2. cell_keys: cell of every active atom, z fastest; the counting sort makes `order` and `starts` of it.
-// 3. place_sites: fixed-point sites by place, kept also as the reference of displacements.
+// 3. place_sites: fixed-point sites by place.
 // 4. build_list: one warp per site. Each lane works out which cells of one column (x, y) the sphere of radius `reach` can
-//    touch (contiguous in place, two pieces where it wraps); then the warp walks the columns and tests 32 sites at a time.
+//    touch (contiguous in place, two pieces where it wraps); then the warp tests the sites of 32 columns, 32 at a time.
 //    Row i: places of all sites within `reach`, ascending by column, exclusions left out; both directions of a pair are
 //    listed. Rows have `capacity` entries and are filled up with i itself to a multiple of CHUNK; `chunks[i]` = how many.
 //    In a chunk entries stand in the order in which the lanes of the force kernel load them.
@@ -74,16 +74,15 @@ KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
         const double *heights = edges;
 #endif
         for (int d = 0; d < 3; ++d) {
-            a.listed_inverse[d] = 1.0 / edges[d];
             fits = fits && heights[d] >= 2.0 * a.reach && is_finite(edges[d]);
         }
-        if (!fits) atomicMax(&a.status->staleness, INFINITE_BITS);
+        if (!fits) atomicMax(&a.status->unfit, 1u);
     }
     if (i >= a.n) return;
     const int nx = a.cells[0], ny = a.cells[1], nz = a.cells[2];
     Site s = site_at(a.x, a.active[i], a.origin, inverse_of(edges).of, edges, 0);
     a.keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
-    if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->staleness, INFINITE_BITS);
+    if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->unfit, 1u);
 }
 
 KERNEL void place_sites(const __grid_constant__ PlaceArgs a) {
@@ -92,7 +91,6 @@ KERNEL void place_sites(const __grid_constant__ PlaceArgs a) {
     unsigned i = a.order[place], atom = a.active[i];
     Site s = site_at(a.x, atom, a.origin, inverse_of(a.edges).of, a.edges, a.kinds[i]);
     a.sites[place] = s;
-    a.listed[place] = s;
     a.atoms[place] = atom;
 }
 
@@ -231,25 +229,35 @@ KERNEL void build_list(const __grid_constant__ BuildArgs args) {
                 total = length + (int)starts[column + rest] - second;
             }
         }
-        int live = min(32, columns - batch);
-        for (int c = 0; c < live; ++c) {
-            int column_total = __shfl_sync(ALL_LANES, total, c), column_length = __shfl_sync(ALL_LANES, length, c);
-            int column_first = __shfl_sync(ALL_LANES, first, c), column_second = __shfl_sync(ALL_LANES, second, c);
-            for (int base = 0; base < column_total; base += 32) {
-                int t = base + lane, place = t < column_length ? column_first + t : column_second + (t - column_length);
-                bool hit = false;
-                if (t < column_total && place != i && distance_squared(a, sites[place], step) < reach2) {
-                    hit = true;
-                    if (first_excluded < end_excluded) {
-                        unsigned partner = order[place];
-                        for (unsigned e = first_excluded; e < end_excluded; ++e) hit = hit && excluded[e] != partner;
-                    }
-                }
-                unsigned hits = __ballot_sync(ALL_LANES, hit);
-                int at = found + __popc(hits & ((1u << lane) - 1u));
-                if (hit && at < capacity) row[stored(at)] = (unsigned)place;
-                found += __popc(hits);
+        // The sites of all these columns behind each other: columns are short, and one at a time would leave most lanes without work.
+        int end = total;
+        for (int k = 1; k < 32; k *= 2) {
+            int other = __shfl_up_sync(ALL_LANES, end, k);
+            if (lane >= k) end += other;
+        }
+        const int begin = end - total, sum = __shfl_sync(ALL_LANES, end, 31);
+        for (int base = 0; base < sum; base += 32) {
+            // The column of site t is the number of columns that end at or before it.
+            int t = base + lane, c = 0;
+            for (int half = 16; half > 0; half /= 2) {
+                int ends = __shfl_sync(ALL_LANES, end, c + half - 1);
+                if (ends <= t) c += half;
             }
+            int in_column = t - __shfl_sync(ALL_LANES, begin, c), column_length = __shfl_sync(ALL_LANES, length, c);
+            int column_first = __shfl_sync(ALL_LANES, first, c), column_second = __shfl_sync(ALL_LANES, second, c);
+            int place = in_column < column_length ? column_first + in_column : column_second + (in_column - column_length);
+            bool hit = false;
+            if (t < sum && place != i && distance_squared(a, sites[place], step) < reach2) {
+                hit = true;
+                if (first_excluded < end_excluded) {
+                    unsigned partner = order[place];
+                    for (unsigned e = first_excluded; e < end_excluded; ++e) hit = hit && excluded[e] != partner;
+                }
+            }
+            unsigned hits = __ballot_sync(ALL_LANES, hit);
+            int at = found + __popc(hits & ((1u << lane) - 1u));
+            if (hit && at < capacity) row[stored(at)] = (unsigned)place;
+            found += __popc(hits);
         }
     }
     int used = min((found + CHUNK - 1) / CHUNK * CHUNK, capacity);

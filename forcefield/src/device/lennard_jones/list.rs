@@ -14,8 +14,8 @@ structure! {
     pub struct ListWords {
         /// Largest number of neighbours of a site.
         pub neighbours: u32,
-        /// Bits of an f32: (largest displacement / what the buffer allows)².
-        pub staleness: u32,
+        /// 1 if positions were not finite or the cell was too small.
+        pub unfit: u32,
         /// 1 if a force was beyond the range of fixed-point numbers.
         pub saturated: u32,
     }
@@ -47,8 +47,6 @@ arguments! {
         edges: In<'a, f64>,
         origin: In<'a, f64>,
         keys: Out<'a, u32>,
-        /// Three numbers: 1/edge.
-        listed_inverse: Out<'a, f64>,
         status: Out<'a, ListWords>,
         reach: f64,
         cells: [i32; 3],
@@ -64,7 +62,6 @@ arguments! {
         edges: In<'a, f64>,
         origin: In<'a, f64>,
         sites: Out<'a, u64> as Site,
-        listed: Out<'a, u64> as Site,
         atoms: Out<'a, u32>,
         n: i32,
     }
@@ -112,7 +109,6 @@ impl DeviceLennardJones {
             edges,
             origin,
             keys: self.keys.arg(),
-            listed_inverse: self.listed_inverse.arg(),
             status: self.status.arg(),
             reach,
             cells,
@@ -128,7 +124,6 @@ impl DeviceLennardJones {
             edges,
             origin,
             sites: self.sites.arg(),
-            listed: self.listed.arg(),
             atoms: self.atoms.arg(),
             n,
         };

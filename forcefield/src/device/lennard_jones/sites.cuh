@@ -83,5 +83,3 @@ DEVICE bool position_is_finite(const double *x, unsigned atom) {
     const double *r = x + 3ll * atom;
     return is_finite(r[0]) && is_finite(r[1]) && is_finite(r[2]);
 }
-
-const unsigned INFINITE_BITS = 0x7f800000u;

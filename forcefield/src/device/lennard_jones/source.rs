@@ -62,7 +62,6 @@ pub(super) fn sources(settings: Settings, n_classes: usize, triclinic: bool) -> 
         .define("SLOT_VIRIAL", EnergyTerm::Virial as usize);
     for (name, value) in [
         ("CUTOFF", settings.cutoff),
-        ("REACH", settings.cutoff + settings.buffer),
         ("R_SWITCH", m.r_switch),
         ("SHIFT6", m.six.shift),
         ("A6", m.six.a),

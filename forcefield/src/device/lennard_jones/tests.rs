@@ -19,9 +19,9 @@ const SETTINGS: Settings = Settings {
 };
 
 impl ListStatus {
-    /// Whether every pair within the cut-off has been met since the status was reset.
+    /// Whether every list since the status was reset holds every pair.
     fn is_complete(&self) -> bool {
-        self.neighbours <= self.capacity && self.staleness <= 1.0
+        self.neighbours <= self.capacity && !self.unfit
     }
 }
 
@@ -230,7 +230,7 @@ fn a_list_that_overflows_says_so_and_grows() {
 }
 
 #[test]
-fn staleness_is_the_largest_displacement() {
+fn a_list_serves_while_atoms_move_by_half_its_buffer() {
     let (top, x, edges) = system(SIDES, 0.28);
     let settings = Settings { buffer: 0.06, ..SETTINGS };
     let case = Case::new(&top, &x, settings, boxed(edges));
@@ -238,44 +238,37 @@ fn staleness_is_the_largest_displacement() {
     let moved: Vec<_> = x.iter().map(|r| r + 0.02997 * Vector3::from_fn(|_, _| random() - 0.5).normalize()).collect();
     case.put(&moved, boxed(edges));
     assert_same(case.evaluate(), on_cpu(&top, &moved, settings, boxed(edges)), 2e-13, "moved");
-    // Rounded to f32.
-    assert!((case.status().staleness - 0.999).abs() < 1e-6 && case.status().is_complete());
-    let mut one = x.clone();
-    one[10].x += 0.03003;
-    case.put(&one, boxed(edges));
-    case.evaluate();
-    assert!((case.status().staleness - 1.001).abs() < 1e-6 && !case.status().is_complete());
-    case.put(&x, boxed(edges));
-    case.evaluate();
-    assert!(!case.status().is_complete(), "the status keeps the worst");
-    case.lj.reset_status(&case.stream).unwrap();
-    case.evaluate();
-    assert_eq!(case.status().staleness, 0.0);
-    one[10].x = f64::NAN;
-    case.put(&one, boxed(edges));
-    case.evaluate();
-    assert_eq!(case.status().staleness, f64::INFINITY);
+    assert!(case.status().is_complete());
 }
 
 #[test]
-fn scaling_of_the_box_is_not_movement_but_uses_up_the_buffer() {
+fn positions_and_cells_that_make_no_list_are_told() {
+    let (top, x, edges) = system(SIDES, 0.28);
+    let case = Case::new(&top, &x, Settings { cutoff: 0.8, ..SETTINGS }, boxed(edges));
+    let unfit = |x: &[Vector3<f64>], edges| {
+        case.lj.reset_status(&case.stream).unwrap();
+        case.put(x, boxed(edges));
+        case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
+        case.status().unfit
+    };
+    assert!(!unfit(&x, edges));
+    let mut one = x.clone();
+    one[10].x = f64::NAN;
+    assert!(unfit(&one, edges));
+    // Lists are not made for cells with less than twice the reach along an axis.
+    assert!(unfit(&x, edges * 0.8));
+    assert!(!unfit(&x, edges));
+}
+
+#[test]
+fn scaling_of_the_box_is_not_movement() {
     let (top, x, edges) = system(SIDES, 0.28);
     let settings = Settings { cutoff: 0.8, ..SETTINGS };
     let case = Case::new(&top, &x, settings, boxed(edges));
-    let scale = |s: f64| case.put(&x.iter().map(|r| r * s).collect::<Vec<_>>(), boxed(edges * s));
-    scale(0.9);
     let y: Vec<_> = x.iter().map(|r| r * 0.9).collect();
+    case.put(&y, boxed(edges * 0.9));
     let expected = on_cpu(&top, &y, Settings { buffer: 0.05, ..settings }, boxed(edges * 0.9));
     assert_same(case.evaluate(), expected, 2e-13, "scaled");
-    assert!(case.status().staleness < 1e-6);
-    scale(0.88);
-    case.evaluate();
-    assert_eq!(case.status().staleness, f64::INFINITY);
-    // Lists are not made for cells with less than twice the reach along an axis.
-    case.lj.reset_status(&case.stream).unwrap();
-    case.put(&x, boxed(edges * 0.8));
-    case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
-    assert_eq!(case.status().staleness, f64::INFINITY);
 }
 
 #[test]

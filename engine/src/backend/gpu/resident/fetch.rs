@@ -19,19 +19,17 @@ impl Resident {
     ///
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
-    pub fn download(&self) -> Result<(ResidentState, Lists), ResidentError> {
-        let stale = self.check()?;
-        let main = &self.streams.main;
+    pub fn download(&mut self) -> Result<(ResidentState, Lists), ResidentError> {
+        self.arrive()?;
+        self.check()?;
         let lambda = self.lambda()?.unwrap_or_default();
+        let main = &self.streams.main;
         let atoms = self.motion.download(main)?;
-        let [x, edges] = &self.listed;
         let geometry = self.long_range.geometry();
-        let edges = edges.read(main)?;
         let lists = Lists {
-            x: x.read(main)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
-            cell: Cell::from_packed(edges.as_chunks::<6>().0.first().copied().unwrap_or_default()),
+            pairs: self.pairs_made_at.read(main)?,
+            boxes: self.boxes_made_at.read(main)?,
             geometry: geometry.map_or(Ok(Vec::new()), |g| g.read(main).map(|g| bytemuck::cast_slice(&g).to_vec()))?,
-            stale,
         };
         Ok((ResidentState { atoms, lambda }, lists))
     }
@@ -40,7 +38,8 @@ impl Resident {
     ///
     /// # Errors
     /// A lost device.
-    pub fn lambda(&self) -> Result<Option<LambdaState>, ResidentError> {
+    pub fn lambda(&mut self) -> Result<Option<LambdaState>, ResidentError> {
+        self.arrive()?;
         let main = &self.streams.main;
         Ok(self.sites.as_ref().map(|sites| sites.download(main)).transpose()?)
     }
@@ -58,6 +57,8 @@ impl Resident {
     /// # Errors
     /// A lost device.
     pub fn set_biases(&mut self, biases: &[Option<SiteBias>]) -> Result<(), ResidentError> {
+        // The steps before were made, and are made again if they have waited, with the old ones.
+        self.arrive()?;
         let main = &self.streams.main;
         Ok(self.sites.as_mut().map_or(Ok(()), |sites| sites.set_biases(main, biases))?)
     }
@@ -66,7 +67,8 @@ impl Resident {
     ///
     /// # Errors
     /// A lost device.
-    pub fn references(&self) -> Result<Vec<(u32, Vector3<f64>)>, ResidentError> {
+    pub fn references(&mut self) -> Result<Vec<(u32, Vector3<f64>)>, ResidentError> {
+        self.arrive()?;
         let numbers = self.bonded.references().read(&self.streams.main)?;
         let positions = numbers.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x));
         Ok(self.bonded.restrained().iter().copied().zip(positions).collect())

@@ -6,6 +6,7 @@
 use super::{Resident, ResidentError};
 use crate::backend::gpu::long_range::Part;
 use crate::backend::gpu::replay::{Replays, median, replayed};
+use crate::backend::gpu::schedule::Schedule;
 use lambda::device::Whole;
 
 /// Rounds of lists and steps that whole steps are timed in.
@@ -39,14 +40,21 @@ impl Resident {
 
     fn whole_step(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
         let main = &self.streams.main;
-        self.motion.cover(main, self.step, ROUNDS * self.interval)?;
+        let Schedule { lists, boxes, .. } = self.schedule;
+        let (many, all) = (self.schedule.batch(), lists.max(boxes));
+        self.motion.cover(main, self.step, ROUNDS * all)?;
         if let Some(sites) = &self.sites {
             sites.supply(main, self.step)?;
         }
         main.zero(&self.forces)?;
         let graphs = self.record()?;
-        let lists_and_steps = || graphs.lists.launch(main).and_then(|()| graphs.batch.launch(main));
-        let time = |_| Ok::<_, ResidentError>(main.time(lists_and_steps)? / self.interval as f64);
+        let often = if lists < boxes { &graphs.pairs } else { &graphs.boxes };
+        let lists_and_steps = || {
+            graphs.both.launch(main)?;
+            graphs.batch.launch(main)?;
+            (1..all / many).try_for_each(|_| often.launch(main).and_then(|()| graphs.batch.launch(main)))
+        };
+        let time = |_| Ok::<_, ResidentError>(main.time(lists_and_steps)? / all as f64);
         // The first one is not counted.
         let seconds = (0..ROUNDS).map(time).collect::<Result<Vec<f64>, _>>()?;
         self.motion.check(main)?;
@@ -55,7 +63,7 @@ impl Resident {
     }
 
     fn parts(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
-        let (step, _) = self.motion.check(&self.streams.main)?;
+        let step = self.motion.check(&self.streams.main)?.step;
         self.motion.cover(&self.streams.main, step, FEW.times())?;
         let Self { long_range, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
         let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.virial);
@@ -86,7 +94,7 @@ impl Resident {
             let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
             let corrected = self.corrected();
             part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, corrected.as_ref())?))?;
-            part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.clock())?))?;
+            part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.due())?))?;
         }
         // Without forces, which have been added up many times.
         main.zero(forces)?;

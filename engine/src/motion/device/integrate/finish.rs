@@ -26,7 +26,7 @@ impl DeviceMotion {
         self.check(stream).map(|_| ())
     }
 
-    /// Notes that neighbour lists are made from the present positions. That earlier lists did not serve stays known ([`Self::check`]).
+    /// Notes that neighbour lists are made from the present positions. A motion that waits for them still has to be let go ([`Self::release`]).
     ///
     /// # Errors
     /// What the driver says against the launch.

@@ -2,7 +2,7 @@
 
 use super::DeviceMotion;
 use crate::motion::device::coupling::TABLE_STEPS;
-use crate::motion::device::shared::{Clock, CouplingState, MotionError, MotionState, MotionStatus, Observed};
+use crate::motion::device::shared::{Clock, CouplingState, MotionError, MotionState, MotionStatus, Observed, Standing};
 use crate::motion::thermostat::VRescale;
 use crate::state::{BarostatState, BathState};
 use bytemuck::Zeroable;
@@ -30,7 +30,8 @@ impl DeviceMotion {
             coupling.set_prepared(prepared);
         }
         self.state.write(stream, &[coupling])?;
-        self.write_table(stream, state.step, state.step)?;
+        let step = state.step as i64;
+        self.write_table(stream, Clock { step, due: step, ..Clock::zeroed() }, state.step)?;
         self.status.write(stream, &[MotionStatus::zeroed()])?;
         self.unprepared = state.prepared.is_none();
         Ok(self.enqueue_mark_lists(stream)?)
@@ -65,10 +66,14 @@ impl DeviceMotion {
         if let Some((present, _)) = &mut self.coupling.thermostat {
             *present = thermostat;
         }
-        self.settings.write(stream, &[self.coupling.settings(self.dt, self.mass, self.tail)])?;
-        let step = self.step(stream)?;
-        self.write_table(stream, step, step)?;
+        self.write_settings(stream)?;
+        let clock = self.clock.read(stream)?[0];
+        self.write_table(stream, clock, clock.step as u64)?;
         self.prepare(stream)
+    }
+
+    pub(super) fn write_settings(&self, stream: &Stream) -> Result<(), DeviceError> {
+        self.settings.write(stream, &[self.coupling.settings(self.dt, self.mass, self.tail, self.least_scale)])
     }
 
     /// Makes sure that random numbers are there for the `steps` steps (at most [`TABLE_STEPS`] − 1) from `step` on, where the device will then
@@ -79,17 +84,17 @@ impl DeviceMotion {
     pub fn cover(&mut self, stream: &Stream, step: u64, steps: u64) -> Result<(), MotionError> {
         // The end of the last step prepares the one after it.
         if step < self.table_start || step + steps >= self.table_start + TABLE_STEPS {
-            let at = self.step(stream)?;
-            self.write_table(stream, at, step)?;
+            let clock = self.clock.read(stream)?[0];
+            self.write_table(stream, clock, step)?;
         }
         if std::mem::take(&mut self.unprepared) { self.prepare(stream) } else { Ok(()) }
     }
 
-    fn write_table(&mut self, stream: &Stream, at: u64, first: u64) -> Result<(), DeviceError> {
+    /// Puts the random numbers of the steps from `first` on beside a clock that stands as it is.
+    fn write_table(&mut self, stream: &Stream, clock: Clock, first: u64) -> Result<(), DeviceError> {
         self.table.write(stream, &self.coupling.random_numbers(first))?;
         self.table_start = first;
-        let clock = Clock { step: at as i64, table_start: first as i64, table_steps: TABLE_STEPS as i64 };
-        self.clock.write(stream, &[clock])
+        self.clock.write(stream, &[Clock { table_start: first as i64, table_steps: TABLE_STEPS as i64, ..clock }])
     }
 
     /// Where atoms were when lists were made (nm), and by how much the box has been scaled since.
@@ -126,25 +131,28 @@ impl DeviceMotion {
         Ok(self.observed.read(stream)?[0])
     }
 
-    /// Waits for all that is enqueued, and tells the step where the device stands and the first step for which the lists did not serve.
+    /// Waits for all that is enqueued, and tells where the motion stands.
     ///
     /// # Errors
     /// Whatever stopped the motion.
-    pub fn check(&self, stream: &Stream) -> Result<(u64, Option<u64>), MotionError> {
+    pub fn check(&self, stream: &Stream) -> Result<Standing, MotionError> {
         let status = self.status.read(stream)?[0];
         let step = self.step(stream)?;
         match MotionError::from_status(&status, step) {
             Some(error) => Err(error),
-            None => Ok((step, status.stale.checked_sub(1))),
+            None => Ok(Standing::new(step, &status)),
         }
     }
 
-    /// Forgets that lists did not serve. It may be called only after [`Self::check`] found no failure, which would be forgotten too.
+    /// Lets a motion go on that has waited for new lists: they have been made from the present positions. It may be called only after
+    /// [`Self::check`] found no failure, which would be forgotten too.
     ///
     /// # Errors
     /// A lost device.
-    pub fn forget_stale(&self, stream: &Stream) -> Result<(), DeviceError> {
-        self.status.write(stream, &[MotionStatus::zeroed()])
+    pub fn release(&self, stream: &Stream) -> Result<(), DeviceError> {
+        self.status.write(stream, &[MotionStatus::zeroed()])?;
+        let clock = self.clock.read(stream)?[0];
+        self.clock.write(stream, &[Clock { due: clock.step, ..clock }])
     }
 
     /// The step where the device stands; waits for the stream.

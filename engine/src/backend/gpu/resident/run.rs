@@ -1,0 +1,125 @@
+//! Many steps: what is launched when, and what happens where the device waits for new lists.
+
+use super::{Graphs, Resident, ResidentError, Wait};
+use crate::backend::gpu::schedule::Schedule;
+use crate::motion::device::Standing;
+
+/// Steps, counted from step 0, after which the host waits for the device and looks whether all went well.
+const CHECK_INTERVAL: u64 = 100;
+
+impl Resident {
+    /// Makes so many steps.
+    ///
+    /// # Errors
+    /// Whatever stops the motion.
+    pub fn run(&mut self, steps: u64) -> Result<(), ResidentError> {
+        self.motion.cover(&self.streams.main, self.step, steps)?;
+        self.streams.main.zero(&self.forces)?;
+        let end = self.step + steps;
+        while self.step < end {
+            self.launch_steps(((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end))?;
+            if self.step.is_multiple_of(CHECK_INTERVAL) {
+                self.arrive()?;
+                self.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the steps until step `end`.
+    fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
+        self.arrived = false;
+        let graphs = self.recorded()?;
+        while self.step < end {
+            if let Some(sites) = self.sites.as_ref().filter(|_| self.step >= self.noise_end) {
+                sites.supply(&self.streams.main, self.step)?;
+                self.noise_end = self.step + sites.supplied_steps() as u64;
+            }
+            let part = if self.sites.is_some() { end.min(self.noise_end) } else { end };
+            self.update_lists(&graphs)?;
+            let many = self.schedule.batch();
+            let whole = self.step.is_multiple_of(many) && part - self.step >= many;
+            let (graph, done) = if whole { (&graphs.batch, many) } else { (&graphs.step, 1) };
+            graph.launch(&self.streams.main)?;
+            self.step += done;
+        }
+        self.graphs = Some(graphs);
+        Ok(())
+    }
+
+    /// Waits until the device has come to the step that it has been told to go to. Where it has stopped on its way because lists did not serve,
+    /// it gets new ones.
+    pub(super) fn arrive(&mut self) -> Result<(), ResidentError> {
+        while !self.arrived {
+            let standing = self.motion.check(&self.streams.main)?;
+            self.arrived = !standing.waits;
+            if standing.waits {
+                self.go_on(standing)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a motion that waits go on to where it was to go, with lists from the positions that it has.
+    fn go_on(&mut self, standing: Standing) -> Result<(), ResidentError> {
+        let at = standing.step;
+        let end = std::mem::replace(&mut self.step, at);
+        // Where the list is due anyway nothing has happened.
+        if !at.is_multiple_of(self.schedule.lists) {
+            let distance = |(atom, part): (usize, f64)| (atom, part * self.schedule.limits.farthest[atom]);
+            self.waits.push(Wait { step: at, atom: standing.astray.map(distance) });
+        }
+        let graphs = self.recorded()?;
+        let main = &self.streams.main;
+        graphs.both.launch(main)?;
+        self.listed_at = Some(at);
+        self.graphs = Some(graphs);
+        self.motion.cover(main, at, end - at)?;
+        // Random numbers may already be those of later steps.
+        self.noise_end = at;
+        main.zero(&self.forces)?;
+        self.motion.release(main)?;
+        self.launch_steps(end)
+    }
+
+    /// Where the motion has waited for lists since the last call.
+    pub fn take_waits(&mut self) -> Vec<Wait> {
+        std::mem::take(&mut self.waits)
+    }
+
+    /// Waits, and looks for what went wrong.
+    pub(super) fn check(&self) -> Result<(), ResidentError> {
+        let main = &self.streams.main;
+        self.motion.check(main)?;
+        if let Some(sites) = &self.sites {
+            sites.check(main)?;
+        }
+        self.long_range.check(main)?;
+        let list = self.lennard_jones.status(main)?;
+        if list.neighbours > list.capacity {
+            return Err(ResidentError::Neighbours { found: list.neighbours, room: list.capacity });
+        }
+        if list.unfit {
+            return Err(ResidentError::Unfit);
+        }
+        if list.saturated || (!self.bonded.is_empty() && self.bonded.saturated(main)?) {
+            return Err(ResidentError::Saturated);
+        }
+        Ok(())
+    }
+
+    /// Makes what is due at this step.
+    pub(super) fn update_lists(&mut self, graphs: &Graphs) -> Result<(), ResidentError> {
+        let Schedule { lists, boxes, .. } = self.schedule;
+        let graph = match [lists, boxes].map(|interval| self.step.is_multiple_of(interval)) {
+            _ if self.listed_at == Some(self.step) => return Ok(()),
+            [true, true] => &graphs.both,
+            [true, false] => &graphs.pairs,
+            [false, true] => &graphs.boxes,
+            [false, false] => return Ok(()),
+        };
+        graph.launch(&self.streams.main)?;
+        self.listed_at = Some(self.step);
+        Ok(())
+    }
+}
