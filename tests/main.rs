@@ -4,6 +4,7 @@ mod chains;
 mod config;
 mod device;
 mod dvdl;
+mod exchange;
 mod fmm;
 mod folders;
 mod fuzz;

@@ -13,20 +13,23 @@
 //! watches how far atoms go in between; if it was too far, the interval is halved at the next multiple of 100 steps.
 
 use super::coulomb::CoulombEnergy;
-use super::long_range::{self, LongRange};
+use super::long_range::LongRange;
+use super::moments::Moments;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::backend::fmm_settings::slack;
 use crate::config::Interpolation;
-use crate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState, VirialTerms};
-use crate::titration::Sites;
+use crate::motion::device::{Coupling, DeviceMotion, ListLimits, MotionState};
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph};
 use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
+use parts::Parts;
 
 mod fetch;
+mod lines;
+mod parts;
 mod profile;
 
 /// Steps, counted from step 0, after which the host waits for the device, looks whether all went well, and may shorten the interval of the
@@ -63,6 +66,7 @@ pub struct Resident {
     /// First step that has no random numbers for λ.
     noise_end: u64,
     coulomb: CoulombEnergy,
+    moments: Moments,
     charges: Buffer<f64>,
     forces: Buffer<i64>,
     potential_14: Buffer<i64>,
@@ -92,25 +96,23 @@ impl Resident {
         // Only the boxes are watched by the motion: Lennard-Jones watches its own list.
         let coupling =
             Coupling { lists: Some(ListLimits { cutoff: 0.0, reach: 4.0 * slack, slack }), ..setup.coupling };
-        let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
-        let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.cell)?;
-        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell.is_periodic())?;
+        let Parts { long_range, lennard_jones, bonded, motion, sites } = Parts::new(device, setup, coupling)?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
-        let on_device = |sites: &Sites| sites.on_device(setup.biases, device, setup.topology, NOISE_STEPS);
-        let sites = setup.sites.map(on_device).transpose()?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
-                far: stream()?,
+                // A chain of short kernels beside the near field, which has blocks enough to hold it up.
+                far: if setup.alone { device.urgent_stream()? } else { main.clone() },
                 short: stream()?,
                 sites: stream()?,
                 behind: stream()?,
             },
-            long_range: long_range::new(device, setup)?,
+            long_range,
             lennard_jones,
             bonded,
-            motion: DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, coupling, &virial)?,
+            moments: Moments::new(device, sites.as_ref())?,
+            motion,
             sites,
             interpolation: setup.interpolation,
             noise_end: 0,
@@ -216,12 +218,12 @@ impl Resident {
         Ok(self.energies.read(&self.streams.main)?)
     }
 
-    /// Evaluates ∂V/∂λ_α of the force field (kJ/mol) at the present state, without energies.
+    /// Evaluates ∂V/∂λ_α of the force field (kJ/mol) at the present state by the kernels of a step.
     ///
     /// # Errors
     /// A lost device.
     pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
-        self.launch_evaluation(false)?;
+        self.launch_evaluation(self.virial)?;
         self.by_weight()
     }
 

@@ -123,6 +123,16 @@ impl DeviceMotion {
         &self.edges
     }
 
+    /// What the last look ahead saw.
+    pub fn looked_at(&self) -> &Buffer<Observed> {
+        &self.looked
+    }
+
+    /// What thermostat and barostat carry from step to step.
+    pub fn coupling_state(&self) -> &Buffer<CouplingState> {
+        &self.state
+    }
+
     /// Thermostat, barostat and what else acts between two steps.
     pub fn coupling(&self) -> &Coupling {
         &self.coupling

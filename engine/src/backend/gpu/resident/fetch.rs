@@ -7,12 +7,16 @@ use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 impl Resident {
-    /// The state and its lists.
+    /// The state and its lists. Lists that are due at the present step are made first: an evaluation for whoever looks would have made them, and a
+    /// checkpoint must not tell whether somebody has looked.
     ///
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
-    pub fn download(&self) -> Result<(ResidentState, Lists), ResidentError> {
+    pub fn download(&mut self) -> Result<(ResidentState, Lists), ResidentError> {
         let stale = self.check()?;
+        let graphs = self.recorded()?;
+        self.update_lists(&graphs)?;
+        self.graphs = Some(graphs);
         let main = &self.streams.main;
         let lambda = self.lambda()?.unwrap_or_default();
         let atoms = self.motion.download(main)?;
