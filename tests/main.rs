@@ -5,6 +5,7 @@ mod config;
 mod device;
 mod drift;
 mod dvdl;
+mod exchange;
 mod fmm;
 mod folders;
 mod fuzz;

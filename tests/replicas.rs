@@ -32,7 +32,8 @@ fn child(folder: &Path, name: &str, structure: &str, seed: u64, steps: u64) -> C
 
 fn all(children: &[Child], folder: &Path, device: &Device, stop: &Stop) -> Result<bool> {
     let mut log = Log::open(&folder.join("log.txt"), true).unwrap();
-    run_all(&Threads::new(device, 3), children, 3, &mut log, stop)
+    // Two places of the same device: runs are dealt out.
+    run_all(&Threads::new(&[device, device], 3), children, 3, &mut log, stop)
 }
 
 const RESULTS: [&str; 4] = ["energy.csv", "trajectory.xtc", "final.gro", "checkpoint"];

@@ -12,9 +12,13 @@ pub mod terms;
 
 use crate::energies::Energies;
 use crate::error::Result;
-use crate::state::State;
+use crate::motion::leapfrog::StepEnergies;
+use crate::state::{BathState, State};
 use crate::titration::Biases;
+use forcefield::Cell;
 use lambda::SiteValues;
+use lambda::device::KeptStep;
+use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 /// Energies and their derivatives at the present state.
@@ -25,6 +29,25 @@ pub struct Evaluation {
     /// Forces, kJ/mol/nm; one per atom.
     pub forces: Vec<Vector3<f64>>,
     /// ∂V/∂λ_α of the force field (kJ/mol) of every form of every site.
+    pub by_weight: SiteValues,
+}
+
+/// All that a line of energies says of one moment, without bias.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// The step.
+    pub step: u64,
+    /// Energies of the force field.
+    pub energies: Energies,
+    /// What the step that begins here would tell, without thermostat; none if velocities are not known.
+    pub motion: Option<StepEnergies>,
+    /// Open space or the box.
+    pub cell: Cell,
+    /// Work of thermostat and barostat so far.
+    pub bath: BathState,
+    /// λ.
+    pub lambda: LambdaState,
+    /// ∂V/∂λ_α of the force field, kJ/mol.
     pub by_weight: SiteValues,
 }
 
@@ -64,7 +87,7 @@ pub trait Backend: Send {
     /// Positions that are not finite, a box too small, a device that is lost.
     fn load(&mut self, state: &mut State, lists: ListOrigin) -> Result<()>;
 
-    /// Takes other biases: another pH, other barriers.
+    /// Takes other biases: another pH, other barriers. What they have in common with those before is not moved again.
     ///
     /// # Errors
     /// A device that is lost.
@@ -90,6 +113,34 @@ pub trait Backend: Send {
 
     /// What was computed last; ∂V/∂λ may be newer than the rest.
     fn evaluation(&self) -> &Evaluation;
+
+    /// From now on keeps ξ and ∂V/∂λ of every step from `first` on whose number is a multiple of `every` when it is made, for [`Self::kept`]; false if it does
+    /// not: an evaluation at the step costs nothing then, because the step would make it all the same.
+    ///
+    /// # Errors
+    /// A device that is lost.
+    fn keep(&mut self, every: u64, first: u64) -> Result<bool>;
+
+    /// What has been kept of steps before the present one since the last call; without `wait` only what is there already.
+    ///
+    /// # Errors
+    /// A device that is lost.
+    fn kept(&mut self, state: &State, wait: bool) -> Result<Vec<KeptStep>>;
+
+    /// Whether moments can be noted.
+    fn notes(&self) -> bool;
+
+    /// Notes the present moment, without waiting for a device.
+    ///
+    /// # Errors
+    /// A device that is lost.
+    fn note(&mut self, state: &State) -> Result<()>;
+
+    /// The moments that have been noted since the last call, in their order; without `wait` only those that are there already.
+    ///
+    /// # Errors
+    /// [`crate::error::PhysicsError`] for energies that are not finite; a device that is lost.
+    fn noted(&mut self, state: &State, wait: bool) -> Result<Vec<Moment>>;
 
     /// Brings the whole state up to date.
     ///

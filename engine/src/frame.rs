@@ -39,6 +39,42 @@ impl Wanted {
     pub const ALL: Self = Self { energies: true, derivatives: true, positions: true, forces: true };
 }
 
+/// Steps at which the tables get lines; none: there is no such table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LineIntervals {
+    /// Steps between two lines of energies; there is one at the last step as well.
+    pub energies: Option<u64>,
+    /// Steps between two lines of λ and ∂V/∂λ.
+    pub lambda: Option<u64>,
+    /// The last step.
+    pub last: u64,
+}
+
+impl LineIntervals {
+    /// The first step from `from` on that has a line of energies.
+    pub fn energies_from(&self, from: u64) -> Option<u64> {
+        let every = self.energies?;
+        let next = from.next_multiple_of(every);
+        Some(if from <= self.last { next.min(self.last) } else { next })
+    }
+
+    /// The first step from `from` on that has a line of λ.
+    pub fn lambda_from(&self, from: u64) -> Option<u64> {
+        Some(from.next_multiple_of(self.lambda?))
+    }
+}
+
+/// Which of the lines that are kept are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upto {
+    /// Those that are there without waiting for a device.
+    AtHand,
+    /// All but what is only known when the present step is made.
+    Passed,
+    /// All, that of the present step included, for which a device may have to compute something.
+    Present,
+}
+
 /// State of one step as the outputs see it. What was not [`Wanted`] is empty. Names, units and their order are the same in every frame of a run.
 #[derive(Debug, Clone)]
 pub struct Frame<'a> {

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Identity;
 use crate::error::Result;
-use crate::frame::{Frame, Wanted};
+use crate::frame::{Frame, LineIntervals, Upto, Wanted};
 use crate::record::Description;
 use crate::state::State;
 use std::path::Path;
@@ -34,6 +34,21 @@ pub trait Propagate {
     /// # Errors
     /// [`crate::error::Error::Physics`] if energies have to be computed and are not finite.
     fn frame(&mut self, wanted: Wanted) -> Result<Frame<'_>>;
+
+    /// From now on keeps what the lines of the tables need on its way, for [`Self::lines`], where that costs less than to stop and ask for frames. The
+    /// first lines are those of the present step, or, of a run that is continued, those after it. The answer is which lines it keeps; the others
+    /// are asked for with [`Self::frame`].
+    ///
+    /// # Errors
+    /// If a device is lost.
+    fn keep(&mut self, lines: LineIntervals, continued: bool) -> Result<LineIntervals>;
+
+    /// The lines that have been kept since the last call: frames that have energies, or λ and ∂V/∂λ, in the order of steps. They do not depend on when,
+    /// or how often, they are asked for.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Physics`] if energies are not finite; if a device is lost.
+    fn lines(&mut self, upto: Upto) -> Result<Vec<Frame<'static>>>;
 
     /// Everything that is needed to go on from here bit for bit.
     ///

@@ -5,6 +5,7 @@
 //!
 //! Units: nm, ps, u, kJ/mol, K; pressure in bar towards people.
 
+mod lines;
 mod observe;
 mod placed;
 mod sites;
@@ -18,7 +19,7 @@ use crate::checkpoint::Identity;
 use crate::config::Config;
 use crate::energies::Energies;
 use crate::error::{Error, Result};
-use crate::frame::{Frame, Quantity, Wanted};
+use crate::frame::{Frame, LineIntervals, Quantity, Upto, Wanted};
 use crate::propagate::{Propagate, Walker};
 use crate::record::Description;
 use crate::state::State;
@@ -29,6 +30,7 @@ use forcefield::gromacs::{Structure, write_gro};
 use forcefield::units::GAS_CONSTANT;
 use kernels::device::Device;
 use lambda::SiteValues;
+use lines::Lines;
 use nalgebra::Vector3;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,10 +40,14 @@ pub struct Simulation {
     system: Arc<System>,
     state: State,
     /// The biases that follow from the pH and the barriers of the state.
-    biases: Biases,
+    biases: Arc<Biases>,
     backend: Box<dyn Backend>,
+    /// Whether the backend still has other biases.
+    unsent: bool,
     /// Where lists come from when the state is given to the backend; none if the backend has the state.
     unloaded: Option<ListOrigin>,
+    /// Lines of tables on their way.
+    lines: Lines,
     /// What computes, in words.
     computed_by: String,
     /// Positions for output, with every fragment in the box.
@@ -101,9 +107,11 @@ impl Simulation {
         Ok(Self {
             system,
             state,
-            biases,
+            biases: Arc::new(biases),
+            unsent: false,
             backend,
             unloaded: Some(ListOrigin::Positions),
+            lines: Lines::default(),
             computed_by: chosen.to_string(),
             wrapped: Vec::new(),
         })
@@ -167,12 +175,16 @@ impl Simulation {
         self.unloaded = Some(ListOrigin::Positions);
     }
 
-    /// Gives the state to the backend unless it has it.
+    /// Gives the state and the biases to the backend unless it has them.
     fn load(&mut self) -> Result<()> {
         if let Some(lists) = self.unloaded {
             // Until this has succeeded the backend has another state, and nothing may be stored from it.
             self.backend.load(&mut self.state, lists)?;
             self.unloaded = None;
+        }
+        if self.unsent {
+            self.backend.set_biases(&self.biases, self.state.step)?;
+            self.unsent = false;
         }
         Ok(())
     }
@@ -212,12 +224,15 @@ impl Propagate for Simulation {
     fn advance(&mut self, steps: u64) -> Result<()> {
         let end = self.state.step + steps;
         while self.state.step < end {
+            self.note_if_due()?;
             self.adapt()?;
             self.load()?;
             let step = self.state.step;
             let adapts = self.system.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until(&self.state.sites));
             let look = if adapts { (step / OBSERVE + 1) * OBSERVE } else { u64::MAX };
-            self.backend.advance(&mut self.state, (end - step).min(look - step))?;
+            let steps = (end - step).min(look - step).min(self.steps_to_line());
+            self.backend.advance(&mut self.state, steps)?;
+            self.note_if_due()?;
         }
         Ok(())
     }
@@ -257,6 +272,14 @@ impl Propagate for Simulation {
             walker: None,
             cell: state.cell,
         })
+    }
+
+    fn keep(&mut self, lines: LineIntervals, continued: bool) -> Result<LineIntervals> {
+        self.keep_lines(lines, continued)
+    }
+
+    fn lines(&mut self, upto: Upto) -> Result<Vec<Frame<'static>>> {
+        self.kept_lines(upto)
     }
 
     fn state(&mut self) -> Result<State> {

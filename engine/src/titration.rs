@@ -21,7 +21,7 @@ pub use find::{library, lj_types};
 
 use crate::config::{self, Config};
 use crate::error::{Error, PhysicsError, Result};
-use crate::state::SitesState;
+use crate::state::{BarrierState, SitesState};
 pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
@@ -29,7 +29,9 @@ use find::{Found, find, is_known, left_fixed, variants};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
-use lambda::bias::{BiasEnergies, SiteBias};
+use lambda::bias::barrier::BarrierError;
+use lambda::bias::ph::PhError;
+use lambda::bias::{Barrier, BiasEnergies, SiteBias};
 use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
 use lambda::library::Conditions;
@@ -98,6 +100,31 @@ impl Biases {
             }
         }
         sum
+    }
+
+    /// V_pH (kJ/mol) that `weights` would have at another pH.
+    ///
+    /// # Errors
+    /// A pH that is not finite.
+    pub fn ph_energy(&self, weights: &SiteValues, ph: f64) -> std::result::Result<f64, PhError> {
+        let mut sum = 0.0;
+        for (bias, own) in self.sites.iter().zip(weights.sites()) {
+            if let Some(v) = bias.as_ref().and_then(|bias| bias.ph.as_ref()) {
+                sum += v.at(ph)?.evaluate(own, &mut vec![0.0; own.len()]);
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Puts another pH, which changes V_pH and nothing else: in particular no double well is solved again, which takes 20 ms for each site.
+    ///
+    /// # Errors
+    /// A pH that is not finite.
+    pub fn set_ph(&mut self, ph: f64) -> std::result::Result<(), PhError> {
+        for v in self.sites.iter_mut().flatten().filter_map(|bias| bias.ph.as_mut()) {
+            *v = v.at(ph)?;
+        }
+        Ok(())
     }
 
     /// Energies at `weights`, without derivatives.
@@ -223,8 +250,19 @@ impl Sites {
     /// A height out of range, a pH that is not finite.
     pub fn biases(&self, state: &SitesState) -> Result<Biases> {
         let mut sites = vec![None; self.sites.len()];
-        for (recipe, barrier) in self.recipes.iter().zip(&state.barriers) {
-            sites[recipe.index] = Some(recipe.bias(&self.config, state.ph, barrier.height, self.temperature)?);
+        // Barriers mostly have one height, and solving a double well takes 20 ms.
+        let mut solved: Vec<Barrier> = Vec::new();
+        for (recipe, BarrierState { height, .. }) in self.recipes.iter().zip(&state.barriers) {
+            let barrier = match solved.iter().find(|one| one.height == *height) {
+                Some(barrier) => *barrier,
+                None => {
+                    let refused = |e: BarrierError| self.config.error_at("titration.barrier", e.to_string(), "");
+                    let barrier = Barrier::solve(*height).map_err(refused)?;
+                    solved.push(barrier);
+                    barrier
+                }
+            };
+            sites[recipe.index] = Some(recipe.bias(&self.config, state.ph, barrier, self.temperature)?);
         }
         Ok(Biases { sites, layout: self.layout().clone() })
     }
@@ -312,21 +350,6 @@ impl Sites {
             forms.iter().zip(weights.site(recipe.index)).map(|(form, w)| w * f64::from(form.protons_lost)).sum()
         };
         self.recipes.iter().filter(|recipe| recipe.has_ph()).map(site).sum()
-    }
-
-    /// V_pH (kJ/mol) of all sites in `state` if the pH were `ph`.
-    ///
-    /// # Errors
-    /// A pH that is not finite.
-    pub fn ph_energy(&self, state: &SitesState, ph: f64) -> Result<f64> {
-        let weights = self.weights(&state.lambda);
-        let mut sum = 0.0;
-        for (recipe, barrier) in self.recipes.iter().zip(&state.barriers).filter(|(recipe, _)| recipe.has_ph()) {
-            let own = weights.site(recipe.index);
-            let bias = recipe.bias(&self.config, Some(ph), barrier.height, self.temperature)?;
-            sum += bias.ph.map_or(0.0, |v| v.evaluate(own, &mut vec![0.0; own.len()]));
-        }
-        Ok(sum)
     }
 
     /// Whether barriers that adapt look at the weights at `step`.

@@ -7,7 +7,7 @@ use nalgebra::{Rotation3, Vector3};
 use crate::atomic::write_atomic;
 use crate::checkpoint::Identity;
 use crate::error::Result;
-use crate::frame::{Frame, Quantity, Wanted};
+use crate::frame::{Frame, LineIntervals, Quantity, Upto, Wanted};
 use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::propagate::{Propagate, Walker};
 use crate::random::{RandomStream, generator, indexed_generator};
@@ -148,16 +148,33 @@ pub struct Coupled {
     pub ph: f64,
     /// Seed.
     pub seed: u64,
+    /// Whether it keeps lines of λ as a device does: that of a step is known when the step is made.
+    pub keeps: bool,
     /// Asks to stop at this step.
     pub stop_at: Option<(u64, Stop)>,
     step: u64,
     state: [bool; 2],
+    kept: LineIntervals,
+    next: Option<u64>,
+    lines: Vec<Frame<'static>>,
 }
 
 impl Coupled {
     /// Sites as in the tests of replica exchange, both protonated.
     pub fn new(ph: f64, seed: u64) -> Self {
-        Self { pk: [3.8, 4.6], coupling: 0.7, ph, seed, stop_at: None, step: 0, state: [false; 2] }
+        Self {
+            pk: [3.8, 4.6],
+            coupling: 0.7,
+            ph,
+            seed,
+            keeps: false,
+            stop_at: None,
+            step: 0,
+            state: [false; 2],
+            kept: LineIntervals::default(),
+            next: None,
+            lines: Vec::new(),
+        }
     }
 
     fn exponent(&self, state: [bool; 2]) -> f64 {
@@ -167,9 +184,31 @@ impl Coupled {
 
     /// Probability of each state at a pH: none, the first, the second, both deprotonated.
     pub fn probabilities(&self, ph: f64) -> [f64; 4] {
-        let here = Self { ph, stop_at: None, ..*self };
+        let here = Self { pk: self.pk, coupling: self.coupling, ..Self::new(ph, 0) };
         let p = [[false, false], [true, false], [false, true], [true, true]].map(|x| 10f64.powf(here.exponent(x)));
         p.map(|one| one / p.iter().sum::<f64>())
+    }
+
+    fn line(&self) -> Frame<'static> {
+        Frame {
+            step: self.step,
+            time: self.step as f64 * 0.002,
+            energies: Vec::new(),
+            lambda: self.x().to_vec(),
+            dvdl: vec![0.0; 2],
+            walker: None,
+            positions: &[],
+            velocities: &[],
+            forces: &[],
+            cell: Cell::Open,
+        }
+    }
+
+    fn keep_line(&mut self) {
+        if self.next == Some(self.step) {
+            self.lines.push(self.line());
+            self.next = self.kept.lambda_from(self.step + 1);
+        }
     }
 
     fn x(&self) -> [f64; 2] {
@@ -198,6 +237,7 @@ impl Propagate for Coupled {
 
     fn advance(&mut self, steps: u64) -> Result<()> {
         for _ in 0..steps {
+            self.keep_line();
             for site in 0..2 {
                 let [mut on, mut off] = [self.state; 2];
                 (on[site], off[site]) = (true, false);
@@ -220,18 +260,20 @@ impl Propagate for Coupled {
 
     fn frame(&mut self, _: Wanted) -> Result<Frame<'_>> {
         let energy = Quantity { name: "potential", unit: "kJ/mol", value: -self.exponent(self.state) };
-        Ok(Frame {
-            step: self.step,
-            time: self.step as f64 * 0.002,
-            energies: vec![energy],
-            lambda: self.x().to_vec(),
-            dvdl: vec![0.0; 2],
-            walker: None,
-            positions: &[],
-            velocities: &[],
-            forces: &[],
-            cell: Cell::Open,
-        })
+        Ok(Frame { energies: vec![energy], ..self.line() })
+    }
+
+    fn keep(&mut self, lines: LineIntervals, continued: bool) -> Result<LineIntervals> {
+        self.kept = LineIntervals { lambda: lines.lambda.filter(|_| self.keeps), ..LineIntervals::default() };
+        self.next = self.kept.lambda_from(self.step + u64::from(continued));
+        Ok(self.kept)
+    }
+
+    fn lines(&mut self, upto: Upto) -> Result<Vec<Frame<'static>>> {
+        if upto == Upto::Present {
+            self.keep_line();
+        }
+        Ok(std::mem::take(&mut self.lines))
     }
 
     fn state(&mut self) -> Result<State> {

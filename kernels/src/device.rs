@@ -50,6 +50,7 @@
 mod arguments;
 mod buffer;
 mod compile;
+mod counts;
 mod cuda;
 mod emulator;
 mod error;
@@ -60,9 +61,10 @@ mod sort;
 mod source;
 mod stream;
 
+use counts::Counters;
 use launch::Code;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use stream::Queue;
 
 pub use crate::{arguments, structure};
@@ -71,7 +73,8 @@ pub use buffer::Buffer;
 #[doc(hidden)]
 pub use bytemuck::{Pod, Zeroable};
 pub use compile::compiles;
-pub use cuda::{Gpu, MINIMUM_CAPABILITY, probe};
+pub use counts::Counts;
+pub use cuda::{Gpu, MINIMUM_CAPABILITY, Usage, probe, usage};
 pub use error::DeviceError;
 pub use launch::{Extent, Kernel, Launch, Module};
 pub use layout::check_layouts;
@@ -86,7 +89,8 @@ pub struct Device(Arc<Inner>);
 
 struct Inner {
     backend: Backend,
-    modules: Mutex<HashMap<String, Module>>,
+    modules: Mutex<HashMap<String, Arc<Mutex<Option<Module>>>>>,
+    counters: Arc<Counters>,
 }
 
 /// Memory of either kind of device.
@@ -131,7 +135,7 @@ impl Device {
     }
 
     fn with(backend: Backend) -> Self {
-        Self(Arc::new(Inner { backend, modules: Mutex::default() }))
+        Self(Arc::new(Inner { backend, modules: Mutex::default(), counters: Arc::default() }))
     }
 
     /// Name of the device.
@@ -171,6 +175,11 @@ impl Device {
         }
     }
 
+    /// What has been given to this device so far, by all streams of this [`Device`] and its clones.
+    pub fn counts(&self) -> Counts {
+        self.0.counters.look()
+    }
+
     /// Lets threads that wait for the device sleep between two looks, which leaves the CPU to others where many simulations run side by side.
     /// Otherwise they spin, which is faster for one simulation alone.
     pub fn wait_asleep(&self) {
@@ -179,14 +188,16 @@ impl Device {
         }
     }
 
-    /// Compiles kernels. The same source is compiled once in a process, and for GPUs once on a machine.
+    /// Compiles kernels. The same source is compiled once in a process, and for GPUs once on a machine; threads may compile different ones at a time.
     ///
     /// # Errors
     /// [`DeviceError::Compile`] with what the compiler said.
     pub fn compile(&self, source: &Source) -> Result<Module, DeviceError> {
         let key = format!("{} {:?}", source.whole(""), source.options());
-        let mut modules = self.0.modules.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(module) = modules.get(&key) {
+        // Others may compile other sources meanwhile; who wants the same one waits for it.
+        let slot = Arc::clone(self.0.modules.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let mut compiled = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = &*compiled {
             return Ok(module.clone());
         }
         let code = match &self.0.backend {
@@ -194,7 +205,7 @@ impl Device {
             Backend::Emulator => Code::Emulator(Arc::new(emulator::Module::new(source)?)),
         };
         let module = Module { name: source.name(), kernels: source.kernels().into(), code };
-        modules.insert(key, module.clone());
+        *compiled = Some(module.clone());
         Ok(module)
     }
 
@@ -230,10 +241,24 @@ impl Device {
     /// # Errors
     /// A lost device.
     pub fn stream(&self) -> Result<Stream, DeviceError> {
-        Ok(Stream(match &self.0.backend {
-            Backend::Cuda(context) => Queue::Cuda(Arc::new(cuda::Stream::new(context)?)),
+        self.stream_with(false)
+    }
+
+    /// A stream whose kernels go before those of others wherever both could: for the chain of many short ones on which the rest waits. Recorded
+    /// sequences keep that.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn urgent_stream(&self) -> Result<Stream, DeviceError> {
+        self.stream_with(true)
+    }
+
+    fn stream_with(&self, urgent: bool) -> Result<Stream, DeviceError> {
+        let queue = match &self.0.backend {
+            Backend::Cuda(context) => Queue::Cuda(Arc::new(cuda::Stream::new(context, urgent)?)),
             Backend::Emulator => Queue::Emulator,
-        }))
+        };
+        Ok(Stream(queue, Arc::clone(&self.0.counters)))
     }
 }
 

@@ -30,6 +30,9 @@ use tables::Tables;
 
 pub use sites::{Corrected, Whole};
 
+/// Steps whose ξ and ∂V/∂λ_α are kept at most, before newer ones take their place ([`DeviceSites::kept`]).
+pub const KEPT_ROWS: u64 = 64;
+
 /// Most random numbers that are handed over at a time: 64 MB.
 const MOST_NUMBERS: usize = 8_000_000;
 
@@ -87,6 +90,17 @@ pub struct DeviceEnergies {
     pub bias: BiasEnergies,
 }
 
+/// ξ and ∂V/∂λ_α at one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptStep {
+    /// The step.
+    pub step: u64,
+    /// Coordinates of all sites.
+    pub coordinates: Vec<f64>,
+    /// ∂V/∂λ_α of the force field (kJ/mol), as the weights.
+    pub derivatives: Vec<f64>,
+}
+
 /// Titratable sites with their state on a device.
 pub struct DeviceSites {
     n_sites: usize,
@@ -108,6 +122,8 @@ pub struct DeviceSites {
     work: Buffer<f64>,
     energies: Buffer<StepEnergies>,
     failure: Buffer<Failure>,
+    kept: Buffer<f64>,
+    keep_every: Buffer<i64>,
     noise: Buffer<f64>,
     noise_first: Buffer<i64>,
     supplied_steps: usize,
@@ -153,6 +169,8 @@ impl DeviceSites {
             work: values(4 * n_xi + n_weights)?,
             energies: device.zeros(1)?,
             failure: device.zeros(1)?,
+            kept: values(KEPT_ROWS as usize * (1 + n_xi + n_weights))?,
+            keep_every: device.zeros(1)?,
             noise: values(tables.width * supplied_steps)?,
             noise_first: device.upload(&[i64::MIN / 2])?,
             supplied_steps,
@@ -211,11 +229,59 @@ impl DeviceSites {
         })
     }
 
+    /// Coordinates ξ of all sites.
+    pub fn coordinates(&self) -> &Buffer<f64> {
+        &self.coordinates
+    }
+
+    /// Their velocities, 1/ps.
+    pub fn velocities(&self) -> &Buffer<f64> {
+        &self.velocities
+    }
+
+    /// Heat of the thermostat so far, kJ/mol; one number.
+    pub fn heat(&self) -> &Buffer<f64> {
+        &self.heat
+    }
+
+    /// From now on each step whose number is a multiple of `every` leaves its ξ and ∂V/∂λ_α for [`kept`](Self::kept) when it is made, the last
+    /// [`KEPT_ROWS`] of them; 0: none does.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn keep(&self, stream: &Stream, every: u64) -> Result<(), SitesError> {
+        Ok(self.keep_every.write(stream, &[every as i64])?)
+    }
+
+    /// What the steps first, first + every, … before `end` have left, for the `every` of [`keep`](Self::keep); a step that was not made, because the
+    /// motion has stopped, is left out.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn kept(&self, stream: &Stream, first: u64, end: u64, every: u64) -> Result<Vec<KeptStep>, SitesError> {
+        let (n_xi, width) = (self.coordinates.len(), 1 + self.coordinates.len() + self.weights.len());
+        if every == 0 {
+            return Ok(Vec::new());
+        }
+        let steps: Vec<u64> = (first..end).step_by(every as usize).collect();
+        let mut all = Vec::with_capacity(steps.len());
+        // Rows that follow each other in memory are read together: all to the end of the list, then those from its beginning.
+        for part in steps.chunk_by(|before, _| !(before / every + 1).is_multiple_of(KEPT_ROWS)) {
+            let mut rows = vec![0.0; part.len() * width];
+            self.kept.read_part(stream, (part[0] / every % KEPT_ROWS) as usize * width, &mut rows)?;
+            for (row, &step) in rows.chunks_exact(width).zip(part).filter(|(row, step)| row[0] == **step as f64) {
+                let (coordinates, derivatives) = (row[1..1 + n_xi].to_vec(), row[1 + n_xi..].to_vec());
+                all.push(KeptStep { step, coordinates, derivatives });
+            }
+        }
+        Ok(all)
+    }
+
     /// Other biases of the same sites from the next step on; V_MM may not have more coefficients than at the beginning.
     ///
     /// # Errors
     /// Biases that do not fit; of the device.
-    pub fn set_biases(&self, stream: &Stream, biases: &[Option<SiteBias>]) -> Result<(), SitesError> {
+    pub fn set_biases(&mut self, stream: &Stream, biases: &[Option<SiteBias>]) -> Result<(), SitesError> {
         self.biases.write(stream, biases)
     }
 

@@ -1,4 +1,8 @@
-//! Which backend computes: `--device auto|cpu|cuda:N`. The choice and its fallback are made here and nowhere else.
+//! Which backend computes: `--device auto|cpu|cuda:N|cuda:0-7|cuda:all`. The choice and its fallback are made here and nowhere else.
+
+mod gpus;
+
+pub use gpus::Gpus;
 
 use super::Backend;
 use super::cpu::Cpu;
@@ -7,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::state::State;
 use crate::system::System;
 use crate::titration::Biases;
-use kernels::device::{Device, DeviceError, probe};
+use kernels::device::{Device, DeviceError, Usage, probe, usage};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -15,13 +19,13 @@ use std::sync::Arc;
 /// What a person asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The first GPU if there is one that can be used, else the CPU.
+    /// The freest GPU that can be used, else the CPU.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// The GPU of this number, or an error.
-    Cuda(usize),
+    /// These GPUs, or an error.
+    Cuda(Gpus),
 }
 
 impl FromStr for Choice {
@@ -31,12 +35,12 @@ impl FromStr for Choice {
         match text {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
-            "cuda" => Ok(Self::Cuda(0)),
+            "cuda" => Ok(Self::Cuda(Gpus::one(0))),
             _ => text
                 .strip_prefix("cuda:")
-                .and_then(|ordinal| ordinal.parse().ok())
+                .and_then(|gpus| gpus.parse().ok())
                 .map(Self::Cuda)
-                .ok_or_else(|| "valid is auto, cpu, or cuda:N with the number N of a GPU, from 0".into()),
+                .ok_or_else(|| "valid is auto, cpu, cuda:N with the number N of a GPU, from 0 to 127, cuda:0-7, cuda:0,2 or cuda:all".into()),
         }
     }
 }
@@ -46,7 +50,7 @@ impl fmt::Display for Choice {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Cpu => f.write_str("cpu"),
-            Self::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            Self::Cuda(gpus) => write!(f, "cuda:{gpus}"),
         }
     }
 }
@@ -60,10 +64,12 @@ pub enum Share {
     Part,
 }
 
-/// A device, or the CPU.
+/// A device or several, or the CPU.
 pub struct Chosen {
-    /// The GPU; none: the CPU.
+    /// The GPU, or the first of them; none: the CPU.
     pub device: Option<Device>,
+    /// The GPUs beside the first, for jobs of many runs.
+    others: Vec<Device>,
     /// Why the CPU computes, if it was not asked for.
     pub reason: Option<String>,
     /// Whether the CPU may take what the GPU refuses.
@@ -73,14 +79,28 @@ pub struct Chosen {
 impl From<Option<Device>> for Chosen {
     /// This device and no other.
     fn from(device: Option<Device>) -> Self {
-        Self { device, reason: None, yields: false }
+        Self { device, others: Vec::new(), reason: None, yields: false }
+    }
+}
+
+impl From<Vec<Device>> for Chosen {
+    /// These devices and no others; the CPU if there are none.
+    fn from(mut devices: Vec<Device>) -> Self {
+        let others = devices.split_off(devices.len().min(1));
+        Self { others, ..Self::from(devices.pop()) }
     }
 }
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.device, &self.reason) {
-            (Some(device), _) => f.write_str(&device.name()),
+            (Some(device), _) => {
+                let names: Vec<String> = self.devices().into_iter().map(Device::name).collect();
+                match names.iter().all(|name| *name == names[0]) {
+                    true if names.len() > 1 => write!(f, "{} × {}", names.len(), device.name()),
+                    _ => f.write_str(&names.join(", ")),
+                }
+            }
             (None, None) => f.write_str(&cpu()),
             (None, Some(reason)) => write!(f, "{}; {reason}", cpu()),
         }
@@ -88,6 +108,11 @@ impl fmt::Display for Chosen {
 }
 
 impl Chosen {
+    /// All devices; none: the CPU.
+    pub fn devices(&self) -> Vec<&Device> {
+        self.device.iter().chain(&self.others).collect()
+    }
+
     /// The backend of a system on this device. If the device was chosen by `auto` and refuses the system, the CPU takes its place from now
     /// on, and `say` gets a line that tells why.
     ///
@@ -118,18 +143,44 @@ impl Chosen {
 }
 
 impl Choice {
-    /// Looks for the device.
+    /// Looks for the device of one simulation.
+    ///
+    /// # Errors
+    /// A GPU that was asked for and cannot be used; several of them. `auto` takes the CPU instead, and says why.
+    pub fn open(self) -> Result<Chosen> {
+        let Self::Cuda(gpus) = self else { return self.open_all() };
+        match gpus.present().map_err(|e| refused(self, &e))?[..] {
+            [_] => self.open_all(),
+            ref several => {
+                let message =
+                    format!("--device {self}: this command computes on one GPU, and these are {}", several.len());
+                Err(Error::input(
+                    message,
+                    "choose one, --device cuda:0; titrate and calibrate deal their runs out to many",
+                ))
+            }
+        }
+    }
+
+    /// Looks for the devices of a job of many runs.
     ///
     /// # Errors
     /// A GPU that was asked for and cannot be used. `auto` takes the CPU instead, and says why.
-    pub fn open(self) -> Result<Chosen> {
+    pub fn open_all(self) -> Result<Chosen> {
         match self {
             Self::Cpu => Ok(None.into()),
-            Self::Cuda(ordinal) => Ok(Some(Device::cuda(ordinal).map_err(|e| refused(self, &e))?).into()),
-            Self::Auto => Ok(match first() {
-                Ok(device) => Chosen { device: Some(device), reason: None, yields: true },
-                Err(e) => Chosen { device: None, reason: Some(e.to_string()), yields: true },
-            }),
+            Self::Cuda(gpus) => {
+                let open =
+                    |all: Vec<usize>| all.into_iter().map(Device::cuda).collect::<std::result::Result<Vec<_>, _>>();
+                Ok(gpus.present().and_then(open).map_err(|e| refused(self, &e))?.into())
+            }
+            Self::Auto => {
+                let (device, reason) = match freest() {
+                    Ok(device) => (Some(device), None),
+                    Err(e) => (None, Some(e.to_string())),
+                };
+                Ok(Chosen { device, others: Vec::new(), reason, yields: true })
+            }
         }
     }
 }
@@ -156,11 +207,26 @@ pub fn gpus() -> Vec<String> {
     }
 }
 
-fn first() -> std::result::Result<Device, DeviceError> {
-    match probe()?.first() {
-        Some(gpu) => Device::cuda(gpu.ordinal),
-        None => Err(DeviceError::NoDevice { ordinal: 0, found: 0 }),
+/// The freest GPU that can be used.
+fn freest() -> std::result::Result<Device, DeviceError> {
+    let numbers: Vec<usize> = probe()?.iter().map(|gpu| gpu.ordinal).collect();
+    let mut last = DeviceError::NoDevice { ordinal: 0, found: 0 };
+    // Alone, it need not be asked what it does.
+    let known = if numbers.len() > 1 { usage(&numbers) } else { vec![None; numbers.len()] };
+    for ordinal in by_usage(&numbers, &known) {
+        match Device::cuda(ordinal) {
+            Ok(device) => return Ok(device),
+            Err(e) => last = e,
+        }
     }
+    Err(last)
+}
+
+/// GPUs, the freest first; those of which nothing is known come last, in their order.
+fn by_usage(numbers: &[usize], known: &[Option<Usage>]) -> Vec<usize> {
+    let mut all: Vec<(usize, Option<Usage>)> = numbers.iter().copied().zip(known.iter().copied()).collect();
+    all.sort_by_key(|(_, usage)| (usage.is_none(), usage.map(|usage| usage.rank())));
+    all.into_iter().map(|(number, _)| number).collect()
 }
 
 fn refused(choice: Choice, error: &DeviceError) -> Error {
@@ -173,7 +239,7 @@ mod tests {
 
     #[test]
     fn choices_are_read_and_shown() {
-        for text in ["auto", "cpu", "cuda:0", "cuda:12"] {
+        for text in ["auto", "cpu", "cuda:0", "cuda:12", "cuda:0-7", "cuda:0,2", "cuda:all"] {
             assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
         }
         for text in ["gpu", "cuda:", "cuda:-1", "cuda:x", ""] {
@@ -192,8 +258,24 @@ mod tests {
         assert!(!Choice::Cpu.open().unwrap().to_string().contains(';'));
         let lines = gpus();
         assert!(lines.len() == 1 && lines[0].starts_with("no "), "{lines:?}");
-        let message = Choice::Cuda(3).open().err().unwrap().to_string();
+        let message = Choice::Cuda(Gpus::one(3)).open().err().unwrap().to_string();
         assert!(message.starts_with("--device cuda:3: no ") && message.contains("--device cpu"), "{message}");
+    }
+
+    #[test]
+    fn the_freest_gpu_comes_first() {
+        let of = |busy, free| Some(Usage { busy, free });
+        assert_eq!(by_usage(&[0, 1, 2], &[None; 3]), [0, 1, 2]);
+        assert_eq!(by_usage(&[0, 1, 2, 3], &[of(99, 50), None, of(3, 20), of(0, 30)]), [3, 2, 0, 1]);
+    }
+
+    #[test]
+    fn several_devices_are_one_place_for_many_runs() {
+        let device = Device::of_tests().unwrap();
+        let two = Chosen::from(vec![device.clone(), device.clone()]);
+        assert_eq!((two.devices().len(), two.to_string()), (2, format!("2 × {}", device.name())));
+        assert_eq!(Chosen::from(vec![device.clone()]).to_string(), device.name());
+        assert!(Chosen::from(Vec::new()).device.is_none());
     }
 
     #[test]
@@ -213,7 +295,7 @@ mod tests {
             chosen.backend(&system, &state, &Biases::default(), Share::Whole, say)
         };
         let device = Device::of_tests().unwrap();
-        let mut chosen = Chosen { device: Some(device.clone()), reason: None, yields: true };
+        let mut chosen = Chosen { yields: true, ..Chosen::from(Some(device.clone())) };
         let mut said = Vec::new();
         open(&mut chosen, 6, &mut said).unwrap();
         assert!(chosen.device.is_some() && said.is_empty() && chosen.to_string() == device.name(), "{said:?}");

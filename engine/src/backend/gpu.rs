@@ -3,31 +3,37 @@
 //! Nothing of the CPU's way is built beside it: neither its FMM nor its lists. Units: nm, ps, u, kJ/mol.
 
 mod coulomb;
+mod errors;
 mod long_range;
+mod moments;
 pub mod replay;
 mod resident;
 pub mod schedule;
 mod setup;
 
 use super::fmm_settings::choose_on_gpu;
-use super::terms::{coulomb_error, modifier};
-use super::{Backend, Evaluation, ListOrigin};
-use crate::config::{self, Config};
+use super::terms::modifier;
+use super::{Backend, Evaluation, ListOrigin, Moment};
+use crate::config;
 use crate::energies::Energies;
-use crate::error::{Error, InputError, PhysicsError, Result};
-use crate::motion::device::{Coupling, MotionError, MotionState};
-use crate::state::{GpuState, State};
+use crate::error::{Error, Result};
+use crate::motion::device::{Coupling, MotionState};
+use crate::motion::leapfrog::StepEnergies;
+use crate::state::{BarostatState, BathState, GpuState, State};
 use crate::system::System;
 use crate::titration::Biases;
-use fmm::FmmError;
-use forcefield::Topology;
-use forcefield::device::{DeviceTermError, EnergyTerm, Precision};
-use kernels::device::{Device, DeviceError};
+use errors::{setup_error, step_error};
+use forcefield::Cell;
+use forcefield::device::{EnergyTerm, Precision};
+use kernels::device::Device;
 use lambda::SiteValues;
-use lambda::device::SitesError;
+use lambda::device::{KEPT_ROWS, KeptStep};
+use lambda::motion::LambdaState;
+use moments::Noted;
 use resident::Resident;
 use schedule::Schedule;
 use setup::{Lists, ResidentError, ResidentState, Setup};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Steps between two looks at signals and the clock; outputs and lists are due at multiples of their own.
@@ -46,9 +52,19 @@ pub struct Gpu {
     lists: String,
     /// Whether the device has moved on since the state was stored.
     ahead: bool,
+    /// Whether it has since λ was stored.
+    lambda_ahead: bool,
     evaluation: Evaluation,
     /// Whether the evaluation is that of the present state.
     evaluated: bool,
+    /// Steps between two that are kept, and the first one that is not fetched yet.
+    keeping: Option<(u64, u64)>,
+    /// Steps that have been fetched and nobody has asked for.
+    kept: Vec<KeptStep>,
+    /// Steps of the moments that are noted on the device.
+    noted: VecDeque<u64>,
+    /// Moments that have been fetched and nobody has asked for.
+    moments: Vec<Moment>,
 }
 
 impl Gpu {
@@ -102,14 +118,59 @@ impl Gpu {
             coulomb,
             lists: schedule.describe(config),
             ahead: false,
+            lambda_ahead: false,
             evaluation: Evaluation::default(),
             evaluated: false,
+            keeping: None,
+            kept: Vec::new(),
+            noted: VecDeque::new(),
+            moments: Vec::new(),
         })
     }
 
     /// Values of all sites as the device has them.
     fn by_weight(&self, flat: Vec<f64>) -> SiteValues {
         self.system.layout().with_values(flat).expect("invariant: the device has the sites of the system")
+    }
+
+    /// Fetches what steps before the present one have left.
+    fn fetch_kept(&mut self, state: &State) -> Result<()> {
+        let Some((every, first)) = self.keeping.filter(|(_, first)| *first < state.step) else { return Ok(()) };
+        self.kept.extend(self.resident.kept(first, state.step, every).map_err(self.failed(state.step))?);
+        self.keeping = Some((every, state.step.next_multiple_of(every)));
+        Ok(())
+    }
+
+    /// Fetches the moments that are noted on the device.
+    fn fetch_noted(&mut self, state: &State) -> Result<()> {
+        if self.noted.is_empty() {
+            return Ok(());
+        }
+        for row in self.resident.noted().map_err(self.failed(state.step))? {
+            let step = self.noted.pop_front().expect("invariant: every row was noted at a step");
+            // A motion that has stopped stands where it was, and its moments are none.
+            if row.step != step {
+                continue;
+            }
+            let moment = self.moment(step, row, state.sites.lambda.held);
+            moment.energies.check(&[], &self.system.topology).map_err(|e| e.at_step(step))?;
+            self.moments.push(moment);
+        }
+        Ok(())
+    }
+
+    fn moment(&self, step: u64, row: Noted, held: u64) -> Moment {
+        let ([kinetic_before, kinetic_after, constraint_virial], [thermostat_work, work, heat]) =
+            (row.motion, row.works);
+        Moment {
+            step,
+            energies: energies(&row.energies),
+            motion: Some(StepEnergies { kinetic_before, kinetic_after, constraint_virial }),
+            cell: Cell::from_packed(row.edges),
+            bath: BathState { thermostat_work, barostat: BarostatState { work, ..BarostatState::default() } },
+            lambda: LambdaState { coordinates: row.coordinates, velocities: row.velocities, heat, held },
+            by_weight: self.by_weight(row.derivatives),
+        }
     }
 
     fn failed(&self, step: u64) -> impl Fn(ResidentError) -> Error + use<> {
@@ -160,7 +221,7 @@ impl Backend for Gpu {
     }
 
     fn load(&mut self, state: &mut State, origin: ListOrigin) -> Result<()> {
-        (self.ahead, self.evaluated) = (false, false);
+        (self.ahead, self.lambda_ahead, self.evaluated) = (false, false, false);
         self.resident.check_cell(state.cell).map_err(|e| setup_error(&self.system.config, e))?;
         let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
         let lists = kept.map(|gpu| Lists {
@@ -199,10 +260,16 @@ impl Backend for Gpu {
     }
 
     fn advance(&mut self, state: &mut State, steps: u64) -> Result<()> {
-        (self.ahead, self.evaluated) = (true, false);
+        (self.ahead, self.lambda_ahead, self.evaluated) = (true, true, false);
         let end = state.step + steps;
         while state.step < end {
-            let part = PART.min(end - state.step);
+            let mut part = PART.min(end - state.step);
+            if let Some((every, first)) = self.keeping {
+                if (state.step + part).saturating_sub(first).div_ceil(every) > KEPT_ROWS {
+                    self.fetch_kept(state)?;
+                }
+                part = part.min(KEPT_ROWS * every);
+            }
             self.resident.run(part).map_err(self.failed(state.step))?;
             state.step += part;
         }
@@ -224,7 +291,8 @@ impl Backend for Gpu {
     }
 
     fn evaluate_derivatives(&mut self, state: &mut State) -> Result<()> {
-        if !self.evaluated {
+        // What steps leave is computed as they compute it, energies or not: whoever looks gets the same number to the last bit.
+        if !(self.evaluated && self.resident.steps_have_energies()) {
             let flat = self.resident.derivatives().map_err(self.failed(state.step))?;
             self.evaluation.by_weight = self.by_weight(flat);
         }
@@ -233,6 +301,39 @@ impl Backend for Gpu {
 
     fn evaluation(&self) -> &Evaluation {
         &self.evaluation
+    }
+
+    fn keep(&mut self, every: u64, first: u64) -> Result<bool> {
+        let kept = self.resident.keep(every).map_err(self.failed(first))?;
+        self.keeping = kept.then_some((every, first));
+        Ok(kept)
+    }
+
+    fn kept(&mut self, state: &State, wait: bool) -> Result<Vec<KeptStep>> {
+        if wait {
+            self.fetch_kept(state)?;
+        }
+        Ok(std::mem::take(&mut self.kept))
+    }
+
+    fn notes(&self) -> bool {
+        true
+    }
+
+    fn note(&mut self, state: &State) -> Result<()> {
+        if self.resident.notes_are_full() {
+            self.fetch_noted(state)?;
+        }
+        self.resident.note().map_err(self.failed(state.step))?;
+        self.noted.push_back(state.step);
+        Ok(())
+    }
+
+    fn noted(&mut self, state: &State, wait: bool) -> Result<Vec<Moment>> {
+        if wait {
+            self.fetch_noted(state)?;
+        }
+        Ok(std::mem::take(&mut self.moments))
     }
 
     fn store(&mut self, state: &mut State) -> Result<()> {
@@ -253,17 +354,18 @@ impl Backend for Gpu {
         if !resident.lambda.coordinates.is_empty() {
             state.sites.lambda = resident.lambda;
         }
-        self.ahead = false;
+        (self.ahead, self.lambda_ahead) = (false, false);
         Ok(())
     }
 
     fn store_lambda(&mut self, state: &mut State) -> Result<()> {
-        if !self.ahead {
+        if !self.lambda_ahead {
             return Ok(());
         }
         if let Some(lambda) = self.resident.lambda().map_err(self.failed(state.step))? {
             state.sites.lambda = lambda;
         }
+        self.lambda_ahead = false;
         Ok(())
     }
 
@@ -294,73 +396,4 @@ fn energies(slots: &[i64]) -> Energies {
     b.ryckaert_bellemans.energy = of(EnergyTerm::RyckaertBellemans);
     b.cmap.energy = of(EnergyTerm::Cmap);
     out
-}
-
-/// What the device itself says, if it is the cause.
-fn cause(error: &ResidentError) -> Option<&DeviceError> {
-    match error {
-        ResidentError::Device(e)
-        | ResidentError::Fmm(FmmError::Device(e))
-        | ResidentError::Term(DeviceTermError::Device(e))
-        | ResidentError::Sites(SitesError::Device(e))
-        | ResidentError::Motion(MotionError::Device(e)) => Some(e),
-        _ => None,
-    }
-}
-
-fn setup_error(config: &Config, error: ResidentError) -> Error {
-    if let Some(e) = cause(&error) {
-        return device_error(e);
-    }
-    match error {
-        ResidentError::Fmm(e) => config.error_at("electrostatics", e.to_string(), "--device cpu has other limits"),
-        other => Error::input(other.to_string(), "--device cpu has other limits"),
-    }
-}
-
-fn device_error(error: &DeviceError) -> Error {
-    let full = match error {
-        DeviceError::OutOfMemory { .. } => true,
-        DeviceError::Driver { code, .. } => code == "CUDA_ERROR_OUT_OF_MEMORY",
-        _ => false,
-    };
-    if full {
-        let help = "take a smaller system or a larger GPU, or --device cpu";
-        return Error::Memory(Box::new(InputError::new(error.to_string(), help)));
-    }
-    let help = match error {
-        DeviceError::Lost { .. } => "the last checkpoint is kept: the same command continues",
-        _ => "--device cpu runs without a GPU",
-    };
-    Error::input(error.to_string(), help)
-}
-
-fn step_error(error: ResidentError, topology: &Topology, step: u64) -> Error {
-    let physics = |term: &str, message: String, atom: Option<u32>, step: u64| {
-        PhysicsError {
-            message,
-            term: term.into(),
-            atom: atom.map(|atom| topology.label(atom)),
-            step: Some(step),
-            help: "atoms that overlap: minimise first, or use a shorter time step".into(),
-            ..PhysicsError::default()
-        }
-        .into()
-    };
-    if let Some(e) = cause(&error) {
-        return device_error(e);
-    }
-    match error {
-        ResidentError::Sites(e) => physics("λ", e.to_string(), None, step),
-        ResidentError::Fmm(e) => coulomb_error(&e, topology),
-        ResidentError::Motion(e) => {
-            let (atom, at) = match &e {
-                MotionError::NotFinite { step, atom } | MotionError::Settle { step, atom } => (Some(*atom), *step),
-                MotionError::Shake { step, atoms } => (Some(atoms[0]), *step),
-                _ => (None, step),
-            };
-            physics("motion", e.to_string(), atom, at)
-        }
-        other => physics("motion", other.to_string(), None, step),
-    }
 }

@@ -40,7 +40,7 @@ pub struct Cli {
     /// Threads for the computation; all cores unless given.
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// What computes: auto (the first GPU, or the CPU if there is none), cpu, or cuda:N.
+    /// What computes: auto (the freest GPU, or the CPU if there is none), cpu, cuda:N; for many runs also cuda:0-7, cuda:0,2 or cuda:all.
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
     pub device: Choice,
 }
@@ -199,9 +199,9 @@ pub struct InfoArguments {
 /// `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// The job.
-    #[arg(value_name = "JOB.toml")]
-    pub job: PathBuf,
+    /// The job; or several runs of a titration or calibration (run.toml in their folders), which go on side by side.
+    #[arg(value_name = "JOB.toml", required = true)]
+    pub jobs: Vec<PathBuf>,
     /// Folder of the results, instead of output.folder of the job.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
@@ -225,7 +225,7 @@ pub struct WorkflowArguments {
     /// Folder of the results, instead of output.folder of the job.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Runs at once, instead of `jobs` of the job: as many as cores, or 32 on a GPU.
+    /// Runs at once, instead of `jobs` of the job: as many as cores, or 32 on each GPU.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub jobs: Option<u32>,
     /// Show no messages but errors.

@@ -60,8 +60,11 @@ fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
     if call.arguments.slurm {
         let identity = Simulation::new(plan.batch().first())?.identity();
         make_room(config, config.folder(), call.arguments.limits.force)?;
-        let (again, threads) = (call.again(&executable, plan)?, call.threads.unwrap_or(1));
-        let queue = Queue { executable: &executable, again: &again, device: call.device, threads };
+        // The runs of a bundle share the cores of a task: they launch kernels, and mostly wait.
+        let few = if matches!(call.device, Choice::Cuda(_)) { 8 } else { 1 };
+        let (again, threads) = (call.again(&executable, plan)?, call.threads.unwrap_or(few));
+        let queue =
+            Queue { executable: &executable, again: &again, device: call.device, threads, jobs: plan.batch().jobs };
         screen::print(&many::slurm(plan, &queue, &identity)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -78,7 +81,7 @@ fn compute(
     work: impl FnOnce(&Host, &Stop) -> Result<bool>,
 ) -> Result<ExitCode> {
     let (config, limits) = (&plan.batch().config, call.arguments.limits);
-    let mut place = call.device.open()?;
+    let mut place = call.device.open_all()?;
     let stop = signals(limits.max_hours, false)?;
     let first = Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?;
     let (identity, description) = (first.identity(), first.describe());
@@ -115,6 +118,10 @@ impl Call<'_> {
     }
 }
 
-fn executable() -> Result<PathBuf> {
+/// This program, to be started again.
+///
+/// # Errors
+/// [`Error::Input`] if the system does not say.
+pub fn executable() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::input(format!("this program cannot find itself: {e}"), ""))
 }

@@ -1,11 +1,14 @@
-//! `run`: one run, from the job or from its checkpoint.
+//! `run`: one run, from the job or from its checkpoint; or a bundle of runs of a titration or calibration.
 
 use super::arguments::RunArguments;
 use super::job::{job, make_room, signals, warn};
+use super::many::executable;
 use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
-use octitrate::error::Result;
+use octitrate::error::{Error, Result};
+use octitrate::output::progress::Log;
 use octitrate::simulation::Simulation;
+use octitrate::workflow::many::bundle;
 use octitrate::workflow::run::{Outcome, run as run_simulation};
 use std::process::ExitCode;
 
@@ -14,8 +17,9 @@ use std::process::ExitCode;
 /// # Errors
 /// A job that is not valid or is made of many runs; as [`run_simulation`].
 pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
-    let config = job(&arguments.job, arguments.output.as_deref())?;
-    check_is_one_run(&config, arguments)?;
+    let [job_file] = &arguments.jobs[..] else { return several(arguments, device) };
+    let config = job(job_file, arguments.output.as_deref())?;
+    check_is_one_run(&config)?;
     let stop = signals(arguments.limits.max_hours, arguments.leash)?;
     if arguments.leash {
         stop.also_when_stdin_ends();
@@ -33,12 +37,26 @@ pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     }
 }
 
+/// Runs several jobs side by side.
+fn several(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
+    if arguments.output.is_some() || arguments.limits.force {
+        let help = "the runs of a bundle keep their folders";
+        return Err(Error::input("--output and --force are for one job, and several are named", help));
+    }
+    let jobs = arguments.jobs.iter().map(|path| job(path, None)).collect::<Result<Vec<Config>>>()?;
+    jobs.iter().try_for_each(check_is_one_run)?;
+    let stop = signals(arguments.limits.max_hours, arguments.leash)?;
+    let mut log = Log::on_screen(arguments.quiet);
+    let finished = bundle(jobs, &executable()?, &device.open_all()?, &mut log, &stop)?;
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
+}
+
 /// Refuses jobs that are made of many runs, and those in which nothing would happen.
-fn check_is_one_run(config: &Config, arguments: &RunArguments) -> Result<()> {
+fn check_is_one_run(config: &Config) -> Result<()> {
     for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
         if present {
             let message = format!("this job is made of many runs: it has a section [{name}]");
-            let help = format!("start it with: octitrate {name} {}", arguments.job.display());
+            let help = format!("start it with: octitrate {name} {}", config.path().display());
             return Err(config.error_at(name, message, help));
         }
     }

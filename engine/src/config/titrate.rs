@@ -32,7 +32,7 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the runs are independent of each other"))]
     pub exchange: Option<Time>,
-    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on a GPU.
+    /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU.
     #[serde(default)]
     pub jobs: Jobs,
 }

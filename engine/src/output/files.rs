@@ -5,7 +5,7 @@ use super::trajectory::{Contents, Xtc};
 use super::trr::{DueParts, Trr};
 use crate::config::Config;
 use crate::error::Result;
-use crate::frame::{Frame, Wanted};
+use crate::frame::{Frame, LineIntervals, Wanted};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -56,6 +56,8 @@ pub struct Files {
     atoms: Option<u64>,
     full: Option<Trr>,
     lambdas: Vec<String>,
+    /// Lines that come by themselves ([`Files::line`]) and are not due.
+    kept: LineIntervals,
     last: u64,
     /// Files that an earlier part of the run has written and this one does not: a later part may go on with them.
     at_rest: BTreeMap<String, Written>,
@@ -107,6 +109,7 @@ impl Files {
             atoms: contents.fingerprint(),
             full: Trr::open(config, &config.result(FULL), length(FULL))?,
             lambdas: lambdas.to_vec(),
+            kept: LineIntervals::default(),
             last: config.steps(),
             at_rest: written.clone(),
         };
@@ -123,6 +126,31 @@ impl Files {
         Ok(files)
     }
 
+    /// The steps at which the tables get lines.
+    pub fn intervals(&self) -> LineIntervals {
+        let every = |file: &Every<Table>| file.as_ref().map(|(_, every)| *every);
+        LineIntervals { energies: every(&self.energy), lambda: every(&self.lambda), last: self.last }
+    }
+
+    /// These lines come by themselves from now on: they are not due any more.
+    pub fn expect(&mut self, kept: LineIntervals) {
+        self.kept = kept;
+    }
+
+    /// Writes a line that has come by itself: energies if it has any, and λ with ∂V/∂λ if it has those.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::File`] if a table cannot be written.
+    pub fn line(&mut self, frame: &Frame) -> Result<()> {
+        if let (false, Some((table, _))) = (frame.energies.is_empty(), &mut self.energy) {
+            table.energies(frame)?;
+        }
+        if let (false, Some((table, _))) = (frame.dvdl.is_empty(), &mut self.lambda) {
+            table.lambdas(frame, &self.lambdas)?;
+        }
+        Ok(())
+    }
+
     /// What is due at this step; energies and positions of the last step always are.
     pub fn due(&self, step: u64) -> Due {
         fn at<T>(file: &Every<T>, step: u64) -> bool {
@@ -130,8 +158,8 @@ impl Files {
         }
         let last = step == self.last;
         Due {
-            energy: at(&self.energy, step) || (last && self.energy.is_some()),
-            lambda: at(&self.lambda, step),
+            energy: self.kept.energies.is_none() && (at(&self.energy, step) || (last && self.energy.is_some())),
+            lambda: self.kept.lambda.is_none() && at(&self.lambda, step),
             trajectory: at(&self.trajectory, step) || (last && self.trajectory.is_some()),
             full: self.full.as_ref().map_or(DueParts::default(), |trr| trr.due(step, last)),
         }
@@ -143,7 +171,9 @@ impl Files {
             file.as_ref().map(|(_, every)| (step / every + 1) * every)
         }
         let full = self.full.as_ref().and_then(|trr| trr.next(step));
-        let files = [after(&self.energy, step), after(&self.lambda, step), after(&self.trajectory, step), full];
+        let energy = after(&self.energy, step).filter(|_| self.kept.energies.is_none());
+        let lambda = after(&self.lambda, step).filter(|_| self.kept.lambda.is_none());
+        let files = [energy, lambda, after(&self.trajectory, step), full];
         files.into_iter().flatten().fold(self.last.max(step + 1), u64::min)
     }
 

@@ -16,7 +16,8 @@ pub const NS_PER_DAY: f64 = 86.4;
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
-    file: File,
+    /// None: it goes to the screen alone.
+    file: Option<File>,
     quiet: bool,
     terminal: bool,
     /// Whether the last line on the screen is one that is rewritten in place.
@@ -31,7 +32,12 @@ impl Log {
     pub fn open(path: &Path, quiet: bool) -> Result<Log> {
         let file = File::options().append(true).create(true).open(path);
         let file = file.map_err(|e| Error::file(path, "write", e))?;
-        Ok(Log { path: path.to_path_buf(), file, quiet, terminal: std::io::stderr().is_terminal(), in_place: false })
+        Ok(Log { path: path.to_path_buf(), file: Some(file), ..Log::on_screen(quiet) })
+    }
+
+    /// A log without a file.
+    pub fn on_screen(quiet: bool) -> Log {
+        Log { path: PathBuf::new(), file: None, quiet, terminal: std::io::stderr().is_terminal(), in_place: false }
     }
 
     /// Writes a line into the file and onto the screen.
@@ -49,7 +55,8 @@ impl Log {
     /// # Errors
     /// [`Error::File`] if the log cannot be written.
     pub fn record(&mut self, text: &str) -> Result<()> {
-        writeln!(self.file, "{text}").map_err(|e| Error::file(&self.path, "write", e))
+        let Some(file) = &mut self.file else { return Ok(()) };
+        writeln!(file, "{text}").map_err(|e| Error::file(&self.path, "write", e))
     }
 
     /// Writes what a run is into the file, and its warnings onto the screen as well.

@@ -1,20 +1,19 @@
 //! What outputs and people see of a simulation: the columns of `energy.csv`, and its description.
 
 use super::Simulation;
-use crate::backend::Backend;
+use crate::backend::{Backend, Moment};
 use crate::energies::Energies;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::Quantity;
 use crate::motion::leapfrog::{self, LeapFrog, StepEnergies};
 use crate::record::Description;
 use crate::state::State;
 use crate::system::System;
-use crate::titration::Sites;
+use crate::titration::{Biases, Sites};
 use forcefield::cell::PeriodicBox;
 use forcefield::topology::CHARGE_TOLERANCE;
 use forcefield::units::{BAR, DENSITY};
 use forcefield::{Cell, Topology};
-use lambda::motion::LambdaEnergies;
 use nalgebra::Vector3;
 
 /// What is known of the motion at a moment.
@@ -31,49 +30,76 @@ pub(super) enum Known {
 impl Simulation {
     /// The columns of `energy.csv` at the present step, as far as they follow from what is known.
     pub(super) fn energy_columns(&mut self, known: Known) -> Result<Vec<Quantity>> {
+        if known == Known::All && self.backend.notes() {
+            return self.noted_columns();
+        }
         self.store()?;
         let energies = self.energies()?;
-        let at_step = |e: Error| e.at_step(self.state.step);
-        let motion = if known == Known::Positions { None } else { Some(self.look_ahead().map_err(at_step)?) };
-        let lambda = self.look_ahead_of_sites().map_err(at_step)?;
-        let (system, state) = (&self.system, &self.state);
+        let step = self.state.step;
+        let motion =
+            if known == Known::Positions { None } else { Some(self.look_ahead().map_err(|e| e.at_step(step))?) };
+        let state = &self.state;
+        let moment = Moment {
+            step,
+            energies,
+            motion,
+            cell: state.cell,
+            bath: state.bath,
+            lambda: state.sites.lambda.clone(),
+            by_weight: self.backend.evaluation().by_weight.clone(),
+        };
+        self.columns(&moment, &self.biases, state.sites.barrier_work, known).map_err(|e| e.at_step(step))
+    }
+
+    /// The columns of `energy.csv` at a moment, with the biases of then and the work that changes of barriers had done.
+    pub(super) fn columns(
+        &self,
+        moment: &Moment,
+        biases: &Biases,
+        barrier_work: f64,
+        known: Known,
+    ) -> Result<Vec<Quantity>> {
+        let (system, energies) = (&self.system, &moment.energies);
         let mut columns = energies.terms().to_vec();
         let mut add = |name, unit, value| columns.push(Quantity { name, unit, value });
         let mut potential = energies.potential();
         add("potential", "kJ/mol", potential);
-        if let Some(lambda) = &lambda {
-            let bias = self.biases.energies(&system.weights(state));
+        let mut lambda = None;
+        if let Some(sites) = &system.sites {
+            let ahead = sites.look_ahead(biases, &moment.lambda, &moment.by_weight, moment.step)?;
+            let bias = biases.energies(&sites.weights(&moment.lambda));
             for (name, value) in [
                 ("barrier", bias.barrier),
                 ("walls", bias.walls),
                 ("pH", bias.ph),
                 ("correction", bias.correction),
-                ("entropy", bias.entropy + lambda.metric),
+                ("entropy", bias.entropy + ahead.metric),
             ] {
                 add(name, "kJ/mol", value);
                 potential += value;
             }
             if known == Known::All {
-                add("λ kinetic", "kJ/mol", lambda.kinetic);
+                add("λ kinetic", "kJ/mol", ahead.kinetic);
             }
+            lambda = Some(ahead);
         }
-        if let Some(step) = &motion {
+        if let Some(step) = &moment.motion {
             let kinetic = step.kinetic();
             add("kinetic", "kJ/mol", kinetic);
             if known == Known::All {
                 let total = potential + kinetic + lambda.map_or(0.0, |lambda| lambda.kinetic);
-                let work = state.bath.thermostat_work + state.bath.barostat.work + state.sites.barrier_work;
+                let work = moment.bath.thermostat_work + moment.bath.barostat.work + barrier_work;
                 add("total", "kJ/mol", total);
-                add("conserved", "kJ/mol", total - work - state.sites.lambda.heat);
+                add("conserved", "kJ/mol", total - work - moment.lambda.heat);
             }
             add("temperature", "K", leapfrog::temperature(kinetic, system.degrees_of_freedom));
         }
         if let Some(lambda) = lambda.filter(|_| known == Known::All) {
             add("λ temperature", "K", lambda.temperature);
         }
-        if let Some(volume) = state.cell.volume() {
-            if let Some(step) = &motion {
-                add("pressure", "bar", pressure(&energies, step, volume) / BAR);
+        if let Some(volume) = moment.cell.volume() {
+            if let Some(step) = &moment.motion {
+                add("pressure", "bar", pressure(energies, step, volume) / BAR);
             }
             add("volume", "nm³", volume);
             add("density", "kg/m³", system.masses.iter().sum::<f64>() / volume * DENSITY);
@@ -88,13 +114,6 @@ impl Simulation {
         let (mut positions, mut velocities) = (state.positions.clone(), state.velocities.clone());
         leap.step(&mut positions, &mut velocities, &evaluation.forces, &mut Vec::new())
             .map_err(|e| e.of(&system.topology))
-    }
-
-    /// The same of λ; nothing without sites.
-    fn look_ahead_of_sites(&self) -> Result<Option<LambdaEnergies>> {
-        let (state, by_weight) = (&self.state, &self.backend.evaluation().by_weight);
-        let sites = self.system.sites.as_ref();
-        sites.map(|sites| sites.look_ahead(&self.biases, &state.sites.lambda, by_weight, state.step)).transpose()
     }
 }
 

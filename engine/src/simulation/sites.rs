@@ -3,6 +3,7 @@
 use super::Simulation;
 use crate::error::{PhysicsError, Result};
 use lambda::SiteValues;
+use std::sync::Arc;
 
 impl Simulation {
     /// Weight of every form of every site.
@@ -27,13 +28,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts another pH: V_pH changes, nothing else.
+    /// Puts another pH: V_pH changes, nothing else. A device learns of it when it goes on.
     ///
     /// # Errors
-    /// A pH that is not finite; if a device is lost.
+    /// A pH that is not finite.
     pub fn set_ph(&mut self, ph: f64) -> Result<()> {
+        Arc::make_mut(&mut self.biases)
+            .set_ph(ph)
+            .map_err(|e| self.system.config.error_at("titration.ph", e.to_string(), ""))?;
         self.state.sites.ph = Some(ph);
-        self.update_biases()
+        self.unsent = true;
+        Ok(())
     }
 
     /// Protons that the sites on which the pH acts have lost, Σ_s Σ_α λ_sα d_α.
@@ -50,8 +55,9 @@ impl Simulation {
     /// # Errors
     /// As [`Self::set_ph`].
     pub fn ph_energy(&mut self, ph: f64) -> Result<f64> {
-        self.store_lambda()?;
-        self.system.sites.as_ref().map_or(Ok(0.0), |sites| sites.ph_energy(&self.state.sites, ph))
+        let weights = self.weights()?;
+        let energy = self.biases.ph_energy(&weights, ph);
+        energy.map_err(|e| self.system.config.error_at("titration.ph", e.to_string(), ""))
     }
 
     /// Charge of all atoms at the present weights, e.
@@ -69,11 +75,12 @@ impl Simulation {
         Ok(charges.iter().sum())
     }
 
-    /// Makes the biases anew and hands them to the backend.
+    /// Makes the biases anew, for the backend to take when it goes on.
     pub(super) fn update_biases(&mut self) -> Result<()> {
         let Some(sites) = &self.system.sites else { return Ok(()) };
-        self.biases = sites.biases(&self.state.sites)?;
-        self.backend.set_biases(&self.biases, self.state.step)
+        self.biases = Arc::new(sites.biases(&self.state.sites)?);
+        self.unsent = true;
+        Ok(())
     }
 
     /// Lets barriers that adapt see the present weights where that is due.
@@ -85,8 +92,8 @@ impl Simulation {
         };
         self.store_lambda()?;
         if let Some(biases) = sites.observe(&mut self.state.sites, &self.biases, step)? {
-            self.biases = biases;
-            self.backend.set_biases(&self.biases, step)?;
+            self.biases = Arc::new(biases);
+            self.unsent = true;
         }
         Ok(())
     }

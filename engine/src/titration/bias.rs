@@ -106,24 +106,22 @@ impl Recipe {
         BarrierState { height: self.height, ..BarrierState::default() }
     }
 
-    /// The bias at a pH with a barrier of `height` (kJ/mol).
+    /// The bias at a pH with this barrier.
     ///
     /// # Errors
-    /// A height out of range, a pH that is not finite; with the key they come from.
-    pub fn bias(&self, config: &Config, ph: Option<f64>, height: f64, temperature: f64) -> Result<SiteBias> {
-        let at = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
-        let barrier = Barrier::solve(height).map_err(|e| at("titration.barrier", &e))?;
+    /// A pH that is not finite, with the key it comes from.
+    pub fn bias(&self, config: &Config, ph: Option<f64>, barrier: Barrier, temperature: f64) -> Result<SiteBias> {
         let ph = match ph.filter(|_| self.has_ph()) {
             Some(ph) => {
                 let width = self.smoothed.then_some(barrier.a);
                 let v = PhPotential::new(self.acidities.clone(), ph, temperature, width);
-                Some(v.map_err(|e| at("titration.ph", &e))?)
+                Some(v.map_err(|e| config.error_at("titration.ph", e.to_string(), ""))?)
             }
             None => None,
         };
         let wells = self.coordinate.needs_walls();
         Ok(SiteBias {
-            separation: if wells { Separation::Wells(barrier) } else { Separation::Parabola(height) },
+            separation: if wells { Separation::Wells(barrier) } else { Separation::Parabola(barrier.height) },
             ph,
             correction: self.correction.clone(),
             entropy: Entropy::new(self.coordinate, temperature),

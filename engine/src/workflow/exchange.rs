@@ -47,13 +47,13 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
     let mut log = start.folder.open_log(config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
     log.describe(host.description)?;
-    let device = host.place.device.as_ref();
-    if let Some(device) = device {
-        // A thread that spins while it waits holds up those that have work to enqueue.
-        device.wait_asleep();
-    }
-    let mut build = |config: &Config| Simulation::among_many(config, device);
-    let finished = run(&setup, &mut build, start, device.is_some(), &mut log, stop)?;
+    let devices = host.place.devices();
+    // A thread that spins while it waits holds up those that have work to enqueue.
+    devices.iter().for_each(|device| device.wait_asleep());
+    // Walkers are dealt out, and neighbours of a ladder need not be on one device: all they tell each other is λ.
+    let mut next = devices.iter().cycle();
+    let mut build = |config: &Config| Simulation::among_many(config, next.next().copied());
+    let finished = run(&setup, &mut build, start, !devices.is_empty(), &mut log, stop)?;
     if !finished {
         log.line("the same command continues")?;
         return Ok(false);

@@ -170,17 +170,10 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
 
 /// Runs these, as many at once as the device wants; false if asked to stop.
 fn run_stage(batch: &Batch, children: &[Child], title: &str, host: &Host, log: &mut Log, stop: &Stop) -> Result<bool> {
-    let (share, runner, threads): (_, Box<dyn Runner>, _) = match &host.place.device {
-        Some(device) => {
-            let share = Concurrency::of_gpu(batch.jobs, children.len());
-            (share, Box::new(Threads::new(device, share.runs)), String::new())
-        }
-        None => {
-            let share = Concurrency::of_cores(batch.jobs, children.len());
-            let threads = share.threads;
-            let processes = Processes { executable: host.executable.to_path_buf(), threads };
-            (share, Box::new(processes), format!(", threads of each: {threads}"))
-        }
+    let (share, runner) = crew(batch.jobs, children.len(), host.executable, host.place);
+    let threads = match host.place.device {
+        Some(_) => String::new(),
+        None => format!(", threads of each: {}", share.threads),
     };
     log.line(&format!("{title}, {} at once{threads}", share.runs))?;
     let done = children::run_all(&*runner, children, share.runs, log, stop)?;
@@ -188,4 +181,40 @@ fn run_stage(batch: &Batch, children: &[Child], title: &str, host: &Host, log: &
         log.line("the same command continues")?;
     }
     Ok(done)
+}
+
+/// How many of so many runs go on at once, and what starts them: threads on the devices of `place`, processes on the CPU.
+fn crew(jobs: Jobs, runs: usize, executable: &Path, place: &Chosen) -> (Concurrency, Box<dyn Runner>) {
+    match &place.devices()[..] {
+        [] => {
+            let share = Concurrency::of_cores(jobs, runs);
+            let processes = Processes { executable: executable.to_path_buf(), threads: share.threads };
+            (share, Box::new(processes))
+        }
+        devices => {
+            let share = Concurrency::of_gpus(jobs, runs, devices.len());
+            (share, Box::new(Threads::new(devices, share.runs)))
+        }
+    }
+}
+
+/// Runs several jobs that a titration or a calibration has made (`run.toml` in the folder of each), as many at once as the device wants; false if asked
+/// to stop before the end. Nothing is evaluated.
+///
+/// # Errors
+/// [`crate::error::Error::Input`] for a job that is none of these; the error of the first run that fails.
+pub fn bundle(jobs: Vec<Config>, executable: &Path, place: &Chosen, log: &mut Log, stop: &Stop) -> Result<bool> {
+    let child = |config: Config| {
+        let folder = config.folder();
+        if config.path() != folder.join(children::JOB) {
+            let help = "others are run one by one: octitrate run JOB.toml";
+            let message = "several jobs at once are those that titrate or calibrate --slurm has made, run.toml in the folder of its results";
+            return Err(InputError::new(message, help).in_file(config.path()).into());
+        }
+        let name = folder.display().to_string();
+        Ok(Child { name, config })
+    };
+    let children = jobs.into_iter().map(child).collect::<Result<Vec<Child>>>()?;
+    let (share, runner) = crew(Jobs::Auto, children.len(), executable, place);
+    children::run_all(&*runner, &children, share.runs, log, stop)
 }

@@ -7,7 +7,7 @@ use super::folder::{Folder, Kind};
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::frame::Wanted;
+use crate::frame::{Upto, Wanted};
 use crate::output::files::{self, Files, Written};
 use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
@@ -73,19 +73,19 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
     };
     sites::write(&config.result(files::SITES), &description)?;
     name_trajectory_atoms(config, simulation, &written)?;
-    let mut work = Work {
-        config,
-        files: Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &written)?,
-        identity,
-        log,
-        saved: Instant::now(),
-    };
+    let mut files = Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &written)?;
+    files.expect(simulation.keep(files.intervals(), found.is_some())?);
+    let mut work = Work { config, files, identity, log, saved: Instant::now() };
     if found.is_none() {
         work.outputs(simulation)?;
         work.checkpoint(simulation)?;
     }
     held.begun()?;
-    let outcome = work.steps(simulation, stop).map_err(|e| keep_frame(&config.result(files::FAILED), simulation, e))?;
+    let outcome = work.steps(simulation, stop).map_err(|e| {
+        // Lines of before the failure are good; if there is no way to them, the error is still the one to report.
+        let _ = work.lines(simulation, Upto::Passed);
+        keep_frame(&config.result(files::FAILED), simulation, e)
+    })?;
     if outcome == Outcome::Finished {
         let description = simulation.describe();
         description.results.iter().try_for_each(|line| work.log.line(line))?;
@@ -159,6 +159,7 @@ impl Work<'_> {
             if logged.is_some_and(|every| step.is_multiple_of(every)) {
                 let wanted = Wanted { energies: true, ..Wanted::default() };
                 progress.record(&mut self.log, &simulation.frame(wanted)?)?;
+                self.lines(simulation, Upto::Passed)?;
                 self.files.flush()?;
             }
             if progress.due(&self.log) {
@@ -193,10 +194,16 @@ impl Work<'_> {
         if due.any() {
             self.files.write(&simulation.frame(due.wanted())?, due)?;
         }
-        Ok(())
+        self.lines(simulation, Upto::AtHand)
+    }
+
+    /// Writes lines that the simulation has kept.
+    fn lines<P: Propagate>(&mut self, simulation: &mut P, upto: Upto) -> Result<()> {
+        simulation.lines(upto)?.iter().try_for_each(|line| self.files.line(line))
     }
 
     fn checkpoint<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
+        self.lines(simulation, Upto::Present)?;
         let written = self.files.sync()?;
         Checkpoint { state: simulation.state()?, identity: self.identity.clone(), written }
             .save(self.config.folder())?;

@@ -52,6 +52,7 @@ impl<T: Pod> Buffer<T> {
             return Err(DeviceError::Length { expected: self.len, found: content.len() });
         }
         let bytes = bytemuck::cast_slice(content);
+        stream.1.write(bytes.len());
         match (&self.memory, &stream.0) {
             (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.write(stream, bytes),
             (Memory::Emulator(memory), Queue::Emulator) => {
@@ -67,14 +68,25 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`DeviceError::Length`] if `out` is longer than the buffer; a lost device.
     pub fn read_into(&self, stream: &Stream, out: &mut [T]) -> Result<(), DeviceError> {
-        if out.len() > self.len {
-            return Err(DeviceError::Length { expected: self.len, found: out.len() });
+        self.read_part(stream, 0, out)
+    }
+
+    /// Copies the elements from `first` on, as many as `out` has room for, once the stream has done all work enqueued so far.
+    ///
+    /// # Errors
+    /// [`DeviceError::Length`] if the buffer ends before that; a lost device.
+    pub fn read_part(&self, stream: &Stream, first: usize, out: &mut [T]) -> Result<(), DeviceError> {
+        let end = first.saturating_add(out.len());
+        if end > self.len {
+            return Err(DeviceError::Length { expected: self.len, found: end });
         }
-        let bytes = bytemuck::cast_slice_mut(out);
+        let offset = first * size_of::<T>();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(out);
+        stream.1.read(bytes.len());
         match (&self.memory, &stream.0) {
-            (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.read(stream, bytes),
+            (Memory::Cuda(memory), Queue::Cuda(stream)) => memory.read(stream, offset, bytes),
             (Memory::Emulator(memory), Queue::Emulator) => {
-                memory.read(bytes);
+                memory.read(offset, bytes);
                 Ok(())
             }
             _ => Err(mixed()),

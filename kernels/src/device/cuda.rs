@@ -4,9 +4,11 @@
 
 mod memory;
 mod stream;
+mod usage;
 
 pub use memory::Memory;
 pub use stream::{Graph, Stream};
+pub use usage::{Usage, usage};
 
 use super::{DeviceError, Launch, Source, compile};
 use cudarc::driver::result::{self, DriverError};

@@ -59,10 +59,11 @@ impl Memory {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.address() as *mut u8, bytes.len().min(self.1)) };
     }
 
-    /// Copies the first bytes.
-    pub fn read(&self, out: &mut [u8]) {
+    /// Copies the bytes from `offset` on.
+    pub fn read(&self, offset: usize, out: &mut [u8]) {
+        let (from, length) = (self.address() + offset as u64, out.len().min(self.1.saturating_sub(offset)));
         // SAFETY: as in `write`.
-        unsafe { std::ptr::copy_nonoverlapping(self.address() as *const u8, out.as_mut_ptr(), out.len().min(self.1)) };
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, out.as_mut_ptr(), length) };
     }
 }
 
@@ -201,7 +202,7 @@ impl Work {
             }
             Self::Copy(from, to) => {
                 let mut bytes = vec![0; from.1];
-                from.read(&mut bytes);
+                from.read(0, &mut bytes);
                 to.write(&bytes);
                 Ok(())
             }

@@ -1,5 +1,6 @@
 //! Streams, ordered queues of work, and graphs, sequences of work recorded from them.
 
+use super::counts::Counters;
 use super::launch::Function;
 use super::{Arguments, Buffer, DeviceError, Kernel, Launch, Memory, cuda, emulator, mixed};
 use bytemuck::Pod;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 /// An ordered queue of work.
 #[derive(Clone)]
-pub struct Stream(pub(super) Queue);
+pub struct Stream(pub(super) Queue, pub(super) Arc<Counters>);
 
 #[derive(Clone)]
 pub(super) enum Queue {
@@ -54,6 +55,7 @@ impl Stream {
             return Ok(());
         }
         launch.check(name, function.shared_memory())?;
+        self.1.launch();
         match (&self.0, function) {
             // SAFETY: the caller's promise.
             (Queue::Cuda(stream), Function::Cuda(function)) => unsafe { function.launch(stream, &launch, argument) },
@@ -124,6 +126,7 @@ impl Stream {
     /// # Errors
     /// Those of `enqueue`, and whatever cannot be recorded, such as reading a buffer.
     pub fn capture<E: From<DeviceError>>(&self, enqueue: impl FnOnce() -> Result<(), E>) -> Result<Graph, E> {
+        self.1.record();
         Ok(Graph(match &self.0 {
             Queue::Cuda(stream) => Recording::Cuda(Arc::new(stream.capture(enqueue)?)),
             Queue::Emulator => Recording::Emulator(Arc::new(emulator::record(enqueue)?)),
@@ -162,6 +165,7 @@ impl Graph {
     /// # Errors
     /// A lost device.
     pub fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
+        stream.1.graph();
         match (&self.0, &stream.0) {
             (Recording::Cuda(graph), Queue::Cuda(stream)) => graph.launch(stream),
             (Recording::Emulator(recorded), Queue::Emulator) => recorded.run(),

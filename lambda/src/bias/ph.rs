@@ -67,6 +67,20 @@ impl PhPotential {
         self.free_energies = self.free_energies_at(ph);
     }
 
+    /// The same potential at another pH.
+    ///
+    /// # Errors
+    /// [`PhError`] for a pH that is not finite.
+    pub fn at(&self, ph: f64) -> Result<Self, PhError> {
+        if !ph.is_finite() {
+            let pk = self.forms.iter().map(|form| form.pk).collect();
+            return Err(PhError { ph, pk, temperature: self.temperature });
+        }
+        let mut other = self.clone();
+        other.set_ph(ph);
+        Ok(other)
+    }
+
     fn free_energies_at(&self, ph: f64) -> Vec<f64> {
         let unit = GAS_CONSTANT * self.temperature * std::f64::consts::LN_10;
         let free_energy = |form: &Acidity| unit * (form.pk - f64::from(form.protons_lost) * ph);

@@ -1,7 +1,7 @@
 //! Biases of all sites as the kernel reads them; the host may write them anew between steps.
 
-use bytemuck::Zeroable;
-use kernels::device::{Buffer, Device, Stream, structure};
+use bytemuck::{Pod, Zeroable};
+use kernels::device::{Buffer, Device, DeviceError, Stream, structure};
 
 use super::SitesError;
 use crate::bias::{Separation, SiteBias};
@@ -66,6 +66,8 @@ pub struct Biases {
     starts: Vec<usize>,
     /// First weight of each site, and the end.
     weight_starts: Vec<usize>,
+    /// What the device has.
+    present: Numbers,
 }
 
 /// The same on the host.
@@ -95,20 +97,31 @@ impl Biases {
             acidity: device.upload(&numbers.acidity)?,
             starts,
             weight_starts: weight_starts.to_vec(),
+            present: numbers,
         })
     }
 
-    /// Writes other biases of the same sites, with at most as many coefficients of V_MM.
+    /// Writes other biases of the same sites, with at most as many coefficients of V_MM. Lists that stay what they are stay where they are:
+    /// of another pH only V_pH is written.
     ///
     /// # Errors
     /// [`SitesError`].
-    pub fn write(&self, stream: &Stream, biases: &[Option<SiteBias>]) -> Result<(), SitesError> {
+    pub fn write(&mut self, stream: &Stream, biases: &[Option<SiteBias>]) -> Result<(), SitesError> {
         let numbers = numbers(biases, &self.starts, &self.weight_starts)?;
-        self.rows.write(stream, &numbers.rows)?;
-        self.terms.write(stream, &numbers.terms)?;
-        self.coefficients.write(stream, &numbers.coefficients)?;
-        Ok(self.acidity.write(stream, &numbers.acidity)?)
+        replace(stream, &self.rows, &mut self.present.rows, numbers.rows)?;
+        replace(stream, &self.terms, &mut self.present.terms, numbers.terms)?;
+        replace(stream, &self.coefficients, &mut self.present.coefficients, numbers.coefficients)?;
+        Ok(replace(stream, &self.acidity, &mut self.present.acidity, numbers.acidity)?)
     }
+}
+
+/// Writes a list unless the device has it.
+fn replace<T: Pod>(stream: &Stream, buffer: &Buffer<T>, present: &mut Vec<T>, new: Vec<T>) -> Result<(), DeviceError> {
+    if bytemuck::cast_slice::<T, u8>(present) != bytemuck::cast_slice::<T, u8>(&new) {
+        buffer.write(stream, &new)?;
+        *present = new;
+    }
+    Ok(())
 }
 
 fn coefficients(bias: &Option<SiteBias>) -> &[f64] {

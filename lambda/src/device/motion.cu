@@ -351,6 +351,14 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(const __grid_constant__ Adv
     __shared__ int bad, escaped;
     const long long step = *args.step, row = step - *args.noise_first;
     if (failure->kind != 0 || step < 0) return;
+    // A row for the tables, before anything moves. Nobody writes ξ before the sums below, for which all wait.
+    const long long every = *args.keep_every;
+    if (every > 0 && step % every == 0) {
+        double *row = args.kept + step / every % args.n_kept * (1LL + n_xi + args.n_weights);
+        if (threadIdx.x == 0) row[0] = (double)step;
+        for (int i = threadIdx.x; i < n_xi; i += THREADS) row[1 + i] = xi[i];
+        for (int i = threadIdx.x; i < args.n_weights; i += THREADS) row[1 + n_xi + i] = derivatives[i];
+    }
     const bool thermal = settings.coupled != 0.0 && width > 0, has_noise = row >= 0 && row < n_noise;
     const double half = 0.5 * settings.time_step;
     double *slopes = work, *gradient = work + n_xi, *v = work + 2LL * n_xi, *moved = work + 3LL * n_xi, *lambda = work + 4LL * n_xi;

@@ -5,7 +5,7 @@ use kernels::device::{DeviceError, In, Launch, Out, Source, Stream, arguments, s
 
 use super::biases::{BiasRow, BiasTerms};
 use super::tables::SiteRow;
-use super::{DeviceEnergies, DeviceSites, SitesError};
+use super::{DeviceEnergies, DeviceSites, KEPT_ROWS, SitesError};
 use crate::bias::{BiasEnergies, barrier, entropy};
 use crate::coordinate::NEXP_STEEPNESS;
 use crate::motion::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE};
@@ -114,6 +114,13 @@ arguments! {
         work: Out<'a, f64>,
         energies: Out<'a, StepEnergies>,
         failure: Out<'a, Failure>,
+        /// Rows of step, ξ and ∂V/∂λ_α at steps that are kept, the newest in the place of the oldest.
+        kept: Out<'a, f64>,
+        /// Steps between two that are kept; 0: none.
+        keep_every: In<'a, i64>,
+        /// Rows of `kept`.
+        n_kept: i32,
+        n_weights: i32,
         /// Rows of `noise`.
         n_noise: i32,
         /// Numbers of a row.
@@ -165,6 +172,10 @@ impl DeviceSites {
             work: self.work.arg(),
             energies: self.energies.arg(),
             failure: self.failure.arg(),
+            kept: self.kept.arg(),
+            keep_every: self.keep_every.arg(),
+            n_kept: KEPT_ROWS as i32,
+            n_weights: self.weights.len() as i32,
             n_noise: self.supplied_steps as i32,
             width: t.width as i32,
             n_sites: self.len() as i32,

@@ -450,3 +450,38 @@ fn kernels_compile_for_gpus() {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }
+
+/// What steps leave is what was there before they were made, also when newer rows have taken the place of older ones.
+#[test]
+fn steps_leave_their_coordinates_and_derivatives() {
+    let dynamics = dynamics(Some(0.1), true);
+    let (mut own, stream, device) = on_device(&dynamics, 512);
+    own.upload(&stream, &dynamics.initial_state(&START).unwrap(), 0).unwrap();
+    let counter = device.zeros::<i64>(1).unwrap();
+    let mut seen = Vec::new();
+    let go = |own: &DeviceSites, seen: &mut Vec<KeptStep>, steps: std::ops::Range<u64>| {
+        for step in steps {
+            let coordinates = own.coordinates().read(&stream).unwrap();
+            let derivatives = slopes(&own.weights().read(&stream).unwrap());
+            own.derivatives().write(&stream, &derivatives).unwrap();
+            counter.write(&stream, &[step as i64]).unwrap();
+            own.enqueue_advance(&stream, &counter).unwrap();
+            seen.push(KeptStep { step, coordinates, derivatives });
+        }
+    };
+    // Nothing is kept before it is asked for.
+    go(&own, &mut seen, 0..4);
+    assert!(own.kept(&stream, 1, 4, 1).unwrap().is_empty());
+    own.keep(&stream, 1).unwrap();
+    go(&own, &mut seen, 4..300);
+    own.check(&stream).unwrap();
+    let kept = own.kept(&stream, 300 - KEPT_ROWS, 300, 1).unwrap();
+    assert!(kept == seen[300 - KEPT_ROWS as usize..]);
+    assert!(kept[0].coordinates != kept[1].coordinates && kept[0].derivatives != kept[1].derivatives);
+    // Steps that have not been made are left out.
+    assert_eq!(own.kept(&stream, 298, 310, 1).unwrap(), seen[298..]);
+    own.keep(&stream, 3).unwrap();
+    go(&own, &mut seen, 300..310);
+    let steps: Vec<u64> = own.kept(&stream, 300, 310, 3).unwrap().iter().map(|row| row.step).collect();
+    assert_eq!(steps, [300, 303, 306, 309]);
+}

@@ -15,22 +15,25 @@
 //! motion go on. So the lists of every step follow from the trajectory alone, whoever looks at it and wherever it is stopped.
 
 use super::coulomb::CoulombEnergy;
-use super::long_range::{self, LongRange};
+use super::long_range::LongRange;
+use super::moments::Moments;
 use super::schedule::Schedule;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::config::Interpolation;
-use crate::motion::device::{DeviceMotion, MotionState, VirialTerms};
+use crate::motion::device::{DeviceMotion, MotionState};
 use crate::state::ListState;
-use crate::titration::Sites;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
 use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph, Stream};
 use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
+use parts::Parts;
 
 mod fetch;
+mod lines;
 mod made;
+mod parts;
 mod profile;
 mod run;
 mod waits;
@@ -67,6 +70,7 @@ pub struct Resident {
     /// First step that has no random numbers for λ.
     noise_end: u64,
     coulomb: CoulombEnergy,
+    moments: Moments,
     charges: Buffer<f64>,
     forces: Buffer<i64>,
     potential_14: Buffer<i64>,
@@ -95,26 +99,23 @@ impl Resident {
     /// Settings that make no sense; out of memory.
     pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
         let n = setup.masses.len();
-        let virial = VirialTerms { slots: vec![(EnergyTerm::Virial as u32, 1.0)], tail: 0.0 };
-        let lennard_jones = DeviceLennardJones::new(device, setup.topology, setup.lennard_jones, setup.cell)?;
-        let bonded = DeviceBonded::new(device, setup.topology, setup.reference, setup.cell)?;
+        let Parts { long_range, lennard_jones, bonded, mut motion, sites } = Parts::new(device, setup)?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
-        let on_device = |sites: &Sites| sites.on_device(setup.biases, device, setup.topology, NOISE_STEPS);
-        let sites = setup.sites.map(on_device).transpose()?;
-        let mut motion = DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, setup.coupling, &virial)?;
         motion.watch_lists(device, &main, &setup.schedule.limits)?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
-                far: stream()?,
+                // A chain of short kernels beside the near field, which has blocks enough to hold it up.
+                far: if setup.alone { device.urgent_stream()? } else { main.clone() },
                 short: stream()?,
                 sites: stream()?,
                 behind: stream()?,
             },
-            long_range: long_range::new(device, setup)?,
+            long_range,
             lennard_jones,
             bonded,
+            moments: Moments::new(device, sites.as_ref())?,
             motion,
             sites,
             interpolation: setup.interpolation,
@@ -220,12 +221,12 @@ impl Resident {
         Ok(self.energies.read(&self.streams.main)?)
     }
 
-    /// Evaluates ∂V/∂λ_α of the force field (kJ/mol) at the present state, without energies.
+    /// Evaluates ∂V/∂λ_α of the force field (kJ/mol) at the present state by the kernels of a step.
     ///
     /// # Errors
     /// A lost device.
     pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
-        self.launch_evaluation(false)?;
+        self.launch_evaluation(self.virial)?;
         self.by_weight()
     }
 

@@ -144,9 +144,24 @@ impl DeviceMotion {
         &self.edges
     }
 
+    /// What the last look ahead saw.
+    pub fn looked_at(&self) -> &Buffer<Observed> {
+        &self.looked
+    }
+
+    /// What thermostat and barostat carry from step to step.
+    pub fn coupling_state(&self) -> &Buffer<CouplingState> {
+        &self.state
+    }
+
     /// Thermostat, barostat and what else acts between two steps.
     pub fn coupling(&self) -> &Coupling {
         &self.coupling
+    }
+
+    /// Number of the present step, on the device.
+    pub fn clock(&self) -> In<'_, i64> {
+        In::within(&self.clock, offset_of!(Clock, step))
     }
 
     /// Number of the step that is to be made, on the device; −1 while nothing moves.

@@ -6,7 +6,7 @@ use crate::config::Jobs;
 ///
 /// 3 000 to 10 000 atoms are 24 to 80 blocks of 128 threads in most kernels of a step, where a large GPU holds 2 000 blocks. Of systems of
 /// 3 500 atoms an H200 does 8 100 ns/day with 16, 12 400 with 32 and 12 800 with 64, where the launches of kernels are its limit.
-const ON_A_GPU: usize = 32;
+pub const ON_A_GPU: usize = 32;
 
 /// How many runs go on at once, and with how many threads each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// Concurrencys all cores (or the threads asked for on the command line) among this many runs: one run per core if there are enough runs, else
+    /// Shares all cores (or the threads asked for on the command line) among this many runs: one run per core if there are enough runs, else
     /// several cores per run.
     pub fn of_cores(jobs: Jobs, runs: usize) -> Concurrency {
         let cores = rayon::current_num_threads();
@@ -26,9 +26,9 @@ impl Concurrency {
         Concurrency { runs: jobs, threads: (cores / jobs).max(1) }
     }
 
-    /// Concurrencys a GPU among this many runs, which have one thread of the host each.
-    pub fn of_gpu(jobs: Jobs, runs: usize) -> Concurrency {
-        Concurrency { runs: at_once(jobs, ON_A_GPU, runs), threads: 1 }
+    /// Shares GPUs among this many runs, which have one thread of the host each.
+    pub fn of_gpus(jobs: Jobs, runs: usize, gpus: usize) -> Concurrency {
+        Concurrency { runs: at_once(jobs, ON_A_GPU * gpus, runs), threads: 1 }
     }
 }
 
@@ -54,7 +54,11 @@ mod tests {
 
     #[test]
     fn a_gpu_has_some_runs_unless_told_otherwise() {
-        let jobs = |jobs, runs| Concurrency::of_gpu(jobs, runs).runs;
+        let jobs = |jobs, runs| Concurrency::of_gpus(jobs, runs, 1).runs;
         assert_eq!([jobs(Jobs::Auto, 100), jobs(Jobs::Auto, 5), jobs(Jobs::Number(16), 100)], [32, 5, 16]);
+        assert_eq!(
+            [Concurrency::of_gpus(Jobs::Auto, 100, 2).runs, Concurrency::of_gpus(Jobs::Number(8), 100, 2).runs],
+            [64, 8]
+        );
     }
 }

@@ -60,7 +60,7 @@ pub fn run_all(runner: &dyn Runner, children: &[Child], at_once: usize, log: &mu
             return Ok(false);
         }
         crew.start(runner)?;
-        crew.collect(&mut watch, log)?;
+        crew.collect(runner, &mut watch, log)?;
         watch.show(log, children, &crew);
         let starting = !crew.waiting.is_empty() && crew.running.len() < crew.at_once;
         std::thread::sleep(if starting { LOOK / 10 } else { LOOK });
@@ -88,7 +88,7 @@ impl Crew<'_> {
     }
 
     /// Takes out the children that have ended. One for which there was no memory waits again, and fewer run at once from then on.
-    fn collect(&mut self, watch: &mut Watch, log: &mut Log) -> Result<()> {
+    fn collect(&mut self, runner: &dyn Runner, watch: &mut Watch, log: &mut Log) -> Result<()> {
         let mut index = 0;
         while index < self.running.len() {
             let Some(end) = self.running[index].work.ended()? else {
@@ -99,11 +99,12 @@ impl Crew<'_> {
             match end {
                 End::Finished => watch.simulated += child.config.length() - first,
                 End::NoMemory(_) if self.at_once > 1 => {
-                    self.at_once = self.running.len().clamp(1, self.at_once - 1);
+                    // Where one of several devices is full, there may still be room on the others.
+                    self.at_once = runner.room().unwrap_or(self.running.len()).clamp(1, self.at_once - 1);
                     watch.simulated += child.time() - first;
                     self.waiting.push(child);
                     log.settle();
-                    log.line(&format!("the memory of the GPU is full: from now on {} runs at once", self.at_once))?;
+                    log.line(&format!("the memory of a GPU is full: from now on {} runs at once", self.at_once))?;
                 }
                 End::NoMemory(said) => return Err(failure(child, &said, false)),
                 End::Failed { said, physics } => return Err(failure(child, &said, physics)),
@@ -191,6 +192,10 @@ mod tests {
             let looks = if fails { 1 } else { self.looks };
             Ok(Box::new(Guest { free, stopped, inside, looks, fails }))
         }
+
+        fn room(&self) -> Option<usize> {
+            None
+        }
     }
 
     impl Working for Guest {
@@ -237,7 +242,7 @@ mod tests {
         let (done, said, _) = in_room_for(2, 2, "", &Stop::default());
         assert!(
             done.unwrap()
-                && said.starts_with("the memory of the GPU is full: from now on 2 runs at once\n7 runs in 0 s: "),
+                && said.starts_with("the memory of a GPU is full: from now on 2 runs at once\n7 runs in 0 s: "),
             "{said}"
         );
         let (done, said, _) = in_room_for(4, 2, "", &Stop::default());

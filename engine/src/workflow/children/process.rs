@@ -31,6 +31,10 @@ impl Runner for Processes {
         let process = command.spawn().map_err(|e| Error::file(&self.executable, "start a run", e))?;
         Ok(Box::new(Process { process, executable: self.executable.clone(), complaints }))
     }
+
+    fn room(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Puts the child into a group of its own, so that Ctrl-C reaches the parent alone, which then stops its children in order.

@@ -41,4 +41,7 @@ pub trait Runner {
     /// # Errors
     /// [`crate::error::Error::File`] if its folder cannot be written or it cannot be started.
     fn start(&self, child: &Child) -> Result<Box<dyn Working>>;
+
+    /// Number of runs for which there is memory at once, as far as runs that found none have told; `None`: nothing is known.
+    fn room(&self) -> Option<usize>;
 }

@@ -1,7 +1,7 @@
 //! All walkers of a replica exchange in motion: from one exchange to the next, with outputs, swaps and checkpoints.
 
 use super::journal::widened;
-use super::leg::{Kept, Leg, outputs};
+use super::leg::{Arrival, Leg, Offer, one_by_one, outputs, side_by_side};
 use super::setup::{Setup, number_of};
 use super::start::Start;
 use super::state::{ExchangeState, Places};
@@ -11,7 +11,7 @@ use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
 use crate::evaluation::ladders::Pair;
 use crate::evaluation::mixing::Mixing;
-use crate::frame::Frame;
+use crate::frame::{Frame, Upto};
 use crate::output::files::{self, EXCHANGE, Files, Written};
 use crate::output::progress::{Log, Progress, duration};
 use crate::output::sites;
@@ -26,12 +26,7 @@ use crate::workflow::folder::Folder;
 use crate::workflow::run::{keep_frame, name_trajectory_atoms};
 use rand_distr::{Distribution, StandardUniform};
 use std::collections::BTreeMap;
-use std::sync::mpsc;
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
-
-/// Frames that wait to be written, at most.
-const WAITING: usize = 64;
 
 /// All walkers from the start, or from the checkpoint that was found, to the last step; false if asked to stop before it.
 ///
@@ -125,6 +120,8 @@ struct Ensemble<'a, W> {
     origins: Vec<usize>,
     /// Walker at each slot.
     at: Vec<usize>,
+    /// Slot of each walker before the last swaps.
+    before: Vec<usize>,
     /// Step of the last swaps.
     swapped: u64,
     /// Output of each slot.
@@ -173,7 +170,12 @@ impl<'a, W: Walker> Ensemble<'a, W> {
                 .prepare(&mut |text| log.line(&format!("{}: {text}", slot.name)))
                 .map_err(|e| keep_frame(&slot.config.result(files::FAILED), walker, e))?;
         }
-        let files = open_files(setup, &mut walkers, &at, &written)?;
+        let mut files = open_files(setup, &mut walkers, &at, &written)?;
+        for (number, walker) in walkers.iter_mut().enumerate() {
+            // All walkers are of one kind and keep the same.
+            let kept = walker.keep(files[0].intervals(), number < known)?;
+            files.iter_mut().for_each(|files| files.expect(kept));
+        }
         let (path, length) = (config.result(EXCHANGE), written.get(EXCHANGE).map(|file: &Written| file.bytes));
         // The journal with more columns takes the place of the old one when a checkpoint knows it.
         let wide = path.with_extension("csv.new");
@@ -193,6 +195,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             setup,
             walkers,
             origins,
+            before: slots_of(&at),
             at,
             swapped,
             files,
@@ -203,7 +206,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             folder,
         };
         if known < n {
-            ensemble.advance(0, &Stop::default())?;
+            ensemble.advance(0, &[], &Stop::default())?;
             if known == 0 {
                 ensemble.record(0)?;
             }
@@ -228,15 +231,18 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         let mut progress = Progress::new(config.dynamics.time_step.get(), first, last);
         while self.step() < last {
             let target = ((self.step() / every + 1) * every).min(last);
-            if stop.requested() || !self.advance(target, stop)? {
+            // Walkers that were added later first catch up with the others, whose swaps are done.
+            let number = Some(target / every).filter(|_| target > self.swapped && target.is_multiple_of(every));
+            let pairs: Vec<Pair> = number.map_or(Vec::new(), |number| self.setup.ladders.pairs(number).collect());
+            let costs = if stop.requested() { None } else { self.advance(target, &pairs, stop)? };
+            let Some(costs) = costs else {
                 self.checkpoint()?;
                 log.settle();
                 log.line(&format!("{} at step {} of {last}", stop.reason(), self.step()))?;
                 return Ok(false);
-            }
-            // Walkers that were added later first catch up with the others, whose swaps are done.
-            if target > self.swapped && target.is_multiple_of(every) {
-                self.exchange(target)?;
+            };
+            if let Some(number) = number {
+                self.exchange(number, &pairs, &costs)?;
             }
             if progress.due(log) {
                 progress.show(log, target, &[]);
@@ -279,51 +285,74 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         log.line(&report::exchange::write(&mixing, self.setup.interval(), config.folder())?)
     }
 
-    /// Takes every walker to `target`, with all outputs on the way; false if asked to stop before.
-    fn advance(&mut self, target: u64, stop: &Stop) -> Result<bool> {
-        let mut slot_of = vec![0; self.at.len()];
-        self.at.iter().enumerate().for_each(|(slot, &walker)| slot_of[walker] = slot);
+    /// Takes every walker to `target`, with all outputs on the way. The answer is what each walker would pay there for the pH of its partner in
+    /// `pairs`; none if asked to stop before.
+    fn advance(&mut self, target: u64, pairs: &[Pair], stop: &Stop) -> Result<Option<Vec<f64>>> {
+        let mut offers = vec![None; self.at.len()];
+        for &Pair { slots: [a, b], .. } in pairs {
+            let (low, high) = (self.setup.ladders.ph_of(a), self.setup.ladders.ph_of(b));
+            offers[self.at[a]] = Some(Offer { from: low, to: high });
+            offers[self.at[b]] = Some(Offer { from: high, to: low });
+        }
+        let slot_of = slots_of(&self.at);
         let mut legs = Vec::new();
         for (number, walker) in self.walkers.iter_mut().enumerate().filter(|(_, walker)| walker.step() <= target) {
             let slot = slot_of[number];
             let due = outputs(&self.files[slot], walker.step(), target);
-            legs.push(Leg { walker, number, slot, due, child: &self.setup.slots[slot], target });
+            let (child, offer) = (&self.setup.slots[slot], offers[number]);
+            legs.push(Leg { walker, number, slot, due, child, target, offer });
         }
-        if self.pools.is_empty() {
-            for mut leg in legs {
-                let slot = leg.slot;
-                if !leg.go(stop, &mut |frame, due| self.files[slot].write(frame, due))? {
-                    return Ok(false);
-                }
+        let ended = if self.pools.is_empty() {
+            one_by_one(legs, &mut self.files, stop)
+        } else {
+            side_by_side(legs, &self.pools, &mut self.files, stop)
+        };
+        // Those of the target come when the steps that begin there are made. After a failure lines of before it are good.
+        let written = self.write_lines(Upto::Passed);
+        let ended = ended?;
+        written?;
+        let mut costs = vec![0.0; self.at.len()];
+        for (number, arrival) in ended {
+            match arrival {
+                Arrival::Stopped => return Ok(None),
+                Arrival::There(cost) => costs[number] = cost,
             }
-            return Ok(true);
         }
-        side_by_side(legs, &self.pools, &mut self.files, stop)
+        Ok(Some(costs))
     }
 
-    /// Lets neighbours swap their pH.
-    fn exchange(&mut self, step: u64) -> Result<()> {
-        let number = step / self.setup.every;
-        let pairs: Vec<Pair> = self.setup.ladders.pairs(number).collect();
-        for Pair { index, slots: [a, b] } in pairs {
+    /// Writes lines that walkers have kept since the last swaps, or at the step of these: that one belongs to the pH of before.
+    fn write_lines(&mut self, upto: Upto) -> Result<()> {
+        let slot_of = slots_of(&self.at);
+        let mut lines: Vec<(usize, Frame)> = Vec::new();
+        for (number, walker) in self.walkers.iter_mut().enumerate() {
+            for mut line in walker.lines(upto)? {
+                line.walker = Some(number_of(number));
+                let slots = if line.step <= self.swapped { &self.before } else { &slot_of };
+                lines.push((slots[number], line));
+            }
+        }
+        lines.sort_by_key(|(slot, line)| (*slot, line.step));
+        lines.iter().try_for_each(|(slot, line)| self.files[*slot].line(line))
+    }
+
+    /// Lets neighbours swap their pH, at what it would cost each walker.
+    fn exchange(&mut self, number: u64, pairs: &[Pair], costs: &[f64]) -> Result<()> {
+        self.before = slots_of(&self.at);
+        for &Pair { index, slots: [a, b] } in pairs {
             let (i, j) = (self.at[a], self.at[b]);
-            let (low, high) = (self.setup.ladders.ph_of(a), self.setup.ladders.ph_of(b));
-            let mut cost = |walker: usize, from: f64, to: f64| -> Result<f64> {
-                let walker = &mut self.walkers[walker];
-                Ok(walker.ph_energy(to)? - walker.ph_energy(from)?)
-            };
-            let delta = cost(i, low, high)? + cost(j, high, low)?;
+            let delta = costs[i] + costs[j];
             let seed = self.setup.config.dynamics.seed;
             let chance: f64 =
                 StandardUniform.sample(&mut indexed_generator(seed, RandomStream::Exchange, number, index));
             if chance < (-delta).exp() {
                 self.at.swap(a, b);
-                self.walkers[i].set_ph(high)?;
-                self.walkers[j].set_ph(low)?;
+                self.walkers[i].set_ph(self.setup.ladders.ph_of(b))?;
+                self.walkers[j].set_ph(self.setup.ladders.ph_of(a))?;
             }
         }
-        self.swapped = step;
-        self.record(step)
+        self.swapped = number * self.setup.every;
+        self.record(self.swapped)
     }
 
     /// Writes who has which pH.
@@ -334,6 +363,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
+        self.write_lines(Upto::Present)?;
         let mut written = BTreeMap::from([(EXCHANGE.to_string(), Written::from(self.journal.sync()?))]);
         for (slot, files) in self.files.iter_mut().enumerate() {
             let label = self.setup.label(slot);
@@ -354,32 +384,9 @@ impl<'a, W: Walker> Ensemble<'a, W> {
     }
 }
 
-/// Each leg in a thread of its own, with a pool of its own; files stay in this thread. False if asked to stop.
-fn side_by_side<W: Walker>(
-    legs: Vec<Leg<W>>,
-    pools: &[rayon::ThreadPool],
-    files: &mut [Files],
-    stop: &Stop,
-) -> Result<bool> {
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel::<Kept>(WAITING);
-        let mut threads = Vec::new();
-        for (mut leg, pool) in legs.into_iter().zip(pools) {
-            let (sender, slot) = (sender.clone(), leg.slot);
-            let mut keep = move |frame: &Frame, due| {
-                // The channel is closed only if writing failed, and that error is returned below.
-                let _ = sender.send(Kept::new(slot, frame, due));
-                Ok(())
-            };
-            threads.push(scope.spawn(move || pool.install(|| leg.go(stop, &mut keep))));
-        }
-        drop(sender);
-        let written = receiver.into_iter().try_for_each(|kept| kept.write(&mut files[kept.slot]));
-        let join = |thread: ScopedJoinHandle<Result<bool>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        let ended: Vec<Result<bool>> = threads.into_iter().map(join).collect();
-        let all = ended.into_iter().try_fold(true, |all, one| Ok(all & one?));
-        written.and(all)
-    })
+/// Slot of each walker, where `at` is the walker at each slot.
+fn slots_of(at: &[usize]) -> Vec<usize> {
+    let mut slots = vec![0; at.len()];
+    at.iter().enumerate().for_each(|(slot, &walker)| slots[walker] = slot);
+    slots
 }

@@ -38,10 +38,15 @@ fn setup(plan: &TitrationPlan) -> Setup<'_> {
 }
 
 fn go(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>) -> bool {
+    go_keeping(plan, side_by_side, stop_at, false)
+}
+
+/// The same with walkers that keep their lines of λ, as devices do.
+fn go_keeping(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>, keeps: bool) -> bool {
     let (stop, mut built) = (Stop::default(), 0);
     let mut build = |config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
-        built += 1;
+        (built, toy.keeps) = (built + 1, keeps);
         // The last one asks in the middle of a leg, when the others are somewhere else.
         toy.stop_at = stop_at.filter(|_| built == 4).map(|step| (step, stop.clone()));
         Ok(toy)
@@ -169,6 +174,13 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     let threads = at("threads");
     assert!(!go(&threads, true, Some(81)) && go(&threads, true, None));
     assert!(results(&folder.path().join("threads")) == expected);
+    // What a walker has kept belongs to the pH that it had then, also at the step of a swap, and whenever somebody looks.
+    let kept = at("kept");
+    for stop_at in [2, 33, 35, 150, 190] {
+        assert!(!go_keeping(&kept, stop_at % 2 == 0, Some(stop_at), true));
+    }
+    assert!(go_keeping(&kept, true, None, true));
+    assert!(results(&folder.path().join("kept")) == expected);
     // Finished, it is known as such without its files: somebody may have moved a trajectory away.
     std::fs::remove_file(threads.batch().children[0].config.result(files::ENERGY)).unwrap();
     assert!(go(&threads, true, None), "finished before");

@@ -216,15 +216,16 @@ impl Memory {
         stream.synchronize()
     }
 
-    /// Reads in stream order, then waits.
-    pub fn read(&self, stream: &Stream, out: &mut [u8]) -> Result<(), DeviceError> {
+    /// Reads from byte `offset` on in stream order, then waits.
+    pub fn read(&self, stream: &Stream, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
         self.context.bind()?;
         if self.context.asleep.load(Ordering::Relaxed) {
             // A copy to ordinary memory waits inside the driver, and holds up other threads there.
             stream.synchronize()?;
         }
-        // SAFETY: as in `write`.
-        check("cuMemcpyDtoHAsync", unsafe { result::memcpy_dtoh_async(out, self.pointer, stream.stream) })?;
+        // SAFETY: as in `write`; `offset` was compared with them.
+        let copied = unsafe { result::memcpy_dtoh_async(out, self.pointer + offset as u64, stream.stream) };
+        check("cuMemcpyDtoHAsync", copied)?;
         stream.synchronize()
     }
 }

@@ -44,10 +44,16 @@ impl Drop for Event {
 }
 
 impl Stream {
-    /// A stream that does not wait for the default one.
-    pub fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
+    /// A stream that does not wait for the default one; blocks of kernels of an `urgent` one go before those of others.
+    pub fn new(context: &Arc<Context>, urgent: bool) -> Result<Self, DeviceError> {
         context.bind()?;
-        let stream = check("cuStreamCreate", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        let kind = result::stream::StreamKind::NonBlocking;
+        let stream = if urgent {
+            let (_, greatest) = check("cuCtxGetStreamPriorityRange", result::stream::get_priority_range())?;
+            check("cuStreamCreateWithPriority", result::stream::create_with_priority(kind, greatest))?
+        } else {
+            check("cuStreamCreate", result::stream::create(kind))?
+        };
         context.pool.enter(stream);
         Ok(Self { context: Arc::clone(context), stream })
     }
@@ -164,8 +170,10 @@ unsafe impl Sync for Graph {}
 impl Graph {
     fn new(context: &Arc<Context>, graph: sys::CUgraph) -> Result<Self, DeviceError> {
         let mut executable = std::ptr::null_mut();
+        // Kernels keep the priorities of the streams that they were recorded from; else all would have that of the launch.
+        let flags = sys::CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.0 as u64;
         // SAFETY: `graph` has just been recorded; it is destroyed with `executable` in `drop`.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) };
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, flags) };
         check("cuGraphInstantiate", made.result())?;
         Ok(Self { context: Arc::clone(context), graph, executable })
     }

@@ -15,13 +15,17 @@ impl Resident {
         Ok(self.lennard_jones.check_cell(cell)?)
     }
 
-    /// The state and its lists.
+    /// The state and its lists. Lists that are due at the present step are made first: an evaluation for whoever looks would have made them, and a
+    /// checkpoint must not tell whether somebody has looked.
     ///
     /// # Errors
     /// A lost device; whatever was wrong with the steps before.
     pub fn download(&mut self) -> Result<(ResidentState, Lists), ResidentError> {
         self.arrive()?;
         self.check()?;
+        let graphs = self.recorded()?;
+        self.update_lists(&graphs)?;
+        self.graphs = Some(graphs);
         let lambda = self.lambda()?.unwrap_or_default();
         let main = &self.streams.main;
         let atoms = self.motion.download(main)?;

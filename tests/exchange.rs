@@ -1,0 +1,136 @@
+//! Replica exchange in pH on a device: what an attempt costs, and runs in pieces.
+//!
+//! The device is the emulator, or the GPU named by OCTITRATE_TEST_DEVICE.
+
+use kernels::device::{Counts, Device};
+use octitrate::backend::choice::Chosen;
+use octitrate::config::Config;
+use octitrate::propagate::Propagate;
+use octitrate::signals::Stop;
+use octitrate::simulation::Simulation;
+use octitrate::workflow::children::Child;
+use octitrate::workflow::exchange::titrate;
+use octitrate::workflow::many::{Host, Many};
+use octitrate::workflow::titrate::TitrationPlan;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Glutamic acid in water that titrates.
+fn glu(sections: &str) -> Config {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
+    let text = format!(
+        "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\
+         [thermostat]\ntemperature = \"300 K\"\n[titration]\nallow_uncalibrated = true\n{sections}",
+        folder.display()
+    );
+    Config::parse(&text, Path::new("exchange.toml")).unwrap()
+}
+
+/// Swapping once cost 20 ms for each site and each pH that was compared, because double wells were solved anew: three seconds for eight walkers
+/// with nine sites, against a quarter of a second for the picosecond between two attempts.
+#[test]
+fn an_attempt_reads_lambda_and_writes_a_ph_and_does_nothing_else() {
+    let device = Device::of_tests().unwrap();
+    let mut simulation = Simulation::on(&glu("ph = 4.0\n[dynamics]\nsteps = 100\n"), Some(&device)).unwrap();
+    simulation.prepare(&mut |_| Ok(())).unwrap();
+    simulation.advance(5).unwrap();
+    let counted = |work: &mut dyn FnMut()| -> Counts {
+        let before = device.counts();
+        work();
+        device.counts() - before
+    };
+    let plain = counted(&mut || simulation.advance(10).unwrap());
+    let started = Instant::now();
+    let attempts = 100;
+    let asked = counted(&mut || {
+        for _ in 0..attempts {
+            assert!(simulation.ph_energy(5.0).unwrap() != simulation.ph_energy(4.0).unwrap());
+            simulation.set_ph(5.0).unwrap();
+            simulation.set_ph(4.0).unwrap();
+        }
+        simulation.set_ph(5.0).unwrap();
+    });
+    // A tenth of a second for each of them would still be three times less than what it was.
+    assert!(started.elapsed() < Duration::from_secs(1), "{attempts} attempts in {:?}", started.elapsed());
+    // λ: ξ, its velocity, the heat, the steps it is held for; once, whatever is asked of it.
+    assert_eq!(asked, Counts { reads: 4, bytes_read: 32, ..Counts::default() });
+    let after = counted(&mut || simulation.advance(10).unwrap());
+    // Two numbers of V_pH, one for each form.
+    let expected = Counts { writes: plain.writes + 1, bytes_written: plain.bytes_written + 16, ..plain };
+    assert_eq!(after, expected);
+    assert_eq!(after.recorded, 0);
+}
+
+/// Three walkers that swap every other step; `more` is for `[output]`.
+fn titration(folder: &Path, more: &str) -> TitrationPlan {
+    let sections = format!(
+        "[dynamics]\nsteps = 24\nseed = 5\n[titrate]\nph = [3.5, 4.0, 4.5]\nexchange = \"4 fs\"\n\
+         [output]\nfolder = \"{}\"\nenergy = \"12 fs\"\nlambda = \"2 fs\"\ntrajectory = \"16 fs\"\n{more}",
+        folder.display()
+    );
+    TitrationPlan::new(glu(&sections), None).unwrap()
+}
+
+fn go(plan: &TitrationPlan, device: Option<&Device>, stop: &Stop) -> bool {
+    let place = Chosen::from(device.cloned());
+    let first = Simulation::on(plan.batch().first(), device).unwrap();
+    let (identity, description) = (first.identity(), first.describe());
+    // No program: a process could not be started.
+    let executable = Path::new("/nonexistent");
+    let host = Host { executable, place: &place, identity: &identity, description: &description, quiet: true };
+    titrate(plan, &host, stop).unwrap()
+}
+
+/// The tables, trajectories and ends of all runs, and who had which pH.
+fn results(plan: &TitrationPlan) -> Vec<Vec<u8>> {
+    let of_run = |child: &Child| {
+        ["energy.csv", "lambda.csv", "trajectory.xtc", "final.gro"].map(|name| child.config.result(name))
+    };
+    let mut paths: Vec<_> = plan.batch().children.iter().flat_map(of_run).collect();
+    paths.push(plan.batch().config.result("exchange.csv"));
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+#[test]
+fn an_exchange_on_a_device_leaves_the_same_bytes_in_pieces() {
+    let device = Device::of_tests().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let whole = titration(&folder.path().join("whole"), "");
+    assert!(go(&whole, Some(&device), &Stop::default()));
+    let expected = results(&whole);
+    let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
+    let journal = text(&expected[12]);
+    assert_eq!(journal.lines().count(), 14, "{journal}");
+    assert!(journal.lines().skip(2).any(|line| !line.ends_with(",1,2,3")), "nobody swaps: {journal}");
+    // The line at the step of a swap is of the walker that had the pH up to it, the next one of who has it then.
+    let rows: Vec<Vec<&str>> = journal.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    for slot in 0..3 {
+        let table = text(&expected[4 * slot + 1]);
+        assert_eq!(table.lines().count(), 26, "{table}");
+        for (step, line) in table.lines().skip(1).enumerate() {
+            let walker = line.split(',').nth(1).unwrap();
+            assert_eq!(walker, rows[step.saturating_sub(1) / 2][1 + slot], "step {step} of slot {slot}:\n{table}");
+        }
+        assert_eq!(text(&expected[4 * slot]).lines().count(), 6);
+    }
+
+    // A checkpoint after every exchange, and two stops on the way.
+    let pieces = titration(&folder.path().join("pieces"), "checkpoint = \"0.001 s\"\n");
+    let checkpoint = pieces.batch().config.result("checkpoint");
+    let seen = || std::fs::metadata(&checkpoint).and_then(|file| file.modified()).ok();
+    for _ in 0..2 {
+        let (stop, before) = (Stop::default(), seen());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let started = Instant::now();
+                while seen() == before && started.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                stop.request();
+            });
+            go(&pieces, Some(&device), &stop);
+        });
+    }
+    assert!(go(&pieces, Some(&device), &Stop::default()));
+    assert!(results(&pieces) == expected);
+}
