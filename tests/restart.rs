@@ -62,8 +62,15 @@ fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
 
     let mut stops = 0;
     for (name, wanted) in [("TERM", 143), ("INT", 130), ("HUP", 129), ("USR1", 138), ("USR2", 140), ("XCPU", 152)] {
+        let log = || std::fs::metadata(pieces.join("log.txt")).map_or(0, |file| file.len());
+        let before = log();
         let child = start(&job, &pieces);
         wait_for(&pieces.join("checkpoint"));
+        // What is in the log is said by a program that listens to signals.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while log() == before && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         // Some steps further than the checkpoint of the start, so that there is something to continue.
         std::thread::sleep(Duration::from_millis(40));
         signal(&child, name);

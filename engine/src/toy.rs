@@ -152,6 +152,8 @@ pub struct Coupled {
     pub keeps: bool,
     /// Asks to stop at this step.
     pub stop_at: Option<(u64, Stop)>,
+    /// What it has to say.
+    pub notices: Vec<String>,
     step: u64,
     state: [bool; 2],
     kept: LineIntervals,
@@ -169,6 +171,7 @@ impl Coupled {
             seed,
             keeps: false,
             stop_at: None,
+            notices: Vec::new(),
             step: 0,
             state: [false; 2],
             kept: LineIntervals::default(),
@@ -229,6 +232,10 @@ impl Propagate for Coupled {
 
     fn step(&self) -> u64 {
         self.step
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 
     fn pace(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! What lines of energies say, kept on a GPU until somebody looks or the list is full: launches of `moments.cu`.
 //!
-//! A line needs an evaluation with all energies and half a step ahead of it; both are enqueued, and the host does not wait. Units: nm, ps,
+//! A line needs an evaluation with all energies and half a step ahead of it; both are enqueued once the motion is known to have come there. Units: nm, ps,
 //! kJ/mol.
 
 use crate::motion::device::shared::{CouplingState, Observed};

@@ -235,6 +235,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             let number = Some(target / every).filter(|_| target > self.swapped && target.is_multiple_of(every));
             let pairs: Vec<Pair> = number.map_or(Vec::new(), |number| self.setup.ladders.pairs(number).collect());
             let costs = if stop.requested() { None } else { self.advance(target, &pairs, stop)? };
+            self.notices(log)?;
             let Some(costs) = costs else {
                 self.checkpoint()?;
                 log.settle();
@@ -266,6 +267,17 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         }
         self.finish(log)?;
         Ok(true)
+    }
+
+    /// What walkers have to say of their way.
+    fn notices(&mut self, log: &mut Log) -> Result<()> {
+        for (number, walker) in self.walkers.iter_mut().enumerate() {
+            for notice in walker.notices() {
+                log.settle();
+                log.line(&format!("walker {}: {notice}", number_of(number)))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what ends each run, and the page about the exchange.

@@ -72,6 +72,23 @@ fn states(plan: &TitrationPlan, slot: usize) -> Vec<usize> {
     series.lambda[0].iter().zip(&series.lambda[1]).map(|(a, b)| *a as usize + 2 * *b as usize).collect()
 }
 
+/// What happens on the way of a walker stands in the log of the exchange, once.
+#[test]
+fn notices_of_walkers_are_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(folder.path(), 4, 1);
+    let mut built = 0;
+    let mut build = |config: &Config| {
+        let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
+        built += 1;
+        toy.notices.extend((built == 3).then(|| "step 3: new lists were made there".into()));
+        Ok(toy)
+    };
+    assert!(try_to_go(&plan, &mut build, true, &Stop::default()).unwrap());
+    let log = std::fs::read_to_string(folder.path().join(files::LOG)).unwrap();
+    assert_eq!(log.matches("walker 3: step 3: new lists were made there").count(), 1, "{log}");
+}
+
 #[test]
 fn populations_and_acceptance_are_the_exact_ones() {
     let folder = tempfile::tempdir().unwrap();

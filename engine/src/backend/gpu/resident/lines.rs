@@ -31,7 +31,7 @@ impl Resident {
         Ok(self.sites.as_ref().map_or(Ok(Vec::new()), |sites| sites.kept(main, first, end, every))?)
     }
 
-    /// Notes the present moment; nothing moves, and nobody waits.
+    /// Notes the present moment; nothing moves. The host waits until the motion has come there, and for nothing else.
     ///
     /// # Errors
     /// What the driver says against a launch.
