@@ -486,6 +486,35 @@ fn lines_that_are_kept_are_those_of_frames() {
     assert_eq!(lines, expected);
 }
 
+/// A motion that has waited for lists makes steps again that had been launched: their lines are told once, and are those of the steps that were made.
+#[test]
+fn lines_of_a_motion_that_has_waited_are_those_of_frames() {
+    let device = Device::of_tests().unwrap();
+    let config = glu("[electrostatics]\norder = 3\n[dynamics]\nsteps = 40\n[thermostat]\n");
+    let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
+    simulation.prepare(&mut |_| Ok(())).unwrap();
+    let mut state = simulation.state().unwrap();
+    // The last molecule is water.
+    let n = state.velocities.len();
+    state.velocities[n - 3..].iter_mut().for_each(|velocity| velocity.x += 9.0);
+    let start = || {
+        let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
+        simulation.restore(&state).unwrap();
+        simulation
+    };
+    let every = LineIntervals { energies: Some(10), lambda: Some(1), last: 40 };
+    let mut by_hand = start();
+    let mut expected = asked(&mut by_hand, every, 40);
+    assert!(!by_hand.notices().is_empty(), "the motion has not waited");
+    let mut kept = start();
+    kept.keep(every, false).unwrap();
+    kept.advance(40).unwrap();
+    let mut lines: Vec<String> = kept.lines(Upto::Present).unwrap().iter().map(in_words).collect();
+    lines.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+}
+
 /// While a run moves, lines of λ cost neither an evaluation nor a look; one of energies is an evaluation and three launches, and two reads, by which the
 /// host knows that the motion has come there and does not wait for lists. Lists are due once in the 20 steps that are compared.
 /// More lines than there is room for on the device are fetched before newer ones take their place.
