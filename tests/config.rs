@@ -174,7 +174,12 @@ fn ends_of_chains_titrate_where_their_correction_is_known() {
     let text = plain(&output.stderr);
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("nterm THR 5: V_MM of nterm is known for ALA, GLY,"), "{text}");
-    assert!(text.contains("where the force field has other charges: calibrate it"), "{text}");
+    assert!(
+        text.contains(
+            "where the force field has other charges; it stays as it is built, with its proton: calibrate it"
+        ),
+        "{text}"
+    );
 }
 
 /// `prefix` under a limit on the size of files, so that writing fails as on a full disk.

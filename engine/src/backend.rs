@@ -119,28 +119,38 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// A device that is lost.
-    fn keep(&mut self, every: u64, first: u64) -> Result<bool>;
+    fn keep(&mut self, _every: u64, _first: u64) -> Result<bool> {
+        Ok(false)
+    }
 
     /// What has been kept of steps before the present one since the last call; without `wait` only what is there already.
     ///
     /// # Errors
     /// A device that is lost.
-    fn kept(&mut self, state: &State, wait: bool) -> Result<Vec<KeptStep>>;
+    fn kept(&mut self, _state: &State, _wait: bool) -> Result<Vec<KeptStep>> {
+        Ok(Vec::new())
+    }
 
     /// Whether moments can be noted.
-    fn notes(&self) -> bool;
+    fn notes(&self) -> bool {
+        false
+    }
 
-    /// Notes the present moment, without waiting for a device.
+    /// Notes the present moment, and waits for a device no longer than until it has come there.
     ///
     /// # Errors
     /// A device that is lost.
-    fn note(&mut self, state: &State) -> Result<()>;
+    fn note(&mut self, _state: &State) -> Result<()> {
+        Ok(())
+    }
 
     /// The moments that have been noted since the last call, in their order; without `wait` only those that are there already.
     ///
     /// # Errors
     /// [`crate::error::PhysicsError`] for energies that are not finite; a device that is lost.
-    fn noted(&mut self, state: &State, wait: bool) -> Result<Vec<Moment>>;
+    fn noted(&mut self, _state: &State, _wait: bool) -> Result<Vec<Moment>> {
+        Ok(Vec::new())
+    }
 
     /// Brings the whole state up to date.
     ///

@@ -6,7 +6,7 @@
 pub mod coulomb;
 pub mod hamiltonian;
 
-use super::{Backend, Evaluation, ListOrigin, Moment};
+use super::{Backend, Evaluation, ListOrigin};
 use crate::energies::Energies;
 use crate::error::{PhysicsError, Result};
 use crate::motion::barostat::{self, CRescale};
@@ -16,7 +16,6 @@ use crate::state::State;
 use crate::system::System;
 use crate::titration::Biases;
 use hamiltonian::{Forms, Hamiltonian, Point};
-use lambda::device::KeptStep;
 use nalgebra::Vector3;
 use std::sync::Arc;
 
@@ -184,26 +183,6 @@ impl Backend for Cpu {
 
     fn evaluation(&self) -> &Evaluation {
         &self.evaluation
-    }
-
-    fn keep(&mut self, _every: u64, _first: u64) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn kept(&mut self, _state: &State, _wait: bool) -> Result<Vec<KeptStep>> {
-        Ok(Vec::new())
-    }
-
-    fn notes(&self) -> bool {
-        false
-    }
-
-    fn note(&mut self, _state: &State) -> Result<()> {
-        Ok(())
-    }
-
-    fn noted(&mut self, _state: &State, _wait: bool) -> Result<Vec<Moment>> {
-        Ok(Vec::new())
     }
 
     fn store(&mut self, _state: &mut State) -> Result<()> {

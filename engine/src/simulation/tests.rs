@@ -1,6 +1,5 @@
 use super::*;
-use crate::backend::{Evaluation, Moment};
-use lambda::device::KeptStep;
+use crate::backend::Evaluation;
 use std::path::Path;
 
 /// A backend that refuses every state, as a device does whose memory is full.
@@ -41,26 +40,6 @@ impl Backend for Refuses {
 
     fn evaluation(&self) -> &Evaluation {
         &self.0
-    }
-
-    fn keep(&mut self, _every: u64, _first: u64) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn kept(&mut self, _state: &State, _wait: bool) -> Result<Vec<KeptStep>> {
-        Ok(Vec::new())
-    }
-
-    fn notes(&self) -> bool {
-        false
-    }
-
-    fn note(&mut self, _state: &State) -> Result<()> {
-        Ok(())
-    }
-
-    fn noted(&mut self, _state: &State, _wait: bool) -> Result<Vec<Moment>> {
-        Ok(Vec::new())
     }
 
     /// What an earlier state has left.

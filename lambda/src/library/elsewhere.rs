@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
-    /// Names of these residues in topologies.
+    /// Names of these residues in topologies; of an end of a chain without the letter of the end: `GLY` for `NGLY`, `CGLY` and `ZGLY`.
     pub residues: Vec<String>,
     /// Correction V_MM there.
     pub correction: Correction,
@@ -21,20 +21,26 @@ pub struct Elsewhere {
 impl Entry {
     /// The correction at a residue of this name; `is_end`: at the end of a chain. `None` if it has not been calibrated there.
     pub fn correction_at(&self, residue: &str, is_end: bool) -> Option<&Correction> {
+        let residue = self.name_of(residue);
         let mut elsewhere = self.elsewhere.iter();
         if let Some(found) = elsewhere.find(|one| one.residues.iter().any(|name| name == residue)) {
             return Some(&found.correction);
         }
         let is_of_model = match (&self.terminus, &self.model_compound) {
-            // ZALA and NALA are the ends of chains that ACE-ALA-COOH and NH3-ALA-NME have.
-            (Some(_), Some(model)) => model.split('-').any(|part| residue.ends_with(part)),
+            (Some(_), Some(model)) => model.split('-').any(|part| part == residue),
             (Some(_), None) => true,
             (None, _) => !is_end || self.backbone.is_empty(),
         };
         is_of_model.then_some(&self.correction)
     }
 
-    /// Where its correction is known, in words: "ALA, ZGLY, ZLEU" of an end, "inside of chains, ZGL3" of a side chain.
+    /// The name that [`Elsewhere`] has for a residue: ends of chains have a letter before the name of their residue in AMBER's topologies (ZALA, NALA).
+    fn name_of<'a>(&self, residue: &'a str) -> &'a str {
+        let bare = residue.strip_prefix(['N', 'C', 'Z']).filter(|name| name.len() == 3 && self.terminus.is_some());
+        bare.unwrap_or(residue)
+    }
+
+    /// Where its correction is known, in words: "ALA, GLY, LEU" of an end, "inside of chains, ZGL3" of a side chain.
     pub fn known_at(&self) -> String {
         let model = match (&self.terminus, &self.model_compound) {
             (Some(_), Some(model)) => model.split('-').nth(1).unwrap_or(model).to_string(),
@@ -51,9 +57,13 @@ impl Entry {
             self.correction = correction.clone();
             return;
         };
+        let residue = self.name_of(residue);
         match self.elsewhere.iter_mut().find(|one| one.residues.iter().any(|name| name == residue)) {
             Some(one) => one.correction = correction.clone(),
-            None => self.elsewhere.push(Elsewhere { residues: vec![residue.into()], correction: correction.clone() }),
+            None => {
+                let residues = vec![residue.to_string()];
+                self.elsewhere.push(Elsewhere { residues, correction: correction.clone() });
+            }
         }
     }
 }

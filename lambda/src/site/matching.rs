@@ -76,8 +76,8 @@ pub(super) fn correction_at<'a>(topology: &Topology, entry: &'a Entry, residue: 
 pub fn no_correction(topology: &Topology, entry: &Entry, residue: u32) -> Option<String> {
     correction_at(topology, entry, residue).is_none().then(|| {
         format!(
-            "V_MM of {} is known for {} and not for the end of a chain at {}, where the force field has other charges: calibrate it in a model \
-             compound that ends so",
+            "V_MM of {} is known for {} and not for the end of a chain at {}, where the force field has other charges; it stays as it \
+             is built, with its proton: calibrate it in a model compound that ends so",
             entry.name,
             entry.known_at(),
             topology.residues[residue as usize].name
