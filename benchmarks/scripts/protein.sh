@@ -4,7 +4,7 @@
 #   benchmarks/scripts/protein.sh 1pgb.pdb FOLDER NAME
 #
 # Needs GROMACS (2022.5 as in Debian 12). Glu and Asp become GL3 and AS3, the last residue Z and its name (its side chain too, if it is Glu or Asp),
-# the first one N and its name if it is Glu or Asp; everything else is built as pdb2gmx does. Cubic box with 1.15 nm of water, 0.1 M NaCl, neutral
+# the first one N and its name if it is Glu or Asp; everything else is built as pdb2gmx does. Cubic box (BOX=dodecahedron: that one) with 1.15 nm of water, 0.1 M NaCl, neutral
 # with all protons, energy minimised. Ligands, alternate places and hydrogens must have been taken out of the file.
 set -eu
 pdb=$(realpath "$1"); folder=$2; name=$3
@@ -28,7 +28,7 @@ awk '
         }
     }' "$pdb" > protonated.pdb
 $gmx pdb2gmx -f protonated.pdb -o bare.gro -p system.top -i posre.itp -ff amber99sb-ildn -water tip3p -ignh
-$gmx editconf -f bare.gro -o box.gro -bt cubic -d 1.15 -c
+$gmx editconf -f bare.gro -o box.gro -bt "${BOX:-cubic}" -d 1.15 -c
 $gmx solvate -cp box.gro -cs spc216.gro -p system.top -o solvated.gro
 $gmx grompp -maxwarn 1 -f "$root/inputs/make/em.mdp" -c solvated.gro -p system.top -o ions.tpr -po out.mdp
 echo SOL | $gmx genion -s ions.tpr -p system.top -o start.gro -neutral -conc 0.1 -seed 7

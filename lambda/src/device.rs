@@ -2,8 +2,8 @@
 //! and [`crate::motion`] in double precision.
 //!
 //! In a step: [`DeviceSites::enqueue_charges`] puts the effective charges where the electrostatics reads them,
-//! [`DeviceSites::enqueue_interpolate`] makes ∂V/∂λ of the force field and corrects energy and forces, [`DeviceSites::enqueue_advance`] adds
-//! the bias and moves λ. Random numbers are those of the host's generator, handed over in tables of many steps ([`DeviceSites::supply`]):
+//! [`DeviceSites::enqueue_bracket`] corrects energy and forces beside it, [`DeviceSites::enqueue_derivatives`] makes ∂V/∂λ of the force field from its
+//! potentials, [`DeviceSites::enqueue_advance`] adds the bias and moves λ. Random numbers are those of the host's generator, handed over in tables of many steps ([`DeviceSites::supply`]):
 //! host and device draw the same ones. Sums run in a fixed order. A λ that escapes stops the motion, not the device: [`DeviceSites::check`]
 //! tells which one and when. Weights and ∂V/∂λ_α are flat lists over the forms of all sites ([`LambdaDynamics::weight_starts`]). Biases may be
 //! written anew between steps ([`DeviceSites::set_biases`]): a barrier that adapts, another pH.
@@ -25,7 +25,7 @@ use crate::motion::{DynamicsError, LambdaDynamics, LambdaEnergies, LambdaState};
 use crate::site::Site;
 use biases::Biases;
 use motion::{AdvanceArgs, Failure, LambdaSettings, StepEnergies, WeightArgs, settings};
-use sites::{ChargeArgs, InterpolateArgs};
+use sites::{BracketArgs, ChargeArgs, DifferentiateArgs};
 use tables::Tables;
 
 pub use sites::{Corrected, Whole};
@@ -108,7 +108,8 @@ pub struct DeviceSites {
     biases: Biases,
     dynamics: LambdaDynamics,
     charges_kernel: Kernel<ChargeArgs<'static>>,
-    interpolate_kernel: Kernel<InterpolateArgs<'static>>,
+    bracket_kernel: Kernel<BracketArgs<'static>>,
+    derivatives_kernel: Kernel<DifferentiateArgs<'static>>,
     weights_kernel: Kernel<WeightArgs<'static>>,
     advance_kernel: Kernel<AdvanceArgs<'static>>,
     settings: LambdaSettings,
@@ -117,6 +118,7 @@ pub struct DeviceSites {
     weights: Buffer<f64>,
     heat: Buffer<f64>,
     held: Buffer<i64>,
+    bracket: Buffer<f64>,
     derivatives: Buffer<f64>,
     total: Buffer<f64>,
     work: Buffer<f64>,
@@ -154,7 +156,8 @@ impl DeviceSites {
             n_sites: sites.len(),
             biases: Biases::new(device, biases, dynamics.weight_starts())?,
             charges_kernel: module.kernel("set_charges")?,
-            interpolate_kernel: module.kernel("interpolate_sites")?,
+            bracket_kernel: module.kernel("bracket_sites")?,
+            derivatives_kernel: module.kernel("differentiate_sites")?,
             weights_kernel: motion.kernel("set_weights")?,
             advance_kernel: motion.kernel("advance_sites")?,
             settings: settings(dynamics),
@@ -164,6 +167,7 @@ impl DeviceSites {
             weights: values(n_weights)?,
             heat: values(1)?,
             held: device.zeros(1)?,
+            bracket: values(n_weights)?,
             derivatives: values(n_weights)?,
             total: values(n_weights)?,
             work: values(4 * n_xi + n_weights)?,
@@ -198,7 +202,7 @@ impl DeviceSites {
         &self.weights
     }
 
-    /// ∂V/∂λ_α of the force field, without bias, of the last [`enqueue_interpolate`](Self::enqueue_interpolate); as the weights.
+    /// ∂V/∂λ_α of the force field, without bias, of the last [`enqueue_derivatives`](Self::enqueue_derivatives); as the weights.
     pub fn derivatives(&self) -> &Buffer<f64> {
         &self.derivatives
     }

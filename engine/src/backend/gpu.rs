@@ -292,7 +292,7 @@ impl Backend for Gpu {
 
     fn evaluate_derivatives(&mut self, state: &mut State) -> Result<()> {
         // What steps leave is computed as they compute it, energies or not: whoever looks gets the same number to the last bit.
-        if !(self.evaluated && self.resident.steps_have_energies()) {
+        if !(self.evaluated && self.resident.has_energies(state.step)) {
             let flat = self.resident.derivatives().map_err(self.failed(state.step))?;
             self.evaluation.by_weight = self.by_weight(flat);
         }

@@ -20,22 +20,15 @@ KERNEL void set_charges(const __grid_constant__ ChargeArgs a) {
     a.charges[a.atoms[at]] = q;
 }
 
-// A warp for each site. Hamiltonian interpolation for the first n_hamiltonian sites, charge interpolation for the others.
-KERNEL __launch_bounds__(32) void interpolate_sites(const __grid_constant__ InterpolateArgs a) {
+// A warp for each site: what the pairs inside it add to ∂V/∂λ, energy and forces with Hamiltonian interpolation. It needs positions and weights
+// alone, and so nothing of the electrostatics of the same step.
+KERNEL __launch_bounds__(32) void bracket_sites(const __grid_constant__ BracketArgs a) {
     const int site = blockIdx.x, first = a.starts[site], n = a.starts[site + 1] - first, lane = threadIdx.x;
     const int first_form = a.first_weight[site], n_forms = a.first_weight[site + 1] - first_form;
-    const bool hamiltonian = site < a.n_hamiltonian;
     const double *weights = a.weights + first_form, *form_charges = a.form_charges + a.values[site];
     double gained = 0.0, by_form[FORMS];
     for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
-    for (int k = lane; k < n; k += 32) {
-        const long long atom = a.atoms[first + k];
-        const double phi = a.coulomb * a.potential[atom] + a.potential_14[atom] / FIXED_ONE;
-        for (int form = 0; form < FORMS; form++)
-            if (form < n_forms) by_form[form] += form_charges[form * n + k] * phi;
-    }
-    const int end = hamiltonian ? (int)a.pair_starts[site + 1] : 0;
-    for (int e = hamiltonian ? (int)a.pair_starts[site] + lane : 0; e < end; e += 32) {
+    for (int e = (int)a.pair_starts[site] + lane; e < (int)a.pair_starts[site + 1]; e += 32) {
         const int i = a.firsts[e], j = a.seconds[e];
         const long long atom_i = a.atoms[first + i], atom_j = a.atoms[first + j];
         double d[3], square = 0.0;
@@ -67,9 +60,26 @@ KERNEL __launch_bounds__(32) void interpolate_sites(const __grid_constant__ Inte
     gained = warp_sum(gained);
     for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
     if (lane != 0) return;
-    for (int form = 0; form < n_forms; form++) a.derivatives[first_form + form] = by_form[form];
-    if (hamiltonian) {
-        add_energy(a.energy, gained);
-        add_energy(a.virial, gained);
+    for (int form = 0; form < n_forms; form++) a.bracket[first_form + form] = by_form[form];
+    add_energy(a.energy, gained);
+    add_energy(a.virial, gained);
+}
+
+// A warp for each site: charges of its forms times potentials, and the bracket of the first n_hamiltonian sites.
+KERNEL __launch_bounds__(32) void differentiate_sites(const __grid_constant__ DifferentiateArgs a) {
+    const int site = blockIdx.x, first = a.starts[site], n = a.starts[site + 1] - first, lane = threadIdx.x;
+    const int first_form = a.first_weight[site], n_forms = a.first_weight[site + 1] - first_form;
+    const double *form_charges = a.form_charges + a.values[site];
+    double by_form[FORMS];
+    for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
+    for (int k = lane; k < n; k += 32) {
+        const long long atom = a.atoms[first + k];
+        const double phi = a.coulomb * a.potential[atom] + a.potential_14[atom] / FIXED_ONE;
+        for (int form = 0; form < FORMS; form++)
+            if (form < n_forms) by_form[form] += form_charges[form * n + k] * phi;
     }
+    for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
+    if (lane != 0) return;
+    for (int form = 0; form < n_forms; form++)
+        a.derivatives[first_form + form] = by_form[form] + (site < a.n_hamiltonian ? a.bracket[first_form + form] : 0.0);
 }

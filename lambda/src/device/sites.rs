@@ -25,8 +25,8 @@ arguments! {
         n_atoms: i32,
     }
 
-    /// Arguments of `interpolate_sites`.
-    pub(super) struct InterpolateArgs<'a> {
+    /// Arguments of `bracket_sites`.
+    pub(super) struct BracketArgs<'a> {
         starts: In<'a, u32>,
         values: In<'a, u32>,
         first_weight: In<'a, u32>,
@@ -38,11 +38,23 @@ arguments! {
         scales: In<'a, f64>,
         weights: In<'a, f64>,
         x: In<'a, f64>,
-        potential: In<'a, f64>,
-        potential_14: In<'a, i64>,
         forces: Out<'a, i64>,
         energy: Out<'a, i64>,
         virial: Out<'a, i64>,
+        bracket: Out<'a, f64>,
+        coulomb: f64,
+    }
+
+    /// Arguments of `differentiate_sites`.
+    pub(super) struct DifferentiateArgs<'a> {
+        starts: In<'a, u32>,
+        values: In<'a, u32>,
+        first_weight: In<'a, u32>,
+        atoms: In<'a, u32>,
+        form_charges: In<'a, f64>,
+        potential: In<'a, f64>,
+        potential_14: In<'a, i64>,
+        bracket: In<'a, f64>,
         derivatives: Out<'a, f64>,
         coulomb: f64,
         /// Sites that Hamiltonian interpolation is for; charge interpolation is for the others.
@@ -53,8 +65,6 @@ arguments! {
 /// The electrostatics of the whole system, by atom.
 #[derive(Clone, Copy)]
 pub struct Whole<'a> {
-    /// Positions (nm), 3 N.
-    pub positions: &'a Buffer<f64>,
     /// φ of all effective charges, 1-4 pairs left out, e/nm.
     pub potential: &'a Buffer<f64>,
     /// φ of the 1-4 pairs, fixed point, kJ/mol/e.
@@ -93,20 +103,22 @@ impl DeviceSites {
         stream.launch(&self.charges_kernel, Launch::for_each(n, THREADS), arguments)
     }
 
-    /// ∂V/∂λ of the force field. With `corrected` Hamiltonian interpolation, which also corrects forces and energies, of all sites before the first
-    /// buffer; without it, and for the others, charge interpolation.
+    /// What Hamiltonian interpolation adds to forces, energies and ∂V/∂λ, of all sites before the first buffer, from `positions` (nm, 3 N)
+    /// and the present weights. It goes before [`enqueue_derivatives`](Self::enqueue_derivatives).
     ///
     /// # Errors
     /// What the driver says against the launch.
-    pub fn enqueue_interpolate(
+    pub fn enqueue_bracket(
         &self,
         stream: &Stream,
-        whole: &Whole<'_>,
-        corrected: Option<&Corrected<'_>>,
+        positions: &Buffer<f64>,
+        corrected: &Corrected<'_>,
     ) -> Result<(), DeviceError> {
         let t = &self.tables;
-        let slot = |which: usize| corrected.map_or(Out::none(), |c| Out::from_element(c.energies, c.slots[which]));
-        let arguments = InterpolateArgs {
+        if t.interpolated == 0 {
+            return Ok(());
+        }
+        let arguments = BracketArgs {
             starts: t.starts.arg(),
             values: t.values.arg(),
             first_weight: t.first_weights.arg(),
@@ -117,17 +129,42 @@ impl DeviceSites {
             seconds: t.seconds.arg(),
             scales: t.scales.arg(),
             weights: self.weights.arg(),
-            x: whole.positions.arg(),
+            x: positions.arg(),
+            forces: corrected.forces.arg(),
+            energy: Out::from_element(corrected.energies, corrected.slots[0]),
+            virial: Out::from_element(corrected.energies, corrected.slots[1]),
+            bracket: self.bracket.arg(),
+            coulomb: COULOMB,
+        };
+        stream.launch(&self.bracket_kernel, Launch::new(t.interpolated as u32, WARP), arguments)
+    }
+
+    /// ∂V/∂λ of the force field; with `hamiltonian` that of Hamiltonian interpolation, of all sites before the first buffer, and without it, and of the
+    /// others, that of charge interpolation.
+    ///
+    /// # Errors
+    /// What the driver says against the launch.
+    pub fn enqueue_derivatives(
+        &self,
+        stream: &Stream,
+        whole: &Whole<'_>,
+        hamiltonian: bool,
+    ) -> Result<(), DeviceError> {
+        let t = &self.tables;
+        let arguments = DifferentiateArgs {
+            starts: t.starts.arg(),
+            values: t.values.arg(),
+            first_weight: t.first_weights.arg(),
+            atoms: t.atoms.arg(),
+            form_charges: t.charges.arg(),
             potential: whole.potential.arg(),
             potential_14: whole.potential_14.arg(),
-            forces: corrected.map(|c| c.forces).into(),
-            energy: slot(0),
-            virial: slot(1),
+            bracket: self.bracket.arg(),
             derivatives: self.derivatives.arg(),
             coulomb: COULOMB,
-            n_hamiltonian: corrected.map_or(0, |_| t.interpolated as i32),
+            n_hamiltonian: if hamiltonian { t.interpolated as i32 } else { 0 },
         };
-        stream.launch(&self.interpolate_kernel, Launch::new(self.len() as u32, WARP), arguments)
+        stream.launch(&self.derivatives_kernel, Launch::new(self.len() as u32, WARP), arguments)
     }
 }
 
@@ -137,5 +174,6 @@ pub(super) fn source(forms: usize) -> Source {
         .define("REAL", "double")
         .define("FORMS", forms)
         .kernel::<ChargeArgs<'static>>("set_charges")
-        .kernel::<InterpolateArgs<'static>>("interpolate_sites")
+        .kernel::<BracketArgs<'static>>("bracket_sites")
+        .kernel::<DifferentiateArgs<'static>>("differentiate_sites")
 }

@@ -181,12 +181,13 @@ fn charges_and_interpolation_as_on_the_cpu() {
     let flat: Vec<f64> = x.iter().flatten().copied().collect();
     let (positions, potential) = (device.upload(&flat).unwrap(), device.upload(&phi).unwrap());
     let potential_14 = device.upload(&phi_14).unwrap();
-    let whole = Whole { positions: &positions, potential: &potential, potential_14: &potential_14 };
+    let whole = Whole { potential: &potential, potential_14: &potential_14 };
     let (forces, energies) = (device.zeros::<i64>(3 * N).unwrap(), device.zeros::<i64>(5).unwrap());
     let corrected = Corrected { forces: &forces, energies: &energies, slots: [1, 4] };
-    own.enqueue_interpolate(&stream, &whole, Some(&corrected)).unwrap();
+    own.enqueue_bracket(&stream, &positions, &corrected).unwrap();
+    own.enqueue_derivatives(&stream, &whole, true).unwrap();
     let by_form = own.derivatives().read(&stream).unwrap();
-    own.enqueue_interpolate(&stream, &whole, None).unwrap();
+    own.enqueue_derivatives(&stream, &whole, false).unwrap();
     let by_charge = own.derivatives().read(&stream).unwrap();
 
     let whole_phi: Vec<f64> = phi.iter().zip(&phi_14).map(|(p, f)| COULOMB * p + *f as f64 / FIXED).collect();

@@ -4,9 +4,10 @@
 //! (`lambda::device`), the motion of the atoms ([`DeviceMotion`]). A step is recorded into a graph:
 //!
 //! ```text
-//! q(λ) → boxes of the FMM ─┬─ near field ─┐
-//!                          └─ far field ──┤
-//! Lennard-Jones, bonded terms ────────────┴─ forces → ∂V/∂λ, bracket of the sites → λ, v, x, constraints, thermostats, barostat
+//! boxes of the FMM ─┬─ near field ─┐
+//!                   └─ far field ──┤           ┌─ ∂V/∂λ → λ → q(λ)
+//! Lennard-Jones, bonded terms ─────┼─ forces ──┴─ v, x, constraints, thermostat, barostat
+//! bracket of the sites ────────────┘
 //! ```
 //!
 //! Lists and boxes are made anew every so many steps each, counted from step 0 ([`super::schedule`]), so that a continued run makes the same ones. The
@@ -36,9 +37,11 @@ mod made;
 mod parts;
 mod profile;
 mod run;
+mod steps;
 mod waits;
 
 use made::Made;
+use steps::Recorded;
 pub use waits::Wait;
 
 /// Most steps that random numbers for λ are handed over for at a time.
@@ -50,10 +53,8 @@ struct Graphs {
     pairs: Graph,
     boxes: Graph,
     both: Graph,
-    /// Makes one step.
-    step: Graph,
-    /// Makes the steps until the next list or assignment.
-    batch: Graph,
+    /// Make steps: one, or those until the next list or assignment.
+    steps: Recorded,
     /// Evaluates forces and ∂V/∂λ, first without energies, then with all of them.
     evaluate: [Graph; 2],
 }
@@ -78,8 +79,6 @@ pub struct Resident {
     /// What the present list of pairs and the present boxes were made from.
     pairs_made_at: Made,
     boxes_made_at: Made,
-    /// Whether every step needs the virial.
-    virial: bool,
     schedule: Schedule,
     graphs: Option<Graphs>,
     /// The step that the device has been told to go to.
@@ -127,7 +126,6 @@ impl Resident {
             energies: device.zeros(ENERGY_SLOTS)?,
             pairs_made_at: Made::new(device, n)?,
             boxes_made_at: Made::new(device, n)?,
-            virial: setup.coupling.barostat.is_some(),
             schedule: setup.schedule.clone(),
             graphs: None,
             step: 0,
@@ -201,6 +199,8 @@ impl Resident {
         }
         if let Some(sites) = &mut self.sites {
             sites.upload(main, &state.lambda, atoms.step)?;
+            sites.enqueue_charges(main, &self.charges)?;
+            main.zero(&self.potential_14)?;
             self.noise_end = atoms.step + sites.supplied_steps() as u64;
         }
         self.step = atoms.step;
@@ -226,7 +226,7 @@ impl Resident {
     /// # Errors
     /// A lost device.
     pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
-        self.launch_evaluation(self.virial)?;
+        self.launch_evaluation(self.has_energies(self.step))?;
         self.by_weight()
     }
 
@@ -250,9 +250,11 @@ impl Resident {
             pairs: main.capture(|| self.enqueue_pairs(main))?,
             boxes: main.capture(|| self.enqueue_boxes())?,
             both: main.capture(|| self.enqueue_both())?,
-            step: main.capture(|| self.enqueue_steps(1))?,
-            batch: main.capture(|| self.enqueue_steps(self.schedule.batch()))?,
-            evaluate: [main.capture(|| self.enqueue_forces(false))?, main.capture(|| self.enqueue_forces(true))?],
+            steps: Recorded::default(),
+            evaluate: [
+                main.capture(|| self.enqueue_evaluation(false))?,
+                main.capture(|| self.enqueue_evaluation(true))?,
+            ],
         })
     }
 
@@ -280,48 +282,17 @@ impl Resident {
         Ok(main.wait_for(short)?)
     }
 
-    /// Makes steps; forces are zero before and after.
-    fn enqueue_steps(&self, steps: u64) -> Result<(), ResidentError> {
-        let Streams { main, behind, .. } = &self.streams;
-        behind.wait_for(main)?;
-        (0..steps).try_for_each(|_| self.enqueue_step())?;
-        Ok(main.wait_for(behind)?)
-    }
-
-    fn enqueue_step(&self) -> Result<(), ResidentError> {
-        self.enqueue_forces(self.virial)?;
-        let reference = (!self.bonded.restrained().is_empty()).then(|| self.bonded.references());
-        let Streams { main, behind, .. } = &self.streams;
-        main.wait_for(behind)?;
-        if let Some(sites) = &self.sites {
-            self.streams.sites.wait_for(main)?;
-            sites.enqueue_advance(&self.streams.sites, self.motion.due())?;
-        }
-        self.motion.enqueue_advance(main, &self.forces, true)?;
-        if self.sites.is_some() {
-            main.wait_for(&self.streams.sites)?;
-        }
-        if self.virial {
-            // The box changes before anything else is computed.
-            self.motion.enqueue_finish(main, &self.energies, self.long_range.geometry())?;
-            self.motion.enqueue_rescale(main, reference)?;
-        } else {
-            behind.wait_for(main)?;
-            self.motion.enqueue_finish(behind, &self.energies, None)?;
-        }
-        Ok(())
-    }
-
-    /// Adds all forces at the present positions to what is there.
+    /// Adds all forces at the present positions, with charges at the present λ, to what is there.
     fn enqueue_forces(&self, with_energy: bool) -> Result<(), ResidentError> {
         let streams = &self.streams;
         let (x, edges) = (self.motion.x(), self.motion.edges());
         if with_energy {
             streams.main.zero(&self.energies)?;
         }
-        if let Some(sites) = &self.sites {
-            streams.main.zero(&self.potential_14)?;
-            sites.enqueue_charges(&streams.main, &self.charges)?;
+        let corrected = self.sites.as_ref().zip(self.corrected());
+        if let Some((sites, corrected)) = &corrected {
+            streams.sites.wait_for(&streams.main)?;
+            sites.enqueue_bracket(&streams.sites, x, corrected)?;
         }
         streams.short.wait_for(&streams.main)?;
         self.lennard_jones.enqueue_forces(&streams.short, x, edges, &self.forces, &self.energies, with_energy)?;
@@ -343,11 +314,22 @@ impl Resident {
             self.coulomb.enqueue(&streams.main, &self.charges, potential, &self.energies)?;
         }
         streams.main.wait_for(&streams.short)?;
-        if let Some(sites) = &self.sites {
-            let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
-            sites.enqueue_interpolate(&streams.main, &whole, self.corrected().as_ref())?;
+        if corrected.is_some() {
+            streams.main.wait_for(&streams.sites)?;
         }
         Ok(())
+    }
+
+    /// Makes ∂V/∂λ from the potentials of [`Self::enqueue_forces`], which 1-4 pairs then leave for the next ones.
+    fn enqueue_derivatives(&self, stream: &Stream, sites: &DeviceSites) -> Result<(), ResidentError> {
+        let whole = Whole { potential: self.long_range.potential(), potential_14: &self.potential_14 };
+        sites.enqueue_derivatives(stream, &whole, self.interpolation == Interpolation::Hamiltonian)?;
+        Ok(stream.zero(&self.potential_14)?)
+    }
+
+    fn enqueue_evaluation(&self, with_energy: bool) -> Result<(), ResidentError> {
+        self.enqueue_forces(with_energy)?;
+        self.sites.as_ref().map_or(Ok(()), |sites| self.enqueue_derivatives(&self.streams.main, sites))
     }
 
     /// What Hamiltonian interpolation corrects; none with charge interpolation.

@@ -76,6 +76,12 @@ impl Coupling {
         self.barostat.is_some_and(|(_, every)| every > 0 && (step + 1).is_multiple_of(every))
     }
 
+    /// Whether the barostat wants the pressure of `step`: where the box changes at its end, and of the step after, for the other half of the work of
+    /// that change.
+    pub fn needs_pressure(&self, step: u64) -> bool {
+        self.box_changes(step) || step.checked_sub(1).is_some_and(|before| self.box_changes(before))
+    }
+
     /// Random numbers of [`TABLE_STEPS`] steps from `first` on.
     pub(super) fn random_numbers(&self, first: u64) -> Vec<StepNumbers> {
         let row = |step: u64| {

@@ -3,11 +3,10 @@
 //! In a step most parts run beside each other, so that their times add up to more than a step. Parts that move something are repeated a few
 //! times only; the state is put back afterwards.
 
-use super::{Resident, ResidentError};
+use super::{Graphs, Resident, ResidentError};
 use crate::backend::gpu::long_range::Part;
 use crate::backend::gpu::replay::{Replays, median, replayed};
 use crate::backend::gpu::schedule::Schedule;
-use lambda::device::Whole;
 
 /// Rounds of lists and steps that whole steps are timed in.
 const ROUNDS: u64 = 5;
@@ -40,23 +39,35 @@ impl Resident {
 
     fn whole_step(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
         let main = &self.streams.main;
-        let Schedule { lists, boxes, .. } = self.schedule;
-        let (many, all) = (self.schedule.batch(), lists.max(boxes));
+        let Schedule { lists, boxes: boxes_every, .. } = self.schedule;
+        let (many, all) = (self.schedule.batch(), lists.max(boxes_every));
         self.motion.cover(main, self.step, ROUNDS * all)?;
         if let Some(sites) = &self.sites {
             sites.supply(main, self.step)?;
         }
         main.zero(&self.forces)?;
-        let graphs = self.record()?;
-        let often = if lists < boxes { &graphs.pairs } else { &graphs.boxes };
-        let lists_and_steps = || {
-            graphs.both.launch(main)?;
-            graphs.batch.launch(main)?;
-            (1..all / many).try_for_each(|_| often.launch(main).and_then(|()| graphs.batch.launch(main)))
+        let mut graphs = self.record()?;
+        let first = |round: u64, part: u64| self.step + round * all + part * many;
+        let each = || (0..ROUNDS).flat_map(|round| (0..all / many).map(move |part| (round, part)));
+        // Recorded before anything is timed.
+        each().try_for_each(|(round, part)| graphs.steps.steps(self, first(round, part), many).map(drop))?;
+        let mut time = |round| {
+            let Graphs { pairs, boxes, both, steps, .. } = &mut graphs;
+            let often = if lists < boxes_every { pairs } else { boxes };
+            Ok::<_, ResidentError>(
+                main.time(|| {
+                    both.launch(main)?;
+                    (0..all / many).try_for_each(|part| {
+                        if part > 0 {
+                            often.launch(main)?;
+                        }
+                        steps.steps(self, first(round, part), many)?.launch(main).map_err(ResidentError::from)
+                    })
+                })? / all as f64,
+            )
         };
-        let time = |_| Ok::<_, ResidentError>(main.time(lists_and_steps)? / all as f64);
         // The first one is not counted.
-        let seconds = (0..ROUNDS).map(time).collect::<Result<Vec<f64>, _>>()?;
+        let seconds = (0..ROUNDS).map(&mut time).collect::<Result<Vec<f64>, _>>()?;
         self.motion.check(main)?;
         parts.push(("step, with its share of new lists", median(&seconds[1..])));
         Ok(())
@@ -66,7 +77,8 @@ impl Resident {
         let step = self.motion.check(&self.streams.main)?.step;
         self.motion.cover(&self.streams.main, step, FEW.times())?;
         let Self { long_range, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
-        let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.virial);
+        // Most steps need no energies.
+        let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), false);
         let mut part = |name, replays, enqueue: &dyn Fn() -> Result<(), ResidentError>| {
             parts.push((name, median(&replayed(main, replays, enqueue)?)));
             Ok::<_, ResidentError>(())
@@ -85,15 +97,12 @@ impl Resident {
         for (piece, name) in Part::ALL {
             part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
         }
-        let potential = long_range.potential();
-        if with_energy {
-            part("Coulomb energy", MANY, &|| Ok(self.coulomb.enqueue(main, charges, potential, energies)?))?;
-        }
         if let Some(sites) = &self.sites {
             part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;
-            let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
-            let corrected = self.corrected();
-            part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, corrected.as_ref())?))?;
+            if let Some(corrected) = self.corrected() {
+                part("bracket of the sites", MANY, &|| Ok(sites.enqueue_bracket(main, x, &corrected)?))?;
+            }
+            part("∂V/∂λ", MANY, &|| self.enqueue_derivatives(main, sites))?;
             part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.due())?))?;
         }
         // Without forces, which have been added up many times.

@@ -4,8 +4,9 @@ use super::{Graphs, Resident, ResidentError, Wait};
 use crate::backend::gpu::schedule::Schedule;
 use crate::motion::device::Standing;
 
-/// Steps, counted from step 0, after which the host waits for the device and looks whether all went well.
-const CHECK_INTERVAL: u64 = 100;
+/// Steps, counted from step 0, after which the host waits for the device and looks whether all went well: half a dozen small reads. A device that has
+/// stopped by itself does nothing until then.
+const CHECK_INTERVAL: u64 = 400;
 
 impl Resident {
     /// Makes so many steps.
@@ -29,7 +30,7 @@ impl Resident {
     /// Makes the steps until step `end`.
     fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
         self.arrived = false;
-        let graphs = self.recorded()?;
+        let mut graphs = self.recorded()?;
         while self.step < end {
             if let Some(sites) = self.sites.as_ref().filter(|_| self.step >= self.noise_end) {
                 sites.supply(&self.streams.main, self.step)?;
@@ -39,8 +40,8 @@ impl Resident {
             self.update_lists(&graphs)?;
             let many = self.schedule.batch();
             let whole = self.step.is_multiple_of(many) && part - self.step >= many;
-            let (graph, done) = if whole { (&graphs.batch, many) } else { (&graphs.step, 1) };
-            graph.launch(&self.streams.main)?;
+            let done = if whole { many } else { 1 };
+            graphs.steps.steps(self, self.step, done)?.launch(&self.streams.main)?;
             self.step += done;
         }
         self.graphs = Some(graphs);
