@@ -24,7 +24,7 @@ use crate::titration::Sites;
 use forcefield::gromacs::Structure;
 use forcefield::topology::BondConstraints;
 use forcefield::units::BAR;
-use forcefield::{Cell, Topology};
+use forcefield::{Cell, Topology, virtual_sites};
 use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
 use std::sync::Arc;
@@ -75,6 +75,7 @@ impl System {
             config::Constraints::HBonds => BondConstraints::HBonds,
             config::Constraints::AllBonds => BondConstraints::AllBonds,
         });
+        virtual_sites::check(&topology).map_err(|e| config.error_at("system.topology", e.to_string(), ""))?;
         warnings.extend(sanity::time_step(config, &topology)?);
         let cell = cell(config, &structure)?;
         let fragments = Fragments::new(&topology);
@@ -83,6 +84,7 @@ impl System {
             fragments.make_whole(periodic, &mut positions).map_err(|e| Error::input(e.to_string(), ""))?;
             warnings.extend(sanity::images(config, &topology, &fragments, &positions, periodic));
         }
+        virtual_sites::place(&topology.virtual_sites, &mut positions);
         let sites = Sites::new(config, &mut topology, &positions, cell)?;
         let restrained = !topology.position_restraints.is_empty();
         let state = State {
@@ -110,7 +112,7 @@ impl System {
         let constraints =
             Constraints::new(&topology, DEFAULT_TOLERANCE).map_err(|e| Error::input(e.to_string(), ""))?;
         let com_is_removed = config.dynamics.remove_com_interval > 0;
-        let degrees_of_freedom = leapfrog::degrees_of_freedom(topology.n_atoms(), constraints.count(), com_is_removed)
+        let degrees_of_freedom = leapfrog::degrees_of_freedom(topology.n_moving(), constraints.count(), com_is_removed)
             .ok_or_else(|| Error::input("no degree of freedom is left: nothing can move", ""))?;
         let thermostat = config.thermostat.as_ref().map(|t| {
             VRescale::new(t.temperature.get(), t.coupling_time.get(), degrees_of_freedom)
@@ -124,7 +126,7 @@ impl System {
                 sites.as_ref().map_or(&[], |sites| &sites.sites),
                 sites.as_ref().map_or(&[], |sites| &sites.variants),
             ),
-            start_velocities: start_velocities(config, structure)?,
+            start_velocities: start_velocities(config, &topology, structure)?,
             trajectory_atoms: trajectory_atoms(config, &topology, sites.as_ref())?,
             masses: topology.masses(),
             constraints,
@@ -173,7 +175,7 @@ pub fn start_temperature(config: &Config) -> Option<f64> {
     own.or(config.thermostat.as_ref().map(|t| t.temperature)).map(|t| t.get())
 }
 
-fn start_velocities(config: &Config, structure: &Structure) -> Result<Option<Vec<Vector3<f64>>>> {
+fn start_velocities(config: &Config, topology: &Topology, structure: &Structure) -> Result<Option<Vec<Vector3<f64>>>> {
     match config.dynamics.velocities {
         Velocities::Generate => Ok(None),
         Velocities::Structure if structure.velocities.is_none() => {
@@ -181,7 +183,10 @@ fn start_velocities(config: &Config, structure: &Structure) -> Result<Option<Vec
             let message = format!("{} has no velocities", file.display());
             Err(config.error_at("dynamics.velocities", message, "use \"generate\" or \"auto\""))
         }
-        Velocities::Auto | Velocities::Structure => Ok(structure.velocities.clone()),
+        Velocities::Auto | Velocities::Structure => Ok(structure.velocities.clone().map(|mut velocities| {
+            topology.virtual_sites.iter().for_each(|one| velocities[one.site as usize] = Vector3::zeros());
+            velocities
+        })),
     }
 }
 

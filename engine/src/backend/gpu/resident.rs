@@ -10,6 +10,8 @@
 //! bracket of the sites ────────────┘
 //! ```
 //!
+//! Virtual sites, where there are any, give their forces to their parents before x and v change, and are placed again afterwards.
+//!
 //! Lists and boxes are made anew every so many steps each, counted from step 0 ([`super::schedule`]), so that a continued run makes the same ones. The
 //! device watches how far atoms go in between. If one goes farther than thermal motion can take it, the device stops there by itself, before
 //! any force is computed with lists that do not serve; the host, which sees it later, makes lists from the positions of that step and lets the
@@ -25,7 +27,7 @@ use crate::motion::device::{DeviceMotion, MotionState};
 use crate::state::ListState;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
-use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
+use forcefield::device::{DeviceBonded, DeviceLennardJones, DeviceVirtualSites, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph, Stream};
 use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
@@ -66,6 +68,7 @@ pub struct Resident {
     lennard_jones: DeviceLennardJones,
     bonded: DeviceBonded,
     motion: DeviceMotion,
+    virtual_sites: Option<DeviceVirtualSites>,
     sites: Option<DeviceSites>,
     interpolation: Interpolation,
     /// First step that has no random numbers for λ.
@@ -98,7 +101,7 @@ impl Resident {
     /// Settings that make no sense; out of memory.
     pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
         let n = setup.masses.len();
-        let Parts { long_range, lennard_jones, bonded, mut motion, sites } = Parts::new(device, setup)?;
+        let Parts { long_range, lennard_jones, bonded, mut motion, virtual_sites, sites } = Parts::new(device, setup)?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         motion.watch_lists(device, &main, &setup.schedule.limits)?;
@@ -116,6 +119,7 @@ impl Resident {
             bonded,
             moments: Moments::new(device, sites.as_ref())?,
             motion,
+            virtual_sites,
             sites,
             interpolation: setup.interpolation,
             noise_end: 0,
@@ -316,6 +320,9 @@ impl Resident {
         streams.main.wait_for(&streams.short)?;
         if corrected.is_some() {
             streams.main.wait_for(&streams.sites)?;
+        }
+        if let Some(sites) = &self.virtual_sites {
+            sites.enqueue_spread(&streams.main, x, &self.forces, &self.energies, with_energy)?;
         }
         Ok(())
     }

@@ -94,6 +94,9 @@ impl Resident {
                 self.motion.enqueue_rescale(main, reference)?;
             }
         }
-        Ok(())
+        match &self.virtual_sites {
+            Some(virtual_sites) => Ok(virtual_sites.enqueue_place(main, self.motion.x())?),
+            None => Ok(()),
+        }
     }
 }
