@@ -14,14 +14,19 @@
 //! | RBTorsionForce | Ryckaert–Bellemans dihedrals |
 //! | CMAPTorsionForce | correction maps |
 //! | NonbondedForce | charges, Lennard-Jones types, exclusions, 1-4 pairs |
+//! | CustomNonbondedForce | Lennard-Jones by pairs of types (NBFIX) |
+//! | CustomBondForce | Lennard-Jones of 1-4 pairs; harmonic distances |
+//! | CustomTorsionForce | harmonic impropers |
 //!
 //! The 1-4 pairs of OpenMM have a product of charges; here they have a factor, since charges change with λ: [`SystemXml::unknown_factors`].
 //! Format: openmm/serialization of OpenMM 8; energies: OpenMM User Guide 8, "Standard Forces" (doi:10.1021/acs.jpcb.3c06662).
 
 mod bonded;
 mod cmap;
+mod custom;
 mod element;
 mod error;
+mod expression;
 mod molecules;
 mod nonbonded;
 mod rigid;
@@ -34,6 +39,7 @@ use crate::cell::{Cell, PeriodicBox};
 use crate::gromacs::Structure;
 use crate::topology::{Constraint, Topology};
 use bonded::Terms;
+use custom::{Coefficients, Custom};
 use element::Element;
 use nonbonded::Nonbonded;
 
@@ -114,7 +120,8 @@ pub fn parse_system(
     let mut top = Topology { title: structure.title.clone(), ..Topology::default() };
     molecules::name_atoms(&mut top, structure, &masses, &read.terms.links());
     let bonds = read.terms.sort_into(&mut top);
-    let unknown_factors = nonbonded.finish(&mut top, keep, &bonds);
+    let unknown_factors =
+        nonbonded.finish(&mut top, keep, &read.custom, read.pairs, &bonds).map_err(|problem| root.error(problem))?;
     rigid::recognise_waters(&mut top);
     Ok(SystemXml { topology: top, cell: cell(&root)?, notes, unknown_factors })
 }
@@ -124,6 +131,9 @@ pub fn parse_system(
 struct Reader {
     terms: Terms,
     nonbonded: Option<Nonbonded>,
+    /// Further Lennard-Jones interactions of particles, with the name of their force, and of pairs.
+    custom: Vec<(String, Custom)>,
+    pairs: Vec<([u32; 2], Coefficients)>,
     notes: Vec<String>,
 }
 
@@ -135,6 +145,12 @@ impl Reader {
             "HarmonicAngleForce" => self.terms.read_angles(force),
             "PeriodicTorsionForce" => self.terms.read_periodic(force),
             "RBTorsionForce" => self.terms.read_ryckaert_bellemans(force),
+            "CustomNonbondedForce" => {
+                self.custom.push((force.title(), custom::nonbonded(force, n_atoms, &mut self.notes)?));
+                Ok(())
+            }
+            "CustomBondForce" => custom::bonds(&mut self.terms, &mut self.pairs, force),
+            "CustomTorsionForce" => custom::torsions(&mut self.terms, force),
             "CMAPTorsionForce" => cmap::read(&mut self.terms, force),
             "NonbondedForce" if self.nonbonded.is_some() => Err(force.unsupported(
                 "a second NonbondedForce: one has the charges and Lennard-Jones parameters of all particles",

@@ -117,3 +117,12 @@ fn ff19sb() {
     assert!(!case.system.topology.cmaps.is_empty());
     check(&case);
 }
+
+#[test]
+fn charmm36() {
+    let case = case("charmm36");
+    let top = &case.system.topology;
+    assert!(!top.urey_bradley.is_empty() && !top.harmonic_impropers.is_empty());
+    assert_eq!(top.settles.len(), 40);
+    check(&case);
+}

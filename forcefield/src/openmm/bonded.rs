@@ -19,7 +19,7 @@ const FOUR: [&str; 4] = ["p1", "p2", "p3", "p4"];
 pub(super) struct Terms {
     n_atoms: usize,
     pub constraints: Vec<Constraint>,
-    bonds: Vec<Bond>,
+    pub bonds: Vec<Bond>,
     angles: Vec<Angle>,
     periodic: Vec<PeriodicDihedral>,
     ryckaert_bellemans: Vec<RyckaertBellemans>,

@@ -123,4 +123,30 @@ pub enum SystemXmlProblem {
         /// What is found, and what is valid.
         what: String,
     },
+    /// An energy expression that is none of those that are computed.
+    #[error("{force} has the energy \"{energy}\", which is not supported: {why}{}", valid(known))]
+    Expression {
+        /// The force.
+        force: String,
+        /// Its expression.
+        energy: String,
+        /// What is not understood.
+        why: String,
+        /// What would be; empty if the expression itself is not understood.
+        known: &'static str,
+    },
+    /// Forces that leave out different pairs.
+    #[error("{force} {what} the pair of particles {} and {} (counted from 0), unlike the NonbondedForce: valid are the same pairs in both", pair[0], pair[1])]
+    Exclusions {
+        /// The force.
+        force: String,
+        /// "excludes" or "does not exclude".
+        what: &'static str,
+        /// The pair.
+        pair: [u32; 2],
+    },
+}
+
+fn valid(known: &str) -> String {
+    if known.is_empty() { String::new() } else { format!("; valid is {known}") }
 }

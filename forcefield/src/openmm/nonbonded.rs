@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::bonded::sorted;
+use super::custom::{Coefficients, Custom};
 use super::element::Element;
 use super::error::{SystemXmlError, SystemXmlProblem};
 use crate::exclusions::Exclusions;
@@ -88,36 +89,80 @@ impl Nonbonded {
         Ok(Self { particles, exceptions })
     }
 
-    /// Puts charges, types, exclusions and 1-4 pairs into `top`; the result are the pairs whose factor is not known. `bonds` are the chemical ones.
-    pub fn finish(self, top: &mut Topology, keep: &[&str], bonds: &[[u32; 2]]) -> Vec<[u32; 2]> {
+    /// Puts charges, types, exclusions and 1-4 pairs into `top`; the result are the pairs whose factor is not known. `custom` are further Lennard-Jones
+    /// interactions by particle, `extra` by pair; `bonds` are the chemical ones.
+    pub fn finish(
+        self,
+        top: &mut Topology,
+        keep: &[&str],
+        custom: &[(String, Custom)],
+        extra: Vec<([u32; 2], Coefficients)>,
+        bonds: &[[u32; 2]],
+    ) -> Result<Vec<[u32; 2]>, SystemXmlProblem> {
         top.atoms.iter_mut().zip(&self.particles).for_each(|(atom, particle)| atom.charge = particle.charge);
-        self.types(top, keep);
         top.exclusions = Exclusions::from_pairs(top.n_atoms(), self.exceptions.iter().map(|one| one.atoms));
-        self.pairs(top, bonds)
+        for (force, one) in custom {
+            let others = Exclusions::from_pairs(top.n_atoms(), one.exclusions.iter().copied());
+            let not_in = |all: &Exclusions, of: &Exclusions| all.pairs().find(|&[i, j]| !of.contains(i, j));
+            for (what, pair) in
+                [("does not exclude", not_in(&top.exclusions, &others)), ("excludes", not_in(&others, &top.exclusions))]
+            {
+                if let Some(pair) = pair {
+                    return Err(SystemXmlProblem::Exclusions { force: force.clone(), what, pair });
+                }
+            }
+        }
+        self.types(top, keep, custom);
+        let unknown = self.pairs(top, bonds);
+        add_pairs(top, extra);
+        Ok(unknown)
     }
 
-    /// Types of equal σ and ε, in the order of their first atoms, and those of `keep`.
-    fn types(&self, top: &mut Topology, keep: &[&str]) {
-        let mut index: HashMap<[u64; 2], u32> = HashMap::new();
-        let mut types: Vec<[f64; 2]> = Vec::new();
-        let mut of = |sigma: f64, epsilon: f64| {
+    /// Types of equal σ, ε and parameters of custom forces, in the order of their first atoms, and those of `keep`.
+    fn types(&self, top: &mut Topology, keep: &[&str], custom: &[(String, Custom)]) {
+        let mut index: HashMap<(u64, u64, Vec<u32>), u32> = HashMap::new();
+        let mut types: Vec<([f64; 2], Vec<u32>)> = Vec::new();
+        let mut of = |sigma: f64, epsilon: f64, kinds: Vec<u32>| {
             // Without ε there is no σ.
             let pair = if epsilon == 0.0 { [0.0; 2] } else { [sigma, epsilon] };
-            *index.entry(pair.map(f64::to_bits)).or_insert_with(|| {
-                types.push(pair);
+            *index.entry((pair[0].to_bits(), pair[1].to_bits(), kinds.clone())).or_insert_with(|| {
+                types.push((pair, kinds));
                 types.len() as u32 - 1
             })
         };
-        for (atom, particle) in top.atoms.iter_mut().zip(&self.particles) {
-            atom.type_index = of(particle.sigma, particle.epsilon);
+        for (atom, particle) in self.particles.iter().enumerate() {
+            let kinds = custom.iter().map(|(_, one)| one.of_particles[atom]).collect();
+            top.atoms[atom].type_index = of(particle.sigma, particle.epsilon, kinds);
         }
-        let kept: Vec<(u32, &str)> =
-            keep.iter().filter_map(|name| parameters(name).map(|[s, e]| (of(s, e), *name))).collect();
-        let combine = |[s, e]: [f64; 2], [t, f]: [f64; 2]| coefficients(0.5 * (s + t), (e * f).sqrt());
-        let all = types.iter().flat_map(|&one| types.iter().map(move |&other| combine(one, other)));
-        let (c6, c12) = all.unzip();
+        // What a custom force has for them nobody knows.
+        let keep = if custom.is_empty() { keep } else { &[] };
+        let mut kept = Vec::new();
+        for name in keep {
+            kept.extend(parameters(name).map(|[sigma, epsilon]| (of(sigma, epsilon, Vec::new()), *name)));
+        }
+        let (mut c6, mut c12) = (Vec::new(), Vec::new());
+        for ([s, e], kinds) in &types {
+            for ([t, f], others) in &types {
+                let (mut six, mut twelve) = coefficients(0.5 * (s + t), (e * f).sqrt());
+                for ((_, one), (i, j)) in custom.iter().zip(kinds.iter().zip(others)) {
+                    let (a, b) = one.table[*i as usize * one.kinds.len() + *j as usize];
+                    six += a;
+                    twelve += b;
+                }
+                c6.push(six);
+                c12.push(twelve);
+            }
+        }
         top.lj = LennardJonesTable { n_types: types.len(), c6, c12 };
-        let name = |[sigma, epsilon]: &[f64; 2]| format!("LJ {sigma} {epsilon}");
+        let name = |([sigma, epsilon], kinds): &([f64; 2], Vec<u32>)| {
+            let own = custom.iter().zip(kinds);
+            let own = own.map(|((_, one), kind)| format!("{} {:?}", one.name, one.kinds[*kind as usize]));
+            match (custom.is_empty(), *epsilon == 0.0) {
+                (false, true) => own.collect::<Vec<_>>().join(" "),
+                (false, false) => format!("LJ {sigma} {epsilon} {}", own.collect::<Vec<_>>().join(" ")),
+                _ => format!("LJ {sigma} {epsilon}"),
+            }
+        };
         top.atom_types = types.iter().map(|one| AtomType { name: name(one), atomic_number: None }).collect();
         for (index, name) in kept {
             top.atom_types[index as usize].name = name.into();
@@ -155,6 +200,22 @@ impl Nonbonded {
             }
         }
         unknown
+    }
+}
+
+/// Adds Lennard-Jones coefficients to the 1-4 pairs, or as pairs of their own where there are none.
+fn add_pairs(top: &mut Topology, extra: Vec<([u32; 2], Coefficients)>) {
+    let mut index: HashMap<[u32; 2], usize> =
+        top.pairs.iter().enumerate().map(|(index, pair)| (sorted(pair.atoms), index)).collect();
+    for (atoms, (c6, c12)) in extra {
+        let next = top.pairs.len();
+        match *index.entry(sorted(atoms)).or_insert(next) {
+            index if index < next => {
+                top.pairs[index].c6 += c6;
+                top.pairs[index].c12 += c12;
+            }
+            _ => top.pairs.push(Pair14 { atoms, c6, c12, coulomb_scale: 0.0 }),
+        }
     }
 }
 

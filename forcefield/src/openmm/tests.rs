@@ -222,3 +222,168 @@ fn what_is_not_understood_is_refused_with_its_line() {
     let nonbonded = &CHAIN[CHAIN.find("<Force cutoff").unwrap()..CHAIN.find("<Force frequency").unwrap()];
     assert!(with("<Forces>", &force(nonbonded)).unwrap_err().contains("a second NonbondedForce"));
 }
+
+/// A Lennard-Jones interaction by types, with exclusions as those of the chain.
+fn by_types(energy: &str, parameters: &str, particles: &str, rest: &str) -> String {
+    let excluded = [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [0, 3], [4, 5], [4, 6], [5, 6]];
+    let excluded: String = excluded.iter().map(|[i, j]| format!("<Exclusion p1=\"{i}\" p2=\"{j}\"/>")).collect();
+    format!(
+        "<Forces><Force energy=\"{energy}\" name=\"LJ\" type=\"CustomNonbondedForce\" method=\"2\" cutoff=\"1.2\" useSwitchingFunction=\"1\" \
+         switchingDistance=\"1\"><PerParticleParameters>{parameters}</PerParticleParameters><GlobalParameters/><Particles>{particles}</Particles>\
+         <Exclusions>{excluded}</Exclusions>{rest}</Force>"
+    )
+}
+
+/// c12 = 1e-6 (1 + 2 (i + j)) and c6 = 1e-3 of types i and j, and those of atoms 1 (type 0) and 3 (type 1).
+const TABLES: &str = r#"<Functions>
+<Function name="a" type="Discrete2DFunction" xsize="2" ysize="2"><Values><Value v="1e-6"/><Value v="3e-6"/><Value v="3e-6"/><Value v="5e-6"/></Values></Function>
+<Function name="b" type="Discrete2DFunction" xsize="2" ysize="2"><Values><Value v=".001"/><Value v=".001"/><Value v=".001"/><Value v=".001"/></Values></Function>
+</Functions>"#;
+const TYPES: &str = r#"<Particle param1="0"/><Particle param1="0"/><Particle param1="1"/><Particle param1="1"/><Particle param1="1"/><Particle param1="0"/><Particle param1="0"/>"#;
+
+#[test]
+fn lennard_jones_by_types_is_told_by_its_values() {
+    let parameter = r#"<Parameter name="type"/>"#;
+    for energy in [
+        "a(type1, type2)/r^12 - b(type1, type2)/r^6;",
+        "A/r6^2-B/r6;r6=r^6;A=a(type1,type2);B=b(type1,type2)",
+        "(sqrt(a(type1,type2))/r6)^2-b(type1,type2)/r6; r6=r^6",
+    ] {
+        let found = with("<Forces>", &by_types(energy, parameter, TYPES, TABLES)).unwrap();
+        let top = found.topology;
+        let own = |sigma: f64, epsilon: f64| (4.0 * epsilon * sigma.powi(6), 4.0 * epsilon * sigma.powi(12));
+        let [first, third, last] = [0, 2, 6].map(|atom: usize| top.atoms[atom].type_index);
+        for (i, j, sigma, epsilon, c12) in
+            [(first, third, 0.325, 0.2f64.sqrt(), 3e-6), (third, third, 0.35, 0.4, 5e-6), (last, last, 0.0, 0.0, 1e-6)]
+        {
+            let ((c6, twelve), (own6, own12)) = (top.lj.get(i, j), own(sigma, epsilon));
+            // Two values far apart give both coefficients to twelve digits.
+            assert!((c6 - own6 - 1e-3).abs() < 1e-12 * c6 && (twelve - own12 - c12).abs() < 1e-11 * twelve, "{energy}");
+        }
+        assert!(
+            found.notes.iter().any(|note| note.contains("a cut-off of 1.2 nm, switched from 1 nm")),
+            "{:?}",
+            found.notes
+        );
+    }
+    // Geometric rule, by parameters of particles.
+    let particles = r#"<Particle param1=".03" param2=".002"/>"#.repeat(7);
+    let parameters = r#"<Parameter name="C"/><Parameter name="A"/>"#;
+    let top = with("<Forces>", &by_types("A1*A2/r^12-C1*C2/r^6", parameters, &particles, "")).unwrap().topology;
+    let (c6, c12) = top.lj.get(top.atoms[6].type_index, top.atoms[6].type_index);
+    assert!((c6 - 9e-4).abs() < 1e-15 && (c12 - 4e-6).abs() < 1e-17);
+}
+
+/// The chain with a custom force on its first atoms.
+fn custom(kind: &str, energy: &str, parameters: [&str; 2], values: [f64; 2]) -> Result<SystemXml, String> {
+    let [list, entry, end] =
+        if kind == "Bond" { ["Bonds", "Bond", ""] } else { ["Torsions", "Torsion", "p3=\"2\" p4=\"3\" "] };
+    let names: String = parameters.iter().map(|name| format!("<Parameter name=\"{name}\"/>")).collect();
+    let [a, b] = values;
+    let [p1, p2] = if kind == "Bond" { [0, 3] } else { [0, 1] };
+    with(
+        "<Forces>",
+        &format!(
+            "<Forces><Force energy=\"{energy}\" type=\"Custom{kind}Force\"><Per{kind}Parameters>{names}</Per{kind}Parameters><GlobalParameters>\
+         <Parameter default=\"2\" name=\"scale\"/></GlobalParameters><{list}><{entry} p1=\"{p1}\" p2=\"{p2}\" {end}param1=\"{a}\" \
+         param2=\"{b}\"/></{list}></Force>"
+        ),
+    )
+}
+
+#[test]
+fn pairs_and_distances_of_custom_bonds() {
+    for (energy, names, values) in [
+        ("4*epsilon*((sigma/r)^12-(sigma/r)^6)", ["sigma", "epsilon"], [0.3, 0.5]),
+        ("2*scale*e*(s^12-s^6); s=d/r", ["e", "d"], [0.5, 0.3]),
+        ("-C/r^6+A/r^12", ["C", "A"], [2.0 * 0.3f64.powi(6), 2.0 * 0.3f64.powi(12)]),
+    ] {
+        let top = custom("Bond", energy, names, values).unwrap().topology;
+        let [pair] = top.pairs[..] else { panic!("{:?}", top.pairs) };
+        let own = 4.0 * 0.1 * 0.2f64.powi(6);
+        // It is added to the exception of the same atoms, which keeps its factor.
+        assert!((pair.c6 - own - 2.0 * 0.3f64.powi(6)).abs() < 1e-15 && (pair.coulomb_scale - 0.8333).abs() < 1e-12);
+    }
+    let top = custom("Bond", "scale*k*(r-r0)^2", ["k", "r0"], [400.0, 0.37]).unwrap().topology;
+    assert_eq!(top.bonds.first().map(|bond| (bond.atoms, bond.r0, bond.k)), Some(([0, 3], 0.37, 1600.0)));
+}
+
+#[test]
+fn harmonic_impropers_are_told_by_their_values() {
+    for (energy, names, values, xi0, k) in [
+        (
+            "k*min(d, 2*pi - d)^2; d = abs(theta - theta0); pi = 3.141592653589793",
+            ["k", "theta0"],
+            [50.0, 0.3],
+            0.3,
+            100.0,
+        ),
+        ("k*min(d,2*pi-d)^2;d=abs(theta-t);pi=3.1415926535", ["k", "t"], [50.0, -3.0], -3.0, 100.0),
+        (
+            "0.5*k*(t-z)^2; t = step(-(theta-z+pi))*2*pi+theta+step(theta-z-pi)*(-2*pi); pi = 3.14159265358979",
+            ["z", "k"],
+            [2.0, 70.0],
+            2.0,
+            70.0,
+        ),
+        // Without the turn it is the same function where nothing has to be turned.
+        ("k*(theta-theta0)^2", ["k", "theta0"], [50.0, 0.0], 0.0, 100.0),
+    ] {
+        let top = custom("Torsion", energy, names, values).unwrap().topology;
+        assert_eq!(
+            top.harmonic_impropers.iter().map(|one| (one.atoms, one.xi0, one.k)).collect::<Vec<_>>(),
+            [([0, 1, 2, 3], xi0, k)]
+        );
+    }
+    assert!(custom("Torsion", "k*(theta-z)^2", ["k", "z"], [0.0, 0.0]).unwrap().topology.harmonic_impropers.is_empty());
+}
+
+#[test]
+fn other_energies_are_refused_with_their_expression() {
+    let of = |kind, energy, values| custom(kind, energy, ["k", "z"], values).unwrap_err();
+    for (error, expected) in [
+        (
+            of("Torsion", "k*(theta-z)^2", [50.0, 0.3]),
+            "CustomTorsionForce has the energy \"k*(theta-z)^2\", which is not supported: with k = 50, z = 0.3",
+        ),
+        (
+            of("Torsion", "k*(1-cos(theta))", [50.0, 0.0]),
+            "valid is any form of k/2 (theta - theta0)^2 that takes the difference between -pi and pi",
+        ),
+        (of("Bond", "k*(r^2-z^2)^2", [50.0, 0.3]), "valid is any form of c12/r^12 - c6/r^6 or of k/2 (r - r0)^2"),
+        (of("Bond", "k*step(0.8-r)/r^6", [50.0, 0.3]), "with k = 50, z = 0.3 its values are not"),
+        (of("Bond", "k*bessel(r)", [50.0, 0.3]), "\"k*bessel(r)\", which is not supported: bessel() is not known"),
+    ] {
+        assert!(error.contains(expected), "\n  expected {expected}\n  found    {error}");
+    }
+    let parameter = r#"<Parameter name="type"/>"#;
+    let pairs = "a(type1,type2)/r^12-b(type1,type2)/r^6";
+    let cut = by_types(pairs, parameter, TYPES, TABLES).replace(r#"<Exclusion p1="0" p2="3"/>"#, "");
+    let more =
+        by_types(pairs, parameter, TYPES, TABLES).replace("<Exclusions>", r#"<Exclusions><Exclusion p1="2" p2="6"/>"#);
+    for (text, expected) in [
+        (by_types("a(type1,type2)/r^12-type1/r^4", parameter, TYPES, TABLES), "valid is any form of c12/r^12 - c6/r^6"),
+        (by_types("type1/r^6", parameter, TYPES, TABLES), "it changes when the two particles are exchanged"),
+        (
+            by_types(pairs, parameter, r#"<Particle param1="0"/>"#, TABLES),
+            "CustomNonbondedForce 'LJ' has parameters for 1 particles, the system has 7",
+        ),
+        (
+            by_types(pairs, parameter, TYPES, &TABLES.replace("Discrete2DFunction", "Continuous2DFunction")),
+            "a tabulated function of type Continuous2DFunction",
+        ),
+        (
+            by_types(pairs, parameter, TYPES, "<InteractionGroups><InteractionGroup/></InteractionGroups>"),
+            "'LJ': interaction groups are not supported",
+        ),
+        (
+            by_types(pairs, parameter, TYPES, "<ComputedValues><Value/></ComputedValues>"),
+            "'LJ': computed values are not supported",
+        ),
+        (cut, "'LJ' does not exclude the pair of particles 0 and 3"),
+        (more, "'LJ' excludes the pair of particles 2 and 6"),
+    ] {
+        let error = with("<Forces>", &text).unwrap_err();
+        assert!(error.contains(expected), "\n  expected {expected}\n  found    {error}");
+    }
+}

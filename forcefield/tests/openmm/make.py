@@ -3,7 +3,7 @@
 python make.py 2lzt.pdb FOLDER [NAME ...]      (OpenMM 8.6.1 from PyPI, numpy)
 
 Residues 13 to 19 of lysozyme (PDB 2LZT), protonated wherever they titrate, with the waters that lie next to them, a little minimised. NAME is
-ff14sb, ff19sb, ff19sb-opc or charmm36; all of them if none is given. Writes NAME.xml, NAME.gro and NAME.json: energies by force (kJ/mol) and
+ff14sb, ff14sb-opc, ff19sb or charmm36; all of them if none is given. Writes NAME.xml, NAME.gro and NAME.json: energies by force (kJ/mol) and
 forces (kJ/mol/nm) at the positions of the .gro file, in open space without a cut-off, and in the periodic box with Lennard-Jones truncated at
 0.9 nm and an Ewald sum.
 """
@@ -20,7 +20,7 @@ CUTOFF = 0.9
 FIELDS = {
     "ff14sb": (("amber14-all.xml", "amber14/tip3p.xml"), "tip3p", 40),
     "ff19sb": (("amber19-all.xml", "amber19/tip3p.xml"), "tip3p", 40),
-    "ff19sb-opc": (("amber19-all.xml", "amber19/opc.xml"), "tip4pew", 30),
+    "ff14sb-opc": (("amber14-all.xml", "amber14/opc.xml"), "tip4pew", 30),
     "charmm36": (("charmm36_2024.xml", "charmm36_2024/water.xml"), "tip3p", 40),
 }
 
@@ -154,7 +154,7 @@ def build(name, pdb, folder, edge=2.6):
     context.computeVirtualSites()
     x = np.round(nanometres(context.getState(positions=True).getPositions(asNumpy=True)), 7)
     with open(f"{folder}/{name}.xml", "w") as out:
-        out.write(mm.XmlSerializer.serialize(system))
+        out.write(mm.XmlSerializer.serialize(system).replace("\t", ""))
     gro(f"{folder}/{name}.gro", f"{name}: residues 13 to 19 of 2LZT", model.topology, x, edge)
     left_out = ("NonbondedForce", "LennardJones", "CMMotionRemover")
     terms = {}
