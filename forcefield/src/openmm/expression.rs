@@ -30,12 +30,14 @@ enum Node {
     Variable(usize),
     Negative(Box<Node>),
     Binary(u8, Box<Node>, Box<Node>),
-    Call(fn(&[f64]) -> f64, Vec<Node>),
+    Call(Function, Vec<Node>),
     Table(usize, Vec<Node>),
 }
 
+type Function = fn(&[f64]) -> f64;
+
 /// Functions by name and number of arguments.
-const FUNCTIONS: [(&str, usize, fn(&[f64]) -> f64); 20] = [
+const FUNCTIONS: [(&str, usize, Function); 20] = [
     ("sqrt", 1, |x| x[0].sqrt()),
     ("exp", 1, |x| x[0].exp()),
     ("log", 1, |x| x[0].ln()),
