@@ -1,7 +1,7 @@
 //! Force field: topology, parameters, readers, and the short-range energy terms of biomolecular simulation.
 //!
 //! [`gromacs`] reads a whole system into a [`Topology`]; [`bonded`], [`pairs`], [`lennard_jones`] and [`restraints`] evaluate it on the CPU,
-//! [`device`] does so on a GPU. [`variants`] holds what differs between the forms of a titratable site besides its charges. Long-range
+//! [`device`] does so on a GPU. [`virtual_sites`] places massless particles. [`variants`] holds what differs between the forms of a titratable site besides its charges. Long-range
 //! Coulomb interactions and titration are elsewhere (crates `fmm` and `lambda`). Positions live in a [`Cell`].
 //!
 //! Units everywhere: nm, ps, u, e, kJ/mol, K, rad ([`units`]).
@@ -44,8 +44,10 @@ pub mod solvent;
 pub mod topology;
 pub mod units;
 pub mod variants;
+pub mod virtual_sites;
 
 pub use cell::Cell;
 pub use energy::TermEnergy;
 pub use exclusions::Exclusions;
 pub use topology::Topology;
+pub use virtual_sites::VirtualSite;

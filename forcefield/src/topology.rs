@@ -15,6 +15,7 @@ use nalgebra::Vector3;
 pub use fingerprint::Section;
 
 use crate::exclusions::Exclusions;
+use crate::virtual_sites::VirtualSite;
 
 /// Net charges (e) below this come from the rounding of charges in files.
 pub const CHARGE_TOLERANCE: f64 = 1e-3;
@@ -32,7 +33,7 @@ pub struct Atom {
     pub molecule: u32,
     /// Charge (e) as the topology gives it; titratable sites replace it.
     pub charge: f64,
-    /// Mass (u), positive.
+    /// Mass (u), positive; 0 for the particle of a virtual site.
     pub mass: f64,
 }
 
@@ -281,6 +282,8 @@ pub struct Topology {
     pub constraints: Vec<Constraint>,
     /// Rigid water molecules.
     pub settles: Vec<Settle>,
+    /// Massless particles that follow atoms.
+    pub virtual_sites: Vec<VirtualSite>,
     /// Position restraints.
     pub position_restraints: Vec<PositionRestraint>,
 }
@@ -316,10 +319,15 @@ impl Topology {
         self.constraints.len() + 3 * self.settles.len()
     }
 
-    /// Degrees of freedom 3N − (fixed distances) − `removed`, where `removed` is 3 if the momentum of the centre of mass
-    /// is kept zero, 6 if the angular momentum is too.
+    /// Number of atoms that move by themselves: all but virtual sites.
+    pub fn n_moving(&self) -> usize {
+        self.atoms.len() - self.virtual_sites.len()
+    }
+
+    /// Degrees of freedom 3N − (fixed distances) − `removed` of the N atoms with mass, where `removed` is 3 if the momentum of the centre of
+    /// mass is kept zero, 6 if the angular momentum is too.
     pub fn degrees_of_freedom(&self, removed: usize) -> usize {
-        (3 * self.atoms.len()).saturating_sub(self.n_constrained() + removed)
+        (3 * self.n_moving()).saturating_sub(self.n_constrained() + removed)
     }
 
     /// How to call atom `atom` (0-based) in a message: residue name and number, atom name, 1-based index:

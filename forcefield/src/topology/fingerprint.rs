@@ -6,6 +6,7 @@
 //! checkpoints store them in full. Units are those of [`Topology`].
 
 use crate::fnv::Fnv1a;
+use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 use super::{
     Angle, Bond, Cmap, CmapGrid, Constraint, HarmonicImproper, Pair14, PeriodicDihedral, PositionRestraint,
@@ -24,7 +25,8 @@ pub struct Section {
 }
 
 impl Topology {
-    /// One section for each kind of interaction, also for those that do not occur, always in the same order.
+    /// One section for each kind of interaction, also for those that do not occur, always in the same order. Virtual sites have one only where
+    /// there are any, as checkpoints of earlier versions have none.
     ///
     /// ```
     /// use forcefield::{Topology, topology::Bond};
@@ -55,6 +57,9 @@ impl Topology {
                 hash.entry(&[atom], &[k.x, k.y, k.z]);
             }),
         ]);
+        if !self.virtual_sites.is_empty() {
+            sections.push(section("virtual sites", &self.virtual_sites, virtual_site));
+        }
         sections
     }
 
@@ -95,6 +100,23 @@ impl Topology {
                 hash.entry(&[], values);
             }),
         ]
+    }
+}
+
+fn virtual_site(hash: &mut Fnv1a, VirtualSite { site, parents, kind }: &VirtualSite) {
+    hash.index(*site);
+    hash.entry(parents, &[]);
+    match kind {
+        VirtualSiteKind::Average { weights } => {
+            hash.index(0);
+            hash.entry(&[], weights);
+        }
+        VirtualSiteKind::OutOfPlane { a, b, c } => hash.entry(&[1], &[*a, *b, *c]),
+        VirtualSiteKind::LocalCoordinates { origin, x, y, position } => {
+            hash.index(2);
+            [origin, x, y].into_iter().for_each(|weights| hash.entry(&[], weights));
+            hash.entry(&[], position);
+        }
     }
 }
 

@@ -3,6 +3,7 @@ use nalgebra::Vector3;
 use super::*;
 use crate::Exclusions;
 use crate::topology::{Atom, AtomType, LennardJonesTable, Molecule, Residue};
+use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 /// One interaction of every kind.
 fn one_of_each() -> Topology {
@@ -26,6 +27,20 @@ fn one_of_each() -> Topology {
         exclusions: Exclusions::from_pairs(6, [[0, 1], [1, 2]]),
         constraints: vec![Constraint { atoms: [4, 5], length: 0.11 }],
         settles: vec![Settle { oxygen: 3, hydrogens: [4, 5], d_oh: 0.0957, d_hh: 0.1514 }],
+        virtual_sites: vec![
+            VirtualSite::average2(1, [2, 3], [0.25, 0.75]),
+            VirtualSite::out_of_plane(1, [2, 3, 4], [0.2, 0.3, 5.0]),
+            VirtualSite {
+                site: 1,
+                parents: vec![2, 3],
+                kind: VirtualSiteKind::LocalCoordinates {
+                    origin: vec![1.0, 0.5],
+                    x: vec![-1.0, 1.0],
+                    y: vec![0.5, -0.5],
+                    position: [0.1, 0.2, 0.3],
+                },
+            },
+        ],
         position_restraints: vec![PositionRestraint { atom: 2, k: Vector3::new(1e3, 2e3, 3e3) }],
     }
 }
@@ -82,6 +97,33 @@ fn changes() -> Vec<(&'static str, Vec<Change>)> {
         ),
     ];
     all.extend(bonded_changes());
+    all.push(("virtual sites", virtual_site_changes()));
+    all
+}
+
+fn virtual_site_changes() -> Vec<Change> {
+    fn out_of_plane(t: &mut Topology, which: usize) -> &mut f64 {
+        let VirtualSiteKind::OutOfPlane { a, b, c } = &mut t.virtual_sites[1].kind else { unreachable!() };
+        [a, b, c][which]
+    }
+    fn local(t: &mut Topology, which: usize) -> &mut f64 {
+        let VirtualSiteKind::LocalCoordinates { origin, x, y, position } = &mut t.virtual_sites[2].kind else {
+            unreachable!()
+        };
+        [&mut origin[0], &mut x[1], &mut y[0], &mut position[2]][which]
+    }
+    let average = number(|t| match &mut t.virtual_sites[0].kind {
+        VirtualSiteKind::Average { weights } => &mut weights[1],
+        _ => unreachable!(),
+    });
+    let same_numbers = |t: &mut Topology| {
+        t.virtual_sites[0].kind = VirtualSiteKind::OutOfPlane { a: 0.25, b: 0.75, c: 0.0 };
+    };
+    let mut all = vec![average, Box::new(same_numbers) as Change];
+    all.push(index(|t| &mut t.virtual_sites[0].site));
+    all.push(index(|t| &mut t.virtual_sites[1].parents[2]));
+    all.extend((0..3).map(|k| number(move |t| out_of_plane(t, k))));
+    all.extend((0..4).map(|k| number(move |t| local(t, k))));
     all
 }
 
