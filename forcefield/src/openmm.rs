@@ -30,6 +30,7 @@ mod expression;
 mod molecules;
 mod nonbonded;
 mod rigid;
+mod sites;
 
 use std::path::Path;
 
@@ -38,6 +39,7 @@ pub use error::{SystemXmlError, SystemXmlProblem};
 use crate::cell::{Cell, PeriodicBox};
 use crate::gromacs::Structure;
 use crate::topology::{Constraint, Topology};
+use crate::virtual_sites::{self, VirtualSite};
 use bonded::Terms;
 use custom::{Coefficients, Custom};
 use element::Element;
@@ -100,7 +102,7 @@ pub fn parse_system(
     if root.name() != "System" {
         return Err(root.error(SystemXmlProblem::NotASystem(root.name().into())));
     }
-    let masses = masses(&root)?;
+    let (masses, virtual_sites) = particles(&root)?;
     let (found, wanted) = (masses.len(), structure.positions.len());
     if found != wanted {
         return Err(root.error(SystemXmlProblem::AtomCount { found, wanted }));
@@ -117,12 +119,15 @@ pub fn parse_system(
     };
     let mut notes = std::mem::take(&mut read.notes);
     read.terms.leave_out_constants(&mut notes);
-    let mut top = Topology { title: structure.title.clone(), ..Topology::default() };
-    molecules::name_atoms(&mut top, structure, &masses, &read.terms.links());
+    let mut links = read.terms.links();
+    links.extend(virtual_sites.iter().flat_map(|one| one.parents.iter().map(|&parent| [one.site, parent])));
+    let mut top = Topology { title: structure.title.clone(), virtual_sites, ..Topology::default() };
+    molecules::name_atoms(&mut top, structure, &masses, &links);
     let bonds = read.terms.sort_into(&mut top);
     let unknown_factors =
         nonbonded.finish(&mut top, keep, &read.custom, read.pairs, &bonds).map_err(|problem| root.error(problem))?;
     rigid::recognise_waters(&mut top);
+    virtual_sites::check(&top).map_err(|e| root.error(SystemXmlProblem::Site(e)))?;
     Ok(SystemXml { topology: top, cell: cell(&root)?, notes, unknown_factors })
 }
 
@@ -170,20 +175,20 @@ impl Reader {
     }
 }
 
-/// Masses of all particles, u.
-fn masses(root: &Element<'_>) -> Result<Vec<f64>, SystemXmlError> {
-    let mass = |(index, particle): (usize, Element<'_>)| {
-        if let Some(site) = particle.elements().next() {
-            let (atom, kind) = (index + 1, site.name().to_string());
-            return Err(site.error(SystemXmlProblem::VirtualSite { atom, kind }));
+/// Masses of all particles, u, and those of them that are virtual sites.
+fn particles(root: &Element<'_>) -> Result<(Vec<f64>, Vec<VirtualSite>), SystemXmlError> {
+    let n_atoms = root.children("Particles").count();
+    let (mut masses, mut sites) = (Vec::with_capacity(n_atoms), Vec::new());
+    for particle in root.children("Particles") {
+        let (mass, index) = (particle.real("mass")?, masses.len());
+        match particle.elements().next() {
+            Some(site) => sites.push(sites::read(&site, index as u32, n_atoms)?),
+            None if mass <= 0.0 => return Err(particle.error(SystemXmlProblem::Mass { atom: index + 1, mass })),
+            None => {}
         }
-        let mass = particle.real("mass")?;
-        if mass <= 0.0 {
-            return Err(particle.error(SystemXmlProblem::Mass { atom: index + 1, mass }));
-        }
-        Ok(mass)
-    };
-    root.children("Particles").enumerate().map(mass).collect()
+        masses.push(mass);
+    }
+    Ok((masses, sites))
 }
 
 /// The default box.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::virtual_sites::VirtualSiteError;
+
 /// A problem in a System XML: where, and what.
 #[derive(Debug, Error)]
 #[error("{}{}", place(file, *line), problem)]
@@ -97,9 +99,10 @@ pub enum SystemXmlProblem {
         /// Its mass, u.
         mass: f64,
     },
-    /// A particle that is placed by others.
+    /// A virtual site of an unknown kind.
     #[error(
-        "atom {atom} is a virtual site ({kind}), which is not supported: take a model without virtual sites, such as TIP3P in place of OPC"
+        "atom {atom} is a virtual site of the kind {kind}, which is not supported; supported are TwoParticleAverageSite, \
+         ThreeParticleAverageSite, OutOfPlaneSite and LocalCoordinatesSite"
     )]
     VirtualSite {
         /// Atom, from 1.
@@ -107,6 +110,9 @@ pub enum SystemXmlProblem {
         /// Element that says how it is placed.
         kind: String,
     },
+    /// A virtual site that cannot be placed.
+    #[error(transparent)]
+    Site(VirtualSiteError),
     /// A force that is not known.
     #[error("{force} is not supported; supported are {supported}")]
     Force {

@@ -1,4 +1,4 @@
-//! Rigid water: three constraints that make a triangle of an oxygen and two hydrogens, and nothing else.
+//! Rigid water: three constraints that make a triangle of an oxygen and two hydrogens, and nothing else but virtual sites.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::topology::{Constraint, Settle, Topology};
 /// Lengths of two bonds that are written alike differ by less (relative).
 const SAME: f64 = 1e-9;
 
-/// Turns the constraints of molecules of three atoms that are an isosceles triangle with the heaviest atom at the top into [`Settle`]s.
+/// Turns the constraints of molecules of three atoms with mass that are an isosceles triangle with the heaviest atom at the top into [`Settle`]s.
 pub(super) fn recognise_waters(top: &mut Topology) {
     let mut of_molecule: HashMap<u32, Vec<Constraint>> = HashMap::new();
-    let is_small = |molecule: u32| top.molecules[molecule as usize].atoms.len() == 3;
+    let is_small = |molecule: u32| heavy(top, molecule).take(4).count() == 3;
     let molecule = |one: &Constraint| top.atoms[one.atoms[0] as usize].molecule;
     for one in &top.constraints {
         if is_small(molecule(one)) {
@@ -25,12 +25,17 @@ pub(super) fn recognise_waters(top: &mut Topology) {
     top.constraints = rest;
 }
 
+/// Atoms of a molecule that have mass.
+fn heavy(top: &Topology, molecule: u32) -> impl Iterator<Item = u32> {
+    top.molecules[molecule as usize].atoms.clone().filter(|&atom| top.atoms[atom as usize].mass > 0.0)
+}
+
 /// The water that three constraints make.
 fn triangle(top: &Topology, sides: &[Constraint]) -> Option<Settle> {
-    let start = top.molecules[top.atoms[sides[0].atoms[0] as usize].molecule as usize].atoms.start;
+    let atoms: Vec<u32> = heavy(top, top.atoms[sides[0].atoms[0] as usize].molecule).collect();
     let mass = |atom: u32| top.atoms[atom as usize].mass;
-    let oxygen = (start..start + 3).rev().max_by(|&a, &b| mass(a).total_cmp(&mass(b)))?;
-    let mut hydrogens = (start..start + 3).filter(|&atom| atom != oxygen);
+    let oxygen = atoms.iter().copied().rev().max_by(|&a, &b| mass(a).total_cmp(&mass(b)))?;
+    let mut hydrogens = atoms.iter().copied().filter(|&atom| atom != oxygen);
     let [first, second] = [hydrogens.next()?, hydrogens.next()?];
     let length = |a: u32, b: u32| {
         let of = |one: &&Constraint| one.atoms == [a, b] || one.atoms == [b, a];

@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use super::{SystemXml, parse_system};
 use crate::cell::Cell;
 use crate::gromacs::Structure;
+use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 /// A chain of four atoms in one residue beside a rigid water.
 const CHAIN: &str = r#"<?xml version="1.0" ?>
@@ -153,8 +154,18 @@ fn what_is_not_understood_is_refused_with_its_line() {
         (r#"mass="16""#, r#"mass="0""#, "line 6: atom 5 has a mass of 0 u"),
         (
             r#"<Particle mass="16"/>"#,
-            r#"<Particle mass="0"><TwoParticleAverageSite p1="0" p2="1" w1=".5" w2=".5"/></Particle>"#,
-            "atom 5 is a virtual site (TwoParticleAverageSite)",
+            r#"<Particle mass="0"><SymmetrySite p1="0"/></Particle>"#,
+            "line 6: atom 5 is a virtual site of the kind SymmetrySite, which is not supported; supported are TwoParticleAverageSite",
+        ),
+        (
+            r#"<Particle mass="16"/>"#,
+            r#"<Particle mass="3"><TwoParticleAverageSite p1="0" p2="1" w1=".5" w2=".5"/></Particle>"#,
+            "HOH 2 O (atom 5) is a virtual site with a mass of 3 u",
+        ),
+        (
+            r#"<Particle mass="16"/>"#,
+            r#"<Particle mass="0"><TwoParticleAverageSite p1="0" p2="1" w1=".5"/></Particle>"#,
+            "<TwoParticleAverageSite> has no attribute w2",
         ),
         (
             r#"d=".109" p1="2" p2="3""#,
@@ -386,4 +397,40 @@ fn other_energies_are_refused_with_their_expression() {
         let error = with("<Forces>", &text).unwrap_err();
         assert!(error.contains(expected), "\n  expected {expected}\n  found    {error}");
     }
+}
+
+#[test]
+fn virtual_sites_of_every_kind() {
+    let mut structure = structure();
+    let particles = r#"<Particle mass="16"/><Particle mass="1.008"/><Particle mass="1.008"/>"#;
+    let sites = r#"<Particle mass="0"><TwoParticleAverageSite p1="4" p2="5" w1=".25" w2=".75"/></Particle>
+<Particle mass="0"><ThreeParticleAverageSite p1="4" p2="5" p3="6" w1=".5" w2=".25" w3=".25"/></Particle>
+<Particle mass="0"><OutOfPlaneSite p1="4" p2="5" p3="6" w12=".3" w13=".2" wc="4"/></Particle>
+<Particle mass="0"><LocalCoordinatesSite p1="4" p2="5" p3="6" pos1=".01" pos2=".02" pos3=".03" wo1="1" wo2="0" wo3="0" wx1="-1" wx2=".5" wx3=".5" wy1="-1" wy2="1" wy3="0"/></Particle>"#;
+    let parameters = r#"<Particle eps="0" q=".417" sig=".1"/>"#;
+    let text = CHAIN.replace(particles, &format!("{particles}{sites}"));
+    let text = text.replace(parameters, &format!("{parameters}{}", r#"<Particle eps="0" q="0" sig="1"/>"#.repeat(4)));
+    for name in ["A", "B", "C", "D"] {
+        structure.positions.push(Vector3::zeros());
+        structure.names.push(("HOH".into(), name.into()));
+        structure.residue_numbers.push(2);
+    }
+    let top = parse_system(&text, Path::new("system.xml"), &structure, &[]).unwrap().topology;
+    let local = VirtualSiteKind::LocalCoordinates {
+        origin: vec![1.0, 0.0, 0.0],
+        x: vec![-1.0, 0.5, 0.5],
+        y: vec![-1.0, 1.0, 0.0],
+        position: [0.01, 0.02, 0.03],
+    };
+    assert_eq!(
+        top.virtual_sites,
+        [
+            VirtualSite::average2(7, [4, 5], [0.25, 0.75]),
+            VirtualSite::average3(8, [4, 5, 6], [0.5, 0.25, 0.25]),
+            VirtualSite::out_of_plane(9, [4, 5, 6], [0.3, 0.2, 4.0]),
+            VirtualSite { site: 10, parents: vec![4, 5, 6], kind: local },
+        ]
+    );
+    // They belong to the molecule of their parents, which is a rigid water still.
+    assert_eq!((top.molecules[1].atoms.clone(), top.settles.len(), top.constraints.len()), (4..11, 1, 1));
 }
