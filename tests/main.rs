@@ -22,3 +22,4 @@ mod schema;
 mod simulation;
 mod titration;
 mod triclinic;
+mod virtual_sites;

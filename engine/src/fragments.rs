@@ -1,6 +1,6 @@
 //! Molecules stay whole in a periodic box.
 //!
-//! Neighbours in the graph of bonds, constraints and rigid waters are placed next to each other, so that bonded terms and constraints need no
+//! Neighbours in the graph of bonds, constraints, rigid waters and virtual sites are placed next to each other, so that bonded terms and constraints need no
 //! periodic image. Output moves whole fragments, so that their geometric centres lie in the box.
 //!
 //! Units: nm.
@@ -40,12 +40,17 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// Fragments of a topology: harmonic bonds, constraints, rigid waters.
+    /// Fragments of a topology: harmonic bonds, constraints, rigid waters, virtual sites with their parents.
     pub fn new(topology: &Topology) -> Self {
         let bonds = topology.bonds.iter().map(|b| b.atoms);
         let constraints = topology.constraints.iter().map(|c| c.atoms);
         let waters = topology.settles.iter().flat_map(|s| s.hydrogens.map(|h| [s.oxygen, h]));
-        Self::from_bonds(topology.n_atoms(), bonds.chain(constraints).chain(waters))
+        // All hang on the first parent: where the structure has a site is of no matter.
+        let sites = topology.virtual_sites.iter().flat_map(|one| {
+            let first = one.parents[0];
+            one.parents[1..].iter().chain([&one.site]).map(move |&atom| [first, atom])
+        });
+        Self::from_bonds(topology.n_atoms(), bonds.chain(constraints).chain(waters).chain(sites))
     }
 
     /// Fragments of `n_atoms` atoms connected by `bonds` (indices below `n_atoms`).
@@ -203,8 +208,9 @@ mod tests {
             settles: vec![Settle { oxygen: 4, hydrogens: [5, 6], d_oh: 0.1, d_hh: 0.16 }],
             ..Topology::default()
         };
-        let fragments = Fragments::new(&topology);
-        let sizes: Vec<_> = fragments.iter().map(Iterator::count).collect();
-        assert_eq!(sizes, [3, 1, 3, 1]);
+        let sizes = |topology: &Topology| Fragments::new(topology).iter().map(Iterator::count).collect::<Vec<_>>();
+        assert_eq!(sizes(&topology), [3, 1, 3, 1]);
+        let site = forcefield::VirtualSite::average3(7, [4, 5, 6], [0.7, 0.15, 0.15]);
+        assert_eq!(sizes(&Topology { virtual_sites: vec![site], ..topology }), [3, 1, 4]);
     }
 }

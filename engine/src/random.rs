@@ -45,14 +45,14 @@ pub fn indexed_generator(seed: u64, stream: RandomStream, step: u64, index: u64)
 
 /// Velocities (nm/ps) drawn from the Maxwell–Boltzmann distribution at `temperature` (K) for atoms of `masses` (u).
 ///
-/// Neither constraints nor the centre of mass are taken care of; see [`crate::motion::leapfrog::start_velocities`].
+/// What has no mass stands still. Neither constraints nor the centre of mass are taken care of; see [`crate::motion::leapfrog::start_velocities`].
 pub fn maxwell_velocities(masses: &[f64], temperature: f64, seed: u64) -> Vec<Vector3<f64>> {
     masses
         .par_iter()
         .enumerate()
         .map(|(atom, &mass)| {
             let mut rng = indexed_generator(seed, RandomStream::Velocities, 0, atom as u64);
-            let width = (GAS_CONSTANT * temperature / mass).sqrt();
+            let width = if mass > 0.0 { (GAS_CONSTANT * temperature / mass).sqrt() } else { 0.0 };
             Vector3::from_fn(|_, _| {
                 let unit: f64 = StandardNormal.sample(&mut rng);
                 width * unit

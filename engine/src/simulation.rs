@@ -28,6 +28,7 @@ use crate::titration::{Biases, OBSERVE, Sites};
 use forcefield::Topology;
 use forcefield::gromacs::{Structure, write_gro};
 use forcefield::units::GAS_CONSTANT;
+use forcefield::virtual_sites;
 use kernels::device::Device;
 use lambda::SiteValues;
 use lines::Lines;
@@ -305,6 +306,7 @@ impl Propagate for Simulation {
         let start = self.state.positions.clone();
         let constraints = &self.system.constraints;
         constraints.apply(&start, &mut self.state.positions).map_err(|e| e.of(&self.system.topology))?;
+        virtual_sites::place(&self.system.topology.virtual_sites, &mut self.state.positions);
         self.touch();
         self.check_first_forces(true)?;
         self.first_velocities()

@@ -24,7 +24,7 @@ use crate::titration::{self, Sites};
 use forcefield::gromacs::Structure;
 use forcefield::topology::BondConstraints;
 use forcefield::units::BAR;
-use forcefield::{Cell, Topology};
+use forcefield::{Cell, Topology, virtual_sites};
 use lambda::{SiteLayout, SiteValues};
 use nalgebra::Vector3;
 use std::sync::Arc;
@@ -77,6 +77,7 @@ impl System {
             config::Constraints::HBonds => BondConstraints::HBonds,
             config::Constraints::AllBonds => BondConstraints::AllBonds,
         });
+        virtual_sites::check(&topology).map_err(|e| config.error_at("system.topology", e.to_string(), ""))?;
         warnings.extend(sanity::time_step(config, &topology)?);
         let cell = cell(config, &structure)?;
         let fragments = Fragments::new(&topology);
@@ -85,6 +86,7 @@ impl System {
             fragments.make_whole(periodic, &mut positions).map_err(|e| Error::input(e.to_string(), ""))?;
             warnings.extend(sanity::images(config, &topology, &fragments, &positions, periodic));
         }
+        virtual_sites::place(&topology.virtual_sites, &mut positions);
         let sites = Sites::new(config, &mut topology, &positions, cell)?;
         let titratable = sites.as_ref().map_or(&[][..], |sites| &sites.sites);
         titration::check_factors(config, &topology, &unknown_factors, titratable)?;
@@ -114,7 +116,7 @@ impl System {
         let constraints =
             Constraints::new(&topology, DEFAULT_TOLERANCE).map_err(|e| Error::input(e.to_string(), ""))?;
         let com_is_removed = config.dynamics.remove_com_interval > 0;
-        let degrees_of_freedom = leapfrog::degrees_of_freedom(topology.n_atoms(), constraints.count(), com_is_removed)
+        let degrees_of_freedom = leapfrog::degrees_of_freedom(topology.n_moving(), constraints.count(), com_is_removed)
             .ok_or_else(|| Error::input("no degree of freedom is left: nothing can move", ""))?;
         let thermostat = config.thermostat.as_ref().map(|t| {
             VRescale::new(t.temperature.get(), t.coupling_time.get(), degrees_of_freedom)
@@ -128,7 +130,7 @@ impl System {
                 sites.as_ref().map_or(&[], |sites| &sites.sites),
                 sites.as_ref().map_or(&[], |sites| &sites.variants),
             ),
-            start_velocities: start_velocities(config, structure)?,
+            start_velocities: start_velocities(config, &topology, structure)?,
             trajectory_atoms: trajectory_atoms(config, &topology, sites.as_ref())?,
             masses: topology.masses(),
             constraints,
@@ -178,7 +180,7 @@ pub fn start_temperature(config: &Config) -> Option<f64> {
     own.or(config.thermostat.as_ref().map(|t| t.temperature)).map(|t| t.get())
 }
 
-fn start_velocities(config: &Config, structure: &Structure) -> Result<Option<Vec<Vector3<f64>>>> {
+fn start_velocities(config: &Config, topology: &Topology, structure: &Structure) -> Result<Option<Vec<Vector3<f64>>>> {
     match config.dynamics.velocities {
         Velocities::Generate => Ok(None),
         Velocities::Structure if structure.velocities.is_none() => {
@@ -186,7 +188,10 @@ fn start_velocities(config: &Config, structure: &Structure) -> Result<Option<Vec
             let message = format!("{} has no velocities", file.display());
             Err(config.error_at("dynamics.velocities", message, "use \"generate\" or \"auto\""))
         }
-        Velocities::Auto | Velocities::Structure => Ok(structure.velocities.clone()),
+        Velocities::Auto | Velocities::Structure => Ok(structure.velocities.clone().map(|mut velocities| {
+            topology.virtual_sites.iter().for_each(|one| velocities[one.site as usize] = Vector3::zeros());
+            velocities
+        })),
     }
 }
 

@@ -13,6 +13,7 @@ mod gro;
 mod molecule;
 mod source;
 mod system;
+mod virtual_sites;
 
 use std::path::{Path, PathBuf};
 

@@ -1,37 +1,52 @@
 //! What a system is dissolved in: the water model by its parameters, whatever a topology calls it.
 //!
-//! The solvent is the most numerous kind of neutral molecules of one residue. Three atoms, one of more than 10 u and two of less than 5 u, are
-//! water, whose model follows from the charge (e) and the Lennard-Jones σ (nm), ε (kJ/mol) of its oxygen, and from whether its hydrogens have
-//! a Lennard-Jones interaction:
+//! The solvent is the most numerous kind of neutral molecules of one residue. Three atoms, one of more than 10 u and two of less than 5 u, and
+//! up to two virtual sites are water, whose model follows from the number of virtual sites, the charge (e) of a hydrogen, the Lennard-Jones
+//! σ (nm), ε (kJ/mol) of the oxygen, and from whether the hydrogens have a Lennard-Jones interaction:
 //!
-//! | model | q_O | σ_O | ε_O | hydrogens | source |
-//! |---|---|---|---|---|---|
-//! | TIP3P | −0.834 | 0.315061 | 0.6364 | none | Jorgensen et al. 1983, doi:10.1063/1.445869 |
-//! | CHARMM TIP3P | −0.834 | 0.315057 | 0.6364 | yes | MacKerell et al. 1998, doi:10.1021/jp973084f |
-//! | SPC | −0.82 | 0.316557 | 0.6502 | none | Berendsen et al. 1981, doi:10.1007/978-94-015-7658-1_21 |
-//! | SPC/E | −0.8476 | 0.316557 | 0.6502 | none | Berendsen et al. 1987, doi:10.1021/j100308a038 |
-//! | OPC3 | −0.89517 | 0.317427 | 0.6837 | none | Izadi & Onufriev 2016, doi:10.1063/1.4960175 |
-//! | TIP3P-FB | −0.848448 | 0.317796 | 0.6521 | none | Wang et al. 2014, doi:10.1021/jz500737m |
+//! | model | virtual sites | q_H | σ_O | ε_O | hydrogens | source |
+//! |---|---|---|---|---|---|---|
+//! | TIP3P | 0 | 0.417 | 0.315061 | 0.6364 | none | Jorgensen et al. 1983, doi:10.1063/1.445869 |
+//! | CHARMM TIP3P | 0 | 0.417 | 0.315057 | 0.6364 | yes | MacKerell et al. 1998, doi:10.1021/jp973084f |
+//! | SPC | 0 | 0.41 | 0.316557 | 0.6502 | none | Berendsen et al. 1981, doi:10.1007/978-94-015-7658-1_21 |
+//! | SPC/E | 0 | 0.4238 | 0.316557 | 0.6502 | none | Berendsen et al. 1987, doi:10.1021/j100308a038 |
+//! | OPC3 | 0 | 0.447585 | 0.317427 | 0.6837 | none | Izadi & Onufriev 2016, doi:10.1063/1.4960175 |
+//! | TIP3P-FB | 0 | 0.424224 | 0.317796 | 0.6521 | none | Wang et al. 2014, doi:10.1021/jz500737m |
+//! | TIP4P | 1 | 0.52 | 0.315365 | 0.6485 | none | Jorgensen et al. 1983, doi:10.1063/1.445869 |
+//! | TIP4P-Ew | 1 | 0.52422 | 0.316435 | 0.680946 | none | Horn et al. 2004, doi:10.1063/1.1683075 |
+//! | TIP4P/2005 | 1 | 0.5564 | 0.31589 | 0.7749 | none | Abascal & Vega 2005, doi:10.1063/1.2121687 |
+//! | TIP4P-FB | 1 | 0.52587 | 0.316555 | 0.749279 | none | Wang et al. 2014, doi:10.1021/jz500737m |
+//! | OPC | 1 | 0.679142 | 0.316655 | 0.890359 | none | Izadi et al. 2014, doi:10.1021/jz501780a |
+//! | TIP5P | 2 | 0.241 | 0.312 | 0.66944 | none | Mahoney & Jorgensen 2000, doi:10.1063/1.481505 |
+//! | TIP5P-Ew | 2 | 0.241 | 0.3097 | 0.744752 | none | Rick 2004, doi:10.1063/1.1652434 |
 //!
-//! Models with four or five sites have virtual sites, which the readers of topologies refuse. Any other solvent is known by a hash of the
-//! charges and Lennard-Jones coefficients of its atoms, which does not depend on names or on the order of atoms.
+//! Where the sites of a model lie is not looked at. Any other solvent is known by a hash of the charges and Lennard-Jones coefficients of its
+//! atoms, which does not depend on names or on the order of atoms.
 
 use std::collections::BTreeMap;
 
 use crate::Topology;
 use crate::fnv::Fnv1a;
+use crate::topology::Atom;
 
-/// Name, charge of O (e), σ (nm) and ε (kJ/mol) of O, and whether H have Lennard-Jones interactions.
-const WATERS: [(&str, f64, f64, f64, bool); 6] = [
-    ("TIP3P", -0.834, 0.315_061, 0.6364, false),
-    ("CHARMM TIP3P", -0.834, 0.315_057, 0.6364, true),
-    ("SPC", -0.82, 0.316_557, 0.6502, false),
-    ("SPC/E", -0.8476, 0.316_557, 0.6502, false),
-    ("OPC3", -0.895_17, 0.317_427, 0.6837, false),
-    ("TIP3P-FB", -0.848_448, 0.317_796, 0.6521, false),
+/// Name, number of virtual sites, charge of H (e), σ (nm) and ε (kJ/mol) of O, and whether H have Lennard-Jones interactions.
+const WATERS: [(&str, usize, f64, f64, f64, bool); 13] = [
+    ("TIP3P", 0, 0.417, 0.315_061, 0.6364, false),
+    ("CHARMM TIP3P", 0, 0.417, 0.315_057, 0.6364, true),
+    ("SPC", 0, 0.41, 0.316_557, 0.6502, false),
+    ("SPC/E", 0, 0.4238, 0.316_557, 0.6502, false),
+    ("OPC3", 0, 0.447_585, 0.317_427, 0.6837, false),
+    ("TIP3P-FB", 0, 0.424_224, 0.317_796, 0.6521, false),
+    ("TIP4P", 1, 0.52, 0.315_365, 0.6485, false),
+    ("TIP4P-Ew", 1, 0.524_22, 0.316_435, 0.680_946, false),
+    ("TIP4P/2005", 1, 0.5564, 0.315_89, 0.7749, false),
+    ("TIP4P-FB", 1, 0.525_87, 0.316_555, 0.749_279, false),
+    ("OPC", 1, 0.679_142, 0.316_655, 0.890_359, false),
+    ("TIP5P", 2, 0.241, 0.312, 0.669_44, false),
+    ("TIP5P-Ew", 2, 0.241, 0.3097, 0.744_752, false),
 ];
-/// Charges (e) of two models differ by 8e-4 at least; files round to 1e-4.
-const CHARGE: f64 = 2e-4;
+/// Charges (e) of hydrogens of two models with equal σ differ by 4e-4 at least; files round to 1e-4.
+const CHARGE: f64 = 1e-4;
 /// σ (nm) of two models of equal charge differ by more; conversions from c6 and c12 of few digits by less.
 const SIGMA: f64 = 2e-4;
 /// ε (kJ/mol) as files with three digits of kcal/mol round it.
@@ -63,15 +78,19 @@ fn model(topology: &Topology, molecule: u32) -> String {
     let range = topology.molecules[molecule as usize].atoms.clone();
     let atoms = &topology.atoms[range.start as usize..range.end as usize];
     let lennard_jones = |type_index: u32| topology.lj.get(type_index, type_index);
-    let (heavy, light): (Vec<_>, Vec<_>) = atoms.iter().partition(|atom| atom.mass > 10.0);
-    if let ([oxygen], [_, _]) = (&heavy[..], &light[..])
+    let (virtual_sites, real): (Vec<&Atom>, Vec<&Atom>) = atoms.iter().partition(|atom| atom.mass == 0.0);
+    let (heavy, light): (Vec<&Atom>, Vec<&Atom>) = real.into_iter().partition(|atom| atom.mass > 10.0);
+    let inert = virtual_sites.iter().all(|atom| topology.lj.is_inert(atom.type_index));
+    if let ([oxygen], [hydrogen, _]) = (&heavy[..], &light[..])
+        && inert
         && light.iter().all(|atom| atom.mass < 5.0)
     {
         let (c6, c12) = lennard_jones(oxygen.type_index);
         let (sigma, epsilon) = ((c12 / c6).powf(1.0 / 6.0), c6 * c6 / (4.0 * c12));
         let with_hydrogens = light.iter().any(|atom| lennard_jones(atom.type_index).0 > 0.0);
-        let known = WATERS.iter().find(|(_, q, s, e, h)| {
-            (oxygen.charge - q).abs() < CHARGE
+        let known = WATERS.iter().find(|(_, n, q, s, e, h)| {
+            virtual_sites.len() == *n
+                && (hydrogen.charge - q).abs() < CHARGE
                 && (sigma - s).abs() < SIGMA
                 && (epsilon - e).abs() < EPSILON
                 && with_hydrogens == *h
@@ -96,19 +115,23 @@ fn model(topology: &Topology, molecule: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Atom, LennardJonesTable, Molecule, Residue};
+    use crate::topology::{LennardJonesTable, Molecule, Residue};
 
-    /// `n` molecules of three atoms with these charges (e), σ (nm), ε (kJ/mol) of the first, and of the hydrogens.
-    fn waters(n: u32, charges: [f64; 3], lj: [(f64, f64); 2]) -> Topology {
+    /// `n` molecules of O, H, H and virtual sites with these charges (e), σ (nm), ε (kJ/mol) of the first, and of the hydrogens.
+    fn waters<const N: usize>(n: u32, charges: [f64; N], lj: [(f64, f64); 2]) -> Topology {
         let mut topology = Topology::default();
         let coefficients = lj.map(|(s, e)| (4.0 * e * s.powi(6), 4.0 * e * s.powi(12)));
-        let table = |part: fn((f64, f64)) -> f64| vec![part(coefficients[0]), 0.0, 0.0, part(coefficients[1])];
-        topology.lj = LennardJonesTable { n_types: 2, c6: table(|c| c.0), c12: table(|c| c.1) };
+        let table = |part: fn((f64, f64)) -> f64| {
+            let mut all = vec![0.0; 9];
+            (all[0], all[4]) = (part(coefficients[0]), part(coefficients[1]));
+            all
+        };
+        topology.lj = LennardJonesTable { n_types: 3, c6: table(|c| c.0), c12: table(|c| c.1) };
         for k in 0..n {
-            let atoms = 3 * k..3 * k + 3;
+            let atoms = N as u32 * k..N as u32 * (k + 1);
             for (place, charge) in charges.into_iter().enumerate() {
-                let (type_index, mass) = if place == 0 { (0, 15.9994) } else { (1, 1.008) };
-                let name = ["OW", "HW1", "HW2"][place].to_string();
+                let (type_index, mass) = [(0, 15.9994), (1, 1.008), (1, 1.008), (2, 0.0), (2, 0.0)][place];
+                let name = ["OW", "HW1", "HW2", "MW", "LP"][place].to_string();
                 topology.atoms.push(Atom { name, type_index, residue: k, molecule: k, charge, mass });
             }
             let residue = Residue { name: "SOL".into(), number: 1, insertion: None, molecule: k, atoms: atoms.clone() };
@@ -121,9 +144,14 @@ mod tests {
     #[test]
     fn water_models_are_known_by_their_parameters() {
         let none = (0.0, 0.0);
-        for (name, q, sigma, epsilon, hydrogens) in WATERS {
+        for (name, sites, q, sigma, epsilon, hydrogens) in WATERS {
             let h = if hydrogens { (0.040_001_4, 0.192_464) } else { none };
-            let topology = waters(4, [q, -0.5 * q, -0.5 * q], [(sigma, epsilon), h]);
+            let lj = [(sigma, epsilon), h];
+            let topology = match sites {
+                0 => waters(4, [-2.0 * q, q, q], lj),
+                1 => waters(4, [0.0, q, q, -2.0 * q], lj),
+                _ => waters(4, [0.0, q, q, -q, -q], lj),
+            };
             assert_eq!(solvent(&topology, |_| false).as_deref(), Some(name));
         }
     }

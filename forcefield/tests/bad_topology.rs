@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use forcefield::Topology;
 use forcefield::gromacs::{Symbols, TopologyError, read_topology, read_topology_keeping};
+use nalgebra::Vector3;
 
 const HEAD: &str =
     "[ defaults ]\n1 2 yes 0.5 0.8333\n[ atomtypes ]\nC 6 12 0 A 0.3 0.4\nH 1 1 0 A 0 0\nV 0 0 0 V 0 0\n";
@@ -42,8 +43,8 @@ fn the_unchanged_topology_is_read() {
 #[test]
 fn unsupported_sections() {
     for name in [
-        "virtual_sites3",
-        "virtual_sitesn",
+        "virtual_sites4",
+        "dummies3",
         "intermolecular_interactions",
         "implicit_genborn_params",
         "pairs_nb",
@@ -93,7 +94,7 @@ fn wrong_numbers() {
     refused("[ atoms ]\n5 H 1 MET H 1", 14, &["number 5", "4 was expected"]);
     refused("[ atoms ]\n4 Q 1 MET H 1", 14, &["atom type 'Q'", "[ atomtypes ]"]);
     refused("[ atoms ]\n4 H 1 MET H 1 0.1 0", 14, &["mass 0", "MET 1 H", "positive"]);
-    refused("[ atoms ]\n4 V 1 MET M 1", 14, &["particle kind V", "virtual sites"]);
+    refused("[ atoms ]\n4 V 1 MET M 1", 14, &["particle kind V", "virtual sites", "[ virtual_sites3 ]"]);
     refused("[ atoms ]\n4 H 1 MET H 1 0.1 1 H 0.2 1", 14, &["state (B)"]);
     message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nMET -1\n"), 16, &["count is -1"]);
     message_of(&format!("{HEAD}{METHANE}[ system ]\nx\n[ molecules ]\nPRO 1\n"), 16, &["'PRO'", "MET"]);
@@ -106,6 +107,79 @@ fn wrong_numbers() {
     message_of("[ defaults ]\n1\n", 2, &["1 columns", "comb-rule"]);
     message_of(&format!("{HEAD}[ moleculetype ]\nNIL 1\n[ system ]\nx\n[ molecules ]\nNIL 1\n"), 12, &["no [ atoms ]"]);
     message_of(&format!("{HEAD}D 1 1 0\n"), 7, &["[ atomtypes ]", "4 columns"]);
+}
+
+#[test]
+fn virtual_sites_that_cannot_be_placed() {
+    // The molecule has four atoms, the last one without mass.
+    let site = |lines: &str| format!("[ atoms ]\n4 V 1 MET M 1\n{lines}");
+    let text = |lines: &str| format!("{HEAD}{METHANE}{}\n{TAIL}", site(lines));
+    assert_eq!(read(&text("[ virtual_sites2 ]\n4 1 2 1 0.3"), &[]).unwrap().virtual_sites.len(), 1);
+    for (lines, line, words) in [
+        ("[ virtual_sites2 ]\n4 1 2 3 0.3", 16, &["[ virtual_sites2 ]", "type 3", "2 (fixed distance)"][..]),
+        ("[ virtual_sites3 ]\n4 1 2 3 5 0.3 0.2", 16, &["[ virtual_sites3 ]", "type 5", "4 (3out)"]),
+        ("[ virtual_sites3 ]\n4 1 2 3 1 0.3", 16, &["1 parameters", "expected 2"]),
+        ("[ virtual_sites3 ]\n4 1 2 3 4 0.3 0.2", 16, &["2 parameters", "expected 3"]),
+        ("[ virtual_sites3 ]\n4 1 2 3 1", 16, &["columns", "a b"]),
+        ("[ virtual_sites3 ]\n4 1 2 2 1 0.3 0.2", 16, &["atom 2 twice"]),
+        ("[ virtual_sites3 ]\n4 1 2 9 1 0.3 0.2", 16, &["atom 9", "1 to 4"]),
+        ("[ virtual_sitesn ]\n4 4 1 2", 16, &["[ virtual_sitesn ]", "type 4", "2 (centre of mass)"]),
+        ("[ virtual_sitesn ]\n4 3 1 0.5 2", 16, &["5 columns"]),
+        ("[ virtual_sitesn ]\n4 3 1 0.5 2 -0.5", 16, &["sum of weights is 0", "positive"]),
+        ("[ virtual_sites1 ]\n4 1 2", 16, &["[ virtual_sites1 ]", "type 2"]),
+        ("[ virtual_sites1 ]\n4 1\n4 2", 8, &["'MET'", "MET 1 M (atom 4) is constructed as a virtual site twice"]),
+        ("[ virtual_sites1 ]\n4 1\n3 2", 8, &["MET 1 H2 (atom 3)", "mass of 1 u"]),
+        ("[ constraints ]\n1 4 1 0.1\n[ virtual_sites1 ]\n4 1", 8, &["held fixed", "is a virtual site"]),
+        (
+            "[ position_restraints ]\n4 1 1 1 1\n[ virtual_sites1 ]\n4 1",
+            8,
+            &["position restraint", "restrain its parents"],
+        ),
+    ] {
+        refused(&site(lines), line, words);
+    }
+    refused(
+        "[ atoms ]\n4 V 1 MET M 1 0 0\n5 V 1 MET M2 1\n[ virtual_sites1 ]\n4 5\n5 1",
+        8,
+        &["follows MET 1 M2 (atom 5)"],
+    );
+    let shell = HEAD.replace("V 0 0 0 V 0 0", "V 0 0 0 S 0 0");
+    message_of(
+        &format!("{shell}{METHANE}{}\n{TAIL}", site("[ virtual_sites1 ]\n4 1")),
+        14,
+        &["particle kind S", "no shells"],
+    );
+}
+
+/// Each function against its formula in the manual of GROMACS.
+#[test]
+fn virtual_sites_are_where_gromacs_puts_them() {
+    let x = [[0.1, 0.2, 0.3], [0.19, 0.22, 0.27], [0.05, 0.28, 0.35], [0.0; 3]].map(Vector3::<f64>::from);
+    let [i, j, k, _] = x;
+    let (ij, ik, jk) = (j - i, k - i, k - j);
+    let along = 0.7 * ij + 0.3 * ik;
+    let across = jk - ij * (ij.dot(&jk) / ij.norm_squared());
+    let (sine, cosine) = 115.0_f64.to_radians().sin_cos();
+    for (lines, expected) in [
+        ("[ virtual_sites1 ]\n4 2", j),
+        ("[ virtual_sites2 ]\n4 1 2 1 0.3", i + 0.3 * ij),
+        ("[ virtual_sites2 ]\n4 1 2 2 0.03", i + 0.03 * ij.normalize()),
+        ("[ virtual_sites3 ]\n4 1 2 3 1 0.3 0.2", i + 0.3 * ij + 0.2 * ik),
+        ("[ virtual_sites3 ]\n4 1 2 3 2 0.3 0.02", i + 0.02 * along.normalize()),
+        (
+            "[ virtual_sites3 ]\n4 1 2 3 3 115 0.05",
+            i + 0.05 * cosine * ij.normalize() + 0.05 * sine * across.normalize(),
+        ),
+        ("[ virtual_sites3 ]\n4 1 2 3 4 -0.3 -0.2 6.5", i - 0.3 * ij - 0.2 * ik + 6.5 * ij.cross(&ik)),
+        ("[ virtual_sitesn ]\n4 1 1 2 3", (i + j + k) / 3.0),
+        ("[ virtual_sitesn ]\n4 2 1 2 3", (12.0 * i + j + k) / 14.0),
+        ("[ virtual_sitesn ]\n4 3 1 2.0 3 6.0", (i + 3.0 * k) / 4.0),
+    ] {
+        let top = read(&format!("{HEAD}{METHANE}[ atoms ]\n4 V 1 MET M 1\n{lines}\n{TAIL}"), &[]).unwrap();
+        let mut placed = x;
+        forcefield::virtual_sites::place(&top.virtual_sites, &mut placed);
+        assert!((placed[3] - expected).norm() < 1e-14, "{lines}: {}", placed[3] - expected);
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::motion::leapfrog::{self, LeapFrog, StepEnergies, kinetic_energy};
 use crate::state::State;
 use crate::system::System;
 use crate::titration::Biases;
+use forcefield::virtual_sites;
 use hamiltonian::{Forms, Hamiltonian, Point};
 use lambda::device::KeptStep;
 use nalgebra::Vector3;
@@ -94,6 +95,7 @@ impl Cpu {
             sites.advance(&self.biases, &mut state.sites.lambda, &self.evaluation.by_weight, step)?;
         }
         scale_box(&system, state, &energies, &motion)?;
+        virtual_sites::place(&system.topology.virtual_sites, &mut state.positions);
         state.step += 1;
         self.evaluated = false;
         Ok(())

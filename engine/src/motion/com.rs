@@ -7,7 +7,7 @@
 
 use nalgebra::Vector3;
 
-/// Σ m a / Σ m for any vectors a (positions or velocities) of atoms with positive masses (u); zero for no atoms.
+/// Σ m a / Σ m for any vectors a (positions or velocities) of atoms with masses (u); zero for no mass.
 pub fn mass_average(masses: &[f64], vectors: &[Vector3<f64>]) -> Vector3<f64> {
     let mut sum = Vector3::zeros();
     let mut total = 0.0;
@@ -18,11 +18,13 @@ pub fn mass_average(masses: &[f64], vectors: &[Vector3<f64>]) -> Vector3<f64> {
     if total > 0.0 { sum / total } else { sum }
 }
 
-/// Subtract the velocity of the centre of mass from all velocities (nm/ps) and return it.
+/// Subtract the velocity of the centre of mass from all velocities (nm/ps) and return it. What has no mass keeps its velocity of zero.
 pub fn remove_motion(masses: &[f64], velocities: &mut [Vector3<f64>]) -> Vector3<f64> {
     let drift = mass_average(masses, velocities);
-    for v in velocities.iter_mut() {
-        *v -= drift;
+    for (v, &mass) in velocities.iter_mut().zip(masses) {
+        if mass > 0.0 {
+            *v -= drift;
+        }
     }
     drift
 }

@@ -19,12 +19,14 @@ use crate::random::maxwell_velocities;
 /// Atoms per parallel chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
-/// v += dt F/m for velocities (nm/ps), forces (kJ/mol/nm) and masses (u).
+/// v += dt F/m for velocities (nm/ps), forces (kJ/mol/nm) and masses (u). What has no mass, a virtual site, keeps its velocity of zero.
 pub fn kick(v: &mut [Vector3<f64>], forces: &[Vector3<f64>], masses: &[f64], dt: f64) {
     v.par_chunks_mut(CHUNK).zip(forces.par_chunks(CHUNK)).zip(masses.par_chunks(CHUNK)).for_each(
         |((v, forces), masses)| {
             for ((v, force), mass) in v.iter_mut().zip(forces).zip(masses) {
-                *v += force * (dt / mass);
+                if *mass > 0.0 {
+                    *v += force * (dt / mass);
+                }
             }
         },
     );
@@ -64,7 +66,7 @@ pub fn pressure(kinetic: f64, virial: f64, volume: f64) -> f64 {
     (2.0 * kinetic + virial) / (3.0 * volume)
 }
 
-/// 3N − constraints − 3 if the centre of mass does not move; `None` if nothing is left that could move.
+/// 3N − constraints − 3 if the centre of mass does not move, N atoms that move by themselves; `None` if nothing is left that could move.
 pub fn degrees_of_freedom(n_atoms: usize, n_constraints: usize, com_removed: bool) -> Option<usize> {
     let fixed = n_constraints + if com_removed { 3 } else { 0 };
     (3 * n_atoms).checked_sub(fixed).filter(|&left| left > 0)

@@ -166,6 +166,9 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("net charge", format!("{:+.4} e", topology.net_charge())),
     ];
     facts.extend(system.notes.iter().map(|note| ("topology", note.clone())));
+    if !topology.virtual_sites.is_empty() {
+        facts.push(("virtual sites", format!("{} of the atoms", topology.virtual_sites.len())));
+    }
     if let Cell::Periodic(periodic) = &state.cell {
         facts.push(("box", shape(periodic)));
         facts.push(("density", format!("{:.1} kg/m³", mass / periodic.volume() * DENSITY)));

@@ -7,11 +7,12 @@ use crate::frame::Quantity;
 use crate::system;
 use crate::titration::Sites;
 use crate::trajectory::StoredFrame;
+use forcefield::virtual_sites;
 use nalgebra::Vector3;
 use std::path::Path;
 
 impl Simulation {
-    /// Puts atoms and box where `frame`, of the file `path`, has them; velocities are zero if it has none. Steps and λ stay as they are. References of
+    /// Puts atoms and box where `frame`, of the file `path`, has them, and virtual sites where their parents then have them; velocities are zero if it has none. Steps and λ stay as they are. References of
     /// position restraints scale with the box.
     ///
     /// # Errors
@@ -30,6 +31,7 @@ impl Simulation {
             let whole = self.system.fragments.make_whole(periodic, &mut self.state.positions);
             whole.map_err(|e| InputError::new(e.to_string(), "").in_file(path))?;
         }
+        virtual_sites::place(&self.system.topology.virtual_sites, &mut self.state.positions);
         let references = &mut self.state.restraint_references;
         match (cell.stretch_since(&self.state.cell), self.state.cell.periodic(), cell.periodic()) {
             (Some(factor), ..) => references.iter_mut().for_each(|x| x.component_mul_assign(&factor)),

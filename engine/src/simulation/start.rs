@@ -6,6 +6,7 @@ use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::motion::leapfrog::{LeapFrog, start_velocities};
 use crate::motion::minimise::{MinimiseEnd, MinimiseError, MinimiseSettings, steepest_descent};
 use crate::system::start_temperature;
+use forcefield::virtual_sites;
 use nalgebra::Vector3;
 use std::ops::ControlFlow;
 
@@ -69,6 +70,7 @@ impl Simulation {
         let mut x = self.state.positions.clone();
         let forces = |x: &[Vector3<f64>], forces: &mut [Vector3<f64>]| -> Result<f64> {
             self.state.positions.copy_from_slice(x);
+            virtual_sites::place(&topology.virtual_sites, &mut self.state.positions);
             self.touch();
             let energies = self.energies()?;
             forces.copy_from_slice(self.forces());
@@ -81,6 +83,7 @@ impl Simulation {
             other => PhysicsError::of("minimisation", &other),
         })?;
         self.state.positions = x;
+        virtual_sites::place(&topology.virtual_sites, &mut self.state.positions);
         self.touch();
         let label = topology.label(progress.atom as u32);
         let end = match end {

@@ -98,15 +98,6 @@ fn system_xml(config: &Config, structure: &Structure, types: &[&str]) -> Result<
             SystemXmlProblem::AtomCount { found, wanted } => do_not_belong_together(config, wanted, found as u128),
             _ => Error::input(e.to_string(), ""),
         })?;
-    if let Some(site) = topology.virtual_sites.first() {
-        let (name, path) = (topology.label(site.site), config.system.topology.display());
-        let message = format!("{path} has virtual sites, of which {name} is the first; they are not moved yet");
-        return Err(config.error_at(
-            "system.topology",
-            message,
-            "take a water model of three sites, such as TIP3P or OPC3",
-        ));
-    }
     if config.electrostatics.boundary == Boundary::Periodic {
         notes.extend(other_box(&cell, &structure.cell));
     }

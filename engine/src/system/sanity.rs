@@ -238,7 +238,7 @@ fn speed(config: &Config, topology: &Topology, structure: &Structure) -> Vec<Str
         structure.velocities.as_ref().filter(|_| config.dynamics.velocities != crate::config::Velocities::Generate)
     {
         let kinetic: f64 = topology.masses().iter().zip(velocities).map(|(m, v)| 0.5 * m * v.norm_squared()).sum();
-        let temperature = leapfrog::temperature(kinetic, 3 * topology.n_atoms());
+        let temperature = leapfrog::temperature(kinetic, 3 * topology.n_moving());
         if temperature > HOT && temperature > 4.0 * bath {
             let file = config.system.structure.display();
             warnings.push(format!(
@@ -256,7 +256,7 @@ fn speed(config: &Config, topology: &Topology, structure: &Structure) -> Vec<Str
 pub fn time_step(config: &Config, topology: &Topology) -> Result<Option<String>> {
     let dt = config.dynamics.time_step.get();
     let masses = topology.masses();
-    let lightest = masses.iter().copied().fold(f64::INFINITY, f64::min);
+    let lightest = masses.iter().copied().filter(|&mass| mass > 0.0).fold(f64::INFINITY, f64::min);
     if config.steps() == 0 || !lightest.is_finite() {
         return Ok(None);
     }

@@ -219,9 +219,10 @@ pub enum TopologyProblem {
         /// Atoms (name and number).
         atoms: String,
     },
-    /// A particle that is not an atom.
+    /// A particle that is neither an atom nor placed by a section of virtual sites.
     #[error(
-        "atom {atom} has type '{atom_type}' of particle kind {kind}; only atoms (A) are supported, no virtual sites or shells"
+        "atom {atom} has type '{atom_type}' of particle kind {kind}; supported are atoms (A) and virtual sites (V, D) that a section \
+         [ virtual_sites1 ], [ virtual_sites2 ], [ virtual_sites3 ] or [ virtual_sitesn ] places, no shells"
     )]
     ParticleKind {
         /// Atom.
@@ -231,8 +232,16 @@ pub enum TopologyProblem {
         /// Particle kind letter.
         kind: String,
     },
+    /// Virtual sites that cannot be placed.
+    #[error("molecule '{molecule}': {error}")]
+    VirtualSite {
+        /// Molecule.
+        molecule: String,
+        /// What is wrong.
+        error: crate::virtual_sites::VirtualSiteError,
+    },
     /// Mass that is not positive.
-    #[error("atom {atom} has mass {mass} u; masses must be positive")]
+    #[error("atom {atom} has mass {mass} u; masses must be positive, but for virtual sites")]
     Mass {
         /// Atom.
         atom: String,

@@ -7,7 +7,8 @@ use super::error::{TopologyError, TopologyProblem};
 use super::exclude;
 use super::fields::{Fields, Parameters};
 use super::forcefield::ForceField;
-use super::source::SourceLine;
+use super::source::{Location, SourceLine};
+use super::virtual_sites::Massless;
 use crate::exclusions::Exclusions;
 use crate::topology::{
     Angle, Atom, Bond, Cmap, Constraint, HarmonicImproper, Pair14, PeriodicDihedral, PositionRestraint, Residue,
@@ -24,6 +25,10 @@ pub(super) struct MoleculeType {
     /// exclusions are those listed.
     links: Vec<[u32; 2]>,
     listed_exclusions: Vec<[u32; 2]>,
+    /// Particles that virtual sites have to place.
+    pub massless: Vec<Massless>,
+    /// Where it begins.
+    pub at: Location,
 }
 
 impl MoleculeType {
@@ -42,6 +47,8 @@ impl MoleculeType {
             top: Topology::default(),
             links: Vec::new(),
             listed_exclusions: Vec::new(),
+            massless: Vec::new(),
+            at: line.at.clone(),
         })
     }
 
@@ -77,14 +84,21 @@ impl MoleculeType {
             }
         }
         let who = || format!("{next} ({residue} {} {name})", f.word(2));
-        if !atom_type.kind.eq_ignore_ascii_case("A") {
-            let (atom_type, kind) = (atom_type.name.clone(), atom_type.kind.clone());
-            return Err(f.error(TopologyProblem::ParticleKind { atom: who(), atom_type, kind }));
-        }
-        if mass <= 0.0 {
-            return Err(f.error(TopologyProblem::Mass { atom: who(), mass }));
-        }
         let index = (next - 1) as u32;
+        let is = |kind: &str| atom_type.kind.eq_ignore_ascii_case(kind);
+        let problem = if is("A") {
+            (mass <= 0.0).then(|| TopologyProblem::Mass { atom: who(), mass })
+        } else {
+            let (atom_type, kind) = (atom_type.name.clone(), atom_type.kind.clone());
+            Some(TopologyProblem::ParticleKind { atom: who(), atom_type, kind })
+        };
+        if let Some(problem) = problem {
+            // What has no mass may be a virtual site, whatever its type is called: the sections that place it come later.
+            if mass < 0.0 || !(is("A") || is("V") || is("D")) {
+                return Err(f.error(problem));
+            }
+            self.massless.push(Massless { atom: index, at: line.at.clone(), problem });
+        }
         match self.top.residues.last_mut() {
             Some(r) if (r.number, r.insertion) == (number, insertion) && r.name == residue => r.atoms.end = index + 1,
             _ => {
@@ -98,7 +112,7 @@ impl MoleculeType {
     }
 
     /// Atom index in `column`, 0-based.
-    fn atom(&self, f: &Fields, column: usize) -> Result<u32, TopologyError> {
+    pub(super) fn atom(&self, f: &Fields, column: usize) -> Result<u32, TopologyError> {
         let (found, n_atoms) = (f.int(column)?, self.top.atoms.len());
         if (1..=n_atoms as i64).contains(&found) {
             return Ok(found as u32 - 1);
@@ -108,7 +122,7 @@ impl MoleculeType {
     }
 
     /// N different atoms from the first columns.
-    fn atoms<const N: usize>(&self, f: &Fields, expected: &'static str) -> Result<[u32; N], TopologyError> {
+    pub(super) fn atoms<const N: usize>(&self, f: &Fields, expected: &'static str) -> Result<[u32; N], TopologyError> {
         f.at_least(N, expected)?;
         let mut atoms = [0; N];
         for i in 0..N {

@@ -9,6 +9,7 @@ use super::fields::Fields;
 use super::forcefield::ForceField;
 use super::molecule::MoleculeType;
 use super::source::{Location, SourceLine};
+use super::virtual_sites::Parents;
 use crate::topology::{AtomType, LennardJonesTable, Molecule, Topology};
 
 /// Far beyond any simulation on one machine; keeps a mistyped count from filling the memory.
@@ -30,6 +31,10 @@ enum Section {
     Bonds,
     Constraints,
     Settles,
+    VirtualSites1,
+    VirtualSites2,
+    VirtualSites3,
+    VirtualSitesN,
     Angles,
     Dihedrals,
     Cmap,
@@ -42,7 +47,7 @@ enum Section {
 
 use Section::*;
 
-const SECTIONS: [(&str, Section); 22] = [
+const SECTIONS: [(&str, Section); 26] = [
     ("defaults", Defaults),
     ("atomtypes", AtomTypes),
     ("bondtypes", BondTypes),
@@ -57,6 +62,10 @@ const SECTIONS: [(&str, Section); 22] = [
     ("bonds", Bonds),
     ("constraints", Constraints),
     ("settles", Settles),
+    ("virtual_sites1", VirtualSites1),
+    ("virtual_sites2", VirtualSites2),
+    ("virtual_sites3", VirtualSites3),
+    ("virtual_sitesn", VirtualSitesN),
     ("angles", Angles),
     ("dihedrals", Dihedrals),
     ("cmap", Cmap),
@@ -192,6 +201,10 @@ impl Reader {
             Bonds => molecule.read_bond(ff, line),
             Constraints => molecule.read_constraint(ff, line),
             Settles => molecule.read_settle(line),
+            VirtualSites1 => molecule.read_virtual_site(Parents::One, line),
+            VirtualSites2 => molecule.read_virtual_site(Parents::Two, line),
+            VirtualSites3 => molecule.read_virtual_site(Parents::Three, line),
+            VirtualSitesN => molecule.read_virtual_site(Parents::Any, line),
             Angles => molecule.read_angle(ff, line),
             Dihedrals => molecule.read_dihedral(ff, line),
             Cmap => molecule.read_cmap(ff, line),
@@ -242,7 +255,7 @@ impl Reader {
         Ok(())
     }
 
-    fn expand(self, whole: &Location, keep: &[&str], wanted: Option<usize>) -> Result<Topology, TopologyError> {
+    fn expand(mut self, whole: &Location, keep: &[&str], wanted: Option<usize>) -> Result<Topology, TopologyError> {
         let missing = |what| Err(whole.error(TopologyProblem::Missing(what)));
         if self.force_field.defaults.is_none() {
             return missing("no [ defaults ] section: include a force field at the top");
@@ -258,6 +271,9 @@ impl Reader {
         }
         if n_atoms > MAX_ATOMS {
             return Err(whole.error(TopologyProblem::TooManyAtoms { found: n_atoms, limit: MAX_ATOMS }));
+        }
+        for &(index, _) in &self.molecules {
+            self.molecule_types[index].check_virtual_sites()?;
         }
         let mut top = Topology { title: self.title.clone().unwrap_or_default(), ..Default::default() };
         top.atoms.reserve(n_atoms as usize);
@@ -332,6 +348,11 @@ fn append(top: &mut Topology, molecule: &MoleculeType) {
         x.oxygen += a;
         shift(&mut x.hydrogens, a);
     });
+    top.virtual_sites.extend(one.virtual_sites.iter().cloned().map(|mut x| {
+        x.site += a;
+        x.parents.iter_mut().for_each(|i| *i += a);
+        x
+    }));
     shifted(&mut top.position_restraints, &one.position_restraints, |x| x.atom += a);
 }
 

@@ -6,7 +6,7 @@
 //! atoms within a term, nor on other residues. There are two of them:
 //!
 //! - [`Parameters::own`]: Lennard-Jones coefficients of the atoms of the side chain, and bonds (their lengths), angles, dihedrals and 1-4 pairs
-//!   between them and the backbone atom that they are bonded to. They are the same wherever the residue stands.
+//!   between them and the backbone atom that they are bonded to, and how their virtual sites are placed. They are the same wherever the residue stands.
 //! - [`Parameters::attached`]: terms between the side chain and more of its own backbone, such as the χ₁ torsion. The ends of a chain have other
 //!   types of backbone atoms, so that there is none at an end.
 //!
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use forcefield::Topology;
 use forcefield::fnv::Fnv1a;
+use forcefield::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 use super::matching::{END_ATOMS, atoms};
 use crate::library::Entry;
@@ -143,7 +144,25 @@ impl<'a> Group<'a> {
         for pair in &topology.pairs {
             add("pair", &pair.atoms, &[pair.c6, pair.c12, pair.coulomb_scale]);
         }
+        lines.extend(topology.virtual_sites.iter().filter_map(|one| self.virtual_site(part, one)));
         lines
+    }
+
+    /// The line of a virtual site, if it belongs to this part: the site, then its parents in their order.
+    fn virtual_site(&self, part: Part, VirtualSite { site, parents, kind }: &VirtualSite) -> Option<String> {
+        let atoms = [&[*site], &parents[..]].concat();
+        let (kind, numbers) = match kind {
+            VirtualSiteKind::Average { weights } => ("average", weights.clone()),
+            VirtualSiteKind::OutOfPlane { a, b, c } => ("out of plane", vec![*a, *b, *c]),
+            VirtualSiteKind::LocalCoordinates { origin, x, y, position } => {
+                ("local coordinates", [&origin[..], x, y, position].concat())
+            }
+        };
+        self.is_of(part, &atoms).then(|| {
+            let names: Vec<&str> = atoms.iter().map(|atom| self.members[atom]).collect();
+            let numbers: Vec<String> = numbers.into_iter().map(digits).collect();
+            format!("virtual site {kind} {} {}", names.join(" "), numbers.join(" "))
+        })
     }
 
     /// Lines of the Lennard-Jones coefficients of each atom with its own kind, and those of other forms.

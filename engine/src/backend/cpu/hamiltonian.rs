@@ -9,7 +9,8 @@
 //! [`lambda::interpolation`]. Lennard-Jones and bonded terms that differ between forms are λ-weighted sums of those of the forms
 //! ([`forcefield::variants`]). The bias of λ is not part of it ([`crate::titration`]).
 //!
-//! Virials are traces Σ r·F; the Coulomb energy is homogeneous of degree −1, so that its virial is itself.
+//! Virials are traces Σ r·F; the Coulomb energy is homogeneous of degree −1, so that its virial is itself. Virtual sites are where their parents
+//! have them; their forces are spread last ([`forcefield::virtual_sites`]).
 //! Units: nm, kJ/mol, kJ/mol/nm.
 
 use super::coulomb::Coulomb;
@@ -20,7 +21,7 @@ use crate::error::{PhysicsError, Result};
 use forcefield::bonded::{Bonded, BondedEnergies};
 use forcefield::lennard_jones::{DispersionCorrection, LennardJones};
 use forcefield::variants::{SiteVariants, Variants};
-use forcefield::{Cell, TermEnergy, Topology, pairs, restraints};
+use forcefield::{Cell, TermEnergy, Topology, pairs, restraints, virtual_sites};
 use lambda::interpolation::{OwnPair, derivatives_of_mixed_charges, interpolate, own_pairs, set_effective_charges};
 use lambda::{Site, SiteValues};
 use nalgebra::Vector3;
@@ -38,7 +39,7 @@ pub struct Forms<'a> {
 /// Where the potential energy is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a> {
-    /// Positions, nm.
+    /// Positions (nm), virtual sites placed.
     pub positions: &'a [Vector3<f64>],
     /// Open space or the box.
     pub cell: Cell,
@@ -166,6 +167,7 @@ impl Hamiltonian {
             add(&mut energies.bonded, &more.bonded);
             energies.virial += (more.lennard_jones + more.lennard_jones_14 + more.bonded.total()).virial;
         }
+        energies.virial += virtual_sites::spread(&self.topology.virtual_sites, x, forces);
         energies.check(forces, &self.topology)?;
         Ok(energies)
     }

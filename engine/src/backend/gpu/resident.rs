@@ -9,6 +9,8 @@
 //! Lennard-Jones, bonded terms ────────────┴─ forces → ∂V/∂λ, bracket of the sites → λ, v, x, constraints, thermostats, barostat
 //! ```
 //!
+//! Virtual sites, where there are any, give their forces to their parents before x and v change, and are placed again afterwards.
+//!
 //! Lists and boxes are made anew every so many steps each, counted from step 0 ([`super::schedule`]), so that a continued run makes the same ones. The
 //! device watches how far atoms go in between. If one goes farther than thermal motion can take it, the device stops there by itself, before
 //! any force is computed with lists that do not serve; the host, which sees it later, makes lists from the positions of that step and lets the
@@ -24,7 +26,7 @@ use crate::motion::device::{DeviceMotion, MotionState};
 use crate::state::ListState;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
-use forcefield::device::{DeviceBonded, DeviceLennardJones, ENERGY_SLOTS, EnergyTerm};
+use forcefield::device::{DeviceBonded, DeviceLennardJones, DeviceVirtualSites, ENERGY_SLOTS, EnergyTerm};
 use kernels::device::{Buffer, Device, DeviceError, Graph, Stream};
 use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
@@ -65,6 +67,7 @@ pub struct Resident {
     lennard_jones: DeviceLennardJones,
     bonded: DeviceBonded,
     motion: DeviceMotion,
+    virtual_sites: Option<DeviceVirtualSites>,
     sites: Option<DeviceSites>,
     interpolation: Interpolation,
     /// First step that has no random numbers for λ.
@@ -99,7 +102,7 @@ impl Resident {
     /// Settings that make no sense; out of memory.
     pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
         let n = setup.masses.len();
-        let Parts { long_range, lennard_jones, bonded, mut motion, sites } = Parts::new(device, setup)?;
+        let Parts { long_range, lennard_jones, bonded, mut motion, virtual_sites, sites } = Parts::new(device, setup)?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         motion.watch_lists(device, &main, &setup.schedule.limits)?;
@@ -117,6 +120,7 @@ impl Resident {
             bonded,
             moments: Moments::new(device, sites.as_ref())?,
             motion,
+            virtual_sites,
             sites,
             interpolation: setup.interpolation,
             noise_end: 0,
@@ -309,7 +313,10 @@ impl Resident {
             behind.wait_for(main)?;
             self.motion.enqueue_finish(behind, &self.energies, None)?;
         }
-        Ok(())
+        match &self.virtual_sites {
+            Some(sites) => Ok(sites.enqueue_place(main, self.motion.x())?),
+            None => Ok(()),
+        }
     }
 
     /// Adds all forces at the present positions to what is there.
@@ -346,6 +353,9 @@ impl Resident {
         if let Some(sites) = &self.sites {
             let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
             sites.enqueue_interpolate(&streams.main, &whole, self.corrected().as_ref())?;
+        }
+        if let Some(sites) = &self.virtual_sites {
+            sites.enqueue_spread(&streams.main, x, &self.forces, &self.energies, with_energy)?;
         }
         Ok(())
     }

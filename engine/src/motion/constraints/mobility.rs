@@ -2,6 +2,11 @@
 
 use forcefield::Topology;
 use forcefield::lennard_jones::Mobility;
+use forcefield::virtual_sites::{VirtualSite, VirtualSiteKind};
+
+/// How much farther than its parents a virtual site goes that lies beside them: lone pairs are no farther from their atom than its
+/// neighbours are, and then turn by as much as these, with the atom's own way on top; half as much again is room.
+const LEVER: f64 = 3.0;
 
 /// One for each atom; `masses` in u.
 ///
@@ -25,7 +30,26 @@ pub fn mobilities(topology: &Topology, masses: &[f64]) -> Vec<Mobility> {
     for water in &topology.settles {
         water.hydrogens.into_iter().for_each(|hydrogen| bind(hydrogen, water.oxygen, water.d_oh));
     }
+    for site in &topology.virtual_sites {
+        out[site.site as usize] = follower(site, &out);
+    }
     out
+}
+
+/// A virtual site goes as far as the parent that goes farthest, times how much farther than its parents it lies.
+///
+/// For an average that is Σ |w|, by the triangle inequality. Other kinds lie beside their parents and turn with them.
+fn follower(VirtualSite { parents, kind, .. }: &VirtualSite, of_atoms: &[Mobility]) -> Mobility {
+    let lever: f64 = match kind {
+        VirtualSiteKind::Average { weights } => weights.iter().map(|w| w.abs()).sum(),
+        VirtualSiteKind::OutOfPlane { .. } | VirtualSiteKind::LocalCoordinates { .. } => LEVER,
+    };
+    let most = |of: fn(&Mobility) -> f64| parents.iter().map(|&atom| of(&of_atoms[atom as usize])).fold(0.0, f64::max);
+    Mobility {
+        flight: lever * lever * most(|m| m.flight),
+        turn: lever * lever * most(|m| m.turn),
+        arm: lever * most(|m| m.arm),
+    }
 }
 
 #[cfg(test)]
@@ -51,6 +75,13 @@ mod tests {
         for free in [3, 5, 8] {
             assert_eq!(found[free], Mobility::free(masses[free]));
         }
+        let masses = [masses.as_slice(), &[0.0]].concat();
+        let site = VirtualSite::average3(9, [5, 6, 7], [1.5, -0.25, -0.25]);
+        let water = mobilities(&Topology { virtual_sites: vec![site], ..topology }, &masses)[9];
+        let hydrogen = Mobility::bound(1.0, 16.0, 0.09572);
+        // The oxygen flies freely, as far as is known here; hydrogens turn.
+        let expected = Mobility { flight: 4.0 / 16.0, turn: 4.0 * hydrogen.turn, arm: 2.0 * hydrogen.arm };
+        assert_eq!(water, expected);
         // The lighter carbon of a fixed bond of two heavy atoms counts as bound to the other one.
         assert_eq!(found[0], Mobility::bound(12.0, 14.0, 0.1));
     }

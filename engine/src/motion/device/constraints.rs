@@ -97,10 +97,11 @@ pub struct Units {
 }
 
 impl Units {
-    /// Units of `n_atoms` atoms. Slow units come first, so that the launch does not wait for them at its end.
-    pub fn new(n_atoms: usize, constraints: &Constraints) -> Self {
+    /// Units of atoms of `masses` (u); what has no mass, a virtual site, is in none. Slow units come first, so that the launch does not wait for
+    /// them at its end.
+    pub fn new(masses: &[f64], constraints: &Constraints) -> Self {
         let mut units = Self { level_starts: vec![0], ..Self::default() };
-        let mut free = vec![true; n_atoms];
+        let mut free: Vec<bool> = masses.iter().map(|&mass| mass > 0.0).collect();
         let mut stars = Vec::new();
         for group in constraints.all() {
             group.atoms().iter().for_each(|&atom| free[atom as usize] = false);
@@ -112,7 +113,7 @@ impl Units {
                 },
             }
         }
-        units.free = (0..n_atoms as u32).filter(|&atom| free[atom as usize]).collect();
+        units.free = (0..masses.len() as u32).filter(|&atom| free[atom as usize]).collect();
         for kind in constraints.kinds() {
             let [ra, rb, rc] = kind.radii();
             units.kinds.push(Triangle { mass_o: kind.mass_o, mass_h: kind.mass_h, ra, rb, rc });

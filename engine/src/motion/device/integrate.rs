@@ -61,7 +61,8 @@ pub struct DeviceMotion {
 }
 
 impl DeviceMotion {
-    /// A system of atoms of `masses` (u) under `constraints`, made with the same masses, with time step `dt` (ps).
+    /// A system of atoms of `masses` (u) under `constraints`, made with the same masses, with time step `dt` (ps). What has no mass stays where it
+    /// is: something else places it.
     ///
     /// # Errors
     /// Out of memory; kernels that do not compile; too many terms of the virial.
@@ -77,7 +78,7 @@ impl DeviceMotion {
             return Err(DeviceError::Length { expected: MAX_TERMS, found: virial.slots.len() });
         }
         let n = masses.len();
-        let units = UnitBuffers::new(device, &Units::new(n, constraints))?;
+        let units = UnitBuffers::new(device, &Units::new(masses, constraints))?;
         let (slots, factors): (Vec<u32>, Vec<f64>) = virial.slots.iter().copied().unzip();
         let mass = masses.iter().sum();
         let still = [CouplingState::still()];

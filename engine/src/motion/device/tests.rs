@@ -16,7 +16,7 @@ use nalgebra::Vector3;
 #[test]
 fn units_are_what_the_groups_are() {
     let system = System::mixed();
-    let units = Units::new(system.x.len(), &system.constraints());
+    let units = Units::new(&system.masses, &system.constraints());
     assert_eq!((units.waters.len(), units.n_stars, units.groups.len(), units.free.len()), (153, 7, 2, 5 + 3));
     let rows: Vec<_> = units.blocks.iter().filter(|b| b[0] == 0).map(|b| (b[2], b[3] != u32::MAX)).collect();
     assert_eq!(rows, [(128, true), (22, true), (3, false)]);

@@ -5,7 +5,7 @@ use crate::backend::gpu::long_range::{self, LongRange};
 use crate::backend::gpu::setup::Setup;
 use crate::motion::device::{DeviceMotion, VirialTerms};
 use crate::titration::Sites;
-use forcefield::device::{DeviceBonded, DeviceLennardJones, EnergyTerm};
+use forcefield::device::{DeviceBonded, DeviceLennardJones, DeviceVirtualSites, EnergyTerm};
 use kernels::device::Device;
 use lambda::device::DeviceSites;
 use std::thread::ScopedJoinHandle;
@@ -20,7 +20,9 @@ pub struct Parts {
     pub bonded: DeviceBonded,
     /// Motion.
     pub motion: DeviceMotion,
-    /// Sites.
+    /// Massless particles.
+    pub virtual_sites: Option<DeviceVirtualSites>,
+    /// Titratable sites.
     pub sites: Option<DeviceSites>,
 }
 
@@ -40,12 +42,14 @@ impl Parts {
             let motion = scope.spawn(|| {
                 DeviceMotion::new(device, setup.masses, setup.constraints, setup.dt, setup.coupling, &virial)
             });
+            let virtual_sites = DeviceVirtualSites::new(device, topology);
             let sites = setup.sites.map(on_device).transpose();
             Ok(Self {
                 long_range: joined(long_range)?,
                 lennard_jones: joined(lennard_jones)?,
                 bonded: joined(bonded)?,
                 motion: joined(motion)?,
+                virtual_sites: virtual_sites?,
                 sites: sites?,
             })
         })

@@ -65,7 +65,7 @@ impl Resident {
     fn parts(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
         let step = self.motion.check(&self.streams.main)?.step;
         self.motion.cover(&self.streams.main, step, FEW.times())?;
-        let Self { long_range, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
+        let Self { long_range, lennard_jones, bonded, motion, virtual_sites, forces, energies, charges, .. } = &*self;
         let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.virial);
         let mut part = |name, replays, enqueue: &dyn Fn() -> Result<(), ResidentError>| {
             parts.push((name, median(&replayed(main, replays, enqueue)?)));
@@ -95,6 +95,12 @@ impl Resident {
             let corrected = self.corrected();
             part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, corrected.as_ref())?))?;
             part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.due())?))?;
+        }
+        if let Some(sites) = virtual_sites {
+            part("virtual sites", MANY, &|| {
+                sites.enqueue_spread(main, x, forces, energies, with_energy)?;
+                Ok(sites.enqueue_place(main, x)?)
+            })?;
         }
         // Without forces, which have been added up many times.
         main.zero(forces)?;
