@@ -12,6 +12,7 @@ mod fuzz;
 mod gromacs;
 mod lists;
 mod manual;
+mod openmm;
 mod pka;
 mod provenance;
 mod replicas;

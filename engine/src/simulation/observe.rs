@@ -165,6 +165,7 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("molecules", molecules(topology)),
         ("net charge", format!("{:+.4} e", topology.net_charge())),
     ];
+    facts.extend(system.notes.iter().map(|note| ("topology", note.clone())));
     if !topology.virtual_sites.is_empty() {
         facts.push(("virtual sites", format!("{} of the atoms", topology.virtual_sites.len())));
     }

@@ -123,11 +123,14 @@ impl<'a> Group<'a> {
             add("bond", &[water.oxygen, second], &[water.d_oh]);
             add("bond", &[first, second], &[water.d_hh]);
         }
-        for angle in topology.angles.iter().filter(|angle| angle.k != 0.0) {
-            add("angle", &angle.atoms, &[turn(angle.theta0), angle.k]);
+        // Files may give an angle and the distance of its ends as one term or as two.
+        let angles = topology.angles.iter().map(|angle| (angle.atoms, angle.theta0, angle.k));
+        let with_distance = topology.urey_bradley.iter().map(|angle| (angle.atoms, angle.theta0, angle.k));
+        for (atoms, theta0, k) in angles.chain(with_distance).filter(|(.., k)| *k != 0.0) {
+            add("angle", &atoms, &[turn(theta0), k]);
         }
-        for angle in topology.urey_bradley.iter().filter(|angle| angle.k != 0.0 || angle.k13 != 0.0) {
-            add("urey-bradley", &angle.atoms, &[turn(angle.theta0), angle.k, angle.r13, angle.k13]);
+        for angle in topology.urey_bradley.iter().filter(|angle| angle.k13 != 0.0) {
+            add("urey-bradley", &[angle.atoms[0], angle.atoms[2]], &[angle.r13, angle.k13]);
         }
         for dihedral in topology.propers.iter().filter(|dihedral| dihedral.k != 0.0) {
             add("dihedral", &dihedral.atoms, &[turn(dihedral.phi0), dihedral.k, f64::from(dihedral.multiplicity)]);
