@@ -27,7 +27,7 @@ pub struct Dynamics {
     pub hydrogen_mass: Option<Mass>,
     /// Seed of all random numbers: first velocities, thermostat, barostat, λ. Two jobs that differ in it alone are independent runs.
     pub seed: u64,
-    /// Which bonds are rigid. Water with `[ settles ]` in its topology always is.
+    /// Which bonds are rigid. Water with `[ settles ]` in its topology always is, and so is what a system of OpenMM has as constraints.
     pub constraints: Constraints,
     /// Number of steps between two removals of the motion of the centre of mass; 0 means never.
     pub remove_com_interval: u64,
