@@ -21,3 +21,4 @@ mod schema;
 mod simulation;
 mod titration;
 mod triclinic;
+mod variants;

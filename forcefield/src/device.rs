@@ -1,4 +1,5 @@
-//! Short-range terms on a GPU: Lennard-Jones with its Verlet list, bonded terms, 1-4 pairs, position restraints.
+//! Short-range terms on a GPU: Lennard-Jones with its Verlet list, bonded terms, 1-4 pairs, position restraints, and what of them differs between
+//! the forms of titratable sites.
 //!
 //! Positions and the edges of the cell are f64 on the device. Forces are 64-bit fixed-point sums (2³² per kJ/mol/nm) that
 //! other parts of the Hamiltonian add to as well, energies likewise (2²⁴ per kJ/mol) in one array with a slot for each
@@ -7,9 +8,11 @@
 
 mod bonded;
 mod lennard_jones;
+mod variants;
 
 pub use bonded::DeviceBonded;
 pub use lennard_jones::{DeviceLennardJones, ListStatus, Settings};
+pub use variants::{DeviceVariants, VariantSums};
 
 use crate::lennard_jones::LennardJonesError;
 use kernels::device::DeviceError;

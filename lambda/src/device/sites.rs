@@ -43,6 +43,8 @@ arguments! {
         forces: Out<'a, i64>,
         energy: Out<'a, i64>,
         virial: Out<'a, i64>,
+        /// ∂V/∂λ_α of other terms, fixed point, kJ/mol; perhaps none.
+        others: In<'a, i64>,
         derivatives: Out<'a, f64>,
         coulomb: f64,
         /// Sites that Hamiltonian interpolation is for; charge interpolation is for the others.
@@ -50,7 +52,7 @@ arguments! {
     }
 }
 
-/// The electrostatics of the whole system, by atom.
+/// The electrostatics of the whole system, by atom, and what else depends on λ.
 #[derive(Clone, Copy)]
 pub struct Whole<'a> {
     /// Positions (nm), 3 N.
@@ -59,6 +61,8 @@ pub struct Whole<'a> {
     pub potential: &'a Buffer<f64>,
     /// φ of the 1-4 pairs, fixed point, kJ/mol/e.
     pub potential_14: &'a Buffer<i64>,
+    /// ∂V/∂λ_α of terms that are no electrostatics (fixed point, kJ/mol), as the weights; none if there are no such terms.
+    pub others: Option<&'a Buffer<i64>>,
 }
 
 /// What Hamiltonian interpolation corrects.
@@ -123,6 +127,7 @@ impl DeviceSites {
             forces: corrected.map(|c| c.forces).into(),
             energy: slot(0),
             virial: slot(1),
+            others: whole.others.into(),
             derivatives: self.derivatives.arg(),
             coulomb: COULOMB,
             n_hamiltonian: corrected.map_or(0, |_| t.interpolated as i32),

@@ -7,7 +7,6 @@ use super::{Resident, ResidentError};
 use crate::backend::gpu::long_range::Part;
 use crate::backend::gpu::replay::{Replays, median, replayed};
 use crate::backend::gpu::schedule::Schedule;
-use lambda::device::Whole;
 
 /// Rounds of lists and steps that whole steps are timed in.
 const ROUNDS: u64 = 5;
@@ -82,6 +81,9 @@ impl Resident {
                 Ok(bonded.enqueue_forces(main, x, charges, edges, forces, pairs, energies, with_energy)?)
             })?;
         }
+        if self.variants.is_some() {
+            part("forms of other types and terms", MANY, &|| self.enqueue_variants(main, with_energy))?;
+        }
         for (piece, name) in Part::ALL {
             part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
         }
@@ -91,7 +93,7 @@ impl Resident {
         }
         if let Some(sites) = &self.sites {
             part("charges of the sites", MANY, &|| Ok(sites.enqueue_charges(main, charges)?))?;
-            let whole = Whole { positions: x, potential, potential_14: &self.potential_14 };
+            let whole = self.whole();
             let corrected = self.corrected();
             part("∂V/∂λ", MANY, &|| Ok(sites.enqueue_interpolate(main, &whole, corrected.as_ref())?))?;
             part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.due())?))?;
