@@ -253,25 +253,6 @@ fn barriers_adapt_and_buffers_continue_bit_for_bit() {
     assert!(whole.net_charge().unwrap().abs() < 1e-9);
 }
 
-#[test]
-fn forms_of_other_types_are_refused() {
-    let device = Device::of_tests().unwrap();
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let path = root.join("inputs/01-glu/glu");
-    let text = format!(
-        "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[titration]\nph = 4.0\ntemperature = \"300 K\"\n\
-         library = [\"{1}\"]\n[[titration.site]]\nresidue = \"GLH 2\"\n",
-        path.display(),
-        root.join("tests/good/library/glu-varied.toml").display()
-    );
-    let config = Config::parse(&text, Path::new("device.toml")).unwrap();
-    let message = Simulation::on(&config, Some(&device)).err().unwrap().to_string();
-    assert!(
-        message.contains("forms of GLH 2 differ in Lennard-Jones types") && message.contains("--device cpu"),
-        "{message}"
-    );
-}
-
 /// Water in which one molecule is much faster than thermal motion.
 fn violent(sections: &str) -> (Config, State) {
     let config = water(&format!("[dynamics]\nsteps = 300\n[thermostat]\n{sections}"));

@@ -22,4 +22,5 @@ mod schema;
 mod simulation;
 mod titration;
 mod triclinic;
+mod variants;
 mod virtual_sites;

@@ -95,6 +95,43 @@ fn two_dodecahedra_fill_a_box_with_right_angles() {
     }
 }
 
+/// Forms of other types and terms in a skewed box: on a device as on the CPU.
+#[test]
+fn other_types_and_terms_in_a_skewed_box_are_those_of_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let l = read_gro(&project("inputs/01-glu/glu.gro")).unwrap().cell.edges().unwrap().x;
+    let shifts = [Vector3::zeros(), Vector3::new(l, 0.0, 0.0)];
+    let rows = [[2.0 * l, 0.0, 0.0], [l, l, 0.0], [l, 0.0, l]];
+    let stem = copies(folder.path(), "inputs/01-glu/glu", "varied", &shifts, rows);
+    let library = project("tests/good/library/glu-varied.toml");
+    let sections = format!(
+        "[electrostatics]\nprecision = \"double\"\norder = 16\n[titration]\nph = 4.0\ntemperature = \"300 K\"\n\
+         library = [\"{}\"]\n[[titration.site]]\nresidue = \"GLH\"\ninitial = [0.3, 0.5, 0.2]\n",
+        library.display()
+    );
+    let config = config(folder.path(), &stem, &sections);
+    let device = Device::of_tests().unwrap();
+    let [(here, ours), (there, theirs)] = [None, Some(&device)].map(|device| {
+        let mut simulation = Simulation::on(&config, device).unwrap();
+        let energies = simulation.energies().unwrap();
+        (simulation.single_point().unwrap(), energies)
+    });
+    let error = difference(&there.forces, &here.forces);
+    println!("forces: {error:.1e}; ∂V/∂λ {:?} and {:?}", here.dvdl, there.dvdl);
+    // Truncation at order 16 in boxes of another size.
+    assert!(error < 1e-5, "forces differ by {error:e}");
+    assert!(here.dvdl.len() == 6 && here.dvdl.iter().all(|v| v.abs() > 1.0), "{:?}", here.dvdl);
+    for (a, b) in here.dvdl.iter().zip(&there.dvdl) {
+        assert!((a - b).abs() < 5e-3, "{:?} {:?}", here.dvdl, there.dvdl);
+    }
+    // Terms without electrostatics agree to rounding and the quanta of energies.
+    let terms = [&ours, &theirs].map(|e| [e.lennard_jones, e.lennard_jones_14, e.bonded.angles.energy]);
+    for (a, b) in terms[0].iter().zip(&terms[1]) {
+        assert!((a - b).abs() < 1e-9 * a.abs() + 1e-4, "{terms:?}");
+    }
+    assert!((ours.virial - theirs.virial).abs() < 1e-5 * ours.virial.abs() + 0.1, "{} {}", ours.virial, theirs.virial);
+}
+
 /// Glutamic acid in a cube, and the same crystal with two molecules in a skewed box: a = 2L x, b = L (x + y), c = L (x + z), the reduced box and
 /// another one of its lattice. ∂V/∂λ of both sites is that of the one.
 #[test]

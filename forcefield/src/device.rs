@@ -1,4 +1,5 @@
-//! Short-range terms on a GPU: Lennard-Jones with its Verlet list, bonded terms, 1-4 pairs, position restraints; and virtual sites.
+//! Short-range terms on a GPU: Lennard-Jones with its Verlet list, bonded terms, 1-4 pairs, position restraints, what of them differs between
+//! the forms of titratable sites; and virtual sites.
 //!
 //! Positions and the edges of the cell are f64 on the device. Forces are 64-bit fixed-point sums (2³² per kJ/mol/nm) that
 //! other parts of the Hamiltonian add to as well, energies likewise (2²⁴ per kJ/mol) in one array with a slot for each
@@ -7,10 +8,12 @@
 
 mod bonded;
 mod lennard_jones;
+mod variants;
 mod virtual_sites;
 
 pub use bonded::DeviceBonded;
 pub use lennard_jones::{DeviceLennardJones, ListStatus, Settings};
+pub use variants::{DeviceVariants, VariantSums};
 pub use virtual_sites::DeviceVirtualSites;
 
 use crate::lennard_jones::LennardJonesError;

@@ -15,11 +15,11 @@
 //!
 //! Units: nm, kJ/mol, rad.
 
-mod bonded;
+pub(crate) mod bonded;
 mod named;
-mod pairs;
+pub(crate) mod pairs;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use nalgebra::Vector3;
 use thiserror::Error;
@@ -186,6 +186,21 @@ pub enum VariantError {
     LennardJones(#[from] LennardJonesError),
 }
 
+/// The topology with every atom that changes type as the one of its types that attracts its own kind most: for estimates over all atoms that
+/// should rather be too large. Types and atoms that do not exist are passed over.
+pub fn strongest(top: &Topology, sites: &[SiteVariants]) -> Topology {
+    let mut strongest = top.clone();
+    let c6 = |t: &&u32| top.lj.get(**t, **t).0;
+    for TypeVariant { atom, types } in sites.iter().flat_map(|site| &site.types) {
+        let known = types.iter().filter(|t| (**t as usize) < top.lj.n_types);
+        let most = known.max_by(|a, b| c6(a).total_cmp(&c6(b)));
+        if let (Some(atom), Some(&most)) = (strongest.atoms.get_mut(*atom as usize), most) {
+            atom.type_index = most;
+        }
+    }
+    strongest
+}
+
 /// λ-weighted energies of what changes between forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VariantEnergies {
@@ -200,10 +215,10 @@ pub struct VariantEnergies {
 /// The interactions that change between the forms of all sites.
 #[derive(Clone, Debug)]
 pub struct Variants {
-    weight_starts: Vec<usize>,
+    pub(crate) weight_starts: Vec<usize>,
     changes: Vec<bool>,
-    pairs: pairs::Pairs,
-    terms: Vec<bonded::SiteTerms>,
+    pub(crate) pairs: pairs::Pairs,
+    pub(crate) terms: Vec<bonded::SiteTerms>,
 }
 
 impl Variants {
@@ -244,6 +259,11 @@ impl Variants {
     /// Whether the forms of a site, counted from 0, differ in more than charges.
     pub fn changes(&self, site: usize) -> bool {
         self.changes.get(site).is_some_and(|c| *c)
+    }
+
+    /// Whether this atom changes its Lennard-Jones type.
+    pub fn changes_type(&self, atom: u32) -> bool {
+        self.pairs.numbers.get(atom as usize).is_some_and(|&number| number != pairs::CONSTANT)
     }
 
     /// Makes the list of neighbours for positions `x` (nm); to be called whenever the list of the ordinary Lennard-Jones term is made.

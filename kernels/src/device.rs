@@ -49,6 +49,7 @@
 
 mod arguments;
 mod buffer;
+mod cache;
 mod compile;
 mod counts;
 mod cuda;

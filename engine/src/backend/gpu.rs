@@ -12,7 +12,7 @@ pub mod schedule;
 mod setup;
 
 use super::fmm_settings::choose_on_gpu;
-use super::terms::modifier;
+use super::terms::{modifier, split};
 use super::{Backend, Evaluation, ListOrigin, Moment};
 use crate::config;
 use crate::energies::Energies;
@@ -80,8 +80,11 @@ impl Gpu {
         let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, &state.positions, state.cell);
         let plan = &system.plan;
         let schedule = Schedule::new(system, state.cell);
+        let variants = system.sites.as_ref().map_or(&[][..], |sites| &sites.variants);
+        let (shared, variants) = split(config, &system.topology, system.titratable(), variants, schedule.buffer)?;
         let setup = Setup {
-            topology: &system.topology,
+            topology: &shared,
+            variants: variants.as_ref().map(|variants| (variants, &*system.topology)),
             masses: &system.masses,
             constraints: &system.constraints,
             dt: plan.dt,
@@ -181,21 +184,12 @@ impl Gpu {
 
 /// Refuses what only the CPU can do.
 fn check(system: &System, state: &State) -> Result<()> {
-    let refused =
-        |key: &str, message: String| Err(system.config.error_at(key, message, "--device cpu has no such limit"));
-    if !state.cell.is_periodic() {
-        // Boxes on a device lie where they were laid at the start; molecules that leave them would lose accuracy unseen.
-        let message = "open boundaries: molecular dynamics on a GPU is for periodic boxes";
-        return refused("electrostatics.boundary", message.into());
+    if state.cell.is_periodic() {
+        return Ok(());
     }
-    let Some(sites) = &system.sites else { return Ok(()) };
-    match sites.sites.iter().zip(&sites.variants).find(|(_, variants)| !variants.is_empty()) {
-        Some((site, _)) => {
-            let name = &site.name;
-            refused("titration", format!("forms of {name} differ in Lennard-Jones types or bonded terms: not on a GPU"))
-        }
-        None => Ok(()),
-    }
+    // Boxes on a device lie where they were laid at the start; molecules that leave them would lose accuracy unseen.
+    let message = "open boundaries: molecular dynamics on a GPU is for periodic boxes";
+    Err(system.config.error_at("electrostatics.boundary", message, "--device cpu has no such limit"))
 }
 
 impl Backend for Gpu {

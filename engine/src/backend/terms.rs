@@ -1,10 +1,13 @@
 //! What both backends make of the settings and the errors of the terms.
 
-use crate::config;
-use crate::error::{Error, PhysicsError};
+use crate::config::{self, Config};
+use crate::error::{Error, PhysicsError, Result};
 use fmm::FmmError;
 use forcefield::Topology;
 use forcefield::lennard_jones::Modifier;
+use forcefield::variants::{SiteVariants, Variants};
+use lambda::Site;
+use std::sync::Arc;
 
 /// What is done to Lennard-Jones at the cut-off.
 pub fn modifier(settings: &config::VanDerWaals) -> Modifier {
@@ -16,6 +19,30 @@ pub fn modifier(settings: &config::VanDerWaals) -> Modifier {
             Modifier::ForceSwitch { r_switch: start }
         }
     }
+}
+
+/// What all forms of the `sites` share, and what differs between them besides charges; none if nothing does. Whoever shares the topology keeps it
+/// as it was. `buffer`: that of the list of the CPU (nm), which a device does not read.
+///
+/// # Errors
+/// Variants that do not fit the topology, by the key of the job.
+pub fn split(
+    config: &Config,
+    topology: &Arc<Topology>,
+    sites: &[Site],
+    variants: &[SiteVariants],
+    buffer: f64,
+) -> Result<(Arc<Topology>, Option<Variants>)> {
+    let mut topology = topology.clone();
+    if variants.iter().all(SiteVariants::is_empty) {
+        return Ok((topology, None));
+    }
+    let settings = &config.van_der_waals;
+    let forms: Vec<usize> = sites.iter().map(|site| site.forms.len()).collect();
+    let (cutoff, modifier) = (settings.cutoff.get(), modifier(settings));
+    let variants = Variants::new(Arc::make_mut(&mut topology), variants, &forms, cutoff, modifier, buffer)
+        .map_err(|e| config.error_at("titration.site", e.to_string(), ""))?;
+    Ok((topology, Some(variants)))
 }
 
 /// What the FMM refused, with the atom behind its particle number.

@@ -8,6 +8,9 @@
 //   correction map: bicubic on [V, V_u, V_v, V_uv] per grid point; 1-4 pair c12/r¹² − c6/r⁶ + s k_e q_i q_j/r, which also
 //   adds its potential s k_e q_j/r (kJ/mol/e) to `potential`; restraint ½ Σ k_d (x_d − x⁰_d)² to the nearest image.
 // Molecules are whole. Virial Σ r·F: distances only (angles and dihedrals do not change under scaling).
+// MIXED: terms of the forms of titratable sites. A term is weighted by the weight of one form, or by the product of those of two forms of two
+// sites, whose numbers stand before its atoms (the second −1 if there is none): V = λ_a λ_b V_t, and ∂V/∂λ_a = λ_b V_t is added to `by_weight`.
+// 1-4 pairs then have no Coulomb part, which the ordinary terms keep.
 // Needs forces.cuh, geometry.cuh.
 
 enum { BOND, ANGLE, UREY_BRADLEY, PROPER, IMPROPER, HARMONIC_IMPROPER, RYCKAERT_BELLEMANS, CMAP, PAIR_14, RESTRAINT, KINDS };
@@ -23,6 +26,8 @@ struct System {
     long long *forces;
     long long *potential;
     unsigned *status;
+    // Of the present term.
+    double weight;
 };
 
 DEVICE Vec position(const System &s, int atom) {
@@ -31,6 +36,9 @@ DEVICE Vec position(const System &s, int atom) {
 }
 
 DEVICE void push(const System &s, int atom, Vec f) {
+#if MIXED
+    f = f * s.weight;
+#endif
     long long *p = s.forces + 3ll * atom;
     bool within = add_force(p, f.x);
     within = add_force(p + 1, f.y) && within;
@@ -78,18 +86,26 @@ DEVICE void twist(const System &s, const Dihedral &d, double slope, int i, int j
 DEVICE Result pair_14(const System &s, int i, int j, double c6, double c12, double scale) {
     Vec d = position(s, i) - position(s, j);
     double u = 1.0 / dot(d, d), p = u * u * u, attraction = c6 * p, repulsion = c12 * p * p;
+    double virial = 12.0 * repulsion - 6.0 * attraction;
+#if MIXED
+    Vec f = d * (virial * u);
+    push(s, i, f);
+    push(s, j, -f);
+#else
     double coulomb = scale * COULOMB * sqrt(u), phi_i = coulomb * s.q[j], phi_j = coulomb * s.q[i];
-    double energy = phi_i * s.q[i], virial = 12.0 * repulsion - 6.0 * attraction;
+    double energy = phi_i * s.q[i];
     Vec f = d * ((virial + energy) * u);
     push(s, i, f);
     push(s, j, -f);
     bool within = add_force(s.potential + i, phi_i);
     within = add_force(s.potential + j, phi_j) && within;
     if (!within) atomicMax(s.status, 1u);
+#endif
     return {repulsion - attraction, virial};
 }
 
 DEVICE double pair_14_coulomb(const System &s, int i, int j, double scale) {
+    if (MIXED) return 0.0;
     Vec d = position(s, i) - position(s, j);
     return scale * COULOMB * s.q[i] * s.q[j] / sqrt(dot(d, d));
 }
@@ -143,8 +159,11 @@ DEVICE Result restraint(const System &s, int atom, const double *k, int stride, 
 }
 
 template <bool ENERGY>
-DEVICE void evaluate(const System &s, const int *indices, const double *parameters, const double *surfaces,
-                                const double *references, const double *edges, long long *energies, const TermLayout &layout) {
+DEVICE void evaluate(System s, const BondedArgs &args) {
+    const int *indices = args.indices;
+    const double *parameters = args.parameters, *surfaces = args.surfaces, *references = args.references, *edges = args.edges;
+    long long *energies = args.energies;
+    const TermLayout &layout = args.layout;
     int kind = 0, block = blockIdx.x;
     while (kind < KINDS - 1 && block >= layout.first_block[kind + 1]) ++kind;
     int t = (block - layout.first_block[kind]) * (int)blockDim.x + (int)threadIdx.x, n = layout.count[kind];
@@ -153,6 +172,12 @@ DEVICE void evaluate(const System &s, const int *indices, const double *paramete
     if (t < n) {
         const int *a = indices + layout.atoms[kind] + t;
         const double *p = parameters + layout.parameters[kind] + t;
+#if MIXED
+        const int first = a[0], second = a[n];
+        const double one = args.weights[first], other = second < 0 ? 1.0 : args.weights[second];
+        s.weight = one * other;
+        a += 2 * n;
+#endif
         int i = a[0];
         if (kind == BOND) {
             v = harmonic_distance(s, i, a[n], p[0], p[n]);
@@ -198,6 +223,13 @@ DEVICE void evaluate(const System &s, const int *indices, const double *paramete
             }
             twist(s, d, slope, i, j, k, l);
         }
+#if MIXED
+        bool within = add_force(args.by_weight + first, other * v.energy);
+        if (second >= 0) within = add_force(args.by_weight + second, one * v.energy) && within;
+        if (!within) atomicMax(s.status, 1u);
+        v.energy *= s.weight;
+        v.virial *= s.weight;
+#endif
     }
     if (ENERGY) {
         __shared__ double scratch[32];
@@ -212,12 +244,8 @@ DEVICE void evaluate(const System &s, const int *indices, const double *paramete
     }
 }
 
-KERNEL void bonded(const __grid_constant__ BondedArgs a) {
-    System s = {a.x, a.q, a.forces, a.potential, a.status};
-    evaluate<false>(s, a.indices, a.parameters, a.surfaces, a.references, a.edges, a.energies, a.layout);
-}
+DEVICE System system_of(const BondedArgs &a) { return {a.x, a.q, a.forces, a.potential, a.status, 1.0}; }
 
-KERNEL void bonded_energy(const __grid_constant__ BondedArgs a) {
-    System s = {a.x, a.q, a.forces, a.potential, a.status};
-    evaluate<true>(s, a.indices, a.parameters, a.surfaces, a.references, a.edges, a.energies, a.layout);
-}
+KERNEL void bonded(const __grid_constant__ BondedArgs a) { evaluate<false>(system_of(a), a); }
+
+KERNEL void bonded_energy(const __grid_constant__ BondedArgs a) { evaluate<true>(system_of(a), a); }

@@ -2,7 +2,8 @@
 //! [`crate::pairs`] and [`crate::restraints`].
 //!
 //! Coulomb of 1-4 pairs takes the charges from the device, where titration changes them, and adds its potential to an array
-//! of its own (kJ/mol/e), so that λ feels it. Molecules must be whole.
+//! of its own (kJ/mol/e), so that λ feels it. Molecules must be whole. The same kernel, compiled anew, weighs the terms that the forms of
+//! titratable sites do not share ([`super::DeviceVariants`]).
 
 use bytemuck::Zeroable;
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments, structure};
@@ -18,7 +19,7 @@ use crate::units::COULOMB;
 const THREADS: usize = 128;
 
 /// Kinds of terms, in the order of the kernel.
-const KINDS: usize = 10;
+pub(super) const KINDS: usize = 10;
 
 structure! {
     /// Where the terms of each kind are, in the order of the kernel.
@@ -51,16 +52,20 @@ arguments! {
         energies: Out<'a, i64>,
         /// 1 once a force was beyond the range of fixed-point numbers.
         status: Out<'a, u32>,
+        /// Weights of all forms; only of terms that are weighted, as the next.
+        weights: In<'a, f64>,
+        /// ∂V/∂λ_α, in the units of forces per nm.
+        by_weight: Out<'a, i64>,
         layout: TermLayout,
     }
 }
 
 /// Terms of one kind.
-struct Kind {
+pub(super) struct Kind {
     slot: EnergyTerm,
-    /// One row per term.
-    atoms: Vec<Vec<u32>>,
-    parameters: Vec<Vec<f64>>,
+    /// One row per term; the numbers of two weights stand before the atoms of terms that are weighted.
+    pub atoms: Vec<Vec<u32>>,
+    pub parameters: Vec<Vec<f64>>,
 }
 
 impl Kind {
@@ -101,7 +106,27 @@ impl DeviceBonded {
         let restrained: Vec<u32> = top.position_restraints.iter().map(|r| r.atom).collect();
         let references = references(&restrained, reference)?;
         let (surfaces, places) = surfaces(top);
-        let kinds = kinds(top, &places);
+        Ok(Self {
+            restrained,
+            references: device.upload(&references)?,
+            ..Self::of_kinds(device, &kinds(top, &places), &surfaces, &source(cell, false))?
+        })
+    }
+
+    /// Terms whose rows name two weights.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub(super) fn weighted(device: &Device, kinds: &[Kind; KINDS]) -> Result<Self, DeviceError> {
+        Self::of_kinds(device, kinds, &[], &source(Cell::Open, true))
+    }
+
+    fn of_kinds(
+        device: &Device,
+        kinds: &[Kind; KINDS],
+        surfaces: &[f64],
+        source: &Source,
+    ) -> Result<Self, DeviceError> {
         let (mut indices, mut parameters) = (Vec::new(), Vec::new());
         let mut layout = TermLayout::zeroed();
         for (k, kind) in kinds.iter().enumerate() {
@@ -114,14 +139,14 @@ impl DeviceBonded {
             indices.extend(columns(&kind.atoms).map(|index| index as i32));
             parameters.extend(columns(&kind.parameters));
         }
-        let module = device.compile(&source(cell))?;
+        let module = device.compile(source)?;
         Ok(Self {
             layout,
             indices: device.upload(&indices)?,
             parameters: device.upload(&parameters)?,
-            surfaces: device.upload(&surfaces)?,
-            restrained,
-            references: device.upload(&references)?,
+            surfaces: device.upload(surfaces)?,
+            restrained: Vec::new(),
+            references: device.upload(&[])?,
             status: device.zeros(1)?,
             forces: module.kernel("bonded")?,
             energy: module.kernel("bonded_energy")?,
@@ -155,8 +180,45 @@ impl DeviceBonded {
             potential: potential.arg(),
             energies: energies.arg(),
             status: self.status.arg(),
+            weights: In::none(),
+            by_weight: Out::none(),
             layout: self.layout,
         };
+        self.launch(stream, arguments, with_energy)
+    }
+
+    /// The same of [`Self::weighted`] terms at the `weights` of all forms; adds ∂V/∂λ_α to `by_weight`.
+    #[allow(clippy::too_many_arguments)] // what the kernel reads and writes
+    pub(super) fn enqueue_weighted(
+        &self,
+        stream: &Stream,
+        x: &Buffer<f64>,
+        weights: &Buffer<f64>,
+        forces: &Buffer<i64>,
+        by_weight: &Buffer<i64>,
+        energies: &Buffer<i64>,
+        with_energy: bool,
+    ) -> Result<(), DeviceError> {
+        let arguments = BondedArgs {
+            x: x.arg(),
+            q: In::none(),
+            indices: self.indices.arg(),
+            parameters: self.parameters.arg(),
+            surfaces: self.surfaces.arg(),
+            references: self.references.arg(),
+            edges: In::none(),
+            forces: forces.arg(),
+            potential: Out::none(),
+            energies: energies.arg(),
+            status: self.status.arg(),
+            weights: weights.arg(),
+            by_weight: by_weight.arg(),
+            layout: self.layout,
+        };
+        self.launch(stream, arguments, with_energy)
+    }
+
+    fn launch(&self, stream: &Stream, arguments: BondedArgs<'_>, with_energy: bool) -> Result<(), DeviceError> {
         let kernel = if with_energy { &self.energy } else { &self.forces };
         stream.launch(kernel, Launch::new(self.blocks(), THREADS as u32), arguments)
     }
@@ -195,13 +257,14 @@ impl DeviceBonded {
     }
 }
 
-fn source(cell: Cell) -> Source {
+pub(super) fn source(cell: Cell, weighted: bool) -> Source {
     Source::new("bonded", include_str!("bonded.cu"))
         .header(include_str!("forces.cuh"))
         .header(include_str!("geometry.cuh"))
         .define("REAL", "double")
         .define("PERIODIC", i32::from(cell.is_periodic()))
         .define("TRICLINIC", i32::from(cell.is_triclinic()))
+        .define("MIXED", i32::from(weighted))
         .define("COULOMB", format!("{COULOMB:e}"))
         .define("SLOT_VIRIAL", EnergyTerm::Virial as usize)
         .define("SLOT_COULOMB_14", EnergyTerm::Coulomb14 as usize)
@@ -230,7 +293,7 @@ fn surfaces(top: &Topology) -> (Vec<f64>, Vec<u32>) {
 }
 
 /// All terms by kind; numbers of each term in the order of the kernel.
-fn kinds(top: &Topology, surfaces: &[u32]) -> [Kind; KINDS] {
+pub(super) fn kinds(top: &Topology, surfaces: &[u32]) -> [Kind; KINDS] {
     use EnergyTerm as E;
     let periodic = |improper: bool| {
         let of_kind = top.propers.iter().filter(move |p| p.improper == improper);

@@ -8,7 +8,7 @@
 //! `lennard_jones.cu` the forces.
 
 mod list;
-mod source;
+pub(super) mod source;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +21,7 @@ use crate::lennard_jones::{
     Classes, DispersionCorrection, LennardJonesError, Modifier, check_cell_on_device, check_settings,
 };
 use crate::topology::Topology;
+use crate::variants::Variants;
 use list::{Frame, ListWords, capacity, exclusions, grid};
 use source::{Kernels, compile, table};
 
@@ -31,7 +32,7 @@ const THREADS: u32 = 128;
 const LANES: u32 = 8;
 
 /// Entries that the threads of one site read at once; rows are multiples of it.
-const CHUNK: usize = 4 * LANES as usize;
+pub(super) const CHUNK: usize = 4 * LANES as usize;
 
 structure! {
     /// The correction for dispersion beyond the cut-off, of one volume V.
@@ -107,9 +108,9 @@ pub struct DeviceLennardJones {
     device: Device,
     kernels: Kernels,
     /// Number of atoms with Lennard-Jones.
-    n: usize,
+    pub(super) n: usize,
     reach: f64,
-    capacity: usize,
+    pub(super) capacity: usize,
     grid: [i32; 3],
     periodic: bool,
     /// Whether the kernels are made for boxes without right angles; they serve one with right angles, too.
@@ -122,10 +123,10 @@ pub struct DeviceLennardJones {
     excluded: Buffer<u32>,
     keys: Buffer<u32>,
     sort: CountingSort,
-    sites: Buffer<u64>,
-    atoms: Buffer<u32>,
-    list: Buffer<u32>,
-    chunks: Buffer<u32>,
+    pub(super) sites: Buffer<u64>,
+    pub(super) atoms: Buffer<u32>,
+    pub(super) list: Buffer<u32>,
+    pub(super) chunks: Buffer<u32>,
     /// Edges and origin of the frame; zeros for periodic systems, whose edges are those of the cell.
     frame: Buffer<Frame>,
     status: Buffer<ListWords>,
@@ -137,12 +138,40 @@ impl DeviceLennardJones {
     /// # Errors
     /// Settings that make no sense, a cell that is too small, too many atoms; those of the device.
     pub fn new(device: &Device, top: &Topology, settings: Settings, cell: Cell) -> Result<Self, DeviceTermError> {
+        Self::with_changing(device, top, None, settings, cell)
+    }
+
+    /// The same of what is left of a topology after `variants` have taken out the atoms that change their type: these stand in the list with
+    /// their neighbours, but have no interaction here. Dispersion beyond the cut-off is that of `whole`, the topology as it was.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_variants(
+        device: &Device,
+        top: &Topology,
+        (variants, whole): (&Variants, &Topology),
+        settings: Settings,
+        cell: Cell,
+    ) -> Result<Self, DeviceTermError> {
+        Self::with_changing(device, top, Some((variants, whole)), settings, cell)
+    }
+
+    fn with_changing(
+        device: &Device,
+        top: &Topology,
+        changing: Option<(&Variants, &Topology)>,
+        settings: Settings,
+        cell: Cell,
+    ) -> Result<Self, DeviceTermError> {
         let Settings { cutoff, modifier, buffer, .. } = settings;
         check_settings(top, cutoff, modifier, buffer)?;
         let reach = cutoff + buffer;
         check_cell_on_device(cell, reach)?;
-        let active: Vec<u32> =
-            (0..top.atoms.len() as u32).filter(|&a| !top.lj.is_inert(top.atoms[a as usize].type_index)).collect();
+        let acts = |atom: &u32| {
+            let changes = changing.is_some_and(|(variants, _)| variants.changes_type(*atom));
+            changes || !top.lj.is_inert(top.atoms[*atom as usize].type_index)
+        };
+        let active: Vec<u32> = (0..top.atoms.len() as u32).filter(acts).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
         let Classes { of_atoms: kinds, table: classes } = Classes::new(&types, &top.lj);
         let (excluded_starts, excluded) = exclusions(top, &active);
@@ -154,7 +183,8 @@ impl DeviceLennardJones {
             Precision::Double => 4,
         };
         let [energy, constant, virial] = if cell.is_periodic() && settings.dispersion_correction {
-            DispersionCorrection::new(top, cutoff, modifier).coefficients()
+            let whole = changing.map_or(top, |(_, whole)| whole);
+            DispersionCorrection::new(whole, cutoff, modifier).coefficients()
         } else {
             [0.0; 3]
         };
@@ -261,7 +291,7 @@ impl DeviceLennardJones {
     }
 
     /// Lengths of the frame of the coordinates: the cell, or what holds all atoms.
-    fn edges<'a>(&'a self, cell: &'a Buffer<f64>) -> In<'a, f64> {
+    pub(super) fn edges<'a>(&'a self, cell: &'a Buffer<f64>) -> In<'a, f64> {
         if self.periodic { cell.arg() } else { In::within(&self.frame, offset_of!(Frame, edges)) }
     }
 

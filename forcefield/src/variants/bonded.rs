@@ -71,12 +71,12 @@ impl BondedTerm {
 
 /// Terms of one site.
 #[derive(Clone, Debug)]
-pub(super) struct SiteTerms {
+pub(crate) struct SiteTerms {
     pub site: usize,
     /// Atoms that the terms touch, ascending.
-    atoms: Vec<u32>,
+    pub atoms: Vec<u32>,
     /// Terms of each form on those atoms.
-    forms: Vec<Topology>,
+    pub forms: Vec<Topology>,
 }
 
 impl SiteTerms {

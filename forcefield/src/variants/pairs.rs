@@ -16,11 +16,11 @@ use crate::topology::{AtomType, LennardJonesTable, Topology};
 use crate::{Exclusions, TermEnergy};
 
 /// Marks an atom that keeps its type.
-const CONSTANT: u32 = u32::MAX;
+pub(crate) const CONSTANT: u32 = u32::MAX;
 
 /// How far the Lennard-Jones of these atoms reaches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
+pub(crate) struct Range {
     /// Cut-off, nm.
     pub cutoff: f64,
     /// What is done to the potential at the cut-off.
@@ -31,27 +31,27 @@ pub(super) struct Range {
 
 /// An atom that changes type.
 #[derive(Clone, Debug)]
-struct Changing {
-    atom: u32,
+pub(crate) struct Changing {
+    pub atom: u32,
     site: usize,
     /// Weights of its site.
-    weights: Weights,
+    pub weights: Weights,
     /// Type in each form.
-    types: Vec<u32>,
+    pub types: Vec<u32>,
 }
 
 /// The weights of one site among those of all.
 #[derive(Clone, Copy, Debug)]
-struct Weights {
+pub(crate) struct Weights {
     /// The first.
-    first: usize,
+    pub first: usize,
     /// Number of forms.
-    forms: usize,
+    pub forms: usize,
 }
 
 /// How c6 and c12 of a pair depend on weights.
 #[derive(Clone, Copy, Debug)]
-enum Mixing {
+pub(crate) enum Mixing {
     /// On those of one site.
     One(Weights),
     /// On those of two sites.
@@ -60,10 +60,10 @@ enum Mixing {
 
 /// A 1-4 pair with (c6, c12) of every form, or of every two forms (those of the second site innermost).
 #[derive(Clone, Debug)]
-struct Pair14 {
-    atoms: [u32; 2],
-    mixing: Mixing,
-    coefficients: Vec<(f64, f64)>,
+pub(crate) struct Pair14 {
+    pub atoms: [u32; 2],
+    pub mixing: Mixing,
+    pub coefficients: Vec<(f64, f64)>,
 }
 
 /// v₆, r·f₆, v₁₂, r·f₁₂ of a distance.
@@ -131,17 +131,17 @@ impl Powers {
 
 /// All pairs with an atom that changes type.
 #[derive(Clone, Debug)]
-pub(super) struct Pairs {
+pub(crate) struct Pairs {
     modified: Modified,
     buffer: f64,
-    table: LennardJonesTable,
+    pub table: LennardJonesTable,
     /// Type of every atom in the topology.
-    types: Vec<u32>,
+    pub types: Vec<u32>,
     exclusions: Exclusions,
-    changing: Vec<Changing>,
-    /// Number among `changing` of every atom.
-    numbers: Vec<u32>,
-    pairs: Vec<Pair14>,
+    pub changing: Vec<Changing>,
+    /// Number among `changing` of every atom, [`CONSTANT`] of those that keep their type.
+    pub numbers: Vec<u32>,
+    pub pairs: Vec<Pair14>,
     /// Neighbours of each changing atom.
     neighbours: Vec<Vec<u32>>,
     listed_at: Vec<Vector3<f64>>,

@@ -7,10 +7,10 @@ use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
 use crate::topology::{Constraint, Pair14, Residue};
 use crate::{bonded, pairs};
 
-const CUTOFF: f64 = 0.85;
-const BUFFER: f64 = 0.1;
+pub(crate) const CUTOFF: f64 = 0.85;
+pub(crate) const BUFFER: f64 = 0.1;
 const FUDGE: f64 = 0.5;
-const FORMS: [usize; 2] = [3, 2];
+pub(crate) const FORMS: [usize; 2] = [3, 2];
 /// Edges of the box over the spacing.
 const SIDE: [usize; 3] = [7, 8, 9];
 
@@ -18,7 +18,7 @@ const SIDE: [usize; 3] = [7, 8, 9];
 type Outcome = (TermEnergy, Vec<Vector3<f64>>);
 
 /// Atom 0 lies in a corner: neighbours of both sites are beyond three faces. Atoms 0, 1, 2 and 72 are of site 0, 9 and 73 of site 1.
-fn topology() -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
+pub(crate) fn topology() -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
     let (mut top, x, edges) = system(SIDE, 0.28);
     top.residues =
         vec![Residue { name: "RES".into(), number: 1, insertion: None, molecule: 0, atoms: 0..x.len() as u32 }];
@@ -46,7 +46,7 @@ fn topology() -> (Topology, Vec<Vector3<f64>>, Vector3<f64>) {
     (top, x, edges)
 }
 
-fn sites() -> Vec<SiteVariants> {
+pub(crate) fn sites() -> Vec<SiteVariants> {
     let types = |atom: u32, types: &[u32]| TypeVariant { atom, types: types.to_vec() };
     let bond = |r0: f64, k: f64| BondedTerm::Bond(Bond { atoms: [1, 0], r0, k });
     let dihedral = |k: f64, multiplicity: u32| {
@@ -127,8 +127,9 @@ fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
     assert!(worst < 1e-12 * largest, "{what}: forces differ by {worst} of {largest}");
 }
 
-const MODIFIERS: [Modifier; 3] = [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.6 }];
-const FRACTIONAL: [f64; 5] = [0.2, 0.5, 0.3, 1.1, -0.1];
+pub(crate) const MODIFIERS: [Modifier; 3] =
+    [Modifier::None, Modifier::PotentialShift, Modifier::ForceSwitch { r_switch: 0.6 }];
+pub(crate) const FRACTIONAL: [f64; 5] = [0.2, 0.5, 0.3, 1.1, -0.1];
 
 #[test]
 fn vertices_are_the_plain_force_field_of_each_form() {
@@ -244,6 +245,22 @@ fn sites_that_do_not_change_leave_the_topology_alone() {
     let (mut f, mut dv) = (vec![Vector3::zeros(); x.len()], [0.0; 5]);
     let v = variants.evaluate(&x, boxed(edges), &FRACTIONAL, &mut f, &mut dv);
     assert_eq!((v, dv), (VariantEnergies::default(), [0.0; 5]));
+}
+
+#[test]
+fn the_strongest_types_are_those_that_attract_most() {
+    let (top, ..) = topology();
+    let sites = sites();
+    let found = strongest(&top, &sites);
+    let c6 = |t: u32| top.lj.get(t, t).0;
+    let mut changed = 0;
+    for (i, (a, b)) in top.atoms.iter().zip(&found.atoms).enumerate() {
+        let variant = sites.iter().flat_map(|s| &s.types).find(|v| v.atom as usize == i);
+        let most = variant.map_or(c6(a.type_index), |v| v.types.iter().map(|&t| c6(t)).fold(0.0, f64::max));
+        assert_eq!(c6(b.type_index), most);
+        changed += usize::from(a.type_index != b.type_index);
+    }
+    assert!(changed > 0);
 }
 
 #[test]

@@ -1,27 +1,47 @@
-//! Kernels are compiled by NVRTC and kept on disk in a folder: $OCTITRATE_CACHE, else $XDG_CACHE_HOME/octitrate, else ~/.cache/octitrate.
-//!
-//! The name of a kept file is a digest of the text, the options, the architecture and the version of the compiler, so that a file is either
-//! right or never found. Files appear whole: written beside their place, then renamed. A cache that cannot be written is no error.
+//! Kernels are compiled by NVRTC, for the GPU itself or, if it is newer than the compiler, to PTX for the newest architecture that the compiler
+//! knows and the GPU can run: the driver then compiles that. What has been compiled is kept ([`super::cache`]).
 
+use super::cache::{Code, digest, folder, kept_or_made};
 use super::{DeviceError, Source};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::CString;
-use std::path::PathBuf;
+use std::fmt::{Display, Formatter};
 
-/// 128 bits of two FNV-1a hashes with different starts.
-pub(super) fn digest(parts: &[&[u8]]) -> String {
-    let hash = |start: u64| {
-        let bytes = parts.iter().flat_map(|part| part.iter().chain(&[0xff]));
-        bytes.fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
-    };
-    format!("{:016x}{:016x}", hash(0xcbf2_9ce4_8422_2325), hash(0x9e37_79b9_7f4a_7c15))
+/// What code is made for; compute capabilities as 10 major + minor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// Machine code of one architecture.
+    Machine(i32),
+    /// PTX, which the driver compiles for this architecture and all later ones.
+    Virtual(i32),
 }
 
-fn cache() -> Option<PathBuf> {
-    let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    given("OCTITRATE_CACHE")
-        .or_else(|| given("XDG_CACHE_HOME").map(|p| p.join("octitrate")))
-        .or_else(|| given("HOME").map(|p| p.join(".cache/octitrate")))
+impl Target {
+    /// For a GPU of this capability and a compiler that serves those `known`; a compiler that does not tell is asked and answers for itself. None
+    /// for a GPU that is older than all of them.
+    fn choose(capability: i32, known: &[i32]) -> Option<Self> {
+        if known.is_empty() || known.contains(&capability) {
+            return Some(Self::Machine(capability));
+        }
+        known.iter().copied().filter(|k| *k < capability).max().map(Self::Virtual)
+    }
+
+    /// What the driver takes.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Machine(_) => "cubin",
+            Self::Virtual(_) => "ptx",
+        }
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Machine(number) => write!(f, "sm_{number}"),
+            Self::Virtual(number) => write!(f, "compute_{number}"),
+        }
+    }
 }
 
 /// Whether libnvrtc is there.
@@ -36,38 +56,32 @@ pub fn has_compiler() -> bool {
 /// # Errors
 /// What the compiler says against the source or the architecture; no compiler, if it is needed.
 pub fn compiles(source: &Source, architecture: &str) -> Result<(), DeviceError> {
-    match cubin(source, architecture) {
+    let capability = architecture.strip_prefix("sm_").and_then(|number| number.parse().ok()).unwrap_or_default();
+    match code(source, capability, false) {
         Err(DeviceError::NoCompiler) if std::env::var_os("OCTITRATE_NEEDS_NVRTC").is_none() => Ok(()),
         result => result.map(|_| ()),
     }
 }
 
-/// Machine code of a source for an architecture. Needs no GPU.
-pub(super) fn cubin(source: &Source, architecture: &str) -> Result<Vec<u8>, DeviceError> {
+/// Code of a source for GPUs of a compute capability (10 major + minor); `fresh`: not what is kept. Needs no GPU.
+pub(super) fn code(source: &Source, capability: i32, fresh: bool) -> Result<Code, DeviceError> {
     if !has_compiler() {
         return Err(DeviceError::NoCompiler);
     }
-    let text = source.whole("");
-    let mut options = vec![format!("--gpu-architecture={architecture}"), "--std=c++17".into()];
-    options.extend(source.options().iter().map(|o| (*o).to_string()));
     let (mut major, mut minor) = (0, 0);
     // SAFETY: two places to write to.
     unsafe { sys::nvrtcVersion(&mut major, &mut minor) };
     let version = format!("{major}.{minor}");
     let known = architectures();
-    if !known.is_empty() && !known.iter().any(|number| format!("sm_{number}") == architecture) {
-        return Err(DeviceError::Architecture { target: architecture.into(), version, known });
-    }
+    let Some(target) = Target::choose(capability, &known) else {
+        return Err(DeviceError::Architecture { target: format!("sm_{capability}"), version, known });
+    };
+    let text = source.whole("");
+    let mut options = vec![format!("--gpu-architecture={target}"), "--std=c++17".into()];
+    options.extend(source.options().iter().map(|o| (*o).to_string()));
     let key = digest(&[text.as_bytes(), options.join(" ").as_bytes(), version.as_bytes()]);
-    let place = cache().map(|folder| folder.join(format!("{}-{key}.cubin", source.name())));
-    if let Some(kept) = place.as_ref().and_then(|p| std::fs::read(p).ok()) {
-        return Ok(kept);
-    }
-    let code = translate(source, &text, &options, architecture)?;
-    if let Some(place) = place {
-        keep(&place, &code);
-    }
-    Ok(code)
+    let place = folder().map(|folder| folder.join(format!("{}-{key}.{}", source.name(), target.extension())));
+    kept_or_made(place.as_deref(), fresh, || translate(source, &text, &options, target))
 }
 
 /// Compute capabilities (10 major + minor) that the compiler serves.
@@ -83,20 +97,10 @@ fn architectures() -> Vec<i32> {
     told.result().map_or_else(|_| Vec::new(), |()| all)
 }
 
-/// A cache is a help, not a duty: failures to write it are silent.
-fn keep(place: &std::path::Path, code: &[u8]) {
-    let Some(folder) = place.parent() else { return };
-    let own = place.with_extension(format!("{}-{:?}", std::process::id(), std::thread::current().id()));
-    let done = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&own, code));
-    if done.and_then(|()| std::fs::rename(&own, place)).is_err() {
-        let _ = std::fs::remove_file(&own);
-    }
-}
-
-fn translate(source: &Source, text: &str, options: &[String], architecture: &str) -> Result<Vec<u8>, DeviceError> {
+fn translate(source: &Source, text: &str, options: &[String], target: Target) -> Result<Vec<u8>, DeviceError> {
     let failed = |log: String| DeviceError::Compile {
         source_name: source.name().into(),
-        target: architecture.into(),
+        target: target.to_string(),
         log: log.trim_end_matches('\0').to_string(),
     };
     let code = CString::new(text).map_err(|e| failed(e.to_string()))?;
@@ -105,9 +109,10 @@ fn translate(source: &Source, text: &str, options: &[String], architecture: &str
     // SAFETY: `program` was just created, `code` and `name` outlive it, and it is destroyed last.
     unsafe {
         let compiled = result::compile_program(program, options);
-        let out = match compiled {
-            Ok(()) => get_cubin(program).map_err(|e| failed(e.to_string())),
-            Err(e) => {
+        let out = match (compiled, target) {
+            (Ok(()), Target::Machine(_)) => get_cubin(program).map_err(|e| failed(e.to_string())),
+            (Ok(()), Target::Virtual(_)) => get_ptx(program).map_err(|e| failed(e.to_string())),
+            (Err(e), _) => {
                 let log = result::get_program_log(program);
                 let bytes: Vec<u8> = log.unwrap_or_default().iter().map(|c| *c as u8).collect();
                 Err(failed(format!("{e}\n{}", String::from_utf8_lossy(&bytes))))
@@ -128,5 +133,35 @@ unsafe fn get_cubin(program: sys::nvrtcProgram) -> Result<Vec<u8>, result::Nvrtc
         let mut code = vec![0_u8; size];
         sys::nvrtcGetCUBIN(program, code.as_mut_ptr().cast()).result()?;
         Ok(code)
+    }
+}
+
+/// The text with the zero at its end, which the driver needs.
+///
+/// # Safety
+/// A compiled program.
+unsafe fn get_ptx(program: sys::nvrtcProgram) -> Result<Vec<u8>, result::NvrtcError> {
+    // SAFETY: the caller's program.
+    let mut text: Vec<u8> = unsafe { result::get_ptx(program) }?.into_iter().map(|c| c as u8).collect();
+    if text.last() != Some(&0) {
+        text.push(0);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_gets_machine_code_or_the_newest_ptx_it_can_run() {
+        let known = [75, 80, 86, 90, 100, 120];
+        assert_eq!(Target::choose(90, &known), Some(Target::Machine(90)));
+        // Newer than the compiler, and one that the compiler has left out.
+        assert_eq!(Target::choose(130, &known), Some(Target::Virtual(120)));
+        assert_eq!(Target::choose(103, &known), Some(Target::Virtual(100)));
+        assert_eq!(Target::choose(70, &known), None);
+        assert_eq!(Target::choose(90, &[]), Some(Target::Machine(90)));
+        assert_eq!([Target::Machine(90), Target::Virtual(120)].map(|t| t.to_string()), ["sm_90", "compute_120"]);
     }
 }

@@ -259,12 +259,23 @@ impl Module {
     /// Compiles for this GPU and loads.
     pub fn new(context: &Arc<Context>, source: &Source) -> Result<Self, DeviceError> {
         let (major, minor) = context.gpu.capability;
-        let code = compile::cubin(source, &format!("sm_{major}{minor}"))?;
+        let capability = (10 * major + minor) as i32;
+        let code = compile::code(source, capability, false)?;
+        let module = match Self::load(context, &code.bytes) {
+            // Kept by another driver, or wrong for a reason that its digest does not show.
+            Err(DeviceError::Driver { .. }) if code.kept => {
+                Self::load(context, &compile::code(source, capability, true)?.bytes)?
+            }
+            loaded => loaded?,
+        };
+        Ok(Self { context: Arc::clone(context), module })
+    }
+
+    fn load(context: &Context, code: &[u8]) -> Result<sys::CUmodule, DeviceError> {
         context.bind()?;
         let _quiet = context.quiet();
-        // SAFETY: machine code made by the compiler, or kept under its digest; the driver checks its head.
-        let module = check("cuModuleLoadData", unsafe { result::module::load_data(code.as_ptr().cast()) })?;
-        Ok(Self { context: Arc::clone(context), module })
+        // SAFETY: machine code or PTX made by the compiler, or kept with its digest; the driver checks its head, and PTX ends with a zero.
+        check("cuModuleLoadData", unsafe { result::module::load_data(code.as_ptr().cast()) })
     }
 
     /// The kernel of this name.

@@ -109,7 +109,7 @@ fn build(name: &str, text: &str) -> Result<PathBuf, DeviceError> {
     let failed = |e: std::io::Error| DeviceError::Emulator(format!("cannot write kernels: {e}"));
     let folder = std::env::temp_dir().join("octitrate-emulator");
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let stem = format!("{name}-{}", super::compile::digest(&[text.as_bytes(), compiler().as_bytes()]));
+    let stem = format!("{name}-{}", super::cache::digest(&[text.as_bytes(), compiler().as_bytes()]));
     let library = folder.join(format!("{stem}.so"));
     if library.exists() {
         return Ok(library);

@@ -4,7 +4,8 @@
 //   ∂V/∂λ_α = Σ_{i∈s} q_i^α φ_i + k_e Σ_{i<j∈s} (q_i^α q_j^α − q_i^α q_j − q_j^α q_i) s_ij / r_ij
 //   V += k_e Σ_{i<j∈s} (Σ_α λ_α q_i^α q_j^α − q_i q_j) s_ij / r_ij
 //
-// φ = coulomb · (FMM) + 1-4 part. Charge interpolation: ∂V/∂λ_α = Σ q_i^α φ_i alone.
+// φ = coulomb · (FMM) + 1-4 part. Charge interpolation: ∂V/∂λ_α = Σ q_i^α φ_i alone. Forms that differ in more than charges add to ∂V/∂λ_α what
+// others have summed up.
 //
 // Units: nm, e, kJ/mol. Layout: atoms of all sites one site after the other (`starts`), charges of form α of atom k of site s at
 // values[s] + α n + k; weights and ∂V/∂λ_α of site s from first_weight[s] on; pairs of site s from pair_starts[s] on. Positions, forces (fixed
@@ -80,6 +81,9 @@ KERNEL __launch_bounds__(32) void differentiate_sites(const __grid_constant__ Di
     }
     for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
     if (lane != 0) return;
-    for (int form = 0; form < n_forms; form++)
-        a.derivatives[first_form + form] = by_form[form] + (site < a.n_hamiltonian ? a.bracket[first_form + form] : 0.0);
+    for (int form = 0; form < n_forms; form++) {
+        const int at = first_form + form;
+        const double bracket = site < a.n_hamiltonian ? a.bracket[at] : 0.0, others = a.others ? a.others[at] / FIXED_ONE : 0.0;
+        a.derivatives[at] = by_form[form] + bracket + others;
+    }
 }

@@ -55,6 +55,8 @@ arguments! {
         potential: In<'a, f64>,
         potential_14: In<'a, i64>,
         bracket: In<'a, f64>,
+        /// ∂V/∂λ_α of other terms, fixed point, kJ/mol; perhaps none.
+        others: In<'a, i64>,
         derivatives: Out<'a, f64>,
         coulomb: f64,
         /// Sites that Hamiltonian interpolation is for; charge interpolation is for the others.
@@ -62,13 +64,15 @@ arguments! {
     }
 }
 
-/// The electrostatics of the whole system, by atom.
+/// The electrostatics of the whole system, by atom, and what else depends on λ.
 #[derive(Clone, Copy)]
 pub struct Whole<'a> {
     /// φ of all effective charges, 1-4 pairs left out, e/nm.
     pub potential: &'a Buffer<f64>,
     /// φ of the 1-4 pairs, fixed point, kJ/mol/e.
     pub potential_14: &'a Buffer<i64>,
+    /// ∂V/∂λ_α of terms that are no electrostatics (fixed point, kJ/mol), as the weights; none if there are no such terms.
+    pub others: Option<&'a Buffer<i64>>,
 }
 
 /// What Hamiltonian interpolation corrects.
@@ -160,6 +164,7 @@ impl DeviceSites {
             potential: whole.potential.arg(),
             potential_14: whole.potential_14.arg(),
             bracket: self.bracket.arg(),
+            others: whole.others.into(),
             derivatives: self.derivatives.arg(),
             coulomb: COULOMB,
             n_hamiltonian: if hamiltonian { t.interpolated as i32 } else { 0 },

@@ -181,7 +181,7 @@ fn charges_and_interpolation_as_on_the_cpu() {
     let flat: Vec<f64> = x.iter().flatten().copied().collect();
     let (positions, potential) = (device.upload(&flat).unwrap(), device.upload(&phi).unwrap());
     let potential_14 = device.upload(&phi_14).unwrap();
-    let whole = Whole { potential: &potential, potential_14: &potential_14 };
+    let whole = Whole { potential: &potential, potential_14: &potential_14, others: None };
     let (forces, energies) = (device.zeros::<i64>(3 * N).unwrap(), device.zeros::<i64>(5).unwrap());
     let corrected = Corrected { forces: &forces, energies: &energies, slots: [1, 4] };
     own.enqueue_bracket(&stream, &positions, &corrected).unwrap();
@@ -189,6 +189,14 @@ fn charges_and_interpolation_as_on_the_cpu() {
     let by_form = own.derivatives().read(&stream).unwrap();
     own.enqueue_derivatives(&stream, &whole, false).unwrap();
     let by_charge = own.derivatives().read(&stream).unwrap();
+    // What other terms have summed up is added.
+    let others: Vec<i64> = (0..weights.len()).map(|k| (FIXED * (k as f64 - 2.5)) as i64).collect();
+    let others = device.upload(&others).unwrap();
+    own.enqueue_derivatives(&stream, &Whole { others: Some(&others), ..whole }, false).unwrap();
+    let with_others = own.derivatives().read(&stream).unwrap();
+    for (k, (a, b)) in with_others.iter().zip(&by_charge).enumerate() {
+        assert!((a - b - (k as f64 - 2.5)).abs() < 1e-10, "{a} {b}");
+    }
 
     let whole_phi: Vec<f64> = phi.iter().zip(&phi_14).map(|(p, f)| COULOMB * p + *f as f64 / FIXED).collect();
     let (mut expected_forces, mut energy) = (vec![Vector3::zeros(); N], 0.0);

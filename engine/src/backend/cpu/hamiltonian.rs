@@ -14,7 +14,7 @@
 //! Units: nm, kJ/mol, kJ/mol/nm.
 
 use super::coulomb::Coulomb;
-use crate::backend::terms::{coulomb_error, modifier};
+use crate::backend::terms::{coulomb_error, modifier, split};
 use crate::config::{Config, Interpolation};
 use crate::energies::Energies;
 use crate::error::{PhysicsError, Result};
@@ -84,15 +84,7 @@ impl Hamiltonian {
         let refused = |key: &str, e: &dyn std::fmt::Display| config.error_at(key, e.to_string(), "");
         let dispersion = (settings.dispersion_correction && cell.is_periodic())
             .then(|| DispersionCorrection::new(topology, cutoff, modifier));
-        let forms: Vec<usize> = sites.iter().map(|site| site.forms.len()).collect();
-        let mut topology = topology.clone();
-        let changed = if variants.iter().all(SiteVariants::is_empty) {
-            None
-        } else {
-            // The atoms that change are taken out of the ordinary terms; whoever shares the topology keeps it as it was.
-            let changed = Variants::new(Arc::make_mut(&mut topology), variants, &forms, cutoff, modifier, buffer);
-            Some(changed.map_err(|e| refused("titration.site", &e))?)
-        };
+        let (topology, changed) = split(config, topology, sites, variants, buffer)?;
         let lennard_jones =
             LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
         let coulomb =

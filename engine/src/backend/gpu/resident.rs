@@ -27,7 +27,9 @@ use crate::motion::device::{DeviceMotion, MotionState};
 use crate::state::ListState;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
-use forcefield::device::{DeviceBonded, DeviceLennardJones, DeviceVirtualSites, ENERGY_SLOTS, EnergyTerm};
+use forcefield::device::{
+    DeviceBonded, DeviceLennardJones, DeviceVariants, DeviceVirtualSites, ENERGY_SLOTS, EnergyTerm, VariantSums,
+};
 use kernels::device::{Buffer, Device, DeviceError, Graph, Stream};
 use lambda::device::{Corrected, DeviceSites, Whole};
 use nalgebra::Vector3;
@@ -67,6 +69,8 @@ pub struct Resident {
     long_range: Box<dyn LongRange>,
     lennard_jones: DeviceLennardJones,
     bonded: DeviceBonded,
+    /// What differs between the forms of the sites besides charges; none if nothing does.
+    variants: Option<DeviceVariants>,
     motion: DeviceMotion,
     virtual_sites: Option<DeviceVirtualSites>,
     sites: Option<DeviceSites>,
@@ -101,7 +105,8 @@ impl Resident {
     /// Settings that make no sense; out of memory.
     pub fn new(device: &Device, setup: &Setup) -> Result<Self, ResidentError> {
         let n = setup.masses.len();
-        let Parts { long_range, lennard_jones, bonded, mut motion, virtual_sites, sites } = Parts::new(device, setup)?;
+        let Parts { long_range, lennard_jones, bonded, variants, mut motion, virtual_sites, sites } =
+            Parts::new(device, setup)?;
         let main = device.stream()?;
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         motion.watch_lists(device, &main, &setup.schedule.limits)?;
@@ -117,6 +122,7 @@ impl Resident {
             long_range,
             lennard_jones,
             bonded,
+            variants,
             moments: Moments::new(device, sites.as_ref())?,
             motion,
             virtual_sites,
@@ -186,6 +192,7 @@ impl Resident {
         let at = |made: &ListState| MotionState { x: made.positions.clone(), cell: made.cell, ..atoms.clone() };
         self.motion.upload(main, &at(pairs))?;
         self.lennard_jones.rebuild(main, self.motion.x(), self.motion.edges())?;
+        self.enqueue_changing_places(main)?;
         self.pairs_made_at.enqueue(main, self.motion.x(), self.motion.edges())?;
         self.motion.upload(main, &at(boxes))?;
         self.enqueue_boxes()?;
@@ -266,8 +273,15 @@ impl Resident {
     fn enqueue_pairs(&self, stream: &Stream) -> Result<(), ResidentError> {
         let (x, edges) = (self.motion.x(), self.motion.edges());
         self.lennard_jones.enqueue_rebuild(stream, x, edges)?;
+        self.enqueue_changing_places(stream)?;
         self.motion.enqueue_mark_lists(stream)?;
         self.pairs_made_at.enqueue(stream, x, edges)
+    }
+
+    /// Looks where the atoms that change with λ are in a new list.
+    fn enqueue_changing_places(&self, stream: &Stream) -> Result<(), ResidentError> {
+        let place = |variants: &DeviceVariants| Ok(variants.enqueue_rebuild(stream, &self.lennard_jones)?);
+        self.variants.as_ref().map_or(Ok(()), place)
     }
 
     /// Assigns the atoms to boxes by their present positions.
@@ -312,6 +326,7 @@ impl Resident {
                 with_energy,
             )?;
         }
+        self.enqueue_variants(&streams.short, with_energy)?;
         self.long_range.enqueue_forces(streams, x, &self.charges, &self.forces)?;
         let potential = self.long_range.potential();
         if with_energy {
@@ -329,7 +344,11 @@ impl Resident {
 
     /// Makes ∂V/∂λ from the potentials of [`Self::enqueue_forces`], which 1-4 pairs then leave for the next ones.
     fn enqueue_derivatives(&self, stream: &Stream, sites: &DeviceSites) -> Result<(), ResidentError> {
-        let whole = Whole { potential: self.long_range.potential(), potential_14: &self.potential_14 };
+        let whole = Whole {
+            potential: self.long_range.potential(),
+            potential_14: &self.potential_14,
+            others: self.variants.as_ref().map(DeviceVariants::by_weight),
+        };
         sites.enqueue_derivatives(stream, &whole, self.interpolation == Interpolation::Hamiltonian)?;
         Ok(stream.zero(&self.potential_14)?)
     }
@@ -337,6 +356,15 @@ impl Resident {
     fn enqueue_evaluation(&self, with_energy: bool) -> Result<(), ResidentError> {
         self.enqueue_forces(with_energy)?;
         self.sites.as_ref().map_or(Ok(()), |sites| self.enqueue_derivatives(&self.streams.main, sites))
+    }
+
+    /// Forces and ∂V/∂λ of what differs between forms besides charges; those of Lennard-Jones come before on the same stream.
+    fn enqueue_variants(&self, stream: &Stream, with_energy: bool) -> Result<(), ResidentError> {
+        let (Some(variants), Some(sites)) = (&self.variants, &self.sites) else { return Ok(()) };
+        let (x, edges) = (self.motion.x(), self.motion.edges());
+        let sums = VariantSums { forces: &self.forces, energies: &self.energies, with_energy };
+        stream.zero(variants.by_weight())?;
+        Ok(variants.enqueue_forces(stream, &self.lennard_jones, x, edges, sites.weights(), sums)?)
     }
 
     /// What Hamiltonian interpolation corrects; none with charge interpolation.

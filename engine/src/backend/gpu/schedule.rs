@@ -26,6 +26,7 @@ use crate::system::{System, start_temperature};
 use forcefield::Cell;
 use forcefield::lennard_jones::{ListDrift, fits_on_device};
 use forcefield::units::GAS_CONSTANT;
+use forcefield::variants::strongest;
 
 /// Longest time that lists serve, ps.
 const LIST_TIME: f64 = 0.04;
@@ -82,7 +83,11 @@ impl Schedule {
         let (lists, buffer) = match cell.volume() {
             Some(volume) => {
                 let modifier = modifier(&config.van_der_waals);
-                let drift = ListDrift::new(&system.topology, &mobilities, rt, volume, cutoff, modifier);
+                let variants = system.sites.as_ref().map_or(&[][..], |sites| &sites.variants);
+                let changing = variants.iter().any(|variants| !variants.types.is_empty());
+                let strongest = changing.then(|| strongest(&system.topology, variants));
+                let topology = strongest.as_ref().unwrap_or(&system.topology);
+                let drift = ListDrift::new(topology, &mobilities, rt, volume, cutoff, modifier);
                 let room = if system.barostat.is_some() { SHRINKS } else { 1.0 };
                 let serves = |steps: u64| {
                     let time = steps as f64 * dt;

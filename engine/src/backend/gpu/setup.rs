@@ -8,6 +8,7 @@ use crate::state::ListState;
 use crate::titration::{Biases, Sites};
 use fmm::{FmmError, Settings};
 use forcefield::device::DeviceTermError;
+use forcefield::variants::Variants;
 use forcefield::{Cell, Topology};
 use kernels::device::{DeviceError, Stream};
 use lambda::device::SitesError;
@@ -55,8 +56,10 @@ pub enum ResidentError {
 
 /// What a resident system is made of.
 pub struct Setup<'a> {
-    /// Topology, constraints included.
+    /// Topology, constraints included: what all forms of the sites share.
     pub topology: &'a Topology,
+    /// What differs between forms besides charges, and the topology that it was taken out of; none if nothing does.
+    pub variants: Option<(&'a Variants, &'a Topology)>,
     /// Masses, u.
     pub masses: &'a [f64],
     /// Constraints.

@@ -242,11 +242,11 @@ fn references_are_those_of_restrained_atoms() {
 
 #[test]
 fn layouts_are_those_of_the_device() {
-    check_layouts(&Device::of_tests().unwrap(), &source(boxes()[1])).unwrap();
+    check_layouts(&Device::of_tests().unwrap(), &source(boxes()[1], false)).unwrap();
 }
 
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    boxes().into_iter().for_each(|cell| compiles(&source(cell), "sm_90").unwrap());
+    boxes().into_iter().for_each(|cell| compiles(&source(cell, false), "sm_90").unwrap());
 }

@@ -21,46 +21,52 @@ pub(super) struct Kernels {
 
 /// Kernels of the list, and of forces; `triclinic`: in a box without right angles.
 pub(super) fn sources(settings: Settings, n_classes: usize, triclinic: bool) -> [Source; 2] {
-    let (real, signed, unsigned, bits) = match settings.precision {
-        Precision::Single => ("float", "int", "unsigned int", 32),
-        Precision::Double => ("double", "long long", "unsigned long long", 64),
+    let real = match settings.precision {
+        Precision::Single => "float",
+        Precision::Double => "double",
     };
-    let number = |v: f64| format!("{v:e}");
-    let special = |source: Source| {
-        source
-            .define("REAL", real)
-            .define("TRICLINIC", i32::from(triclinic))
-            .define("COORD", signed)
-            .define("UCOORD", unsigned)
-            .define("COORD_BITS", bits)
-            .define("QUANTA", number(2f64.powi(bits)))
-            .option("--ftz=true")
-            .header(include_str!("sites.cuh"))
-    };
-    let list = special(Source::new("list", include_str!("list.cu")))
+    let of_sites = |source| sites(source, settings.precision, triclinic).define("REAL", real).option("--ftz=true");
+    let list = of_sites(Source::new("list", include_str!("list.cu")))
         .define("CHUNK", CHUNK)
         .kernel::<FrameArgs<'static>>("frame_of_atoms")
         .kernel::<KeyArgs<'static>>("cell_keys")
         .kernel::<PlaceArgs<'static>>("place_sites")
         .kernel::<BuildArgs<'static>>("build_list");
-    let m = settings.modifier.at_cutoff(settings.cutoff);
-    let mode = match settings.modifier {
-        Modifier::None => 0,
-        Modifier::PotentialShift => 1,
-        Modifier::ForceSwitch { .. } => 2,
-    };
-    let mut pairs = special(Source::new("lennard_jones", include_str!("../lennard_jones.cu")))
+    let pairs = of_sites(Source::new("lennard_jones", include_str!("../lennard_jones.cu")))
         .header(include_str!("../forces.cuh"))
         .kernel::<GatherArgs<'static>>("gather_sites")
         .kernel::<PairArgs<'static>>("lennard_jones")
         .kernel::<PairArgs<'static>>("lennard_jones_energy")
         .define("LANES", LANES)
         .define("N_CLASSES", n_classes)
-        .define("MODE", mode)
-        .define("SLOT_LENNARD_JONES", EnergyTerm::LennardJones as usize)
-        .define("SLOT_DISPERSION", EnergyTerm::Dispersion as usize)
-        .define("SLOT_VIRIAL", EnergyTerm::Virial as usize);
-    for (name, value) in [
+        .define("SLOT_DISPERSION", EnergyTerm::Dispersion as usize);
+    [list, potential(pairs, settings)]
+}
+
+/// With what `sites.cuh` needs besides REAL.
+pub(in super::super) fn sites(source: Source, precision: Precision, triclinic: bool) -> Source {
+    let (signed, unsigned, bits) = match precision {
+        Precision::Single => ("int", "unsigned int", 32),
+        Precision::Double => ("long long", "unsigned long long", 64),
+    };
+    source
+        .define("TRICLINIC", i32::from(triclinic))
+        .define("COORD", signed)
+        .define("UCOORD", unsigned)
+        .define("COORD_BITS", bits)
+        .define("QUANTA", format!("{:e}", 2f64.powi(bits)))
+        .header(include_str!("sites.cuh"))
+}
+
+/// With the constants of the potential, and the slots of its energy and virial.
+pub(in super::super) fn potential(source: Source, settings: Settings) -> Source {
+    let m = settings.modifier.at_cutoff(settings.cutoff);
+    let mode = match settings.modifier {
+        Modifier::None => 0,
+        Modifier::PotentialShift => 1,
+        Modifier::ForceSwitch { .. } => 2,
+    };
+    let numbers = [
         ("CUTOFF", settings.cutoff),
         ("R_SWITCH", m.r_switch),
         ("SHIFT6", m.six.shift),
@@ -69,10 +75,12 @@ pub(super) fn sources(settings: Settings, n_classes: usize, triclinic: bool) -> 
         ("SHIFT12", m.twelve.shift),
         ("A12", m.twelve.a),
         ("B12", m.twelve.b),
-    ] {
-        pairs = pairs.define(name, number(value));
-    }
-    [list, pairs]
+    ];
+    let slots = source
+        .define("MODE", mode)
+        .define("SLOT_LENNARD_JONES", EnergyTerm::LennardJones as usize)
+        .define("SLOT_VIRIAL", EnergyTerm::Virial as usize);
+    numbers.into_iter().fold(slots, |source, (name, value)| source.define(name, format!("{value:e}")))
 }
 
 /// Compiled for settings, a number of classes of atoms, and boxes with or without right angles.

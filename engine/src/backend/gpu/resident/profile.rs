@@ -94,6 +94,9 @@ impl Resident {
                 Ok(bonded.enqueue_forces(main, x, charges, edges, forces, pairs, energies, with_energy)?)
             })?;
         }
+        if self.variants.is_some() {
+            part("forms of other types and terms", MANY, &|| self.enqueue_variants(main, with_energy))?;
+        }
         for (piece, name) in Part::ALL {
             part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
         }

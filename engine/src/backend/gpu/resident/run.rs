@@ -103,7 +103,8 @@ impl Resident {
         if list.unfit {
             return Err(ResidentError::Unfit);
         }
-        if list.saturated || (!self.bonded.is_empty() && self.bonded.saturated(main)?) {
+        let variants = self.variants.as_ref().map_or(Ok(false), |variants| variants.saturated(main))?;
+        if list.saturated || variants || (!self.bonded.is_empty() && self.bonded.saturated(main)?) {
             return Err(ResidentError::Saturated);
         }
         Ok(())
