@@ -24,6 +24,7 @@ Atoms have the names of the PDB. Residues that must not titrate are built as the
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from .carboxyl import place_syn, order_by_name
@@ -49,6 +50,25 @@ USUAL = {"HIS": "HIE"}
 PKA = {"GL3": 4.25, "AS3": 3.67, "HIP": 6.54, "LYS": 10.40, "ARG": 13.80, "TYR": 9.84, "CYS": 8.55, "nterm": 8.00, "cterm": 3.67}
 """pKa of model compounds: Thurlkill et al. 2006, doi:10.1110/ps.051840806; Arg: Fitch et al. 2015, doi:10.1002/pro.2647."""
 
+ENTRIES = {"GL3": "glu3", "AS3": "asp3", "HIP": "his", "LYS": "lys", "ARG": "arg", "TYR": "tyr", "CYS": "cys"}
+"""Entry of the library for the side chain of a residue."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group that could titrate."""
+
+    residue: Any
+    """The residue of the OpenMM topology."""
+    group: str
+    """"side", "nterm" or "cterm"."""
+    entry: str
+    """Name of its entry in the library."""
+    pka: float
+    """pKa of its model compound."""
+    corrected: bool
+    """Whether its correction V_MM is known for this force field and water."""
+
 
 class TitratableForceField:
     """A force field of OpenMM with the residues of `octitrate.templates`.
@@ -67,20 +87,23 @@ class TitratableForceField:
         """The name that `openmm.app.Modeller.addSolvent` takes for a box of water with the same sites."""
         order_by_name(self.forcefield)
 
-    def build_names(self, topology: Any, keep: Collection[int] = ()) -> list[str | None]:
+    def files(self) -> tuple[str, str]:
+        """The files of OpenMM with the force field and with its water."""
+        family = FORCE_FIELDS[self.name]
+        return family.files[0], family.waters[self.water]
+
+    def build_names(self, topology: Any, keep: Collection[tuple[int, str]] = ()) -> list[str | None]:
         """The name of every residue in the output; `None` for what is no amino acid and stays as it is.
 
-        `topology` (of OpenMM) has no hydrogens, complete chains with OXT, and the bonds of disulphide bridges. `keep`: indices of residues that must not titrate.
+        `topology` (of OpenMM) has no hydrogens, complete chains with OXT, and the bonds of disulphide bridges. `keep`: groups that must not titrate, each the
+        index of a residue with "side", "nterm" or "cterm".
 
         Raises `Refused` for a chain of one residue, for an end without its second oxygen, and for a side chain of Cys bonded to something else than another one.
         """
-        bonded: dict[Any, list[Any]] = {atom: [] for atom in topology.atoms()}
-        for bond in topology.bonds():
-            bonded[bond[0]].append(bond[1])
-            bonded[bond[1]].append(bond[0])
-        return [self._build_name(residue, bonded, residue.index in keep) for residue in topology.residues()]
+        bonded, kept = _bonded(topology), frozenset(keep)
+        return [self._build_name(residue, bonded, kept) for residue in topology.residues()]
 
-    def _build_name(self, residue: Any, bonded: dict[Any, list[Any]], keep: bool) -> str | None:
+    def _build_name(self, residue: Any, bonded: dict[Any, list[Any]], keep: Collection[tuple[int, str]]) -> str | None:
         base: str = VARIANTS.get(residue.name, residue.name)
         if base not in AMINO_ACIDS:
             return None
@@ -100,10 +123,9 @@ class TitratableForceField:
             raise Refused(f"the chain ends at {named(residue)}, which has no atom OXT", "add it, or a cap NME")
         if base == "CYS" and "SG" in atoms:
             base = self._sulphur(residue, others("SG"))
-        if keep:
-            return USUAL.get(base, base)
-        base = PROTONATED.get(base, base)
-        if last:
+        names = USUAL if (residue.index, "side") in keep else PROTONATED
+        base = names.get(base, base)
+        if last and (residue.index, "cterm") not in keep:
             return "Z" + base
         return "N" + base if first and base in CARBOXYLS else base
 
@@ -116,6 +138,34 @@ class TitratableForceField:
             f"the sulphur of {named(residue)} is bonded to {others[0].name} of {named(others[0].residue)}",
             "the force field has no parameters for that: leave the other molecule out (--drop)",
         )
+
+    def groups(self, topology: Any) -> list[Group]:
+        """Every group that could titrate, in the order of the topology: side chains, amino ends (not of Pro) and carboxyl ends, by the names of PDB files."""
+        found: list[Group] = []
+        bonded = _bonded(topology)
+        for residue in topology.residues():
+            base = VARIANTS.get(residue.name, residue.name)
+            atoms = {atom.name: atom for atom in residue.atoms()}
+            if base not in AMINO_ACIDS or not {"N", "CA", "C"} <= atoms.keys():
+                continue
+            first, last = (not any(other.residue is not residue for other in bonded[atoms[name]]) for name in ("N", "C"))
+            bridge = "SG" in atoms and any(other.residue is not residue for other in bonded[atoms["SG"]])
+            name = PROTONATED.get(base, base)
+            if first and base != "PRO":
+                found.append(self._group(residue, "nterm", "nterm", base, first, last))
+            if name in ENTRIES and not bridge:
+                found.append(self._group(residue, "side", ENTRIES[name], base, first, last))
+            if last:
+                found.append(self._group(residue, "cterm", "cterm", base, first, last))
+        return found
+
+    def _group(self, residue: Any, group: str, entry: str, base: str, first: bool, last: bool) -> Group:
+        from .entries import BUILT_IN, BUILT_IN_ENDS
+
+        corrected = (self.name, self.water) == BUILT_IN
+        if group != "side" or first or last:
+            corrected = corrected and base in BUILT_IN_ENDS.get(entry, ()) and not (group == "side" and first)
+        return Group(residue, group, entry, PKA[entry if group != "side" else PROTONATED.get(base, base)], corrected)
 
     def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:
         """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn).
@@ -177,6 +227,15 @@ class TitratableForceField:
         from .entries import entries_for
 
         return entries_for(self, topology)
+
+
+def _bonded(topology: Any) -> dict[Any, list[Any]]:
+    """The atoms bonded to every atom."""
+    bonded: dict[Any, list[Any]] = {atom: [] for atom in topology.atoms()}
+    for bond in topology.bonds():
+        bonded[bond[0]].append(bond[1])
+        bonded[bond[1]].append(bond[0])
+    return bonded
 
 
 def _is_peptide_n(bond: Any, residue: Any) -> bool:

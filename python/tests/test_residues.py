@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import random
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,11 @@ def ff(request: pytest.FixtureRequest) -> TitratableForceField:
     return loaded(request.param)
 
 
-def built(ff: TitratableForceField, *residues: str, keep: tuple[int, ...] = ()) -> Any:
+def everything(count: int) -> set[tuple[int, str]]:
+    return {(number, group) for number in range(count) for group in ("side", "nterm", "cterm")}
+
+
+def built(ff: TitratableForceField, *residues: str, keep: Collection[tuple[int, str]] = ()) -> Any:
     modeller = peptide(residues)
     return ff.add_hydrogens(modeller, ff.build_names(modeller.topology, keep))
 
@@ -159,7 +164,7 @@ def test_hydrogens_are_held_syn(ff: TitratableForceField) -> None:
 def test_a_carboxyl_differs_from_that_of_the_force_field_only_by_its_hydrogens(ff: TitratableForceField) -> None:
     """Without hydrogens and charges GL3 has the bonded energy of GLU: the terms are those of the deprotonated residue."""
     modeller = built(ff, "ACE", "GLU", "NME")
-    plain = built(ff, "ACE", "GLU", "NME", keep=(1,))
+    plain = built(ff, "ACE", "GLU", "NME", keep=everything(2))
     system = ff.forcefield.createSystem(modeller.topology, residueTemplates=ff.templates(modeller.topology))
     usual = ff.forcefield.createSystem(plain.topology, residueTemplates=ff.templates(plain.topology))
     extra = [atom.index for atom in modeller.topology.atoms() if atom.name in ("HE1", "HE2")]
@@ -188,7 +193,7 @@ def test_a_carboxyl_differs_from_that_of_the_force_field_only_by_its_hydrogens(f
 
 def test_a_peptide_has_the_energy_that_openmm_gives_it_without_our_templates(ff: TitratableForceField) -> None:
     """Residues that need none of ours get the templates, or patches of CHARMM, that OpenMM finds by itself."""
-    modeller = built(ff, "ALA", "GLU", "LYS", "CYS", "GLY", "SER", "ILE", keep=tuple(range(7)))
+    modeller = built(ff, "ALA", "GLU", "LYS", "CYS", "GLY", "SER", "ILE", keep=everything(7))
     chosen = ff.templates(modeller.topology)
     ours = terms(ff.forcefield.createSystem(modeller.topology, residueTemplates=chosen), modeller.positions)
     theirs = terms(plain(ff.name).createSystem(modeller.topology), modeller.positions)
@@ -215,7 +220,7 @@ def test_a_bridge_of_charmm_is_its_patch() -> None:
     ff = loaded("charmm36m")
     modeller = peptide(["ALA", "CYS", "GLY", "GLY", "CYS", "ALA"])
     modeller.topology.addBond(*(atom for atom in modeller.topology.atoms() if atom.name == "SG"))
-    names = ff.build_names(modeller.topology, keep=range(6))
+    names = ff.build_names(modeller.topology, keep=everything(6))
     assert names == ["ALA", "CYX", "GLY", "GLY", "CYX", "ALA"]
     modeller = ff.add_hydrogens(modeller, names)
     ours = terms(ff.forcefield.createSystem(modeller.topology, residueTemplates=ff.templates(modeller.topology)), modeller.positions)
@@ -226,7 +231,7 @@ def test_a_bridge_of_charmm_is_its_patch() -> None:
 def test_names(ff: TitratableForceField) -> None:
     modeller = peptide(["GLU", "HIS", "ASP", "LYS", "ALA"])
     assert ff.build_names(modeller.topology) == ["NGL3", "HIP", "AS3", "LYS", "ZALA"]
-    assert ff.build_names(modeller.topology, keep=range(5)) == ["GLU", "HIE", "ASP", "LYS", "ALA"]
+    assert ff.build_names(modeller.topology, keep=everything(5)) == ["GLU", "HIE", "ASP", "LYS", "ALA"]
     assert ff.build_names(peptide(["ACE", "TYR", "NME"]).topology) == [None, "TYR", None]
     assert ff.pka("ZGL3") == [("side chain", 4.25), ("cterm", 3.67)]
 
