@@ -20,7 +20,7 @@ use crate::motion::leapfrog;
 use crate::motion::thermostat::VRescale;
 use crate::selection::{Atoms, Expression, IndexGroups, SelectionError};
 use crate::state::{ListState, SitesState, State};
-use crate::titration::Sites;
+use crate::titration::{self, Sites};
 use forcefield::gromacs::Structure;
 use forcefield::topology::BondConstraints;
 use forcefield::units::BAR;
@@ -56,6 +56,8 @@ pub struct System {
     pub start_velocities: Option<Vec<Vector3<f64>>>,
     /// What a person should know of the files of the job before trusting the results, one sentence each.
     pub warnings: Vec<String>,
+    /// What the topology says and the job decides otherwise, for the log, one sentence each.
+    pub notes: Vec<String>,
     /// The atoms (0-based, rising) that `trajectory.xtc` holds; `None`: all.
     pub trajectory_atoms: Option<Vec<u32>>,
     /// What checkpoints of this system say of it.
@@ -68,7 +70,7 @@ impl System {
     /// # Errors
     /// [`Error::Input`] with file and line, or the key of the job.
     pub fn new(config: &Config) -> Result<(Self, State)> {
-        let Input { mut topology, structure, mut warnings } = read(config)?;
+        let Input { mut topology, structure, mut warnings, notes, unknown_factors } = read(config)?;
         warnings.extend(sanity::files(config, &topology, &structure)?);
         topology.constrain_bonds(match config.dynamics.constraints {
             config::Constraints::None => BondConstraints::None,
@@ -84,6 +86,8 @@ impl System {
             warnings.extend(sanity::images(config, &topology, &fragments, &positions, periodic));
         }
         let sites = Sites::new(config, &mut topology, &positions, cell)?;
+        let titratable = sites.as_ref().map_or(&[][..], |sites| &sites.sites);
+        titration::check_factors(config, &topology, &unknown_factors, titratable)?;
         let restrained = !topology.position_restraints.is_empty();
         let state = State {
             step: 0,
@@ -96,7 +100,7 @@ impl System {
             ..State::default()
         };
         let system = Self::of(config, topology, &structure, fragments, sites, cell)?;
-        Ok((Self { warnings, ..system }, state))
+        Ok((Self { warnings, notes, ..system }, state))
     }
 
     fn of(
@@ -132,6 +136,7 @@ impl System {
             degrees_of_freedom,
             plan: Plan::new(config),
             warnings: Vec::new(),
+            notes: Vec::new(),
             thermostat: thermostat.transpose()?,
             barostat: config.barostat.as_ref().map(|settings| barostat(config, settings, cell)).transpose()?,
             sites,

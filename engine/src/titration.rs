@@ -10,6 +10,7 @@
 mod bias;
 mod buffer;
 mod conditions;
+mod factors;
 mod find;
 mod mismatch;
 mod place;
@@ -25,6 +26,7 @@ use crate::state::{BarrierState, SitesState};
 pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
+pub(crate) use factors::check as check_factors;
 use find::{Found, find, is_known, left_fixed, variants};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};

@@ -37,6 +37,7 @@ pub mod exclusions;
 pub mod fnv;
 pub mod gromacs;
 pub mod lennard_jones;
+pub mod openmm;
 pub mod pairs;
 pub mod restraints;
 pub mod solvent;

@@ -3,5 +3,6 @@
 mod bad_topology;
 mod energies;
 mod grompp;
+mod openmm;
 mod structure;
 mod variants;

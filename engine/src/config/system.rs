@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub struct System {
     /// Structure, a GROMACS `.gro` file with positions, a periodic box (three or nine numbers) and perhaps velocities. The path is relative to the job file.
     pub structure: PathBuf,
-    /// Topology, a GROMACS `.top` file. Titratable residues must be built with all their protons. The path is relative to the job file.
+    /// Topology, a GROMACS `.top` file or a system of OpenMM, `.xml`, as `XmlSerializer.serialize(system)` writes it. A system has no names: those of
+    /// the structure count. Titratable residues must be built with all their protons. The path is relative to the job file.
     pub topology: PathBuf,
     /// Trajectory, `.trr` or `.xtc`, one frame of which takes the place of the positions, the velocities (`.trr`) and the box of the
     /// structure, whose names stay. The run is a new one that starts there: its time is zero, λ starts as the job says, position
@@ -58,10 +59,15 @@ impl System {
         Ok(())
     }
 
+    /// Whether the topology is a system that OpenMM serialised, by the name of its file.
+    pub fn has_system_xml(&self) -> bool {
+        self.topology.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"))
+    }
+
     /// Checks that the files exist.
     pub(super) fn check(&self) -> Check {
         exists("system.structure", &self.structure, "a GROMACS structure, .gro")?;
-        exists("system.topology", &self.topology, "a GROMACS topology, .top")?;
+        exists("system.topology", &self.topology, "a GROMACS topology, .top, or a system of OpenMM, .xml")?;
         if let Some(frame) = &self.frame {
             exists("system.frame", frame, "a trajectory, .trr or .xtc")?;
         }

@@ -165,6 +165,7 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("molecules", molecules(topology)),
         ("net charge", format!("{:+.4} e", topology.net_charge())),
     ];
+    facts.extend(system.notes.iter().map(|note| ("topology", note.clone())));
     if let Cell::Periodic(periodic) = &state.cell {
         facts.push(("box", shape(periodic)));
         facts.push(("density", format!("{:.1} kg/m³", mass / periodic.volume() * DENSITY)));

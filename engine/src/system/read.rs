@@ -4,7 +4,9 @@ use super::masses::move_to_hydrogens;
 use crate::config::{Boundary, Config};
 use crate::error::{Error, Result};
 use crate::trajectory::{Frames, StoredFrame};
+use forcefield::cell::PeriodicBox;
 use forcefield::gromacs::{self, NameMismatch, Structure, Symbols, TopologyProblem};
+use forcefield::openmm::{self, SystemXml, SystemXmlProblem};
 use forcefield::{Cell, Topology};
 use std::path::Path;
 
@@ -17,6 +19,10 @@ pub struct Input {
     pub structure: Structure,
     /// What a person should know of them, one sentence each.
     pub warnings: Vec<String>,
+    /// What the topology says and the job decides otherwise, for the log, one sentence each.
+    pub notes: Vec<String>,
+    /// 1-4 pairs of which one charge is zero and whose factor is not known ([`SystemXml::unknown_factors`]).
+    pub unknown_factors: Vec<[u32; 2]>,
 }
 
 /// Reads structure and topology of a job; positions, velocities and box are those of its frame if it names one.
@@ -25,30 +31,14 @@ pub struct Input {
 /// [`Error::Input`] with file and line; structure and topology that do not belong together; a frame that is not there, or of other atoms.
 pub fn read(config: &Config) -> Result<Input> {
     let system = &config.system;
-    let defines: Vec<(String, Option<String>)> = system
-        .define
-        .iter()
-        .map(|define| match define.split_once('=') {
-            Some((name, value)) => (name.to_string(), Some(value.to_string())),
-            None => (define.to_string(), None),
-        })
-        .collect();
     let types = crate::titration::lj_types(config)?;
     let types: Vec<&str> = types.iter().map(String::as_str).collect();
     let mut structure = gromacs::read_gro(&system.structure).map_err(|e| Error::input(e.to_string(), ""))?;
-    let n_atoms = structure.positions.len();
-    let (mut topology, symbols) =
-        gromacs::read_topology_keeping(&system.topology, &system.include, &defines, &types, Some(n_atoms)).map_err(
-            |e| match *e.problem {
-                TopologyProblem::AtomCount { found, wanted } => {
-                    let text = format!(
-                        "the structure has {wanted} atoms, but the topology has {found}: they do not belong together"
-                    );
-                    config.error_at("system", text, "")
-                }
-                _ => Error::input(e.to_string(), ""),
-            },
-        )?;
+    let Found { mut topology, symbols, notes, unknown_factors } = if system.has_system_xml() {
+        system_xml(config, &structure, &types)?
+    } else {
+        gromacs_topology(config, structure.positions.len(), &types)?
+    };
     let mismatches = structure.check_against(&topology).map_err(|e| config.error_at("system", e.to_string(), ""))?;
     if let Some(first) = mismatches.first() {
         let message = format!("{} atom names differ between structure and topology; first: {first}", mismatches.len());
@@ -65,7 +55,65 @@ pub fn read(config: &Config) -> Result<Input> {
         let frame = Frames::open(path)?.find(system.frame_time.map(|time| time.get()))?;
         start_from(config, path, frame, &mut structure)?;
     }
-    Ok(Input { topology, structure, warnings: unused(&symbols).into_iter().collect() })
+    Ok(Input { topology, structure, warnings: unused(&symbols).into_iter().collect(), notes, unknown_factors })
+}
+
+/// What one kind of topology says.
+struct Found {
+    topology: Topology,
+    symbols: Symbols,
+    notes: Vec<String>,
+    unknown_factors: Vec<[u32; 2]>,
+}
+
+/// The names that the job defines, with their values.
+fn defines(config: &Config) -> Vec<(String, Option<String>)> {
+    let split = |define: &String| match define.split_once('=') {
+        Some((name, value)) => (name.to_string(), Some(value.to_string())),
+        None => (define.clone(), None),
+    };
+    config.system.define.iter().map(split).collect()
+}
+
+fn do_not_belong_together(config: &Config, structure: usize, topology: u128) -> Error {
+    let text =
+        format!("the structure has {structure} atoms, but the topology has {topology}: they do not belong together");
+    config.error_at("system", text, "")
+}
+
+fn gromacs_topology(config: &Config, n_atoms: usize, types: &[&str]) -> Result<Found> {
+    let system = &config.system;
+    let read =
+        gromacs::read_topology_keeping(&system.topology, &system.include, &defines(config), types, Some(n_atoms));
+    let (topology, symbols) = read.map_err(|e| match *e.problem {
+        TopologyProblem::AtomCount { found, wanted } => do_not_belong_together(config, wanted, found),
+        _ => Error::input(e.to_string(), ""),
+    })?;
+    Ok(Found { topology, symbols, notes: Vec::new(), unknown_factors: Vec::new() })
+}
+
+fn system_xml(config: &Config, structure: &Structure, types: &[&str]) -> Result<Found> {
+    let SystemXml { topology, cell, mut notes, unknown_factors } =
+        openmm::read_system(&config.system.topology, structure, types).map_err(|e| match *e.problem {
+            SystemXmlProblem::AtomCount { found, wanted } => do_not_belong_together(config, wanted, found as u128),
+            _ => Error::input(e.to_string(), ""),
+        })?;
+    if config.electrostatics.boundary == Boundary::Periodic {
+        notes.extend(other_box(&cell, &structure.cell));
+    }
+    let unused = defines(config).into_iter().map(|(name, _)| name).collect();
+    Ok(Found { topology, symbols: Symbols { unused, asked: Vec::new() }, notes, unknown_factors })
+}
+
+/// Says that a system has another box than the structure, whose is taken. Files of structures round to 1e-5 nm, some to 1e-3.
+fn other_box(of_system: &Cell, of_structure: &Cell) -> Option<String> {
+    let (Cell::Periodic(theirs), Cell::Periodic(ours)) = (of_system, of_structure) else { return None };
+    let differ = theirs.packed().iter().zip(ours.packed()).any(|(a, b)| (a - b).abs() > 1e-3);
+    let edges = |one: &PeriodicBox| one.packed().map(|x| format!("{x:.4}")).join(" ");
+    differ.then(|| {
+        let (theirs, ours) = (edges(theirs), edges(ours));
+        format!("its box (a_x b_y c_z b_x c_x c_y: {theirs} nm) is not that of the structure ({ours} nm), which counts")
+    })
 }
 
 /// Names of AMBER and of the PDB with those of GROMACS for the same atoms.

@@ -1,0 +1,239 @@
+//! The NonbondedForce: charges, Lennard-Jones parameters, exceptions.
+//!
+//! OpenMM combines σ = (σ_i + σ_j)/2, ε = √(ε_i ε_j); V = 4ε((σ/r)¹² − (σ/r)⁶). An exception replaces the interaction of two particles by one
+//! with its own product of charges, σ and ε, plain and without cut-off; one without any is an exclusion. The product is a factor times q_i q_j:
+//! where a charge is zero the factor is that of the other 1-4 pairs of the same residues, or of the molecule, if they have but one.
+
+use std::collections::{HashMap, HashSet};
+
+use super::bonded::sorted;
+use super::element::Element;
+use super::error::{SystemXmlError, SystemXmlProblem};
+use crate::exclusions::Exclusions;
+use crate::topology::{AtomType, LennardJonesTable, Pair14, Topology};
+
+/// Factors closer than this (relative) are the same: products are rounded.
+const SAME_FACTOR: f64 = 1e-9;
+
+/// A particle's charge (e), σ (nm), ε (kJ/mol).
+#[derive(Clone, Copy, Debug)]
+struct Particle {
+    charge: f64,
+    sigma: f64,
+    epsilon: f64,
+}
+
+/// An exception: two particles, product of charges (e²), σ, ε.
+#[derive(Clone, Copy, Debug)]
+struct Exception {
+    atoms: [u32; 2],
+    product: f64,
+    sigma: f64,
+    epsilon: f64,
+}
+
+/// The force as it was read.
+#[derive(Debug)]
+pub(super) struct Nonbonded {
+    particles: Vec<Particle>,
+    exceptions: Vec<Exception>,
+}
+
+/// c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²).
+pub(super) fn coefficients(sigma: f64, epsilon: f64) -> (f64, f64) {
+    let s6 = sigma.powi(6);
+    (4.0 * epsilon * s6, 4.0 * epsilon * s6 * s6)
+}
+
+impl Nonbonded {
+    pub fn read(force: &Element<'_>, n_atoms: usize, notes: &mut Vec<String>) -> Result<Self, SystemXmlError> {
+        for (list, what) in [
+            ("GlobalParameters", "global parameters"),
+            ("ParticleOffsets", "offsets of particles"),
+            ("ExceptionOffsets", "offsets of exceptions"),
+        ] {
+            if force.children(list).next().is_some() {
+                let what = format!("{what} change its parameters in a run, which is not supported; remove them");
+                return Err(force.unsupported(what));
+            }
+        }
+        if !force.flag("includeDirectSpace", true)? {
+            return Err(
+                force.unsupported("includeDirectSpace = 0 leaves out interactions, which is not supported; valid is 1")
+            );
+        }
+        notes.push(method(force)?);
+        let particle = |one: Element<'_>| {
+            let (charge, sigma, epsilon) = (one.real("q")?, one.real("sig")?, one.real("eps")?);
+            if epsilon < 0.0 {
+                return Err(one.invalid("eps", "zero or a positive number"));
+            }
+            Ok(Particle { charge, sigma, epsilon })
+        };
+        let particles = force.children("Particles").map(particle).collect::<Result<Vec<_>, _>>()?;
+        if particles.len() != n_atoms {
+            let (found, wanted) = (particles.len(), n_atoms);
+            return Err(force.error(SystemXmlProblem::Particles { force: force.title(), found, wanted }));
+        }
+        let exception = |one: Element<'_>| {
+            let atoms = one.atoms(["p1", "p2"], n_atoms)?;
+            let (product, sigma, epsilon) = (one.real("q")?, one.real("sig")?, one.real("eps")?);
+            let [i, j] = atoms.map(|atom| particles[atom as usize].charge);
+            if product != 0.0 && i * j == 0.0 {
+                return Err(one.invalid("q", format!("0, since the charges of its particles are {i} and {j} e")));
+            }
+            Ok(Exception { atoms, product, sigma, epsilon })
+        };
+        let exceptions = force.children("Exceptions").map(exception).collect::<Result<_, _>>()?;
+        Ok(Self { particles, exceptions })
+    }
+
+    /// Puts charges, types, exclusions and 1-4 pairs into `top`; the result are the pairs whose factor is not known. `bonds` are the chemical ones.
+    pub fn finish(self, top: &mut Topology, keep: &[&str], bonds: &[[u32; 2]]) -> Vec<[u32; 2]> {
+        top.atoms.iter_mut().zip(&self.particles).for_each(|(atom, particle)| atom.charge = particle.charge);
+        self.types(top, keep);
+        top.exclusions = Exclusions::from_pairs(top.n_atoms(), self.exceptions.iter().map(|one| one.atoms));
+        self.pairs(top, bonds)
+    }
+
+    /// Types of equal σ and ε, in the order of their first atoms, and those of `keep`.
+    fn types(&self, top: &mut Topology, keep: &[&str]) {
+        let mut index: HashMap<[u64; 2], u32> = HashMap::new();
+        let mut types: Vec<[f64; 2]> = Vec::new();
+        let mut of = |sigma: f64, epsilon: f64| {
+            // Without ε there is no σ.
+            let pair = if epsilon == 0.0 { [0.0; 2] } else { [sigma, epsilon] };
+            *index.entry(pair.map(f64::to_bits)).or_insert_with(|| {
+                types.push(pair);
+                types.len() as u32 - 1
+            })
+        };
+        for (atom, particle) in top.atoms.iter_mut().zip(&self.particles) {
+            atom.type_index = of(particle.sigma, particle.epsilon);
+        }
+        let kept: Vec<(u32, &str)> =
+            keep.iter().filter_map(|name| parameters(name).map(|[s, e]| (of(s, e), *name))).collect();
+        let combine = |[s, e]: [f64; 2], [t, f]: [f64; 2]| coefficients(0.5 * (s + t), (e * f).sqrt());
+        let all = types.iter().flat_map(|&one| types.iter().map(move |&other| combine(one, other)));
+        let (c6, c12) = all.unzip();
+        top.lj = LennardJonesTable { n_types: types.len(), c6, c12 };
+        let name = |[sigma, epsilon]: &[f64; 2]| format!("LJ {sigma} {epsilon}");
+        top.atom_types = types.iter().map(|one| AtomType { name: name(one), atomic_number: None }).collect();
+        for (index, name) in kept {
+            top.atom_types[index as usize].name = name.into();
+        }
+    }
+
+    fn pairs(&self, top: &mut Topology, bonds: &[[u32; 2]]) -> Vec<[u32; 2]> {
+        let charge = |atom: u32| self.particles[atom as usize].charge;
+        let mut factors = Factors::default();
+        for one in self.exceptions.iter().filter(|one| one.product != 0.0) {
+            let factor = one.product / (charge(one.atoms[0]) * charge(one.atoms[1]));
+            let scale = factors.add(factor, one.atoms, top);
+            let (c6, c12) = coefficients(one.sigma, one.epsilon);
+            top.pairs.push(Pair14 { atoms: one.atoms, c6, c12, coulomb_scale: scale });
+        }
+        // A zero charge may be that of an atom that has one in another form.
+        let neutral = |one: &&Exception| one.product == 0.0 && charge(one.atoms[0]) * charge(one.atoms[1]) == 0.0;
+        let neighbours = Neighbours::new(top.n_atoms(), bonds);
+        let mut unknown = Vec::new();
+        for one in &self.exceptions {
+            if one.product != 0.0 {
+                continue;
+            }
+            let scale = if neutral(&one) && neighbours.are_three_apart(one.atoms) {
+                factors.of(one.atoms, top).unwrap_or_else(|| {
+                    unknown.push(one.atoms);
+                    1.0
+                })
+            } else {
+                0.0
+            };
+            let (c6, c12) = coefficients(one.sigma, one.epsilon);
+            if scale != 0.0 || c6 != 0.0 || c12 != 0.0 {
+                top.pairs.push(Pair14 { atoms: one.atoms, c6, c12, coulomb_scale: scale });
+            }
+        }
+        unknown
+    }
+}
+
+/// σ and ε of a type that is named by them.
+fn parameters(name: &str) -> Option<[f64; 2]> {
+    let mut numbers = name.strip_prefix("LJ ")?.split_whitespace().map(|word| word.parse::<f64>().ok());
+    let (sigma, epsilon) = (numbers.next()??, numbers.next()??);
+    (numbers.next().is_none() && sigma.is_finite() && epsilon.is_finite() && epsilon >= 0.0).then_some([sigma, epsilon])
+}
+
+/// What the file says of cut-offs and long-range interactions, which a job decides.
+fn method(force: &Element<'_>) -> Result<String, SystemXmlError> {
+    const METHODS: [&str; 6] = ["NoCutoff", "CutoffNonPeriodic", "CutoffPeriodic", "Ewald", "PME", "LJPME"];
+    let index = force.whole("method")?;
+    let name = METHODS.get(index as usize).ok_or_else(|| force.invalid("method", "a number from 0 to 5"))?;
+    let mut words = format!("the system was made for {name}");
+    if index > 0 {
+        words += &format!(", cut-off {} nm", force.positive("cutoff")?);
+        if force.flag("useSwitchingFunction", false)? {
+            words += &format!(", switched from {} nm", force.real("switchingDistance")?);
+        }
+        let with = force.flag("dispersionCorrection", true)?;
+        words += if with { ", with dispersion correction" } else { ", without dispersion correction" };
+    }
+    Ok(words + "; [electrostatics] and [van_der_waals] of the job decide")
+}
+
+/// Factors of products of charges, by residue and by molecule.
+#[derive(Default)]
+struct Factors {
+    all: Vec<f64>,
+    of_residues: HashMap<u32, HashSet<usize>>,
+    of_molecules: HashMap<u32, HashSet<usize>>,
+}
+
+impl Factors {
+    /// Notes a factor; the result is the first that was equal to it up to rounding.
+    fn add(&mut self, factor: f64, atoms: [u32; 2], top: &Topology) -> f64 {
+        let same = |one: &f64| (one - factor).abs() <= SAME_FACTOR * one.abs();
+        let index = self.all.iter().position(same).unwrap_or_else(|| {
+            self.all.push(factor);
+            self.all.len() - 1
+        });
+        for atom in atoms {
+            let atom = &top.atoms[atom as usize];
+            self.of_residues.entry(atom.residue).or_default().insert(index);
+            self.of_molecules.entry(atom.molecule).or_default().insert(index);
+        }
+        self.all[index]
+    }
+
+    /// The one factor of the residues of two atoms, else of their molecule.
+    fn of(&self, atoms: [u32; 2], top: &Topology) -> Option<f64> {
+        let [i, j] = atoms.map(|atom| &top.atoms[atom as usize]);
+        let of = |residue: u32| self.of_residues.get(&residue).into_iter().flatten();
+        let near: HashSet<usize> = of(i.residue).chain(of(j.residue)).copied().collect();
+        let far = self.of_molecules.get(&i.molecule);
+        let one = |set: &HashSet<usize>| set.iter().next().copied().filter(|_| set.len() == 1);
+        one(&near).or_else(|| far.filter(|_| near.is_empty()).and_then(one)).map(|index| self.all[index])
+    }
+}
+
+/// Atoms by bonds.
+struct Neighbours(Vec<Vec<u32>>);
+
+impl Neighbours {
+    fn new(n_atoms: usize, bonds: &[[u32; 2]]) -> Self {
+        let mut of = vec![Vec::new(); n_atoms];
+        for [i, j] in bonds.iter().map(|&pair| sorted(pair)) {
+            of[i as usize].push(j);
+            of[j as usize].push(i);
+        }
+        Self(of)
+    }
+
+    /// Whether the shortest way from one atom to the other is of three bonds.
+    fn are_three_apart(&self, [i, j]: [u32; 2]) -> bool {
+        let of = |atom: u32| &self.0[atom as usize];
+        let near = of(i).contains(&j) || of(i).iter().any(|&k| of(k).contains(&j));
+        !near && of(i).iter().any(|&k| of(k).iter().any(|&l| of(l).contains(&j)))
+    }
+}

@@ -1,0 +1,119 @@
+//! Systems that OpenMM serialised: every term and the forces against the Reference platform of OpenMM. How the files were made: `openmm/make.py`.
+
+use std::path::{Path, PathBuf};
+
+use forcefield::gromacs::{Structure, read_gro};
+use forcefield::lennard_jones::{LennardJones, Modifier};
+use forcefield::openmm::{SystemXml, read_system};
+use forcefield::units::COULOMB;
+use forcefield::{Cell, Topology, bonded, pairs};
+use nalgebra::Vector3;
+use serde_json::Value;
+
+/// Positions have seven decimals and both programs the same formulas: rounding of sums alone.
+const ENERGY: f64 = 1e-9;
+/// Relative to the largest force: those of the reference have nine digits.
+const FORCE: f64 = 1e-7;
+
+fn file(name: &str, extension: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openmm").join(format!("{name}.{extension}"))
+}
+
+struct Case {
+    name: &'static str,
+    system: SystemXml,
+    structure: Structure,
+    expected: Value,
+}
+
+fn case(name: &'static str) -> Case {
+    let structure = read_gro(&file(name, "gro")).unwrap();
+    let system = read_system(&file(name, "xml"), &structure, &[]).unwrap();
+    let expected = serde_json::from_str(&std::fs::read_to_string(file(name, "json")).unwrap()).unwrap();
+    Case { name, system, structure, expected }
+}
+
+fn assert_close(what: &str, got: f64, expected: f64, tolerance: f64) {
+    let error = (got - expected).abs() / expected.abs().max(1.0);
+    println!("{what:40} {got:20.10} {expected:20.10} {error:9.1e}");
+    assert!(error < tolerance, "{what}: {got}, OpenMM {expected}");
+}
+
+/// Coulomb energy and forces of all pairs that are not excluded, in open space.
+fn coulomb(top: &Topology, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> f64 {
+    let (q, mut energy) = (top.charges(), 0.0);
+    for i in 0..x.len() {
+        for j in i + 1..x.len() {
+            if top.exclusions.contains(i as u32, j as u32) {
+                continue;
+            }
+            let d = x[i] - x[j];
+            let pair = COULOMB * q[i] * q[j] / d.norm();
+            energy += pair;
+            f[i] += d * (pair / d.norm_squared());
+            f[j] -= d * (pair / d.norm_squared());
+        }
+    }
+    let (mut phi, mut field) = (vec![0.0; x.len()], vec![Vector3::zeros(); x.len()]);
+    pairs::coulomb_14_potential(&top.pairs, x, &q, &mut phi, &mut field);
+    for i in 0..x.len() {
+        energy += 0.5 * COULOMB * q[i] * phi[i];
+        f[i] += field[i] * (COULOMB * q[i]);
+    }
+    energy
+}
+
+/// All terms in open space.
+fn check(Case { name, system: SystemXml { topology: top, .. }, structure, expected }: &Case) {
+    let x = &structure.positions;
+    let mut f = vec![Vector3::zeros(); x.len()];
+    let b = bonded::evaluate(top, x, &mut f);
+    let distances: f64 = top
+        .urey_bradley
+        .iter()
+        .map(|one| {
+            let [i, _, k] = one.atoms.map(|atom| atom as usize);
+            0.5 * one.k13 * ((x[i] - x[k]).norm() - one.r13).powi(2)
+        })
+        .sum();
+    let terms = &expected["terms"];
+    let of = |force: &str| terms[force].as_f64().unwrap_or(0.0);
+    assert_close(&format!("{name} bonds"), b.bonds.energy + distances, of("HarmonicBondForce"), ENERGY);
+    let angles = b.angles.energy + b.urey_bradley.energy - distances;
+    assert_close(&format!("{name} angles"), angles, of("HarmonicAngleForce"), ENERGY);
+    let dihedrals = b.proper_dihedrals.energy + b.improper_dihedrals.energy;
+    let of_dihedrals = of("PeriodicTorsionForce") + of("CustomTorsionForce");
+    assert_close(&format!("{name} dihedrals"), dihedrals, of_dihedrals, ENERGY);
+    assert_close(&format!("{name} maps"), b.cmap.energy, of("CMAPTorsionForce"), ENERGY);
+    assert_close(&format!("{name} Ryckaert-Bellemans"), b.ryckaert_bellemans.energy, of("RBTorsionForce"), ENERGY);
+    let expected = &expected["open"];
+    let mut lj = LennardJones::new(top, 50.0, Modifier::None, 1.0).unwrap();
+    lj.rebuild(x, Cell::Open).unwrap();
+    let van_der_waals = lj.evaluate(x, Cell::Open, &mut f).energy + pairs::lennard_jones_14(top, x, &mut f).energy;
+    let of_forces = expected["lennard_jones"].as_f64().unwrap() + of("LennardJones14");
+    assert_close(&format!("{name} Lennard-Jones"), van_der_waals, of_forces, ENERGY);
+    let electrostatic = coulomb(top, x, &mut f);
+    assert_close(&format!("{name} Coulomb"), electrostatic, expected["coulomb"].as_f64().unwrap(), ENERGY);
+    let reference = expected["forces"].as_array().unwrap();
+    let reference: Vec<Vector3<f64>> =
+        reference.iter().map(|row| Vector3::from_fn(|d, _| row[d].as_f64().unwrap())).collect();
+    let largest = reference.iter().map(Vector3::norm).fold(0.0, f64::max);
+    let worst = f.iter().zip(&reference).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    println!("{name} forces: worst {worst:.1e} of largest {largest:.1e}");
+    assert!(worst < FORCE * largest, "{name}: force off by {worst} of {largest}");
+}
+
+#[test]
+fn ff14sb() {
+    let case = case("ff14sb");
+    let top = &case.system.topology;
+    assert_eq!((top.settles.len(), top.molecules.len(), top.cmaps.len()), (40, 41, 0));
+    check(&case);
+}
+
+#[test]
+fn ff19sb() {
+    let case = case("ff19sb");
+    assert!(!case.system.topology.cmaps.is_empty());
+    check(&case);
+}
