@@ -20,7 +20,7 @@ ANGLE = math.radians(113.0)
 class _Order:
     """A generator of forces that only looks at names, before the others: OpenMM lets it change what was matched."""
 
-    def createForce(self, system: Any, data: Any, *_: Any) -> None:  # noqa: N802, OpenMM calls it so
+    def createForce(self, system: Any, data: Any, *more: Any) -> None:  # noqa: N802, OpenMM calls it so
         residues: dict[Any, dict[str, Any]] = {}
         for atom in data.atoms:
             if atom.name in NAMES and (atom.residue.name[0] == "Z" or atom.residue.name.endswith(("GL3", "AS3"))):
@@ -34,6 +34,7 @@ class _Order:
                     self._exchange(data, group[uncharged], group[charged])
 
     def _exchange(self, data: Any, a: Any, b: Any) -> None:
+        table: Any
         for table in (data.atomType, data.atomParameters, data.atomTemplateIndexes):
             table[a], table[b] = table[b], table[a]
 

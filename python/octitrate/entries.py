@@ -3,10 +3,12 @@
 An entry is a TOML file, as `lambda/library/*.toml` (manual: "The library of residues"). Forms are made by these rules:
 
 - form 0 is the residue that `octitrate.templates` builds, with every proton;
-- the other forms take the side chain of the force field's residue without the proton (AMBER: GLU, ASP, HID, HIE, LYN, CYM; CHARMM: GLU, ASP, HSD, HSE and the patches
+- the other forms take the side chain of the force field's residue without the proton (AMBER: GLU, ASP, HID, HIE, LYN, CYM; CHARMM: GLU, ASP, HSD, HSE
+  and the patches
   LSN, CYSD, RN2, NNEU). The backbone keeps the charges of form 0, because a reference energy would depend on the neighbouring residues otherwise;
 - a hydrogen that leaves has no charge, and one named atom (CB; at ends of chains CA) takes what is left, so that every form has a whole charge;
-- Lennard-Jones parameters and bonded terms are those of the residue as it is built, in every form: what that costs in free energy is part of the correction, because the model
+- Lennard-Jones parameters and bonded terms are those of the residue as it is built, in every form: what that costs in free energy is part of the
+  correction, because the model
   compound is treated alike. Entries name what the force field would change.
 
 AMBER has no tyrosinate, neutral arginine, neutral amino end or acid at carboxyl ends, CHARMM no tyrosinate: they are made by analogy, as the entries say.
@@ -283,8 +285,8 @@ def buffer_entry(ff: TitratableForceField) -> str:
     lines = [
         f"# {title} water ({whose}) as a buffer that keeps the box neutral: many molecules share one lambda.",
         "#",
-        "# Charges (e): half an elementary charge more or less than the water model, in equal parts on the sites that have a charge, so that with equal weights of both",
-        "# forms the molecule is the model exactly.",
+        "# Charges (e): half an elementary charge more or less than the water model, in equal parts on the sites that have a charge,",
+        "# so that with equal weights of both forms the molecule is the model exactly.",
         "",
         'name = "water"',
         'kind = "buffer"',
@@ -327,6 +329,6 @@ def entries_for(ff: TitratableForceField, topology: Any) -> dict[str, str]:
         return {}
     found = {f"{name}.toml": entry(ff, name) for name in needed(ff, topology)}
     # The correction of a buffer belongs to its water alone: that of TIP3P without Lennard-Jones on the hydrogens is built in.
-    if found and (ff.water != "tip3p" or ff.residues.is_patched):
+    if found and ff.own_water():
         found["water.toml"] = buffer_entry(ff)
     return found

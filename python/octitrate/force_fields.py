@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .as_gromacs import original_tip3p, round_amber99sb_ildn
 from .errors import Refused
 
 
@@ -26,6 +27,10 @@ class Family:
     waters: dict[str, str]
     patched: bool = False
     """Whether residues are changed by patches (CHARMM)."""
+    cutoff: float = 1.0
+    """Cut-off of Lennard-Jones interactions, nm."""
+    switch: float | None = None
+    """Where forces begin to be switched off, nm: part of the force field CHARMM36m (Huang et al. 2017, doi:10.1038/nmeth.4067)."""
 
 
 def _waters(folder: str, *names: str) -> dict[str, str]:
@@ -40,6 +45,8 @@ FORCE_FIELDS: dict[str, Family] = {
         ("charmm36_2024.xml",),
         {"tip3p": "charmm36_2024/water.xml"} | _waters("charmm36_2024/", "spce", "tip4pew", "tip4p2005", "tip5p"),
         patched=True,
+        cutoff=1.2,
+        switch=1.0,
     ),
 }
 """Names of force fields, each with its files and its waters; the first water is the one it was made for."""
@@ -94,7 +101,12 @@ def load(force_field: str, water: str) -> Any:
         raise Refused(f"there is no force field {force_field!r}", f"the force fields are {', '.join(FORCE_FIELDS)}")
     if water not in family.waters:
         raise Refused(f"{force_field} has no water model {water!r}", f"its water models are {', '.join(family.waters)}")
-    return app.ForceField(*family.files, family.waters[water])
+    forcefield = app.ForceField(*family.files, family.waters[water])
+    if force_field == "amber99sb-ildn":
+        round_amber99sb_ildn(forcefield)
+    if water == "tip3p" and not family.patched:
+        original_tip3p(forcefield)
+    return forcefield
 
 
 def generator(forcefield: Any, kind: str) -> Any:

@@ -32,7 +32,7 @@ from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
 from .templates import CARBOXYLS, Templates
 
-AMINO_ACIDS = "ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL".split()
+AMINO_ACIDS = tuple("ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL".split())  # noqa: SIM905
 """Residues that can be built, by their names in the PDB."""
 
 VARIANTS = {
@@ -92,13 +92,34 @@ class TitratableForceField:
         family = FORCE_FIELDS[self.name]
         return family.files[0], family.waters[self.water]
 
+    def own_water(self) -> bool:
+        """Whether the water model needs a buffer of its own: that of AMBER's TIP3P is built in."""
+        return self.water != "tip3p" or self.residues.is_patched
+
+    def cutoffs(self) -> dict[str, Any]:
+        """The cut-offs of the force field, for `createSystem`."""
+        from openmm import unit
+
+        family = FORCE_FIELDS[self.name]
+        found = {"nonbondedCutoff": family.cutoff * unit.nanometer}
+        return found | ({"switchDistance": family.switch * unit.nanometer} if family.switch else {})
+
+    def van_der_waals(self) -> list[str]:
+        """The lines of `[van_der_waals]` that a job with this force field needs; none where octitrate's defaults are meant."""
+        family = FORCE_FIELDS[self.name]
+        if family.switch is None:
+            return []
+        lines = ["[van_der_waals]", f'cutoff = "{family.cutoff:g} nm"', 'modifier = "force-switch"', f'switch_start = "{family.switch:g} nm"', ""]
+        return lines
+
     def build_names(self, topology: Any, keep: Collection[tuple[int, str]] = ()) -> list[str | None]:
         """The name of every residue in the output; `None` for what is no amino acid and stays as it is.
 
         `topology` (of OpenMM) has no hydrogens, complete chains with OXT, and the bonds of disulphide bridges. `keep`: groups that must not titrate, each the
         index of a residue with "side", "nterm" or "cterm".
 
-        Raises `Refused` for a chain of one residue, for an end without its second oxygen, and for a side chain of Cys bonded to something else than another one.
+        Raises `Refused` for a chain of one residue, for an end without its second oxygen, and for a side chain of Cys bonded to something else than
+        another one.
         """
         bonded, kept = _bonded(topology), frozenset(keep)
         return [self._build_name(residue, bonded, kept) for residue in topology.residues()]

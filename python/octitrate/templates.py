@@ -5,7 +5,8 @@ oxygens, and so is the carboxyl end of a chain. They are made by these rules, wh
 
 - atom types and bonded terms are those of the form that proteins have most of the time: the deprotonated one of carboxyls;
 - charges are those of the form with the proton on the second oxygen (OE2, OD2, OXT); the other hydrogen has none. At the ends of chains, where AMBER has no
-  protonated form, they are those of the deprotonated end plus the difference of the forms inside of a chain, and CB takes what is left; the carboxyl end itself gets the
+  protonated form, they are those of the deprotonated end plus the difference of the forms inside of a chain, and CB takes what is left; the carboxyl
+  end itself gets the
   difference of Asp's carboxyl group, and CA takes what is left;
 - a hydrogen has bond, angle, mass and Lennard-Jones parameters that the force field has for the acid, in an atom type and class of its own, and one
   torsion that holds it on the side of the other oxygen (syn), 2 x 80 kJ/mol high: without its charge it feels nothing else.

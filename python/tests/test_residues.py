@@ -16,7 +16,7 @@ openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from octitrate.errors import Refused  # noqa: E402
-from octitrate.force_fields import FORCE_FIELDS, View, pdb_view  # noqa: E402
+from octitrate.force_fields import FORCE_FIELDS, View, load, pdb_view  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
 from octitrate.residues import AMINO_ACIDS, TitratableForceField  # noqa: E402
 from openmm import app, unit  # noqa: E402
@@ -32,7 +32,7 @@ def loaded(name: str) -> TitratableForceField:
 
 @cache
 def plain(name: str) -> Any:
-    return app.ForceField(*FORCE_FIELDS[name].files)
+    return load(name, next(iter(FORCE_FIELDS[name].waters)))
 
 
 @pytest.fixture(params=NAMES)
