@@ -274,16 +274,19 @@ def _number(value: float) -> str:
     return text + "0" if text.endswith(".") else text
 
 
+def buffer_name(ff: TitratableForceField) -> str:
+    """The force field that the buffer's entry names: the water model, whose files differ between the families."""
+    return f"{ff.water.upper()} ({'CHARMM' if ff.residues.is_patched else 'AMBER'})"
+
+
 def buffer_entry(ff: TitratableForceField) -> str:
     """The entry of the water model as a charge buffer: half an elementary charge more or less, in equal parts on every site that has a charge."""
     water = view(ff.forcefield, next(one for one in ff.forcefield._templates.values() if _is_water(one)))
     # Sites without mass have the names of the template, which Modeller.addExtraParticles gives them.
     atoms = {"O" if atom.element == "O" else name: atom.charge for name, atom in water.atoms.items()}
     charged = [name for name, charge in atoms.items() if charge != 0.0]
-    title = ff.water.upper()
-    whose = "CHARMM, hydrogens with Lennard-Jones" if ff.residues.is_patched else "AMBER"
     lines = [
-        f"# {title} water ({whose}) as a buffer that keeps the box neutral: many molecules share one lambda.",
+        f"# Water, {buffer_name(ff)}, as a buffer that keeps the box neutral: many molecules share one lambda.",
         "#",
         "# Charges (e): half an elementary charge more or less than the water model, in equal parts on the sites that have a charge,",
         "# so that with equal weights of both forms the molecule is the model exactly.",
@@ -291,7 +294,7 @@ def buffer_entry(ff: TitratableForceField) -> str:
         'name = "water"',
         'kind = "buffer"',
         'residues = ["HOH", "SOL", "WAT"]',
-        f'force_field = "{title} ({whose})"',
+        f'force_field = "{buffer_name(ff)}"',
         f'source = "OpenMM, {ff.files()[1]}"',
         "",
         *["[[forms]]", 'name = "+1/2"', "protons_lost = 0", "net_charge = 0.5", ""],
@@ -325,10 +328,12 @@ def needed(ff: TitratableForceField, topology: Any) -> list[str]:
 
 def entries_for(ff: TitratableForceField, topology: Any) -> dict[str, str]:
     """Name of the file -> TOML, of every entry that a topology needs; none where the built-in library is for this force field and water."""
+    names = needed(ff, topology)
     if (ff.name, ff.water) == BUILT_IN:
-        return {}
-    found = {f"{name}.toml": entry(ff, name) for name in needed(ff, topology)}
+        # Corrections of the user's own come before those that are built in.
+        names = [name for name in names if (name, ff.name) in ff.calibrated]
+    found = {f"{name}.toml": ff.calibrated.written(name, ff.name, entry(ff, name)) for name in names}
     # The correction of a buffer belongs to its water alone: that of TIP3P without Lennard-Jones on the hydrogens is built in.
     if found and ff.own_water():
-        found["water.toml"] = buffer_entry(ff)
+        found["water.toml"] = ff.calibrated.written("water", buffer_name(ff), buffer_entry(ff))
     return found

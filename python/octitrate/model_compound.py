@@ -13,7 +13,7 @@ name                   molecule            what is calibrated
 ``TYR``                ACE-TYR-NME         the side chain inside of a chain
 ``nterm LYS``          NH3-LYS-NME         the amino end at this residue
 ``cterm LEU``          ACE-LEU-COOH        the carboxyl end at this residue
-``nterm side LYS``     NH3-LYS-NME         the side chain of a first residue, its amino end protonated
+``nterm side GLU``     NH3-GLU-NME         the side chain of a first residue, its amino end protonated: Glu and Asp
 ``cterm side GLU``     ACE-GLU-COOH        the side chain of a last residue, its end protonated
 ``water``              water alone         the charge buffer: first of all, for a water that has none
 =====================  ==================  =========================================================
@@ -30,6 +30,7 @@ from .entries import KINDS, buffer_entry, entry
 from .errors import Refused
 from .peptide import peptide
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
+from .templates import CARBOXYLS
 
 EDGE = 3.3
 """Edge of the cubic box, nm: the buffers find places at least 1.2 nm from the solute and each other."""
@@ -59,7 +60,12 @@ def compound(name: str) -> Compound:
         raise Refused(f"the side chain of {base} does not titrate", f"those that do are {', '.join(sorted(VARIANTS.get(one, one) for one in ENTRIES))}")
     end = words[0] if words else ""
     if end not in ("", "nterm", "cterm") or words[1:] not in ([], ["side"]):
-        raise Refused(f"there is no model compound {name!r}", 'write "TYR", "nterm LYS", "cterm LEU", "nterm side LYS" or "water"')
+        raise Refused(f"there is no model compound {name!r}", 'write "TYR", "nterm LYS", "cterm LEU", "cterm side GLU" or "water"')
+    if words == ["nterm", "side"] and PROTONATED.get(base, base) not in CARBOXYLS:
+        raise Refused(
+            f"the side chain of {base} as the first residue of a chain has the name {base} in topologies, as it has inside of chains",
+            "its correction could not be told apart: let it stay protonated",
+        )
     if end == "nterm" and base == "PRO":
         raise Refused("the amino end of PRO has two hydrogens, and no entry of the library", "choose another residue")
     chosen = end if words == [end] else str(side)

@@ -23,10 +23,12 @@ Atoms have the names of the PDB. Residues that must not titrate are built as the
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from .calibrated import Calibrated
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
@@ -73,14 +75,15 @@ class Group:
 class TitratableForceField:
     """A force field of OpenMM with the residues of `octitrate.templates`.
 
-    `force_field` and `water` are names of `octitrate.force_fields.FORCE_FIELDS`; water by default is the model that the force field was made for. Raises
-    `Refused` for a pair that does not go together.
+    `force_field` and `water` are names of `octitrate.force_fields.FORCE_FIELDS`; water by default is the model that the force field was made for.
+    `library`: entries with corrections that `octitrate calibrate` wrote, or folders with them. Raises `Refused` for a pair that does not go together.
     """
 
-    def __init__(self, force_field: str, water: str | None = None) -> None:
+    def __init__(self, force_field: str, water: str | None = None, library: Iterable[str | Path] = ()) -> None:
         family = FORCE_FIELDS.get(force_field)
         self.name = force_field
         self.water = water or (next(iter(family.waters)) if family else "")
+        self.calibrated = Calibrated(library)
         self.forcefield: Any = load(force_field, self.water)
         self.residues = Templates(self.forcefield, bool(family and family.patched))
         self.water_model: str = GEOMETRY.get(self.water, "tip4pew")
@@ -186,6 +189,11 @@ class TitratableForceField:
         corrected = (self.name, self.water) == BUILT_IN
         if group != "side" or first or last:
             corrected = corrected and base in BUILT_IN_ENDS.get(entry, ()) and not (group == "side" and first)
+        name = PROTONATED.get(base, base)
+        called = f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
+        known = self.calibrated.corrected(entry, self.name, called if group != "side" or first or last else None, group != "side" and base == "ALA")
+        # The name of a first residue is that of one inside of a chain, where the correction is another.
+        corrected = corrected or (known and not (group == "side" and first and name not in CARBOXYLS))
         return Group(residue, group, entry, PKA[entry if group != "side" else PROTONATED.get(base, base)], corrected)
 
     def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:

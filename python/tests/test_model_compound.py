@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
         ("glh", ("ACE", "GLU", "NME"), "glu3", "glu"),
         ("nterm LYS", ("LYS", "NME"), "nterm", "nterm-lys"),
         ("cterm LEU", ("ACE", "LEU"), "cterm", "cterm-leu"),
-        ("nterm side LYS", ("LYS", "NME"), "lys", "nterm-side-lys"),
+        ("nterm side ASP", ("ASP", "NME"), "asp3", "nterm-side-asp"),
         ("cterm side GLU", ("ACE", "GLU"), "glu3", "cterm-side-glu"),
         ("water", (), "water", "water"),
     ],
@@ -43,6 +43,7 @@ def test_names(name: str, residues: tuple[str, ...], entry: str, folder: str) ->
         ("ALA", "the side chain of ALA does not titrate"),
         ("middle ALA", "there is no model compound 'middle ALA'"),
         ("cterm side SER", "the side chain of SER does not titrate"),
+        ("nterm side LYS", "the side chain of LYS as the first residue of a chain has the name LYS in topologies"),
         ("nterm PRO", "the amino end of PRO has two hydrogens"),
     ],
 )
