@@ -67,12 +67,16 @@ def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], lis
             loops[(index, place)] = called
         for residue in segment.residues:
             added = topology.addResidue(residue.name, chain, str(residue.number), residue.insertion or " ")
-            order = {name: i for i, name in enumerate((*(names.heavy_atoms(residue.name) or ()), "OXT"))}
-            for atom in sorted(residue.atoms, key=lambda atom: order[atom.name]):
+            for atom in residue.atoms:
                 topology.addAtom(atom.name, app.Element.getBySymbol(_symbol(atom.name)), added)
                 positions.append(openmm.Vec3(*atom.position))
     topology.createStandardBonds()
     return topology, positions, loops
+
+
+def _order(name: str) -> dict[str, int]:
+    """The place of each heavy atom in a residue of this name."""
+    return {atom: i for i, atom in enumerate((*(names.heavy_atoms(name) or ()), "OXT"))}
 
 
 def _symbol(name: str) -> str:
@@ -120,7 +124,8 @@ def _finished(fixer: Any, found: list[Segment], pairs: list[tuple[Residue, Resid
             _add(topology, added, "ACE", int(residues[0].id) - 1, names.CAPS["ACE"], cap, positions)
         for residue in residues:
             copy = topology.addResidue(residue.name, added, residue.id, residue.insertionCode)
-            for atom in residue.atoms():
+            order = _order(residue.name)
+            for atom in sorted(residue.atoms(), key=lambda atom: order[atom.name]):
                 new = topology.addAtom(atom.name, atom.element, copy)
                 positions.append(old[atom.index])
                 if (residue.name, atom.name) == ("CYS", "SG"):

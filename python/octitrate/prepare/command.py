@@ -58,6 +58,8 @@ def parser() -> argparse.ArgumentParser:
     st.add_argument("--keep-ligands", action="store_true", help="refused: there is no force field for ligands yet")
     st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
     st.add_argument("--seed", type=int, help="of the places of ions (default: 1)")
+    mo = p.add_argument_group("a model compound, to calibrate")
+    mo.add_argument("--model-compound", metavar="LIST", help="TYR, GLU, …, 'nterm LYS', 'cterm LEU', 'nterm side LYS', water: folders that `octitrate calibrate` runs, with --force-field and --water")
     fi = p.add_argument_group("a finished system")
     fi.add_argument("--from", dest="finished", nargs="+", type=Path, metavar="FILE", help="x.prmtop x.rst7; x.top x.gro; x.psf x.crd (or .pdb) with --parameters")
     fi.add_argument("--parameters", nargs="+", type=Path, metavar="FILE", help="files of CHARMM parameters for --from x.psf")
@@ -105,6 +107,20 @@ def _list(texts: list[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
+def model_compounds(args: argparse.Namespace) -> int:
+    """Builds model compounds; the exit status."""
+    from ..model_compound import build
+
+    names = _list([args.model_compound])
+    if args.output is not None and len(names) > 1:
+        raise Refused(f"-o {args.output}: one folder for {len(names)} model compounds", "leave -o out: each gets a folder of its own")
+    for name in names:
+        place = build(name, args.force_field or Options.force_field, args.water, args.output, args.temperature or Options.temperature)
+        if not args.quiet:
+            print(f"{place} is ready:\n  octitrate calibrate {place}/calibrate.toml", file=sys.stderr)
+    return 0
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command; the exit status."""
     if arguments[:1] == ["prepare"]:
@@ -112,6 +128,8 @@ def main(arguments: list[str]) -> int:
     args = parser().parse_args(arguments)
     report = Report(screen=None) if args.quiet else Report()
     try:
+        if args.model_compound:
+            return model_compounds(args)
         if args.finished:
             from .finished import take
 

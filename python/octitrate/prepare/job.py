@@ -9,8 +9,8 @@ from .options import Options
 from .sites import Choice
 
 
-def job(choices: list[Choice], ph: list[float], libraries: list[str], topology: Any, options: Options) -> str:
-    """The text of the job."""
+def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_waals: list[str], topology: Any, options: Options) -> str:
+    """The text of the job. `van_der_waals`: the lines of that section, where the force field needs it."""
     titrating = [choice for choice in choices if choice.titrates]
     uncorrected = [choice for choice in titrating if not choice.group.corrected]
     lines = [
@@ -21,6 +21,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], topology: 
         'structure = "system.gro"',
         'topology = "system.xml"',
         "",
+        *van_der_waals,
         "[dynamics]",
         f"duration = {json.dumps(options.duration)} # of each run",
         'time_step = "4 fs"',

@@ -17,20 +17,21 @@ SIDE_CHAINS: dict[str, tuple[str, ...]] = {
     "GLN": ("CB", "CG", "CD", "OE1", "NE2"),
     "GLU": ("CB", "CG", "CD", "OE1", "OE2"),
     "GLY": (),
-    "HIS": ("CB", "CG", "ND1", "CD2", "CE1", "NE2"),
+    "HIS": ("CB", "CG", "ND1", "CE1", "NE2", "CD2"),
     "ILE": ("CB", "CG1", "CG2", "CD1"),
     "LEU": ("CB", "CG", "CD1", "CD2"),
     "LYS": ("CB", "CG", "CD", "CE", "NZ"),
     "MET": ("CB", "CG", "SD", "CE"),
-    "PHE": ("CB", "CG", "CD1", "CD2", "CE1", "CE2", "CZ"),
+    "PHE": ("CB", "CG", "CD1", "CE1", "CZ", "CE2", "CD2"),
     "PRO": ("CB", "CG", "CD"),
     "SER": ("CB", "OG"),
     "THR": ("CB", "OG1", "CG2"),
     "TRP": ("CB", "CG", "CD1", "CD2", "NE1", "CE2", "CE3", "CZ2", "CZ3", "CH2"),
-    "TYR": ("CB", "CG", "CD1", "CD2", "CE1", "CE2", "CZ", "OH"),
+    "TYR": ("CB", "CG", "CD1", "CE1", "CZ", "OH", "CE2", "CD2"),
     "VAL": ("CB", "CG1", "CG2"),
 }
-"""Heavy atoms of the side chains of the twenty amino acids."""
+"""Heavy atoms of the side chains of the twenty amino acids, in the order of AMBER: rings go around. OpenMM writes improper dihedrals by the order of atoms, and a
+correction of the library knows its force field by them."""
 
 CAPS: dict[str, tuple[str, ...]] = {"ACE": ("C", "O", "CH3"), "NME": ("N", "C")}
 """Heavy atoms of the caps."""

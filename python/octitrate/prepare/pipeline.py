@@ -76,7 +76,7 @@ def prepare(options: Options, report: Report) -> Path:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
         libraries = [f"library/{name}" for name in entries]
-        folder.write("titrate.toml", job(choices, ph, libraries, solvated.model.topology, options))
+        folder.write("titrate.toml", job(choices, ph, libraries, ff.van_der_waals(), solvated.model.topology, options))
         folder.write(MARKER, marker(options))
         took = time.monotonic() - began
         opening = (

@@ -55,6 +55,7 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     low, high = options.ph_range or DEFAULT_RANGE
     asked = [_parse(text) for text in options.sites]
     used: set[int] = set()
+    ends = {id(group.residue) for group in groups if group.group != "side"}
     choices = []
     for group in groups:
         estimate = predicted.get((group.residue.index, group.group))
@@ -63,11 +64,11 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             hits = {i for i, one in enumerate(asked) if _fits(one, group)}
             used |= hits
             choice.titrates, choice.why = bool(hits), "asked for" if hits else "not asked for"
-        elif group.group != "side" and not group.corrected:
-            choice.titrates, choice.why = False, "no correction is known for this end of a chain"
+        elif id(group.residue) in ends and not group.corrected:
+            choice.titrates, choice.why = False, "no correction is known at this end of a chain"
         elif kind(group) in DEPROTONATED_AT_7 and max(choice.estimates) < low - MARGIN:
             choice.titrates, choice.why = False, "deprotonated at every pH of the range"
-        elif kind(group) not in DEPROTONATED_AT_7 and min(choice.estimates) > high - MARGIN + 1:
+        elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:
             choice.titrates, choice.why = False, "protonated at every pH of the range"
         choices.append(choice)
     if unused := [options.sites[i] for i in range(len(asked)) if i not in used]:
@@ -98,6 +99,12 @@ def values(choices: list[Choice], options: Options) -> list[float]:
     step = 1.0 if high - low > 5 else 0.5
     count = math.floor((high - low) / step + 1e-9)
     return [round(low + step * i, 3) for i in range(count + 1)]
+
+
+def _lowest(choice: Choice) -> float:
+    """Below which pH a group that is protonated at pH 7 stays so: its lowest estimate less a margin. Of Arg the pKa is known to be 13.8 wherever it is
+    (Fitch et al. 2015, doi:10.1002/pro.2647), and PROPKA starts from 12.5."""
+    return choice.group.pka - 0.5 if kind(choice.group) == "ARG" else min(choice.estimates) - MARGIN
 
 
 def table(choices: list[Choice]) -> list[list[str]]:

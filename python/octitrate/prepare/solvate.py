@@ -22,6 +22,9 @@ SHAPES = {
 }
 """Vectors of boxes whose nearest images are one unit apart, lower-triangular and reduced."""
 
+LIST_BUFFER = 0.25
+"""nm; opposite faces of the box must be farther apart than twice the cut-off and the buffer of the lists."""
+
 STEPS = 25
 """Steps of the minimisation: enough to part atoms that lie on each other. A titration minimises for itself."""
 
@@ -37,12 +40,13 @@ class Solvated:
 def solvate(model: Model, ff: Any, options: Options, report: Report) -> Model:
     """Puts the protein into a box of water with ions that make it neutral and give the concentration of salt."""
     modeller = app.Modeller(model.topology, model.quantity())
+    cutoff = ff.cutoffs()["nonbondedCutoff"].value_in_unit(unit.nanometer)
     solute = [atom.index for atom in model.topology.atoms() if atom.residue.name != "HOH"]
     modeller.addExtraParticles(ff.forcefield, residueTemplates=ff.templates(modeller.topology))  # sites without mass of the water of the crystal
     modeller.addSolvent(
         ff.forcefield,
         model=ff.water_model,
-        boxVectors=box_vectors(model.positions[solute], options) * unit.nanometer,
+        boxVectors=box_vectors(model.positions[solute], options, cutoff) * unit.nanometer,
         ionicStrength=options.salt * unit.molar,
         neutralize=True,
         residueTemplates=ff.templates(modeller.topology),
@@ -60,10 +64,12 @@ def solvate(model: Model, ff: Any, options: Options, report: Report) -> Model:
     return Model(modeller.topology, places)
 
 
-def box_vectors(positions: np.ndarray, options: Options) -> Any:
+def box_vectors(positions: np.ndarray, options: Options, cutoff: float = 1.0) -> Any:
     """The vectors of the box (nm): the smallest sphere around the solute, however it turns, stays twice the padding away from its images."""
-    width = 2 * (enclosing_radius(positions) + options.padding)
-    return [openmm.Vec3(*(width * x for x in vector)) for vector in SHAPES[options.box]]
+    shape = SHAPES[options.box]
+    faces = min(shape[i][i] for i in range(3))
+    width = max(2 * (enclosing_radius(positions) + options.padding), 2 * (cutoff + LIST_BUFFER) / faces)
+    return [openmm.Vec3(*(width * x for x in vector)) for vector in shape]
 
 
 def enclosing_radius(positions: np.ndarray) -> float:
@@ -83,10 +89,6 @@ def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solv
 
 
 def _system(model: Model, ff: Any, options: Options, rigid: bool) -> Any:
-    charmm = options.force_field.startswith("charmm")
-    settings: dict[str, Any] = {"nonbondedCutoff": (1.2 if charmm else 1.0) * unit.nanometer}
-    if charmm:
-        settings["switchDistance"] = 1.0 * unit.nanometer
     try:
         return ff.forcefield.createSystem(
             model.topology,
@@ -95,7 +97,7 @@ def _system(model: Model, ff: Any, options: Options, rigid: bool) -> Any:
             rigidWater=rigid,
             removeCMMotion=False,
             residueTemplates=ff.templates(model.topology),
-            **settings,
+            **ff.cutoffs(),
         )
     except ValueError as error:
         raise Refused(f"{options.force_field} does not fit what was built: {error}", "this is an error of the program: please report it with the input") from None

@@ -24,7 +24,7 @@ def gro(title: str, model: Model) -> str:
             number = int(residue.id)
         except ValueError:
             number = residue.index + 1
-        lines.append(f"{number % 100000:5d}{residue.name:<5}{atom.name:>5}{index % 100000:5d}{x:12.6f}{y:12.6f}{z:12.6f}")
+        lines.append(f"{number % 100000:5d}{residue.name:<5}{atom.name:>5}{index % 100000:5d}{x:11.6f}{y:11.6f}{z:11.6f}")
     lines.append(" ".join(f"{v:.6f}" for v in box(model)))
     return "\n".join(lines) + "\n"
 
