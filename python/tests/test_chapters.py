@@ -26,7 +26,7 @@ def blocks(text: str) -> list[str]:
 
 def test_code_compiles_and_its_imports_exist() -> None:
     found = [*blocks(FORCE_FIELD), *blocks(PYTHON)]
-    assert len(found) == 6
+    assert len(found) == 7
     for block in found:
         compile(block, "chapter", "exec")
         for line in block.splitlines():

@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[2]
 Parts = dict[str, tuple[str, float]]
 
 ACID: Parts = {
-    "CH3": ("CT", -0.20), "H1": ("HC", 0.08), "H2": ("HC", 0.08), "H3": ("HC", 0.08), "C": ("C", 0.65), "O": ("O", -0.54), "OH": ("OH", -0.61), "HO": ("HO", 0.46),
+    "CH3": ("CT", -0.20), "H1": ("HC", 0.08), "H2": ("HC", 0.08), "H3": ("HC", 0.08), "C": ("C", 0.65), "O": ("O", -0.54), "OH": ("OH", -0.61),
+    "HO": ("HO", 0.46),
 }  # fmt: skip
 """Acetic acid: type and charge of each atom. Charges of this size, not of a force field: they only have to be whole together."""
 BASE: Parts = {
