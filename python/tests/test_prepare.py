@@ -164,7 +164,7 @@ def test_chains_that_are_numbered_alike_are_told_apart_by_their_molecule(structu
     options.chains = ["all"]
     _, job, _ = written(options, report)
     names = [site["residue"] for site in job["titration"]["site"]]
-    assert "1:GL3 2" in names and "2:GL3 2" in names and "nterm 2:ALA 1" in names
+    assert "1:GL3 2" in names and "2:GL3 2" in names and "2:nterm ALA 1" in names
 
 
 def test_the_box_is_twice_the_padding_wider_than_the_protein() -> None:

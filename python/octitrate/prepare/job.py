@@ -76,10 +76,9 @@ def site_names(groups: list[Any], topology: Any) -> list[str]:
     found = []
     for group in groups:
         residue = group.residue
-        called = f"{residue.name} {residue.id}"
-        if seen[(residue.name, residue.id)] > 1:
-            called = f"{number[residue.index]}:{called}"
-        found.append(called if group.group == "side" else f"{group.entry} {called}")
+        called = f"{residue.name} {residue.id}" if group.group == "side" else f"{group.entry} {residue.name} {residue.id}"
+        several = seen[(residue.name, residue.id)] > 1
+        found.append(f"{number[residue.index]}:{called}" if several else called)
     return found
 
 
