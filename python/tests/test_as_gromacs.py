@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -158,3 +159,74 @@ def test_the_corrections_that_come_with_the_program_belong_to_it(residues: tuple
     answer = subprocess.run([binary(), "check", "job.toml"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert f"titratable sites     {sites}, buffer" in answer.stdout
+
+
+WEIGHTS = {"his": [0.3, 0.3, 0.4], "glu3": [0.3, 0.3, 0.4], "asp3": [0.3, 0.3, 0.4], "cterm": [0.3, 0.3, 0.4]}
+
+POINT = """[system]
+structure = "{structure}"
+topology = "{topology}"
+[dynamics]
+duration = "1 ps"
+[thermostat]
+temperature = "300 K"
+[titration]
+ph = 4.0
+allow_uncalibrated = true
+[[titration.site]]
+residue = "{site}"
+initial = {initial}
+[titration.buffer]
+residue = "{water}"
+"""
+
+
+@pytest.mark.skipif(not GROMACS.is_dir(), reason="no force fields of GROMACS: name their folder's parent in GMXDATA")
+@pytest.mark.parametrize("name", INPUTS)
+def test_the_program_finds_the_same_energies_and_forces_on_lambda(name: str, tmp_path: Path) -> None:
+    """A model compound in water, from GROMACS's topology and from ours: every term and every ∂V/∂λ between the forms."""
+    source = ROOT / f"inputs/{name}"
+    read = app.GromacsTopFile(f"{source}.top", includeDir=str(GROMACS))
+    structure = app.GromacsGroFile(f"{source}.gro")
+    topology = renamed(read.topology)
+    topology.setPeriodicBoxVectors(structure.getPeriodicBoxVectors())
+    ff = loaded()
+    system = ff.forcefield.createSystem(topology, nonbondedMethod=app.PME, constraints=app.HBonds, residueTemplates=ff.templates(topology))
+    (tmp_path / "system.xml").write_text(openmm.XmlSerializer.serialize(system))
+    lines = Path(f"{source}.gro").read_text().splitlines()
+    atoms = (f"{line[:5]}{atom.residue.name:<5}{atom.name:>5}{line[15:]}" for line, atom in zip(lines[2:], topology.atoms(), strict=False))
+    (tmp_path / "system.gro").write_text("\n".join([*lines[:2], *atoms, *lines[2 + topology.getNumAtoms() :], ""]))
+    residue = next(one for one in topology.residues() if one.name not in ("ACE", "NME", "HOH"))
+    end = source.name if source.name.endswith("term") else ""
+    number = int(lines[2 + next(residue.atoms()).index][:5])
+    found = {}
+    for job, files, water in (("theirs", (f"{source}.gro", f"{source}.top"), "SOL"), ("ours", ("system.gro", "system.xml"), "HOH")):
+        initial = WEIGHTS.get(source.name, 0.4)
+        text = POINT.format(structure=files[0], topology=files[1], site=f"{end} {residue.name} {number}".strip(), initial=initial, water=water)
+        (tmp_path / f"{job}.toml").write_text(text)
+        answer = subprocess.run([binary(), "energy", f"{job}.toml", "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+        found[job] = json.loads(answer.stdout)
+    ours, theirs = ({name: term["value"] for name, term in found[job]["energies"].items()} for job in ("ours", "theirs"))
+    # The same numbers in another order of sums: 1e-13 of the largest term, 5e4 kJ/mol.
+    assert ours == pytest.approx(theirs, abs=1e-8)
+    assert found["ours"]["dvdl (kJ/mol)"] == pytest.approx(found["theirs"]["dvdl (kJ/mol)"], abs=1e-8)
+    assert len(found["ours"]["dvdl (kJ/mol)"]) > 1
+
+
+def renamed(topology: Any) -> Any:
+    """The topology with the names that `octitrate prepare` gives, and bonds in water."""
+    copy, atoms, chain = app.Topology(), {}, None
+    for residue in topology.residues():
+        chain = chain or copy.addChain()
+        one = copy.addResidue({"HIS": "HIP", "SOL": "HOH"}.get(residue.name, residue.name), chain, residue.id)
+        for atom in residue.atoms():
+            atoms[atom] = copy.addAtom({"OC1": "O", "OC2": "OXT"}.get(atom.name, atom.name), atom.element, one)
+        if one.name == "HOH":
+            oxygen, *hydrogens = one.atoms()
+            for hydrogen in hydrogens:
+                copy.addBond(oxygen, hydrogen)
+    for bond in topology.bonds():
+        if bond[0].residue.name not in ("HOH", "SOL"):
+            copy.addBond(atoms[bond[0]], atoms[bond[1]])
+    return copy
