@@ -42,17 +42,17 @@ def standard_names(residues: list[Residue], report: Report) -> None:
             for atom in residue.atoms:
                 atom.name = atoms.get(atom.name, atom.name)
                 atom.element = "S" if atom.name in atoms.values() else atom.element
-        elif residue.name in names.SAME:
-            renamed[f"{residue.name} → {names.SAME[residue.name]}"] += 1
-            residue.name = names.SAME[residue.name]
+        elif (known := names.known_as(residue.name)) != residue.name:
+            renamed[f"{residue.name} → {known}"] += 1
+            residue.name = known
         elif residue.name in names.WATER:
             residue.name = "HOH"
             for atom in residue.atoms:
                 atom.name = "O" if atom.element == "O" else atom.name
         if residue.name in names.SIDE_CHAINS:
             for atom in residue.atoms:
-                known = names.ATOM_SAME.get(atom.name, atom.name)
-                atom.name = "CD1" if (residue.name, known) == ("ILE", "CD") else known
+                usual = names.ATOM_SAME.get(atom.name, atom.name)
+                atom.name = "CD1" if (residue.name, usual) == ("ILE", "CD") else usual
     if replaced:
         report.note(f"selenomethionine becomes methionine: {listed(replaced)}")
     if renamed:

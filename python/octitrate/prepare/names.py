@@ -47,6 +47,14 @@ SAME = {
 }  # fmt: skip
 """Names by which programs call a residue with another number of protons; protons are placed anew."""
 
+
+
+def known_as(name: str) -> str:
+    """The name in the PDB of a residue that programs call otherwise: `HID` is HIS, and so are `NHID` and `ZHIP` at ends of chains."""
+    inner = name[1:] if len(name) == 4 and name[0] in "NCZ" and (name[1:] in SIDE_CHAINS or name[1:] in SAME) else name
+    return SAME.get(inner, inner)
+
+
 ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OT2": "OXT", "O2": "OXT"}
 """Other names of atoms at ends of chains."""
 

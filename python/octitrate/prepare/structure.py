@@ -10,6 +10,7 @@ from openmm import app, unit
 
 from ..errors import Refused, named
 from .build import Model
+from .names import known_as
 
 
 def gro(title: str, model: Model) -> str:
@@ -41,7 +42,7 @@ def box(model: Model) -> list[float]:
 
 
 def pdb(model: Model) -> str:
-    """The protein and what was kept with it as PDB, without the water around it."""
+    """The protein and what was kept with it as PDB, without the water around it; residues have their names of the PDB."""
     chosen = [chain for chain in model.topology.chains() if any(residue.name not in ("HOH", "NA", "CL") for residue in chain.residues())]
     part = app.Topology()
     rows = []
@@ -49,7 +50,7 @@ def pdb(model: Model) -> str:
     for chain in chosen:
         new = part.addChain(chain.id if len(chain.id) == 1 else "A")
         for residue in chain.residues():
-            added = part.addResidue(residue.name, new, residue.id)
+            added = part.addResidue(known_as(residue.name), new, residue.id)  # columns have room for the names of the PDB
             for atom in residue.atoms():
                 copies[atom] = part.addAtom(atom.name, atom.element, added)
                 rows.append(10 * model.positions[atom.index])
