@@ -17,6 +17,7 @@ from openmm import unit
 
 from octitrate.prepare import solvate
 from octitrate.prepare.command import main
+from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
@@ -116,6 +117,12 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "modified residue replaced": (lambda t: renamed(t, 7, "SEP"), {"mutate": ["SEP7SER"]}, "SEP 7 of chain A becomes SER"),
     "hydrogens": (lambda t: t + t.splitlines()[0][:12] + " H1 " + t.splitlines()[0][16:76] + " H\n", {}, "the 1 hydrogens of the file are left out"),
     "model": (lambda t: f"MODEL        1\n{t}ENDMDL\nMODEL        2\n{t}ENDMDL\n", {"model": 2}, "model 2 of 2"),
+    "loop built": (
+        lambda t: "REMARK 465   M RES C SSSEQI\nREMARK 465     LYS A     4\n" + without(t, 4),
+        {"gaps": "build"},
+        r"1 residue is missing \(LYS 4\): built without having been seen",
+    ),
+    "names of programs": (lambda t: renamed(renamed(t, 2, "GLH"), 6, "HIE"), {}, "1 GLH → GLU, 1 HIE → HIS"),
     "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
 }
 BUILT = {
@@ -188,3 +195,20 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
     assert options.output is not None and options.output.with_name("prepared.1").is_dir()
     assert main([*arguments, "--keep-ligands"]) == 2
     assert "no force field for ligands" in capsys.readouterr().err
+
+
+def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = Path(__file__).parents[2] / "inputs/01-glu"
+    output = tmp_path / "taken"
+    assert main(["--from", str(inputs / "glu.top"), str(inputs / "glu.gro"), "-o", str(output), "-q"]) == 0
+    system = openmm.XmlSerializer.deserialize((output / "system.xml").read_text())
+    assert system.getNumParticles() == len((inputs / "glu.gro").read_text().splitlines()) - 3
+    assert "GLU    HE2" in (output / "system.gro").read_text()  # the reader of OpenMM calls GLH so, and the library knows it by its hydrogen
+    assert main(["--from", str(inputs / "glu.top"), str(inputs.parent / "07-tyr/tyr.gro"), "-o", str(tmp_path / "other"), "-q"]) == 2
+    assert "do not belong together" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(("name", "known"), [("NHID", "HIS"), ("ZGL3", "GLU"), ("CALA", "ALA"), ("HSP", "HIS"), ("GOL", "GOL"), ("ALA", "ALA"), ("CCYX", "CYS")])
+def test_residues_are_known_by_the_names_of_programs(name: str, known: str) -> None:
+    assert known_as(name) == known
