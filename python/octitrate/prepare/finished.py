@@ -108,6 +108,10 @@ def _amber(files: list[Path]) -> Loaded:
 def _gromacs(files: list[Path]) -> Loaded:
     coordinates = app.GromacsGroFile(str(files[1]))
     top = app.GromacsTopFile(str(files[0]), periodicBoxVectors=coordinates.getPeriodicBoxVectors())
+    rows = files[1].read_text().splitlines()[2:]
+    for residue in top.topology.residues():  # the reader counts residues from 1; the structure has their numbers
+        first = next(residue.atoms()).index
+        residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
     return Loaded(top.topology, top, coordinates.positions, {"nonbondedCutoff": 1.0 * unit.nanometer})
 
 
