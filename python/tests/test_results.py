@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -157,20 +159,23 @@ def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(job: Path, t
     longer = tmp_path / "longer.toml"
     longer.write_text(job.read_text().replace('duration = "1 ps"', 'duration = "6 ps"').replace('energy = "0.1 ps"', 'energy = "1 ps"'))
 
-    def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
+    folder = tmp_path / "longer"
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 2.0)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(longer, progress=False)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    half = Titration(tmp_path / "longer")
+    def stop() -> None:
+        # As Ctrl-C does it, when both runs are on their way.
+        while not (folder.is_dir() and len(runs := Titration(folder).runs()) == 2 and all(one.time() > 0.1 for one in runs)):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watcher = threading.Thread(target=stop, daemon=True)
+    watcher.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(longer, progress=False)
+    half = Titration(folder)
     assert 0.0 < half.progress() < 1.0
-    assert all((one.folder / "checkpoint").is_file() and not one.finished for one in half.runs())
+    stopped = [one for one in half.runs() if not one.finished]
+    assert stopped
+    assert all((one.folder / "checkpoint").is_file() for one in stopped)
     assert "% done" in half._repr_html_()
     done = run(longer, progress=False)
     assert done.progress() == 1.0
