@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every test. With NVRTC (scripts/setup.sh fetches it) kernels must compile for GPUs; without it that is left out.
+# Every test, and without arguments (those of cargo test) also those of the Python package, where its tools can be fetched.
+# With NVRTC (scripts/setup.sh fetches it) kernels must compile for GPUs; without it that is left out.
 set -eu
 cd "$(dirname "$0")/.."
 PATH="$PWD/.tools/bin:$PATH:$HOME/.cargo/bin"
@@ -9,4 +10,11 @@ if [ -e .tools/nvrtc/libnvrtc.so ]; then
 elif [ -z "${OCTITRATE_NEEDS_NVRTC:-}" ]; then
     echo "test: no NVRTC in .tools/nvrtc: kernels are not compiled for GPUs"
 fi
-exec cargo test --release --workspace --locked "$@"
+cargo test --release --workspace --locked "$@"
+[ $# = 0 ] || exit 0
+if scripts/prepare_tools.sh test; then
+    cargo build --release --locked
+    OCTITRATE_BINARY="${CARGO_TARGET_DIR:-$PWD/target}/release/octitrate" .tools/prepare/bin/python3 -m pytest python
+else
+    echo "test: no tools of the Python package in .tools/prepare: it is not tested"
+fi

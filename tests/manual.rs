@@ -63,6 +63,10 @@ fn commands_and_arguments_exist() {
         helps
             .entry(key)
             .or_insert_with(|| {
+                // its help is that of a Python program, which need not be installed
+                if command == ["prepare"] {
+                    return std::fs::read_to_string(root().join("python/octitrate/prepare/command.py")).unwrap();
+                }
                 let output = octitrate(&[command, &["--help"]].concat());
                 assert!(output.status.success(), "octitrate {command:?} --help");
                 String::from_utf8(output.stdout).unwrap()

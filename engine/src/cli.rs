@@ -22,6 +22,7 @@ mod info;
 mod job;
 mod many;
 mod pka;
+mod prepare;
 mod rerun;
 mod run;
 mod schema;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
 fn execute(cli: Cli) -> Result<ExitCode> {
     threads(cli.threads)?;
     match cli.command {
+        Command::Prepare(arguments) => prepare::prepare(&arguments),
         Command::Run(arguments) => run::run(&arguments, cli.device),
         Command::Titrate(arguments) => many::titrate(&arguments, cli.device, cli.threads),
         Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),

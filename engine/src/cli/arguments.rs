@@ -10,6 +10,7 @@ use accuracy::number_between;
 use clap::{Args, Parser, Subcommand};
 use octitrate::backend::choice::Choice;
 use octitrate::charges::Precision;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Constant-pH molecular dynamics with a built-in fast multipole method.
@@ -48,6 +49,18 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Prepare a protein: from a PDB or mmCIF file to a folder that `titrate` runs.
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
+The Python package octitrate does this. `octitrate prepare --help` shows its arguments.
+
+Example:
+  octitrate prepare 2lzt.pdb
+  octitrate titrate 2lzt-prepared/titrate.toml"
+    )]
+    Prepare(PrepareArguments),
+
     /// Run molecular dynamics, or continue it from its checkpoint.
     #[command(after_help = "\
 Ctrl-C, and the signals TERM, HUP, USR1, USR2 and XCPU, write a checkpoint and leave;
@@ -194,6 +207,14 @@ pub struct InfoArguments {
     /// An entry of the library by its name, such as glu, or the file of one.
     #[arg(value_name = "ENTRY")]
     pub entry: Option<String>,
+}
+
+/// `prepare`.
+#[derive(Debug, Args)]
+pub struct PrepareArguments {
+    /// The structure and what is asked for; --help shows everything.
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
 }
 
 /// `run`.

@@ -1,0 +1,88 @@
+//! `prepare`: hands its arguments to the Python package `octitrate`, which knows proteins and force fields.
+//!
+//! A Python is looked for where the package is likely to be: the one that OCTITRATE_PYTHON names, the one beside this program (a wheel was installed there),
+//! the one that `make prepare-tools` made in the sources this program was built in, and `python3` of the path. The first one that has the package is taken.
+
+use super::arguments::PrepareArguments;
+use octitrate::error::{Error, InputError, Result};
+use std::env;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+/// Names the Python that is taken, and no other.
+const ASKED: &str = "OCTITRATE_PYTHON";
+/// Where `make prepare-tools` puts its Python, from the folder of the sources.
+const TOOLS: &str = ".tools/prepare/bin/python3";
+/// Succeeds where the package can be imported. The folder of the user is not searched: a folder of this name is not the package.
+const PROBE: &str = "import sys, importlib.util as i; sys.path[:] = [p for p in sys.path if p]; sys.exit(not i.find_spec('octitrate.prepare'))";
+const HELP: &str = "pip install \"octitrate[prepare]\", or `make prepare-tools` in the sources of octitrate";
+
+/// Becomes the Python program.
+///
+/// # Errors
+/// [`Error::Input`] if there is no Python with the package.
+pub fn prepare(arguments: &PrepareArguments) -> Result<ExitCode> {
+    let python = find(env::var_os(ASKED).map(PathBuf::from), env::current_exe().ok().as_deref())?;
+    // `-P` would keep the working folder out of the path, but is not known before 3.11
+    let mut command = Command::new(&python);
+    command.args(["-c", "import sys; sys.path[:] = [p for p in sys.path if p]; from octitrate.prepare.command import main; sys.exit(main(sys.argv[1:]))"]);
+    let error = command.args(&arguments.arguments).exec();
+    Err(Error::file(&python, "start", error))
+}
+
+/// The first Python that has the package.
+fn find(asked: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf> {
+    if let Some(python) = asked {
+        if has_package(&python) {
+            return Ok(python);
+        }
+        let problem = format!("{ASKED} is {}, which has no package octitrate", python.display());
+        return Err(InputError::new(problem, HELP).into());
+    }
+    let found = candidates(program).into_iter().find(|python| has_package(python));
+    found.ok_or_else(|| Error::input("octitrate prepare needs a Python package, which is not installed", HELP))
+}
+
+/// Where the package may be, in order.
+fn candidates(program: Option<&Path>) -> Vec<PathBuf> {
+    let folders: Vec<&Path> =
+        program.and_then(Path::parent).map(|folder| folder.ancestors().collect()).unwrap_or_default();
+    let beside = folders.first().map(|folder| folder.join("python3"));
+    let tools = folders.iter().map(|folder| folder.join(TOOLS));
+    beside.into_iter().chain(tools).filter(|python| python.exists()).chain([PathBuf::from("python3")]).collect()
+}
+
+fn has_package(python: &Path) -> bool {
+    let mut command = Command::new(python);
+    let quiet = command.args(["-c", PROBE]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_beside_the_program_comes_before_the_tools_and_the_path() {
+        let folder = std::env::temp_dir().join(format!("octitrate-prepare-{}", std::process::id()));
+        let bin = folder.join("target/release");
+        let tools = folder.join(TOOLS);
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::create_dir_all(tools.parent().unwrap()).unwrap();
+        let program = bin.join("octitrate");
+        assert_eq!(candidates(Some(&program)), [PathBuf::from("python3")]);
+        std::fs::write(&tools, "").unwrap();
+        assert_eq!(candidates(Some(&program)), [tools.clone(), PathBuf::from("python3")]);
+        let beside = bin.join("python3");
+        std::fs::write(&beside, "").unwrap();
+        assert_eq!(candidates(Some(&program)), [beside, tools, PathBuf::from("python3")]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_python_that_is_named_and_lacks_the_package_is_refused() {
+        let error = find(Some(PathBuf::from("/bin/false")), None).unwrap_err().to_string();
+        assert!(error.contains("OCTITRATE_PYTHON is /bin/false"), "{error}");
+    }
+}

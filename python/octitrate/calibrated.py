@@ -1,0 +1,114 @@
+"""Entries that were calibrated before: what `octitrate calibrate` wrote for model compounds, put together for a job.
+
+Every calibration writes an entry of its own, with its correction V_MM as `[correction]` or, at the end of a chain, as `[[elsewhere]]` for one
+residue. A job reads one entry of a name and force field, so that those of one name are merged here: charges and forms must be the same in all of them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .errors import Refused
+
+SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "charges", "torsions")
+"""Keys that entries of one name and force field must share."""
+
+
+class Calibrated:
+    """Entries with corrections in files and folders; folders are searched with everything below them.
+
+    Raises `Refused` for a path that is not there, a file that is no TOML, and entries of one name whose forms differ.
+    """
+
+    def __init__(self, paths: Iterable[str | Path] = ()) -> None:
+        self._entries: dict[tuple[str, str], dict[str, Any]] = {}
+        for path in map(Path, paths):
+            if not path.exists():
+                raise Refused(f"{path}: there is no such file or folder", "name entries that octitrate calibrate wrote, or a folder with them")
+            for file in sorted(path.rglob("*.toml")) if path.is_dir() else [path]:
+                self._add(file, strict=not path.is_dir())
+
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        """Whether there is an entry of this name and force field."""
+        return key in self._entries
+
+    def _add(self, file: Path, strict: bool) -> None:
+        try:
+            entry = tomllib.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise Refused(f"{file}: {error}", "name entries that octitrate calibrate wrote") from None
+        if not {"name", "force_field", "forms", "correction"} <= entry.keys():
+            if strict:
+                raise Refused(f"{file} is no entry of a library", "octitrate calibrate writes them, such as calibrate/tyr.toml")
+            return
+        # Rounds of a calibration have entries that are not finished: the entry lies beside resolved.toml.
+        if file.parent.name.startswith("round_"):
+            return
+        known = self._entries.setdefault((entry["name"], entry["force_field"]), entry)
+        if known is entry:
+            return
+        if different := [key for key in SAME if known.get(key) != entry.get(key)]:
+            raise Refused(f"{file}: {different[0]} of the entry {entry['name']} differs from that of another file", "leave one of them out")
+        if has_correction(entry["correction"]):
+            if has_correction(known["correction"]):
+                raise Refused(f"{file}: the entry {entry['name']} has a correction in another file, too", "leave one of them out")
+            known["correction"] = entry["correction"]
+        places = {residue for one in known.get("elsewhere", []) for residue in one["residues"]}
+        for one in entry.get("elsewhere", []):
+            if twice := places & set(one["residues"]):
+                raise Refused(f"{file}: the entry {entry['name']} has a correction at {min(twice)} in another file, too", "leave one of them out")
+            known.setdefault("elsewhere", []).append(one)
+
+    def corrected(self, name: str, force_field: str, residue: str | None, model: bool) -> bool:
+        """Whether a correction is known at a residue of this name; `residue` is none inside of chains, `model`: the residue is that of the model compound."""
+        entry = self._entries.get((name, force_field))
+        if entry is None:
+            return False
+        elsewhere: bool = any(residue in one["residues"] and has_correction(one["correction"]) for one in entry.get("elsewhere", []))
+        return elsewhere or bool((residue is None or model) and has_correction(entry["correction"]))
+
+    def written(self, name: str, force_field: str, text: str) -> str:
+        """An entry as TOML with the corrections that are known; the text without corrections where none are.
+
+        Raises `Refused` where charges or forms are not those of the text.
+        """
+        entry = self._entries.get((name, force_field))
+        if entry is None:
+            return text
+        plain = tomllib.loads(text)
+        if different := [key for key in SAME if plain.get(key) != entry.get(key)]:
+            raise Refused(f"{different[0]} of the calibrated entry {name} ({force_field}) is not what the force field has now", "calibrate it again")
+        head = text[: text.index("[correction]")]
+        head = head[: head.rindex("#")] if head.rstrip().endswith("this table.") else head
+        lines = [head.rstrip(), ""]
+        for one in entry.get("elsewhere", []):
+            lines += ["[[elsewhere]]", f"residues = {_value(one['residues'])}", "", *_table("elsewhere.correction", one["correction"])]
+        return "\n".join([*lines, *_table("correction", entry["correction"])])
+
+
+def has_correction(correction: dict[str, Any]) -> bool:
+    """Whether a correction is calibrated or preliminary."""
+    return bool(correction.get("status", "uncalibrated") != "uncalibrated")
+
+
+def _table(name: str, table: dict[str, Any]) -> list[str]:
+    """A table of TOML with its subtables behind it."""
+    lines = [f"[{name}]", *(f"{key} = {_value(value)}" for key, value in table.items() if not isinstance(value, dict)), ""]
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _table(f"{name}.{key}", value)
+    return lines
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    # repr of a float reads back as the same number.
+    return repr(value)

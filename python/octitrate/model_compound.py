@@ -1,0 +1,203 @@
+"""Model compounds in water, from which `octitrate calibrate` gets the correction V_MM of an entry for any force field.
+
+A correction is the free energy of the *force field* between the forms of a residue between caps, in water, beside a charge buffer. One folder holds
+all that its calibration
+needs: `system.gro`, `system.xml`, the entries of `library/`, and two jobs,
+
+    octitrate run equilibrate.toml         # minimises, then a barostat finds the volume
+    octitrate calibrate calibrate.toml     # writes calibrate/ENTRY.toml, the entry with its correction
+
+=====================  ==================  =========================================================
+name                   molecule            what is calibrated
+=====================  ==================  =========================================================
+``TYR``                ACE-TYR-NME         the side chain inside of a chain
+``nterm LYS``          NH3-LYS-NME         the amino end at this residue
+``cterm LEU``          ACE-LEU-COOH        the carboxyl end at this residue
+``nterm side GLU``     NH3-GLU-NME         the side chain of a first residue, its amino end protonated: Glu and Asp
+``cterm side GLU``     ACE-GLU-COOH        the side chain of a last residue, its end protonated
+``water``              water alone         the charge buffer: first of all, for a water that has none
+=====================  ==================  =========================================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .entries import KINDS, buffer_entry, entry
+from .errors import Refused
+from .peptide import peptide
+from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
+from .templates import CARBOXYLS
+
+EDGE = 3.3
+"""Edge of the cubic box, nm: the buffers find places at least 1.2 nm from the solute and each other."""
+
+
+@dataclass(frozen=True)
+class Compound:
+    """What is built: residues of the peptide, which of them titrates and with which entry."""
+
+    residues: tuple[str, ...]
+    site: int
+    entry: str
+    folder: str
+    """Name of its folder among others: ``tyr``, ``cterm-leu``."""
+
+
+def compound(name: str) -> Compound:
+    """The molecule that a name stands for (see the table above). Raises `Refused` for a name that stands for none."""
+    *words, residue = name.split()
+    base = VARIANTS.get(residue.upper(), residue.upper())
+    if not words and residue.lower() == "water":
+        return Compound((), 0, "water", "water")
+    if base not in AMINO_ACIDS:
+        raise Refused(f"there is no model compound {name!r}", f"residues are {', '.join(AMINO_ACIDS)}; or water")
+    side = ENTRIES.get(PROTONATED.get(base, base))
+    if side is None and (not words or words[-1] == "side"):
+        raise Refused(f"the side chain of {base} does not titrate", f"those that do are {', '.join(sorted(VARIANTS.get(one, one) for one in ENTRIES))}")
+    end = words[0] if words else ""
+    if end not in ("", "nterm", "cterm") or words[1:] not in ([], ["side"]):
+        raise Refused(f"there is no model compound {name!r}", 'write "TYR", "nterm LYS", "cterm LEU", "cterm side GLU" or "water"')
+    if words == ["nterm", "side"] and PROTONATED.get(base, base) not in CARBOXYLS:
+        raise Refused(
+            f"the side chain of {base} as the first residue of a chain has the name {base} in topologies, as it has inside of chains",
+            "its correction could not be told apart: let it stay protonated",
+        )
+    if end == "nterm" and base == "PRO":
+        raise Refused("the amino end of PRO has two hydrogens, and no entry of the library", "choose another residue")
+    chosen = end if words == [end] else str(side)
+    folder = "-".join([*(word.lower() for word in words), base.lower()])
+    if end == "nterm":
+        return Compound((base, "NME"), 0, chosen, folder)
+    return Compound(("ACE", base) if end == "cterm" else ("ACE", base, "NME"), 1, chosen, folder)
+
+
+def build(name: str, force_field: str = "ff14SB", water: str | None = None, folder: str | Path | None = None, temperature: float = 300.0) -> Path:
+    """Writes a folder with everything that the calibration of a model compound needs, and returns it.
+
+    `name` as in the table above, `folder` by default ``FORCE_FIELD-WATER/NAME``, temperature in K. A folder that is there is refused.
+
+    Raises `Refused`.
+    """
+    from .prepare.folder import Folder
+
+    what = compound(name)
+    ff = TitratableForceField(force_field, water)
+    place = Path(folder) if folder is not None else Path(f"{ff.name}-{ff.water}") / what.folder
+    with Folder(place) as out:
+        model, system = solvated(what, ff)
+        from openmm import XmlSerializer
+
+        from .prepare.structure import gro
+
+        out.write("system.gro", gro(f"Model compound {'-'.join(what.residues) or 'water'}, {ff.name}, {ff.water}", model))
+        out.write("system.xml", XmlSerializer.serialize(system))
+        library = []
+        if what.entry != "water":
+            out.write(f"library/{what.entry}.toml", entry(ff, what.entry))
+            library.append(f"library/{what.entry}.toml")
+        if ff.own_water():
+            if what.entry == "water":
+                out.write("library/water.toml", buffer_entry(ff))
+            library.append("library/water.toml" if what.entry == "water" else "../water/calibrate/water.toml")
+        site = next((residue for residue in model.topology.residues() if residue.index == what.site), None) if what.residues else None
+        out.write("equilibrate.toml", _equilibrate(ff, temperature))
+        out.write("calibrate.toml", _calibrate(what, ff, library, site, temperature, _molecules(what, system)))
+    return place
+
+
+def solvated(what: Compound, ff: TitratableForceField) -> tuple[Any, Any]:
+    """The molecule in a box of water, as a model of `octitrate.prepare` and as an OpenMM system."""
+    import numpy as np
+    import openmm
+    from openmm import app, unit
+
+    from .prepare.build import Model
+
+    if what.residues:
+        modeller = peptide(what.residues)
+        modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
+    else:
+        modeller = app.Modeller(app.Topology(), [] * unit.nanometer)
+    modeller.addSolvent(
+        ff.forcefield,
+        model=ff.water_model,
+        boxSize=openmm.Vec3(EDGE, EDGE, EDGE) * unit.nanometer,
+        neutralize=False,
+        residueTemplates=ff.templates(modeller.topology),
+    )
+    system = ff.forcefield.createSystem(
+        modeller.topology,
+        nonbondedMethod=app.PME,
+        constraints=app.HBonds,
+        removeCMMotion=False,
+        residueTemplates=ff.templates(modeller.topology),
+        **ff.cutoffs(),
+    )
+    return Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer))), system
+
+
+def _system(ff: TitratableForceField, structure: str) -> list[str]:
+    return ["[system]", f'structure = "{structure}"', 'topology = "system.xml"', "", *ff.van_der_waals()]
+
+
+def _equilibrate(ff: TitratableForceField, temperature: float) -> str:
+    lines = [
+        "# Minimises and finds the volume, before calibrate.toml.",
+        "# octitrate run equilibrate.toml",
+        "",
+        *_system(ff, "system.gro"),
+        "[minimise]",
+        "",
+        "[dynamics]",
+        'duration = "100 ps"',
+        "",
+        "[thermostat]",
+        f'temperature = "{temperature:g} K"',
+        "",
+        "[barostat]",
+        'pressure = "1 bar"',
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _molecules(what: Compound, system: Any) -> int | None:
+    """Molecules of the buffer, where octitrate's own choice of 3 does not do: each takes up to half an elementary charge, and the molecule may have two."""
+    import openmm
+
+    if not what.residues:
+        return 3
+    force = next(one for one in system.getForces() if isinstance(one, openmm.NonbondedForce))
+    charge = sum(force.getParticleParameters(k)[0]._value for k in range(force.getNumParticles()))
+    return 2 * round(abs(charge)) + 1 if abs(charge) > 1.5 else None
+
+
+def _calibrate(what: Compound, ff: TitratableForceField, library: list[str], site: Any, temperature: float, molecules: int | None) -> str:
+    title = "-".join(what.residues) if what.residues else "the charge buffer"
+    lines = [
+        f"# Free energy of {ff.name} with {ff.water} along λ of {title}: runs at fixed λ, a polynomial, free runs until they are flat.",
+        "# octitrate run equilibrate.toml, then octitrate calibrate calibrate.toml",
+        "",
+        *_system(ff, "equilibrate/final.gro"),
+        "[dynamics]",
+        'duration = "200 ps" # of one window',
+        'time_step = "2 fs"',
+        "",
+        "[thermostat]",
+        f'temperature = "{temperature:g} K"',
+        "",
+        "[titration]",
+        f"library = {json.dumps(library)}" if library else "",
+    ]
+    if site is not None:
+        lines += ["", "[[titration.site]]", f'residue = "{site.name} {site.id}"']
+        if KINDS[what.entry].terminus:
+            lines.append(f'entry = "{what.entry}"')
+    lines += ["", "[titration.buffer]", 'residue = "HOH"'] + ([f"molecules = {molecules}"] if molecules else [])
+    lines += ["", "[calibrate]", 'equilibration = "20 ps"', f'water_model = "{ff.water.upper()}"'] + ([] if what.residues else ['site = "buffer"'])
+    lines += ["", "[output]", 'lambda = "0.1 ps"', 'trajectory = "0 ps"', ""]
+    return "\n".join(lines)

@@ -1,0 +1,228 @@
+"""Builds what was not seen: missing heavy atoms (PDBFixer), short loops if asked for, caps, and ends of chains.
+
+The result has all heavy atoms of the protein, one OpenMM chain for each segment, and bonds; hydrogens come later.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openmm
+import pdbfixer
+from openmm import app, unit
+
+from . import names
+from .chains import Segment
+from .entry import Residue
+from .molecules import Kept
+from .report import Report, listed
+
+_ONE_ATOM = "HETATM    1  O   HOH A   1       0.000   0.000   0.000  1.00  0.00           O\nEND\n"
+
+CLOSE = 0.22
+"""nm; an oxygen of water nearer than this to another heavy atom is an alternate of something (hydrogen bonds are 0.26 and longer)."""
+
+FAR = 0.6
+"""nm; water of the crystal beyond two layers belongs to another copy."""
+
+
+@dataclass
+class Model:
+    """An OpenMM topology with positions (nm, one row for each atom)."""
+
+    topology: Any
+    positions: np.ndarray
+
+    def quantity(self) -> Any:
+        """The positions as OpenMM takes them."""
+        return [openmm.Vec3(*map(float, row)) for row in self.positions] * unit.nanometer
+
+
+def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, seed: int, report: Report) -> Model:
+    """The protein with all its heavy atoms, and after it the ions and the oxygens of water that are kept."""
+    topology, positions, loops = _as_it_is(found)
+    fixer = pdbfixer.PDBFixer(pdbfile=io.StringIO(_ONE_ATOM), platform=openmm.Platform.getPlatformByName("CPU"))
+    fixer.topology, fixer.positions = topology, positions * unit.nanometer
+    fixer.sequences, fixer.modifiedResidues = [], []
+    fixer.missingResidues = loops
+    fixer.findMissingAtoms()
+    ended = {id(residue) for residue, segment in _last(topology, found) if segment.capped_end}
+    fixer.missingTerminals = {residue: atoms for residue, atoms in fixer.missingTerminals.items() if id(residue) not in ended}
+    _say(fixer, report)
+    fixer.addMissingAtoms(seed=seed)
+    return _finished(fixer, found, pairs, kept, report)
+
+
+def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], list[str]]]:
+    """Topology and positions of what was seen, and the loops that are to be built, as PDBFixer counts them."""
+    topology = app.Topology()
+    positions: list[Any] = []
+    loops: dict[tuple[int, int], list[str]] = {}
+    for index, segment in enumerate(found):
+        chain = topology.addChain(segment.chain or "A")
+        for place, called in segment.loops.items():
+            loops[(index, place)] = called
+        for residue in segment.residues:
+            added = topology.addResidue(residue.name, chain, str(residue.number), residue.insertion or " ")
+            for atom in residue.atoms:
+                topology.addAtom(atom.name, app.Element.getBySymbol(_symbol(atom.name)), added)
+                positions.append(openmm.Vec3(*atom.position))
+    topology.createStandardBonds()
+    return topology, positions, loops
+
+
+def _order(name: str) -> dict[str, int]:
+    """The place of each heavy atom in a residue of this name."""
+    return {atom: i for i, atom in enumerate((*(names.heavy_atoms(name) or ()), "OXT"))}
+
+
+def _symbol(name: str) -> str:
+    """The element of a heavy atom of an amino acid: the first letter of its name."""
+    return name[0]
+
+
+def _last(topology: Any, found: list[Segment]) -> list[tuple[Any, Segment]]:
+    return [(list(chain.residues())[-1], segment) for chain, segment in zip(topology.chains(), found)]
+
+
+def _say(fixer: Any, report: Report) -> None:
+    built = [
+        f"{residue.name} {residue.id} of chain {residue.chain.id} ({', '.join(atom.name for atom in atoms)})"
+        for residue, atoms in fixer.missingAtoms.items()
+    ]
+    if built:
+        report.note(f"{len(built)} residues have atoms that were not seen, which are built: {listed(built, 4)}")
+        if len(built) > 4:
+            for line in built:
+                report.note(line, screen=False)
+    ends = [f"{residue.name} {residue.id} of chain {residue.chain.id}" for residue in fixer.missingTerminals]
+    if ends:
+        report.note(f"OXT is built at the end of {listed(ends)}")
+    loops = [f"{len(called)} residues in chain {list(fixer.topology.chains())[chain].id}" for (chain, _), called in fixer.missingResidues.items()]
+    if loops:
+        report.note(f"loops are built: {listed(loops)}")
+    if not (built or ends or loops):
+        report.note("no heavy atom of the protein is missing")
+
+
+def _finished(fixer: Any, found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report) -> Model:
+    """A new topology: segments with their caps, disulfides, ions and water."""
+    old = np.array([[p.x, p.y, p.z] for p in fixer.positions.value_in_unit(unit.nanometer)])
+    everything = list(old)
+    everything += [np.array(atom.position) for residue in (*kept.ions, *kept.waters) for atom in residue.atoms]
+    topology = app.Topology()
+    positions: list[np.ndarray] = []
+    sulfurs: dict[tuple[str, str, int], Any] = {}
+    for index, (chain, segment) in enumerate(zip(fixer.topology.chains(), found)):
+        added = topology.addChain(chain.id)
+        residues = list(chain.residues())
+        if segment.capped_start:
+            cap = _acetyl(_places(residues[0], old), everything)
+            _add(topology, added, "ACE", int(residues[0].id) - 1, names.CAPS["ACE"], cap, positions)
+        for residue in residues:
+            copy = topology.addResidue(residue.name, added, residue.id, residue.insertionCode)
+            order = _order(residue.name)
+            for atom in sorted(residue.atoms(), key=lambda atom: order[atom.name]):
+                new = topology.addAtom(atom.name, atom.element, copy)
+                positions.append(old[atom.index])
+                if (residue.name, atom.name) == ("CYS", "SG"):
+                    sulfurs[(segment.chain, residue.id, index)] = new
+        if segment.capped_end:
+            cap = _methylamide(_places(residues[-1], old), everything)
+            _add(topology, added, "NME", int(residues[-1].id) + 1, names.CAPS["NME"], cap, positions)
+    topology.createStandardBonds()
+    where = {id(residue): k for k, segment in enumerate(found) for residue in segment.residues}
+    for a, b in pairs:
+        topology.addBond(*(sulfurs[(r.chain, str(r.number), where[id(r)])] for r in (a, b)))
+    _others(topology, positions, kept, report)
+    return Model(topology, np.array(positions))
+
+
+def _places(residue: Any, positions: np.ndarray) -> dict[str, np.ndarray]:
+    return {atom.name: positions[atom.index] for atom in residue.atoms()}
+
+
+def _add(
+    topology: Any, chain: Any, name: str, number: int, atoms: tuple[str, ...], places: dict[str, np.ndarray], positions: list[np.ndarray]
+) -> None:
+    residue = topology.addResidue(name, chain, str(number))
+    for atom in atoms:
+        topology.addAtom(atom, app.Element.getBySymbol(_symbol(atom)), residue)
+        positions.append(places[atom])
+
+
+def _others(topology: Any, positions: list[np.ndarray], kept: Kept, report: Report) -> None:
+    """Ions, and those molecules of water that are not inside the protein or its new atoms."""
+    protein = np.array(positions)
+    if kept.ions:
+        chain = topology.addChain("I")
+        for ion in kept.ions:
+            residue = topology.addResidue(ion.name, chain, str(ion.number))
+            topology.addAtom(ion.atoms[0].name, app.Element.getBySymbol(names.element_of_ion(ion.name)), residue)
+            positions.append(np.array(ion.atoms[0].position))
+    oxygens: list[np.ndarray] = []
+    close = far = 0
+    chain = topology.addChain("W") if kept.waters else None
+    for water in kept.waters:
+        oxygen = water.atom("O")
+        if oxygen is None:
+            continue
+        place = np.array(oxygen.position)
+        nearest = np.linalg.norm(protein - place, axis=1).min()
+        if nearest > FAR:
+            far += 1
+            continue
+        if nearest < CLOSE or (oxygens and np.linalg.norm(np.array(oxygens) - place, axis=1).min() < CLOSE):
+            close += 1
+            continue
+        residue = topology.addResidue("HOH", chain, str(water.number))
+        topology.addAtom("O", app.element.oxygen, residue)
+        oxygens.append(place)
+    positions += oxygens
+    if kept.waters:
+        left = [f"{close} nearer than {10 * CLOSE:g} Å to other atoms"] if close else []
+        left += [f"{far} farther than {10 * FAR:g} Å from the protein"] if far else []
+        report.note(f"{len(oxygens)} molecules of water of the crystal are kept" + (f"; left out: {', '.join(left)}" if left else ""))
+
+
+def _direction(vector: np.ndarray) -> np.ndarray:
+    unit_vector: np.ndarray = vector / np.linalg.norm(vector)
+    return unit_vector
+
+
+def _methylamide(last: dict[str, np.ndarray], others: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """N-methylamide in the plane of the last carboxyl, trans: C–N 1.335 Å, N–C 1.449 Å, angles 121.9° (ff14SB, C–N–CT)."""
+    ca, c, o = last["CA"], last["C"], last["O"]
+    n = c + 0.1335 * _direction(-(_direction(ca - c) + _direction(o - c)))
+    # trans: the methyl carbon lies on the side of O, in the plane
+    back = _direction(c - n)
+    aside = _direction((o - c) - np.dot(o - c, back) * back)
+    angle = np.radians(121.9)
+    return {"N": n, "C": n + 0.1449 * (np.cos(angle) * back + np.sin(angle) * aside)}
+
+
+def _acetyl(first: dict[str, np.ndarray], others: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Acetyl at the first nitrogen, trans: of twelve torsions around N–CA that which is farthest from other atoms."""
+    n, ca, c = first["N"], first["CA"], first["C"]
+    rest = np.array([p for p in others if 1e-6 < np.linalg.norm(p - n) < 1.2 and np.linalg.norm(p - ca) > 1e-6])
+    axis = _direction(ca - n)
+    one = _direction((c - ca) - np.dot(c - ca, axis) * axis)
+    two = np.cross(axis, one)
+    angle = np.radians(121.9)
+    best: dict[str, np.ndarray] = {}
+    farthest = -1.0
+    for torsion in np.radians(np.arange(0, 360, 30)):
+        out = np.cos(torsion) * one + np.sin(torsion) * two
+        carbon = n + 0.1335 * (np.cos(angle) * axis + np.sin(angle) * out)
+        back = _direction(n - carbon)
+        # in the plane of CA, N and C: the methyl carbon is trans to CA, the oxygen cis
+        side = _direction((ca - n) - np.dot(ca - n, back) * back)
+        methyl = carbon + 0.1522 * (np.cos(np.radians(116.6)) * back - np.sin(np.radians(116.6)) * side)
+        oxygen = carbon + 0.1229 * (np.cos(np.radians(122.9)) * back + np.sin(np.radians(122.9)) * side)
+        free = min((np.linalg.norm(rest - p, axis=1).min() for p in (methyl, oxygen)), default=1.0) if len(rest) else 1.0
+        if free > farthest:
+            farthest, best = free, {"C": carbon, "O": oxygen, "CH3": methyl}
+    return best

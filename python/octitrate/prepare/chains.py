@@ -1,0 +1,250 @@
+"""Chains as they are built: where they begin and end, where something is missing between, and which cysteines are bonded.
+
+A *segment* is a piece of a chain whose residues follow each other by peptide bonds. Its ends are ends of the protein, which carry charges and titrate, or ends
+of what was seen of it: those get caps (acetyl, N-methylamide), because nothing is charged there in the protein.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+
+from ..errors import Refused
+from . import names
+from .entry import Entry, Missing, Residue, distance
+from .options import Options
+from .report import Report, listed
+
+PEPTIDE = 0.20
+"""nm; a C–N bond is 0.133 long, and in the worst structures shorter than this."""
+
+BRIDGE = 0.25
+"""nm; an S–S bond is 0.205 long. Sulfurs that are not bonded stay 0.35 apart."""
+
+LONGEST_LOOP = 8
+"""Residues that are built without having been seen: longer loops have too many shapes for one guess to be of use."""
+
+
+@dataclass(eq=False)
+class Segment:
+    """Residues that are bonded one after another."""
+
+    chain: str
+    residues: list[Residue]
+    capped_start: bool = False
+    capped_end: bool = False
+    loops: dict[int, list[str]] = field(default_factory=dict)
+    """Residues to be built before the residue of this index."""
+
+
+def segments(entry: Entry, protein: list[Residue], options: Options, report: Report) -> list[Segment]:
+    """Divides the protein into segments; a gap is refused unless it is asked to be capped or built."""
+    found: list[Segment] = []
+    for chain in dict.fromkeys(residue.chain for residue in protein):
+        residues = [residue for residue in protein if residue.chain == chain]
+        found += _of_chain(entry, chain, residues, options, report)
+    return found
+
+
+def check_atoms(protein: list[Residue], entry: Entry) -> None:
+    """Refuses models without side chains, residues without a backbone, and atoms that their residue does not have."""
+    amino = [residue for residue in protein if residue.name in names.SIDE_CHAINS]
+    if not amino:
+        raise Refused(f"{entry.path}: nothing of the protein is left", "drop less")
+    bare = [residue for residue in amino if not residue.has("N", "CA", "C")]
+    if 2 * len(bare) > len(amino):
+        raise Refused(
+            f"{entry.path}: {len(bare)} of {len(amino)} residues have no backbone but {listed(sorted({a.name for r in bare for a in r.atoms}), 4)} "
+            f"(first {bare[0]}): a C-alpha model, or one as coarse",
+            "build all atoms with a program for that first, or take another structure",
+        )
+    if bare:
+        absent = [name for name in ("N", "CA", "C") if not bare[0].has(name)]
+        raise Refused(
+            f"{bare[0]} has no {', '.join(absent)}: a backbone cannot be built from the rest" + (f" (and {len(bare) - 1} more)" if len(bare) > 1 else ""),
+            "take the residue out of the file, and treat the gap with --gaps",
+        )
+    for residue in protein:
+        known = (*(names.heavy_atoms(residue.name) or ()), "OXT")
+        strange = [atom.name for atom in residue.atoms if atom.name not in known]
+        if strange:
+            raise Refused(
+                f"{residue} has atoms that {residue.name} does not have: {', '.join(strange)}",
+                "if it is modified, give it its own name; if the names are of another program, rename them as in the PDB",
+            )
+
+
+def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Options, report: Report) -> list[Segment]:
+    now = Segment(chain, [residues[0]])
+    found = [now]
+    missing = [m for m in entry.missing if m.chain == chain]
+    for before, after in zip(residues, residues[1:]):
+        if bonded(before, after):
+            now.residues.append(after)
+            continue
+        if before.name == "NME" or after.name == "ACE":
+            now = Segment(chain, [after])
+            found.append(now)
+            continue
+        between = _between(entry, before, after, missing)
+        what = _described(before, after, between)
+        if options.gaps == "cap":
+            report.note(f"{what}: capped on both sides (NME, ACE)")
+            now.capped_end = True
+            now = Segment(chain, [after], capped_start=True)
+            found.append(now)
+        elif options.gaps == "build":
+            _can_build(what, between)
+            report.warn(f"{what}: built without having been seen, one shape of many")
+            now.loops[len(now.residues)] = [m.name for m in between]
+            now.residues.append(after)
+        else:
+            way = "--gaps cap ends the chain on both sides with neutral caps"
+            if 0 < len(between) <= LONGEST_LOOP:
+                way += f"; --gaps build builds the {len(between)} residues in some shape"
+            raise Refused(what, way)
+    _ends(entry, chain, found, missing, options, report)
+    return found
+
+
+def bonded(before: Residue, after: Residue) -> bool:
+    """Whether a peptide bond leads from one residue to the next."""
+    carbon, nitrogen = before.atom("C"), after.atom("N")
+    return carbon is not None and nitrogen is not None and distance(carbon.position, nitrogen.position) < PEPTIDE
+
+
+def _between(entry: Entry, before: Residue, after: Residue, missing: list[Missing]) -> list[Missing]:
+    """What the file says was there between two residues and was not seen; without a list of it, residues of the numbers between."""
+    first, last = (before.number, before.insertion), (after.number, after.insertion)
+    named = [m for m in missing if first < (m.number, m.insertion) < last]
+    if named or missing:
+        return named
+    return [Missing("", before.chain, number, "") for number in range(before.number + 1, after.number)]
+
+
+def _described(before: Residue, after: Residue, between: list[Missing]) -> str:
+    carbon, nitrogen = before.atom("C"), after.atom("N")
+    apart = f"{10 * distance(carbon.position, nitrogen.position):.1f} Å apart" if carbon and nitrogen else "not bonded"
+    where = f"chain {before.chain or '(blank)'} is broken between {before.name} {before.number}{before.insertion} and {after.name} {after.number}{after.insertion}"
+    if not between:
+        return f"{where}, which are {apart}"
+    called = listed([f"{m.name} {m.number}{m.insertion}".strip() for m in between], 6)
+    return f"{where}: {len(between)} {'residue is' if len(between) == 1 else 'residues are'} missing ({called})"
+
+
+def _can_build(what: str, between: list[Missing]) -> None:
+    if not between or len(between) > LONGEST_LOOP or any(m.name not in names.SIDE_CHAINS for m in between):
+        why = "nothing says which residues they are" if between and not between[0].name else f"at most {LONGEST_LOOP} amino acids are built"
+        if not between:
+            why = "nothing is missing by the numbers, so there is nothing to build"
+        raise Refused(f"{what}; {why}", "--gaps cap ends the chain on both sides, or build the loop with a program for that")
+
+
+def _ends(entry: Entry, chain: str, found: list[Segment], missing: list[Missing], options: Options, report: Report) -> None:
+    """Decides what the two ends of a chain are."""
+    before, after = _unseen_ends(entry, chain, found, missing)
+    for at_start, segment, count in ((True, found[0], before), (False, found[-1], after)):
+        residue = segment.residues[0 if at_start else -1]
+        end = "first" if at_start else "last"
+        if residue.name in names.CAPS:
+            continue
+        capped = options.ends == "capped" or (options.ends == "auto" and count > 0)
+        if not at_start and residue.atom("OXT") is not None and options.ends == "auto":
+            capped = False
+        if capped:
+            why = f"{count} residues {'before' if at_start else 'after'} it were not seen" if count else "as asked"
+            report.note(f"{residue} is the {end} residue there is, {why}: capped ({'ACE' if at_start else 'NME'})")
+        else:
+            report.note(f"{residue} is the {end} residue: a charged end" + (f", though {count} residues were not seen" if count else ""))
+        if at_start:
+            segment.capped_start = capped
+        else:
+            segment.capped_end = capped
+            if capped:
+                residue.atoms = [atom for atom in residue.atoms if atom.name != "OXT"]
+
+
+def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[Missing]) -> tuple[int, int]:
+    """How many residues the crystal had before the first and after the last that were seen."""
+    first, last = found[0].residues[0], found[-1].residues[-1]
+    if missing:
+        return (
+            sum((m.number, m.insertion) < (first.number, first.insertion) for m in missing),
+            sum((m.number, m.insertion) > (last.number, last.insertion) for m in missing),
+        )
+    sequence = entry.sequences.get(chain, [])
+    seen = [residue.original or residue.name for segment in found for residue in segment.residues]
+    blocks = [b for b in difflib.SequenceMatcher(None, sequence, seen, autojunk=False).get_matching_blocks() if b.size]
+    if not sequence or not blocks or 2 * sum(block.size for block in blocks) < len(seen):
+        return (0, 0)
+    start = max(0, blocks[0].a - blocks[0].b)
+    end = max(0, (len(sequence) - blocks[-1].a) - (len(seen) - blocks[-1].b))
+    return (start, end)
+
+
+def unlike_numbers(found: list[Segment], report: Report) -> None:
+    """Numbers residues anew in chains with insertion codes, which no format of molecular dynamics has."""
+    for chain in dict.fromkeys(segment.chain for segment in found):
+        residues = [residue for segment in found if segment.chain == chain for residue in segment.residues]
+        if not any(residue.insertion for residue in residues):
+            continue
+        start = residues[0].number
+        rows = [["in the file", "here"]]
+        for number, residue in enumerate(residues, start):
+            rows.append([f"{residue.name} {residue.number}{residue.insertion}", f"{residue.name} {number}"])
+            residue.number, residue.insertion = number, ""
+        report.warn(f"chain {chain or '(blank)'} has insertion codes: its residues are numbered anew from {start}; prepare.md has the table")
+        report.table(rows)
+
+
+def bridges(entry: Entry, found: list[Segment], report: Report) -> list[tuple[Residue, Residue]]:
+    """Pairs of cysteines that are bonded: the sulfurs say so, and what the file says is compared."""
+    cysteines = [r for segment in found for r in segment.residues if r.name == "CYS" and r.atom("SG")]
+    pairs: list[tuple[Residue, Residue]] = []
+    taken: set[int] = set()
+    by_distance = sorted(
+        (distance(a.atom("SG").position, b.atom("SG").position), i, j)  # type: ignore[union-attr]
+        for i, a in enumerate(cysteines)
+        for j, b in enumerate(cysteines)
+        if i < j
+    )
+    for length, i, j in by_distance:
+        if length < BRIDGE and not {i, j} & taken:
+            taken |= {i, j}
+            pairs.append((cysteines[i], cysteines[j]))
+            report.note(f"disulfide {cysteines[i]} – {cysteines[j]}, {10 * length:.2f} Å")
+    is_bonded = {frozenset(((a.chain, a.number), (b.chain, b.number))) for a, b in pairs}
+    here = {(r.chain, r.number) for r in cysteines}
+    for a, b in entry.bridges:
+        if {a, b} <= here and frozenset((a, b)) not in is_bonded:
+            report.warn(f"the file names a disulfide between {a[1]} of chain {a[0]} and {b[1]} of chain {b[0]}, whose sulfurs are too far apart: none is built")
+    return pairs
+
+
+def unlike_bonds(found: list[Segment]) -> None:
+    """Refuses bonds that no peptide has: rings of the backbone, side chains bonded to each other, and atoms on top of each other."""
+    cells: dict[tuple[int, int, int], list[tuple[Residue, str, tuple[float, float, float]]]] = {}
+    size = 0.16
+    order = {id(r): (k, i) for k, segment in enumerate(found) for i, r in enumerate(segment.residues)}
+    for segment in found:
+        for residue in segment.residues:
+            for atom in residue.atoms:
+                home = tuple(int(x // size) for x in atom.position)
+                for dx in (-1, 0, 1):
+                    for dy in (-1, 0, 1):
+                        for dz in (-1, 0, 1):
+                            for other, name, position in cells.get((home[0] + dx, home[1] + dy, home[2] + dz), ()):
+                                length = distance(atom.position, position)
+                                if other is residue or length >= size or _peptide(order, other, name, residue, atom.name):
+                                    continue
+                                raise Refused(
+                                    f"{name} of {other} and {atom.name} of {residue} are {10 * length:.2f} Å apart: a bond that is not known, or a clash",
+                                    "cyclic and cross-linked chains are not prepared; if it is a clash, repair the structure first",
+                                )
+                cells.setdefault((home[0], home[1], home[2]), []).append((residue, atom.name, atom.position))
+
+
+def _peptide(order: dict[int, tuple[int, int]], a: Residue, name: str, b: Residue, other: str) -> bool:
+    """Whether two atoms are those of a peptide bond."""
+    (k, i), (m, j) = order[id(a)], order[id(b)]
+    return k == m and ((j == i + 1 and (name, other) == ("C", "N")) or (i == j + 1 and (other, name) == ("C", "N")))

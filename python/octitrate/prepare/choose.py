@@ -1,0 +1,202 @@
+"""What of a file is prepared: one model, one place for each atom, the names of the force fields, the chains that belong together.
+
+Nothing is built here. Every choice is noted; what cannot be chosen without the user is refused with what can be asked for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from ..errors import Refused
+from . import names
+from .entry import Atom, Entry, Residue, distance
+from .options import Options
+from .report import Report, listed
+
+
+def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
+    """The residues of the model that is asked for, or of the only one."""
+    models = sorted(entry.models)
+    if options.model is None and len(models) > 1:
+        raise Refused(
+            f"{entry.path}: there are {len(models)} models ({models[0]} to {models[-1]}), and one structure is prepared",
+            f"choose one: --model {models[0]}",
+        )
+    chosen = models[0] if options.model is None else options.model
+    if chosen not in entry.models:
+        raise Refused(f"{entry.path}: there is no model {chosen}", f"choose one of {', '.join(map(str, models))}")
+    if len(models) > 1:
+        report.note(f"model {chosen} of {len(models)}")
+    return entry.models[chosen]
+
+
+def standard_names(residues: list[Residue], report: Report) -> None:
+    """Gives residues and atoms the names of the wwPDB; selenomethionine becomes methionine."""
+    renamed: dict[str, int] = defaultdict(int)
+    replaced = []
+    for residue in residues:
+        residue.original = residue.name
+        if residue.name in names.REPLACED:
+            replaced.append(str(residue))
+            residue.name, atoms = names.REPLACED[residue.name]
+            for atom in residue.atoms:
+                atom.name = atoms.get(atom.name, atom.name)
+                atom.element = "S" if atom.name in atoms.values() else atom.element
+        elif (known := names.known_as(residue.name)) != residue.name:
+            renamed[f"{residue.name} → {known}"] += 1
+            residue.name = known
+        elif residue.name in names.WATER:
+            residue.name = "HOH"
+            for atom in residue.atoms:
+                atom.name = "O" if atom.element == "O" else atom.name
+        if residue.name in names.SIDE_CHAINS:
+            for atom in residue.atoms:
+                usual = names.ATOM_SAME.get(atom.name, atom.name)
+                atom.name = "CD1" if (residue.name, usual) == ("ILE", "CD") else usual
+    if replaced:
+        report.note(f"selenomethionine becomes methionine: {listed(replaced)}")
+    if renamed:
+        report.note("names of protonation states: " + listed([f"{count} {what}" for what, count in renamed.items()]))
+
+
+def no_hydrogens(residues: list[Residue], report: Report) -> list[Residue]:
+    """Leaves out hydrogens and deuterium: they are placed anew, where every group carries all its protons."""
+    count = 0
+    for residue in residues:
+        before = len(residue.atoms)
+        residue.atoms = [atom for atom in residue.atoms if atom.element not in ("H", "D")]
+        count += before - len(residue.atoms)
+    if count:
+        report.note(f"the {count} hydrogens of the file are left out and placed anew")
+    return [residue for residue in residues if residue.atoms]
+
+
+def one_place(residues: list[Residue], options: Options, report: Report) -> list[Residue]:
+    """One place for every atom, and one name for every residue: of alternates those of higher occupancy, the same for all atoms of a residue."""
+    residues = _one_name(residues, report)
+    chosen = []
+    for residue in residues:
+        by_altloc: dict[str, list[Atom]] = defaultdict(list)
+        for atom in residue.atoms:
+            by_altloc[atom.altloc].append(atom)
+        marks = sorted(mark for mark in by_altloc if mark)
+        if not marks:
+            _no_repeats(residue)
+            continue
+        mean = {mark: sum(a.occupancy for a in by_altloc[mark]) / len(by_altloc[mark]) for mark in marks}
+        best = max(marks, key=lambda mark: (mark == options.altloc, mean[mark]))
+        kept: dict[str, Atom] = {}
+        for atom in residue.atoms:
+            other = kept.get(atom.name)
+            if other is None or _rank(atom, best) > _rank(other, best):
+                kept[atom.name] = atom
+        residue.atoms = list(kept.values())
+        if len(marks) > 1 and residue.name != "HOH":
+            chosen.append(f"{residue}: {best} of " + ", ".join(f"{mark} ({mean[mark]:.2f})" for mark in marks))
+    if chosen:
+        report.note(f"{len(chosen)} residues with alternate places: that of the highest occupancy is taken (--altloc prefers another)")
+        for line in chosen:
+            report.note(line, screen=False)
+    empty = [str(residue) for residue in residues if residue.name != "HOH" and any(atom.occupancy == 0 for atom in residue.atoms)]
+    if empty:
+        report.note(f"atoms that the file places without having seen them (occupancy 0) are taken as they are: {listed(empty)}")
+    return residues
+
+
+def _rank(atom: Atom, best: str) -> tuple[bool, bool, float]:
+    return (atom.altloc == best, atom.altloc == "", atom.occupancy)
+
+
+def _no_repeats(residue: Residue) -> None:
+    seen = set()
+    for atom in residue.atoms:
+        if atom.name in seen:
+            raise Refused(
+                f"atom {atom.name} of {residue} is there twice, and nothing says that these are alternate places",
+                "leave one of them out of the file, or mark them as alternates in column 17",
+            )
+        seen.add(atom.name)
+
+
+def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
+    """Of residues that share a number (a mixture in the crystal) the one of higher occupancy; a number that comes again elsewhere is refused."""
+    by_place: dict[tuple[str, int, str, bool], list[Residue]] = defaultdict(list)
+    for residue in residues:
+        by_place[(residue.chain, residue.number, residue.insertion, residue.name == "HOH")].append(residue)
+    dropped = set()
+    for (_, _, _, water), same in by_place.items():
+        if len(same) == 1 or water:
+            continue
+        if not all(atom.altloc for residue in same for atom in residue.atoms):
+            if any(residue.name not in names.SIDE_CHAINS for residue in same) and len({residue.name for residue in same}) == len(same):
+                continue  # a ligand or an ion may have the number of a residue in loosely written files
+            raise Refused(
+                f"{same[0]} is there twice ({listed([residue.name for residue in same])}): two chains or two copies have the same name",
+                "give every chain a name of its own (column 22), or leave the copy out of the file",
+            )
+        best = max(same, key=lambda residue: sum(atom.occupancy for atom in residue.atoms) / len(residue.atoms))
+        dropped |= {id(residue) for residue in same if residue is not best}
+        report.note(f"{same[0].place} is {listed([residue.name for residue in same])} in the crystal: {best.name} is taken")
+    return [residue for residue in residues if id(residue) not in dropped]
+
+
+def chains(entry: Entry, residues: list[Residue], options: Options, report: Report) -> list[Residue]:
+    """The residues of the chains that are prepared, with the small molecules that lie at them."""
+    proteins: dict[str, list[str]] = defaultdict(list)
+    for residue in residues:
+        if residue.name in names.SIDE_CHAINS and residue.has("CA"):
+            proteins[residue.chain].append(residue.name)
+    if not proteins:
+        raise Refused(f"{entry.path}: there is no protein: {_contents(residues)}", "give a structure with amino acids")
+    wanted = _wanted(entry, proteins, options, report)
+    inside = [residue for residue in residues if residue.chain in wanted]
+    atoms = [atom.position for residue in inside for atom in residue.atoms]
+    others = [residue for residue in residues if residue.chain not in wanted and residue.chain not in proteins]
+    near = {id(residue) for residue in others if len(wanted) == len(proteins) or _is_near(residue, atoms)}
+    return [residue for residue in residues if residue.chain in wanted or id(residue) in near]
+
+
+def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, report: Report) -> set[str]:
+    """Names of the chains that are asked for, or that the file says belong together."""
+    there = ", ".join(f"{chain or '(blank)'} ({len(found)} residues)" for chain, found in proteins.items())
+    if options.chains and options.chains != ["all"]:
+        unknown = [chain for chain in options.chains if chain not in proteins]
+        if unknown:
+            raise Refused(f"{entry.path}: there is no protein chain {', '.join(unknown)}", f"the chains are {there}")
+        report.note(f"chains {', '.join(options.chains)} of {there}")
+        return set(options.chains)
+    copies = [group for group in _copies(entry, proteins) if len(group) > 1]
+    if copies and not options.chains:
+        group = copies[0]
+        together = any(set(group) <= set(unit) for unit in entry.units)
+        if not together:
+            why = "the file does not say whether they belong together"
+            if entry.units:
+                why = "the file has them in " + str(len(entry.units)) + " biological units: " + "; ".join(", ".join(unit) for unit in entry.units)
+            first = next((unit for unit in entry.units if group[0] in unit), [group[0]])
+            first = [chain for chain in first if chain in proteins]
+            raise Refused(
+                f"{entry.path}: chains {', '.join(group)} have the same sequence ({len(proteins[group[0]])} residues), and {why}",
+                f"prepare one unit with --chains {','.join(first)}, or everything with --chains all",
+            )
+    report.note(f"{'chain' if len(proteins) == 1 else 'chains'} {there}")
+    return set(proteins)
+
+
+def _copies(entry: Entry, proteins: dict[str, list[str]]) -> list[list[str]]:
+    """Chains with the same sequence, group by group; of what is seen, where the file does not say what was in the crystal."""
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for chain, found in proteins.items():
+        groups[tuple(entry.sequences.get(chain) or found)].append(chain)
+    return list(groups.values())
+
+
+def _is_near(residue: Residue, atoms: list[tuple[float, float, float]], reach: float = 0.5) -> bool:
+    return any(distance(atom.position, other) < reach for atom in residue.atoms for other in atoms)
+
+
+def _contents(residues: list[Residue]) -> str:
+    counts: dict[str, int] = defaultdict(int)
+    for residue in residues:
+        counts[names.NUCLEOTIDES.get(residue.name, residue.name)] += 1
+    return listed([f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1])])

@@ -1,0 +1,156 @@
+"""The command line of `octitrate prepare`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..errors import Refused
+from .options import Options
+from .report import Report
+
+BAD_INPUT = 2
+"""The exit status of octitrate for an input that is refused."""
+
+_MISSING = 'octitrate prepare needs {}, which is not installed: pip install "octitrate[prepare]", or `make prepare-tools` in the sources'
+
+
+def parser() -> argparse.ArgumentParser:
+    """All arguments with their help."""
+    p = argparse.ArgumentParser(
+        prog="octitrate prepare",
+        description="Prepares a protein for a titration: from a PDB or mmCIF file to a folder that `octitrate titrate` runs. "
+        "Every decision is shown and written to prepare.md.",
+        epilog="examples:\n"
+        "  octitrate prepare 2lzt.pdb                        then: octitrate titrate 2lzt-prepared/titrate.toml\n"
+        "  octitrate prepare 1a6k.pdb --drop HEM             without the haem\n"
+        "  octitrate prepare 1a2p.pdb --chains A --drop ZN   one of three copies\n"
+        "  octitrate prepare 4icb.pdb --keep CA              calcium as a charged sphere of the force field\n"
+        "  octitrate prepare --from x.prmtop x.rst7          a system that is finished",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("structure", nargs="?", type=Path, help="the structure, a PDB or mmCIF file, also compressed (.gz)")
+    p.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="folder to write (default: NAME-prepared)")
+    p.add_argument("--force", action="store_true", help="move a folder that is there aside; nothing is deleted")
+    p.add_argument("-q", "--quiet", action="store_true", help="show nothing but errors")
+    ff = p.add_argument_group("force field")
+    ff.add_argument("--force-field", metavar="NAME", help="amber99sb-ildn (default), ff14SB, ff19SB or charmm36m")
+    ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
+    box = p.add_argument_group("box")
+    box.add_argument("--box", choices=["dodecahedron", "cubic", "octahedron"], help="shape (default: dodecahedron)")
+    box.add_argument("--padding", type=float, metavar="NM", help="room between the protein and the faces of the box, nm (default: 1.2)")
+    box.add_argument("--salt", type=float, metavar="MOL/L", help="concentration of NaCl (default: 0.15)")
+    box.add_argument("--crystal-water", choices=["keep", "drop"], help="water of the crystal (default: keep)")
+    ti = p.add_argument_group("titration")
+    ti.add_argument("--ph-range", type=_range, metavar="MIN:MAX", help="range of pH (default: what the sites need, within 1:13)")
+    ti.add_argument("--sites", metavar="LIST", help="groups that titrate, 'GLU 35,ASP,A:HIS 15,nterm' (default: all whose pKa may lie in the range)")
+    ti.add_argument("--temperature", type=float, metavar="K", help="temperature (default: 300)")
+    ti.add_argument("--duration", metavar="TIME", help="length of each run (default: '1 ns')")
+    st = p.add_argument_group("structure")
+    st.add_argument("--model", type=int, metavar="N", help="the model to take, where there are several")
+    st.add_argument("--chains", metavar="LIST", help="chains to take, 'A' or 'A,B', or 'all'")
+    st.add_argument("--altloc", metavar="X", help="alternate places to prefer (default: of higher occupancy)")
+    st.add_argument("--gaps", choices=["refuse", "cap", "build"], help="where residues are missing inside a chain: refuse (default), end it with caps, build short loops")
+    st.add_argument("--ends", choices=["auto", "charged", "capped"], help="ends of chains: capped where residues before or after were not seen (default), all charged, all capped")
+    st.add_argument("--drop", metavar="NAME", action="append", help="leave out molecules of this name; several: --drop HEM --drop ZN, or HEM,ZN")
+    st.add_argument("--keep", metavar="NAME", action="append", help="keep an ion that the force field knows: CA, MG, ZN, …")
+    st.add_argument("--keep-ligands", action="store_true", help="refused: there is no force field for ligands yet")
+    st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
+    st.add_argument("--seed", type=int, help="of the places of ions (default: 1)")
+    mo = p.add_argument_group("a model compound, to calibrate")
+    mo.add_argument("--model-compound", metavar="LIST", help="TYR, GLU, …, 'nterm LYS', 'cterm LEU', 'nterm side LYS', water: folders that `octitrate calibrate` runs, with --force-field and --water")
+    fi = p.add_argument_group("a finished system")
+    fi.add_argument("--from", dest="finished", nargs="+", type=Path, metavar="FILE", help="x.prmtop x.rst7; x.top x.gro; x.psf x.crd (or .pdb) with --parameters")
+    fi.add_argument("--parameters", nargs="+", type=Path, metavar="FILE", help="files of CHARMM parameters for --from x.psf")
+    fi.add_argument("--box-size", type=float, nargs=3, metavar="NM", help="edges of the box for --from x.psf, whose coordinates have none")
+    return p
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(":")
+    try:
+        found = (float(low), float(high))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range, such as 2:8") from None
+    if not -2 <= found[0] < found[1] <= 16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of pH within -2:16")
+    return found
+
+
+def options(args: argparse.Namespace) -> Options:
+    """The options that arguments stand for. Raises `Refused` for those that make no sense."""
+    if args.keep_ligands:
+        raise Refused(
+            "--keep-ligands: there is no force field for ligands yet", "leave them out with --drop NAME, or prepare the system elsewhere and give it with --from"
+        )
+    chosen = Options(input=args.structure)
+    for name in ("output", "force", "force_field", "water", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "model", "altloc", "gaps", "ends", "seed"):
+        value = getattr(args, name)
+        if value is not None:
+            setattr(chosen, name, value)
+    chosen.sites = _list([args.sites] if args.sites else [])
+    chosen.chains = _list([args.chains] if args.chains else [])
+    chosen.drop = [name.upper() for name in _list(args.drop or [])]
+    chosen.keep = [name.upper() for name in _list(args.keep or [])]
+    chosen.mutate = [text if ":" in text else text.upper() for text in _list(args.mutate or [])]
+    if not 0.5 <= chosen.padding <= 10:
+        raise Refused(f"--padding {chosen.padding:g}: nm are meant, 0.5 to 10", "1.2 is usual")
+    if not 0 <= chosen.salt <= 5:
+        raise Refused(f"--salt {chosen.salt:g}: mol/l are meant, 0 to 5", "0.15 is usual")
+    if not 250 <= chosen.temperature <= 400:
+        raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
+    return chosen
+
+
+def _list(texts: list[str]) -> list[str]:
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def model_compounds(args: argparse.Namespace) -> int:
+    """Builds model compounds; the exit status."""
+    from ..model_compound import build
+
+    names = _list([args.model_compound])
+    if args.output is not None and len(names) > 1:
+        raise Refused(f"-o {args.output}: one folder for {len(names)} model compounds", "leave -o out: each gets a folder of its own")
+    for name in names:
+        place = build(name, args.force_field or Options.force_field, args.water, args.output, args.temperature or Options.temperature)
+        if not args.quiet:
+            print(f"{place} is ready:\n  octitrate calibrate {place}/calibrate.toml", file=sys.stderr)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command; the exit status."""
+    if arguments[:1] == ["prepare"]:
+        arguments = arguments[1:]
+    args = parser().parse_args(arguments)
+    report = Report(screen=None) if args.quiet else Report()
+    try:
+        if args.model_compound:
+            return model_compounds(args)
+        if args.finished:
+            from .finished import take
+
+            place = take(args, report)
+        elif args.structure is None:
+            raise Refused("there is no structure to prepare", "octitrate prepare protein.pdb; octitrate prepare --help says the rest")
+        else:
+            from .pipeline import prepare
+
+            place = prepare(options(args), report)
+    except Refused as refused:
+        print(f"error: {refused}", file=sys.stderr)
+        return BAD_INPUT
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "propka", "numpy"):
+            print("error: " + _MISSING.format(error.name), file=sys.stderr)
+            return BAD_INPUT
+        raise
+    except KeyboardInterrupt:
+        print("error: stopped; nothing is written", file=sys.stderr)
+        return 130
+    if not args.quiet:
+        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {place}/titrate.toml", file=sys.stderr)
+    return 0

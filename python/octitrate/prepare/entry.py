@@ -1,0 +1,86 @@
+"""A structure as its file has it, before anything is decided: atoms with all their alternates, chains, models, and what the file says beyond coordinates.
+
+Positions are in nm. Residues keep the order of the file. Nothing is dropped here but what the formats themselves repeat (ANISOU, SIGATM).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+Position = tuple[float, float, float]
+
+
+@dataclass(slots=True)
+class Atom:
+    """One place of one atom."""
+
+    name: str
+    altloc: str
+    occupancy: float
+    position: Position
+    element: str
+
+
+@dataclass(slots=True, eq=False)
+class Residue:
+    """A residue, or a molecule that is none: `name number insertion` in a chain."""
+
+    name: str
+    chain: str
+    number: int
+    insertion: str
+    atoms: list[Atom] = field(default_factory=list)
+    original: str = ""
+    """Its name in the file, where it has been renamed."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.place}"
+
+    @property
+    def place(self) -> str:
+        """Number and chain, as messages name them."""
+        return f"{self.number}{self.insertion} of chain {self.chain or '(blank)'}"
+
+    def atom(self, name: str) -> Atom | None:
+        """The atom of this name, if there is one."""
+        return next((atom for atom in self.atoms if atom.name == name), None)
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these atoms are there."""
+        return set(names) <= {atom.name for atom in self.atoms}
+
+
+@dataclass(slots=True)
+class Missing:
+    """A residue that the file names and has no coordinates for."""
+
+    name: str
+    chain: str
+    number: int
+    insertion: str
+
+
+@dataclass(slots=True)
+class Entry:
+    """The contents of a file."""
+
+    path: str
+    kind: str
+    """`PDB` or `mmCIF`."""
+    models: dict[int, list[Residue]]
+    """Residues of each model, in the order of the file."""
+    title: str = ""
+    sequences: dict[str, list[str]] = field(default_factory=dict)
+    """What was in the crystal, chain by chain (SEQRES)."""
+    missing: list[Missing] = field(default_factory=list)
+    """What was not seen in it (REMARK 465)."""
+    units: list[list[str]] = field(default_factory=list)
+    """Chains of each biological unit (REMARK 350)."""
+    bridges: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
+    """Disulfides that the file names (SSBOND): chain and number of both cysteines."""
+
+
+def distance(a: Position, b: Position) -> float:
+    """The distance of two places (nm)."""
+    return math.dist(a, b)

@@ -1,0 +1,99 @@
+"""Writes the job of the titration, `titrate.toml`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .options import Options
+from .sites import Choice
+
+
+def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_waals: list[str], topology: Any, options: Options) -> str:
+    """The text of the job. `van_der_waals`: the lines of that section, where the force field needs it."""
+    titrating = [choice for choice in choices if choice.titrates]
+    uncorrected = [choice for choice in titrating if not choice.group.corrected]
+    lines = [
+        f"# Titration of {options.input.name}, written by octitrate prepare; prepare.md says what was decided on the way.",
+        "# octitrate titrate titrate.toml",
+        "",
+        "[system]",
+        'structure = "system.gro"',
+        'topology = "system.xml"',
+        "",
+        *van_der_waals,
+        "[dynamics]",
+        f"duration = {json.dumps(options.duration)} # of each run",
+        'time_step = "4 fs"',
+        'hydrogen_mass = "3 u"',
+        "",
+        "[thermostat]",
+        f'temperature = "{options.temperature:g} K"',
+        "",
+        "[barostat]",
+        'pressure = "1 bar"',
+        "",
+        "[titration]",
+    ]
+    if libraries:
+        lines.append(f"library = {json.dumps(libraries)}")
+    if uncorrected:
+        lines += [
+            "# Groups below have no correction V_MM for this force field: octitrate refuses them until they are calibrated, or until this is true.",
+            "allow_uncalibrated = false",
+        ]
+    else:
+        lines.append("allow_uncalibrated = true # some corrections are preliminary by the program's own test: octitrate info NAME says why")
+    lines.append('barrier = "5 kJ/mol"')
+    names = site_names([choice.group for choice in titrating], topology)
+    for choice, name in zip(titrating, names):
+        predicted = "" if choice.predicted is None else f", PROPKA {choice.predicted:.2f}"
+        lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}{predicted}"]
+    lines += [
+        "",
+        "[titration.buffer]",
+        'residue = "HOH"',
+        "",
+        "[titrate]",
+        f"ph = {json.dumps(ph)}",
+        'exchange = "1 ps"',
+        "",
+        "[output]",
+        'lambda = "0.1 ps"',
+        'trajectory = "100 ps"',
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def site_names(groups: list[Any], topology: Any) -> list[str]:
+    """The names by which a job asks for groups: `GL3 35`, `nterm LYS 1`; with the number of the molecule before, `2:GL3 35`, where a residue is not the only
+    one of its name and number."""
+    number = molecules(topology)
+    seen: dict[tuple[str, str], int] = {}
+    for residue in topology.residues():
+        seen[(residue.name, residue.id)] = seen.get((residue.name, residue.id), 0) + 1
+    found = []
+    for group in groups:
+        residue = group.residue
+        called = f"{residue.name} {residue.id}" if group.group == "side" else f"{group.entry} {residue.name} {residue.id}"
+        several = seen[(residue.name, residue.id)] > 1
+        found.append(f"{number[residue.index]}:{called}" if several else called)
+    return found
+
+
+def molecules(topology: Any) -> dict[int, int]:
+    """The number of the molecule, from 1, that every residue belongs to: what bonds join, in the order of the atoms."""
+    parent = list(range(topology.getNumResidues()))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for bond in topology.bonds():
+        a, b = root(bond[0].residue.index), root(bond[1].residue.index)
+        parent[max(a, b)] = min(a, b)
+    order: dict[int, int] = {}
+    return {i: order.setdefault(root(i), len(order) + 1) for i in range(len(parent))}

@@ -1,0 +1,139 @@
+"""What is no amino acid: water, salt, additives of the crystal, metals, ligands, sugars, nucleic acids.
+
+A force field for proteins knows water and ions. Everything else is left out on request, or refused: all of it in one message. Salt and what crystals are grown
+from is left out unasked, because the salt of the box takes its place, and each is named.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import Refused
+from . import names
+from .entry import Residue, distance
+from .options import Options
+from .report import Report, listed
+
+BOND = 0.22
+"""nm; atoms of a protein and of a molecule that are nearer are taken for bonded (C–S 0.18, C–Se 0.20)."""
+
+COORDINATION = 0.28
+"""nm; atoms that hold a metal are nearer (Ca–O 0.24, with its spread)."""
+
+
+@dataclass
+class Kept:
+    """Residues of the protein in their order, and what is kept beside it."""
+
+    protein: list[Residue]
+    ions: list[Residue]
+    waters: list[Residue]
+
+
+def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str], bool], report: Report) -> Kept:
+    """Divides residues into protein, ions and water, and refuses what remains.
+
+    `knows_ion` says whether the force field has parameters for an ion of this name.
+    """
+    absent = [name for name in [*options.drop, *options.keep] if name not in {r.name for r in residues} | {r.original for r in residues}]
+    if absent:
+        others = sorted({residue.name for residue in residues if residue.name not in names.SIDE_CHAINS})
+        raise Refused(f"nothing in the chosen chains is named {', '.join(absent)}", f"beside amino acids there are: {', '.join(others) or 'none'}")
+    protein = [residue for residue in residues if is_protein(residue) and not _named(residue, options.drop)]
+    kept = Kept(protein=protein, ions=[], waters=[])
+    left_out: dict[str, list[Residue]] = defaultdict(list)
+    problems: dict[str, list[Residue]] = defaultdict(list)
+    for residue in residues:
+        if _named(residue, options.drop):
+            left_out[residue.name].append(residue)
+        elif is_protein(residue):
+            continue
+        elif residue.name == "HOH":
+            kept.waters.append(residue)
+        elif _named(residue, options.keep):
+            if not knows_ion(residue.name) or len(residue.atoms) != 1:
+                raise Refused(
+                    f"{residue}: {options.force_field} has no parameters for it, so that it cannot be kept",
+                    f"leave it out with --drop {residue.name}",
+                )
+            kept.ions.append(residue)
+        elif residue.name in names.ADDITIVES or residue.name in names.SALT:
+            left_out[residue.name].append(residue)
+        else:
+            problems[residue.name].append(residue)
+    if problems:
+        raise _refusal(problems, protein, options, knows_ion)
+    for name, group in left_out.items():
+        _say(name, group, protein, options, report)
+    for ion in kept.ions:
+        holders = _neighbours(ion, protein, COORDINATION)
+        report.warn(
+            f"{ion} is kept as a charged sphere of the force field, held by {listed(holders) or 'no residue'}: such models do not keep every coordination; "
+            "its distances should be looked at"
+        )
+    return kept
+
+
+def is_protein(residue: Residue) -> bool:
+    """Whether a residue is an amino acid or a cap."""
+    return residue.name in names.SIDE_CHAINS or residue.name in names.CAPS
+
+
+def _named(residue: Residue, wanted: list[str]) -> bool:
+    return residue.name in wanted or residue.original in wanted
+
+
+def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[str]:
+    """Residues of the protein that have an atom within reach of the molecule."""
+    return [
+        str(other)
+        for other in protein
+        if any(distance(a.position, b.position) < reach for a in residue.atoms for b in other.atoms)
+    ]
+
+
+def _say(name: str, group: list[Residue], protein: list[Residue], options: Options, report: Report) -> None:
+    what = names.ADDITIVES.get(name) or ("an ion of the salt" if name in names.SALT else "")
+    asked = name in options.drop or any(residue.original in options.drop for residue in group)
+    why = "as asked" if asked else "the salt of the box takes its place" if name in names.SALT else "it comes from the crystallisation"
+    places = listed([residue.place for residue in group], 6)
+    report.note(f"{name}{f' ({what})' if what else ''}, {len(group)} molecules ({places}): left out, {why}")
+    bonded = {line for residue in group for line in _neighbours(residue, protein, BOND if len(residue.atoms) > 1 else 0.0)}
+    if bonded:
+        report.warn(f"{name} was bonded to {listed(sorted(bonded))}, which is prepared without it")
+
+
+def _refusal(
+    problems: dict[str, list[Residue]], protein: list[Residue], options: Options, knows_ion: Callable[[str], bool]
+) -> Refused:
+    """One message for everything that is not known."""
+    lines, helps = [], []
+    for name, group in problems.items():
+        first = group[0]
+        places = listed([residue.place for residue in group], 4)
+        if name in names.NUCLEOTIDES:
+            lines.append(f"{name} {places}: {names.NUCLEOTIDES[name]}, which is not prepared")
+            helps.append(f"choose the chains of the protein with --chains, or leave it out with --drop {name}")
+        elif name in names.SUGARS:
+            at = listed(sorted({line for residue in group for line in _neighbours(residue, protein, BOND)}), 4)
+            lines.append(f"{name} {places}: a sugar" + (f" of a glycan at {at}" if at else ""))
+            helps.append(f"--drop {name} prepares the protein without it")
+        elif name in names.METALS or len(first.atoms) == 1:
+            held = listed(_neighbours(first, protein, COORDINATION), 6)
+            lines.append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
+            known = knows_ion(name)
+            helps.append(f"--drop {name} leaves it out" + (f", --keep {name} takes the charged sphere of the force field" if known else ""))
+        elif name in names.MODIFIED or first.has("N", "CA", "C"):
+            what, parent = names.MODIFIED.get(name, ("an amino acid that the force field does not know", ""))
+            lines.append(f"{name} {places}: {what}")
+            to = parent or "ALA"
+            prefix = f"{first.chain}:" if first.chain else ""
+            helps.append(f"--mutate {prefix}{name}{first.number}{first.insertion}{to} builds {to} in its place")
+        else:
+            near = listed(_neighbours(first, protein, BOND), 3)
+            bond = f", bonded to {near}" if near else ""
+            lines.append(f"{name} {places}: a ligand of {len(first.atoms)} heavy atoms{bond}")
+            helps.append(f"--drop {name} leaves it out")
+    return Refused(f"{options.force_field} does not know " + "; ".join(lines), "; ".join(dict.fromkeys(helps)))

@@ -1,0 +1,116 @@
+"""What residues are called, and what is known about them without a force field.
+
+Heavy atoms are those of the amino acids in the chemical component dictionary of the wwPDB; names of modified residues, of ions and of what crystals are grown
+from are its names as well.
+"""
+
+from __future__ import annotations
+
+BACKBONE = ("N", "CA", "C", "O")
+
+SIDE_CHAINS: dict[str, tuple[str, ...]] = {
+    "ALA": ("CB",),
+    "ARG": ("CB", "CG", "CD", "NE", "CZ", "NH1", "NH2"),
+    "ASN": ("CB", "CG", "OD1", "ND2"),
+    "ASP": ("CB", "CG", "OD1", "OD2"),
+    "CYS": ("CB", "SG"),
+    "GLN": ("CB", "CG", "CD", "OE1", "NE2"),
+    "GLU": ("CB", "CG", "CD", "OE1", "OE2"),
+    "GLY": (),
+    "HIS": ("CB", "CG", "ND1", "CE1", "NE2", "CD2"),
+    "ILE": ("CB", "CG1", "CG2", "CD1"),
+    "LEU": ("CB", "CG", "CD1", "CD2"),
+    "LYS": ("CB", "CG", "CD", "CE", "NZ"),
+    "MET": ("CB", "CG", "SD", "CE"),
+    "PHE": ("CB", "CG", "CD1", "CE1", "CZ", "CE2", "CD2"),
+    "PRO": ("CB", "CG", "CD"),
+    "SER": ("CB", "OG"),
+    "THR": ("CB", "OG1", "CG2"),
+    "TRP": ("CB", "CG", "CD1", "CD2", "NE1", "CE2", "CE3", "CZ2", "CZ3", "CH2"),
+    "TYR": ("CB", "CG", "CD1", "CE1", "CZ", "OH", "CE2", "CD2"),
+    "VAL": ("CB", "CG1", "CG2"),
+}
+"""Heavy atoms of the side chains of the twenty amino acids, in the order of AMBER: rings go around. OpenMM writes improper dihedrals by the order of atoms, and a
+correction of the library knows its force field by them."""
+
+CAPS: dict[str, tuple[str, ...]] = {"ACE": ("C", "O", "CH3"), "NME": ("N", "C")}
+"""Heavy atoms of the caps."""
+
+LETTERS = {
+    "A": "ALA", "R": "ARG", "N": "ASN", "D": "ASP", "C": "CYS", "Q": "GLN", "E": "GLU", "G": "GLY", "H": "HIS", "I": "ILE",
+    "L": "LEU", "K": "LYS", "M": "MET", "F": "PHE", "P": "PRO", "S": "SER", "T": "THR", "W": "TRP", "Y": "TYR", "V": "VAL",
+}  # fmt: skip
+
+SAME = {
+    "HID": "HIS", "HIE": "HIS", "HIP": "HIS", "HSD": "HIS", "HSE": "HIS", "HSP": "HIS", "ASH": "ASP", "ASPP": "ASP", "AS3": "ASP",
+    "GLH": "GLU", "GLUP": "GLU", "GL3": "GLU", "LYN": "LYS", "LSN": "LYS", "CYX": "CYS", "CYM": "CYS", "CYS2": "CYS", "TYM": "TYR", "ARN": "ARG",
+}  # fmt: skip
+"""Names by which programs call a residue with another number of protons; protons are placed anew."""
+
+
+
+def known_as(name: str) -> str:
+    """The name in the PDB of a residue that programs call otherwise: `HID` is HIS, and so are `NHID` and `ZHIP` at ends of chains."""
+    inner = name[1:] if len(name) == 4 and name[0] in "NCZ" and (name[1:] in SIDE_CHAINS or name[1:] in SAME) else name
+    return SAME.get(inner, inner)
+
+
+ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OT2": "OXT", "O2": "OXT"}
+"""Other names of atoms at ends of chains."""
+
+WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC"}
+
+REPLACED = {"MSE": ("MET", {"SE": "SD"})}
+"""Residues that are there for crystallography alone: what they stand for, and atoms that change their name."""
+
+MODIFIED = {
+    "SEP": ("phosphoserine", "SER"), "TPO": ("phosphothreonine", "THR"), "PTR": ("phosphotyrosine", "TYR"), "CSO": ("S-hydroxycysteine", "CYS"),
+    "CSD": ("cysteine sulfinic acid", "CYS"), "OCS": ("cysteine sulfonic acid", "CYS"), "CME": ("a cysteine bound to mercaptoethanol", "CYS"),
+    "KCX": ("carboxylated lysine", "LYS"), "MLY": ("dimethyllysine", "LYS"), "M3L": ("trimethyllysine", "LYS"), "MLZ": ("methyllysine", "LYS"),
+    "ALY": ("acetyllysine", "LYS"), "HYP": ("hydroxyproline", "PRO"), "PCA": ("pyroglutamic acid", "GLU"), "CGU": ("carboxyglutamic acid", "GLU"),
+    "SME": ("methionine sulfoxide", "MET"), "FME": ("formylmethionine", "MET"), "CAS": ("a cysteine bound to dimethylarsenic", "CYS"),
+    "CSX": ("S-oxycysteine", "CYS"), "TYS": ("sulfotyrosine", "TYR"), "LLP": ("a lysine bound to pyridoxal phosphate", "LYS"), "SEC": ("selenocysteine", "CYS"),
+}  # fmt: skip
+"""Modified amino acids that are frequent: what they are, and the amino acid that they are made from."""
+
+NUCLEOTIDES = {"DA": "DNA", "DC": "DNA", "DG": "DNA", "DT": "DNA", "DU": "DNA", "DI": "DNA", "A": "RNA", "C": "RNA", "G": "RNA", "U": "RNA", "I": "RNA"}
+
+SUGARS = {
+    "NAG", "NDG", "BMA", "MAN", "FUC", "FUL", "GAL", "GLA", "GLC", "BGC", "SIA", "XYS", "XYP", "A2G", "NGA", "FRU", "SUC", "GCU", "IDS", "SGN", "BDP",
+}  # fmt: skip
+
+METALS = {
+    "LI", "MG", "AL", "CA", "V", "CR", "MN", "MN3", "FE", "FE2", "CO", "3CO", "NI", "CU", "CU1", "ZN", "GA", "RB", "SR", "Y1", "MO", "PD", "AG", "CD",
+    "CS", "BA", "LA", "CE", "EU", "GD", "GD3", "TB", "YB", "LU", "W", "PT", "AU", "HG", "TL", "PB", "SM", "HO", "U1",
+}  # fmt: skip
+"""Ions of metals that proteins bind, or that crystals are soaked in."""
+
+SALT = {"NA", "K", "CL", "BR", "IOD", "F", "SOD", "CLA", "POT"}
+"""Ions of a salt: the salt of the box takes their place."""
+
+ADDITIVES = {
+    "SO4": "sulfate", "PO4": "phosphate", "2HP": "phosphate", "PI": "phosphate", "NO3": "nitrate", "NH4": "ammonium", "SCN": "thiocyanate", "AZI": "azide",
+    "GOL": "glycerol", "EDO": "ethylene glycol", "PGO": "propanediol", "PEG": "diethylene glycol", "PGE": "triethylene glycol", "PG4": "tetraethylene glycol",
+    "1PE": "pentaethylene glycol", "P6G": "hexaethylene glycol", "PE4": "polyethylene glycol", "MPD": "methylpentanediol", "MRD": "methylpentanediol",
+    "IPA": "isopropanol", "EOH": "ethanol", "MOH": "methanol", "ACT": "acetate", "ACY": "acetic acid", "FMT": "formate", "FLC": "citrate", "CIT": "citrate",
+    "TLA": "tartrate", "MLI": "malonate", "OXL": "oxalate", "SIN": "succinate", "TRS": "Tris", "EPE": "HEPES", "MES": "MES", "BTB": "Bis-Tris",
+    "CAC": "cacodylate", "IMD": "imidazole", "DMS": "dimethyl sulfoxide", "DMF": "dimethylformamide", "ACN": "acetone", "DTT": "dithiothreitol",
+    "BME": "mercaptoethanol", "BOG": "octyl glucoside", "LDA": "a detergent", "UNX": "unknown atom", "POL": "propanol", "1BO": "butanol", "BCT": "bicarbonate",
+    "CO3": "carbonate", "PER": "peroxide",
+}  # fmt: skip
+"""What crystals are grown from and frozen in: it is left out, and said."""
+
+
+def element_of_ion(name: str) -> str:
+    """The symbol of the element of an ion by its name in the PDB: `FE2` is Fe, `IOD` is I, `K` is K."""
+    special = {"IOD": "I", "SOD": "Na", "CLA": "Cl", "POT": "K"}
+    letters = "".join(c for c in name if c.isalpha())
+    return special.get(name, letters.capitalize())
+
+
+def heavy_atoms(name: str) -> tuple[str, ...] | None:
+    """Heavy atoms of an amino acid inside a chain, or of a cap; `None` for anything else."""
+    if name in CAPS:
+        return CAPS[name]
+    side = SIDE_CHAINS.get(name)
+    return None if side is None else BACKBONE + side

@@ -1,0 +1,39 @@
+"""What can be asked of a preparation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Options:
+    """The choices of a preparation with their defaults; the command line says what each means."""
+
+    input: Path
+    output: Path | None = None
+    force: bool = False
+    force_field: str = "amber99sb-ildn"
+    water: str | None = None
+    box: str = "dodecahedron"
+    padding: float = 1.2
+    """nm between the protein and the box."""
+    salt: float = 0.15
+    """mol/l."""
+    ph_range: tuple[float, float] | None = None
+    sites: list[str] = field(default_factory=list)
+    """Groups that titrate, `GLU 35`, `HIS`, `A:GLU 35`, `nterm`, `cterm`; empty: those whose pKa lies in the range."""
+    model: int | None = None
+    chains: list[str] = field(default_factory=list)
+    """Names of chains, or `all`; empty: all of them, if the file says that they belong together."""
+    altloc: str | None = None
+    gaps: str = "refuse"
+    ends: str = "auto"
+    drop: list[str] = field(default_factory=list)
+    keep: list[str] = field(default_factory=list)
+    mutate: list[str] = field(default_factory=list)
+    crystal_water: str = "keep"
+    seed: int = 1
+    temperature: float = 300.0
+    duration: str = "1 ns"
+    """Of each run of the titration."""

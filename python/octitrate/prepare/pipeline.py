@@ -1,0 +1,154 @@
+"""From a structure to a folder that `octitrate titrate` runs: the steps in their order."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import openmm
+
+from .. import __version__
+from ..residues import TitratableForceField
+from . import build, chains, choose, molecules, mutate, predict, sites, solvate, structure
+from .folder import MARKER, Folder, digest
+from .job import job
+from .options import Options
+from .read import read
+from .names import METALS, SALT, element_of_ion
+from .report import Report
+
+
+def prepare(options: Options, report: Report) -> Path:
+    """Prepares a protein; returns the folder.
+
+    Raises `Refused` with one message for an input that cannot be prepared; nothing is written then.
+    """
+    began = time.monotonic()
+    random.seed(options.seed)  # OpenMM places hydrogens and ions with it
+    place = options.output or Path(f"{options.input.name.removesuffix('.gz').rsplit('.', 1)[0]}-prepared")
+    folder = Folder(place, options.force)
+    ff = TitratableForceField(options.force_field, options.water)
+    report.step("Input")
+    entry = read(options.input)
+    report.note(f"{options.input} ({entry.kind})" + (f": {entry.title}" if entry.title else ""))
+    residues = choose.model(entry, options, report)
+    choose.standard_names(residues, report)
+    residues = choose.no_hydrogens(residues, report)
+    residues = choose.one_place(residues, options, report)
+    report.step("Chains")
+    residues = choose.chains(entry, residues, options, report)
+    mutate.mutate(residues, options, report)
+    report.step("Other molecules")
+    kept = molecules.sort_out(residues, options, lambda name: knows_ion(ff, name), report)
+    if options.crystal_water == "drop" and kept.waters:
+        report.note(f"{len(kept.waters)} molecules of water of the crystal are left out, as asked")
+        kept.waters = []
+    report.step("Ends and gaps")
+    chains.check_atoms(kept.protein, entry)
+    found = chains.segments(entry, kept.protein, options, report)
+    pairs = chains.bridges(entry, found, report)
+    chains.unlike_bonds(found)
+    chains.unlike_numbers(found, report)
+    report.step("Missing atoms")
+    model = build.build(found, pairs, kept, options.seed, report)
+    report.step("Sites")
+    model, choices = protonate(model, ff, options, report)
+    ph = sites.values(choices, options)
+    report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
+    report.step("Water and salt")
+    model = solvate.solvate(model, ff, options, report)
+    report.step("Force field")
+    solvated = solvate.parametrise(model, ff, options, report)
+    solvate.relax(solvated, ff, options, report)
+    charges(choices, ph, solvated, report)
+    report.step("Cost")
+    report.note(cost(len(model.positions), len(ph)))
+    entries = ff.entries(solvated.model.topology)
+    with folder:
+        folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))
+        folder.write("system.gro", structure.gro(f"{options.input.name}, prepared by octitrate {__version__}", solvated.model))
+        folder.write("protein.pdb", structure.pdb(solvated.model))
+        for name, text in entries.items():
+            folder.write(f"library/{name}", text)
+        libraries = [f"library/{name}" for name in entries]
+        folder.write("titrate.toml", job(choices, ph, libraries, ff.van_der_waals(), solvated.model.topology, options))
+        folder.write(MARKER, marker(options))
+        took = time.monotonic() - began
+        opening = (
+            f"`{options.input}` with {options.force_field} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version} "
+            f"in {took:.0f} s. Run it with `octitrate titrate {place}/titrate.toml`."
+        )
+        folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))
+    if folder.aside is not None:
+        report.note(f"{place} of before is {folder.aside} now")
+    return place
+
+
+def protonate(model: build.Model, ff: TitratableForceField, options: Options, report: Report) -> tuple[build.Model, list[sites.Choice]]:
+    """Adds hydrogens: all of them to the groups that titrate, those of pH 7 to others."""
+    import numpy as np
+    from openmm import app, unit
+
+    predicted = predict.predict(model, report)
+    groups = ff.groups(model.topology)
+    choices = sites.choose(groups, predicted, options, report)
+    keep = {(choice.group.residue.index, choice.group.group) for choice in choices if not choice.titrates}
+    names = ff.build_names(model.topology, keep=keep)
+    modeller = ff.add_hydrogens(app.Modeller(model.topology, model.quantity()), names)
+    report.table(sites.table(choices))
+    places = np.array(modeller.positions.value_in_unit(unit.nanometer))
+    residues = list(modeller.topology.residues())
+    for choice in choices:
+        choice.group = dataclasses.replace(choice.group, residue=residues[choice.group.residue.index])
+    return build.Model(modeller.topology, places), choices
+
+
+def knows_ion(ff: Any, name: str) -> bool:
+    """Whether the force field has an ion of this name."""
+    from openmm import app
+
+    if name not in METALS | SALT:
+        return False
+    topology = app.Topology()
+    try:
+        element = app.Element.getBySymbol(element_of_ion(name))
+    except KeyError:
+        return False
+    residue = topology.addResidue(name, topology.addChain())
+    topology.addAtom(name, element, residue)
+    return not ff.forcefield.getUnmatchedResidues(topology)
+
+
+def charges(choices: list[sites.Choice], ph: list[float], solvated: solvate.Solvated, report: Report) -> None:
+    """Notes the charge at full protonation, and that in the middle of the pH range by the pKa that are estimated."""
+    ours = [atom.index for atom in solvated.model.topology.atoms() if atom.residue.name not in ("HOH", "NA", "CL")]
+    full = solvate.charge(solvated.system, ours)
+    middle = (ph[0] + ph[-1]) / 2
+    lost = sum(1 / (1 + 10 ** (choice.estimates[-1] - middle)) for choice in choices if choice.titrates)
+    report.note(
+        f"charge of the protein as it is built, every group that titrates protonated: {full:+.0f} e, about {full - lost:+.1f} e at pH {middle:g}; "
+        "ions make the first neutral, and charge buffers, molecules of water that octitrate chooses, take up the difference"
+    )
+
+
+def cost(atoms: int, runs: int) -> str:
+    """A guess of the speed, scaled from what was measured (benchmarks/README.md: 20 261 atoms, 3 166 ns/day with three kinds of sites on one H200)."""
+    return f"{atoms} atoms, {runs} runs; a guess from another protein: {3166 * 20261 / atoms:.0f} ns/day of all runs together on one H200, some thousandths of it on two CPU cores"
+
+
+def marker(options: Options) -> str:
+    """What was asked for, as TOML."""
+    lines = ["# A protein was prepared in this folder with these settings.", f'program = "octitrate {__version__}"']
+    lines.append(f'openmm = "{openmm.version.version}"')
+    lines.append(f'python = "{platform.python_version()}"')
+    lines.append(f'sha256 = "{digest(options.input)}"')
+    for key, value in vars(options).items():
+        if value is None or key in ("output", "force"):
+            continue
+        lines.append(f"{key} = {json.dumps(str(value) if isinstance(value, Path) else value)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,113 @@
+"""Reads an mmCIF file with the reader of OpenMM: names and numbers are the author's (`auth_*`), as in PDB files."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+from ..errors import Refused
+from .entry import Atom, Entry, Missing, Residue
+from .read_pdb import guessed_element
+
+AGAIN = "get the file again from where it came"
+
+
+def read_cif(text: str, path: str) -> Entry:
+    """Reads the text of an mmCIF file.
+
+    Raises `Refused` that names the table and the row for what cannot be read.
+    """
+    from openmm.app.internal.pdbx.reader.PdbxReader import PdbxReader
+
+    blocks: list[Any] = []
+    try:
+        PdbxReader(io.StringIO(text)).read(blocks)
+    except Exception as error:  # the reader raises whatever its tokenizer runs into
+        raise Refused(f"{path}: cannot be read as mmCIF: {error}", AGAIN) from None
+    sites = next((table for table in (block.getObj("atom_site") for block in blocks) if table is not None), None)
+    if sites is None:
+        raise Refused(f"{path}: has no table atom_site, so no atoms", AGAIN)
+    block = next(block for block in blocks if block.getObj("atom_site") is not None)
+    entry = Entry(path=path, kind="mmCIF", models={})
+    now: Residue | None = None
+    last: tuple[Any, ...] = ()
+    for index, row in enumerate(_rows(sites), 1):
+        place = f"{path}: row {index} of atom_site"
+        model = _whole(row.get("pdbx_PDB_model_num", "1"), "the number of the model", place)
+        name = _first(row, "auth_comp_id", "label_comp_id")
+        chain = _first(row, "auth_asym_id", "label_asym_id")
+        number = _whole(_first(row, "auth_seq_id", "label_seq_id"), "the number of the residue", place)
+        insertion = row.get("pdbx_PDB_ins_code", "")
+        key = (model, chain, number, insertion, row.get("label_asym_id", chain))
+        if now is None or key != last:
+            now = Residue(name=name, chain=chain, number=number, insertion=insertion)
+            last = key
+            entry.models.setdefault(model, []).append(now)
+        atom_name = _first(row, "auth_atom_id", "label_atom_id").strip('"')
+        x, y, z = (_number(row.get(f"Cartn_{axis}", "?"), axis, place) / 10 for axis in "xyz")
+        now.atoms.append(
+            Atom(
+                name=atom_name,
+                altloc=row.get("label_alt_id", ""),
+                occupancy=_number(row.get("occupancy") or "1", "the occupancy", place),
+                position=(x, y, z),
+                element=(row.get("type_symbol", "") or guessed_element(f"{atom_name:>4}", name)).upper(),
+            )
+        )
+    entry.title = next((row.get("title", "") for row in _table(block, "struct")), "")
+    for row in _table(block, "pdbx_poly_seq_scheme"):
+        entry.sequences.setdefault(row.get("pdb_strand_id", ""), []).append(row.get("mon_id", ""))
+    for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
+        if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1":
+            number_ = _whole(row.get("auth_seq_id", ""), "the number of a missing residue", path)
+            entry.missing.append(Missing(row["auth_comp_id"], row["auth_asym_id"], number_, row.get("PDB_ins_code", "")))
+    entry.units = _units(block)
+    for row in _table(block, "struct_conn"):
+        if row.get("conn_type_id", "").lower() == "disulf":
+            ends = [(row[f"ptnr{i}_auth_asym_id"], _whole(row[f"ptnr{i}_auth_seq_id"], "a disulfide", path)) for i in (1, 2)]
+            entry.bridges.append((ends[0], ends[1]))
+    return entry
+
+
+def _units(block: Any) -> list[list[str]]:
+    """Chains of each biological unit, by the author's names."""
+    authors = {row.get("asym_id", ""): row.get("pdb_strand_id", "") for row in _table(block, "pdbx_poly_seq_scheme")}
+    units: dict[str, list[str]] = {}
+    for row in _table(block, "pdbx_struct_assembly_gen"):
+        for label in row.get("asym_id_list", "").split(","):
+            chain = authors.get(label.strip())
+            if chain and chain not in units.setdefault(row.get("assembly_id", ""), []):
+                units[row.get("assembly_id", "")].append(chain)
+    return [unit for unit in units.values() if unit]
+
+
+def _table(block: Any, name: str) -> list[dict[str, str]]:
+    table = block.getObj(name)
+    return [] if table is None else _rows(table)
+
+
+def _rows(table: Any) -> list[dict[str, str]]:
+    names = table.getAttributeList()
+    return [{name: "" if value in (".", "?") else value for name, value in zip(names, row)} for row in table.getRowList()]
+
+
+def _first(row: dict[str, str], *names: str) -> str:
+    return next((row[name] for name in names if row.get(name)), "")
+
+
+def _number(text: str, what: str, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Refused(f"{place}: {what} of the atom is {text!r}, which is no number", AGAIN)
+    return value
+
+
+def _whole(text: str, what: str, place: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Refused(f"{place}: {what} is {text!r}, which is no whole number", AGAIN) from None

@@ -1,0 +1,142 @@
+"""Reads a file of the PDB format, version 3 (https://www.wwpdb.org/documentation/file-format), and its older and looser relatives.
+
+Columns are those of the format; residue names may take column 21 as well, as programs of molecular dynamics write them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ..errors import Refused
+from .entry import Atom, Entry, Missing, Residue
+
+AGAIN = "get the file again from where it came, or correct the line"
+
+
+def read_pdb(text: str, path: str) -> Entry:
+    """Reads the text of a PDB file.
+
+    Raises `Refused` with file and line for a record that cannot be read.
+    """
+    entry = Entry(path=path, kind="PDB", models={})
+    model = 1
+    now: Residue | None = None
+    titles: list[str] = []
+    remarks: dict[int, list[str]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        record = line[:6].rstrip()
+        if record in ("ATOM", "HETATM"):
+            residue, atom = _atom(line, f"{path}:{number}")
+            here = entry.models.setdefault(model, [])
+            if now is None or not _same(now, residue):
+                # two names of one number may alternate, atom by atom
+                earlier = here[-2] if now is not None and len(here) > 1 and _same(here[-2], residue) else None
+                now = earlier or residue
+                if earlier is None:
+                    here.append(now)
+            now.atoms.append(atom)
+        elif record == "MODEL":
+            model = _whole(line[6:20], "the number of the model", f"{path}:{number}")
+            if model in entry.models:
+                model = max(entry.models) + 1
+            now = None
+        elif record in ("TER", "ENDMDL"):
+            now = None
+        elif record == "TITLE":
+            titles.append(line[10:80].strip())
+        elif record == "REMARK" and line[7:10].strip().isdigit():
+            remarks.setdefault(int(line[7:10]), []).append(line[11:].rstrip())
+        elif record == "SEQRES":
+            entry.sequences.setdefault(line[11:12].strip(), []).extend(line[19:70].split())
+        elif record == "SSBOND" and line[17:21].strip().isdigit() and line[31:35].strip().isdigit():
+            entry.bridges.append(((line[15:16].strip(), int(line[17:21])), (line[29:30].strip(), int(line[31:35]))))
+    entry.title = " ".join(titles).strip()
+    entry.missing = _missing(remarks.get(465, []))
+    entry.units = _units(remarks.get(350, []))
+    return entry
+
+
+def _same(a: Residue, b: Residue) -> bool:
+    return (a.chain, a.number, a.insertion) == (b.chain, b.number, b.insertion) and a.name == b.name
+
+
+def _atom(line: str, place: str) -> tuple[Residue, Atom]:
+    """The atom of a record, and an empty residue that it belongs to."""
+    if len(line.rstrip()) < 54:
+        raise Refused(f"{place}: the record of an atom ends before its coordinates: {line.rstrip()!r}", AGAIN)
+    x, y, z = (_number(line[a : a + 8], axis, place) / 10 for a, axis in ((30, "x"), (38, "y"), (46, "z")))
+    occupancy = line[54:60].strip()
+    name = line[12:16].strip()
+    residue = Residue(
+        name=line[17:21].strip(),
+        chain=line[21:22].strip(),
+        number=_whole(line[22:26], "the number of the residue", place),
+        insertion=line[26:27].strip(),
+    )
+    if line[20:21] != " " and line[17:18] == " ":
+        raise Refused(f"{place}: the name of the residue is not in columns 18 to 21: {line.rstrip()!r}", AGAIN)
+    if not name or not residue.name:
+        raise Refused(f"{place}: the atom or its residue has no name: {line.rstrip()!r}", AGAIN)
+    element = line[76:78].strip().upper()
+    if not element.isalpha():
+        element = guessed_element(line[12:16], residue.name)
+    return residue, Atom(
+        name=name,
+        altloc=line[16:17].strip(),
+        occupancy=_number(occupancy, "the occupancy", place) if occupancy else 1.0,
+        position=(x, y, z),
+        element=element,
+    )
+
+
+def guessed_element(columns: str, residue: str) -> str:
+    """The element of an atom whose file does not say it, from the four columns of its name: elements of two letters begin in the first."""
+    letters = "".join(c for c in columns if c.isalpha()).upper()
+    alone = columns.strip().upper() == residue.upper()
+    if alone and len(letters) >= 2:
+        return letters[:2]
+    if columns[:1].isalpha() and columns[:2].strip().upper() in ("SE", "CL", "BR", "NA", "MG", "ZN", "FE", "MN", "CU", "CO", "NI", "CD"):
+        return columns[:2].strip().upper() if not columns[:4].strip().isalpha() or len(columns.strip()) <= 2 else letters[:1]
+    return letters[:1]
+
+
+def _number(text: str, what: str, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Refused(f"{place}: {what} of the atom is {text.strip()!r}, which is no number", AGAIN)
+    return value
+
+
+def _whole(text: str, what: str, place: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Refused(f"{place}: {what} is {text.strip()!r}, which is no whole number", AGAIN) from None
+
+
+def _missing(lines: list[str]) -> list[Missing]:
+    """Residues of REMARK 465: `[model] name chain number+insertion`, after the heading."""
+    found = []
+    row = re.compile(r"^\s*(?:\d+\s+)?([A-Z0-9]{1,3})\s+(\S)?\s+(-?\d+)([A-Za-z]?)\s*$")
+    begun = False
+    for line in lines:
+        if "SSSEQI" in line:
+            begun = True
+        elif begun and (match := row.match(line)):
+            found.append(Missing(match[1], match[2] or "", int(match[3]), match[4]))
+    return found
+
+
+def _units(lines: list[str]) -> list[list[str]]:
+    """Chains of each biological unit of REMARK 350."""
+    units: list[list[str]] = []
+    for line in lines:
+        if line.startswith("BIOMOLECULE:"):
+            units.append([])
+        elif "CHAINS:" in line and units:
+            units[-1] += [c for c in line.split("CHAINS:")[1].replace(",", " ").split() if c not in units[-1]]
+    return [unit for unit in units if unit]

@@ -1,0 +1,135 @@
+"""Which groups titrate, and at which pH values.
+
+A group titrates if its pKa, of the model compound or as predicted, lies in the range of pH with a margin. One that lies far outside is built in the form that it
+has at every pH of the range: that costs no λ and no charge buffers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Refused, named
+from .options import Options
+from .report import Report, listed
+
+MARGIN = 1.5
+"""pH units around the range: a shift of a pKa that PROPKA does not see."""
+
+DEPROTONATED_AT_7 = {"GLU", "ASP", "HIS", "cterm"}
+"""Groups that have lost a proton in the form in which force fields build them."""
+
+DEFAULT_RANGE = (1.0, 13.0)
+
+
+@dataclass
+class Choice:
+    """A group and what becomes of it."""
+
+    group: Any
+    """`octitrate.residues.Group`."""
+    predicted: float | None
+    titrates: bool
+    why: str
+    label: str = ""
+    """The group as reports name it, by the name of its residue in the PDB: `GLU 35 of chain A`, `amino end LYS 1 of chain A`."""
+
+    def __post_init__(self) -> None:
+        end = {"nterm": "amino end ", "cterm": "carboxyl end "}.get(self.group.group, "")
+        self.label = end + named(self.group.residue)
+
+    @property
+    def estimates(self) -> list[float]:
+        """pKa of the model compound, and PROPKA's if there is one."""
+        return [self.group.pka] + ([] if self.predicted is None else [self.predicted])
+
+
+def kind(group: Any) -> str:
+    """`GLU`, … for side chains, `nterm` or `cterm` for ends."""
+    return str(group.residue.name) if group.group == "side" else str(group.group)
+
+
+def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: Options, report: Report) -> list[Choice]:
+    """Decides for every group whether it titrates."""
+    low, high = options.ph_range or DEFAULT_RANGE
+    asked = [_parse(text) for text in options.sites]
+    used: set[int] = set()
+    ends = {id(group.residue) for group in groups if group.group != "side"}
+    choices = []
+    for group in groups:
+        estimate = predicted.get((group.residue.index, group.group))
+        choice = Choice(group, estimate, True, "its pKa may lie in the range")
+        if asked:
+            hits = {i for i, one in enumerate(asked) if _fits(one, group)}
+            used |= hits
+            choice.titrates, choice.why = bool(hits), "asked for" if hits else "not asked for"
+        elif id(group.residue) in ends and not group.corrected:
+            choice.titrates, choice.why = False, "no correction is known at this end of a chain"
+        elif kind(group) in DEPROTONATED_AT_7 and max(choice.estimates) < low - MARGIN:
+            choice.titrates, choice.why = False, "deprotonated at every pH of the range"
+        elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:
+            choice.titrates, choice.why = False, "protonated at every pH of the range"
+        choices.append(choice)
+    if unused := [options.sites[i] for i in range(len(asked)) if i not in used]:
+        raise Refused(
+            f"nothing that titrates is {', '.join(unused)}",
+            f"there are: {listed([choice.label for choice in choices], 40)}",
+        )
+    if not any(choice.titrates for choice in choices):
+        raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
+    report.note(f"{sum(c.titrates for c in choices)} of {len(choices)} groups titrate between pH {low:g} and {high:g}")
+    for why in dict.fromkeys(choice.why for choice in choices if not choice.titrates):
+        report.note(f"{why}: {listed([c.label for c in choices if c.why == why and not c.titrates], 8)}")
+    unknown = [choice.label for choice in choices if choice.titrates and not choice.group.corrected]
+    if unknown:
+        report.warn(
+            f"no correction V_MM is known for {listed(unknown, 4)} with {options.force_field} and this water: until their model compounds are calibrated, "
+            "their pKa means nothing"
+        )
+    return choices
+
+
+def values(choices: list[Choice], options: Options) -> list[float]:
+    """The pH values of the titration: a unit apart, from two below the lowest pKa to two above the highest, inside of the range."""
+    low, high = options.ph_range or DEFAULT_RANGE
+    estimates = [pka for choice in choices if choice.titrates for pka in choice.estimates]
+    if options.ph_range is None:
+        low, high = max(low, math.floor(min(estimates)) - 2), min(high, math.ceil(max(estimates)) + 2)
+    step = 1.0 if high - low > 5 else 0.5
+    count = math.floor((high - low) / step + 1e-9)
+    return [round(low + step * i, 3) for i in range(count + 1)]
+
+
+def _lowest(choice: Choice) -> float:
+    """Below which pH a group that is protonated at pH 7 stays so: its lowest estimate less a margin. Of Arg the pKa is known to be 13.8 wherever it is
+    (Fitch et al. 2015, doi:10.1002/pro.2647), and PROPKA starts from 12.5."""
+    return choice.group.pka - 0.5 if kind(choice.group) == "ARG" else min(choice.estimates) - MARGIN
+
+
+def table(choices: list[Choice]) -> list[list[str]]:
+    """Every group with its pKa values, for the report."""
+    rows = [["group", "pKa of the model compound", "PROPKA", "titrates", "because"]]
+    for c in choices:
+        predicted = "" if c.predicted is None else f"{c.predicted:.2f}"
+        rows.append([c.label, f"{c.group.pka:.2f}", predicted, "yes" if c.titrates else "no", c.why])
+    return rows
+
+
+def _parse(text: str) -> tuple[str | None, str | None, str | None]:
+    """`GLU`, `GLU 35`, `A:GLU 35`, `35`, `A:35`, `nterm`, `cterm`: chain, kind and number."""
+    chain, _, rest = text.rpartition(":")
+    words = rest.replace(",", " ").split()
+    number = words[-1] if words and words[-1].lstrip("-").isdigit() else None
+    called = " ".join(words[:-1] if number else words) or None
+    if called is None and number is None:
+        raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'A:GLU 35', nterm or cterm")
+    return chain or None, called, number
+
+
+def _fits(asked: tuple[str | None, str | None, str | None], group: Any) -> bool:
+    chain, called, number = asked
+    wanted = called is None or called.lower() == kind(group).lower()
+    if called is None and group.group != "side":
+        wanted = False
+    return wanted and chain in (None, group.residue.chain.id) and number in (None, group.residue.id)

@@ -1,0 +1,144 @@
+"""Water, salt, and the system of the force field; a first look at its energy and forces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openmm
+from openmm import app, unit
+
+from ..errors import Refused
+from .build import Model
+from .options import Options
+from .report import Report
+
+SHAPES = {
+    "cubic": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "dodecahedron": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.5, 0.5, 0.5**0.5)),
+    "octahedron": ((1.0, 0.0, 0.0), (1 / 3, 8**0.5 / 3, 0.0), (-1 / 3, 2**0.5 / 3, 6**0.5 / 3)),
+}
+"""Vectors of boxes whose nearest images are one unit apart, lower-triangular and reduced."""
+
+LIST_BUFFER = 0.25
+"""nm; opposite faces of the box must be farther apart than twice the cut-off and the buffer of the lists."""
+
+STEPS = 25
+"""Steps of the minimisation: enough to part atoms that lie on each other. A titration minimises for itself."""
+
+
+@dataclass
+class Solvated:
+    """A system that can run."""
+
+    model: Model
+    system: Any
+
+
+def solvate(model: Model, ff: Any, options: Options, report: Report) -> Model:
+    """Puts the protein into a box of water with ions that make it neutral and give the concentration of salt."""
+    modeller = app.Modeller(model.topology, model.quantity())
+    cutoff = ff.cutoffs()["nonbondedCutoff"].value_in_unit(unit.nanometer)
+    solute = [atom.index for atom in model.topology.atoms() if atom.residue.name != "HOH"]
+    modeller.addExtraParticles(ff.forcefield, residueTemplates=ff.templates(modeller.topology))  # sites without mass of the water of the crystal
+    modeller.addSolvent(
+        ff.forcefield,
+        model=ff.water_model,
+        boxVectors=box_vectors(model.positions[solute], options, cutoff) * unit.nanometer,
+        ionicStrength=options.salt * unit.molar,
+        neutralize=True,
+        residueTemplates=ff.templates(modeller.topology),
+    )
+    places = np.array(modeller.positions.value_in_unit(unit.nanometer))
+    count = {"HOH": 0}
+    for residue in modeller.topology.residues():
+        if residue.name in ("HOH", "NA", "CL"):
+            count[residue.name] = count.get(residue.name, 0) + 1
+    report.note(
+        f"{options.box} box, the protein at least {2 * options.padding:g} nm from its images: "
+        + ", ".join(f"{number} {name}" for name, number in count.items())
+        + f"; {len(places)} atoms"
+    )
+    return Model(modeller.topology, places)
+
+
+def box_vectors(positions: np.ndarray, options: Options, cutoff: float = 1.0) -> Any:
+    """The vectors of the box (nm): the smallest sphere around the solute, however it turns, stays twice the padding away from its images."""
+    shape = SHAPES[options.box]
+    faces = min(shape[i][i] for i in range(3))
+    width = max(2 * (enclosing_radius(positions) + options.padding), 2 * (cutoff + LIST_BUFFER) / faces)
+    return [openmm.Vec3(*(width * x for x in vector)) for vector in shape]
+
+
+def enclosing_radius(positions: np.ndarray) -> float:
+    """The radius of the smallest sphere around points, within a percent (Bădoiu and Clarkson 2003, doi:10.5555/644108.644240)."""
+    centre = positions.mean(axis=0)
+    for step in range(1, 1001):
+        farthest = positions[np.argmax(((positions - centre) ** 2).sum(axis=1))]
+        centre = centre + (farthest - centre) / (step + 1)
+    return float(np.sqrt(((positions - centre) ** 2).sum(axis=1).max()))
+
+
+def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solvated:
+    """The OpenMM system: bonds to hydrogen fixed, water rigid. Cut-offs and PME in it are OpenMM's; octitrate has settings of its own."""
+    system = _system(model, ff, options, rigid=True)
+    report.note(f"{options.force_field} with {ff.water}; charge of the box {charge(system):+.3f} e")
+    return Solvated(model, system)
+
+
+def _system(model: Model, ff: Any, options: Options, rigid: bool) -> Any:
+    try:
+        return ff.forcefield.createSystem(
+            model.topology,
+            nonbondedMethod=app.PME,
+            constraints=app.HBonds if rigid else None,
+            rigidWater=rigid,
+            removeCMMotion=False,
+            residueTemplates=ff.templates(model.topology),
+            **ff.cutoffs(),
+        )
+    except ValueError as error:
+        raise Refused(f"{options.force_field} does not fit what was built: {error}", "this is an error of the program: please report it with the input") from None
+
+
+def charge(system: Any, atoms: Iterable[int] | None = None) -> float:
+    """The charge of a system, or of some of its atoms (e)."""
+    force = next(f for f in system.getForces() if isinstance(f, openmm.NonbondedForce))
+    chosen = range(force.getNumParticles()) if atoms is None else atoms
+    return float(sum(force.getParticleParameters(i)[0].value_in_unit(unit.elementary_charge) for i in chosen))
+
+
+def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None:
+    """Some steps of minimisation on the CPU; refuses a system without a finite energy.
+
+    The steps are done with bonds that may stretch, because a minimisation that holds lengths takes many times as long; the lengths are set afterwards.
+    """
+    model = solvated.model
+    rigid = _context(solvated.system, model)
+    before = _look(rigid)
+    loose = _context(_system(model, ff, options, rigid=False), model)
+    openmm.LocalEnergyMinimizer.minimize(loose, tolerance=100, maxIterations=STEPS)
+    rigid.setPositions(loose.getState(getPositions=True).getPositions())
+    rigid.applyConstraints(1e-6)
+    after = _look(rigid)
+    if not np.isfinite(after[0]):
+        raise Refused("the system has no finite energy: atoms lie on each other", "look at the structure for clashes, also between its chains")
+    model.positions = np.array(rigid.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer))
+    report.note(
+        f"{STEPS} steps of minimisation: energy {before[0]:.0f} → {after[0]:.0f} kJ/mol, largest force {before[1]:.2g} → {after[1]:.2g} kJ/mol/nm"
+    )
+
+
+def _context(system: Any, model: Model) -> Any:
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context.setPositions(model.quantity())
+    return context
+
+
+def _look(context: Any) -> tuple[float, float]:
+    """Energy (kJ/mol) and largest force (kJ/mol/nm)."""
+    state = context.getState(getEnergy=True, getForces=True)
+    forces = np.array(state.getForces(asNumpy=True).value_in_unit(unit.kilojoule_per_mole / unit.nanometer))
+    return state.getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole), float(np.linalg.norm(forces, axis=1).max())

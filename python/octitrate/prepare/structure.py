@@ -1,0 +1,59 @@
+"""Writes structures: `.gro` with six decimals (nm), which octitrate reads, and PDB with chains, to look at."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from openmm import app, unit
+
+from ..errors import Refused, named
+from .build import Model
+from .names import known_as
+
+
+def gro(title: str, model: Model) -> str:
+    """The `.gro` file of a model: every atom with its residue, the box as its last line."""
+    atoms = list(model.topology.atoms())
+    lines = [title.replace("\n", " ")[:120], f"{len(atoms):5d}"]
+    for index, (atom, (x, y, z)) in enumerate(zip(atoms, model.positions), 1):
+        residue = atom.residue
+        if len(residue.name) > 5 or len(atom.name) > 5:
+            raise Refused(f"{atom.name} of {named(residue)}: a name of more than five letters does not fit a .gro file", "rename it")
+        try:
+            number = int(residue.id)
+        except ValueError:
+            number = residue.index + 1
+        lines.append(f"{number % 100000:5d}{residue.name:<5}{atom.name:>5}{index % 100000:5d}{x:11.6f}{y:11.6f}{z:11.6f}")
+    lines.append(" ".join(f"{v:.6f}" for v in box(model)))
+    return "\n".join(lines) + "\n"
+
+
+def box(model: Model) -> list[float]:
+    """The box as `.gro` files have it, nine numbers (nm), or three if it has right angles; zeros for open space."""
+    vectors = model.topology.getPeriodicBoxVectors()
+    if vectors is None:
+        return [0.0, 0.0, 0.0]
+    a, b, c = np.array(vectors.value_in_unit(unit.nanometer))
+    edges = [a[0], b[1], c[2]]
+    rest = [a[1], a[2], b[0], b[2], c[0], c[1]]
+    return [float(v) for v in edges + (rest if any(abs(v) > 1e-9 for v in rest) else [])]
+
+
+def pdb(model: Model) -> str:
+    """The protein and what was kept with it as PDB, without the water around it; residues have their names of the PDB."""
+    chosen = [chain for chain in model.topology.chains() if any(residue.name not in ("HOH", "NA", "CL") for residue in chain.residues())]
+    part = app.Topology()
+    rows = []
+    copies: dict[Any, Any] = {}
+    for chain in chosen:
+        new = part.addChain(chain.id if len(chain.id) == 1 else "A")
+        for residue in chain.residues():
+            added = part.addResidue(known_as(residue.name), new, residue.id)  # columns have room for the names of the PDB
+            for atom in residue.atoms():
+                copies[atom] = part.addAtom(atom.name, atom.element, added)
+                rows.append(10 * model.positions[atom.index])
+    out = io.StringIO()
+    app.PDBFile.writeFile(part, np.array(rows) * unit.angstrom, out, keepIds=True)
+    return out.getvalue()

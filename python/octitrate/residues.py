@@ -1,0 +1,272 @@
+"""A force field whose residues can titrate.
+
+`TitratableForceField` loads a force field with a water model from OpenMM and adds the residues that it lacks (`octitrate.templates`): with them a protein is
+built with every proton, which is what octitrate needs, because λ moves charges and not atoms.
+
+Names that residues get in the output are those of octitrate's library:
+
+=====================  =======================================================================================
+GL3, AS3               Glu and Asp with a hydrogen on both oxygens (HE1 HE2, HD1 HD2)
+HIP, LYS, ARG, TYR     protonated
+CYS, CYX               with its hydrogen; in a disulphide bridge
+NGL3, NAS3             GL3, AS3 as the first residue of a chain; all others keep their name there (hydrogens H1 H2 H3)
+ZALA, ZGL3, ZHIP, ...  the last residue of a chain, with a hydrogen on both oxygens of its end (HO1 on O, HO2 on OXT)
+=====================  =======================================================================================
+
+Atoms have the names of the PDB. Residues that must not titrate are built as they are at pH 7: GLU, ASP, HIE, and a charged carboxyl end.
+
+    ff = TitratableForceField("ff14SB", "tip3p")
+    names = ff.build_names(modeller.topology)            # no hydrogens yet, chains complete
+    modeller = ff.add_hydrogens(modeller, names)
+    system = ff.forcefield.createSystem(modeller.topology, residueTemplates=ff.templates(modeller.topology), ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .calibrated import Calibrated
+from .carboxyl import place_syn, order_by_name
+from .errors import Refused, named
+from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
+from .templates import CARBOXYLS, Templates
+
+AMINO_ACIDS = tuple("ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL".split())  # noqa: SIM905
+"""Residues that can be built, by their names in the PDB."""
+
+VARIANTS = {
+    "ASH": "ASP", "GLH": "GLU", "LYN": "LYS", "CYX": "CYS", "CYM": "CYS", "HID": "HIS", "HIE": "HIS", "HIP": "HIS", "HSD": "HIS", "HSE": "HIS",
+    "HSP": "HIS", "GL3": "GLU", "AS3": "ASP",
+}  # fmt: skip
+"""Names of forms that a file may have, and the residues they are."""
+
+PROTONATED = {"GLU": "GL3", "ASP": "AS3", "HIS": "HIP"}
+"""Residues that get another name when they hold every proton."""
+
+USUAL = {"HIS": "HIE"}
+"""Residues that get another name at pH 7."""
+
+PKA = {"GL3": 4.25, "AS3": 3.67, "HIP": 6.54, "LYS": 10.40, "ARG": 13.80, "TYR": 9.84, "CYS": 8.55, "nterm": 8.00, "cterm": 3.67}
+"""pKa of model compounds: Thurlkill et al. 2006, doi:10.1110/ps.051840806; Arg: Fitch et al. 2015, doi:10.1002/pro.2647."""
+
+ENTRIES = {"GL3": "glu3", "AS3": "asp3", "HIP": "his", "LYS": "lys", "ARG": "arg", "TYR": "tyr", "CYS": "cys"}
+"""Entry of the library for the side chain of a residue."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group that could titrate."""
+
+    residue: Any
+    """The residue of the OpenMM topology."""
+    group: str
+    """"side", "nterm" or "cterm"."""
+    entry: str
+    """Name of its entry in the library."""
+    pka: float
+    """pKa of its model compound."""
+    corrected: bool
+    """Whether its correction V_MM is known for this force field and water."""
+
+
+class TitratableForceField:
+    """A force field of OpenMM with the residues of `octitrate.templates`.
+
+    `force_field` and `water` are names of `octitrate.force_fields.FORCE_FIELDS`; water by default is the model that the force field was made for.
+    `library`: entries with corrections that `octitrate calibrate` wrote, or folders with them. Raises `Refused` for a pair that does not go together.
+    """
+
+    def __init__(self, force_field: str, water: str | None = None, library: Iterable[str | Path] = ()) -> None:
+        family = FORCE_FIELDS.get(force_field)
+        self.name = force_field
+        self.water = water or (next(iter(family.waters)) if family else "")
+        self.calibrated = Calibrated(library)
+        self.forcefield: Any = load(force_field, self.water)
+        self.residues = Templates(self.forcefield, bool(family and family.patched))
+        self.water_model: str = GEOMETRY.get(self.water, "tip4pew")
+        """The name that `openmm.app.Modeller.addSolvent` takes for a box of water with the same sites."""
+        order_by_name(self.forcefield)
+
+    def files(self) -> tuple[str, str]:
+        """The files of OpenMM with the force field and with its water."""
+        family = FORCE_FIELDS[self.name]
+        return family.files[0], family.waters[self.water]
+
+    def own_water(self) -> bool:
+        """Whether the water model needs a buffer of its own: that of AMBER's TIP3P is built in."""
+        return self.water != "tip3p" or self.residues.is_patched
+
+    def cutoffs(self) -> dict[str, Any]:
+        """The cut-offs of the force field, for `createSystem`."""
+        from openmm import unit
+
+        family = FORCE_FIELDS[self.name]
+        found = {"nonbondedCutoff": family.cutoff * unit.nanometer}
+        return found | ({"switchDistance": family.switch * unit.nanometer} if family.switch else {})
+
+    def van_der_waals(self) -> list[str]:
+        """The lines of `[van_der_waals]` that a job with this force field needs; none where octitrate's defaults are meant."""
+        family = FORCE_FIELDS[self.name]
+        if family.switch is None:
+            return []
+        lines = ["[van_der_waals]", f'cutoff = "{family.cutoff:g} nm"', 'modifier = "force-switch"', f'switch_start = "{family.switch:g} nm"', ""]
+        return lines
+
+    def build_names(self, topology: Any, keep: Collection[tuple[int, str]] = ()) -> list[str | None]:
+        """The name of every residue in the output; `None` for what is no amino acid and stays as it is.
+
+        `topology` (of OpenMM) has no hydrogens, complete chains with OXT, and the bonds of disulphide bridges. `keep`: groups that must not titrate, each the
+        index of a residue with "side", "nterm" or "cterm".
+
+        Raises `Refused` for a chain of one residue, for an end without its second oxygen, and for a side chain of Cys bonded to something else than
+        another one.
+        """
+        bonded, kept = _bonded(topology), frozenset(keep)
+        return [self._build_name(residue, bonded, kept) for residue in topology.residues()]
+
+    def _build_name(self, residue: Any, bonded: dict[Any, list[Any]], keep: Collection[tuple[int, str]]) -> str | None:
+        base: str = VARIANTS.get(residue.name, residue.name)
+        if base not in AMINO_ACIDS:
+            return None
+        atoms = {atom.name: atom for atom in residue.atoms()}
+        if missing := [name for name in ("N", "CA", "C", "O") if name not in atoms]:
+            raise Refused(f"{named(residue)} has no atom {missing[0]}", "add the missing atoms first, for instance with PDBFixer")
+
+        def others(name: str) -> list[Any]:
+            return [other for other in bonded[atoms[name]] if other.residue is not residue]
+
+        first, last = not others("N"), not others("C")
+        if first and last:
+            raise Refused(
+                f"{named(residue)} is a chain by itself, which force fields have no parameters for", "leave it out (--drop), or describe it as a ligand"
+            )
+        if last and "OXT" not in atoms:
+            raise Refused(f"the chain ends at {named(residue)}, which has no atom OXT", "add it, or a cap NME")
+        if base == "CYS" and "SG" in atoms:
+            base = self._sulphur(residue, others("SG"))
+        names = USUAL if (residue.index, "side") in keep else PROTONATED
+        base = names.get(base, base)
+        if last and (residue.index, "cterm") not in keep:
+            return "Z" + base
+        return "N" + base if first and base in CARBOXYLS else base
+
+    def _sulphur(self, residue: Any, others: list[Any]) -> str:
+        if not others:
+            return "CYS"
+        if len(others) == 1 and others[0].name == "SG" and VARIANTS.get(others[0].residue.name, others[0].residue.name) == "CYS":
+            return "CYX"
+        raise Refused(
+            f"the sulphur of {named(residue)} is bonded to {others[0].name} of {named(others[0].residue)}",
+            "the force field has no parameters for that: leave the other molecule out (--drop)",
+        )
+
+    def groups(self, topology: Any) -> list[Group]:
+        """Every group that could titrate, in the order of the topology: side chains, amino ends (not of Pro) and carboxyl ends, by the names of PDB files."""
+        found: list[Group] = []
+        bonded = _bonded(topology)
+        for residue in topology.residues():
+            base = VARIANTS.get(residue.name, residue.name)
+            atoms = {atom.name: atom for atom in residue.atoms()}
+            if base not in AMINO_ACIDS or not {"N", "CA", "C"} <= atoms.keys():
+                continue
+            first, last = (not any(other.residue is not residue for other in bonded[atoms[name]]) for name in ("N", "C"))
+            bridge = "SG" in atoms and any(other.residue is not residue for other in bonded[atoms["SG"]])
+            name = PROTONATED.get(base, base)
+            if first and base != "PRO":
+                found.append(self._group(residue, "nterm", "nterm", base, first, last))
+            if name in ENTRIES and not bridge:
+                found.append(self._group(residue, "side", ENTRIES[name], base, first, last))
+            if last:
+                found.append(self._group(residue, "cterm", "cterm", base, first, last))
+        return found
+
+    def _group(self, residue: Any, group: str, entry: str, base: str, first: bool, last: bool) -> Group:
+        from .entries import BUILT_IN, BUILT_IN_ENDS
+
+        corrected = (self.name, self.water) == BUILT_IN
+        if group != "side" or first or last:
+            corrected = corrected and base in BUILT_IN_ENDS.get(entry, ()) and not (group == "side" and first)
+        name = PROTONATED.get(base, base)
+        called = f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
+        known = self.calibrated.corrected(entry, self.name, called if group != "side" or first or last else None, group != "side" and base == "ALA")
+        # The name of a first residue is that of one inside of a chain, where the correction is another.
+        corrected = corrected or (known and not (group == "side" and first and name not in CARBOXYLS))
+        return Group(residue, group, entry, PKA[entry if group != "side" else PROTONATED.get(base, base)], corrected)
+
+    def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:
+        """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn).
+
+        Returns the modeller, which is changed. Residues named `None` get the hydrogens that OpenMM knows for them, water for instance.
+        """
+        variants: list[Any] = []
+        for residue, name in zip(list(modeller.topology.residues()), names, strict=True):
+            variants.append(None)
+            if name is not None:
+                residue.name = name
+                atoms = {atom.name for atom in residue.atoms()}
+                first = not any(bond[0].residue is not bond[1].residue and _is_peptide_n(bond, residue) for bond in residue.bonds())
+                variants[-1] = [pair for pair in self.hydrogens(name, first) if pair[1] in atoms]
+        modeller.addHydrogens(variants=variants)
+        place_syn(modeller)
+        return modeller
+
+    def hydrogens(self, name: str, first: bool = False) -> list[tuple[str, str]]:
+        """The hydrogens of a residue by its name in the output, each with its parent, as PDB files name them. `first`: it is the first of a chain."""
+        base, last, acid, n_end = self._parts(name)
+        found = list(pdb_view(self.residues.view(base, False, False, False)).hydrogens())
+        if first or n_end:
+            found = [pair for pair in found if pair[1] != "N"]
+            found = [(h, "N") for h in (("H2", "H3") if base == "PRO" else ("H1", "H2", "H3"))] + found
+        return found + ([("HO1", "O"), ("HO2", "OXT")] if acid else [])
+
+    def _parts(self, name: str) -> tuple[str, bool, bool, bool]:
+        """Residue inside of a chain, whether it is the last, whether with an acid, whether its name says that it is the first."""
+        if name[:1] == "Z" and self._is_amino(name[1:]):
+            return name[1:], True, True, False
+        if name[:1] == "N" and name[1:] in CARBOXYLS:
+            return name[1:], False, False, True
+        return name, False, False, False
+
+    def _is_amino(self, name: str) -> bool:
+        return name in AMINO_ACIDS or name in CARBOXYLS or name in VARIANTS
+
+    def templates(self, topology: Any) -> dict[Any, str]:
+        """The template of every amino acid and cap of a topology with hydrogens, for `createSystem(residueTemplates=...)`."""
+        found = {}
+        for residue in topology.residues():
+            base, last, acid, n_end = self._parts(residue.name)
+            if base in ("ACE", "NME"):
+                found[residue] = self.residues.name(base)
+            elif self._is_amino(base):
+                atoms = {atom.name for atom in residue.atoms()}
+                found[residue] = self.residues.name(base, n_end or "H3" in atoms, last or "OXT" in atoms, acid)
+        return found
+
+    def pka(self, name: str) -> list[tuple[str, float]]:
+        """Groups that titrate in a residue of this name, with the pKa of their model compounds; the amino end is not told by the name."""
+        base, _, acid, _ = self._parts(name)
+        groups = [("side chain", PKA[base])] if base in PKA else []
+        return groups + ([("cterm", PKA["cterm"])] if acid else [])
+
+    def entries(self, topology: Any) -> dict[str, str]:
+        """The entries of the library that a job with this topology needs: name of the file -> TOML. None where the built-in library is for this force field."""
+        from .entries import entries_for
+
+        return entries_for(self, topology)
+
+
+def _bonded(topology: Any) -> dict[Any, list[Any]]:
+    """The atoms bonded to every atom."""
+    bonded: dict[Any, list[Any]] = {atom: [] for atom in topology.atoms()}
+    for bond in topology.bonds():
+        bonded[bond[0]].append(bond[1])
+        bonded[bond[1]].append(bond[0])
+    return bonded
+
+
+def _is_peptide_n(bond: Any, residue: Any) -> bool:
+    """Whether a bond joins the N of a residue to the residue before."""
+    return any(atom.residue is residue and atom.name == "N" for atom in (bond[0], bond[1]))

@@ -1,0 +1,345 @@
+"""What octitrate wrote, as pandas frames.
+
+    from octitrate.results import Titration
+    titration = Titration("titrate")
+    titration.pka()        # one line for each site and proton
+    titration.plot()       # titration curves (matplotlib)
+    titration.u_nk()       # for alchemlyb: MBAR over the pH values
+
+`Titration`, `Calibration` and `Run` are folders of results; they read when they are asked, so that a run which is still going can be looked at. Columns have
+the names and units of the files (manual: "Every output file"), unless said otherwise. Times are in ps, energies in kJ/mol, temperatures in K.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import Refused
+
+try:
+    import pandas as pd
+except ModuleNotFoundError as error:  # pragma: no cover
+    raise Refused("octitrate.results needs pandas, which is not installed", 'pip install "octitrate[results]"') from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+UNITS = {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9}
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of a site: its name, protons lost, charge of the site in it (e), cumulative pK of the model compound."""
+
+    name: str
+    protons_lost: int
+    charge: float
+    pk: float
+
+
+@dataclass(frozen=True)
+class Site:
+    """One site of a run: `name` as in columns, `entry` of the library, "titratable" or "buffer", its forms; pKa of the model compound (none of a buffer)."""
+
+    name: str
+    entry: str
+    kind: str
+    forms: tuple[Form, ...]
+    pka: float | None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}", "name a folder that octitrate wrote; a run that has not begun has no results yet") from None
+
+
+def _table(path: Path, index: str | None = None) -> pd.DataFrame:
+    """A CSV file of octitrate. A last line that is being written is left out."""
+    text = _text(path)
+    whole = text[: text.rfind("\n") + 1]
+    import io
+
+    frame = pd.read_csv(io.StringIO(whole))
+    return frame.set_index(index) if index is not None else frame
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise Refused(f"{path}: there is no such file", "`octitrate pka` and the end of a titration or calibration write it")
+    return pd.read_parquet(path)
+
+
+class Folder:
+    """A folder of results."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise Refused(f"{self.folder}: there is no such folder", "name a folder that octitrate wrote")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r})"
+
+    def settings(self) -> dict[str, Any]:
+        """Every setting of the job, defaults included: `resolved.toml`."""
+        return tomllib.loads(_text(self.folder / "resolved.toml"))
+
+    def log(self) -> str:
+        """What the program said: `log.txt`."""
+        return _text(self.folder / "log.txt")
+
+    def duration(self) -> float:
+        """Length of a run of the job, ps."""
+        dynamics = self.settings()["dynamics"]
+        number, unit = dynamics["time_step"].split()
+        return float(dynamics["steps"]) * float(number) * UNITS[unit]
+
+
+class Run(Folder):
+    """One run: `octitrate run`, or one of a titration or calibration."""
+
+    def about(self) -> dict[str, Any]:
+        """`sites.toml`: pH and temperature of the run, and its sites."""
+        return tomllib.loads(_text(self.folder / "sites.toml"))
+
+    @property
+    def ph(self) -> float | None:
+        """Its pH; none where λ does not move."""
+        found = self.about().get("ph")
+        return None if found is None else float(found)
+
+    @property
+    def temperature(self) -> float:
+        """Its temperature, K."""
+        return float(self.about()["temperature"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its end."""
+        return (self.folder / "final.gro").is_file()
+
+    def sites(self) -> list[Site]:
+        """Its sites in the order of the columns, buffer included."""
+        return [
+            Site(
+                one["name"],
+                one["entry"],
+                one["kind"],
+                tuple(Form(form["name"], form["protons_lost"], form["charge"], form["pk"]) for form in one["forms"]),
+                one.get("pka"),
+            )
+            for one in self.about()["site"]
+        ]
+
+    def energies(self) -> pd.DataFrame:
+        """`energy.csv` over the time."""
+        return _table(self.folder / "energy.csv", "time (ps)")
+
+    def table(self) -> pd.DataFrame:
+        """`lambda.csv` as it is, over the time."""
+        return _table(self.folder / "lambda.csv", "time (ps)")
+
+    def lambdas(self) -> pd.DataFrame:
+        """λ over the time: a column for each site with two forms (the weight of the second, deprotonated one), ``SITE:FORM`` for the weights of others."""
+        return self._columns("lambda ", "")
+
+    def dvdl(self) -> pd.DataFrame:
+        """∂V/∂λ (kJ/mol) without the bias over the time, by the same names as `lambdas`."""
+        return self._columns("dV/dlambda ", " (kJ/mol)")
+
+    def _columns(self, head: str, tail: str) -> pd.DataFrame:
+        table = self.table()
+        return table[[name for name in table.columns if name.startswith(head)]].rename(columns=lambda name: name[len(head) : len(name) - len(tail)])
+
+    def weights(self, site: str) -> pd.DataFrame:
+        """Weights of all forms of a site over the time, which sum to one. Raises `Refused` for a site that is not there."""
+        known = {one.name: one for one in self.sites()}
+        if site not in known:
+            raise Refused(f"{self.folder} has no site {site!r}", f"its sites are {', '.join(known)}")
+        names, lambdas = [form.name for form in known[site].forms], self.lambdas()
+        if len(names) == 2:
+            second = lambdas[site]
+            return pd.DataFrame({names[0]: 1.0 - second, names[1]: second})
+        return pd.DataFrame({name: lambdas[f"{site}:{name}"] for name in names})
+
+    def time(self) -> float:
+        """How far it has come, ps."""
+        try:
+            with (self.folder / "lambda.csv").open("rb") as file:
+                file.seek(0, 2)
+                file.seek(max(0, file.tell() - 65536))
+                lines = file.read().split(b"\n")[:-1]
+            return float(lines[-1].split(b",")[0])
+        except (OSError, IndexError, ValueError):
+            return self.duration() if self.finished else 0.0
+
+    def u_nk(self) -> pd.DataFrame:
+        """V_pH/RT of every frame at every pH of the titration, as alchemlyb has it."""
+        return _parquet(self.folder / "u_nk.parquet")
+
+    def dhdl(self) -> pd.DataFrame:
+        """∂V/∂λ in units of kT at fixed λ, as alchemlyb has it: windows of a calibration."""
+        return _parquet(self.folder / "dhdl.parquet")
+
+
+class Titration(Folder):
+    """The results of `octitrate titrate` and `octitrate pka`."""
+
+    def runs(self) -> list[Run]:
+        """Its runs, by pH and replica."""
+        found = [path.parent for path in self.folder.glob("pH_*/replica_*/sites.toml")]
+        return [Run(path) for path in sorted(found, key=lambda path: (float(path.parent.name[3:]), int(path.name[8:])))]
+
+    def sites(self) -> list[Site]:
+        """The sites that titrate."""
+        runs = self.runs()
+        return [site for site in runs[0].sites() if site.kind != "buffer"] if runs else []
+
+    def pka(self) -> pd.DataFrame:
+        """Macroscopic pKa values with errors: `pka.csv`, by site and protons lost; `converged` is true or false."""
+        table = _table(self.folder / "pka.csv")
+        table["converged"] = table["converged"] == "yes"
+        return table.set_index(["site", "protons lost"])
+
+    def micro(self) -> pd.DataFrame:
+        """Microscopic pK of every pair of forms: `micro.csv`."""
+        return _table(self.folder / "micro.csv")
+
+    def curves(self) -> pd.DataFrame:
+        """Deprotonated fractions by site and pH: `titration.csv`."""
+        return _table(self.folder / "titration.csv").set_index(["site", "pH"]).sort_index()
+
+    def populations(self) -> pd.DataFrame:
+        """Populations by site, pH and form: `populations.csv`."""
+        return _table(self.folder / "populations.csv").set_index(["site", "pH", "form"])
+
+    def pairs(self) -> pd.DataFrame:
+        """Correlation and interaction of pairs of sites: `pairs.csv`."""
+        return _table(self.folder / "pairs.csv")
+
+    def convergence(self) -> pd.DataFrame:
+        """pKa against the time used: `convergence.csv`."""
+        return _table(self.folder / "convergence.csv").set_index(["site", "protons lost", "share"])
+
+    def diagnostics(self) -> pd.DataFrame:
+        """Whether each site has converged, and why not: `diagnostics.csv`."""
+        return _table(self.folder / "diagnostics.csv").set_index(["site", "protons lost"])
+
+    def lambdas(self) -> pd.DataFrame:
+        """λ of all runs, by pH, replica and time."""
+        return self._all(Run.lambdas)
+
+    def dvdl(self) -> pd.DataFrame:
+        """∂V/∂λ (kJ/mol) of all runs, by pH, replica and time."""
+        return self._all(Run.dvdl)
+
+    def _all(self, read: Callable[[Run], pd.DataFrame]) -> pd.DataFrame:
+        parts = {(run.ph, int(run.folder.name[8:])): read(run) for run in self.runs()}
+        if not parts:
+            raise Refused(f"{self.folder} has no runs", "name the folder of a titration")
+        return pd.concat(parts, names=["pH", "replica"])
+
+    def u_nk(self) -> pd.DataFrame:
+        """V_pH/RT of every frame at every pH, all runs together, for `alchemlyb.estimators.MBAR`. Nothing but V_pH depends on the pH."""
+        parts = [run.u_nk() for run in self.runs()]
+        if not parts:
+            raise Refused(f"{self.folder} has no runs", "name the folder of a titration")
+        found = pd.concat(parts)
+        found.attrs = dict(parts[0].attrs)
+        return found
+
+    def progress(self) -> float:
+        """Share of the whole titration that is done, 0 to 1."""
+        settings = self.settings()
+        wanted = len(settings["titrate"]["ph"]) * settings["titrate"].get("replicas", 1) * self.duration()
+        return float(min(1.0, sum(run.time() for run in self.runs()) / wanted))
+
+    def plot(self, sites: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+        """Titration curves: points with intervals of one standard error, and Hill curves through pKa and Hill coefficient where they are known.
+
+        `sites` by name, all by default. Returns the axes; needs matplotlib. Raises `Refused` for a site that is not there.
+        """
+        curves, table = self.curves(), self.pka()
+        names = list(dict.fromkeys(curves.index.get_level_values("site")))
+        if unknown := [site for site in sites or [] if site not in names]:
+            raise Refused(f"{self.folder} has no site {unknown[0]!r}", f"its sites are {', '.join(names)}")
+        axes = ax if ax is not None else _axes()
+        for name in sites or names:
+            curve = curves.xs(name, level="site")
+            low, high = (curve["deprotonated"] - curve["low"]).clip(lower=0.0), (curve["high"] - curve["deprotonated"]).clip(lower=0.0)
+            (line, *_) = axes.errorbar(curve.index, curve["deprotonated"], yerr=[low, high], fmt="o", capsize=2, label=name)
+            steps = table.xs(name, level="site")[["pKa", "Hill coefficient"]].dropna()
+            if len(steps) == 1:
+                ph = [curve.index.min() + (curve.index.max() - curve.index.min()) * k / 200 for k in range(201)]
+                pka, hill = steps["pKa"].iloc[0], steps["Hill coefficient"].iloc[0]
+                axes.plot(ph, [1.0 / (1.0 + 10.0 ** (hill * (pka - x))) for x in ph], color=line.get_color())
+        axes.set_xlabel("pH")
+        axes.set_ylabel("deprotonated")
+        axes.set_ylim(-0.05, 1.05)
+        axes.legend()
+        return axes
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table of pKa values, or how far it has come."""
+        if (self.folder / "pka.csv").is_file():
+            columns = ["pKa", "pKa error", "Hill coefficient", "model compound", "transitions", "converged"]
+            return self.pka()[columns].to_html(na_rep="not determined", float_format=lambda value: f"{value:.2f}")
+        return f"<p>{self.folder}: {100 * self.progress():.0f} % done</p>"
+
+
+class Calibration(Folder):
+    """The results of `octitrate calibrate`."""
+
+    def windows(self) -> pd.DataFrame:
+        """Averages of ∂V/∂λ in the windows and the fit: `calibration.csv`."""
+        return _table(self.folder / "calibration.csv")
+
+    def rounds(self) -> pd.DataFrame:
+        """What each round of free runs gave: `rounds.csv`."""
+        return _table(self.folder / "rounds.csv", "round")
+
+    def entry(self) -> Path:
+        """The entry of the library with its new correction."""
+        found = [path for path in self.folder.glob("*.toml") if path.name not in ("resolved.toml", "folder.toml", "run.toml")]
+        if len(found) != 1:
+            raise Refused(f"{self.folder} has no entry yet", "a calibration writes it at its end")
+        return found[0]
+
+    def correction(self) -> dict[str, Any]:
+        """The correction of the entry that was calibrated: status, coefficients, errors, provenance."""
+        entry = tomllib.loads(_text(self.entry()))
+        corrections = [entry["correction"], *(one["correction"] for one in entry.get("elsewhere", []))]
+        dated = [one for one in corrections if "provenance" in one]
+        return dict(dated[-1] if dated else entry["correction"])
+
+    def dhdl(self) -> pd.DataFrame:
+        """∂V/∂λ of all windows in units of kT, for `alchemlyb.estimators.TI`."""
+        return _parquet(self.folder / "dhdl.parquet")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """⟨∂V/∂λ⟩ of the windows with errors, and the fit, of a site with two forms. Returns the axes; needs matplotlib."""
+        table = self.windows()
+        if "lambda" not in table:
+            raise Refused("a site with three forms or more has no curve over one λ", "look at windows()")
+        table = table.sort_values("lambda")
+        axes = ax if ax is not None else _axes()
+        axes.errorbar(table["lambda"], table["dV/dlambda (kJ/mol)"], yerr=table["error (kJ/mol)"], fmt="o", capsize=2, label="windows")
+        axes.plot(table["lambda"], table["fit (kJ/mol)"], label="fit")
+        axes.set_xlabel("λ")
+        axes.set_ylabel("⟨∂V/∂λ⟩ (kJ/mol)")
+        axes.legend()
+        return axes
+
+
+def _axes() -> Axes:
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:  # pragma: no cover
+        raise Refused("plot() needs matplotlib, which is not installed", 'pip install "octitrate[results]"') from error
+    return pyplot.subplots()[1]

@@ -1,0 +1,72 @@
+"""Small structures to prepare: peptides from `octitrate.peptide`, written as PDB text without hydrogens."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from octitrate.prepare.options import Options
+from octitrate.prepare.report import Report
+
+
+@cache
+def peptide_text(*residues: str) -> str:
+    """The ATOM records of a peptide, chain A, numbered from 1."""
+    from openmm import app
+
+    from octitrate.peptide import peptide
+
+    modeller = peptide(residues)
+    out = io.StringIO()
+    app.PDBFile.writeFile(modeller.topology, modeller.positions, out, keepIds=False)
+    return "\n".join(line[:66] + line[66:].rstrip() for line in out.getvalue().splitlines() if line.startswith(("ATOM", "HETATM"))) + "\n"
+
+
+def renamed(text: str, number: int, name: str) -> str:
+    """The records with another name for one residue."""
+    return "".join(
+        line[:17] + f"{name:>3}" + line[20:] if int(line[22:26]) == number else line for line in text.splitlines(keepends=True)
+    )
+
+
+def without(text: str, *numbers: int) -> str:
+    """The records without some residues."""
+    return "".join(line for line in text.splitlines(keepends=True) if int(line[22:26]) not in numbers)
+
+
+def moved(text: str, chain: str, x: float) -> str:
+    """The records as another chain, shifted along x (Å)."""
+    return "".join(
+        line[:21] + chain + line[22:30] + f"{float(line[30:38]) + x:8.3f}" + line[38:] for line in text.splitlines(keepends=True)
+    )
+
+
+def hetero(name: str, atom: str, element: str, place: tuple[float, float, float], number: int = 200, chain: str = "A") -> str:
+    """A HETATM record."""
+    x, y, z = place
+    return f"HETATM 9000 {atom:<4} {name:>3} {chain}{number:>4}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {element:>2}\n"
+
+
+Write = Callable[[str], Options]
+
+
+@pytest.fixture
+def structure(tmp_path: Path) -> Write:
+    """Writes a text as a structure; the options that prepare it in a small box."""
+
+    def write(text: str, name: str = "protein.pdb") -> Options:
+        path = tmp_path / name
+        path.write_text(text)
+        return Options(input=path, output=tmp_path / "prepared", padding=0.6, salt=0.0)
+
+    return write
+
+
+@pytest.fixture
+def report() -> Iterator[Report]:
+    """A report that shows nothing."""
+    yield Report(screen=None)

@@ -1,0 +1,102 @@
+"""Entries that were calibrated, in files and folders, put together for a job."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openmm")
+pytest.importorskip("pdbfixer")
+
+from octitrate.calibrated import Calibrated  # noqa: E402
+from octitrate.entries import entry  # noqa: E402
+from octitrate.errors import Refused  # noqa: E402
+from octitrate.peptide import peptide  # noqa: E402
+from octitrate.residues import TitratableForceField  # noqa: E402
+
+MODEL = """[correction]
+status = "calibrated"
+degree = 3
+coefficients = [1.25, -2.5e-7, 3.0]
+flat = true
+
+[correction.provenance]
+program = "octitrate \\"x\\""
+
+[correction.provenance.conditions]
+cutoff = 1.0
+"""
+
+
+def calibrated(text: str, residue: str | None = None) -> str:
+    """An entry with a correction, of the model compound or at one residue."""
+    head = text[: text.index("[correction]")]
+    if residue is None:
+        return head + MODEL
+    return f'{head}[[elsewhere]]\nresidues = ["{residue}"]\n{MODEL.replace("[correction", "[elsewhere.correction")}\n[correction]\nstatus = "uncalibrated"\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    ff = TitratableForceField("ff14SB")
+    files = {
+        "tyr/calibrate/tyr.toml": calibrated(entry(ff, "tyr")),
+        "tyr/calibrate/round_1/tyr.toml": entry(ff, "tyr"),
+        "tyr/calibrate/resolved.toml": "[system]\n",
+        "cterm-leu/calibrate/cterm.toml": calibrated(entry(ff, "cterm"), "ZLEU"),
+        "cterm-gly/calibrate/cterm.toml": calibrated(entry(ff, "cterm"), "ZGLY"),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_corrections_get_into_the_entries_of_a_job(folder: Path) -> None:
+    ff = TitratableForceField("ff14SB", "tip3p", [folder])
+    modeller = peptide(["ACE", "TYR", "CYS", "LEU"])
+    modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
+    found = {name: tomllib.loads(text) for name, text in ff.entries(modeller.topology).items()}
+    assert set(found) == {"tyr.toml", "cys.toml", "cterm.toml"}
+    expected = tomllib.loads(MODEL)["correction"]
+    assert found["tyr.toml"]["correction"] == expected
+    assert found["cys.toml"]["correction"] == found["cterm.toml"]["correction"] == {"status": "uncalibrated"}
+    places = {one["residues"][0]: one["correction"] for one in found["cterm.toml"]["elsewhere"]}
+    assert places == {"ZGLY": expected, "ZLEU": expected}
+
+
+def test_groups_know_their_corrections(folder: Path) -> None:
+    ff = TitratableForceField("ff14SB", "tip3p", [folder])
+    corrected = [(group.entry, group.corrected) for group in ff.groups(peptide(["TYR", "TYR", "CYS", "LEU"]).topology)]
+    # A first residue has other charges: what is known inside of chains is not known there.
+    assert corrected == [("nterm", False), ("tyr", False), ("tyr", True), ("cys", False), ("cterm", True)]
+    assert [group.corrected for group in ff.groups(peptide(["ACE", "ALA"]).topology)] == [False]
+    # Another force field has none of them.
+    other = TitratableForceField("ff19SB", "tip3p", [folder])
+    assert not any(group.corrected for group in other.groups(peptide(["ACE", "TYR", "NME"]).topology))
+
+
+def test_what_does_not_fit_together_is_refused(folder: Path, tmp_path: Path) -> None:
+    file = folder / "tyr/calibrate/tyr.toml"
+    with pytest.raises(Refused, match="has a correction in another file, too"):
+        Calibrated([folder, file])
+    twice = folder / "more.toml"
+    twice.write_text((folder / "cterm-gly/calibrate/cterm.toml").read_text())
+    with pytest.raises(Refused, match="has a correction at ZGLY in another file, too"):
+        Calibrated([folder])
+    twice.write_text(file.read_text().replace("-0.0858", "-0.0859"))
+    with pytest.raises(Refused, match="charges of the entry tyr differs from that of another file"):
+        Calibrated([folder])
+    twice.unlink()
+    file.write_text(file.read_text().replace("-0.0858", "-0.0859"))
+    ff = TitratableForceField("ff14SB", "tip3p", [folder])
+    modeller = peptide(["ACE", "TYR", "NME"])
+    modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
+    with pytest.raises(Refused, match="is not what the force field has now"):
+        ff.entries(modeller.topology)
+    with pytest.raises(Refused, match="is no entry of a library"):
+        Calibrated([folder / "tyr/calibrate/resolved.toml"])
+    with pytest.raises(Refused, match="there is no such file or folder"):
+        Calibrated([tmp_path / "none"])

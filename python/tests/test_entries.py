@@ -1,0 +1,155 @@
+"""Entries made for a force field: the shipped ones come out again, forms have whole charges, and the program reads what is written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openmm")
+pytest.importorskip("pdbfixer")
+
+from octitrate.entries import BUILT_IN, BUILT_IN_ENDS, KINDS, buffer_entry, entries_for, entry, forms  # noqa: E402
+from octitrate.force_fields import FORCE_FIELDS  # noqa: E402
+from octitrate.peptide import peptide  # noqa: E402
+from octitrate.residues import TitratableForceField  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "lambda/library"
+WATERS = [(name, water) for name, family in FORCE_FIELDS.items() for water in family.waters]
+
+
+@cache
+def loaded(name: str, water: str | None = None) -> TitratableForceField:
+    return TitratableForceField(name, water)
+
+
+@cache
+def shipped(name: str) -> dict[str, Any]:
+    return tomllib.loads((LIBRARY / f"{name}.toml").read_text())
+
+
+def by_shipped_names(name: str, charges: dict[str, Any]) -> dict[str, Any]:
+    """The charges under the names of the shipped entry: it counts the hydrogens of a CH2 from 1."""
+    aliases = {old: new for table in shipped(name).get("aliases", []) for old, new in table.items()}
+    return {aliases.get(atom, atom) if atom not in shipped(name)["charges"] or aliases.get(atom, "")[:1] == "H" else atom: q for atom, q in charges.items()}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("force_field", ["amber99sb-ildn", "ff14SB", "ff19SB"])
+def test_the_forms_are_those_of_the_library(force_field: str, name: str) -> None:
+    """All three have the charges of Cornell et al. 1995; CA of nterm and cterm are sums of rounded numbers."""
+    made = by_shipped_names(name, forms(loaded(force_field), name).charges)
+    expected = shipped(name)["charges"]
+    assert made.keys() == expected.keys()
+    for atom, charges in expected.items():
+        # The library has five decimals.
+        assert made[atom] == pytest.approx(charges, abs=1.1e-5), atom
+
+
+@pytest.mark.parametrize("force_field", FORCE_FIELDS)
+def test_every_form_has_a_whole_charge(force_field: str) -> None:
+    for name, kind in KINDS.items():
+        found = forms(loaded(force_field), name)
+        sums = [sum(charges[k] for charges in found.charges.values()) for k in range(len(kind.forms))]
+        whole = [(kind.charge - lost if not kind.terminus else sums[0] - lost) for _, lost, _ in kind.forms]
+        assert sums == pytest.approx(whole, abs=1e-9), name
+        for atom in found.backbone:
+            assert len(set(found.charges[atom])) == 1
+
+
+def test_the_charges_of_charmm_are_those_of_its_residues() -> None:
+    """Figures of top_all36_prot.rtf (Huang et al. 2017, doi:10.1038/nmeth.4067), which octitrate's entries must hold whole."""
+    ff = loaded("charmm36m")
+    glu = forms(ff, "glu3").charges
+    assert glu["CD"] == [0.75, 0.75, 0.62]
+    assert glu["OE1"] == [-0.55, -0.61, -0.76]
+    assert glu["HE2"] == [0.44, 0.0, 0.0]
+    assert glu["CG"] == [-0.21, -0.21, -0.28]
+    his = forms(ff, "his").charges
+    assert (his["ND1"], his["NE2"]) == ([-0.51, -0.36, -0.7], [-0.51, -0.7, -0.36])
+    assert forms(ff, "lys").charges["NZ"] == [-0.3, -0.96]
+    assert forms(ff, "cys").charges["SG"] == [-0.23, -0.8]
+    assert forms(ff, "nterm").charges["N"] == [-0.3, -0.96]
+    end = forms(ff, "cterm").charges
+    assert (end["C"], end["OC2"]) == ([0.72, 0.72, 0.34], [-0.61, -0.55, -0.67])
+
+
+def binary() -> str:
+    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
+    if not Path(found).is_file():
+        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
+    return found
+
+
+@pytest.mark.parametrize("force_field", FORCE_FIELDS)
+def test_the_program_reads_the_entries(force_field: str, tmp_path: Path) -> None:
+    for name in KINDS:
+        file = tmp_path / f"{name}.toml"
+        file.write_text(entry(loaded(force_field), name))
+        answer = subprocess.run([binary(), "info", str(file)], capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+        assert f"{KINDS[name].pka:.2f}" in answer.stdout
+
+
+@pytest.mark.parametrize(("force_field", "water"), WATERS)
+def test_the_program_reads_the_buffers(force_field: str, water: str, tmp_path: Path) -> None:
+    file = tmp_path / "water.toml"
+    text = buffer_entry(loaded(force_field, water))
+    file.write_text(text)
+    answer = subprocess.run([binary(), "info", str(file)], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    charges = tomllib.loads(text)["charges"]
+    assert {"O", "H1", "H2"} <= charges.keys()
+    # OPC, TIP4P and TIP5P have no charge on the oxygen.
+    assert (charges["O"] == [0.0, 0.0]) == (water in ("opc", "tip4pew", "tip4pfb", "tip4p2005", "tip5p"))
+
+
+def test_a_system_gets_the_entries_of_its_groups() -> None:
+    ff = loaded("ff19SB", "opc")
+    modeller = peptide(["ACE", "TYR", "GLU", "NME"])
+    modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
+    assert set(entries_for(ff, modeller.topology)) == {"tyr.toml", "glu3.toml", "water.toml"}
+    modeller = peptide(["ALA", "ALA"])
+    modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
+    assert set(ff.entries(modeller.topology)) == {"nterm.toml", "cterm.toml", "water.toml"}
+    built_in = loaded(*BUILT_IN)
+    assert built_in.entries(modeller.topology) == {}
+
+
+def test_what_is_said_of_the_built_in_library_is_so() -> None:
+    def known(name: str) -> set[str]:
+        found = {residue for one in shipped(name).get("elsewhere", []) for residue in one["residues"]}
+        return {residue[1:] if residue[0] in "NZ" and len(residue) == 4 else residue for residue in found}
+
+    names = {"GL3": "GLU"}
+    for name, residues in BUILT_IN_ENDS.items():
+        expected = {names.get(one, one) for one in known(name)} | ({"ALA"} if KINDS[name].terminus else set())
+        assert set(residues) == expected, name
+    for name, kind in KINDS.items():
+        assert shipped(name)["correction"]["status"] != "uncalibrated"
+        assert shipped(name)["pka"] == kind.pka
+        assert [(form["name"], form["protons_lost"], form["pk"]) for form in shipped(name)["forms"]] == [tuple(form) for form in kind.forms]
+
+
+def test_groups() -> None:
+    ff = loaded(*BUILT_IN)
+    topology = peptide(["GLY", "GLU", "CYS", "HIS", "LEU"]).topology
+    found = [(group.group, group.entry, group.pka, group.corrected) for group in ff.groups(topology)]
+    assert found == [
+        ("nterm", "nterm", 8.0, True),
+        ("side", "glu3", 4.25, True),
+        ("side", "cys", 8.55, True),
+        ("side", "his", 6.54, True),
+        ("cterm", "cterm", 3.67, True),
+    ]
+    other = loaded("ff14SB").groups(peptide(["LYS", "SER"]).topology)
+    assert [(group.group, group.corrected) for group in other] == [("nterm", False), ("side", False), ("cterm", False)]
+    # The side chain of a first residue has charges that nothing was calibrated with.
+    assert [(group.group, group.corrected) for group in ff.groups(peptide(["GLU", "ALA"]).topology)][:2] == [("nterm", False), ("side", False)]

@@ -1,0 +1,214 @@
+"""Structures that can be prepared: what is built, chosen and written."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openmm
+import pytest
+from conftest import Write, hetero, moved, peptide_text, renamed, without
+from openmm import unit
+
+from octitrate.prepare import solvate
+from octitrate.prepare.command import main
+from octitrate.prepare.names import known_as
+from octitrate.prepare.options import Options
+from octitrate.prepare.pipeline import prepare
+from octitrate.prepare.report import Report
+
+CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
+
+
+def written(options: Options, report: Report) -> tuple[Path, dict[str, Any], list[tuple[int, str, str]]]:
+    """Prepares; the folder, the job, and number, residue and atom of every line of system.gro."""
+    folder = prepare(options, report)
+    job = tomllib.loads((folder / "titrate.toml").read_text())
+    rows = (folder / "system.gro").read_text().splitlines()
+    return folder, job, [(int(row[:5]), row[5:10].strip(), row[10:15].strip()) for row in rows[2:-1]]
+
+
+def residues(atoms: list[tuple[int, str, str]]) -> list[str]:
+    """Names of the residues of the solute in their order."""
+    found = dict.fromkeys((number, name) for number, name, _ in atoms if name not in ("HOH", "NA", "CL"))
+    return [name for _, name in found]
+
+
+def notes(report: Report) -> str:
+    return "\n".join(line for section in report.sections for line in [*section.notes, *section.warnings])
+
+
+def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Report) -> None:
+    options = structure(peptide_text(*CHAIN))
+    folder, job, atoms = written(options, report)
+    assert residues(atoms) == ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"]
+    assert {"HE1", "HE2"} <= {name for _, residue, name in atoms if residue == "GL3"}
+    system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
+    assert system.getNumParticles() == len(atoms)
+    assert solvate.charge(system) == pytest.approx(0, abs=1e-6)  # charges of force fields have six digits
+    rows = (folder / "system.gro").read_text().splitlines()[2:-1]
+    places = [openmm.Vec3(*(float(row[20 + 11 * k : 31 + 11 * k]) for k in range(3))) for row in rows]
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context.setPositions(places * unit.nanometer)
+    energy = context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
+    assert math.isfinite(energy) and energy < 0
+    asked = [site["residue"] for site in job["titration"]["site"]]
+    assert asked == ["nterm ALA 1", "GL3 2", "LYS 4", "AS3 5", "HIP 6", "cterm ZGLY 8"]
+    assert job["system"] == {"structure": "system.gro", "topology": "system.xml"}
+    ph = job["titrate"]["ph"]
+    assert ph == sorted(ph) and ph[0] <= 2 and ph[-1] >= 11
+    text = (folder / "prepare.md").read_text()
+    assert "| GLU 2 of chain A | 4.25 |" in text and "PROPKA" in text
+    assert {p.name for p in folder.parent.iterdir()} == {"protein.pdb", "prepared"}
+
+
+def test_minimisation_parts_atoms_that_lie_on_each_other(structure: Write, report: Report) -> None:
+    prepare(structure(peptide_text(*CHAIN)), report)
+    line = re.search(r"energy (-?\d+) → (-?\d+) kJ/mol, largest force (\S+) → (\S+) kJ", notes(report))
+    assert line and int(line[2]) < int(line[1]) and float(line[4]) < 0.5 * float(line[3])
+
+
+@pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB"])
+def test_other_force_fields_bring_entries_of_their_own(force_field: str, structure: Write, report: Report) -> None:
+    options = structure(peptide_text("ALA", "GLU", "GLY"))
+    options.force_field = force_field
+    folder, job, atoms = written(options, report)
+    assert all((folder / name).is_file() for name in job["titration"]["library"])
+    assert "library/glu3.toml" in job["titration"]["library"]
+    four_sites = force_field == "ff19SB"  # its water is OPC
+    assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == four_sites
+    assert "no correction V_MM is known for GLU 2" in notes(report)
+
+
+Change = Callable[[str], str]
+LINES = str.splitlines
+
+
+def _first_altloc(text: str) -> str:
+    """SER 7 with its OG at two places, B the likelier one."""
+    out = []
+    for line in LINES(text, keepends=True):
+        if int(line[22:26]) == 7 and line[12:16].strip() == "OG":
+            out.append(line[:16] + "A" + line[17:54] + "  0.30" + line[60:])
+            line = line[:16] + "B" + line[17:30] + f"{float(line[30:38]) + 0.5:8.3f}" + line[38:54] + "  0.70" + line[60:]
+        out.append(line)
+    return "".join(out)
+
+
+CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
+    "selenomethionine": (
+        lambda t: renamed(t, 7, "MSE").replace(" OG  MSE", "SE   MSE"),
+        {},
+        "selenomethionine becomes methionine: MSE 7 of chain A",
+    ),
+    "alternates": (_first_altloc, {}, r"SER 7 of chain A: B of A \(0.30\), B \(0.70\)"),
+    "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
+    "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
+    "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecules \(200 of chain A\): left out, as asked"),
+    "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecules .* it comes from the crystallisation"),
+    "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chains B of A"),
+    "mutation": (lambda t: t, {"mutate": ["A:K4E"]}, "LYS 4 of chain A becomes GLU"),
+    "mutation to glycine": (lambda t: t, {"mutate": ["SER7GLY"]}, "SER 7 of chain A becomes GLY"),
+    "modified residue replaced": (lambda t: renamed(t, 7, "SEP"), {"mutate": ["SEP7SER"]}, "SEP 7 of chain A becomes SER"),
+    "hydrogens": (lambda t: t + t.splitlines()[0][:12] + " H1 " + t.splitlines()[0][16:76] + " H\n", {}, "the 1 hydrogens of the file are left out"),
+    "model": (lambda t: f"MODEL        1\n{t}ENDMDL\nMODEL        2\n{t}ENDMDL\n", {"model": 2}, "model 2 of 2"),
+    "loop built": (
+        lambda t: "REMARK 465   M RES C SSSEQI\nREMARK 465     LYS A     4\n" + without(t, 4),
+        {"gaps": "build"},
+        r"1 residue is missing \(LYS 4\): built without having been seen",
+    ),
+    "names of programs": (lambda t: renamed(renamed(t, 2, "GLH"), 6, "HIE"), {}, "1 GLH → GLU, 1 HIE → HIS"),
+    "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
+}
+BUILT = {
+    "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
+    "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
+    "mutation": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
+    "mutation to glycine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "GLY", "ZGLY"],
+    "capped ends": ["ACE", "ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "NME"],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_decisions_are_made_and_said(case: str, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)  # nothing here depends on it
+    change, asked, note = CASES[case]
+    options = structure(change(peptide_text(*CHAIN)))
+    for key, value in asked.items():
+        setattr(options, key, value)
+    _, _, atoms = written(options, report)
+    assert residues(atoms) == BUILT.get(case, ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"])
+    assert re.search(note, notes(report)), notes(report)
+
+
+def test_groups_outside_of_the_range_are_built_as_they_are_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text(*CHAIN))
+    options.ph_range = (8.5, 12.0)
+    _, job, atoms = written(options, report)
+    assert residues(atoms) == ["ALA", "GLU", "GLY", "LYS", "ASP", "HIE", "SER", "GLY"]
+    assert [site["residue"] for site in job["titration"]["site"]] == ["nterm ALA 1", "LYS 4"]
+    assert job["titrate"]["ph"][0] == 8.5
+
+
+def test_sites_that_are_asked_for_titrate_alone(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text(*CHAIN))
+    options.sites = ["A:GLU 2", "HIS"]
+    _, job, _ = written(options, report)
+    assert [site["residue"] for site in job["titration"]["site"]] == ["GL3 2", "HIP 6"]
+
+
+def test_chains_that_are_numbered_alike_are_told_apart_by_their_molecule(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    text = peptide_text("ALA", "GLU", "GLY")
+    options = structure(text + moved(text, "B", 20.0))
+    options.chains = ["all"]
+    _, job, _ = written(options, report)
+    names = [site["residue"] for site in job["titration"]["site"]]
+    assert "1:GL3 2" in names and "2:GL3 2" in names and "2:nterm ALA 1" in names
+
+
+def test_the_box_is_twice_the_padding_wider_than_the_protein() -> None:
+    points = np.array([[0.0, 0, 0], [2.0, 0, 0], [1.0, 1.0, 0], [1.0, 0, 0]])
+    assert solvate.enclosing_radius(points) == pytest.approx(1.0, rel=0.01)  # the bound of the method after 1000 steps is 3 %
+    for shape, volume in (("cubic", 1.0), ("dodecahedron", math.sqrt(0.5)), ("octahedron", 4 * math.sqrt(3) / 9)):
+        vectors = solvate.box_vectors(points, Options(input=Path("x"), box=shape, padding=1.0))
+        matrix = np.array([[v.x, v.y, v.z] for v in vectors])
+        assert np.linalg.det(matrix) == pytest.approx(volume * 4.0**3, rel=0.03)
+        images = [i @ matrix for i in np.ndindex(3, 3, 3) if True for i in [np.array(i) - 1] if any(i)]
+        assert min(np.linalg.norm(images, axis=1)) == pytest.approx(4.0, rel=0.01)
+
+
+def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_aside(structure: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    options = structure(peptide_text("ALA", "GLU", "GLY"))
+    arguments = [str(options.input), "-o", str(options.output), "--padding", "0.6", "-q"]
+    assert main(arguments) == 0
+    assert main(arguments) == 2
+    assert "a protein was prepared here already" in capsys.readouterr().err
+    assert main([*arguments, "--force"]) == 0
+    assert options.output is not None and options.output.with_name("prepared.1").is_dir()
+    assert main([*arguments, "--keep-ligands"]) == 2
+    assert "no force field for ligands" in capsys.readouterr().err
+
+
+def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = Path(__file__).parents[2] / "inputs/01-glu"
+    output = tmp_path / "taken"
+    assert main(["--from", str(inputs / "glu.top"), str(inputs / "glu.gro"), "-o", str(output), "-q"]) == 0
+    system = openmm.XmlSerializer.deserialize((output / "system.xml").read_text())
+    assert system.getNumParticles() == len((inputs / "glu.gro").read_text().splitlines()) - 3
+    assert "GLU    HE2" in (output / "system.gro").read_text()  # the reader of OpenMM calls GLH so, and the library knows it by its hydrogen
+    assert main(["--from", str(inputs / "glu.top"), str(inputs.parent / "07-tyr/tyr.gro"), "-o", str(tmp_path / "other"), "-q"]) == 2
+    assert "do not belong together" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(("name", "known"), [("NHID", "HIS"), ("ZGL3", "GLU"), ("CALA", "ALA"), ("HSP", "HIS"), ("GOL", "GOL"), ("ALA", "ALA"), ("CCYX", "CYS")])
+def test_residues_are_known_by_the_names_of_programs(name: str, known: str) -> None:
+    assert known_as(name) == known

@@ -1,0 +1,92 @@
+"""Reading structures: columns, alternates, both formats, and files that are none."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from conftest import Write, peptide_text
+
+from octitrate.errors import Refused
+from octitrate.prepare.read import read
+from octitrate.prepare.read_pdb import guessed_element, read_pdb
+
+LINE = "ATOM     10  CG AGLU A  52A     11.111  22.222 -33.333  0.60 10.00           C\n"
+
+
+def test_columns_are_those_of_the_format() -> None:
+    residue = read_pdb(LINE, "x").models[1][0]
+    assert (residue.name, residue.chain, residue.number, residue.insertion) == ("GLU", "A", 52, "A")
+    atom = residue.atoms[0]
+    assert (atom.name, atom.altloc, atom.occupancy, atom.element) == ("CG", "A", 0.6, "C")
+    assert atom.position == pytest.approx((1.1111, 2.2222, -3.3333), abs=1e-12)  # Å to nm, rounding of doubles
+
+
+@pytest.mark.parametrize(
+    ("columns", "residue", "element"),
+    [(" CA ", "GLU", "C"), ("CA  ", "CA", "CA"), ("ZN  ", "ZN", "ZN"), ("HE21", "GLN", "H"), (" SD ", "MET", "S"), ("SE  ", "MSE", "SE"), ("1HB ", "ALA", "H")],
+)
+def test_elements_are_told_from_names(columns: str, residue: str, element: str) -> None:
+    assert guessed_element(columns, residue) == element
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LINE.replace("22.222", "22.2x2"), r"x\.pdb:1: y of the atom is '22.2x2', which is no number"),
+        (LINE.replace("22.222", "   nan"), "y of the atom is 'nan'"),
+        (LINE[:45], "ends before its coordinates"),
+        (LINE.replace("  52A", "  ??A"), "the number of the residue is '\\?\\?'"),
+        ("", "holds no atoms"),
+        ("<html><body>404</body></html>", "holds no atoms .* begins with '<html>"),
+        ("data_x\nloop_\n_cell.a\n1\n", "no table atom_site"),
+        ("data_x\nloop_\n_atom_site.id\n_atom_site.Cartn_x\n1 2 3\n", "cannot be read|no number|no whole number"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused_with_their_place(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.pdb"
+    path.write_text(text)
+    with pytest.raises(Refused, match=message):
+        read(path)
+
+
+def test_what_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="cannot be read: No such file"):
+        read(tmp_path / "absent.pdb")
+    binary = tmp_path / "x.pdb"
+    binary.write_bytes(b"\x7fELF\0\0")
+    with pytest.raises(Refused, match="is no text"):
+        read(binary)
+
+
+def test_mmcif_and_compressed_files_give_the_same_atoms(structure: Write, tmp_path: Path) -> None:
+    from openmm import app
+
+    options = structure(peptide_text("ALA", "GLU", "LYS"))
+    first = read(options.input)
+    pdb = app.PDBFile(str(options.input))
+    out = io.StringIO()
+    app.PDBxFile.writeFile(pdb.topology, pdb.positions, out, keepIds=True)
+    (tmp_path / "named.pdb").write_text(out.getvalue())  # the contents decide, not the name
+    (tmp_path / "x.pdb.gz").write_bytes(gzip.compress(options.input.read_bytes()))
+    for other in (read(tmp_path / "named.pdb"), read(tmp_path / "x.pdb.gz")):
+        assert [str(r) for r in other.models[1]] == [str(r) for r in first.models[1]]
+        for a, b in zip(first.models[1], other.models[1]):
+            assert [x.name for x in a.atoms] == [x.name for x in b.atoms]
+            for x, y in zip(a.atoms, b.atoms):
+                assert x.position == pytest.approx(y.position, abs=1e-4)  # three decimals of Å
+
+
+def test_what_was_not_seen_and_what_belongs_together_is_read() -> None:
+    text = (
+        "REMARK 465   M RES C SSSEQI\nREMARK 465     MET A     1\nREMARK 465     GLY A     2A\n"
+        "REMARK 350 BIOMOLECULE: 1\nREMARK 350 APPLY THE FOLLOWING TO CHAINS: A, B\n"
+        "SEQRES   1 A    3  MET GLY ALA\nSSBOND   1 CYS A    3    CYS B    7                          1555   1555  2.03\n" + LINE
+    )
+    entry = read_pdb(text, "x")
+    assert [(m.name, m.chain, m.number, m.insertion) for m in entry.missing] == [("MET", "A", 1, ""), ("GLY", "A", 2, "A")]
+    assert entry.units == [["A", "B"]]
+    assert entry.sequences == {"A": ["MET", "GLY", "ALA"]}
+    assert entry.bridges == [(("A", 3), ("B", 7))]

@@ -1,0 +1,101 @@
+"""Inputs that cannot be prepared: one message with the residue and the chain, what to do, and nothing written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from conftest import Write, hetero, moved, peptide_text, renamed, without
+
+from octitrate.errors import Refused
+from octitrate.prepare.options import Options
+from octitrate.prepare.pipeline import prepare
+from octitrate.prepare.report import Report
+
+CHAIN = ("ALA", "GLU", "GLY", "LYS", "SER", "HIS", "ALA", "GLY")
+FAR = (60.0, 60.0, 60.0)
+
+
+def _c_alpha(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if line[12:16].strip() == "CA")
+
+
+def _atom(text: str, number: int, name: str) -> tuple[float, float, float]:
+    line = next(row for row in text.splitlines() if int(row[22:26]) == number and row[12:16].strip() == name)
+    return float(line[30:38]), float(line[38:46]), float(line[46:54])
+
+
+def _models(text: str) -> str:
+    return f"MODEL        1\n{text}ENDMDL\nMODEL        2\n{text}ENDMDL\n"
+
+
+def _glycan(text: str) -> str:
+    x, y, z = _atom(text, 5, "OG")
+    return text + hetero("NAG", "C1", "C", (x + 1.0, y + 1.0, z), 300)
+
+
+CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
+    "ligand": (lambda t: t + hetero("XYZ", "C1", "C", FAR) + hetero("XYZ", "C2", "C", (61.5, 60, 60)), r"XYZ 200 of chain A: a ligand of 2 heavy atoms", "--drop XYZ"),
+    "metal": (lambda t: t + hetero("ZN", "ZN", "ZN", FAR), "ZN 200 of chain A: a metal", "--drop ZN"),
+    "glycan": (_glycan, "NAG 300 of chain A: a sugar of a glycan at SER 5 of chain A", "--drop NAG"),
+    "DNA": (lambda t: t + hetero("DA", "P", "P", FAR, 1, "B"), "DA 1 of chain B: DNA", "--chains"),
+    "modified": (lambda t: renamed(t, 5, "SEP"), "SEP 5 of chain A: phosphoserine", "--mutate A:SEP5SER"),
+    "unknown amino acid": (lambda t: renamed(t, 5, "QQQ"), "QQQ 5 of chain A: an amino acid that the force field does not know", "--mutate A:QQQ5ALA"),
+    "C-alpha": (_c_alpha, r"8 of 8 residues have no backbone but CA \(first ALA 1 of chain A\)", "build all atoms"),
+    "gap": (lambda t: without(t, 4, 5), r"broken between GLY 3 and HIS 6: 2 residues are missing \(4, 5\)", "--gaps cap"),
+    "models": (_models, r"there are 2 models \(1 to 2\)", "--model 1"),
+    "copies": (lambda t: t + moved(t, "B", 40.0), "chains A, B have the same sequence", "--chains A.*--chains all"),
+    "one name for two chains": (lambda t: t + "TER\n" + moved(t, "A", 40.0), "ALA 1 of chain A is there twice", "name of its own"),
+    "repeated atom": (lambda t: t + t.splitlines()[-1] + "\n", "of GLY 8 of chain A is there twice", "alternate"),
+    "no protein": (lambda t: hetero("DA", "P", "P", FAR), "there is no protein: 1 DNA", "amino acids"),
+    "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
+    "no backbone": (
+        lambda t: "".join(r for r in t.splitlines(keepends=True) if (int(r[22:26]), r[12:16].strip()) != (4, "C")),
+        "LYS 4 of chain A has no C",
+        "--gaps",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_gives_one_message_and_writes_nothing(case: str, structure: Write, report: Report) -> None:
+    change, message, help = CASES[case]
+    options = structure(change(peptide_text(*CHAIN)))
+    before = sorted(options.input.parent.iterdir())
+    with pytest.raises(Refused, match=message) as caught:
+        prepare(options, report)
+    assert re.search(help, caught.value.help), caught.value.help
+    assert sorted(options.input.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mutate": ["A9Q"]}, "there is no amino acid 9"),
+        ({"mutate": ["W2Q"]}, "the residue there is GLU 2 of chain A"),
+        ({"mutate": ["E2?"]}, "is not understood"),
+        ({"drop": ["HEM"]}, "nothing in the chosen chains is named HEM"),
+        ({"chains": ["Q"]}, "no protein chain Q"),
+        ({"model": 7}, "there is no model 7"),
+        ({"force_field": "ff03"}, "ff03"),
+        ({"sites": ["ASP"]}, "nothing that titrates is ASP"),
+    ],
+)
+def test_options_that_name_nothing_are_refused(change: dict[str, object], message: str, structure: Write, report: Report) -> None:
+    options = structure(peptide_text(*CHAIN))
+    for key, value in change.items():
+        setattr(options, key, value)
+    with pytest.raises(Refused, match=message):
+        prepare(options, report)
+    assert not options.output.exists()  # type: ignore[union-attr]
+
+
+def test_a_folder_of_others_is_not_touched(structure: Write, report: Report) -> None:
+    options: Options = structure(peptide_text(*CHAIN))
+    assert options.output is not None
+    options.output.mkdir()
+    (options.output / "thesis.tex").write_text("mine")
+    with pytest.raises(Refused, match="was not written by a preparation"):
+        prepare(options, report)
+    assert [p.name for p in options.output.iterdir()] == ["thesis.tex"]

@@ -1,0 +1,258 @@
+"""Results as frames: a short titration by the program itself, and files with numbers that are known."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+from octitrate.errors import Refused  # noqa: E402
+from octitrate.results import Calibration, Run, Titration  # noqa: E402
+from octitrate.running import Failed, run  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+JOB = """[system]
+structure = "{inputs}/glu.gro"
+topology = "{inputs}/glu.top"
+[dynamics]
+duration = "1 ps"
+time_step = "2 fs"
+[thermostat]
+temperature = "300 K"
+[titration]
+[[titration.site]]
+residue = "GLH 2"
+[titration.buffer]
+[titrate]
+ph = [3.75, 4.75]
+equilibration = "0.2 ps"
+[output]
+energy = "0.1 ps"
+lambda = "0.02 ps"
+trajectory = "0 ps"
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program() -> None:
+    """The binary of the sources where no other is named."""
+    built = ROOT / "target/release/octitrate"
+    if "OCTITRATE_BINARY" not in os.environ and shutil.which("octitrate") is None:
+        if not built.is_file():
+            pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
+        os.environ["OCTITRATE_BINARY"] = str(built)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("titration") / "short.toml"
+    file.write_text(JOB.format(inputs=ROOT / "inputs/01-glu"))
+    return file
+
+
+@pytest.fixture(scope="module")
+def titration(job: Path) -> Titration:
+    shares: list[float] = []
+    found = run(job, progress=lambda share, line: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    return found
+
+
+def test_runs_of_a_titration(titration: Titration) -> None:
+    assert [found.ph for found in titration.runs()] == [3.75, 4.75]
+    first = titration.runs()[0]
+    assert first.finished
+    assert first.temperature == 300.0
+    assert [(site.name, site.kind, len(site.forms)) for site in first.sites()] == [("GLH 2", "titratable", 2), ("buffer", "buffer", 2)]
+    assert titration.sites()[0].pka == 4.25
+    assert titration.duration() == pytest.approx(1.0)
+    assert titration.progress() == 1.0
+    # Every 0.02 ps from 0 to 1.
+    lambdas = first.lambdas()
+    assert len(lambdas) == 51
+    assert lambdas.index.name == "time (ps)"
+    assert list(lambdas.columns) == list(first.dvdl().columns) == ["GLH 2", "buffer"]
+    assert first.time() == pytest.approx(1.0)
+    # λ is held at the start in the form of the model pKa at this pH: 0 below it, 1 above.
+    assert lambdas["GLH 2"].iloc[0] == 0.0
+    assert titration.runs()[1].lambdas()["GLH 2"].iloc[0] == 1.0
+    assert first.weights("GLH 2").sum(axis=1).to_numpy() == pytest.approx(1.0)
+    energies = first.energies()
+    assert len(energies) == 11
+    parts = ("potential", "barrier", "walls", "pH", "correction", "entropy", "λ kinetic", "kinetic")
+    total = sum(energies[f"{name} (kJ/mol)"] for name in parts)
+    # Nine numbers of six decimals.
+    assert energies["total (kJ/mol)"].to_numpy() == pytest.approx(total.to_numpy(), abs=5e-6)
+    with pytest.raises(Refused, match="has no site 'ASP 1'"):
+        first.weights("ASP 1")
+
+
+def test_frames_of_all_runs(titration: Titration) -> None:
+    everything = titration.lambdas()
+    assert everything.index.names == ["pH", "replica", "time (ps)"]
+    assert len(everything) == 102
+    one = titration.runs()[1].dvdl()["GLH 2"]
+    assert titration.dvdl().loc[(4.75, 1), "GLH 2"].to_numpy() == pytest.approx(one.to_numpy())
+
+
+def test_alchemlyb_reads_the_reduced_potentials(titration: Titration) -> None:
+    mbar = pytest.importorskip("alchemlyb.estimators").MBAR
+    found = titration.u_nk()
+    assert list(found.columns) == [3.75, 4.75]
+    assert found.attrs["energy_unit"] == "kT"
+    # λ ln 10 (pKa - pH) apart: the difference between two pH values is λ ln 10 ΔpH, and at λ = 0 there is none.
+    first = titration.runs()[0]
+    difference = (found.loc[(slice(None), 3.75), 4.75] - found.loc[(slice(None), 3.75), 3.75]).to_numpy()
+    lambdas = first.lambdas()["GLH 2"].to_numpy()
+    frames = found.loc[(slice(None), 3.75), :].index.get_level_values("time").to_numpy()
+    at = {round(time, 4): value for time, value in zip(first.lambdas().index, lambdas, strict=True)}
+    expected = [-2.302585 * at[round(time, 4)] for time in frames]
+    # λ is written with six decimals.
+    assert difference == pytest.approx(expected, abs=1e-5)
+    assert mbar().fit(found).delta_f_.shape == (2, 2)
+
+
+def test_tables_of_a_short_titration(titration: Titration) -> None:
+    pka = titration.pka()
+    assert pka.index.tolist() == [("GLH 2", 1)]
+    assert pka["model compound"].iloc[0] == 4.25
+    assert not pka["converged"].any()
+    assert titration.curves().index.tolist() == [("GLH 2", 3.75), ("GLH 2", 4.75)]
+    assert set(titration.populations().index.get_level_values("form")) == {"protonated", "deprotonated"}
+    for table in (titration.micro(), titration.diagnostics(), titration.convergence()):
+        assert len(table) > 0
+    assert len(titration.pairs()) == 0
+    assert "GLH 2" in titration._repr_html_()
+    assert "octitrate" in titration.log()
+
+
+def test_a_second_call_finds_everything_done(titration: Titration, job: Path) -> None:
+    before = titration.runs()[0].table()
+    again = run(job, progress=False)
+    assert again.folder == titration.folder
+    assert again.runs()[0].table().equals(before)
+
+
+def test_a_job_that_is_wrong_fails_with_the_words_of_the_program(job: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(job.read_text().replace("GLH 2", "GLH 7"))
+    with pytest.raises(Failed, match="no residue GLH 7 in the topology") as failed:
+        run(bad, progress=False)
+    assert failed.value.status == 2
+    with pytest.raises(Refused, match="there is no such job"):
+        run(tmp_path / "none.toml")
+    with pytest.raises(Refused, match="there is no command 'energy'"):
+        run(job, "energy")  # type: ignore[call-overload]
+
+
+def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(job: Path, tmp_path: Path) -> None:
+    longer = tmp_path / "longer.toml"
+    longer.write_text(job.read_text().replace('duration = "1 ps"', 'duration = "6 ps"').replace('energy = "0.1 ps"', 'energy = "1 ps"'))
+
+    folder = tmp_path / "longer"
+
+    def stop() -> None:
+        # As Ctrl-C does it, when both runs are on their way.
+        while not (folder.is_dir() and len(runs := Titration(folder).runs()) == 2 and all(one.time() > 0.1 for one in runs)):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watcher = threading.Thread(target=stop, daemon=True)
+    watcher.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(longer, progress=False)
+    half = Titration(folder)
+    assert 0.0 < half.progress() < 1.0
+    stopped = [one for one in half.runs() if not one.finished]
+    assert stopped
+    assert all((one.folder / "checkpoint").is_file() for one in stopped)
+    assert "% done" in half._repr_html_()
+    done = run(longer, progress=False)
+    assert done.progress() == 1.0
+    assert [len(one.table()) for one in done.runs()] == [301, 301]
+
+
+PKA = """site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,converged,reasons
+GLU 2,1,4.10,0.05,0.90,0.04,4.11,0.05,4.10,0.05,4.25,120,0.1,4.0,0.1,0.8,0.1,yes,
+HIS 3,1,,,,,,,,,6.54,3,0.2,,,,,no,few transitions
+"""  # noqa: E501
+
+CURVES = """pH,site,deprotonated,low,high,weighted,counted,mixed,transitions,frames,independent samples
+3.00,GLU 2,0.10000,0.08000,0.12000,0.1,0.1,0.1,30,100,20
+5.00,GLU 2,0.85000,0.80000,0.90000,0.85,0.85,0.1,30,100,20
+3.00,HIS 3,0.00000,0.00000,0.02000,0.0,0.0,0.1,1,100,20
+5.00,HIS 3,0.05000,0.04000,0.06000,0.05,0.05,0.1,1,100,20
+"""
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Titration:
+    (tmp_path / "pka.csv").write_text(PKA)
+    (tmp_path / "titration.csv").write_text(CURVES)
+    return Titration(tmp_path)
+
+
+def test_pka_of_known_numbers(known: Titration) -> None:
+    table = known.pka()
+    assert table.loc[("GLU 2", 1), "pKa"] == 4.10
+    assert table["converged"].tolist() == [True, False]
+    assert pd.isna(table.loc[("HIS 3", 1), "pKa"])
+    assert "not determined" in known._repr_html_()
+    assert known.curves().loc[("GLU 2", 5.0), "deprotonated"] == 0.85
+
+
+def test_the_plot_has_points_and_the_hill_curve(known: Titration) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    axes = known.plot()
+    # Points of both sites; one curve, because the pKa of HIS 3 is not determined.
+    curves = [line for line in axes.lines if len(line.get_xdata()) == 201]
+    assert len(axes.containers) == 2
+    assert len(curves) == 1
+    middle = min(zip(curves[0].get_xdata(), curves[0].get_ydata(), strict=True), key=lambda point: abs(point[1] - 0.5))
+    # A tenth of a pH between its points.
+    assert middle[0] == pytest.approx(4.10, abs=0.01)
+    with pytest.raises(Refused, match="has no site 'LYS 9'"):
+        known.plot(["LYS 9"])
+
+
+def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "lambda.csv").write_text("time (ps),lambda A,dV/dlambda A (kJ/mol)\n0,0.1,1.0\n0.5,0.2,2.0\n1.0,0.")
+    found = Run(tmp_path)
+    assert found.lambdas()["A"].tolist() == [0.1, 0.2]
+    assert found.dvdl()["A"].tolist() == [1.0, 2.0]
+    assert found.time() == 0.5
+
+
+def test_a_calibration(tmp_path: Path) -> None:
+    text = "lambda,dV/dlambda (kJ/mol),error (kJ/mol),fit (kJ/mol)\n0.0,10.0,0.5,10.1\n1.0,-20.0,0.5,-20.1\n"
+    (tmp_path / "calibration.csv").write_text(text)
+    (tmp_path / "glu.toml").write_text('[correction]\nstatus = "calibrated"\ncoefficients = [1.0]\n[correction.provenance]\ndate = "2026"\n')
+    (tmp_path / "resolved.toml").write_text("")
+    found = Calibration(tmp_path)
+    assert found.entry().name == "glu.toml"
+    assert found.correction()["coefficients"] == [1.0]
+    pytest.importorskip("matplotlib").use("Agg")
+    assert found.plot().get_xlabel() == "λ"
+
+
+def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="there is no such folder"):
+        Titration(tmp_path / "none")
+    with pytest.raises(Refused, match="pka.csv"):
+        Titration(tmp_path).pka()
+    with pytest.raises(Refused, match="has no runs"):
+        Titration(tmp_path).lambdas()
+    with pytest.raises(Refused, match="has no entry yet"):
+        Calibration(tmp_path).entry()
+    with pytest.raises(Refused, match=r"dhdl\.parquet: there is no such file"):
+        Run(tmp_path).dhdl()
