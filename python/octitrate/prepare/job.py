@@ -22,6 +22,8 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_wa
         'topology = "system.xml"',
         "",
         *van_der_waals,
+        "[minimise]",
+        "",
         "[dynamics]",
         f"duration = {json.dumps(options.duration)} # of each run",
         'time_step = "4 fs"',
