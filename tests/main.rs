@@ -13,6 +13,7 @@ mod gromacs;
 mod lists;
 mod manual;
 mod pka;
+mod plans;
 mod provenance;
 mod replicas;
 mod rerun;

@@ -17,10 +17,11 @@
 use super::coulomb::CoulombEnergy;
 use super::long_range::LongRange;
 use super::moments::Moments;
+use super::planned::Planned;
 use super::schedule::Schedule;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::config::Interpolation;
-use crate::motion::device::{DeviceMotion, MotionState};
+use crate::motion::device::{Crowd, DeviceMotion, MotionState};
 use crate::state::ListState;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
@@ -83,6 +84,7 @@ pub struct Resident {
     /// Whether every step needs the virial.
     virial: bool,
     schedule: Schedule,
+    planned: Planned,
     graphs: Option<Graphs>,
     /// The step that the device has been told to go to.
     step: u64,
@@ -132,6 +134,7 @@ impl Resident {
             boxes_made_at: Made::new(device, n)?,
             virial: setup.coupling.barostat.is_some(),
             schedule: setup.schedule.clone(),
+            planned: Planned { cell: setup.cell, reach: setup.lennard_jones.cutoff + setup.lennard_jones.buffer },
             graphs: None,
             step: 0,
             arrived: true,
@@ -237,7 +240,7 @@ impl Resident {
     fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
         self.arrive()?;
         let graphs = self.recorded()?;
-        self.update_lists(&graphs)?;
+        let graphs = self.complete_lists(graphs)?;
         self.streams.main.zero(&self.forces)?;
         graphs.evaluate[usize::from(energies)].launch(&self.streams.main)?;
         self.graphs = Some(graphs);
@@ -265,8 +268,14 @@ impl Resident {
         let (x, edges) = (self.motion.x(), self.motion.edges());
         self.lennard_jones.enqueue_rebuild(stream, x, edges)?;
         self.enqueue_changing_places(stream)?;
-        self.motion.enqueue_mark_lists(stream)?;
+        self.motion.enqueue_mark_lists(stream, Some(self.crowd()))?;
         self.pairs_made_at.enqueue(stream, x, edges)
+    }
+
+    /// How many neighbours the list has, and room for how many.
+    fn crowd(&self) -> Crowd<'_> {
+        let (neighbours, room) = self.lennard_jones.crowd();
+        Crowd { neighbours, room }
     }
 
     /// Looks where the atoms that change with λ are in a new list.
