@@ -6,6 +6,7 @@ mod coulomb;
 mod errors;
 mod long_range;
 mod moments;
+mod pace;
 mod plan;
 mod planned;
 pub mod replay;
@@ -249,7 +250,7 @@ impl Backend for Gpu {
 
     fn evaluate_derivatives(&mut self, state: &mut State) -> Result<()> {
         // What steps leave is computed as they compute it, energies or not: whoever looks gets the same number to the last bit.
-        if !(self.evaluated && self.resident.steps_have_energies()) {
+        if !(self.evaluated && self.resident.step_has_energies()) {
             let flat = self.resident.derivatives().map_err(self.failed(state.step))?;
             self.evaluation.by_weight = self.by_weight(flat);
         }

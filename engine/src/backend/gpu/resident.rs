@@ -17,6 +17,7 @@
 use super::coulomb::CoulombEnergy;
 use super::long_range::LongRange;
 use super::moments::Moments;
+use super::pace::{StepKind, VirialPace};
 use super::planned::Planned;
 use super::schedule::Schedule;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
@@ -51,8 +52,8 @@ struct Graphs {
     pairs: Graph,
     boxes: Graph,
     both: Graph,
-    /// Makes one step.
-    step: Graph,
+    /// Make one step, of each kind there is.
+    steps: Vec<Graph>,
     /// Makes the steps until the next list or assignment.
     batch: Graph,
     /// Evaluates forces and ∂V/∂λ, first without energies, then with all of them.
@@ -81,8 +82,7 @@ pub struct Resident {
     /// What the present list of pairs and the present boxes were made from.
     pairs_made_at: Made,
     boxes_made_at: Made,
-    /// Whether every step needs the virial.
-    virial: bool,
+    pace: VirialPace,
     schedule: Schedule,
     planned: Planned,
     graphs: Option<Graphs>,
@@ -132,7 +132,7 @@ impl Resident {
             energies: device.zeros(ENERGY_SLOTS)?,
             pairs_made_at: Made::new(device, n)?,
             boxes_made_at: Made::new(device, n)?,
-            virial: setup.coupling.barostat.is_some(),
+            pace: VirialPace::new(setup.coupling.barostat.map(|(_, every)| every), setup.schedule.batch()),
             schedule: setup.schedule.clone(),
             planned: Planned { cell: setup.cell, reach: setup.lennard_jones.cutoff + setup.lennard_jones.buffer },
             graphs: None,
@@ -233,7 +233,7 @@ impl Resident {
     /// # Errors
     /// A lost device.
     pub fn derivatives(&mut self) -> Result<Vec<f64>, ResidentError> {
-        self.launch_evaluation(self.virial)?;
+        self.launch_evaluation(self.pace.of(self.step).virial())?;
         self.by_weight()
     }
 
@@ -257,8 +257,10 @@ impl Resident {
             pairs: main.capture(|| self.enqueue_pairs(main))?,
             boxes: main.capture(|| self.enqueue_boxes())?,
             both: main.capture(|| self.enqueue_both())?,
-            step: main.capture(|| self.enqueue_steps(1))?,
-            batch: main.capture(|| self.enqueue_steps(self.schedule.batch()))?,
+            steps: (self.pace.kinds().iter())
+                .map(|kind| main.capture(|| self.enqueue_steps(std::iter::once(*kind))))
+                .collect::<Result<_, _>>()?,
+            batch: main.capture(|| self.enqueue_steps((0..self.schedule.batch()).map(|step| self.pace.of(step))))?,
             evaluate: [main.capture(|| self.enqueue_forces(false))?, main.capture(|| self.enqueue_forces(true))?],
         })
     }
@@ -301,15 +303,15 @@ impl Resident {
     }
 
     /// Makes steps; forces are zero before and after.
-    fn enqueue_steps(&self, steps: u64) -> Result<(), ResidentError> {
+    fn enqueue_steps(&self, mut steps: impl Iterator<Item = StepKind>) -> Result<(), ResidentError> {
         let Streams { main, behind, .. } = &self.streams;
         behind.wait_for(main)?;
-        (0..steps).try_for_each(|_| self.enqueue_step())?;
+        steps.try_for_each(|kind| self.enqueue_step(kind))?;
         Ok(main.wait_for(behind)?)
     }
 
-    fn enqueue_step(&self) -> Result<(), ResidentError> {
-        self.enqueue_forces(self.virial)?;
+    fn enqueue_step(&self, kind: StepKind) -> Result<(), ResidentError> {
+        self.enqueue_forces(kind.virial())?;
         let reference = (!self.bonded.restrained().is_empty()).then(|| self.bonded.references());
         let Streams { main, behind, .. } = &self.streams;
         main.wait_for(behind)?;
@@ -321,15 +323,14 @@ impl Resident {
         if self.sites.is_some() {
             main.wait_for(&self.streams.sites)?;
         }
-        if self.virial {
-            // The box changes before anything else is computed.
+        if kind.virial() {
+            // The box changes, and the virial is read, before anything else is computed.
             self.motion.enqueue_finish(main, &self.energies, self.long_range.geometry())?;
-            self.motion.enqueue_rescale(main, reference)?;
         } else {
             behind.wait_for(main)?;
             self.motion.enqueue_finish(behind, &self.energies, None)?;
         }
-        Ok(())
+        if kind == StepKind::Scaling { Ok(self.motion.enqueue_rescale(main, reference)?) } else { Ok(()) }
     }
 
     /// Adds all forces at the present positions to what is there.

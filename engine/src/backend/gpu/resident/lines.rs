@@ -5,9 +5,9 @@ use crate::backend::gpu::moments::{Noted, Parts};
 use lambda::device::KeptStep;
 
 impl Resident {
-    /// Whether steps compute energies, for the sake of the virial.
-    pub fn steps_have_energies(&self) -> bool {
-        self.virial
+    /// Whether the present step computes energies, for the sake of the virial.
+    pub fn step_has_energies(&self) -> bool {
+        self.pace.of(self.step).virial()
     }
 
     /// From now on each step whose number is a multiple of `every` leaves ξ and ∂V/∂λ; false if there are no sites.

@@ -65,7 +65,7 @@ impl Resident {
         let step = self.motion.check(&self.streams.main)?.step;
         self.motion.cover(&self.streams.main, step, FEW.times())?;
         let Self { long_range, lennard_jones, bonded, motion, forces, energies, charges, .. } = &*self;
-        let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.virial);
+        let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), self.pace.has_virial());
         let mut part = |name, replays, enqueue: &dyn Fn() -> Result<(), ResidentError>| {
             parts.push((name, median(&replayed(main, replays, enqueue)?)));
             Ok::<_, ResidentError>(())

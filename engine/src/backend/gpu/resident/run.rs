@@ -23,7 +23,7 @@ impl Resident {
             if self.step.is_multiple_of(CHECK_INTERVAL) {
                 self.arrive()?;
                 self.check()?;
-                if self.virial && self.planned.is_outgrown_by(self.cell()?) {
+                if self.pace.has_virial() && self.planned.is_outgrown_by(self.cell()?) {
                     return Ok((self.step - start, true));
                 }
             }
@@ -50,7 +50,8 @@ impl Resident {
             self.update_lists(&graphs)?;
             let many = self.schedule.batch();
             let whole = self.step.is_multiple_of(many) && part - self.step >= many;
-            let (graph, done) = if whole { (&graphs.batch, many) } else { (&graphs.step, 1) };
+            let one = || &graphs.steps[self.pace.number(self.step)];
+            let (graph, done) = if whole { (&graphs.batch, many) } else { (one(), 1) };
             graph.launch(&self.streams.main)?;
             self.step += done;
         }
