@@ -14,6 +14,7 @@ mod lists;
 mod manual;
 mod openmm;
 mod pka;
+mod plans;
 mod provenance;
 mod replicas;
 mod rerun;

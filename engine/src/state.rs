@@ -97,6 +97,9 @@ pub struct GpuState {
     /// From where atoms were assigned to the boxes of now.
     #[serde(default)]
     pub boxes: ListState,
+    /// The box that lists, boxes and their buffers were planned for; none: that of the job.
+    #[serde(default)]
+    pub planned: Option<Cell>,
 }
 
 impl State {

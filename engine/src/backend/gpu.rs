@@ -6,33 +6,31 @@ mod coulomb;
 mod errors;
 mod long_range;
 mod moments;
+mod plan;
+mod planned;
 pub mod replay;
 mod resident;
 pub mod schedule;
 mod setup;
 
-use super::fmm_settings::choose_on_gpu;
-use super::terms::{modifier, split};
 use super::{Backend, Evaluation, ListOrigin, Moment};
-use crate::config;
 use crate::energies::Energies;
 use crate::error::{Error, Result};
-use crate::motion::device::{Coupling, MotionState};
 use crate::motion::leapfrog::StepEnergies;
 use crate::state::{BarostatState, BathState, GpuState, State};
 use crate::system::System;
 use crate::titration::Biases;
 use errors::{setup_error, step_error};
 use forcefield::Cell;
-use forcefield::device::{EnergyTerm, Precision};
+use forcefield::device::EnergyTerm;
 use kernels::device::Device;
 use lambda::SiteValues;
 use lambda::device::{KEPT_ROWS, KeptStep};
 use lambda::motion::LambdaState;
 use moments::Noted;
+use plan::{Plan, plan};
 use resident::Resident;
-use schedule::Schedule;
-use setup::{Lists, ResidentError, ResidentState, Setup};
+use setup::{Lists, ResidentError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -44,7 +42,11 @@ const PART: u64 = 1000;
 
 /// A GPU as a backend.
 pub struct Gpu {
+    device: Device,
     system: Arc<System>,
+    /// Those of the state that the device has.
+    biases: Biases,
+    alone: bool,
     resident: Resident,
     /// Order and boxes in words.
     coulomb: String,
@@ -65,6 +67,8 @@ pub struct Gpu {
     noted: VecDeque<u64>,
     /// Moments that have been fetched and nobody has asked for.
     moments: Vec<Moment>,
+    /// What a person should know and has not been told.
+    notices: Vec<String>,
 }
 
 impl Gpu {
@@ -74,52 +78,16 @@ impl Gpu {
     /// # Errors
     /// A system that the device cannot hold or does not know, by the key of the job.
     pub fn new(device: &Device, system: &Arc<System>, state: &State, biases: &Biases, alone: bool) -> Result<Self> {
-        let config = &system.config;
         check(system, state)?;
-        let van_der_waals = &config.van_der_waals;
-        let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, &state.positions, state.cell);
-        let plan = &system.plan;
-        let schedule = Schedule::new(system, state.cell);
-        let variants = system.sites.as_ref().map_or(&[][..], |sites| &sites.variants);
-        let (shared, variants) = split(config, &system.topology, system.titratable(), variants, schedule.buffer)?;
-        let setup = Setup {
-            topology: &shared,
-            variants: variants.as_ref().map(|variants| (variants, &*system.topology)),
-            masses: &system.masses,
-            constraints: &system.constraints,
-            dt: plan.dt,
-            coupling: Coupling {
-                seed: plan.seed,
-                remove_com_interval: plan.remove_com,
-                thermostat: system.thermostat.map(|thermostat| (thermostat, plan.thermostat)),
-                barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
-            },
-            lennard_jones: forcefield::device::Settings {
-                cutoff: van_der_waals.cutoff.get(),
-                modifier: modifier(van_der_waals),
-                buffer: schedule.buffer,
-                dispersion_correction: van_der_waals.dispersion_correction,
-                precision: match config.electrostatics.precision {
-                    config::Precision::Single => Precision::Single,
-                    config::Precision::Double => Precision::Double,
-                },
-            },
-            schedule: &schedule,
-            fmm,
-            start: &state.positions,
-            cell: state.cell,
-            reference: &state.restraint_references,
-            sites: system.sites.as_ref().filter(|sites| !sites.sites.is_empty()),
-            biases,
-            alone,
-            interpolation: config.titration.as_ref().map_or(config::Interpolation::Hamiltonian, |t| t.interpolation),
-        };
-        let resident = Resident::new(device, &setup).map_err(|e| setup_error(config, e))?;
+        let Plan { resident, coulomb, lists } = plan(device, system, (state, state.cell), biases, alone)?;
         Ok(Self {
+            device: device.clone(),
             system: system.clone(),
+            biases: biases.clone(),
+            alone,
             resident,
             coulomb,
-            lists: schedule.describe(config),
+            lists,
             ahead: false,
             lambda_ahead: false,
             evaluation: Evaluation::default(),
@@ -128,6 +96,7 @@ impl Gpu {
             kept: Vec::new(),
             noted: VecDeque::new(),
             moments: Vec::new(),
+            notices: Vec::new(),
         })
     }
 
@@ -202,8 +171,8 @@ impl Backend for Gpu {
     }
 
     fn notices(&mut self) -> Vec<String> {
-        let topology = &self.system.topology;
-        self.resident.take_waits().iter().map(|wait| wait.describe(topology)).collect()
+        self.take_waits();
+        std::mem::take(&mut self.notices)
     }
 
     fn pace(&self) -> u64 {
@@ -216,9 +185,14 @@ impl Backend for Gpu {
 
     fn load(&mut self, state: &mut State, origin: ListOrigin) -> Result<()> {
         (self.ahead, self.lambda_ahead, self.evaluated) = (false, false, false);
+        let kept = state.gpu.clone().filter(|_| origin == ListOrigin::Checkpoint);
+        // A run that goes on has the plan that it had.
+        let planned = kept.as_ref().and_then(|gpu| gpu.planned).unwrap_or(self.planned_for(state.cell));
+        if planned != self.resident.planned().cell {
+            self.plan(state, planned)?;
+        }
         self.resident.check_cell(state.cell).map_err(|e| setup_error(&self.system.config, e))?;
-        let kept = state.gpu.as_ref().filter(|_| origin == ListOrigin::Checkpoint);
-        let lists = kept.map(|gpu| Lists {
+        let lists = kept.as_ref().map(|gpu| Lists {
             pairs: state.lists.clone(),
             boxes: gpu.boxes.clone(),
             geometry: gpu.geometry.clone(),
@@ -231,25 +205,11 @@ impl Backend for Gpu {
             _ => None,
         };
         let continued = kept.filter(|_| lists.is_some());
-        let atoms = MotionState {
-            step: state.step,
-            x: state.positions.clone(),
-            v: state.velocities.clone(),
-            cell: state.cell,
-            bath: state.bath,
-            prepared: continued.and_then(|gpu| gpu.prepared),
-        };
-        let resident = ResidentState { atoms, lambda: state.sites.lambda.clone() };
-        let uploaded = self.resident.upload(&resident, &state.restraint_references, lists.as_ref());
-        uploaded.map_err(self.failed(state.step))?;
-        if lists.is_none() {
-            state.lists.positions.clone_from(&state.positions);
-            state.lists.cell = state.cell;
-        }
-        Ok(())
+        self.upload(state, lists.as_ref(), continued.and_then(|gpu| gpu.prepared))
     }
 
     fn set_biases(&mut self, biases: &Biases, step: u64) -> Result<()> {
+        self.biases.clone_from(biases);
         self.resident.set_biases(biases.sites()).map_err(self.failed(step))
     }
 
@@ -264,8 +224,11 @@ impl Backend for Gpu {
                 }
                 part = part.min(KEPT_ROWS * every);
             }
-            self.resident.run(part).map_err(self.failed(state.step))?;
-            state.step += part;
+            let (made, outgrown) = self.resident.run(part).map_err(self.failed(state.step))?;
+            state.step += made;
+            if outgrown {
+                self.plan_anew(state)?;
+            }
         }
         Ok(())
     }
@@ -342,7 +305,8 @@ impl Backend for Gpu {
         state.lists = lists.pairs;
         let atoms = resident.atoms;
         let (geometry, boxes) = (lists.geometry, lists.boxes);
-        state.gpu = Some(GpuState { geometry, prepared: atoms.prepared, boxes });
+        let planned = Some(self.resident.planned().cell);
+        state.gpu = Some(GpuState { geometry, prepared: atoms.prepared, boxes, planned });
         (state.positions, state.velocities) = (atoms.x, atoms.v);
         (state.cell, state.bath) = (atoms.cell, atoms.bath);
         if !resident.lambda.coordinates.is_empty() {

@@ -39,6 +39,7 @@ fn state(step: u64) -> State {
             geometry: vec![0.5; 3],
             prepared: Some([1.0; 5]),
             boxes: ListState { positions: positions.clone(), cell: Cell::Periodic(triclinic) },
+            planned: Some(Cell::Periodic(triclinic)),
         }),
         positions,
     }

@@ -12,4 +12,4 @@ mod twins;
 
 pub use coupling::{Coupling, ListLimits, VirialTerms};
 pub use integrate::DeviceMotion;
-pub use shared::{MotionError, MotionState, Observed, Standing};
+pub use shared::{Crowd, MotionError, MotionState, Observed, Standing};

@@ -280,6 +280,11 @@ impl DeviceLennardJones {
         })
     }
 
+    /// The largest number of neighbours since the status was reset, on the device, and the room that there is for them.
+    pub fn crowd(&self) -> (In<'_, u32>, usize) {
+        (In::within(&self.status, offset_of!(ListWords, neighbours)), self.capacity)
+    }
+
     /// Forgets what the status has seen so far, in the order of the stream.
     pub fn reset_status(&self, stream: &Stream) -> Result<(), DeviceError> {
         stream.zero(&self.status)

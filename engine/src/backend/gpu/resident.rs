@@ -20,10 +20,11 @@
 use super::coulomb::CoulombEnergy;
 use super::long_range::LongRange;
 use super::moments::Moments;
+use super::planned::Planned;
 use super::schedule::Schedule;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::config::Interpolation;
-use crate::motion::device::{DeviceMotion, MotionState};
+use crate::motion::device::{Crowd, DeviceMotion, MotionState};
 use crate::state::ListState;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
@@ -87,6 +88,7 @@ pub struct Resident {
     pairs_made_at: Made,
     boxes_made_at: Made,
     schedule: Schedule,
+    planned: Planned,
     graphs: Option<Graphs>,
     /// The step that the device has been told to go to.
     step: u64,
@@ -137,6 +139,7 @@ impl Resident {
             pairs_made_at: Made::new(device, n)?,
             boxes_made_at: Made::new(device, n)?,
             schedule: setup.schedule.clone(),
+            planned: Planned { cell: setup.cell, reach: setup.lennard_jones.cutoff + setup.lennard_jones.buffer },
             graphs: None,
             step: 0,
             arrived: true,
@@ -244,7 +247,7 @@ impl Resident {
     fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
         self.arrive()?;
         let graphs = self.recorded()?;
-        self.update_lists(&graphs)?;
+        let graphs = self.complete_lists(graphs)?;
         self.streams.main.zero(&self.forces)?;
         graphs.evaluate[usize::from(energies)].launch(&self.streams.main)?;
         self.graphs = Some(graphs);
@@ -274,8 +277,14 @@ impl Resident {
         let (x, edges) = (self.motion.x(), self.motion.edges());
         self.lennard_jones.enqueue_rebuild(stream, x, edges)?;
         self.enqueue_changing_places(stream)?;
-        self.motion.enqueue_mark_lists(stream)?;
+        self.motion.enqueue_mark_lists(stream, Some(self.crowd()))?;
         self.pairs_made_at.enqueue(stream, x, edges)
+    }
+
+    /// How many neighbours the list has, and room for how many.
+    fn crowd(&self) -> Crowd<'_> {
+        let (neighbours, room) = self.lennard_jones.crowd();
+        Crowd { neighbours, room }
     }
 
     /// Looks where the atoms that change with λ are in a new list.

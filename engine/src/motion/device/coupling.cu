@@ -200,5 +200,11 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void begin(const __grid_constant
     if (status->failure) status->stopped = clock->step + 1;
 }
 
-// Notes that lists are made from the positions that are there now.
-KERNEL void mark(const __grid_constant__ MarkArgs a) { a.state->list_scale = 1.0; }
+// Notes that lists are made from the positions that are there now. One that has no room for all pairs must not make forces either: the motion
+// waits.
+KERNEL void mark(const __grid_constant__ MarkArgs a) {
+    a.state->list_scale = 1.0;
+    if (!a.neighbours || *a.neighbours <= a.room || a.status->failure) return;
+    a.status->stale = a.status->stopped = a.clock->step + 1;
+    a.clock->due = -1;
+}

@@ -89,6 +89,14 @@ arguments! {
     /// Arguments of `mark`.
     pub struct MarkArgs<'a> {
         state: Out<'a, CouplingState>,
+        status: Out<'a, MotionStatus>,
+        clock: Out<'a, Clock>,
+        /// Largest number of neighbours in the list; null if nobody has counted them.
+        neighbours: In<'a, u32>,
+        /// Room for them.
+        room: u32,
+        /// So that the size is a multiple of eight.
+        unused: u32,
     }
 }
 

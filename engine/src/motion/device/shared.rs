@@ -6,7 +6,7 @@
 use crate::state::BathState;
 use bytemuck::Zeroable;
 use forcefield::Cell;
-use kernels::device::{DeviceError, structure};
+use kernels::device::{DeviceError, In, structure};
 use nalgebra::Vector3;
 use thiserror::Error;
 
@@ -155,6 +155,15 @@ pub struct MotionState {
     /// What the step will do to the velocities: factor, velocity to subtract (three numbers), work of the thermostat. It follows from the
     /// velocities but for the order of sums, so that a run that continues to the last bit needs it.
     pub prepared: Option<[f64; 5]>,
+}
+
+/// Neighbours in the list of an atom.
+#[derive(Clone, Copy)]
+pub struct Crowd<'a> {
+    /// The largest number of them; one number on the device.
+    pub neighbours: In<'a, u32>,
+    /// Room for them.
+    pub room: usize,
 }
 
 /// Why a motion on a GPU stopped. Atoms are 0-based.

@@ -6,7 +6,7 @@ use super::kernels::sources;
 use super::twins::{
     Cpu, DT, Gpu, SEED, System, all_couplings, barostat, compare, difference, fixed_point, normals, thermostat,
 };
-use super::{Coupling, MotionError, MotionState, Standing};
+use super::{Coupling, Crowd, MotionError, MotionState, Standing};
 use crate::motion::constraints::ConstraintError;
 use crate::motion::leapfrog::LeapFrog;
 use crate::toy::{Droplet, spc_forces};
@@ -173,7 +173,7 @@ fn the_motion_waits_where_lists_cease_to_serve() {
     gpu.step();
     assert_eq!((check(&gpu), due(&gpu)), ((5, true), -1));
     gpu.motion.cover(&gpu.stream, 5, 10).unwrap();
-    gpu.motion.enqueue_mark_lists(&gpu.stream).unwrap();
+    gpu.motion.enqueue_mark_lists(&gpu.stream, None).unwrap();
     gpu.step();
     assert_eq!(check(&gpu), (5, true), "it waits until it is let go");
     gpu.motion.release(&gpu.stream).unwrap();
@@ -184,6 +184,17 @@ fn the_motion_waits_where_lists_cease_to_serve() {
     }
     assert_eq!(check(&gpu), (9, false));
     assert!(gpu.state() == free.state(), "a motion that has waited goes on as one that has not");
+    // A list with room for all that it found serves, one without does not.
+    let found = Device::of_tests().unwrap().upload(&[65_u32]).unwrap();
+    let mark =
+        |room| gpu.motion.enqueue_mark_lists(&gpu.stream, Some(Crowd { neighbours: found.arg(), room })).unwrap();
+    mark(65);
+    assert_eq!((check(&gpu), due(&gpu)), ((9, false), 9));
+    mark(64);
+    assert_eq!((check(&gpu), due(&gpu)), ((9, true), -1));
+    gpu.step();
+    assert!(check(&gpu) == (9, true) && gpu.state() == free.state(), "a step with a list that lacks pairs");
+    gpu.motion.release(&gpu.stream).unwrap();
     // A box that has shrunk leaves less of the buffer.
     let larger: Vec<_> = gpu.state().x.iter().map(|x| x / 0.98).collect();
     gpu.motion.restore_lists(&gpu.stream, &larger, 0.98).unwrap();

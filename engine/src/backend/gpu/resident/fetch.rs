@@ -1,12 +1,18 @@
 //! What a resident system gives back, and what it takes between steps: state and lists, forces, ∂V/∂λ_α, biases.
 
 use super::{Lists, Resident, ResidentError, ResidentState};
+use crate::backend::gpu::planned::Planned;
 use forcefield::Cell;
 use lambda::bias::SiteBias;
 use lambda::motion::LambdaState;
 use nalgebra::Vector3;
 
 impl Resident {
+    /// What the system is planned for.
+    pub fn planned(&self) -> Planned {
+        self.planned
+    }
+
     /// Whether the system can be in `cell`, which may be another one than at first.
     ///
     /// # Errors
@@ -24,8 +30,7 @@ impl Resident {
         self.arrive()?;
         self.check()?;
         let graphs = self.recorded()?;
-        self.update_lists(&graphs)?;
-        self.graphs = Some(graphs);
+        self.graphs = Some(self.complete_lists(graphs)?);
         let lambda = self.lambda()?.unwrap_or_default();
         let main = &self.streams.main;
         let atoms = self.motion.download(main)?;

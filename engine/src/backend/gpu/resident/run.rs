@@ -3,17 +3,18 @@
 use super::{Graphs, Resident, ResidentError, Wait};
 use crate::backend::gpu::schedule::Schedule;
 use crate::motion::device::Standing;
+use forcefield::Cell;
 
-/// Steps, counted from step 0, after which the host waits for the device and looks whether all went well: half a dozen small reads. A device that has
-/// stopped by itself does nothing until then.
-const CHECK_INTERVAL: u64 = 400;
+/// Steps, counted from step 0, after which the host waits for the device and looks whether all went well.
+const CHECK_INTERVAL: u64 = 100;
 
 impl Resident {
-    /// Makes so many steps.
+    /// Makes so many steps, or fewer if the box asks for another plan: the number of those that are made, and whether it does.
     ///
     /// # Errors
     /// Whatever stops the motion.
-    pub fn run(&mut self, steps: u64) -> Result<(), ResidentError> {
+    pub fn run(&mut self, steps: u64) -> Result<(u64, bool), ResidentError> {
+        let start = self.step;
         self.motion.cover(&self.streams.main, self.step, steps)?;
         self.streams.main.zero(&self.forces)?;
         let end = self.step + steps;
@@ -22,9 +23,18 @@ impl Resident {
             if self.step.is_multiple_of(CHECK_INTERVAL) {
                 self.arrive()?;
                 self.check()?;
+                if self.motion.coupling().barostat.is_some() && self.planned.is_outgrown_by(self.cell()?) {
+                    return Ok((self.step - start, true));
+                }
             }
         }
-        Ok(())
+        Ok((steps, false))
+    }
+
+    /// The box where the device stands.
+    fn cell(&self) -> Result<Cell, ResidentError> {
+        let edges = self.motion.edges().read(&self.streams.main)?;
+        Ok(Cell::from_packed(edges.as_chunks::<6>().0.first().copied().unwrap_or_default()))
     }
 
     /// Makes the steps until step `end`.
@@ -71,10 +81,12 @@ impl Resident {
             self.waits.push(Wait { step: at, atom: standing.astray.map(distance) });
         }
         let graphs = self.recorded()?;
-        let main = &self.streams.main;
-        graphs.both.launch(main)?;
+        // No more than what is due there, if anything is: a list that had no room leaves no trace.
+        let boxes = at.is_multiple_of(self.schedule.boxes) || !at.is_multiple_of(self.schedule.lists);
+        (if boxes { &graphs.both } else { &graphs.pairs }).launch(&self.streams.main)?;
         self.listed_at = Some(at);
-        self.graphs = Some(graphs);
+        self.graphs = self.make_room()?.then_some(graphs);
+        let main = &self.streams.main;
         self.motion.cover(main, at, end - at)?;
         // Random numbers may already be those of later steps.
         self.noise_end = at;
@@ -108,6 +120,37 @@ impl Resident {
             return Err(ResidentError::Saturated);
         }
         Ok(())
+    }
+
+    /// Makes what is due at this step, and room for it, for somebody who computes at once.
+    pub(super) fn complete_lists(&mut self, graphs: Graphs) -> Result<Graphs, ResidentError> {
+        let before = self.listed_at;
+        self.update_lists(&graphs)?;
+        if self.listed_at == before || self.make_room()? {
+            return Ok(graphs);
+        }
+        self.motion.release(&self.streams.main)?;
+        self.record()
+    }
+
+    /// Makes the list anew with more room if it has none for all neighbours; false if it had none, and all that is recorded is of no use.
+    fn make_room(&mut self) -> Result<bool, ResidentError> {
+        let main = &self.streams.main;
+        let list = self.lennard_jones.status(main)?;
+        if list.neighbours <= list.capacity {
+            return Ok(true);
+        }
+        // A new list forgets what was wrong with the old one.
+        if list.unfit {
+            return Err(ResidentError::Unfit);
+        }
+        if list.saturated {
+            return Err(ResidentError::Saturated);
+        }
+        self.lennard_jones.rebuild(main, self.motion.x(), self.motion.edges())?;
+        self.enqueue_changing_places(main)?;
+        self.motion.enqueue_mark_lists(main, Some(self.crowd()))?;
+        Ok(false)
     }
 
     /// Makes what is due at this step.

@@ -2,9 +2,9 @@
 
 use super::DeviceMotion;
 use crate::motion::device::kernels::{BeginArgs, FinishArgs, MarkArgs};
-use crate::motion::device::shared::{MotionError, Observed};
+use crate::motion::device::shared::{Crowd, MotionError, Observed};
 use fmm::device::BoxGeometry;
-use kernels::device::{Buffer, DeviceError, Launch, Stream};
+use kernels::device::{Buffer, DeviceError, In, Launch, Stream};
 
 /// Threads of the kernels that have one block.
 const WIDE: u32 = 1024;
@@ -26,15 +26,24 @@ impl DeviceMotion {
         self.check(stream).map(|_| ())
     }
 
-    /// Notes that neighbour lists are made from the present positions. A motion that waits for them still has to be let go ([`Self::release`]).
+    /// Notes that neighbour lists are made from the present positions. A motion that waits for them still has to be let go ([`Self::release`]). If
+    /// the list has more neighbours than room, both told by `crowd`, the motion waits for another one.
     ///
     /// # Errors
     /// What the driver says against the launch.
-    pub fn enqueue_mark_lists(&self, stream: &Stream) -> Result<(), DeviceError> {
+    pub fn enqueue_mark_lists(&self, stream: &Stream, crowd: Option<Crowd<'_>>) -> Result<(), DeviceError> {
         if !self.listed.is_empty() {
             stream.copy(&self.x, &self.listed)?;
         }
-        stream.launch(&self.kernels.mark, Launch::new(1, 1), MarkArgs { state: self.state.arg() })
+        let arguments = MarkArgs {
+            state: self.state.arg(),
+            status: self.status.arg(),
+            clock: self.clock.arg(),
+            neighbours: crowd.map_or(In::none(), |crowd| crowd.neighbours),
+            room: crowd.map_or(0, |crowd| crowd.room as u32),
+            unused: 0,
+        };
+        stream.launch(&self.kernels.mark, Launch::new(1, 1), arguments)
     }
 
     /// Does what follows from the sums of all atoms; this must be done before the next [`Self::enqueue_advance`]. Without a barostat that

@@ -34,7 +34,7 @@ impl DeviceMotion {
         self.write_table(stream, Clock { step, due: step, ..Clock::zeroed() }, state.step)?;
         self.status.write(stream, &[MotionStatus::zeroed()])?;
         self.unprepared = state.prepared.is_none();
-        Ok(self.enqueue_mark_lists(stream)?)
+        Ok(self.enqueue_mark_lists(stream, None)?)
     }
 
     /// The state at the present step. After a failure all but positions and velocities is that of the last good step.
