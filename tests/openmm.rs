@@ -3,7 +3,6 @@
 
 use kernels::device::Device;
 use octitrate::config::Config;
-use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
 use octitrate::system::{self, System};
 use std::path::{Path, PathBuf};
