@@ -18,18 +18,22 @@ SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "char
 
 
 class Calibrated:
-    """Entries with corrections in files and folders; folders are searched with everything below them.
+    """Entries with corrections in files and folders; folders are searched with everything below them. `shipped`: folders whose entries serve where there
+    is none of that name in the others.
 
     Raises `Refused` for a path that is not there, a file that is no TOML, and entries of one name whose forms differ.
     """
 
-    def __init__(self, paths: Iterable[str | Path] = ()) -> None:
+    def __init__(self, paths: Iterable[str | Path] = (), shipped: Iterable[Path] = ()) -> None:
         self._entries: dict[tuple[str, str], dict[str, Any]] = {}
         for path in map(Path, paths):
             if not path.exists():
                 raise Refused(f"{path}: there is no such file or folder", "name entries that octitrate calibrate wrote, or a folder with them")
             for file in sorted(path.rglob("*.toml")) if path.is_dir() else [path]:
                 self._add(file, strict=not path.is_dir())
+        behind = Calibrated(shipped) if (shipped := list(shipped)) else None
+        if behind:
+            self._entries = behind._entries | self._entries
 
     def __contains__(self, key: tuple[str, str]) -> bool:
         """Whether there is an entry of this name and force field."""
@@ -87,6 +91,12 @@ class Calibrated:
         for one in entry.get("elsewhere", []):
             lines += ["[[elsewhere]]", f"residues = {_value(one['residues'])}", "", *_table("elsewhere.correction", one["correction"])]
         return "\n".join([*lines, *_table("correction", entry["correction"])])
+
+
+def shipped(force_field: str, water: str) -> list[Path]:
+    """The folder with the corrections that come with octitrate for this pair, beside those that are built into the program; none if there are none."""
+    folder = Path(__file__).parent / "corrections" / f"{force_field}-{water}"
+    return [folder] if folder.is_dir() else []
 
 
 def has_correction(correction: dict[str, Any]) -> bool:

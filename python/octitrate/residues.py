@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .calibrated import Calibrated
+from .calibrated import Calibrated, shipped
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
@@ -83,7 +83,7 @@ class TitratableForceField:
         family = FORCE_FIELDS.get(force_field)
         self.name = force_field
         self.water = water or (next(iter(family.waters)) if family else "")
-        self.calibrated = Calibrated(library)
+        self.calibrated = Calibrated(library, shipped(self.name, self.water))
         self.forcefield: Any = load(force_field, self.water)
         self.residues = Templates(self.forcefield, bool(family and family.patched))
         self.water_model: str = GEOMETRY.get(self.water, "tip4pew")

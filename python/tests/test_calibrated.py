@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import octitrate
+
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
@@ -56,13 +58,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_corrections_get_into_the_entries_of_a_job(folder: Path) -> None:
     ff = TitratableForceField("ff14SB", "tip3p", [folder])
-    modeller = peptide(["ACE", "TYR", "CYS", "LEU"])
+    modeller = peptide(["ACE", "TYR", "ARG", "LEU"])
     modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
     found = {name: tomllib.loads(text) for name, text in ff.entries(modeller.topology).items()}
-    assert set(found) == {"tyr.toml", "cys.toml", "cterm.toml"}
+    assert set(found) == {"tyr.toml", "arg.toml", "cterm.toml"}
     expected = tomllib.loads(MODEL)["correction"]
     assert found["tyr.toml"]["correction"] == expected
-    assert found["cys.toml"]["correction"] == found["cterm.toml"]["correction"] == {"status": "uncalibrated"}
+    assert found["arg.toml"]["correction"] == found["cterm.toml"]["correction"] == {"status": "uncalibrated"}
     places = {one["residues"][0]: one["correction"] for one in found["cterm.toml"]["elsewhere"]}
     assert places == {"ZGLY": expected, "ZLEU": expected}
 
@@ -100,3 +102,26 @@ def test_what_does_not_fit_together_is_refused(folder: Path, tmp_path: Path) -> 
         Calibrated([folder / "tyr/calibrate/resolved.toml"])
     with pytest.raises(Refused, match="there is no such file or folder"):
         Calibrated([tmp_path / "none"])
+
+
+def test_corrections_that_come_with_octitrate_are_those_of_the_force_field() -> None:
+    folders = sorted(path for path in (Path(octitrate.__file__).parent / "corrections").iterdir() if path.is_dir())
+    assert folders
+    for folder in folders:
+        force_field, _, water = folder.name.rpartition("-")
+        ff = TitratableForceField(force_field, water)
+        for file in sorted(folder.glob("*.toml")):
+            # Refused if charges, forms or torsions are others than the force field gives now.
+            found = tomllib.loads(ff.calibrated.written(file.stem, force_field, entry(ff, file.stem)))
+            assert found["correction"] == tomllib.loads(file.read_text())["correction"]
+            assert found["correction"]["status"] in ("calibrated", "preliminary")
+            conditions = found["correction"]["provenance"]["conditions"]
+            assert (conditions["water"].lower(), conditions["interpolation"]) == (water, "hamiltonian")
+
+
+def test_ones_own_corrections_come_first(tmp_path: Path) -> None:
+    ff = TitratableForceField("ff14SB")
+    own = tmp_path / "lys.toml"
+    own.write_text(calibrated(entry(ff, "lys")))
+    text = TitratableForceField("ff14SB", "tip3p", [own]).calibrated.written("lys", "ff14SB", entry(ff, "lys"))
+    assert tomllib.loads(text)["correction"] == tomllib.loads(MODEL)["correction"]

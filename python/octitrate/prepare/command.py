@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     ff = p.add_argument_group("force field")
     ff.add_argument("--force-field", metavar="NAME", help="amber99sb-ildn (default), ff14SB, ff19SB or charmm36m")
     ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
+    ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it")
     box = p.add_argument_group("box")
     box.add_argument("--box", choices=["dodecahedron", "cubic", "octahedron"], help="shape (default: dodecahedron)")
     box.add_argument("--padding", type=float, metavar="NM", help="room between the protein and the faces of the box, nm (default: 1.2)")
@@ -89,6 +90,7 @@ def options(args: argparse.Namespace) -> Options:
         value = getattr(args, name)
         if value is not None:
             setattr(chosen, name, value)
+    chosen.library = args.library or []
     chosen.sites = _list([args.sites] if args.sites else [])
     chosen.chains = _list([args.chains] if args.chains else [])
     chosen.drop = [name.upper() for name in _list(args.drop or [])]

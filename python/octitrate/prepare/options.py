@@ -15,6 +15,8 @@ class Options:
     force: bool = False
     force_field: str = "amber99sb-ildn"
     water: str | None = None
+    library: list[Path] = field(default_factory=list)
+    """Entries with corrections that `octitrate calibrate` wrote, or folders with them."""
     box: str = "dodecahedron"
     padding: float = 1.2
     """nm between the protein and the box."""

@@ -32,7 +32,7 @@ def prepare(options: Options, report: Report) -> Path:
     random.seed(options.seed)  # OpenMM places hydrogens and ions with it
     place = options.output or Path(f"{options.input.name.removesuffix('.gz').rsplit('.', 1)[0]}-prepared")
     folder = Folder(place, options.force)
-    ff = TitratableForceField(options.force_field, options.water)
+    ff = TitratableForceField(options.force_field, options.water, options.library)
     report.step("Input")
     entry = read(options.input)
     report.note(f"{options.input} ({entry.kind})" + (f": {entry.title}" if entry.title else ""))

@@ -57,6 +57,7 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     used: set[int] = set()
     ends = {id(group.residue) for group in groups if group.group != "side"}
     choices = []
+    some_are_corrected = any(group.corrected for group in groups)
     for group in groups:
         estimate = predicted.get((group.residue.index, group.group))
         choice = Choice(group, estimate, True, "its pKa may lie in the range")
@@ -66,6 +67,8 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             choice.titrates, choice.why = bool(hits), "asked for" if hits else "not asked for"
         elif id(group.residue) in ends and not group.corrected:
             choice.titrates, choice.why = False, "no correction is known at this end of a chain"
+        elif some_are_corrected and not group.corrected:
+            choice.titrates, choice.why = False, "no correction is known with this force field"
         elif kind(group) in DEPROTONATED_AT_7 and max(choice.estimates) < low - MARGIN:
             choice.titrates, choice.why = False, "deprotonated at every pH of the range"
         elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:

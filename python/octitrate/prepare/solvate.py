@@ -84,7 +84,7 @@ def enclosing_radius(positions: np.ndarray) -> float:
 def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solvated:
     """The OpenMM system: bonds to hydrogen fixed, water rigid. Cut-offs and PME in it are OpenMM's; octitrate has settings of its own."""
     system = _system(model, ff, options, rigid=True)
-    report.note(f"{options.force_field} with {ff.water}; charge of the box {charge(system):+.3f} e")
+    report.note(f"{options.force_field} with {ff.water}; charge of the box {round(charge(system), 3) + 0.0:+.3f} e")
     return Solvated(model, system)
 
 
