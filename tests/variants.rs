@@ -63,7 +63,7 @@ fn they_feel_and_move_as_on_the_cpu() {
         let tolerance = if a.unit == "bar" { 2.0 } else { 1e-5 * a.value.abs() + 1e-2 };
         assert!((a.value - b.value).abs() <= tolerance, "{}: {} and {}", a.name, a.value, b.value);
         // Terms without electrostatics agree to the quanta of energies.
-        if ["angles", "Lennard-Jones", "Lennard-Jones 1-4"].contains(&&*a.name) {
+        if ["angles", "Lennard-Jones", "Lennard-Jones 1-4"].contains(&a.name) {
             assert!((a.value - b.value).abs() < 1e-6 * a.value.abs() + 1e-5, "{}: {} and {}", a.name, a.value, b.value);
         }
     }

@@ -15,12 +15,14 @@ import pytest
 from conftest import Write, hetero, moved, peptide_text, renamed, without
 from openmm import unit
 
+from octitrate.entries import entry
 from octitrate.prepare import solvate
 from octitrate.prepare.command import main
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
+from octitrate.residues import TitratableForceField
 
 CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
 
@@ -82,7 +84,30 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, structu
     assert "library/glu3.toml" in job["titration"]["library"]
     four_sites = force_field == "ff19SB"  # its water is OPC
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == four_sites
-    assert "no correction V_MM is known for GLU 2" in notes(report)
+    # That of Glu comes with octitrate for ff14SB.
+    assert ("no correction V_MM is known for GLU 2" in notes(report)) == four_sites
+
+
+def test_groups_without_a_correction_stay_as_they_are_where_others_have_one(structure: Write, report: Report, tmp_path: Path) -> None:
+    options = structure(peptide_text("ALA", "GLU", "TYR", "GLY"))
+    options.force_field = "ff14SB"
+    _, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
+    assert "no correction is known with this force field: TYR 3" in notes(report)
+
+
+def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp_path: Path) -> None:
+    options = structure(peptide_text("ALA", "TYR", "GLY"))
+    options.force_field = "ff14SB"
+    text = entry(TitratableForceField("ff14SB"), "tyr")
+    own = tmp_path / "own" / "tyr.toml"
+    own.parent.mkdir()
+    own.write_text(text[: text.index("[correction]")] + '[correction]\nstatus = "calibrated"\ndegree = 1\ncoefficients = [-318.0]\n')
+    options.library = [own.parent]
+    folder, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == ["TYR 2"]
+    assert "-318.0" in (folder / "library/tyr.toml").read_text()
+    assert str(own.parent) in (folder / "prepare.toml").read_text()
 
 
 Change = Callable[[str], str]
