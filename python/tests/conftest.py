@@ -70,3 +70,11 @@ def structure(tmp_path: Path) -> Write:
 def report() -> Iterator[Report]:
     """A report that shows nothing."""
     yield Report(screen=None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is slow for CHARMM alone is slow there."""
+    for item in items:
+        if item.get_closest_marker("slow_with_charmm") and "charmm36m" in item.nodeid:
+            item.add_marker(pytest.mark.slow)

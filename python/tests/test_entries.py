@@ -98,6 +98,7 @@ def test_the_program_reads_the_entries(force_field: str, tmp_path: Path) -> None
         assert f"{KINDS[name].pka:.2f}" in answer.stdout
 
 
+@pytest.mark.slow_with_charmm
 @pytest.mark.parametrize(("force_field", "water"), WATERS)
 def test_the_program_reads_the_buffers(force_field: str, water: str, tmp_path: Path) -> None:
     file = tmp_path / "water.toml"

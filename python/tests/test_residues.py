@@ -191,6 +191,7 @@ def test_a_carboxyl_differs_from_that_of_the_force_field_only_by_its_hydrogens(f
             assert found[name] == pytest.approx(expected[name], abs=1e-8), name
 
 
+@pytest.mark.slow_with_charmm
 def test_a_peptide_has_the_energy_that_openmm_gives_it_without_our_templates(ff: TitratableForceField) -> None:
     """Residues that need none of ours get the templates, or patches of CHARMM, that OpenMM finds by itself."""
     modeller = built(ff, "ALA", "GLU", "LYS", "CYS", "GLY", "SER", "ILE", keep=everything(7))
@@ -216,6 +217,7 @@ def test_caps_of_charmm_are_the_patches_of_their_neighbours() -> None:
     assert any(abs(energy) > 0.1 for name, energy in ours.items() if name == "CMAPTorsionForce")
 
 
+@pytest.mark.slow
 def test_a_bridge_of_charmm_is_its_patch() -> None:
     ff = loaded("charmm36m")
     modeller = peptide(["ALA", "CYS", "GLY", "GLY", "CYS", "ALA"])

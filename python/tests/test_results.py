@@ -155,6 +155,7 @@ def test_a_job_that_is_wrong_fails_with_the_words_of_the_program(job: Path, tmp_
         run(job, "energy")  # type: ignore[call-overload]
 
 
+@pytest.mark.slow  # It depends on the clock: one of fourteen runs failed on a busy machine, and why is not known.
 def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(job: Path, tmp_path: Path) -> None:
     longer = tmp_path / "longer.toml"
     longer.write_text(job.read_text().replace('duration = "1 ps"', 'duration = "6 ps"').replace('energy = "0.1 ps"', 'energy = "1 ps"'))
@@ -162,10 +163,12 @@ def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(job: Path, t
     folder = tmp_path / "longer"
 
     def stop() -> None:
-        # As Ctrl-C does it, when both runs are on their way.
-        while not (folder.is_dir() and len(runs := Titration(folder).runs()) == 2 and all(one.time() > 0.1 for one in runs)):
+        # As Ctrl-C does it, when both runs are on their way: they have their tables, whose lines may be written much later.
+        while len(list(folder.glob("pH_*/replica_*/lambda.csv"))) < 2:
             time.sleep(0.02)
-        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+        # To the thread that waits for the program: a signal that another thread took would not wake it.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     watcher = threading.Thread(target=stop, daemon=True)
     watcher.start()
