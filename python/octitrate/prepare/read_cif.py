@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import math
 from typing import Any
 
 from ..errors import Refused
 from .entry import Atom, Entry, Missing, Residue
+from .fields import AGAIN, real, whole
 from .read_pdb import guessed_element
-
-AGAIN = "get the file again from where it came"
 
 
 def read_cif(text: str, path: str) -> Entry:
@@ -34,10 +32,10 @@ def read_cif(text: str, path: str) -> Entry:
     last: tuple[Any, ...] = ()
     for index, row in enumerate(_rows(sites), 1):
         place = f"{path}: row {index} of atom_site"
-        model = _whole(row.get("pdbx_PDB_model_num", "1"), "the number of the model", place)
+        model = whole(row.get("pdbx_PDB_model_num", "1"), "the number of the model", place)
         name = _first(row, "auth_comp_id", "label_comp_id")
         chain = _first(row, "auth_asym_id", "label_asym_id")
-        number = _whole(_first(row, "auth_seq_id", "label_seq_id"), "the number of the residue", place)
+        number = whole(_first(row, "auth_seq_id", "label_seq_id"), "the number of the residue", place)
         insertion = row.get("pdbx_PDB_ins_code", "")
         key = (model, chain, number, insertion, row.get("label_asym_id", chain))
         if now is None or key != last:
@@ -45,12 +43,12 @@ def read_cif(text: str, path: str) -> Entry:
             last = key
             entry.models.setdefault(model, []).append(now)
         atom_name = _first(row, "auth_atom_id", "label_atom_id").strip('"')
-        x, y, z = (_number(row.get(f"Cartn_{axis}", "?"), axis, place) / 10 for axis in "xyz")
+        x, y, z = (real(row.get(f"Cartn_{axis}", "?"), axis, place) / 10 for axis in "xyz")
         now.atoms.append(
             Atom(
                 name=atom_name,
                 altloc=row.get("label_alt_id", ""),
-                occupancy=_number(row.get("occupancy") or "1", "the occupancy", place),
+                occupancy=real(row.get("occupancy") or "1", "the occupancy", place),
                 position=(x, y, z),
                 element=(row.get("type_symbol", "") or guessed_element(f"{atom_name:>4}", name)).upper(),
             )
@@ -60,12 +58,12 @@ def read_cif(text: str, path: str) -> Entry:
         entry.sequences.setdefault(row.get("pdb_strand_id", ""), []).append(row.get("mon_id", ""))
     for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
         if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1":
-            number_ = _whole(row.get("auth_seq_id", ""), "the number of a missing residue", path)
+            number_ = whole(row.get("auth_seq_id", ""), "the number of a missing residue", path)
             entry.missing.append(Missing(row["auth_comp_id"], row["auth_asym_id"], number_, row.get("PDB_ins_code", "")))
     entry.units = _units(block)
     for row in _table(block, "struct_conn"):
         if row.get("conn_type_id", "").lower() == "disulf":
-            ends = [(row[f"ptnr{i}_auth_asym_id"], _whole(row[f"ptnr{i}_auth_seq_id"], "a disulfide", path)) for i in (1, 2)]
+            ends = [(row[f"ptnr{i}_auth_asym_id"], whole(row[f"ptnr{i}_auth_seq_id"], "a disulfide", path)) for i in (1, 2)]
             entry.bridges.append((ends[0], ends[1]))
     return entry
 
@@ -94,20 +92,3 @@ def _rows(table: Any) -> list[dict[str, str]]:
 
 def _first(row: dict[str, str], *names: str) -> str:
     return next((row[name] for name in names if row.get(name)), "")
-
-
-def _number(text: str, what: str, place: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise Refused(f"{place}: {what} of the atom is {text!r}, which is no number", AGAIN)
-    return value
-
-
-def _whole(text: str, what: str, place: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise Refused(f"{place}: {what} is {text!r}, which is no whole number", AGAIN) from None

@@ -5,13 +5,11 @@ Columns are those of the format; residue names may take column 21 as well, as pr
 
 from __future__ import annotations
 
-import math
 import re
 
 from ..errors import Refused
 from .entry import Atom, Entry, Missing, Residue
-
-AGAIN = "get the file again from where it came, or correct the line"
+from .fields import AGAIN, real, whole
 
 
 def read_pdb(text: str, path: str) -> Entry:
@@ -37,7 +35,7 @@ def read_pdb(text: str, path: str) -> Entry:
                     here.append(now)
             now.atoms.append(atom)
         elif record == "MODEL":
-            model = _whole(line[6:20], "the number of the model", f"{path}:{number}")
+            model = whole(line[6:20], "the number of the model", f"{path}:{number}")
             if model in entry.models:
                 model = max(entry.models) + 1
             now = None
@@ -65,13 +63,13 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
     """The atom of a record, and an empty residue that it belongs to."""
     if len(line.rstrip()) < 54:
         raise Refused(f"{place}: the record of an atom ends before its coordinates: {line.rstrip()!r}", AGAIN)
-    x, y, z = (_number(line[a : a + 8], axis, place) / 10 for a, axis in ((30, "x"), (38, "y"), (46, "z")))
+    x, y, z = (real(line[a : a + 8], axis, place) / 10 for a, axis in ((30, "x"), (38, "y"), (46, "z")))
     occupancy = line[54:60].strip()
     name = line[12:16].strip()
     residue = Residue(
         name=line[17:21].strip(),
         chain=line[21:22].strip(),
-        number=_whole(line[22:26], "the number of the residue", place),
+        number=whole(line[22:26], "the number of the residue", place),
         insertion=line[26:27].strip(),
     )
     if line[20:21] != " " and line[17:18] == " ":
@@ -84,7 +82,7 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
     return residue, Atom(
         name=name,
         altloc=line[16:17].strip(),
-        occupancy=_number(occupancy, "the occupancy", place) if occupancy else 1.0,
+        occupancy=real(occupancy, "the occupancy", place) if occupancy else 1.0,
         position=(x, y, z),
         element=element,
     )
@@ -99,23 +97,6 @@ def guessed_element(columns: str, residue: str) -> str:
     if columns[:1].isalpha() and columns[:2].strip().upper() in ("SE", "CL", "BR", "NA", "MG", "ZN", "FE", "MN", "CU", "CO", "NI", "CD"):
         return columns[:2].strip().upper() if not columns[:4].strip().isalpha() or len(columns.strip()) <= 2 else letters[:1]
     return letters[:1]
-
-
-def _number(text: str, what: str, place: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise Refused(f"{place}: {what} of the atom is {text.strip()!r}, which is no number", AGAIN)
-    return value
-
-
-def _whole(text: str, what: str, place: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise Refused(f"{place}: {what} is {text.strip()!r}, which is no whole number", AGAIN) from None
 
 
 def _missing(lines: list[str]) -> list[Missing]:
