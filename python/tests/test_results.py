@@ -155,7 +155,7 @@ def test_a_job_that_is_wrong_fails_with_the_words_of_the_program(job: Path, tmp_
         run(job, "energy")  # type: ignore[call-overload]
 
 
-@pytest.mark.slow  # It depends on the clock: one of fourteen runs failed on a busy machine, and why is not known.
+@pytest.mark.slow  # It depends on the clock: where two runs fill two cores, this process may not get one before they are done.
 def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(job: Path, tmp_path: Path) -> None:
     longer = tmp_path / "longer.toml"
     longer.write_text(job.read_text().replace('duration = "1 ps"', 'duration = "6 ps"').replace('energy = "0.1 ps"', 'energy = "1 ps"'))
