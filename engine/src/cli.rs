@@ -49,6 +49,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
     threads(cli.threads)?;
     match cli.command {
         Command::Prepare(arguments) => prepare::prepare(&arguments),
+        Command::Site(arguments) => prepare::site(&arguments),
         Command::Run(arguments) => run::run(&arguments, cli.device),
         Command::Titrate(arguments) => many::titrate(&arguments, cli.device, cli.threads),
         Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),

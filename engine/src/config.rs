@@ -320,6 +320,10 @@ impl Config {
             // The state knows for how long λ is held: a run that becomes longer keeps what it began with. Whether there is a buffer tells the rest.
             (titration.relax, titration.compensation) = (None, None);
             (titration.allow_uncalibrated, titration.strict) = (false, false);
+            // Which molecules serve is told by the atoms of the sites; before names were optional this was the default.
+            if let Some(buffer) = &mut titration.buffer {
+                buffer.residue.get_or_insert_with(|| "SOL".into());
+            }
         }
         config.to_toml()
     }

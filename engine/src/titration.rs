@@ -17,7 +17,7 @@ mod place;
 mod record;
 mod warnings;
 
-pub use buffer::NAME as BUFFER;
+pub use buffer::{NAME as BUFFER, residue as buffer_residue};
 pub use find::{library, lj_types};
 
 use crate::config::{self, Config};

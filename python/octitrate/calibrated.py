@@ -66,13 +66,14 @@ class Calibrated:
                 raise Refused(f"{file}: the entry {entry['name']} has a correction at {min(twice)} in another file, too", "leave one of them out")
             known.setdefault("elsewhere", []).append(one)
 
-    def corrected(self, name: str, force_field: str, residue: str | None, model: bool) -> bool:
-        """Whether a correction is known at a residue of this name; `residue` is none inside of chains, `model`: the residue is that of the model compound."""
-        entry = self._entries.get((name, force_field))
-        if entry is None:
-            return False
-        elsewhere: bool = any(residue in one["residues"] and has_correction(one["correction"]) for one in entry.get("elsewhere", []))
-        return elsewhere or bool((residue is None or model) and has_correction(entry["correction"]))
+    def status(self, name: str, force_field: str, residue: str | None, model: bool) -> str:
+        """Status of the correction that is known at a residue of this name, `calibrated`, `preliminary` or `uncalibrated`; `residue` is none inside of
+        chains, `model`: the residue is that of the model compound."""
+        entry = self._entries.get((name, force_field), {})
+        for one in entry.get("elsewhere", []):
+            if residue in one["residues"] and has_correction(one["correction"]):
+                return status(one["correction"])
+        return status(entry["correction"]) if entry and (residue is None or model) else "uncalibrated"
 
     def written(self, name: str, force_field: str, text: str) -> str:
         """An entry as TOML with the corrections that are known; the text without corrections where none are.
@@ -99,9 +100,14 @@ def shipped(force_field: str, water: str) -> list[Path]:
     return [folder] if folder.is_dir() else []
 
 
+def status(correction: dict[str, Any]) -> str:
+    """Status of a correction; it is uncalibrated if nothing is said."""
+    return str(correction.get("status", "uncalibrated"))
+
+
 def has_correction(correction: dict[str, Any]) -> bool:
     """Whether a correction is calibrated or preliminary."""
-    return bool(correction.get("status", "uncalibrated") != "uncalibrated")
+    return status(correction) != "uncalibrated"
 
 
 def _table(name: str, table: dict[str, Any]) -> list[str]:

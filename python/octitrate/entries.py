@@ -87,8 +87,14 @@ KINDS = {
 BUILT_IN = ("amber99sb-ildn", "tip3p")
 """Force field and water of the corrections that come with octitrate."""
 
-BUILT_IN_ENDS = {"nterm": ("ALA", "GLY", "MET"), "cterm": ("ALA", "GLY", "LEU", "GLU"), "glu3": ("GLU",)}
-"""Residues at ends of chains that these corrections are known for: groups of the end, and side chains in a last residue that ends in an acid."""
+BUILT_IN_STATUS = {
+    ("glu3", ""): "calibrated", ("asp3", ""): "calibrated", ("his", ""): "preliminary", ("lys", ""): "preliminary", ("arg", ""): "calibrated",
+    ("tyr", ""): "calibrated", ("cys", ""): "calibrated", ("glu3", "GLU"): "preliminary",
+    ("nterm", "ALA"): "preliminary", ("nterm", "GLY"): "calibrated", ("nterm", "MET"): "preliminary",
+    ("cterm", "ALA"): "calibrated", ("cterm", "GLY"): "calibrated", ("cterm", "LEU"): "preliminary", ("cterm", "GLU"): "calibrated",
+}  # fmt: skip
+"""Status of these corrections, by entry and place: inside of chains, or a residue at an end of a chain that the correction is known for, of the group of the
+end and of the side chain of a last residue that ends in an acid."""
 
 
 @dataclass

@@ -104,8 +104,14 @@ def build(name: str, force_field: str = "ff14SB", water: str | None = None, fold
                 out.write("library/water.toml", buffer_entry(ff))
             library.append("library/water.toml" if what.entry == "water" else "../water/calibrate/water.toml")
         site = next((residue for residue in model.topology.residues() if residue.index == what.site), None) if what.residues else None
-        out.write("equilibrate.toml", _equilibrate(ff, temperature))
-        out.write("calibrate.toml", _calibrate(what, ff, library, site, temperature, _molecules(what, system)))
+        out.write("equilibrate.toml", equilibrate_job(ff.van_der_waals(), temperature))
+        title = f"{ff.name} with {ff.water} along λ of {'-'.join(what.residues) if what.residues else 'the charge buffer'}"
+        called = f"{site.name} {site.id}" if site is not None else None
+        end = what.entry if site is not None and KINDS[what.entry].terminus else None
+        out.write(
+            "calibrate.toml",
+            calibrate_job(title, ff.van_der_waals(), library, called, end, temperature, _molecules(what, system), ff.water.upper()),
+        )
     return place
 
 
@@ -140,16 +146,13 @@ def solvated(what: Compound, ff: TitratableForceField) -> tuple[Any, Any]:
     return Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer))), system
 
 
-def _system(ff: TitratableForceField, structure: str) -> list[str]:
-    return ["[system]", f'structure = "{structure}"', 'topology = "system.xml"', "", *ff.van_der_waals()]
-
-
-def _equilibrate(ff: TitratableForceField, temperature: float) -> str:
+def equilibrate_job(van_der_waals: list[str], temperature: float) -> str:
+    """The job that minimises and finds the volume. `van_der_waals`: the lines of that section, where the force field needs it; temperature in K."""
     lines = [
         "# Minimises and finds the volume, before calibrate.toml.",
         "# octitrate run equilibrate.toml",
         "",
-        *_system(ff, "system.gro"),
+        *_system("system.gro", van_der_waals),
         "[minimise]",
         "",
         "[dynamics]",
@@ -165,6 +168,10 @@ def _equilibrate(ff: TitratableForceField, temperature: float) -> str:
     return "\n".join(lines)
 
 
+def _system(structure: str, van_der_waals: list[str]) -> list[str]:
+    return ["[system]", f'structure = "{structure}"', 'topology = "system.xml"', "", *van_der_waals]
+
+
 def _molecules(what: Compound, system: Any) -> int | None:
     """Molecules of the buffer, where octitrate's own choice of 3 does not do: each takes up to half an elementary charge, and the molecule may have two."""
     import openmm
@@ -176,13 +183,26 @@ def _molecules(what: Compound, system: Any) -> int | None:
     return 2 * round(abs(charge)) + 1 if abs(charge) > 1.5 else None
 
 
-def _calibrate(what: Compound, ff: TitratableForceField, library: list[str], site: Any, temperature: float, molecules: int | None) -> str:
-    title = "-".join(what.residues) if what.residues else "the charge buffer"
+def calibrate_job(
+    title: str,
+    van_der_waals: list[str],
+    library: list[str],
+    site: str | None,
+    entry: str | None,
+    temperature: float,
+    molecules: int | None,
+    water: str,
+) -> str:
+    """The job of the calibration.
+
+    `title`: force field, water and molecule; `site`: the residue with its number, none for the buffer; `entry`: the entry of the site, where the residue alone
+    does not tell; temperature in K; `molecules` of the buffer, if not octitrate's own choice; `water`: the name of the water model.
+    """
     lines = [
-        f"# Free energy of {ff.name} with {ff.water} along λ of {title}: runs at fixed λ, a polynomial, free runs until they are flat.",
+        f"# Free energy of {title}: runs at fixed λ, a polynomial, free runs until they are flat.",
         "# octitrate run equilibrate.toml, then octitrate calibrate calibrate.toml",
         "",
-        *_system(ff, "equilibrate/final.gro"),
+        *_system("equilibrate/final.gro", van_der_waals),
         "[dynamics]",
         'duration = "200 ps" # of one window',
         'time_step = "2 fs"',
@@ -194,10 +214,8 @@ def _calibrate(what: Compound, ff: TitratableForceField, library: list[str], sit
         f"library = {json.dumps(library)}" if library else "",
     ]
     if site is not None:
-        lines += ["", "[[titration.site]]", f'residue = "{site.name} {site.id}"']
-        if KINDS[what.entry].terminus:
-            lines.append(f'entry = "{what.entry}"')
-    lines += ["", "[titration.buffer]", 'residue = "HOH"'] + ([f"molecules = {molecules}"] if molecules else [])
-    lines += ["", "[calibrate]", 'equilibration = "20 ps"', f'water_model = "{ff.water.upper()}"'] + ([] if what.residues else ['site = "buffer"'])
+        lines += ["", "[[titration.site]]", f'residue = "{site}"'] + ([f'entry = "{entry}"'] if entry else [])
+    lines += ["", "[titration.buffer]"] + ([f"molecules = {molecules}"] if molecules else [])
+    lines += ["", "[calibrate]", 'equilibration = "20 ps"', f'water_model = "{water}"'] + ([] if site is not None else ['site = "buffer"'])
     lines += ["", "[output]", 'lambda = "0.1 ps"', 'trajectory = "0 ps"', ""]
     return "\n".join(lines)

@@ -68,8 +68,13 @@ class Group:
     """Name of its entry in the library."""
     pka: float
     """pKa of its model compound."""
-    corrected: bool
-    """Whether its correction V_MM is known for this force field and water."""
+    status: str
+    """Status of its correction V_MM with this force field and water: `calibrated`, `preliminary` (by octitrate's own tests) or `uncalibrated`."""
+
+    @property
+    def corrected(self) -> bool:
+        """Whether its correction is known, be it preliminary."""
+        return self.status != "uncalibrated"
 
 
 class TitratableForceField:
@@ -184,17 +189,29 @@ class TitratableForceField:
         return found
 
     def _group(self, residue: Any, group: str, entry: str, base: str, first: bool, last: bool) -> Group:
-        from .entries import BUILT_IN, BUILT_IN_ENDS
-
-        corrected = (self.name, self.water) == BUILT_IN
-        if group != "side" or first or last:
-            corrected = corrected and base in BUILT_IN_ENDS.get(entry, ()) and not (group == "side" and first)
         name = PROTONATED.get(base, base)
-        called = f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
-        known = self.calibrated.corrected(entry, self.name, called if group != "side" or first or last else None, group != "side" and base == "ALA")
         # The name of a first residue is that of one inside of a chain, where the correction is another.
-        corrected = corrected or (known and not (group == "side" and first and name not in CARBOXYLS))
-        return Group(residue, group, entry, PKA[entry if group != "side" else PROTONATED.get(base, base)], corrected)
+        unknown = group == "side" and first and name not in CARBOXYLS
+        status = "uncalibrated" if unknown else self._status(group, entry, base, first, last)
+        return Group(residue, group, entry, PKA[entry if group != "side" else name], status)
+
+    def _status(self, group: str, entry: str, base: str, first: bool, last: bool) -> str:
+        """Status of the correction: that of the user's own, else of the one that is built in."""
+        from .entries import BUILT_IN, BUILT_IN_STATUS
+
+        name, is_end = PROTONATED.get(base, base), group != "side" or first or last
+        called = f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
+        known = self.calibrated.status(entry, self.name, called if is_end else None, group != "side" and base == "ALA")
+        if known != "uncalibrated" or (self.name, self.water) != BUILT_IN:
+            return known
+        where = "" if not is_end else base if group != "side" or not first else None
+        return BUILT_IN_STATUS.get((entry, where), "uncalibrated") if where is not None else "uncalibrated"
+
+    def buffer_status(self) -> str:
+        """Status of the correction of the charge buffer, which belongs to the water: that of AMBER's TIP3P is built in."""
+        from .entries import buffer_name
+
+        return self.calibrated.status("water", buffer_name(self), None, False) if self.own_water() else "calibrated"
 
     def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:
         """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn).

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from octitrate.entries import BUILT_IN, BUILT_IN_ENDS, KINDS, buffer_entry, entries_for, entry, forms  # noqa: E402
+from octitrate.entries import BUILT_IN, BUILT_IN_STATUS, KINDS, buffer_entry, entries_for, entry, forms  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
 from octitrate.residues import TitratableForceField  # noqa: E402
@@ -125,16 +125,16 @@ def test_a_system_gets_the_entries_of_its_groups() -> None:
 
 
 def test_what_is_said_of_the_built_in_library_is_so() -> None:
-    def known(name: str) -> set[str]:
-        found = {residue for one in shipped(name).get("elsewhere", []) for residue in one["residues"]}
-        return {residue[1:] if residue[0] in "NZ" and len(residue) == 4 else residue for residue in found}
-
     names = {"GL3": "GLU"}
-    for name, residues in BUILT_IN_ENDS.items():
-        expected = {names.get(one, one) for one in known(name)} | ({"ALA"} if KINDS[name].terminus else set())
-        assert set(residues) == expected, name
+    expected = {}
     for name, kind in KINDS.items():
-        assert shipped(name)["correction"]["status"] != "uncalibrated"
+        expected[(name, "ALA" if kind.terminus else "")] = shipped(name)["correction"]["status"]
+        for one in shipped(name).get("elsewhere", []):
+            for residue in one["residues"]:
+                plain = residue[1:] if residue[0] in "NZ" and len(residue) == 4 else residue
+                expected[(name, names.get(plain, plain))] = one["correction"]["status"]
+    assert expected == BUILT_IN_STATUS
+    for name, kind in KINDS.items():
         assert shipped(name)["pka"] == kind.pka
         assert [(form["name"], form["protons_lost"], form["pk"]) for form in shipped(name)["forms"]] == [tuple(form) for form in kind.forms]
 
@@ -142,13 +142,13 @@ def test_what_is_said_of_the_built_in_library_is_so() -> None:
 def test_groups() -> None:
     ff = loaded(*BUILT_IN)
     topology = peptide(["GLY", "GLU", "CYS", "HIS", "LEU"]).topology
-    found = [(group.group, group.entry, group.pka, group.corrected) for group in ff.groups(topology)]
+    found = [(group.group, group.entry, group.pka, group.status) for group in ff.groups(topology)]
     assert found == [
-        ("nterm", "nterm", 8.0, True),
-        ("side", "glu3", 4.25, True),
-        ("side", "cys", 8.55, True),
-        ("side", "his", 6.54, True),
-        ("cterm", "cterm", 3.67, True),
+        ("nterm", "nterm", 8.0, "calibrated"),
+        ("side", "glu3", 4.25, "calibrated"),
+        ("side", "cys", 8.55, "calibrated"),
+        ("side", "his", 6.54, "preliminary"),
+        ("cterm", "cterm", 3.67, "preliminary"),
     ]
     other = loaded("ff14SB").groups(peptide(["LYS", "SER"]).topology)
     assert [(group.group, group.corrected) for group in other] == [("nterm", False), ("side", False), ("cterm", False)]

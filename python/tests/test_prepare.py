@@ -13,16 +13,16 @@ import numpy as np
 import openmm
 import pytest
 from conftest import Write, hetero, moved, peptide_text, renamed, without
-from openmm import unit
+from openmm import app, unit
 
 from octitrate.entries import entry
-from octitrate.prepare import solvate
+from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.command import main
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
-from octitrate.residues import TitratableForceField
+from octitrate.residues import Group, TitratableForceField
 
 CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
 
@@ -79,13 +79,22 @@ def test_minimisation_parts_atoms_that_lie_on_each_other(structure: Write, repor
 def test_other_force_fields_bring_entries_of_their_own(force_field: str, structure: Write, report: Report) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
     options.force_field = force_field
+    options.sites = ["all"]
     folder, job, atoms = written(options, report)
     assert all((folder / name).is_file() for name in job["titration"]["library"])
     assert "library/glu3.toml" in job["titration"]["library"]
     four_sites = force_field == "ff19SB"  # its water is OPC
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == four_sites
-    # That of Glu comes with octitrate for ff14SB.
-    assert ("no correction V_MM is known for GLU 2" in notes(report)) == four_sites
+    # That of Glu comes with octitrate for ff14SB, those of ends and of the buffer in OPC do not.
+    assert ("GLU 2 of chain A" in job_comment(folder)) == four_sites and "amino end ALA 1" in job_comment(folder)
+    assert ("the charge buffer" in job_comment(folder)) == four_sites == ("the charge buffer has no correction V_MM with opc" in notes(report))
+    assert job["titration"]["allow_uncalibrated"] is False
+
+
+def job_comment(folder: Path) -> str:
+    """What the job says about corrections that are missing or preliminary."""
+    lines = (folder / "titrate.toml").read_text().splitlines()
+    return next((lines[k - 1] for k, line in enumerate(lines) if line.startswith("allow_uncalibrated")), "")
 
 
 def test_groups_without_a_correction_stay_as_they_are_where_others_have_one(structure: Write, report: Report, tmp_path: Path) -> None:
@@ -93,7 +102,60 @@ def test_groups_without_a_correction_stay_as_they_are_where_others_have_one(stru
     options.force_field = "ff14SB"
     _, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
-    assert "no correction is known with this force field: TYR 3" in notes(report)
+    assert "no correction is known with this force field: they stay in the form of pH 7, unless --sites asks for them: TYR 3" in notes(report)
+
+
+def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text("GLY", "GLU", "TYR", "GLY"))
+    folder, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY 1", "GL3 2", "TYR 3", "cterm ZGLY 4"]
+    assert "allow_uncalibrated" not in job["titration"]
+    options.output, options.input = folder.with_name("his"), folder.parent / "his.pdb"
+    options.input.write_text(peptide_text("GLY", "GLU", "HIS", "GLY"))
+    folder, job, _ = written(options, report)
+    assert job["titration"]["allow_uncalibrated"] is True
+    assert job_comment(folder).endswith("(octitrate info NAME says why): HIS 3 of chain A.")
+
+
+def test_sites_start_by_propka(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    monkeypatch.setattr(predict, "predict", lambda *_: {(1, "side"): 6.251, (3, "side"): -17.0})
+    options = structure(peptide_text(*CHAIN))
+    _, job, _ = written(options, report)
+    # What is not predicted has no such key, and what no program takes is brought into its range.
+    assert {site["residue"]: site.get("start_pka") for site in job["titration"]["site"]} == {
+        "nterm ALA 1": None, "GL3 2": 6.25, "LYS 4": -10.0, "AS3 5": None, "HIP 6": None, "cterm ZGLY 8": None,
+    }  # fmt: skip
+
+
+def of_pka(*estimates: tuple[float, ...]) -> list[sites.Choice]:
+    """Groups that titrate, each with the pKa of the model compound and, where there is one, that of PROPKA."""
+    residue = peptide_residue()
+    return [sites.Choice(Group(residue, "side", "glu3", pka[0], "calibrated"), pka[1] if pka[1:] else None, True, "") for pka in estimates]
+
+
+def peptide_residue() -> Any:
+    topology = app.Topology()
+    return topology.addResidue("GLU", topology.addChain("A"), "1")
+
+
+def test_ph_values_are_dense_where_many_groups_titrate() -> None:
+    options = Options(input=Path("x"))
+    assert sites.values(of_pka((10.4,), (4.25,)), options) == [float(ph) for ph in range(2, 14)]
+    pka = [4.0] * 8 + [10.4]
+    values = sites.values(of_pka(*[(one,) for one in pka]), options)
+    assert values == sorted(values) and values[0] == 2.0 and values[-1] == 13.0 and {3.5, 4.0, 4.5, 9.0, 10.0, 11.0} <= set(values)
+    assert 9.5 not in values and 6.5 not in values
+    protons = [sum(1 / (1 + 10 ** (ph - one)) for one in pka) for ph in values]
+    pairs = list(zip(values, values[1:], protons, protons[1:]))
+    assert all(math.log(10) * (b - a) * (n - m) <= 3.0 or b - a == 0.25 for a, b, n, m in pairs)
+    assert all(b - a in (0.25, 0.5, 1.0) and a % (b - a) == 0 for a, b, *_ in pairs)
+    # Of a group that PROPKA sees elsewhere both pKa count.
+    assert sites.values(of_pka((4.25, 7.9)), options)[-1] == 10.0
+    options.ph_range = (3.0, 6.2)
+    values = sites.values(of_pka((4.25,)), options)
+    assert values == [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
 
 
 def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp_path: Path) -> None:

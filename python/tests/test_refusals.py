@@ -80,6 +80,7 @@ def test_bad_input_gives_one_message_and_writes_nothing(case: str, structure: Wr
         ({"model": 7}, "there is no model 7"),
         ({"force_field": "ff03"}, "ff03"),
         ({"sites": ["ASP"]}, "nothing that titrates is ASP"),
+        ({"force_field": "ff19SB"}, "no group of this protein between pH 1 and 13 has a correction V_MM with ff19SB and this water: amino end ALA 1"),
     ],
 )
 def test_options_that_name_nothing_are_refused(change: dict[str, object], message: str, structure: Write, report: Report) -> None:

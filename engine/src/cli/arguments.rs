@@ -59,7 +59,20 @@ Example:
   octitrate prepare 2lzt.pdb
   octitrate titrate 2lzt-prepared/titrate.toml"
     )]
-    Prepare(PrepareArguments),
+    Prepare(PythonArguments),
+
+    /// Make a titratable site of any molecule, from its parameters with its proton and without it.
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
+The Python package octitrate does this. `octitrate site --help` shows its arguments.
+
+Example:
+  octitrate site --protonated acid.xml --deprotonated base.xml --pka 4.76 --model acetic
+  octitrate run acetic/equilibrate.toml
+  octitrate calibrate acetic/calibrate.toml"
+    )]
+    Site(PythonArguments),
 
     /// Run molecular dynamics, or continue it from its checkpoint.
     #[command(after_help = "\
@@ -209,10 +222,10 @@ pub struct InfoArguments {
     pub entry: Option<String>,
 }
 
-/// `prepare`.
+/// `prepare` and `site`.
 #[derive(Debug, Args)]
-pub struct PrepareArguments {
-    /// The structure and what is asked for; --help shows everything.
+pub struct PythonArguments {
+    /// What is asked for; --help shows everything.
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<OsString>,
 }

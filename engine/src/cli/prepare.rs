@@ -1,9 +1,9 @@
-//! `prepare`: hands its arguments to the Python package `octitrate`, which knows proteins and force fields.
+//! `prepare` and `site`: hand their arguments to the Python package `octitrate`, which knows proteins, molecules and force fields.
 //!
 //! A Python is looked for where the package is likely to be: the one that OCTITRATE_PYTHON names, the one beside this program (a wheel was installed there),
 //! the one that `make prepare-tools` made in the sources this program was built in, and `python3` of the path. The first one that has the package is taken.
 
-use super::arguments::PrepareArguments;
+use super::arguments::PythonArguments;
 use octitrate::error::{Error, InputError, Result};
 use std::env;
 use std::os::unix::process::CommandExt;
@@ -18,21 +18,35 @@ const TOOLS: &str = ".tools/prepare/bin/python3";
 const PROBE: &str = "import sys, importlib.util as i; sys.path[:] = [p for p in sys.path if p]; sys.exit(not i.find_spec('octitrate.prepare'))";
 const HELP: &str = "pip install \"octitrate[prepare]\", or `make prepare-tools` in the sources of octitrate";
 
-/// Becomes the Python program.
+/// Becomes the Python program that prepares a protein.
 ///
 /// # Errors
 /// [`Error::Input`] if there is no Python with the package.
-pub fn prepare(arguments: &PrepareArguments) -> Result<ExitCode> {
-    let python = find(env::var_os(ASKED).map(PathBuf::from), env::current_exe().ok().as_deref())?;
+pub fn prepare(arguments: &PythonArguments) -> Result<ExitCode> {
+    start("prepare", "octitrate.prepare.command", arguments)
+}
+
+/// Becomes the Python program that makes a site of a molecule.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn site(arguments: &PythonArguments) -> Result<ExitCode> {
+    start("site", "octitrate.ligand", arguments)
+}
+
+/// Becomes `main` of a module of the package.
+fn start(command: &str, module: &str, arguments: &PythonArguments) -> Result<ExitCode> {
+    let python = find(command, env::var_os(ASKED).map(PathBuf::from), env::current_exe().ok().as_deref())?;
     // `-P` would keep the working folder out of the path, but is not known before 3.11
-    let mut command = Command::new(&python);
-    command.args(["-c", "import sys; sys.path[:] = [p for p in sys.path if p]; from octitrate.prepare.command import main; sys.exit(main(sys.argv[1:]))"]);
-    let error = command.args(&arguments.arguments).exec();
+    let code = format!(
+        "import sys; sys.path[:] = [p for p in sys.path if p]; from {module} import main; sys.exit(main(sys.argv[1:]))"
+    );
+    let error = Command::new(&python).args(["-c", &code]).args(&arguments.arguments).exec();
     Err(Error::file(&python, "start", error))
 }
 
 /// The first Python that has the package.
-fn find(asked: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf> {
+fn find(command: &str, asked: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = asked {
         if has_package(&python) {
             return Ok(python);
@@ -41,7 +55,8 @@ fn find(asked: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf> {
         return Err(InputError::new(problem, HELP).into());
     }
     let found = candidates(program).into_iter().find(|python| has_package(python));
-    found.ok_or_else(|| Error::input("octitrate prepare needs a Python package, which is not installed", HELP))
+    let message = || format!("octitrate {command} needs a Python package, which is not installed");
+    found.ok_or_else(|| Error::input(message(), HELP))
 }
 
 /// Where the package may be, in order.
@@ -82,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_python_that_is_named_and_lacks_the_package_is_refused() {
-        let error = find(Some(PathBuf::from("/bin/false")), None).unwrap_err().to_string();
+        let error = find("prepare", Some(PathBuf::from("/bin/false")), None).unwrap_err().to_string();
         assert!(error.contains("OCTITRATE_PYTHON is /bin/false"), "{error}");
     }
 }

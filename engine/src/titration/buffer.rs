@@ -18,7 +18,7 @@ use crate::config::{self, Config, Molecules};
 use crate::error::{Error, Result};
 use forcefield::topology::{CHARGE_TOLERANCE, PositionRestraint};
 use forcefield::{Cell, Topology};
-use lambda::library::{Correction, SiteLibrary};
+use lambda::library::{Correction, EntryKind, SiteLibrary};
 use lambda::site::{Site, SiteKind, buffer_site};
 use nalgebra::Vector3;
 
@@ -27,6 +27,10 @@ pub const NAME: &str = "buffer";
 
 /// Charge (e) that the buffer must be able to take beyond what the sites ask for: λ leaves [0, 1] a little.
 const MARGIN: f64 = 0.25;
+
+/// What a job can do that has no molecules for a buffer.
+const WAYS_OUT: &str = "name the residue of a solvent that the library has a buffer for in titration.buffer.residue, or set \
+                        titration.compensation = \"background\"";
 
 /// What the sites ask of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,16 +94,16 @@ pub(super) fn choose(
     demand: Demand,
 ) -> Result<ChargeBuffer> {
     let neutral = settings.neutral && settings.fixed.is_none();
+    let residue = &residue(config, settings, library, topology)?;
     // The charge that a molecule can have follows from any of them.
-    let one = molecules(topology, &settings.residue).take(1).collect::<Vec<_>>();
-    let ways_out = "name the residue of a solvent that the library has a buffer for in titration.buffer.residue, or set \
-                    titration.compensation = \"background\"";
+    let one = molecules(topology, residue).take(1).collect::<Vec<_>>();
+    let ways_out = WAYS_OUT;
     let refused = |e: lambda::site::SiteError| {
         config.error_at("titration.buffer.residue", format!("charge buffer: {e}"), ways_out)
     };
     let most = match one[..] {
         [] => 0.5,
-        _ => reach(&buffer_site(topology, library, &settings.residue, &one).map_err(refused)?),
+        _ => reach(&buffer_site(topology, library, residue, &one).map_err(refused)?),
     };
     let (count, needed) = count(settings, &demand, most);
     if neutral && count < needed {
@@ -110,20 +114,20 @@ pub(super) fn choose(
         let help = format!("take {needed} molecules or more");
         return Err(config.error_at("titration.buffer.molecules", message, help));
     }
-    let placed = place(topology, x, cell, &settings.residue, count, settings.distance.get());
+    let placed = place(topology, x, cell, residue, count, settings.distance.get());
     let placed = placed.map_err(|e| {
         let none = matches!(e, PlaceError::None(_));
         let (key, help) = if none { ("residue", ways_out) } else { ("molecules", "") };
         config.error_at(&format!("titration.buffer.{key}"), e.to_string(), help)
     })?;
-    let site = buffer_site(topology, library, &settings.residue, &placed.residues).map_err(refused)?;
+    let site = buffer_site(topology, library, residue, &placed.residues).map_err(refused)?;
     let lambda = match settings.fixed {
         Some(lambda) => lambda,
         None if neutral => neutral_lambda(&site, demand.start),
         None => 0.5,
     };
     restrain(topology, &placed.residues, settings.restrain.get());
-    let (facts, mut warnings) = describe(settings, &demand, &placed, lambda, neutral);
+    let (facts, mut warnings) = describe(settings, residue, &demand, &placed, lambda, neutral);
     let charge = topology.net_charge();
     if neutral && (charge - charge.round()).abs() > CHARGE_TOLERANCE {
         warnings.push(format!(
@@ -131,6 +135,36 @@ pub(super) fn choose(
         ));
     }
     Ok(ChargeBuffer { site, lambda, neutral, facts, warnings })
+}
+
+/// Name of the residue that the buffer is made of: that of the job, else of the names that buffers of the library have the one that most molecules
+/// have, of equal ones the first.
+///
+/// # Errors
+/// No molecule has one of them.
+pub fn residue(
+    config: &Config,
+    settings: &config::ChargeBuffer,
+    library: &SiteLibrary,
+    topology: &Topology,
+) -> Result<String> {
+    if let Some(name) = &settings.residue {
+        return Ok(name.clone());
+    }
+    let buffers = library.entries.iter().filter(|entry| entry.kind == EntryKind::Buffer);
+    let mut names: Vec<&str> = Vec::new();
+    for name in buffers.flat_map(|entry| &entry.residues) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let counted = names.iter().map(|name| (molecules(topology, name).count(), *name));
+    let most = counted.reduce(|best, one| if one.0 > best.0 { one } else { best });
+    most.filter(|(count, _)| *count > 0).map(|(_, name)| name.to_string()).ok_or_else(|| {
+        let message =
+            format!("no molecule is one of those that the library has charge buffers for: {}", names.join(", "));
+        config.error_at("titration.buffer.residue", message, WAYS_OUT)
+    })
 }
 
 /// Number of molecules, and the number needed.
@@ -165,12 +199,13 @@ fn restrain(topology: &mut Topology, residues: &[u32], stiffness: f64) {
 
 fn describe(
     settings: &config::ChargeBuffer,
+    residue: &str,
     demand: &Demand,
     placed: &Placement,
     lambda: f64,
     neutral: bool,
 ) -> (String, Vec<String>) {
-    let (count, residue, wanted) = (placed.residues.len(), &settings.residue, settings.distance.get());
+    let (count, wanted) = (placed.residues.len(), settings.distance.get());
     let plural = if count == 1 { "" } else { "s" };
     let number = match settings.molecules {
         Molecules::Number(_) => "as asked for".to_string(),
@@ -263,6 +298,33 @@ mod tests {
         assert_eq!(count(&auto, &Demand { range: [-1.0, 1.0], ..demand }, 0.5), (5, 3));
         let asked = config::ChargeBuffer { molecules: Molecules::Number(4), ..auto };
         assert_eq!(count(&asked, &demand, 0.5), (4, 6));
+    }
+
+    /// Water is called by the name that it has in the system; the name in the job comes first.
+    #[test]
+    fn the_residue_is_the_water_of_the_system() {
+        use forcefield::topology::{Molecule, Residue};
+        let text = "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = 1\n[titration]\nph = 7.0\ntemperature = \"300 K\"";
+        let job = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
+        let config = Config::parse(text, &job).unwrap();
+        let library = SiteLibrary::builtin().unwrap();
+        let of = |names: &[&str]| {
+            let mut topology = Topology::default();
+            for (index, name) in (0..).zip(names) {
+                let (name, atoms) = (name.to_string(), index..index + 1);
+                topology.molecules.push(Molecule { name: name.clone(), atoms: atoms.clone() });
+                topology.residues.push(Residue { name, number: 1, insertion: None, molecule: index, atoms });
+            }
+            topology
+        };
+        let named = config::ChargeBuffer { residue: Some("NA".into()), ..config::ChargeBuffer::default() };
+        let free = config::ChargeBuffer::default();
+        let found = |settings, names: &[&str]| residue(&config, settings, &library, &of(names));
+        assert_eq!(found(&free, &["ALA", "SOL", "HOH", "HOH", "NA", "NA", "NA"]).unwrap(), "HOH");
+        assert_eq!(found(&free, &["TIP3", "TIP3", "SOL"]).unwrap(), "TIP3");
+        assert_eq!(found(&named, &["HOH"]).unwrap(), "NA");
+        let error = found(&free, &["ALA", "NA"]).unwrap_err().to_string();
+        assert!(error.contains("charge buffers for: SOL, HOH, WAT"), "{error}");
     }
 
     #[test]

@@ -151,12 +151,24 @@ fn whole(n: usize, form: usize) -> Vec<f64> {
     (0..n).map(|k| if k == form { 1.0 } else { 0.0 }).collect()
 }
 
-/// The form of lowest G_α/(RT ln 10) = pK_α − d_α pH at this pH. Of equal ones, such as the two places of a proton on a carboxyl group, site
-/// `number` of the run with this seed draws one, so that all of them are the start of some run.
-fn most_likely(forms: &[Form], ph: f64, seed: u64, number: usize) -> usize {
-    let level = |form: &Form| form.pk - f64::from(form.protons_lost) * ph;
-    let lowest = forms.iter().map(level).fold(f64::INFINITY, f64::min);
-    let equal: Vec<usize> = (0..forms.len()).filter(|&k| level(&forms[k]) < lowest + EQUAL).collect();
+/// The form that a site starts with at this pH: by G_α/(RT ln 10) = pK_α − d_α (pH − `shift`) the number of lost protons d that is most likely, all forms that
+/// have it together, and of these forms that of lowest G. Of equal ones, such as the two places of a proton on a carboxyl group, site `number` of the
+/// run with this seed draws one, so that all of them are the start of some run.
+fn most_likely(forms: &[Form], ph: f64, shift: f64, seed: u64, number: usize) -> usize {
+    let level = |form: &Form| form.pk - f64::from(form.protons_lost) * (ph - shift);
+    let lowest = |among: &mut dyn Iterator<Item = &Form>| among.map(level).fold(f64::INFINITY, f64::min);
+    let all = lowest(&mut forms.iter());
+    let weight = |lost: u32| -> f64 {
+        forms.iter().filter(|form| form.protons_lost == lost).map(|form| 10f64.powf(all - level(form))).sum()
+    };
+    // the first of equals
+    let likelier = |best: u32, form: &Form| {
+        if weight(form.protons_lost) > weight(best) * (1.0 + EQUAL) { form.protons_lost } else { best }
+    };
+    let lost = forms.iter().fold(forms[0].protons_lost, likelier);
+    let least = lowest(&mut forms.iter().filter(|form| form.protons_lost == lost));
+    let is_one = |form: &Form| form.protons_lost == lost && level(form) < least + EQUAL;
+    let equal: Vec<usize> = (0..forms.len()).filter(|&k| is_one(&forms[k])).collect();
     let mut hash = Fnv1a::default();
     hash.bytes(&seed.to_le_bytes());
     hash.index(number as u32);
@@ -170,6 +182,16 @@ impl Found<'_> {
         self.request.is_some_and(|(_, request)| request.fixed.is_some())
     }
 
+    /// `start_pka` of the request less the pKa of the model compound; zero without one.
+    fn shift(&self, config: &Config) -> Result<f64> {
+        let Some((index, asked)) = self.request.and_then(|(i, r)| Some((i, r.start_pka?))) else { return Ok(0.0) };
+        self.site.pka.map(|pka| asked - pka).ok_or_else(|| {
+            let message = format!("the entry {} of {} has no pKa to start from", self.site.entry, self.site.name);
+            let key = format!("titration.site.{index}.start_pka");
+            config.error_at(&key, message, "say the form in `initial`, or add `pka` to the entry")
+        })
+    }
+
     /// Weights at the start: those of the request, else those of the form that is most likely at the pH of the run; `number` is that of the site.
     pub fn weights(&self, config: &Config, settings: &config::Titration, number: usize) -> Result<Vec<f64>> {
         let forms = &self.site.forms;
@@ -177,8 +199,9 @@ impl Found<'_> {
         let Some((index, start)) = self.request.and_then(|(i, r)| Some((i, r.fixed.as_ref().or(r.initial.as_ref())?)))
         else {
             let ph = settings.ph.filter(|_| settings.ph_term != PhTerm::None);
+            let shift = self.shift(config)?;
             return Ok(match ph {
-                Some(ph) => whole(n, most_likely(forms, ph, config.dynamics.seed, number)),
+                Some(ph) => whole(n, most_likely(forms, ph, shift, config.dynamics.seed, number)),
                 None => vec![1.0 / n as f64; n],
             });
         };
@@ -226,24 +249,40 @@ mod tests {
     #[test]
     fn sites_start_in_the_form_of_their_model_pka() {
         let glu = [form(0.0, 0), form(4.25, 1)];
-        assert_eq!([2.0, 4.2, 4.3, 9.0].map(|ph| most_likely(&glu, ph, 1, 0)), [0, 0, 1, 1]);
+        assert_eq!([2.0, 4.2, 4.3, 9.0].map(|ph| most_likely(&glu, ph, 0.0, 1, 0)), [0, 0, 1, 1]);
         let his = [form(0.0, 0), form(6.92, 1), form(6.53, 1)];
-        assert_eq!([5.0, 7.0].map(|ph| most_likely(&his, ph, 1, 0)), [0, 2]);
+        assert_eq!([5.0, 7.0].map(|ph| most_likely(&his, ph, 0.0, 1, 0)), [0, 2]);
         // Two protons lost at high pH.
         let two = [form(0.0, 0), form(3.0, 1), form(9.0, 2)];
-        assert_eq!([2.0, 4.0, 7.0].map(|ph| most_likely(&two, ph, 1, 0)), [0, 1, 2]);
+        assert_eq!([2.0, 4.0, 7.0].map(|ph| most_likely(&two, ph, 0.0, 1, 0)), [0, 1, 2]);
+    }
+
+    /// Forms of one number of protons count together: the pKa of this carboxyl group is 3.949 + log10 2 = 4.25, that of this His
+    /// 7.08 - log10(1 + 10^0.39) = 6.54.
+    #[test]
+    fn the_macroscopic_pka_decides() {
+        let glu3 = [form(0.0, 0), form(0.0, 0), form(3.949, 1)];
+        let lost = |ph: f64, shift: f64| glu3[most_likely(&glu3, ph, shift, 1, 0)].protons_lost;
+        assert_eq!([4.24, 4.26].map(|ph| lost(ph, 0.0)), [0, 1]);
+        assert_eq!([6.14, 6.16].map(|ph| lost(ph, 1.9)), [0, 1]);
+        let his = [form(0.0, 0), form(7.08, 1), form(6.69, 1)];
+        assert_eq!([6.53, 6.55].map(|ph| most_likely(&his, ph, 0.0, 1, 0)), [0, 2]);
+        assert_eq!([3.03, 3.05].map(|ph| most_likely(&his, ph, -3.5, 1, 0)), [0, 2]);
+        // Two steps move together.
+        let two = [form(0.0, 0), form(3.0, 1), form(9.0, 2)];
+        assert_eq!([3.9, 4.1, 6.9, 7.1].map(|ph| most_likely(&two, ph, 1.0, 1, 0)), [0, 1, 1, 2]);
     }
 
     /// The two places of a carboxyl proton are drawn about equally often over runs and over sites, and always alike for the same run.
     #[test]
     fn equal_forms_are_all_used() {
         let glu3 = [form(0.0, 0), form(0.0, 0), form(4.25, 1)];
-        assert_eq!(most_likely(&glu3, 2.0, 3, 5), most_likely(&glu3, 2.0, 3, 5));
+        assert_eq!(most_likely(&glu3, 2.0, 0.0, 3, 5), most_likely(&glu3, 2.0, 0.0, 3, 5));
         let seconds = |draws: &mut dyn Iterator<Item = usize>| draws.filter(|&form| form == 1).count();
         // 200 draws of one half each: 100 ± 7; five times that are allowed.
-        let over_runs = seconds(&mut (0..200).map(|seed| most_likely(&glu3, 2.0, seed, 0)));
-        let over_sites = seconds(&mut (0..200).map(|site| most_likely(&glu3, 2.0, 1, site)));
+        let over_runs = seconds(&mut (0..200).map(|seed| most_likely(&glu3, 2.0, 0.0, seed, 0)));
+        let over_sites = seconds(&mut (0..200).map(|site| most_likely(&glu3, 2.0, 0.0, 1, site)));
         assert!((65..=135).contains(&over_runs) && (65..=135).contains(&over_sites), "{over_runs} {over_sites}");
-        assert!((0..200).all(|seed| most_likely(&glu3, 7.0, seed, 0) == 2));
+        assert!((0..200).all(|seed| most_likely(&glu3, 7.0, 0.0, seed, 0) == 2));
     }
 }

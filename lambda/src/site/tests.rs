@@ -287,7 +287,7 @@ fn a_buffer_is_one_site_of_many_molecules() {
     // Never a titratable site.
     assert_eq!(find_sites(&top, &library(), Selection::All).unwrap().len(), 1);
     let error = buffer_site(&top, &library(), "CL", &[0]).unwrap_err().to_string();
-    assert_eq!(error, "residue CL is no buffer of the library, which has: SOL, HOH, WAT, BUF");
+    assert_eq!(error, "residue CL is no buffer of the library, which has: SOL, HOH, WAT, TIP3, BUF");
     assert!(matches!(buffer_site(&top, &library(), "SOL", &[0, 0]), Err(SiteError::Repeated(_))));
     let mut other = top.clone();
     other.atoms[0].charge = -0.82;

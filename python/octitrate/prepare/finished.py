@@ -160,11 +160,10 @@ temperature = "{temperature:g} K"
 pressure = "1 bar"
 
 [titration]
-allow_uncalibrated = true # some corrections are preliminary by the program's own test: octitrate info NAME says why
+# allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
 barrier = "5 kJ/mol"
 
 [titration.buffer]
-residue = "HOH"
 
 [titrate]
 ph = {{ min = {low:g}, max = {high:g}, step = 1.0 }}

@@ -6,13 +6,16 @@ import json
 from typing import Any
 
 from .options import Options
+from .report import listed
 from .sites import Choice
 
+START = (-10.0, 30.0)
+"""Values of `start_pka` that octitrate takes."""
 
-def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_waals: list[str], topology: Any, options: Options) -> str:
-    """The text of the job. `van_der_waals`: the lines of that section, where the force field needs it."""
+
+def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, topology: Any, options: Options) -> str:
+    """The text of the job. `ff`: the `octitrate.residues.TitratableForceField`."""
     titrating = [choice for choice in choices if choice.titrates]
-    uncorrected = [choice for choice in titrating if not choice.group.corrected]
     lines = [
         f"# Titration of {options.input.name}, written by octitrate prepare; prepare.md says what was decided on the way.",
         "# octitrate titrate titrate.toml",
@@ -21,7 +24,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_wa
         'structure = "system.gro"',
         'topology = "system.xml"',
         "",
-        *van_der_waals,
+        *ff.van_der_waals(),
         "[minimise]",
         "",
         "[dynamics]",
@@ -39,22 +42,16 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_wa
     ]
     if libraries:
         lines.append(f"library = {json.dumps(libraries)}")
-    if uncorrected:
-        lines += [
-            "# Groups below have no correction V_MM for this force field: octitrate refuses them until they are calibrated, or until this is true.",
-            "allow_uncalibrated = false",
-        ]
-    else:
-        lines.append("allow_uncalibrated = true # some corrections are preliminary by the program's own test: octitrate info NAME says why")
+    lines += allowances([(choice.label, choice.group.status) for choice in titrating] + [("the charge buffer", ff.buffer_status())])
     lines.append('barrier = "5 kJ/mol"')
     names = site_names([choice.group for choice in titrating], topology)
     for choice, name in zip(titrating, names):
-        predicted = "" if choice.predicted is None else f", PROPKA {choice.predicted:.2f}"
-        lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}{predicted}"]
+        lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
+        if choice.predicted is not None:
+            lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
     lines += [
         "",
         "[titration.buffer]",
-        'residue = "HOH"',
         "",
         "[titrate]",
         f"ph = {json.dumps(ph)}",
@@ -66,6 +63,19 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], van_der_wa
         "",
     ]
     return "\n".join(lines)
+
+
+def allowances(statuses: list[tuple[str, str]]) -> list[str]:
+    """The lines about corrections that are not calibrated, of groups and the buffer by their labels; none where all of them are."""
+    unknown, doubtful = ([label for label, status in statuses if status == wanted] for wanted in ("uncalibrated", "preliminary"))
+    if unknown:
+        return [
+            f"# No correction V_MM is known for {listed(unknown, 6)}: octitrate refuses to titrate them until they are calibrated, or until this is true.",
+            "allow_uncalibrated = false",
+        ]
+    if doubtful:
+        return [f"# Preliminary by the program's own tests (octitrate info NAME says why): {listed(doubtful, 6)}.", "allow_uncalibrated = true"]
+    return []
 
 
 def site_names(groups: list[Any], topology: Any) -> list[str]:

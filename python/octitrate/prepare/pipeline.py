@@ -59,6 +59,8 @@ def prepare(options: Options, report: Report) -> Path:
     model = build.build(found, pairs, kept, options.seed, report)
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
+    if ff.buffer_status() == "uncalibrated":
+        report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it (--model-compound water) and name it with --library")
     ph = sites.values(choices, options)
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
     report.step("Water and salt")
@@ -77,7 +79,7 @@ def prepare(options: Options, report: Report) -> Path:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
         libraries = [f"library/{name}" for name in entries]
-        folder.write("titrate.toml", job(choices, ph, libraries, ff.van_der_waals(), solvated.model.topology, options))
+        folder.write("titrate.toml", job(choices, ph, libraries, ff, solvated.model.topology, options))
         folder.write(MARKER, marker(options))
         took = time.monotonic() - began
         opening = (

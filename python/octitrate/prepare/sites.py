@@ -17,6 +17,12 @@ from .report import Report, listed
 MARGIN = 1.5
 """pH units around the range: a shift of a pKa that PROPKA does not see."""
 
+SWAP = 3.0
+"""Largest μ of two neighbouring pH values: runs there swap with a probability of 0.22 or more."""
+
+UNKNOWN = "no correction is known with this force field"
+UNKNOWN_AT_END = "no correction is known at this end of a chain"
+
 DEPROTONATED_AT_7 = {"GLU", "ASP", "HIS", "cterm"}
 """Groups that have lost a proton in the form in which force fields build them."""
 
@@ -57,7 +63,6 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     used: set[int] = set()
     ends = {id(group.residue) for group in groups if group.group != "side"}
     choices = []
-    some_are_corrected = any(group.corrected for group in groups)
     for group in groups:
         estimate = predicted.get((group.residue.index, group.group))
         choice = Choice(group, estimate, True, "its pKa may lie in the range")
@@ -65,43 +70,71 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             hits = {i for i, one in enumerate(asked) if _fits(one, group)}
             used |= hits
             choice.titrates, choice.why = bool(hits), "asked for" if hits else "not asked for"
-        elif id(group.residue) in ends and not group.corrected:
-            choice.titrates, choice.why = False, "no correction is known at this end of a chain"
-        elif some_are_corrected and not group.corrected:
-            choice.titrates, choice.why = False, "no correction is known with this force field"
         elif kind(group) in DEPROTONATED_AT_7 and max(choice.estimates) < low - MARGIN:
             choice.titrates, choice.why = False, "deprotonated at every pH of the range"
         elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:
             choice.titrates, choice.why = False, "protonated at every pH of the range"
+        elif not group.corrected:
+            choice.titrates, choice.why = False, UNKNOWN_AT_END if id(group.residue) in ends else UNKNOWN
         choices.append(choice)
     if unused := [options.sites[i] for i in range(len(asked)) if i not in used]:
         raise Refused(
             f"nothing that titrates is {', '.join(unused)}",
             f"there are: {listed([choice.label for choice in choices], 40)}",
         )
-    if not any(choice.titrates for choice in choices):
-        raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
-    report.note(f"{sum(c.titrates for c in choices)} of {len(choices)} groups titrate between pH {low:g} and {high:g}")
-    for why in dict.fromkeys(choice.why for choice in choices if not choice.titrates):
-        report.note(f"{why}: {listed([c.label for c in choices if c.why == why and not c.titrates], 8)}")
-    unknown = [choice.label for choice in choices if choice.titrates and not choice.group.corrected]
-    if unknown:
-        report.warn(
-            f"no correction V_MM is known for {listed(unknown, 4)} with {options.force_field} and this water: until their model compounds are calibrated, "
-            "their pKa means nothing"
+    titrating, unknown = [c for c in choices if c.titrates], [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END)]
+    if not titrating and unknown:
+        raise Refused(
+            f"no group of this protein between pH {low:g} and {high:g} has a correction V_MM with {options.force_field} and this water: {listed(unknown, 6)}",
+            "name the entries that octitrate calibrate wrote (--library), take another force field, or ask for the groups all the same (--sites all): octitrate "
+            "refuses to titrate them until they are calibrated",
         )
+    if not titrating:
+        raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
+    report.note(f"{len(titrating)} of {len(choices)} groups titrate between pH {low:g} and {high:g}")
+    for why in dict.fromkeys(choice.why for choice in choices if not choice.titrates):
+        stay = " they stay in the form of pH 7, unless --sites asks for them:" if why in (UNKNOWN, UNKNOWN_AT_END) else ""
+        report.note(f"{why}:{stay} {listed([c.label for c in choices if c.why == why and not c.titrates], 8)}")
+    if missing := [choice.label for choice in titrating if not choice.group.corrected]:
+        report.warn(
+            f"no correction V_MM is known for {listed(missing, 4)} with {options.force_field} and this water: octitrate refuses to titrate them until their model "
+            "compounds are calibrated"
+        )
+    if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
+        report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
     return choices
 
 
 def values(choices: list[Choice], options: Options) -> list[float]:
-    """The pH values of the titration: a unit apart, from two below the lowest pKa to two above the highest, inside of the range."""
+    """The pH values of the titration, inside of the range: from two below the lowest pKa that is estimated to two above the highest, a unit apart, and half or a
+    quarter of a unit where so many groups titrate that runs at neighbouring values would seldom swap them.
+
+    Two runs at pH a and b, whose numbers of protons N scatter normally with the variance −dN/dpH / ln 10 (the width of a titration curve), swap with the
+    probability erfc(√μ/2), μ = ln 10 · (b − a) · (N(a) − N(b)); `SWAP` is the largest μ. N is that of groups which titrate by themselves, each by the mean
+    of its curves with the pKa of the model compound and with PROPKA's.
+    """
     low, high = options.ph_range or DEFAULT_RANGE
-    estimates = [pka for choice in choices if choice.titrates for pka in choice.estimates]
+    titrating = [choice.estimates for choice in choices if choice.titrates]
+    flat = [pka for estimates in titrating for pka in estimates]
     if options.ph_range is None:
-        low, high = max(low, math.floor(min(estimates)) - 2), min(high, math.ceil(max(estimates)) + 2)
-    step = 1.0 if high - low > 5 else 0.5
-    count = math.floor((high - low) / step + 1e-9)
-    return [round(low + step * i, 3) for i in range(count + 1)]
+        low, high = max(low, math.floor(min(flat)) - 2), min(high, math.ceil(max(flat)) + 2)
+
+    def protons(ph: float) -> float:
+        return sum(1 / (1 + 10 ** (ph - pka)) / len(estimates) for estimates in titrating for pka in estimates)
+
+    def swaps(a: float, b: float) -> bool:
+        return math.log(10) * (b - a) * (protons(a) - protons(b)) <= SWAP
+
+    found = [float(low)]
+    widest = 1.0 if high - low > 5 else 0.5
+    while found[-1] < high - 1e-9:
+        here = found[-1]
+        # in whole steps from the first value, so that they are round
+        steps = [step for step in (1.0, 0.5, 0.25) if step <= widest and here + step <= high + 1e-9 and (here - low) % step < 1e-9]
+        if not steps:
+            break
+        found.append(round(here + next((step for step in steps if swaps(here, here + step)), steps[-1]), 3))
+    return found
 
 
 def _lowest(choice: Choice) -> float:
@@ -120,19 +153,19 @@ def table(choices: list[Choice]) -> list[list[str]]:
 
 
 def _parse(text: str) -> tuple[str | None, str | None, str | None]:
-    """`GLU`, `GLU 35`, `A:GLU 35`, `35`, `A:35`, `nterm`, `cterm`: chain, kind and number."""
+    """`GLU`, `GLU 35`, `A:GLU 35`, `35`, `A:35`, `nterm`, `cterm`, `all`, `A:all`: chain, kind and number."""
     chain, _, rest = text.rpartition(":")
     words = rest.replace(",", " ").split()
     number = words[-1] if words and words[-1].lstrip("-").isdigit() else None
     called = " ".join(words[:-1] if number else words) or None
     if called is None and number is None:
-        raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'A:GLU 35', nterm or cterm")
+        raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'A:GLU 35', nterm, cterm or all")
     return chain or None, called, number
 
 
 def _fits(asked: tuple[str | None, str | None, str | None], group: Any) -> bool:
     chain, called, number = asked
-    wanted = called is None or called.lower() == kind(group).lower()
+    wanted = called is None or called.lower() in ("all", kind(group).lower())
     if called is None and group.group != "side":
         wanted = False
     return wanted and chain in (None, group.residue.chain.id) and number in (None, group.residue.id)

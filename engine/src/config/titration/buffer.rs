@@ -18,7 +18,9 @@ pub struct ChargeBuffer {
     /// charge.
     pub molecules: Molecules,
     /// Name of the residue whose molecules serve. The library has a calibrated correction for water.
-    pub residue: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "of the names that buffers of the library have, `SOL`, `HOH` and `WAT` among them, the one that most molecules have"))]
+    pub residue: Option<String>,
     /// Distance wanted from everything but water and ions, and between the molecules (nm), above zero; where there is no room, the largest
     /// possible is taken, with a warning.
     pub distance: Length,
@@ -37,7 +39,7 @@ impl Default for ChargeBuffer {
     fn default() -> Self {
         ChargeBuffer {
             molecules: Molecules::Auto,
-            residue: "SOL".into(),
+            residue: None,
             distance: Length::new(1.5),
             restrain: Stiffness::new(1000.0),
             fixed: None,
@@ -55,9 +57,11 @@ impl ChargeBuffer {
         }
         positive("titration.buffer.distance", self.distance)?;
         not_negative("titration.buffer.restrain", self.restrain)?;
-        let name = &self.residue;
-        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
-        require(is_name, "titration.buffer.residue", format!("\"{name}\""), "the name of a residue, such as \"SOL\"")?;
+        if let Some(name) = &self.residue {
+            let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+            let valid = "the name of a residue, such as \"SOL\"";
+            require(is_name, "titration.buffer.residue", format!("\"{name}\""), valid)?;
+        }
         match self.fixed {
             Some(lambda) => {
                 require((-0.2..=1.2).contains(&lambda), "titration.buffer.fixed", lambda, "λ from -0.2 to 1.2")

@@ -23,8 +23,13 @@ pub struct SiteSettings {
     /// Where the site starts: λ of two forms, such as `0.5`; the weights of all forms, such as `[0.2, 0.5, 0.3]`, each from -0.1 to 1.1 with the
     /// sum 1; or the name of a form, such as `"deprotonated"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "the form of lowest free energy at the pH of the run by the pKa of the model compound; of equal ones one that the seed draws; without a pH the same weight for every form"))]
+    #[schemars(extend("x-absent" = "the number of protons that is most likely at the pH of the run by `start_pka`, and of its forms that of lowest free energy; of equal ones one that the seed draws; without a pH the same weight for every form"))]
     pub initial: Option<Start>,
+    /// pKa (from -10 to 30) by which the form that the site starts with is chosen, in place of that of the model compound: what PROPKA predicts, or a run
+    /// before found. It shifts all pK of the forms alike, and acts on nothing but the start; not together with `initial` or `fixed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -10.0, max = 30.0), extend("x-absent" = "the pKa of the model compound"))]
+    pub start_pka: Option<f64>,
     /// Where the site is held while ∂V/∂λ is written, in the same words as `initial`, each weight from -0.2 to 1.2; instead of `initial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the site moves"))]
@@ -58,6 +63,17 @@ impl SiteSettings {
         self.resolve_residue(&key("residue"))?;
         if self.fixed.is_some() && self.initial.is_some() {
             return Err(wrong(&key("fixed"), "both `initial` and `fixed` are given", "give one of the two"));
+        }
+        if let Some(pka) = self.start_pka {
+            if self.initial.is_some() || self.fixed.is_some() {
+                let other = if self.initial.is_some() { "initial" } else { "fixed" };
+                return Err(wrong(
+                    &key("start_pka"),
+                    format!("both `start_pka` and `{other}` are given"),
+                    "give one of the two",
+                ));
+            }
+            require((-10.0..=30.0).contains(&pka), &key("start_pka"), pka, "a pKa from -10 to 30")?;
         }
         if let Some(initial) = &self.initial {
             initial.check(&key("initial"), 0.1)?;

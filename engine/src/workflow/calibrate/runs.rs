@@ -60,7 +60,13 @@ fn window(
             What::Site { settings, .. } => {
                 let fixed =
                     if let [_, lambda] = weights { Start::Lambda(*lambda) } else { Start::Weights(weights.to_vec()) };
-                let held = SiteSettings { initial: None, coordinate: None, barrier: None, ..(**settings).clone() };
+                let held = SiteSettings {
+                    initial: None,
+                    start_pka: None,
+                    coordinate: None,
+                    barrier: None,
+                    ..(**settings).clone()
+                };
                 titration.sites = vec![SiteSettings { fixed: Some(fixed), ..held }];
             }
             What::Buffer => titration.buffer.iter_mut().for_each(|buffer| buffer.fixed = Some(weights[1])),
@@ -132,7 +138,13 @@ impl Round<'_> {
             match &self.target.what {
                 What::Site { settings, .. } => {
                     let initial = Some(start(self.target.entry.forms.len(), run));
-                    let free = SiteSettings { coordinate: None, barrier: None, fixed: None, ..(**settings).clone() };
+                    let free = SiteSettings {
+                        start_pka: None,
+                        coordinate: None,
+                        barrier: None,
+                        fixed: None,
+                        ..(**settings).clone()
+                    };
                     titration.sites = vec![SiteSettings { initial, ..free }];
                 }
                 What::Buffer => {

@@ -86,10 +86,17 @@ impl Target {
             return Err(config.error_at("calibrate.site", message, "remove [[titration.site]]"));
         }
         let library = crate::titration::library(config)?;
-        let fits = |entry: &Entry| entry.kind == EntryKind::Buffer && entry.residues.contains(&buffer.residue);
+        let residue = match &buffer.residue {
+            Some(residue) => residue.clone(),
+            None => {
+                let topology = crate::system::read(config)?.topology;
+                crate::titration::buffer_residue(config, buffer, &library, &topology)?
+            }
+        };
+        let fits = |entry: &Entry| entry.kind == EntryKind::Buffer && entry.residues.contains(&residue);
         let found = library.entries.into_iter().find(fits);
         let missing = || {
-            let message = format!("the library has no buffer made of {}", buffer.residue);
+            let message = format!("the library has no buffer made of {residue}");
             config.error_at("titration.buffer.residue", message, "name another residue")
         };
         found.map(|entry| Self { what: What::Buffer, entry, elsewhere: None }).ok_or_else(missing)
