@@ -115,7 +115,7 @@ impl Estimate {
     fn add(&mut self, inputs: &Inputs, number: usize, files: &RoundRuns) -> Result<()> {
         let refused = |e: FlatnessError| inputs.too_short(format!("round {number}: {e}"));
         let (space, temperature) = (&self.fit.space, inputs.temperature());
-        let used = self.used(&files.library)?;
+        let used = self.used(&files.library, inputs.elsewhere)?;
         let runs = files.folders.iter().map(|folder| inputs.weights(folder)).collect::<Result<Vec<_>>>()?;
         let round = Round::new(space, &used, &runs).map_err(refused)?;
         let rounds: Vec<Round> = self.rounds.iter().map(|done| done.round.clone()).chain([round.clone()]).collect();
@@ -129,14 +129,14 @@ impl Estimate {
         Ok(())
     }
 
-    /// Coefficients that a round had, from its library file.
-    fn used(&self, path: &Path) -> Result<Vec<f64>> {
+    /// Coefficients that a round had, from its library file; `elsewhere`: the residue whose correction it is, if it is not that of the model compound.
+    fn used(&self, path: &Path, elsewhere: Option<&str>) -> Result<Vec<f64>> {
         let wrong = |message: String| -> Error {
             InputError::new(message, "remove the folder of this round and those after it").in_file(path).into()
         };
         let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read", e))?;
         let entry = Entry::from_toml(&text, &path.display().to_string()).map_err(|e| wrong(e.to_string()))?;
-        let calibration = entry.correction.calibration();
+        let calibration = entry.own_correction(elsewhere).and_then(Correction::calibration);
         let basis = self.surface.basis;
         let fits = calibration.filter(|c| c.basis(basis.n_forms()) == basis);
         let calibration = fits.ok_or_else(|| wrong("the round had a polynomial of another degree".into()))?;

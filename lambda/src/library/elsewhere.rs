@@ -22,9 +22,8 @@ impl Entry {
     /// The correction at a residue of this name; `is_end`: at the end of a chain. `None` if it has not been calibrated there.
     pub fn correction_at(&self, residue: &str, is_end: bool) -> Option<&Correction> {
         let residue = self.name_of(residue);
-        let mut elsewhere = self.elsewhere.iter();
-        if let Some(found) = elsewhere.find(|one| one.residues.iter().any(|name| name == residue)) {
-            return Some(&found.correction);
+        if let Some(found) = self.own_correction(Some(residue)) {
+            return Some(found);
         }
         let is_of_model = match (&self.terminus, &self.model_compound) {
             (Some(_), Some(model)) => model.split('-').any(|part| part == residue),
@@ -49,6 +48,14 @@ impl Entry {
         };
         let elsewhere = self.elsewhere.iter().flat_map(|one| one.residues.iter().cloned());
         std::iter::once(model).chain(elsewhere).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its own correction, or that of `residue`, which is `None` if there is none yet: what [`super::entry_with_calibration`] writes with the same `residue`.
+    pub fn own_correction(&self, residue: Option<&str>) -> Option<&Correction> {
+        let Some(residue) = residue else { return Some(&self.correction) };
+        let residue = self.name_of(residue);
+        let found = self.elsewhere.iter().find(|one| one.residues.iter().any(|name| name == residue));
+        found.map(|one| &one.correction)
     }
 
     /// Replaces its correction, or that at `residue`.

@@ -65,6 +65,11 @@ const BUFFER: &str = "name = \"water\"\nkind = \"buffer\"\nresidues = [\"SOL\"]\
     [charges]\nOW = [0.5, -0.5]\n[correction]\nstatus = \"uncalibrated\"\n";
 
 fn plan(folder: &Path, entry: &str, calibrate: &str, what: What) -> CalibrationPlan {
+    plan_at(None, folder, entry, calibrate, what)
+}
+
+/// The plan of a calibration at the residue `elsewhere`, if any.
+fn plan_at(elsewhere: Option<&str>, folder: &Path, entry: &str, calibrate: &str, what: What) -> CalibrationPlan {
     let text = format!(
         "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = 100\n[thermostat]\ntemperature = \"300 K\"\n\
          [titration]\n[titration.buffer]\n[calibrate]\nsite = \"HIS 5\"\n{calibrate}"
@@ -73,7 +78,7 @@ fn plan(folder: &Path, entry: &str, calibrate: &str, what: What) -> CalibrationP
     let mut config = Config::parse(&text, &job).unwrap();
     config.output.folder = folder.to_path_buf();
     let entry = Entry::from_toml(entry, "entry.toml").unwrap();
-    CalibrationPlan::of(config, Target { what, entry, elsewhere: None }, Jobs::Auto)
+    CalibrationPlan::of(config, Target { what, entry, elsewhere: elsewhere.map(String::from) }, Jobs::Auto)
 }
 
 fn site() -> What {
@@ -114,7 +119,8 @@ impl Truth {
         }
         let titration = child.config.titration.as_ref().unwrap();
         let text = std::fs::read_to_string(&titration.library[0]).unwrap();
-        let bias = Entry::from_toml(&text, "round").unwrap().correction.calibration().unwrap().clone();
+        let entry = Entry::from_toml(&text, "round").unwrap();
+        let bias = entry.own_correction(plan.target.elsewhere.as_deref()).unwrap().calibration().unwrap().clone();
         assert_eq!(bias.degree, self.basis.degree());
         let energy =
             |w: &[f64]| (self.free_energy(&self.coefficients, w) - self.free_energy(&bias.coefficients, w)) / RT;
@@ -203,12 +209,16 @@ fn histidine(wrong: f64) -> Truth {
     Truth { basis, coefficients, molecules: 1.0, wrong, fault: Fault::None }
 }
 
+/// [`ENTRY`] without its last form.
+fn entry_of_two() -> String {
+    let entry = ENTRY.replace("[[forms]]\nname = \"HSE\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.53\n", "");
+    entry.replace("pka = 6.38", "pka = 6.92").replace("[1.0, 0.0, 0.0]", "[1.0, 0.0]")
+}
+
 /// The correction after all runs of two forms of five kJ/mol of noise, with the titles of the stages.
 fn two_forms(fault: Fault, calibrate: &str) -> (Correction, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let entry = ENTRY.replace("[[forms]]\nname = \"HSE\"\nprotons_lost = 1\nnet_charge = 0\npk = 6.53\n", "");
-    let entry = entry.replace("pka = 6.38", "pka = 6.92").replace("[1.0, 0.0, 0.0]", "[1.0, 0.0]");
-    let plan = plan(folder.path(), &entry, &format!("degree = 4\nruns = 4\n{calibrate}"), site());
+    let plan = plan(folder.path(), &entry_of_two(), &format!("degree = 4\nruns = 4\n{calibrate}"), site());
     let coefficients = vec![-120.0, 200.0, 15.0, -8.0];
     let truth = Truth { basis: SimplexBasis::new(2, 4), coefficients, molecules: 1.0, wrong: 0.0, fault };
     let titles = truth.go(&plan);
@@ -259,6 +269,33 @@ fn rounds_correct_what_the_windows_do_not_show() {
     let again = plan.stage(3).unwrap().unwrap();
     assert_eq!((again.children.len(), again.title.as_str()), (2, titles[2].as_str()));
     assert_eq!(std::fs::read(folder.path().join("round_2/his.toml")).unwrap(), before);
+}
+
+/// At a residue that is not that of the model compound the rounds are judged by its own correction, whether the model compound has one or not.
+#[test]
+fn rounds_at_another_residue_have_its_correction() {
+    let calibrate = "degree = 4\nruns = 4\n";
+    let basis = SimplexBasis::new(2, 4);
+    let truth = |coefficients| Truth { basis, coefficients, molecules: 1.0, wrong: 0.0, fault: Fault::None };
+    let model = tempfile::tempdir().unwrap();
+    let inside = plan(model.path(), &entry_of_two(), calibrate, site());
+    truth(vec![20.0, 40.0, 5.0, 1.0]).go(&inside);
+    inside.conclude().unwrap();
+    let calibrated = std::fs::read_to_string(model.path().join("his.toml")).unwrap();
+    for entry in [entry_of_two(), calibrated] {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = plan_at(Some("HIS"), folder.path(), &entry, calibrate, site());
+        let before = plan.target.entry.correction.clone();
+        truth(vec![-120.0, 200.0, 15.0, -8.0]).go(&plan);
+        let table = plan.conclude().unwrap();
+        let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
+        let read = Entry::from_toml(&text, "his.toml").unwrap();
+        let found = read.own_correction(Some("HIS")).unwrap();
+        assert_eq!((&read.correction, found.status()), (&before, "calibrated"), "{table}");
+        let found = found.calibration().unwrap();
+        let (value, error) = (found.coefficients[0], found.free_energy_errors[1]);
+        assert!((value + 120.0).abs() < 4.0 * error && error < 0.6, "{table}");
+    }
 }
 
 #[test]
