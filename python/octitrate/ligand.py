@@ -1,8 +1,9 @@
 """An entry of the library for any molecule that loses a proton, from its parameters with the proton and without it.
 
-    python -m octitrate.ligand --protonated acid.prmtop --deprotonated base.prmtop --pka 4.76 -o library/acd.toml
+    octitrate site --protonated acid.prmtop --deprotonated base.prmtop --pka 4.76 -o library/acd.toml
+    octitrate site --protonated acid.xml --deprotonated base.xml --pka 4.76 --model acetic
 
-Parameters come from whatever made them, each form by itself or within a larger system: AMBER (`.prmtop`, `.parm7`), GROMACS (`.top`), or a system
+The second form also builds the molecule in water, with the jobs of its calibration (`octitrate.molecule_in_water`). Parameters come from whatever made them, each form by itself or within a larger system: AMBER (`.prmtop`, `.parm7`), GROMACS (`.top`), or a system
 that OpenMM serialised (`.xml`) with a `.pdb` of the same name beside it, which has the names of the atoms. Atoms of the two forms are matched by
 elements and bonds, whatever their order and names; names of the entry are those of the protonated form, which is what a job must hold.
 Lennard-Jones parameters and bonded terms are those of the protonated form in both forms.
@@ -57,50 +58,103 @@ class Molecule:
         return sum(atom.charge for atom in self.atoms)
 
 
+PARAMETERS = "take .prmtop, .parm7, .top, or .xml with a .pdb of the same name"
+
+DRAWN = (".sdf", ".mol", ".mol2", ".smi")
+"""Files of molecules without parameters."""
+
+
 def read(file: str | Path, residue: str | None = None) -> Molecule:
     """Reads a molecule: the residue of this name, or the only one of the file.
 
     Raises `Refused` for a file of another kind or without such a residue, and for a molecule whose bonds or charges are not there.
     """
-    import openmm
-    from openmm import app, unit
+    return molecule(Path(file), *load(Path(file), residue))
 
-    path = Path(file)
+
+def load(path: Path, residue: str | None = None) -> tuple[Any, Any]:
+    """The residue of this name, or the only one of the file, as OpenMM has it, and the system with its parameters.
+
+    Raises `Refused` as `read`.
+    """
+    import openmm
+    from openmm import app
+
     kind = path.suffix.lower()
     if not path.is_file():
         raise Refused(f"{path}: there is no such file", "name the parameters of the molecule")
-    if kind in (".prmtop", ".parm7", ".top"):
-        loaded: Any = app.GromacsTopFile(str(path)) if kind == ".top" else app.AmberPrmtopFile(str(path))
-        topology, system = loaded.topology, loaded.createSystem(nonbondedMethod=app.NoCutoff)
-    elif kind == ".xml":
-        pdb = path.with_suffix(".pdb")
-        if not pdb.is_file():
-            raise Refused(f"{path}: there is no {pdb.name} beside it", "it has the names and elements of the atoms")
-        topology, system = app.PDBFile(str(pdb)).topology, openmm.XmlSerializer.deserialize(path.read_text())
-    else:
-        raise Refused(f"{path}: a file {kind or 'without an ending'} is not known here", "take .prmtop, .parm7, .top, or .xml with a .pdb of the same name")
+    if kind in DRAWN:
+        raise _drawn(path)
+    try:
+        if kind in (".prmtop", ".parm7", ".top"):
+            loaded: Any = app.GromacsTopFile(str(path)) if kind == ".top" else app.AmberPrmtopFile(str(path))
+            topology, system = loaded.topology, loaded.createSystem(nonbondedMethod=app.NoCutoff)
+        elif kind == ".xml":
+            pdb = path.with_suffix(".pdb")
+            if not pdb.is_file():
+                raise Refused(f"{path}: there is no {pdb.name} beside it", "it has the names and elements of the atoms")
+            topology, system = app.PDBFile(str(pdb)).topology, openmm.XmlSerializer.deserialize(path.read_text())
+        else:
+            raise Refused(f"{path}: a file {kind or 'without an ending'} is not known here", PARAMETERS)
+    except Refused:
+        raise
+    except Exception as error:  # readers of OpenMM raise what they run into
+        raise Refused(f"{path}: OpenMM cannot read it: {error}", "look at the file with the program that wrote it") from None
+    if not isinstance(system, openmm.System):
+        raise Refused(f"{path}: is no system of OpenMM", "write it by openmm.XmlSerializer.serialize(system)")
     if topology.getNumAtoms() != system.getNumParticles():
         raise Refused(f"{path} has {system.getNumParticles()} particles, its names are for {topology.getNumAtoms()}", "both must be of one system")
-    force = next((one for one in system.getForces() if isinstance(one, openmm.NonbondedForce)), None)
-    if force is None:
+    if not any(isinstance(one, openmm.NonbondedForce) for one in system.getForces()):
         raise Refused(f"{path} has no charges (no NonbondedForce)", "give the parameters of the whole molecule")
     found = [one for one in topology.residues() if residue is None or one.name == residue]
     if len(found) != 1 and residue is None:
         raise Refused(f"{path} has {len(found)} residues", f"name one of them: {', '.join(sorted({one.name for one in found})[:8])}")
     if not found:
         raise Refused(f"{path} has no residue {residue}", f"its residues are {', '.join(sorted({one.name for one in topology.residues()})[:8])}")
-    members = {atom.index: place for place, atom in enumerate(found[0].atoms())}
+    return found[0], system
+
+
+def _drawn(path: Path) -> Refused:
+    """Why a file with a molecule and no parameters is refused; that its hydrogens are missing is said where it can be seen."""
+    without = ""
+    if path.suffix.lower() in (".sdf", ".mol"):
+        elements = _elements(path.read_text(errors="replace").splitlines())
+        if elements and "H" not in elements:
+            without = f"; its {len(elements)} atoms have no hydrogens either, and both forms need all of theirs"
+    return Refused(
+        f"{path}: has a molecule and no parameters, and no small-molecule force field comes with octitrate (GAFF and OpenFF need programs that PyPI does not have)"
+        + without,
+        f"make parameters of both forms with antechamber, CGenFF or OpenFF: {PARAMETERS}",
+    )
+
+
+def _elements(lines: list[str]) -> list[str]:
+    """Elements of the atoms of a molfile (V2000: their number in columns 1 to 3 of the fourth line, each symbol in columns 32 to 34; V3000: lines `M  V30`)."""
+    if len(lines) > 3 and "V3000" in lines[3]:
+        rows = [line.split() for line in lines if line.startswith("M  V30")]
+        return [row[3] for row in rows if len(row) > 7 and row[2].isdigit() and row[3][0].isalpha() and not row[4].isdigit()]
+    count = lines[3][:3].strip() if len(lines) > 3 else ""
+    return [line[31:34].strip() for line in lines[4 : 4 + int(count)]] if count.isdigit() else []
+
+
+def molecule(path: Path, residue: Any, system: Any) -> Molecule:
+    """A residue with its parameters. Raises `Refused` for one that is bonded to others."""
+    import openmm
+    from openmm import unit
+
+    force = next(one for one in system.getForces() if isinstance(one, openmm.NonbondedForce))
+    members = {atom.index: place for place, atom in enumerate(residue.atoms())}
     atoms = []
-    for atom in found[0].atoms():
+    for atom in residue.atoms():
         charge, sigma, epsilon = force.getParticleParameters(atom.index)
         parameters = sigma.value_in_unit(unit.nanometer), epsilon.value_in_unit(unit.kilojoule_per_mole)
         atoms.append(Atom(atom.name, atom.element.symbol if atom.element else "", charge.value_in_unit(unit.elementary_charge), *parameters))
     joined = {frozenset(pair) for pair in _bonded(system)}
     if outside := [bond for bond in joined if len(bond & members.keys()) == 1]:
-        other = next(atom for atom in topology.atoms() if atom.index in outside[0] and atom.index not in members)
-        raise Refused(f"{path}: {found[0].name} is bonded to {other.residue.name} {other.residue.id}", "a site is a molecule by itself")
+        other = next(atom for atom in residue.chain.topology.atoms() if atom.index in outside[0] and atom.index not in members)
+        raise Refused(f"{path}: {residue.name} is bonded to {other.residue.name} {other.residue.id}", "a site is a molecule by itself")
     inside = (frozenset(members[atom] for atom in bond) for bond in joined if bond <= members.keys())
-    return Molecule(str(path), found[0].name, tuple(atoms), tuple(sorted(inside, key=sorted)))
+    return Molecule(str(path), residue.name, tuple(atoms), tuple(sorted(inside, key=sorted)))
 
 
 def _bonded(system: Any) -> Iterator[tuple[int, int]]:
@@ -273,31 +327,93 @@ def _syn(molecule: Molecule, found: Match) -> list[str]:
     return [*lines, f"atoms = [{atoms}]", "phase = 180.0", "force_constant = 80.0", "multiplicity = 1", ""]
 
 
+def places(path: Path, structure: Path | None, residue: Any) -> Any:
+    """Places (nm) of the atoms of a residue: from a structure of the same atoms, or from the .pdb beside an .xml.
+
+    Raises `Refused` where there is none, or of other atoms.
+    """
+    import numpy as np
+    from openmm import app, unit
+
+    file = structure or path.with_suffix(".pdb")
+    help = "--structure acid.pdb, .gro, .rst7 or .inpcrd has the places of the atoms"
+    if not file.is_file():
+        raise Refused(f"{path}: there are no places of its atoms" if structure is None else f"{file}: there is no such file", help)
+    readers = {".pdb": app.PDBFile, ".gro": app.GromacsGroFile, ".rst7": app.AmberInpcrdFile, ".inpcrd": app.AmberInpcrdFile}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        raise Refused(f"{file}: a file {file.suffix or 'without an ending'} is not known here", help)
+    try:
+        found = np.array(reader(str(file)).positions.value_in_unit(unit.nanometer))
+    except Exception as error:  # readers of OpenMM raise what they run into
+        raise Refused(f"{file}: OpenMM cannot read it: {error}", "look at the file with the program that wrote it") from None
+    count = residue.chain.topology.getNumAtoms()
+    if len(found) != count:
+        raise Refused(f"{file} has {len(found)} atoms and {path} {count}: they do not belong together", help)
+    return found[[atom.index for atom in residue.atoms()]]
+
+
+def parser() -> argparse.ArgumentParser:
+    """All arguments with their help."""
+    p = argparse.ArgumentParser(
+        prog="octitrate site",
+        description="Makes a titratable site of a molecule that loses a proton, from its parameters with the proton and without it: an entry of the library, and "
+        "with --model the molecule in water for octitrate calibrate.",
+        epilog="example:\n"
+        "  octitrate site --protonated acid.xml --deprotonated base.xml --pka 4.76 --model acetic\n"
+        "  octitrate run acetic/equilibrate.toml\n"
+        "  octitrate calibrate acetic/calibrate.toml",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument("--protonated", required=True, type=Path, metavar="FILE", help="parameters with the proton: .prmtop, .parm7, .top, or .xml beside a .pdb")
+    p.add_argument("--deprotonated", required=True, type=Path, metavar="FILE", help="parameters without it")
+    p.add_argument("--pka", required=True, type=float, help="pKa of the molecule in water")
+    p.add_argument("--residue", metavar="NAME", help="name of the residue in the file with the proton, where it is not the only one")
+    p.add_argument("--residue-deprotonated", metavar="NAME", help="the same in the file without it")
+    p.add_argument("--name", help="name of the entry (default: that of the residue)")
+    p.add_argument("--source", default="given by the user", help="where the pKa is from")
+    p.add_argument("-o", "--output", type=Path, metavar="FILE", help="file for the entry (default: standard output, or library/NAME.toml of the model)")
+    model = p.add_argument_group("the molecule in water, to calibrate")
+    model.add_argument("--model", type=Path, metavar="FOLDER", help="folder to write: system, entry, equilibrate.toml, calibrate.toml")
+    model.add_argument("--structure", type=Path, metavar="FILE", help="places of the atoms of the protonated form: .pdb, .gro, .rst7 (default: the .pdb beside an .xml)")
+    model.add_argument("--water", default="tip3p", metavar="NAME", help="tip3p (default), opc, …: those that ff14SB takes")
+    model.add_argument("--temperature", type=float, default=300.0, metavar="K", help="temperature (default: 300)")
+    return p
+
+
+def make(chosen: argparse.Namespace) -> None:
+    """Writes what the arguments ask for. Raises `Refused`."""
+    residue, system = load(chosen.protonated, chosen.residue)
+    acid, base = molecule(chosen.protonated, residue, system), read(chosen.deprotonated, chosen.residue_deprotonated)
+    text = entry(acid, base, chosen.pka, chosen.name, chosen.source)
+    if chosen.output is not None and chosen.output.exists():
+        raise Refused(f"{chosen.output}: there is a file already", "choose another name (-o)")
+    if chosen.model is not None:
+        from .molecule_in_water import Source, build
+
+        source = Source(str(chosen.protonated), residue, system, places(chosen.protonated, chosen.structure, residue))
+        build(source, chosen.name or acid.name.lower(), text, chosen.model, chosen.water, chosen.temperature)
+        print(f"{chosen.model} is ready:\n  octitrate run {chosen.model}/equilibrate.toml\n  octitrate calibrate {chosen.model}/calibrate.toml", file=sys.stderr)
+    if chosen.output is not None:
+        chosen.output.parent.mkdir(parents=True, exist_ok=True)
+        chosen.output.write_text(text, encoding="utf-8")
+    elif chosen.model is None:
+        print(text, end="")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m octitrate.ligand", description="An entry of the library for a molecule that loses a proton.")
-    parser.add_argument("--protonated", required=True, type=Path, help="parameters with the proton: .prmtop, .parm7, .top, or .xml beside a .pdb")
-    parser.add_argument("--deprotonated", required=True, type=Path, help="parameters without it")
-    parser.add_argument("--pka", required=True, type=float, help="pKa of the molecule in water")
-    parser.add_argument("--residue", help="name of the residue in the file with the proton, where it is not the only one")
-    parser.add_argument("--residue-deprotonated", help="the same in the file without it")
-    parser.add_argument("--name", help="name of the entry (default: that of the residue)")
-    parser.add_argument("--source", default="given by the user", help="where the pKa is from")
-    parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
-    chosen = parser.parse_args(arguments)
     try:
-        forms = read(chosen.protonated, chosen.residue), read(chosen.deprotonated, chosen.residue_deprotonated)
-        text = entry(*forms, chosen.pka, chosen.name, chosen.source)
-        if chosen.output is None:
-            print(text, end="")
-        elif chosen.output.exists():
-            raise Refused(f"{chosen.output}: there is a file already", "choose another name (-o)")
-        else:
-            chosen.output.parent.mkdir(parents=True, exist_ok=True)
-            chosen.output.write_text(text, encoding="utf-8")
+        make(parser().parse_args(arguments))
     except Refused as refused:
         print(f"error: {refused}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "numpy"):
+            missing = f'octitrate site needs {error.name}, which is not installed: pip install "octitrate[prepare]", or `make prepare-tools` in the sources'
+            print(f"error: {missing}", file=sys.stderr)
+            return 2
+        raise
     return 0
 
 

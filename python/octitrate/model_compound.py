@@ -204,8 +204,9 @@ def calibrate_job(
         "",
         *_system("equilibrate/final.gro", van_der_waals),
         "[dynamics]",
-        'duration = "200 ps" # of one window',
-        'time_step = "2 fs"',
+        'duration = "400 ps" # of one window',
+        'time_step = "4 fs"',
+        'hydrogen_mass = "3 u"',
         "",
         "[thermostat]",
         f'temperature = "{temperature:g} K"',
@@ -216,6 +217,7 @@ def calibrate_job(
     if site is not None:
         lines += ["", "[[titration.site]]", f'residue = "{site}"'] + ([f'entry = "{entry}"'] if entry else [])
     lines += ["", "[titration.buffer]"] + ([f"molecules = {molecules}"] if molecules else [])
-    lines += ["", "[calibrate]", 'equilibration = "20 ps"', f'water_model = "{water}"'] + ([] if site is not None else ['site = "buffer"'])
-    lines += ["", "[output]", 'lambda = "0.1 ps"', 'trajectory = "0 ps"', ""]
+    lines += ["", "[calibrate]", 'equilibration = "40 ps"', "starts = 2", 'round = "300 ps"', "runs = 32", "max_rounds = 3", f'water_model = "{water}"']
+    lines += [] if site is not None else ['site = "buffer"']
+    lines += ["", "[output]", 'lambda = "0.4 ps"', 'trajectory = "0 ps"', 'energy = "10 ps"', ""]
     return "\n".join(lines)

@@ -200,7 +200,8 @@ class TitratableForceField:
         from .entries import BUILT_IN, BUILT_IN_STATUS
 
         name, is_end = PROTONATED.get(base, base), group != "side" or first or last
-        called = f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
+        # Corrections of an end are known by the residue; those of a side chain at an end by its name there.
+        called = name if group != "side" else f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
         known = self.calibrated.status(entry, self.name, called if is_end else None, group != "side" and base == "ALA")
         if known != "uncalibrated" or (self.name, self.water) != BUILT_IN:
             return known

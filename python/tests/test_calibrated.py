@@ -12,7 +12,7 @@ import octitrate
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from octitrate.calibrated import Calibrated  # noqa: E402
+from octitrate.calibrated import Calibrated, has_correction  # noqa: E402
 from octitrate.entries import entry  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
@@ -47,8 +47,8 @@ def folder(tmp_path: Path) -> Path:
         "tyr/calibrate/tyr.toml": calibrated(entry(ff, "tyr")),
         "tyr/calibrate/round_1/tyr.toml": entry(ff, "tyr"),
         "tyr/calibrate/resolved.toml": "[system]\n",
-        "cterm-leu/calibrate/cterm.toml": calibrated(entry(ff, "cterm"), "ZLEU"),
-        "cterm-gly/calibrate/cterm.toml": calibrated(entry(ff, "cterm"), "ZGLY"),
+        "cterm-leu/calibrate/cterm.toml": calibrated(entry(ff, "cterm"), "LEU"),
+        "cterm-gly/calibrate/cterm.toml": calibrated(entry(ff, "cterm"), "GLY"),
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def test_corrections_get_into_the_entries_of_a_job(folder: Path) -> None:
     assert found["tyr.toml"]["correction"] == expected
     assert found["arg.toml"]["correction"] == found["cterm.toml"]["correction"] == {"status": "uncalibrated"}
     places = {one["residues"][0]: one["correction"] for one in found["cterm.toml"]["elsewhere"]}
-    assert places == {"ZGLY": expected, "ZLEU": expected}
+    assert places == {"GLY": expected, "LEU": expected}
 
 
 def test_groups_know_their_corrections(folder: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_does_not_fit_together_is_refused(folder: Path, tmp_path: Path) -> 
         Calibrated([folder, file])
     twice = folder / "more.toml"
     twice.write_text((folder / "cterm-gly/calibrate/cterm.toml").read_text())
-    with pytest.raises(Refused, match="has a correction at ZGLY in another file, too"):
+    with pytest.raises(Refused, match="has a correction at GLY in another file, too"):
         Calibrated([folder])
     twice.write_text(file.read_text().replace("-0.0858", "-0.0859"))
     with pytest.raises(Refused, match="charges of the entry tyr differs from that of another file"):
@@ -114,9 +114,25 @@ def test_corrections_that_come_with_octitrate_are_those_of_the_force_field() -> 
             # Refused if charges, forms or torsions are others than the force field gives now.
             found = tomllib.loads(ff.calibrated.written(file.stem, force_field, entry(ff, file.stem)))
             assert found["correction"] == tomllib.loads(file.read_text())["correction"]
-            assert found["correction"]["status"] in ("calibrated", "preliminary")
-            conditions = found["correction"]["provenance"]["conditions"]
-            assert (conditions["water"].lower(), conditions["interpolation"]) == (water, "hamiltonian")
+            known = [one for one in (found["correction"], *(place["correction"] for place in found.get("elsewhere", []))) if has_correction(one)]
+            assert known
+            for one in known:
+                conditions = one["provenance"]["conditions"]
+                assert (conditions["water"].lower(), conditions["interpolation"]) == (water, "hamiltonian")
+                assert one["status"] in ("calibrated", "preliminary")
+
+
+def test_corrections_at_ends_are_found_by_the_residue() -> None:
+    """Entries of ends name residues without a letter, `LEU` and `GL3` of ZLEU and ZGL3; those of side chains have it."""
+    ff = TitratableForceField("ff14SB", "tip3p")
+
+    def statuses(*residues: str) -> list[tuple[str, str]]:
+        return [(group.entry, group.status) for group in ff.groups(peptide(list(residues)).topology)]
+
+    assert statuses("LYS", "ALA", "LEU") == [("nterm", "preliminary"), ("lys", "uncalibrated"), ("cterm", "preliminary")]
+    assert statuses("ALA", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "preliminary"), ("cterm", "preliminary")]
+    assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "uncalibrated")]
+    assert statuses("ACE", "ALA", "ALA") == [("cterm", "calibrated")]
 
 
 def test_ones_own_corrections_come_first(tmp_path: Path) -> None:

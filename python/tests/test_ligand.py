@@ -171,7 +171,7 @@ def test_what_are_no_two_forms_is_refused(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "acid.mol2").write_text("")
     for arguments, message in (
         (["--protonated", str(tmp_path / "none.xml")], "there is no such file"),
-        (["--protonated", str(tmp_path / "acid.mol2")], "a file .mol2 is not known here"),
+        (["--protonated", str(tmp_path / "acid.mol2")], "acid.mol2: has a molecule and no parameters"),
     ):
         assert ligand.main([*arguments, "--deprotonated", "base.xml", "--pka", "4.76"]) == 2
         assert message in capsys.readouterr().err

@@ -105,6 +105,23 @@ def test_groups_without_a_correction_stay_as_they_are_where_others_have_one(stru
     assert "no correction is known with this force field: they stay in the form of pH 7, unless --sites asks for them: TYR 3" in notes(report)
 
 
+@pytest.mark.parametrize(
+    ("side", "end", "expected"),
+    [
+        ("calibrated", "calibrated", ["glu3", "cterm"]),
+        ("uncalibrated", "calibrated", []),  # the correction of the end is that beside a side chain with every proton
+        ("calibrated", "uncalibrated", []),  # that of the side chain was made beside a protonated end
+    ],
+)
+def test_groups_of_one_last_residue_titrate_together(side: str, end: str, expected: list[str], report: Report) -> None:
+    residue = peptide_residue()
+    other = Group(peptide_residue(), "side", "glu3", 4.25, "calibrated")
+    groups = [Group(residue, "side", "glu3", 4.25, side), Group(residue, "cterm", "cterm", 3.67, end), other]
+    choices = sites.choose(groups, {}, Options(input=Path("x")), report)
+    assert [choice.group.entry for choice in choices[:2] if choice.titrates] == expected
+    assert all(choice.titrates or choice.why == sites.UNKNOWN_AT_END for choice in choices)
+
+
 def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "GLU", "TYR", "GLY"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Refused, named
+from ..residues import PROTONATED
 from .options import Options
 from .report import Report, listed
 
@@ -77,6 +78,8 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         elif not group.corrected:
             choice.titrates, choice.why = False, UNKNOWN_AT_END if id(group.residue) in ends else UNKNOWN
         choices.append(choice)
+    if not asked:
+        at_ends(choices)
     if unused := [options.sites[i] for i in range(len(asked)) if i not in used]:
         raise Refused(
             f"nothing that titrates is {', '.join(unused)}",
@@ -103,6 +106,20 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
     return choices
+
+
+def at_ends(choices: list[Choice]) -> None:
+    """Keeps groups of one residue at an end of a chain together where the correction of one was made beside the other: that of a side chain beside a protonated
+    carboxyl end, that of an end beside a side chain that is built with every proton."""
+    by_residue = {(id(choice.group.residue), choice.group.group): choice for choice in choices}
+    for choice in choices:
+        side = by_residue.get((id(choice.group.residue), "side"))
+        if choice.group.group == "side" or side is None:
+            continue
+        if choice.titrates and not side.titrates and side.group.residue.name in PROTONATED:
+            choice.titrates, choice.why = False, UNKNOWN_AT_END
+        if choice.group.group == "cterm" and side.titrates and not choice.titrates:
+            side.titrates, side.why = False, UNKNOWN_AT_END
 
 
 def values(choices: list[Choice], options: Options) -> list[float]:
