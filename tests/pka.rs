@@ -256,3 +256,67 @@ fn what_is_missing_or_wrong_is_named() {
     std::fs::remove_file(run.join("sites.toml")).unwrap();
     assert!(refused(&[]).contains("sites.toml"));
 }
+
+/// Measured values in the columns of PKAD, beside a titration of two coupled acids and a histidine: differences, a bound, a site and values that are alone.
+#[test]
+fn computed_values_are_compared_with_measured_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    titration(folder.path());
+    let file = folder.path().join("measured.csv");
+    let write = |rows: &str| {
+        std::fs::write(&file, format!("PDB ID,Res Name,Chain,Res ID,Expt. pKa,Expt. Uncertainty\n{rows}")).unwrap();
+    };
+    let (path, table) = (folder.path().to_str().unwrap(), file.to_str().unwrap());
+    let compare = |more: &[&str]| {
+        octitrate(&[&["pka", path, "--draws", "20", "--no-parquet", "--compare", table], more].concat())
+    };
+    write("1ABC,GLU,A,4,4.0,0.1\n1ABC,HIS,A,5,<5.0,N/A\n1ABC,C-term,A,9,3.1,0.1\n9XYZ,ASP,A,3,9.0,0.1\n");
+    let output = compare(&["--entry", "1abc"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    println!("{said}");
+    assert!(said.contains("bounds: 0 agree, 1 disagree, 0 open") && said.contains("not measured: ASP 3\n"));
+    assert!(said.contains("measured, without a site: C-term 9 of chain A (3.10 ± 0.10)"));
+    let json = std::fs::read_to_string(folder.path().join("comparison.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let glu = &json["sites"][0];
+    let (computed, difference) = (glu["computed"]["value"].as_f64().unwrap(), glu["difference"].as_f64().unwrap());
+    assert!((computed - 4.0 - difference).abs() < 1e-12 && glu["site"] == "GLU 4");
+    let all = &json["statistics"][0];
+    assert_eq!((all["of"].as_str(), all["values"].as_u64()), (Some("all"), Some(1)));
+    assert!((all["computed"]["mae"].as_f64().unwrap() - difference.abs()).abs() < 1e-12);
+    // The model compound of Glu has 4.25.
+    assert!((all["null_model"]["rmse"].as_f64().unwrap() - 0.25).abs() < 1e-12);
+    assert_eq!((json["sites"][1]["verdict"].as_str(), json["bounds"]["missed"].as_u64()), (Some("missed"), Some(1)));
+    let csv = std::fs::read_to_string(folder.path().join("comparison.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 3);
+
+    // Two sites of two steps each are a pair: its macroscopic pKa values.
+    write("1ABC,ASP,A,3,\"3.5,5.7\",0.1\n1ABC,GLU,A,4,\"3.9,5.8\",0.1\n");
+    let said = String::from_utf8(compare(&[]).stdout).unwrap();
+    let [pk1, pk2, w] = COUPLED;
+    let b1 = 10f64.powf(-pk1) + 10f64.powf(-pk2);
+    let exact = [-b1.log10(), b1.log10() + pk1 + pk2 + w];
+    let json = std::fs::read_to_string(folder.path().join("comparison.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for (row, exact) in json["sites"].as_array().unwrap().iter().zip([exact, exact].concat()) {
+        let (value, error) = (row["computed"]["value"].as_f64().unwrap(), row["computed"]["error"].as_f64().unwrap());
+        assert!((value - exact).abs() < 3.5 * error && row["verdict"] == "step", "{row}");
+    }
+    assert!(said.contains("ASP 3, 2nd proton of it and GLU 4") && said.contains("left out of the averages"), "{said}");
+    assert_eq!(json["statistics"].as_array().unwrap().len(), 0);
+
+    // An evaluation without measured values leaves none of those before.
+    assert!(octitrate(&["pka", path, "--draws", "20", "--no-parquet"]).status.success());
+    assert!(!file.with_file_name("comparison.json").exists() && !file.with_file_name("comparison.csv").exists());
+
+    let refused = |rows: &str| {
+        write(rows);
+        let output = compare(&[]);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(refused("1ABC,GLU,A,4,4.x,0.1\n").contains("line 2: the pKa is \"4.x\""));
+    assert!(refused("1ABC,GLU,A,4,4,0.1\n1ABC,GLU,B,4,5,0.1\n").contains("belong to GLU 4, those of lines 2 and 3"));
+    assert!(refused("1ABC,GLU,A,4,4,0.1\n2ABC,GLU,A,4,5,0.1\n").contains("choose one with --entry"));
+}

@@ -3,8 +3,10 @@
 //! Everything here reads folders of runs, whoever made them; nothing is written but by [`crate::report`].
 
 pub mod calibration;
+pub mod comparison;
 pub mod energies;
 pub mod ladders;
+pub mod measured;
 pub mod mixing;
 pub mod pka;
 pub mod reduced;

@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod calibration;
+pub mod comparison;
 pub mod exchange;
 pub mod page;
 pub mod pka;

@@ -113,7 +113,8 @@ gets lambda.parquet and, for MBAR over pH with alchemlyb, u_nk.parquet beside it
 
 Example:
   octitrate pka inputs/01-glu/titrate
-  octitrate pka first second --output both --equilibration \"100 ps\"")]
+  octitrate pka first second --output both --equilibration \"100 ps\"
+  octitrate pka titrate --compare measured.csv --entry 1PGB")]
     Pka(PkaArguments),
 
     /// Averages of the energies of runs with errors: temperature, pressure, density, volume, drift of the conserved energy.
@@ -305,6 +306,12 @@ pub struct PkaArguments {
     /// Seed of the bootstrap.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Measured pKa values to compare with: residue, number, pKa; chain and error where they are given; the columns of PKAD are understood.
+    #[arg(long, value_name = "FILE.csv")]
+    pub compare: Option<PathBuf>,
+    /// Rows of the measured values that count, by their column `PDB ID`.
+    #[arg(long, value_name = "ID", requires = "compare")]
+    pub entry: Option<String>,
     /// Write no Parquet files beside the tables of the runs.
     #[arg(long)]
     pub no_parquet: bool,

@@ -3,7 +3,8 @@
 use crate::cli::arguments::PkaArguments;
 use lambda::analysis::counted::Resampling;
 use octitrate::error::Result;
-use octitrate::evaluation::runs;
+use octitrate::evaluation::comparison::Comparison;
+use octitrate::evaluation::{measured, runs};
 use octitrate::output::screen;
 use octitrate::workflow::folder::{Folder, move_aside};
 use octitrate::workflow::pka::{self, Options};
@@ -23,7 +24,12 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
         resampling: Resampling { draws: arguments.draws, seed: arguments.seed },
         parquet: !arguments.no_parquet,
     };
-    let evaluation = pka::evaluate(&runs, &options)?;
+    let read = |file: &PathBuf| measured::read(file, arguments.entry.as_deref());
+    let measured = arguments.compare.as_ref().map(read).transpose()?;
+    let mut evaluation = pka::evaluate(&runs, &options)?;
+    if let Some((file, measured)) = arguments.compare.as_ref().zip(measured) {
+        evaluation.comparison = Some(Comparison::new(&evaluation, &measured, file)?);
+    }
     let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
     if arguments.force
         && let Some(aside) = move_aside(output, &runs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?

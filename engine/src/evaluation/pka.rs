@@ -67,7 +67,9 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     }
     let round_trips = diagnostics::round_trips(&runs, &ph);
     let (warnings, options) = (Vec::new(), *options);
-    let mut evaluation = Evaluation { runs, left_out, ph, grid, overlap, round_trips, sites, pairs, options, warnings };
+    let comparison = None;
+    let mut evaluation =
+        Evaluation { runs, left_out, ph, grid, overlap, round_trips, sites, pairs, options, warnings, comparison };
     evaluation.warnings = doubts::warnings(&evaluation);
     evaluation.warnings.extend(connected.reason);
     Ok(evaluation)

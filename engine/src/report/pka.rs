@@ -8,6 +8,7 @@ mod tables;
 mod tests;
 
 use super::analysis;
+use super::comparison;
 use super::exchange;
 use super::page::Page;
 use crate::atomic::write_atomic;
@@ -20,11 +21,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tables::optional;
 
+pub(super) use tables::aligned;
+
 /// Name of the page.
 pub const REPORT: &str = "report.html";
 
 /// Names of the page and of all tables.
-pub const RESULTS: [&str; 8] = [
+pub const RESULTS: [&str; 10] = [
     REPORT,
     tables::PKA,
     tables::MICRO,
@@ -33,6 +36,8 @@ pub const RESULTS: [&str; 8] = [
     tables::PAIRS,
     tables::CONVERGENCE,
     tables::DIAGNOSTICS,
+    comparison::TABLE,
+    comparison::JSON,
 ];
 
 /// Writes tables, plots and the page into `folder`; `settings` is the text of the job, if there is one. The short table for the end of the
@@ -43,6 +48,10 @@ pub const RESULTS: [&str; 8] = [
 pub fn write(evaluation: &Evaluation, folder: &Path, settings: Option<&str>) -> Result<String> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
     tables::write(evaluation, folder)?;
+    match &evaluation.comparison {
+        Some(found) => comparison::write(found, folder)?,
+        None => comparison::remove(folder)?,
+    }
     let plots = plots::all(evaluation);
     for plot in &plots {
         let path = folder.join(plot.file);

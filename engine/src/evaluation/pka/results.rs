@@ -1,5 +1,6 @@
 //! What the runs of a titration say: by site, and by pair of sites.
 
+use crate::evaluation::comparison::Comparison;
 use crate::evaluation::runs::Run;
 use crate::record::SiteRecord;
 use lambda::analysis::counted::Resampling;
@@ -58,6 +59,8 @@ pub struct Evaluation {
     pub options: Options,
     /// What a reader should know before trusting the numbers, one sentence each.
     pub warnings: Vec<String>,
+    /// The pKa values beside measured ones, if there are any.
+    pub comparison: Option<Comparison>,
 }
 
 /// What the runs say about one site.

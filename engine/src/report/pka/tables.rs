@@ -244,12 +244,12 @@ pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
     remarks
 }
 
-/// The short table at the end of the command, with remarks and warnings.
-pub fn summary(evaluation: &Evaluation) -> String {
-    let mut table = vec![COLUMNS.map(str::to_string).to_vec()];
-    table.extend(rows(evaluation));
+/// A table for people: the first column to the left, the others to the right.
+pub(in crate::report) fn aligned<const N: usize>(columns: &[&str; N], rows: Vec<Vec<String>>) -> String {
+    let mut table = vec![columns.map(str::to_string).to_vec()];
+    table.extend(rows);
     let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    let widths: Vec<usize> = (0..N).map(width).collect();
     let mut text = String::new();
     for row in &table {
         let _ = write!(text, "{:<1$}", row[0], widths[0]);
@@ -258,6 +258,12 @@ pub fn summary(evaluation: &Evaluation) -> String {
         }
         text.push('\n');
     }
+    text
+}
+
+/// The short table at the end of the command, with remarks and warnings, and what was measured.
+pub fn summary(evaluation: &Evaluation) -> String {
+    let mut text = aligned(&COLUMNS, rows(evaluation));
     text.push('\n');
     for site in evaluation.sites.iter().filter(|site| !site.diagnostics.reasons.is_empty()) {
         let _ = writeln!(text, "{} has {}", site.record.name, site.diagnostics.verdict());
@@ -267,6 +273,9 @@ pub fn summary(evaluation: &Evaluation) -> String {
     }
     for warning in &evaluation.warnings {
         let _ = writeln!(text, "warning: {warning}");
+    }
+    if let Some(found) = &evaluation.comparison {
+        let _ = writeln!(text, "\n{}", super::comparison::summary(found));
     }
     text
 }

@@ -1,0 +1,207 @@
+//! Measured pKa values from a table, as people and the PKAD compilation write them.
+//!
+//! CSV with a head. Columns are told by their names, in any order and either case: residue name (`Res Name`), number (`Res ID`), pKa (`Expt. pKa`), and
+//! where they are there chain, error (`Expt. Uncertainty`) and entry (`PDB ID`). Ends of chains are `N-term` and `C-term` in place of the name of a
+//! residue. A pKa is a number; a bound, `<2.2` or `>11`; or the steps of sites that titrate together, `2.21,6.54`. Other columns are not looked at.
+//!
+//! Names of residues are those of any form and force field: GLU, GLH, GL3 and ZGL3 are one residue ([`Group`]).
+
+mod group;
+mod value;
+
+pub use group::Group;
+pub use value::Constant;
+
+use crate::error::{Error, InputError, Result};
+use csv::StringRecord;
+use std::fmt;
+use std::path::Path;
+
+/// Names of the columns, of each the ones that are understood.
+const COLUMNS: [(&str, &[&str]); 6] = [
+    ("entry", &["pdb id", "pdb", "entry"]),
+    ("residue", &["res name", "residue name", "resname", "residue", "name"]),
+    ("chain", &["chain", "chain id"]),
+    ("number", &["res id", "residue number", "resid", "number"]),
+    ("pKa", &["expt. pka", "expt pka", "measured pka", "pka"]),
+    ("error", &["expt. uncertainty", "expt uncertainty", "uncertainty", "error", "pka error"]),
+];
+
+/// A group as a table of measured values names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// What titrates.
+    pub group: Group,
+    /// Chain, if there is one.
+    pub chain: Option<String>,
+    /// Number of the residue.
+    pub number: i32,
+    /// Letter behind the number, as the A of 27A.
+    pub insertion: Option<char>,
+}
+
+/// A measured pKa.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Line of the file, the head being 1.
+    pub line: u64,
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub constant: Constant,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.group, self.number)?;
+        self.insertion.map_or(Ok(()), |letter| write!(f, "{letter}"))?;
+        self.chain.as_ref().map_or(Ok(()), |chain| write!(f, " of chain {chain}"))
+    }
+}
+
+/// Reads a table; `entry` chooses rows by their column `PDB ID`.
+///
+/// # Errors
+/// [`Error::File`] if the file cannot be read; [`Error::Input`] with the line for cells that are not understood, without the columns that are needed, for rows of
+/// several entries of which none is chosen, and if no row is left.
+pub fn read(path: &Path, entry: Option<&str>) -> Result<Vec<Measured>> {
+    let bytes = std::fs::read(path).map_err(|e| Error::file(path, "read", e))?;
+    parse(&bytes, entry).map_err(|error| error.in_file(path).into())
+}
+
+fn parse(bytes: &[u8], entry: Option<&str>) -> std::result::Result<Vec<Measured>, InputError> {
+    let damaged =
+        |e: csv::Error| InputError::new(format!("it is no table: {e}"), "valid are comma-separated values with a head");
+    // Programs for tables put a mark in front of their files.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    // With an end of its last line the lines can be counted.
+    let bytes = &[bytes, b"\n"].concat()[..];
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
+    let [of_entry, residue, chain, number, pka, error] = columns(reader.headers().map_err(damaged)?)?;
+    let entry = chosen(entry, of_entry)?;
+    let (mut found, mut entries) = (Vec::new(), Vec::<String>::new());
+    let mut record = StringRecord::new();
+    while reader.read_record(&mut record).map_err(damaged)? {
+        // The reader stands behind the record, in whose quoted cells there may be lines, too.
+        let inside: usize = record.iter().map(|cell| cell.matches('\n').count()).sum();
+        let line = reader.position().line().saturating_sub(1 + inside as u64);
+        let cell = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
+        let own = cell(of_entry).to_ascii_uppercase();
+        if entry.as_ref().is_some_and(|wanted| *wanted != own) {
+            continue;
+        }
+        if !entries.contains(&own) {
+            entries.push(own);
+        }
+        let wrong = |message: String, help: &str| InputError::new(format!("line {line}: {message}"), help);
+        let (number, insertion) = residue_number(cell(number))
+            .ok_or_else(|| wrong(format!("the number of the residue is {:?}", cell(number)), "valid is 27, or 27A"))?;
+        let group = Group::named(cell(residue)).ok_or_else(|| wrong("there is no name of a residue".into(), ""))?;
+        let constant = Constant::parse(cell(pka), cell(error)).map_err(|message| {
+            wrong(message, "valid are a number, a bound (<2.2 or >11), the steps of sites that titrate together (\"2.21,6.54\"), N/A; an error is a number or N/A")
+        })?;
+        let chain = Some(cell(chain)).filter(|chain| !chain.is_empty()).map(str::to_string);
+        // A row without a value says nothing.
+        if let Some(constant) = constant {
+            found.push(Measured { line, place: Place { group, chain, number, insertion }, constant });
+        }
+    }
+    match (&entries[..], found.is_empty()) {
+        ([_, _, ..], _) => {
+            let help = "choose one with --entry, for example --entry 1PGB";
+            Err(InputError::new(format!("it has rows of several entries: {}", entries.join(", ")), help))
+        }
+        (_, true) => {
+            let which = entry.map_or(String::new(), |entry| format!(" of {entry}"));
+            Err(InputError::new(format!("it holds no measured pKa{which}"), ""))
+        }
+        _ => Ok(found),
+    }
+}
+
+/// The entry that is wanted, in capitals.
+fn chosen(entry: Option<&str>, column: Option<usize>) -> std::result::Result<Option<String>, InputError> {
+    if entry.is_some() && column.is_none() {
+        return Err(InputError::new("it has no column \"PDB ID\", by which --entry chooses", "leave --entry out"));
+    }
+    Ok(entry.map(str::to_ascii_uppercase))
+}
+
+/// Where the columns are; those of residue, number and pKa must be there.
+fn columns(head: &StringRecord) -> std::result::Result<[Option<usize>; 6], InputError> {
+    let mut places = [None; 6];
+    for (place, (_, names)) in places.iter_mut().zip(COLUMNS) {
+        // The first of the names counts that is there at all: `pKa` may be computed beside `Expt. pKa`.
+        *place = names.iter().find_map(|name| head.iter().position(|cell| cell.eq_ignore_ascii_case(name)));
+    }
+    for index in [1, 3, 4] {
+        if places[index].is_none() {
+            let (what, names) = COLUMNS[index];
+            let found: Vec<String> = head.iter().map(|cell| format!("{cell:?}")).collect();
+            let message = format!("it has no column of the {what}; its columns are {}", found.join(", "));
+            let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+            return Err(InputError::new(message, format!("name one {}; either case will do", names.join(" or "))));
+        }
+    }
+    Ok(places)
+}
+
+/// `27`, `-3` or `27A`.
+fn residue_number(text: &str) -> Option<(i32, Option<char>)> {
+    let insertion = text.chars().last().filter(char::is_ascii_alphabetic);
+    let digits = insertion.map_or(text, |_| &text[..text.len() - 1]);
+    Some((digits.trim().parse().ok()?, insertion))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Measured {
+        let found = parse(text.as_bytes(), None).unwrap();
+        assert_eq!(found.len(), 1);
+        found.into_iter().next().unwrap()
+    }
+
+    fn refused(text: &str, entry: Option<&str>) -> String {
+        let error = parse(text.as_bytes(), entry).unwrap_err();
+        format!("{} | {}", error.message, error.help)
+    }
+
+    #[test]
+    fn tables_of_pkad_are_read() {
+        let text = "PDB ID,Res Name,Chain,Res ID,Expt. pKa,Expt. Uncertainty,%SASA\n\
+                    1PGB,LYS,A,13,>11,N/A,80.4\n1STN,ASP,A,19,\"2.21,6.54\",0.06-0.07,3.6\n1stn,C-term,B,149,<3.1,0.1,9\n1STN,ASP,A,95,N/A,N/A,9\n";
+        let found = parse(text.as_bytes(), Some("1stn")).unwrap();
+        assert_eq!(found.len(), 2, "a row without a value says nothing");
+        assert_eq!((found[0].line, found[0].place.to_string()), (3, "ASP 19 of chain A".into()));
+        assert_eq!(found[0].constant, Constant::Steps(vec![(2.21, Some(0.06)), (6.54, Some(0.07))]));
+        assert_eq!(found[1].place.group, Group::Carboxyl);
+        assert_eq!(found[1].constant, Constant::Below(3.1));
+        assert!(refused(text, None).contains("several entries: 1PGB, 1STN | choose one with --entry"));
+        assert!(refused(text, Some("2LZT")).contains("no measured pKa of 2LZT"));
+    }
+
+    #[test]
+    fn plain_tables_need_three_columns() {
+        let found = one("\u{feff}number, residue, pKa\n# by NMR\n 27A , Glh , 4.5\n");
+        assert_eq!(found.place.to_string(), "GLU 27A");
+        assert_eq!((found.line, found.constant), (3, Constant::Value { value: 4.5, error: None }));
+        let message = refused("residue,pKa\nGLU,4.5\n", None);
+        assert!(message.contains("no column of the number; its columns are \"residue\", \"pKa\""), "{message}");
+        assert!(refused("residue,number,pKa\nGLU,1,4.5\n", Some("1PGB")).contains("no column \"PDB ID\""));
+        assert!(
+            refused("residue,number,pKa\nGLU,x,4.5\n", None).contains("line 2: the number of the residue is \"x\"")
+        );
+        assert!(refused("residue,number,pKa\nGLU,1,about 4\n", None).contains("line 2: the pKa is \"about 4\""));
+        assert!(refused("residue,number,pKa\n,1,4\n", None).contains("line 2: there is no name"));
+        assert!(refused("residue,number,pKa\nGLU,1,4,5\n", None).contains("it is no table"));
+    }
+
+    /// What is computed may stand beside what is measured.
+    #[test]
+    fn the_measured_column_is_taken_where_there_are_two() {
+        let found = one("residue,number,pKa,Expt. pKa\nGLU,1,9.9,4.5\n");
+        assert_eq!(found.constant, Constant::Value { value: 4.5, error: None });
+    }
+}
