@@ -2,8 +2,9 @@
 //! and [`crate::motion`] in double precision.
 //!
 //! In a step: [`DeviceSites::enqueue_charges`] puts the effective charges where the electrostatics reads them,
-//! [`DeviceSites::enqueue_bracket`] corrects energy and forces beside it, [`DeviceSites::enqueue_derivatives`] makes ∂V/∂λ of the force field from its
-//! potentials, [`DeviceSites::enqueue_advance`] adds the bias and moves λ. Random numbers are those of the host's generator, handed over in tables of many steps ([`DeviceSites::supply`]):
+//! [`DeviceSites::enqueue_bracket`] corrects energy and forces beside it, and [`DeviceSites::enqueue_prepare`] computes the bias and what else follows
+//! from λ alone; [`DeviceSites::enqueue_derivatives`] makes ∂V/∂λ of the force field from its potentials, [`DeviceSites::enqueue_advance`] moves λ by
+//! both. Random numbers are those of the host's generator, handed over in tables of many steps ([`DeviceSites::supply`]):
 //! host and device draw the same ones. Sums run in a fixed order. A λ that escapes stops the motion, not the device: [`DeviceSites::check`]
 //! tells which one and when. Weights and ∂V/∂λ_α are flat lists over the forms of all sites ([`LambdaDynamics::weight_starts`]). Biases may be
 //! written anew between steps ([`DeviceSites::set_biases`]): a barrier that adapts, another pH.
@@ -12,6 +13,7 @@
 
 mod biases;
 mod motion;
+mod prepare;
 mod sites;
 mod tables;
 
@@ -24,7 +26,8 @@ use crate::bias::{BiasEnergies, SiteBias};
 use crate::motion::{DynamicsError, LambdaDynamics, LambdaEnergies, LambdaState};
 use crate::site::Site;
 use biases::Biases;
-use motion::{AdvanceArgs, Failure, LambdaSettings, StepEnergies, WeightArgs, settings};
+use motion::{AdvanceArgs, Failure, LambdaSettings, StepEnergies, settings};
+use prepare::{BiasSums, PrepareArgs, PreparedRow, WeightArgs};
 use sites::{BracketArgs, ChargeArgs, DifferentiateArgs};
 use tables::Tables;
 
@@ -111,6 +114,7 @@ pub struct DeviceSites {
     bracket_kernel: Kernel<BracketArgs<'static>>,
     derivatives_kernel: Kernel<DifferentiateArgs<'static>>,
     weights_kernel: Kernel<WeightArgs<'static>>,
+    prepare_kernel: Kernel<PrepareArgs<'static>>,
     advance_kernel: Kernel<AdvanceArgs<'static>>,
     settings: LambdaSettings,
     coordinates: Buffer<f64>,
@@ -120,8 +124,10 @@ pub struct DeviceSites {
     held: Buffer<i64>,
     bracket: Buffer<f64>,
     derivatives: Buffer<f64>,
-    total: Buffer<f64>,
-    work: Buffer<f64>,
+    bias: Buffer<f64>,
+    bias_sums: Buffer<BiasSums>,
+    metric: Buffer<f64>,
+    prepared: Buffer<PreparedRow>,
     energies: Buffer<StepEnergies>,
     failure: Buffer<Failure>,
     kept: Buffer<f64>,
@@ -147,8 +153,9 @@ impl DeviceSites {
     ) -> Result<Self, SitesError> {
         length("biases", biases.len(), sites.len())?;
         let tables = Tables::new(device, sites, topology, dynamics, n_atoms)?;
-        let module = device.compile(&sites::source(tables.most_forms))?;
-        let motion = device.compile(&motion::source(tables.most_forms))?;
+        let module = device.compile(&sites::source(tables.shape.forms))?;
+        let prepare = device.compile(&prepare::source(tables.shape))?;
+        let motion = device.compile(&motion::source(sites.len(), tables.shape))?;
         let supplied_steps = steps.min(MOST_NUMBERS / tables.width.max(1)).max(1);
         let (n_xi, n_weights) = (dynamics.coordinate_starts()[sites.len()], dynamics.n_weights());
         let values = |n: usize| device.zeros::<f64>(n);
@@ -158,7 +165,8 @@ impl DeviceSites {
             charges_kernel: module.kernel("set_charges")?,
             bracket_kernel: module.kernel("bracket_sites")?,
             derivatives_kernel: module.kernel("differentiate_sites")?,
-            weights_kernel: motion.kernel("set_weights")?,
+            weights_kernel: prepare.kernel("set_weights")?,
+            prepare_kernel: prepare.kernel("prepare_sites")?,
             advance_kernel: motion.kernel("advance_sites")?,
             settings: settings(dynamics),
             dynamics: dynamics.clone(),
@@ -169,8 +177,10 @@ impl DeviceSites {
             held: device.zeros(1)?,
             bracket: values(n_weights)?,
             derivatives: values(n_weights)?,
-            total: values(n_weights)?,
-            work: values(4 * n_xi + n_weights)?,
+            bias: values(n_weights)?,
+            bias_sums: device.zeros(sites.len())?,
+            metric: values(sites.len())?,
+            prepared: device.zeros(n_xi)?,
             energies: device.zeros(1)?,
             failure: device.zeros(1)?,
             kept: values(KEPT_ROWS as usize * (1 + n_xi + n_weights))?,

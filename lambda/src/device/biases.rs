@@ -44,7 +44,7 @@ structure! {
     }
 }
 
-/// Bits of the terms that a site has, as in motion.cu.
+/// Bits of the terms that a site has, as in prepare.cu.
 const WELLS: u32 = 1;
 const PARABOLA: u32 = 2;
 const LINEAR_PH: u32 = 4;

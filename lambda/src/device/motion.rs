@@ -3,26 +3,25 @@
 use forcefield::units::GAS_CONSTANT;
 use kernels::device::{DeviceError, In, Launch, Out, Source, Stream, arguments, structure};
 
-use super::biases::{BiasRow, BiasTerms};
-use super::tables::SiteRow;
+use super::prepare::PreparedRow;
+use super::tables::{Shape, SiteRow};
 use super::{DeviceEnergies, DeviceSites, KEPT_ROWS, SitesError};
-use crate::bias::{BiasEnergies, barrier, entropy};
-use crate::coordinate::NEXP_STEEPNESS;
+use crate::bias::BiasEnergies;
 use crate::motion::constraints::{ACCEPTED, MAX_ITERATIONS, TOLERANCE};
 use crate::motion::{DynamicsError, ESCAPE, LambdaDynamics, LambdaEnergies};
 
-/// Threads of the one block that moves λ.
-const THREADS: u32 = 256;
+/// Most threads of the one block that moves λ: enough registers for what a thread keeps of a site.
+const MOST_THREADS: usize = 256;
 
 structure! {
     /// What does not change from step to step. Units: ps, u nm², e, kJ/mol.
     pub struct LambdaSettings {
         /// Δt.
         pub time_step: f64,
-        /// κ = exp(−Δt/τ), 1 without a thermostat.
-        pub kept: f64,
-        /// (1 − κ) RT.
-        pub added: f64,
+        /// 1/Δt.
+        pub per_time_step: f64,
+        /// √κ, κ = exp(−Δt/τ); 1 without a thermostat.
+        pub damping: f64,
         /// R.
         pub gas_constant: f64,
         /// Charge that all sites must have together.
@@ -51,16 +50,6 @@ structure! {
         pub temperature: f64,
         /// Heat of the thermostat so far.
         pub heat: f64,
-        /// Wells or parabolas between forms.
-        pub barrier: f64,
-        /// Walls.
-        pub walls: f64,
-        /// V_pH.
-        pub ph: f64,
-        /// V_MM.
-        pub correction: f64,
-        /// Correction of the measure.
-        pub entropy: f64,
         /// ½ RT ln Z.
         pub metric: f64,
     }
@@ -79,27 +68,19 @@ structure! {
 }
 
 arguments! {
-    /// Arguments of `set_weights`.
-    pub(super) struct WeightArgs<'a> {
-        sites: In<'a, SiteRow>,
-        masses: In<'a, f64>,
-        xi: In<'a, f64>,
-        weights: Out<'a, f64>,
-        n_sites: i32,
-    }
-
     /// Arguments of `advance_sites`.
     pub(super) struct AdvanceArgs<'a> {
         settings: LambdaSettings,
         sites: In<'a, SiteRow>,
-        masses: In<'a, f64>,
         /// Net charge of each form.
         charges: In<'a, f64>,
-        biases: In<'a, BiasRow>,
-        bias_terms: In<'a, BiasTerms>,
-        coefficients: In<'a, f64>,
-        acidity: In<'a, f64>,
+        /// ∂V/∂λ of the force field.
         derivatives: In<'a, f64>,
+        /// ∂V/∂λ of the bias.
+        bias: In<'a, f64>,
+        prepared: In<'a, PreparedRow>,
+        /// Z of each site.
+        metric: In<'a, f64>,
         noise: In<'a, f64>,
         /// Step of the first row of `noise`.
         noise_first: In<'a, i64>,
@@ -110,16 +91,12 @@ arguments! {
         velocity: Out<'a, f64>,
         weights: Out<'a, f64>,
         heat: Out<'a, f64>,
-        total: Out<'a, f64>,
-        work: Out<'a, f64>,
         energies: Out<'a, StepEnergies>,
         failure: Out<'a, Failure>,
         /// Rows of step, ξ and ∂V/∂λ_α at steps that are kept, the newest in the place of the oldest.
         kept: Out<'a, f64>,
         /// Steps between two that are kept; 0: none.
         keep_every: In<'a, i64>,
-        /// Rows of `kept`.
-        n_kept: i32,
         n_weights: i32,
         /// Rows of `noise`.
         n_noise: i32,
@@ -131,35 +108,21 @@ arguments! {
 }
 
 impl DeviceSites {
-    /// Weights at the coordinates that are on the device.
-    pub(super) fn enqueue_weights(&self, stream: &Stream) -> Result<(), DeviceError> {
-        let arguments = WeightArgs {
-            sites: self.tables.motion.arg(),
-            masses: self.tables.masses.arg(),
-            xi: self.coordinates.arg(),
-            weights: self.weights.arg(),
-            n_sites: self.len() as i32,
-        };
-        stream.launch(&self.weights_kernel, Launch::new(1, THREADS), arguments)
-    }
-
-    /// One step of λ with the forces of the force field and the bias; `step`: number of the step, one integer that the caller counts on;
-    /// while it is negative nothing moves.
+    /// One step of λ with the forces of the force field and the bias, after [`enqueue_prepare`](Self::enqueue_prepare) at the same λ; `step`: number of
+    /// the step, one integer that the caller counts on; while it is negative nothing moves.
     ///
     /// # Errors
     /// What the driver says against the launch. What goes wrong on the device is told by [`check`](Self::check).
     pub fn enqueue_advance<'a>(&'a self, stream: &Stream, step: impl Into<In<'a, i64>>) -> Result<(), DeviceError> {
-        let (t, b) = (&self.tables, &self.biases);
+        let t = &self.tables;
         let arguments = AdvanceArgs {
             settings: self.settings,
             sites: t.motion.arg(),
-            masses: t.masses.arg(),
             charges: t.form_charges.arg(),
-            biases: b.rows.arg(),
-            bias_terms: b.terms.arg(),
-            coefficients: b.coefficients.arg(),
-            acidity: b.acidity.arg(),
             derivatives: self.derivatives.arg(),
+            bias: self.bias.arg(),
+            prepared: self.prepared.arg(),
+            metric: self.metric.arg(),
             noise: self.noise.arg(),
             noise_first: self.noise_first.arg(),
             step: step.into(),
@@ -168,20 +131,17 @@ impl DeviceSites {
             velocity: self.velocities.arg(),
             weights: self.weights.arg(),
             heat: self.heat.arg(),
-            total: self.total.arg(),
-            work: self.work.arg(),
             energies: self.energies.arg(),
             failure: self.failure.arg(),
             kept: self.kept.arg(),
             keep_every: self.keep_every.arg(),
-            n_kept: KEPT_ROWS as i32,
             n_weights: self.weights.len() as i32,
             n_noise: self.supplied_steps as i32,
             width: t.width as i32,
             n_sites: self.len() as i32,
             n_xi: self.coordinates.len() as i32,
         };
-        stream.launch(&self.advance_kernel, Launch::new(1, THREADS), arguments)
+        stream.launch(&self.advance_kernel, Launch::new(1, block(self.len()).0), arguments)
     }
 
     /// Energies of the last [`enqueue_advance`](Self::enqueue_advance), at the beginning of its step.
@@ -191,8 +151,12 @@ impl DeviceSites {
     pub fn energies(&self, stream: &Stream) -> Result<DeviceEnergies, SitesError> {
         let e = self.energies.read(stream)?[0];
         let motion = LambdaEnergies { kinetic: e.kinetic, temperature: e.temperature, heat: e.heat, metric: e.metric };
-        let (barrier, walls, ph, correction, entropy) = (e.barrier, e.walls, e.ph, e.correction, e.entropy);
-        Ok(DeviceEnergies { motion, bias: BiasEnergies { barrier, walls, ph, correction, entropy } })
+        let mut bias = BiasEnergies::default();
+        for site in self.bias_sums.read(stream)? {
+            let (barrier, walls, ph) = (site.barrier, site.walls, site.ph);
+            bias += BiasEnergies { barrier, walls, ph, correction: site.correction, entropy: site.entropy };
+        }
+        Ok(DeviceEnergies { motion, bias })
     }
 
     /// Whether λ has moved without a failure since the last [`upload`](Self::upload).
@@ -215,12 +179,11 @@ impl DeviceSites {
 /// Settings of the kernels for a motion.
 pub(super) fn settings(dynamics: &LambdaDynamics) -> LambdaSettings {
     let settings = dynamics.settings();
-    let kept = settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp());
     let flag = |set: bool| f64::from(u8::from(set));
     LambdaSettings {
         time_step: settings.time_step,
-        kept,
-        added: (1.0 - kept) * GAS_CONSTANT * settings.temperature,
+        per_time_step: 1.0 / settings.time_step,
+        damping: kept(dynamics).sqrt(),
         gas_constant: GAS_CONSTANT,
         charge: dynamics.total_charge().unwrap_or(0.0),
         tolerance: TOLERANCE * dynamics.charge_scale(),
@@ -233,21 +196,32 @@ pub(super) fn settings(dynamics: &LambdaDynamics) -> LambdaSettings {
     }
 }
 
-/// Kernels of the motion of sites with at most `forms` forms.
-pub(super) fn source(forms: usize) -> Source {
+/// κ = exp(−Δt/τ), 1 without a thermostat.
+fn kept(dynamics: &LambdaDynamics) -> f64 {
+    let settings = dynamics.settings();
+    settings.coupling_time.map_or(1.0, |time| (-settings.time_step / time).exp())
+}
+
+/// √((1 − κ) RT/m), the spread of what the thermostat adds to velocities at mass `mass` (u nm²), 1/ps.
+pub(super) fn spread(dynamics: &LambdaDynamics, mass: f64) -> f64 {
+    ((1.0 - kept(dynamics)) * GAS_CONSTANT * dynamics.settings().temperature / mass).sqrt()
+}
+
+/// Threads of the block that moves so many sites, whole warps, and how many sites each of them has.
+fn block(sites: usize) -> (u32, usize) {
+    let threads = sites.next_multiple_of(32).clamp(32, MOST_THREADS);
+    (threads as u32, sites.div_ceil(threads).max(1))
+}
+
+/// Kernel of the motion of so many sites of some shape.
+pub(super) fn source(sites: usize, shape: Shape) -> Source {
     let text = |v: f64| format!("{v:?}");
-    Source::new("motion", include_str!("motion.cu"))
-        .define("REAL", "double")
-        .define("THREADS", THREADS)
-        .define("FORMS", forms)
-        .define("NEXP_STEEPNESS", text(NEXP_STEEPNESS))
-        .define("TIE", text(entropy::TIE))
-        .define("REDUNDANT_POINTS", entropy::POINTS)
-        .define("CENTRE_WIDTH", text(barrier::CENTRE_WIDTH))
-        .define("WALL_HEIGHT", text(barrier::WALL_HEIGHT))
-        .define("WALL_STEEPNESS", text(barrier::WALL_STEEPNESS))
-        .define("WALL_OFFSET", text(barrier::WALL_OFFSET))
+    let (threads, per_thread) = block(sites);
+    shape
+        .specialise(Source::new("motion", include_str!("motion.cu")))
+        .define("THREADS", threads)
+        .define("PER_THREAD", per_thread)
+        .define("KEPT_ROWS", KEPT_ROWS)
         .define("ESCAPE", text(ESCAPE))
-        .kernel::<WeightArgs<'static>>("set_weights")
         .kernel::<AdvanceArgs<'static>>("advance_sites")
 }

@@ -1,10 +1,10 @@
 //! What the kernels read of sites and never changes.
 
 use forcefield::Topology;
-use kernels::device::{Buffer, Device, structure};
+use kernels::device::{Buffer, Device, Source, structure};
 
 use super::SitesError;
-use crate::coordinate::Coordinate;
+use crate::coordinate::{Coordinate, NEXP_STEEPNESS};
 use crate::interpolation::{OwnPair, own_pairs};
 use crate::motion::LambdaDynamics;
 use crate::site::Site;
@@ -12,7 +12,7 @@ use crate::site::Site;
 structure! {
     /// A site as its motion sees it.
     pub struct SiteRow {
-        /// Coordinate, numbered as in motion.cu.
+        /// Coordinate, numbered as in coordinate.cuh.
         pub kind: u32,
         /// Number of forms.
         pub forms: u32,
@@ -22,13 +22,50 @@ structure! {
         pub first_weight: u32,
         /// First random number of a step.
         pub first_number: u32,
+        /// Numbers of ξ.
+        pub coordinates: u32,
+        /// Mass, u nm².
+        pub mass: f64,
+        /// 1/mass.
+        pub per_mass: f64,
+        /// 1/(numbers of ξ).
+        pub per_coordinate: f64,
+        /// √((1 − κ) RT/m): spread of what the thermostat adds to velocities, 1/ps.
+        pub spread: f64,
+    }
+}
+
+/// What kernels are specialised for.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Forms of the site that has most.
+    pub forms: usize,
+    /// Coordinates that any site has, by bits.
+    pub kinds: u32,
+}
+
+impl Shape {
+    /// Every coordinate.
+    #[cfg(test)]
+    pub const fn any(forms: usize) -> Self {
+        Self { forms, kinds: 0b111_1111 }
+    }
+
+    /// A source for this shape.
+    pub fn specialise(self, source: Source) -> Source {
+        source
+            .header(include_str!("coordinate.cuh"))
+            .define("REAL", "double")
+            .define("FORMS", self.forms)
+            .define("KINDS", self.kinds)
+            .define("NEXP_STEEPNESS", format!("{NEXP_STEEPNESS:?}"))
     }
 }
 
 /// Tables on a device.
 pub struct Tables {
-    /// Forms of the site that has most.
-    pub most_forms: usize,
+    /// Most forms, coordinates.
+    pub shape: Shape,
     /// Sites before the first buffer: those that Hamiltonian interpolation is for.
     pub interpolated: usize,
     /// First atom of each site, and the end.
@@ -53,8 +90,6 @@ pub struct Tables {
     pub scales: Buffer<f64>,
     /// A row for each site.
     pub motion: Buffer<SiteRow>,
-    /// Mass of each site, u nm².
-    pub masses: Buffer<f64>,
     /// Net charge of each form, as the weights.
     pub form_charges: Buffer<f64>,
     /// Random numbers of a step.
@@ -96,7 +131,10 @@ impl Tables {
         let number = |v: &[usize]| -> Vec<u32> { v.iter().map(|n| *n as u32).collect() };
         Ok(Self {
             interpolated: sites.iter().position(Site::is_buffer).unwrap_or(sites.len()),
-            most_forms: sites.iter().map(|s| s.forms.len()).max().unwrap_or(2),
+            shape: Shape {
+                forms: sites.iter().map(|s| s.forms.len()).max().unwrap_or(2),
+                kinds: motion.iter().fold(0, |kinds, row| kinds | 1 << row.kind),
+            },
             starts: device.upload(&starts)?,
             values: device.upload(&number(&value_starts))?,
             first_weights: device.upload(&number(dynamics.weight_starts()))?,
@@ -108,7 +146,6 @@ impl Tables {
             seconds: device.upload(&member(1))?,
             scales: device.upload(&own.iter().map(|pair| pair.scale).collect::<Vec<_>>())?,
             motion: device.upload(&motion)?,
-            masses: device.upload(&of_sites.iter().map(|s| s.mass).collect::<Vec<_>>())?,
             form_charges: device.upload(&of_sites.iter().flat_map(|s| &s.charges).copied().collect::<Vec<_>>())?,
             width,
         })
@@ -141,14 +178,20 @@ fn motion_table(dynamics: &LambdaDynamics) -> (Vec<SiteRow>, usize) {
             Coordinate::Nexp => 5,
             Coordinate::NexpWeights => 6,
         };
+        let coordinates = site.coordinate.dimension(site.n_forms);
         table.push(SiteRow {
             kind,
             forms: site.n_forms as u32,
             first_coordinate: dynamics.coordinate_starts()[s] as u32,
             first_weight: dynamics.weight_starts()[s] as u32,
             first_number: width as u32,
+            coordinates: coordinates as u32,
+            mass: site.mass,
+            per_mass: 1.0 / site.mass,
+            per_coordinate: 1.0 / coordinates as f64,
+            spread: super::motion::spread(dynamics, site.mass),
         });
-        width += if kind == 0 { 0 } else { site.coordinate.dimension(site.n_forms) };
+        width += if kind == 0 { 0 } else { coordinates };
     }
     (table, if dynamics.settings().coupling_time.is_some() { width } else { 0 })
 }

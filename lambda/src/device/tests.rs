@@ -1,5 +1,6 @@
 //! Sites on the emulated device against the CPU code.
 
+use super::tables::Shape;
 use super::*;
 use crate::bias::{Acidity, Barrier, Entropy, ModelCorrection, PhPotential, Separation, SimplexBasis};
 use crate::coordinate::Coordinate;
@@ -78,6 +79,11 @@ fn sites() -> Vec<Site> {
 
 /// Exclusions and 1-4 pairs; a 1-4 pair is excluded otherwise, but for one.
 fn topology() -> Topology {
+    topology_of(N)
+}
+
+/// The same in a system of more atoms.
+fn topology_of(n: usize) -> Topology {
     let pair = |i, j, coulomb_scale| Pair14 { atoms: [i, j], c6: 0.0, c12: 0.0, coulomb_scale };
     let pairs = vec![
         pair(3, 7, 0.8333),
@@ -93,7 +99,7 @@ fn topology() -> Topology {
         pair(39, 38, 0.3),
     ];
     let excluded = pairs.iter().skip(1).map(|p| p.atoms).chain([[4, 5], [5, 6], [2, 13], [30, 16]]);
-    Topology { exclusions: Exclusions::from_pairs(N, excluded), pairs, ..Topology::default() }
+    Topology { exclusions: Exclusions::from_pairs(n, excluded), pairs, ..Topology::default() }
 }
 
 /// Every kind of every term; `shift`: others of the same shape.
@@ -127,6 +133,15 @@ fn biases(shift: f64) -> Vec<Option<SiteBias>> {
 }
 
 fn dynamics(coupling_time: Option<f64>, charged: bool) -> LambdaDynamics {
+    copies(1, coupling_time, charged)
+}
+
+fn repeated<T: Clone>(list: &[T], n: usize) -> Vec<T> {
+    std::iter::repeat_n(list, n).flatten().cloned().collect()
+}
+
+/// All sites so many times.
+fn copies(n: usize, coupling_time: Option<f64>, charged: bool) -> LambdaDynamics {
     let settings = LambdaSettings { time_step: 0.002, temperature: 300.0, coupling_time, seed: 7 };
     let motion = |(s, (coordinate, charges)): (usize, (Coordinate, &[f64]))| SiteMotion {
         coordinate,
@@ -134,16 +149,27 @@ fn dynamics(coupling_time: Option<f64>, charged: bool) -> LambdaDynamics {
         mass: 5.0 + s as f64,
         charges: charges.to_vec(),
     };
-    let motions: Vec<SiteMotion> = MOTIONS.into_iter().enumerate().map(motion).collect();
+    let motions: Vec<SiteMotion> = repeated(&MOTIONS.into_iter().enumerate().map(motion).collect::<Vec<_>>(), n);
     let free = LambdaDynamics::new(settings, motions.clone(), None).unwrap();
-    let charge = charged.then(|| free.charge(&START));
+    let charge = charged.then(|| free.charge(&START.repeat(n)));
     LambdaDynamics::new(settings, motions, charge).unwrap()
 }
 
 fn on_device(dynamics: &LambdaDynamics, steps: usize) -> (DeviceSites, Stream, Device) {
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
-    let sites = DeviceSites::new(&device, &sites(), &biases(0.0), &topology(), dynamics, (N, steps)).unwrap();
+    let n = dynamics.sites().len() / MOTIONS.len();
+    let copy = |k: u32| {
+        let moved = move |mut site: Site| {
+            site.atoms.iter_mut().for_each(|atom| *atom += k * N as u32);
+            site
+        };
+        sites().into_iter().map(moved)
+    };
+    let all: Vec<Site> = (0..n as u32).flat_map(copy).collect();
+    let topology = topology_of(n * N);
+    let sites =
+        DeviceSites::new(&device, &all, &repeated(&biases(0.0), n), &topology, dynamics, (n * N, steps)).unwrap();
     (sites, stream, device)
 }
 
@@ -244,7 +270,8 @@ fn follow(dynamics: &LambdaDynamics, mut cpu: LambdaState, steps: u64) {
             own.supply(&stream, step).unwrap();
         }
         // Another pH and other barriers half way.
-        let biases = biases(if step < 100 + steps / 2 { 0.0 } else { 2.0 });
+        let biases =
+            repeated(&biases(if step < 100 + steps / 2 { 0.0 } else { 2.0 }), dynamics.sites().len() / MOTIONS.len());
         own.set_biases(&stream, &biases).unwrap();
         let weights = dynamics.weights(&cpu);
         let (by_weight, mut whole) = (slopes(&weights), slopes(&weights));
@@ -259,10 +286,12 @@ fn follow(dynamics: &LambdaDynamics, mut cpu: LambdaState, steps: u64) {
         // While the step is negative nothing moves.
         let before = own.download(&stream).unwrap();
         counter.write(&stream, &[-1]).unwrap();
+        own.enqueue_prepare(&stream).unwrap();
         own.enqueue_advance(&stream, &counter).unwrap();
         own.check(&stream).unwrap();
         assert_eq!(own.download(&stream).unwrap(), before, "step {step}");
         counter.write(&stream, &[step as i64]).unwrap();
+        own.enqueue_prepare(&stream).unwrap();
         own.enqueue_advance(&stream, &counter).unwrap();
         own.check(&stream).unwrap();
         let (state, energies) = (own.download(&stream).unwrap(), own.energies(&stream).unwrap());
@@ -281,7 +310,10 @@ fn follow(dynamics: &LambdaDynamics, mut cpu: LambdaState, steps: u64) {
         }
         if let Some(charge) = dynamics.total_charge() {
             let found = dynamics.charge(&weights);
-            assert!((found - charge).abs() < 2e-12, "step {step}: {found} e, not {charge} e");
+            assert!(
+                (found - charge).abs() < 2e-12 * (dynamics.sites().len() / MOTIONS.len()) as f64,
+                "step {step}: {found} e, not {charge} e"
+            );
         }
         for (s, n) in [(1, 3), (2, 3), (4, 3), (6, 4)] {
             let sum: f64 = weights[first[s]..][..n].iter().sum();
@@ -309,6 +341,15 @@ fn lambda_moves_as_on_the_cpu() {
     }
 }
 
+/// More sites than a warp has lanes, and more than the block has threads.
+#[test]
+fn many_lambda_move_as_on_the_cpu() {
+    for (n, steps) in [(7, 40), (35, 12)] {
+        let dynamics = copies(n, Some(0.1), true);
+        follow(&dynamics, dynamics.initial_state(&START.repeat(n)).unwrap(), steps);
+    }
+}
+
 /// Steps start at 100: λ is held in the first eleven of them on both, with and without everything that acts on it.
 #[test]
 fn lambda_is_held_as_on_the_cpu() {
@@ -322,6 +363,7 @@ fn lambda_is_held_as_on_the_cpu() {
         for step in 100..112 {
             own.derivatives().write(&stream, &slopes(&dynamics.weights(&start))).unwrap();
             counter.write(&stream, &[step]).unwrap();
+            own.enqueue_prepare(&stream).unwrap();
             own.enqueue_advance(&stream, &counter).unwrap();
             own.check(&stream).unwrap();
             assert_eq!(own.download(&stream).unwrap() == start, step < 111, "step {step}");
@@ -343,8 +385,9 @@ fn biases_have_the_derivatives_of_the_cpu_everywhere() {
         start.velocities.fill(0.0);
         own.upload(&stream, &start, 0).unwrap();
         own.derivatives().write(&stream, &vec![0.0; n]).unwrap();
+        own.enqueue_prepare(&stream).unwrap();
         own.enqueue_advance(&stream, &counter).unwrap();
-        let (total, weights) = (own.total.read(&stream).unwrap(), dynamics.weights(&start));
+        let (total, weights) = (own.bias.read(&stream).unwrap(), dynamics.weights(&start));
         let mut exact = vec![0.0; n];
         for (s, bias) in biases(0.0).iter().enumerate().filter_map(|(s, b)| Some((s, b.as_ref()?))) {
             bias.evaluate(&weights[first[s]..first[s + 1]], &mut exact[first[s]..first[s + 1]]);
@@ -384,9 +427,11 @@ fn failures_stop_the_motion_and_say_where() {
         let before = own.weights().read(&stream).unwrap();
         counter.write(&stream, &[step]).unwrap();
         own.derivatives().write(&stream, &by_weight).unwrap();
+        own.enqueue_prepare(&stream).unwrap();
         own.enqueue_advance(&stream, &counter).unwrap();
         own.derivatives().write(&stream, &vec![0.0; n]).unwrap();
         counter.write(&stream, &[13]).unwrap();
+        own.enqueue_prepare(&stream).unwrap();
         own.enqueue_advance(&stream, &counter).unwrap();
         let error = own.check(&stream).unwrap_err();
         assert!(is_right(&error), "{error}");
@@ -406,6 +451,7 @@ fn a_continued_run_repeats_bit_for_bit() {
             let weights = own.weights().read(&stream).unwrap();
             own.derivatives().write(&stream, &slopes(&weights)).unwrap();
             counter.write(&stream, &[step as i64]).unwrap();
+            own.enqueue_prepare(&stream).unwrap();
             own.enqueue_advance(&stream, &counter).unwrap();
         }
         own.check(&stream).unwrap();
@@ -447,7 +493,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn layouts_are_those_of_the_device() {
     let device = Device::of_tests().unwrap();
-    for source in [sites::source(3), motion::source(3)] {
+    for source in [sites::source(3), prepare::source(Shape::any(3)), motion::source(8, Shape::any(3))] {
         check_layouts(&device, &source).unwrap();
     }
 }
@@ -455,7 +501,10 @@ fn layouts_are_those_of_the_device() {
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    for source in [sites::source(2), sites::source(5), motion::source(2), motion::source(5)] {
+    let linear = Shape { kinds: 0b111, ..Shape::any(3) };
+    let motions = [(30, linear), (30, Shape::any(2)), (600, Shape::any(5))].map(|(n, shape)| motion::source(n, shape));
+    let others = [sites::source(2), sites::source(5), prepare::source(linear), prepare::source(Shape::any(5))];
+    for source in motions.into_iter().chain(others) {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }
@@ -474,6 +523,7 @@ fn steps_leave_their_coordinates_and_derivatives() {
             let derivatives = slopes(&own.weights().read(&stream).unwrap());
             own.derivatives().write(&stream, &derivatives).unwrap();
             counter.write(&stream, &[step as i64]).unwrap();
+            own.enqueue_prepare(&stream).unwrap();
             own.enqueue_advance(&stream, &counter).unwrap();
             seen.push(KeptStep { step, coordinates, derivatives });
         }

@@ -214,7 +214,6 @@ impl Resident {
         if let Some(sites) = &mut self.sites {
             sites.upload(main, &state.lambda, atoms.step)?;
             sites.enqueue_charges(main, &self.charges)?;
-            main.zero(&self.potential_14)?;
             self.noise_end = atoms.step + sites.supplied_steps() as u64;
         }
         self.step = atoms.step;
@@ -324,6 +323,9 @@ impl Resident {
         streams.short.wait_for(&streams.main)?;
         self.lennard_jones.enqueue_forces(&streams.short, x, edges, &self.forces, &self.energies, with_energy)?;
         if !self.bonded.is_empty() {
+            if self.sites.is_some() {
+                streams.short.zero(&self.potential_14)?;
+            }
             self.bonded.enqueue_forces(
                 &streams.short,
                 x,
@@ -351,15 +353,14 @@ impl Resident {
         Ok(())
     }
 
-    /// Makes ∂V/∂λ from the potentials of [`Self::enqueue_forces`], which 1-4 pairs then leave for the next ones.
+    /// Makes ∂V/∂λ from the potentials of [`Self::enqueue_forces`].
     fn enqueue_derivatives(&self, stream: &Stream, sites: &DeviceSites) -> Result<(), ResidentError> {
         let whole = Whole {
             potential: self.long_range.potential(),
             potential_14: &self.potential_14,
             others: self.variants.as_ref().map(DeviceVariants::by_weight),
         };
-        sites.enqueue_derivatives(stream, &whole, self.interpolation == Interpolation::Hamiltonian)?;
-        Ok(stream.zero(&self.potential_14)?)
+        Ok(sites.enqueue_derivatives(stream, &whole, self.interpolation == Interpolation::Hamiltonian)?)
     }
 
     fn enqueue_evaluation(&self, with_energy: bool) -> Result<(), ResidentError> {

@@ -105,7 +105,10 @@ impl Resident {
             if let Some(corrected) = self.corrected() {
                 part("bracket of the sites", MANY, &|| Ok(sites.enqueue_bracket(main, x, &corrected)?))?;
             }
+            // Without the potentials of 1-4 pairs, which have been added up many times: λ would not bear them.
+            main.zero(&self.potential_14)?;
             part("∂V/∂λ", MANY, &|| self.enqueue_derivatives(main, sites))?;
+            part("bias of λ", MANY, &|| Ok(sites.enqueue_prepare(main)?))?;
             part("λ", FEW, &|| Ok(sites.enqueue_advance(main, motion.due())?))?;
         }
         if let Some(sites) = virtual_sites {

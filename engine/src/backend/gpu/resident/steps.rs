@@ -66,6 +66,11 @@ impl Resident {
     }
 
     fn enqueue_step(&self, kind: Kind) -> Result<(), ResidentError> {
+        if let Some(sites) = &self.sites {
+            // What moves λ and needs no forces.
+            self.streams.sites.wait_for(&self.streams.main)?;
+            sites.enqueue_prepare(&self.streams.sites)?;
+        }
         self.enqueue_forces(kind != Kind::Plain)?;
         let (main, behind) = (&self.streams.main, &self.streams.behind);
         main.wait_for(behind)?;
