@@ -265,6 +265,27 @@ fn violent(sections: &str) -> (Config, State) {
     (config, state)
 }
 
+/// What was wrong is told as on the CPU, and the frame in which it was can be looked at: the molecule that is too fast and the one that it hit.
+#[test]
+fn a_motion_that_cannot_go_on_leaves_its_last_frame() {
+    let (config, mut state) = violent("[electrostatics]\norder = 3\n");
+    let from = state.positions[300];
+    for velocity in &mut state.velocities[300..303] {
+        velocity.x += 90.0;
+    }
+    let mut simulation = Simulation::on(&config, Some(&Device::of_tests().unwrap())).unwrap();
+    simulation.restore(&state).unwrap();
+    let error = simulation.advance(100).unwrap_err().to_string();
+    assert!(error.contains("motion") && error.contains("step "), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let frame = folder.path().join("failed.gro");
+    simulation.write_structure(&frame, None).unwrap();
+    let text = std::fs::read_to_string(&frame).unwrap();
+    assert_eq!(text.lines().count(), state.positions.len() + 3);
+    let moved = (simulation.state().unwrap().positions[300] - from).norm();
+    assert!(moved > 0.1, "{moved}");
+}
+
 /// An atom goes farther than the lists allow before the next ones are due. The device stops there, and gets new lists; that must depend neither
 /// on who looks, nor on where the run is stopped, and no step may be made with lists that do not serve.
 #[test]

@@ -56,6 +56,8 @@ pub struct Gpu {
     ahead: bool,
     /// Whether it has since λ was stored.
     lambda_ahead: bool,
+    /// Whether the motion has come to an end that nobody wanted: from then on the state is what it left, for whoever looks for the cause.
+    wrecked: bool,
     evaluation: Evaluation,
     /// Whether the evaluation is that of the present state.
     evaluated: bool,
@@ -90,6 +92,7 @@ impl Gpu {
             lists,
             ahead: false,
             lambda_ahead: false,
+            wrecked: false,
             evaluation: Evaluation::default(),
             evaluated: false,
             keeping: None,
@@ -224,7 +227,9 @@ impl Backend for Gpu {
                 }
                 part = part.min(KEPT_ROWS * every);
             }
-            let (made, outgrown) = self.resident.run(part).map_err(self.failed(state.step))?;
+            let ran = self.resident.run(part);
+            self.wrecked = ran.is_err();
+            let (made, outgrown) = ran.map_err(self.failed(state.step))?;
             state.step += made;
             if outgrown {
                 self.plan_anew(state)?;
@@ -298,6 +303,11 @@ impl Backend for Gpu {
             return Ok(());
         }
         let failed = self.failed(state.step);
+        if self.wrecked {
+            let atoms = self.resident.wreck().map_err(failed)?;
+            (state.positions, state.velocities, state.cell) = (atoms.x, atoms.v, atoms.cell);
+            return Ok(());
+        }
         let (resident, lists) = self.resident.download().map_err(&failed)?;
         for (atom, x) in self.resident.references().map_err(&failed)? {
             state.restraint_references[atom as usize] = x;

@@ -93,7 +93,11 @@ DEVICE void move_water(const LeapArgs &a, uint4 atoms, Vec r[3], Vec v[3], const
     Vec shift[3];
     settle(t, old_b, old_c, r[1] - r[0], r[2] - r[0], shift[0], shift[1], shift[2]);
     double virial = t.mass_h * (dot(old_b, shift[1]) + dot(old_c, shift[2]));
-    if (!is_number(virial)) fail(a.status, SETTLE, atoms.x, atoms.x);
+    if (!is_number(virial)) {
+        // The motion ends here. Whoever looks for the cause finds the atoms where they flew.
+        fail(a.status, SETTLE, atoms.x, atoms.x);
+        shift[0] = shift[1] = shift[2] = vec(0.0, 0.0, 0.0);
+    }
     sums.value[CONSTRAINT] += virial;
     Vec p = vec(0.0, 0.0, 0.0);
 #pragma unroll

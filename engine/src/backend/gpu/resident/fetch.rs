@@ -2,6 +2,7 @@
 
 use super::{Lists, Resident, ResidentError, ResidentState};
 use crate::backend::gpu::planned::Planned;
+use crate::motion::device::MotionState;
 use forcefield::Cell;
 use lambda::bias::SiteBias;
 use lambda::motion::LambdaState;
@@ -41,6 +42,14 @@ impl Resident {
             geometry: geometry.map_or(Ok(Vec::new()), |g| g.read(main).map(|g| bytemuck::cast_slice(&g).to_vec()))?,
         };
         Ok((ResidentState { atoms, lambda }, lists))
+    }
+
+    /// Atoms as they are where the motion could not go on, whatever was wrong with it: nothing is checked, and nothing can go on from here.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn wreck(&self) -> Result<MotionState, ResidentError> {
+        Ok(self.motion.download(&self.streams.main)?)
     }
 
     /// Coordinates of the sites, their velocities and heat.
