@@ -17,6 +17,7 @@ mod pka;
 mod plans;
 mod provenance;
 mod replicas;
+mod report;
 mod rerun;
 mod restart;
 mod schema;

@@ -134,16 +134,16 @@ fn a_synthetic_titration_returns_its_pka() {
         assert!((found - expected).abs() < 5.0 * expected.sqrt() + 4.0, "pH {}: {found}", point.ph);
     }
 
-    let said = pka::write(&evaluation, config.folder(), None).unwrap();
+    let said = pka::write(&evaluation, config.folder(), pka::Beside::default()).unwrap();
     assert!(said.contains("GLH 2") && said.contains("report.html"), "{said}");
     let read = |name: &str| std::fs::read_to_string(config.result(name)).unwrap();
     assert_eq!(read("titration.csv").lines().count(), 8);
     assert!(read("pka.csv").lines().nth(1).unwrap().starts_with("GLH 2,1,4."));
-    // Seven points, and the mark in the legend.
-    assert_eq!(read("titration.svg").matches("<circle").count(), 7 + 1);
+    // Seven points, weighted and counted, and the mark in the legend.
+    assert_eq!(read("titration.svg").matches("<circle").count(), 2 * 7 + 1);
     let report = read("report.html");
-    // The curve, convergence, distribution and λ(t).
-    assert!(report.matches("<figure>").count() == 4 && report.contains("the same for every run"));
+    // The curve, convergence, overlap, distribution and λ(t).
+    assert!(report.matches("<figure>").count() == 5 && report.contains("the same for every run"));
     // It stands alone: nothing is fetched.
     assert!(!report.contains("src=") && !report.contains("<link") && !report.contains("@import"));
 }

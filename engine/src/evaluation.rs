@@ -2,6 +2,7 @@
 //!
 //! Everything here reads folders of runs, whoever made them; nothing is written but by [`crate::report`].
 
+pub mod background;
 pub mod calibration;
 pub mod comparison;
 pub mod energies;

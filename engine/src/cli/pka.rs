@@ -7,7 +7,7 @@ use octitrate::evaluation::comparison::Comparison;
 use octitrate::evaluation::{measured, runs};
 use octitrate::output::screen;
 use octitrate::workflow::folder::{Folder, move_aside};
-use octitrate::workflow::pka::{self, Options};
+use octitrate::workflow::pka::{self, Beside, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,6 +37,6 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
         screen::show(&format!("{} is {} now\n", output.display(), aside.display()));
     }
     Folder::claim_for_evaluation(output, &arguments.folders, &pka::RESULTS)?;
-    line!("{}", pka::write(&evaluation, output, None)?);
+    line!("{}", pka::write(&evaluation, output, Beside::default())?);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! One HTML page that stands alone, with its plots inside: `report.html`, `exchange.html`.
 //!
 //! It fits a phone as well as a wide screen, on light and on dark ground: the page itself never scrolls sideways, tables do, in boxes of their
-//! own with a shadow at the side where they go on.
+//! own with a shadow at the side where they go on. It stands alone: a content security policy in its head lets the browser fetch nothing.
 
 use super::plot::{Figure, sheet};
 use std::fmt::Write;
@@ -14,24 +14,73 @@ pub fn escape(text: &str) -> String {
 /// Rows of a table of details that is shown; a longer one is folded until it is clicked.
 const ROWS: usize = 40;
 
+/// More warnings than this are folded until they are clicked.
+const WARNINGS: usize = 4;
+
 /// A page that grows from top to bottom.
 #[derive(Debug, Default)]
 pub struct Page {
     title: String,
+    head: String,
     body: String,
     figures: usize,
+    /// Identifier of the next section.
+    anchor: Option<String>,
+    /// Identifiers of sections with the words that lead to them.
+    contents: Vec<(String, String)>,
+    scripts: String,
 }
+
+/// Nothing is fetched, from nowhere; scripts and styles are those inside the page, pictures those that scripts make.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
 
 impl Page {
     /// A page with a title and a line below it.
     pub fn new(title: &str, subtitle: &str) -> Page {
-        let body = format!("<header><h1>{}</h1><p>{}</p></header>\n", escape(title), escape(subtitle));
-        Page { title: title.to_string(), body, figures: 0 }
+        let head = format!("<header><h1>{}</h1><p>{}</p></header>\n", escape(title), escape(subtitle));
+        Page { title: title.to_string(), head, ..Page::default() }
     }
 
     /// Links to a file in the same folder.
     pub fn link(&mut self, file: &str, words: &str) {
-        let _ = writeln!(self.body, "<nav><a href=\"{}\">{}</a></nav>", escape(file), escape(words));
+        let _ = writeln!(self.body, "<p class=\"link\"><a href=\"{}\">{}</a></p>", escape(file), escape(words));
+    }
+
+    /// Lets the contents at the top of the page lead to the next section.
+    pub fn anchor(&mut self, id: &str, words: &str) {
+        self.anchor = Some(id.to_string());
+        self.contents.push((id.to_string(), words.to_string()));
+    }
+
+    /// The start of a section.
+    fn open(&mut self, class: &str) -> String {
+        let id = self.anchor.take().map_or(String::new(), |id| format!(" id=\"{}\" tabindex=\"-1\"", escape(&id)));
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        format!("<section{id}{class}>")
+    }
+
+    /// Adds a section with a heading; `html` is markup whose texts are escaped.
+    pub fn section(&mut self, class: &str, heading: &str, html: &str) {
+        let (open, heading) = (self.open(class), escape(heading));
+        let _ = writeln!(self.body, "{open}<h2>{heading}</h2>{html}</section>");
+    }
+
+    /// Adds a section that is folded until it is clicked; `html` is markup whose texts are escaped.
+    pub fn folded(&mut self, summary: &str, html: &str) {
+        let (open, summary) = (self.open(""), escape(summary));
+        let _ = writeln!(self.body, "{open}<details><summary>{summary}</summary>{html}</details></section>");
+    }
+
+    /// Adds a script at the end of the page.
+    pub fn script(&mut self, text: &str) {
+        let _ = writeln!(self.scripts, "<script>{}</script>", text.replace("</script", "<\\/script"));
+    }
+
+    /// Adds JSON that scripts find by this identifier, before them.
+    pub fn data(&mut self, id: &str, json: &str) {
+        // In JSON this sign stands in texts alone; there nothing can end the element.
+        let json = json.replace('<', "\\u003c");
+        let _ = writeln!(self.scripts, "<script type=\"application/json\" id=\"{}\">{json}</script>", escape(id));
     }
 
     /// Shows results in large type: name, value, and a remark below.
@@ -52,26 +101,29 @@ impl Page {
         if warnings.is_empty() {
             return;
         }
-        self.body.push_str("<section class=\"warnings\"><h2>Before you trust this</h2><ul>");
-        for warning in warnings {
-            let _ = write!(self.body, "<li>{}</li>", escape(warning));
+        let list: String = warnings.iter().map(|warning| format!("<li>{}</li>", escape(warning))).collect();
+        if warnings.len() <= WARNINGS {
+            return self.section("warnings", "Before you trust this", &format!("<ul>{list}</ul>"));
         }
-        self.body.push_str("</ul></section>\n");
+        let more =
+            format!("<details><summary>{} remarks on these numbers</summary><ul>{list}</ul></details>", warnings.len());
+        self.section("warnings", "Before you trust this", &more);
     }
 
     /// Shows a figure with a heading and a caption.
     pub fn figure(&mut self, heading: &str, figure: &Figure, caption: &str) {
-        let (heading, figure) = (escape(heading), self.captioned(figure, caption));
-        let _ = writeln!(self.body, "<section><h2>{heading}</h2>{figure}</section>");
+        let figure = self.captioned(figure, caption);
+        self.section("", heading, &figure);
     }
 
     /// Adds a figure with a caption that is folded until it is clicked.
     pub fn folded_figure(&mut self, heading: &str, figure: &Figure, caption: &str) {
-        let (heading, figure) = (escape(heading), self.captioned(figure, caption));
-        let _ = writeln!(self.body, "<section><details><summary>{heading}</summary>{figure}</details></section>");
+        let figure = self.captioned(figure, caption);
+        self.folded(heading, &figure);
     }
 
-    fn captioned(&mut self, figure: &Figure, caption: &str) -> String {
+    /// A figure with its caption, for a section that holds more.
+    pub fn captioned(&mut self, figure: &Figure, caption: &str) -> String {
         self.figures += 1;
         let drawn = figure.html(&format!("figure-{}", self.figures));
         format!("<figure>{drawn}<figcaption>{}</figcaption></figure>", escape(caption))
@@ -79,124 +131,70 @@ impl Page {
 
     /// Says under a heading why there is nothing to show.
     pub fn missing(&mut self, heading: &str, why: &str) {
-        let _ = writeln!(
-            self.body,
-            "<section><h2>{}</h2><p class=\"missing\">{}</p></section>",
-            escape(heading),
-            escape(why)
-        );
+        self.section("", heading, &format!("<p class=\"missing\">{}</p>", escape(why)));
     }
 
     /// Shows a table; the first column is aligned as text and stays in sight, the others are aligned as numbers.
     pub fn table(&mut self, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
-        let table = table(heading, columns, rows);
-        let _ = writeln!(self.body, "<section><h2>{}</h2>{table}</section>", escape(heading));
+        self.section("", heading, &table(heading, columns, rows));
     }
 
     /// Adds a table of details, which is folded until it is clicked if it has many rows.
     pub fn long_table(&mut self, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
-        if rows.len() <= ROWS {
+        self.table_up_to(ROWS, heading, columns, rows);
+    }
+
+    /// The same for a table that is folded if it has more rows than `most`.
+    pub fn table_up_to(&mut self, most: usize, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
+        if rows.len() <= most {
             return self.table(heading, columns, rows);
         }
-        let (table, heading) = (table(heading, columns, rows), escape(heading));
-        let summary = format!("<summary>{heading}: {} rows</summary>", rows.len());
-        let _ = writeln!(self.body, "<section><details>{summary}{table}</details></section>");
+        self.folded(&format!("{heading}: {} rows", rows.len()), &table(heading, columns, rows));
     }
 
     /// Adds a long text that is folded until it is clicked.
     pub fn details(&mut self, heading: &str, text: &str) {
-        let (heading, text) = (escape(heading), escape(text));
-        let _ =
-            writeln!(self.body, "<section><details><summary>{heading}</summary><pre>{text}</pre></details></section>");
+        self.folded(heading, &format!("<pre tabindex=\"0\">{}</pre>", escape(text)));
     }
 
     /// The page as HTML.
     pub fn html(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
+        let link = |(id, words): &(String, String)| format!("<a href=\"#{}\">{}</a>", escape(id), escape(words));
+        let links: String = self.contents.iter().map(link).collect();
+        let contents = if links.is_empty() { links } else { format!("<nav aria-label=\"Contents\">{links}</nav>\n") };
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
              <title>{}</title>\n<style>{STYLE}{}</style>\n</head>\n\
-             <body>\n<main>\n{}<footer>octitrate {version}</footer>\n</main>\n</body>\n</html>\n",
+             <body>\n<main>\n{}{contents}{}<footer>octitrate {version}</footer>\n</main>\n{}</body>\n</html>\n",
             escape(&self.title),
             sheet(),
-            self.body
+            self.head,
+            self.body,
+            self.scripts
         )
     }
 }
 
-/// A table in a box that scrolls.
-fn table(heading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-        let cells: String = cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+/// A table in a box that scrolls; all texts are escaped.
+pub fn table(heading: &str, columns: &[&str], rows: &[Vec<String>]) -> String {
+    let cells = |row: &Vec<String>| -> String {
+        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr>{cells}</tr>")
     };
-    let head = cells("th", &mut columns.iter().copied());
-    let rows: String = rows.iter().map(|row| cells("td", &mut row.iter().map(String::as_str))).collect();
+    let head: String = columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let head = format!("<tr>{head}</tr>");
+    let rows: String = rows.iter().map(cells).collect();
     let heading = escape(heading);
     format!(
         "<div class=\"scroll\" role=\"region\" aria-label=\"{heading}\" tabindex=\"0\"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
-/// The style sheet. The shadows at the sides of a table are two fixed gradients under two that move with its content (the first column covers
-/// the left ones while it stays).
-const STYLE: &str = "
-:root { --paper: #f4f6f8; --card: #fff; --ink: #2d343c; --faint: #5b6670; --line: #dfe4e9; --strong: #0072b2;
-  --warning: #fff8e8; --warning-line: #ecd28f; --shadow: rgba(20, 30, 40, .28); --none: rgba(255, 255, 255, 0); color-scheme: light dark; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #11151a; --card: #1a1f25; --ink: #dce1e6; --faint: #9aa5b0; --line: #343b43; --strong: #56b4e9;
-    --warning: #2b2616; --warning-line: #6a5a26; --shadow: rgba(160, 190, 220, .38); --none: rgba(26, 31, 37, 0); }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, \"Segoe UI\", Helvetica, Arial, sans-serif; }
-main { max-width: 1122px; margin: 0 auto; padding: 40px 20px 60px; overflow-wrap: anywhere; }
-header h1 { margin: 0 0 4px; font-size: 30px; line-height: 1.2; letter-spacing: -0.01em; }
-header p { margin: 0 0 16px; color: var(--faint); max-width: 75ch; }
-nav { margin: 0 0 16px; }
-a { color: var(--strong); }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 20px 24px; margin: 0 0 18px; }
-h2 { font-size: 17px; margin: 0 0 12px; }
-.headline { display: flex; flex-wrap: wrap; gap: 12px 48px; }
-.headline h2 { margin: 0; color: var(--faint); font-weight: 500; font-size: 15px; }
-.headline strong { display: block; font-size: 32px; line-height: 1.25; color: var(--strong); font-variant-numeric: tabular-nums; }
-.headline span { color: var(--faint); font-size: 14px; }
-.warnings { background: var(--warning); border-color: var(--warning-line); }
-.warnings ul { margin: 0; padding-left: 20px; }
-.warnings li + li { margin-top: 6px; }
-figure { margin: 0; }
-figure svg { display: block; max-width: 100%; height: auto; }
-figcaption, .missing { color: var(--faint); font-size: 14px; margin: 10px 0 0; max-width: 90ch; }
-details figure { margin-top: 14px; }
-.alone { display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-start; }
-.panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(0, 336px)); gap: 12px; }
-.panels.small { grid-template-columns: repeat(auto-fill, minmax(0, 162px)); }
-.wide { margin-bottom: 8px; }
-.narrow { display: none; margin-bottom: 8px; }
-.scroll { overflow-x: auto; background:
-  linear-gradient(to right, var(--card) 40%, var(--none)) left / 40px 100% no-repeat local,
-  linear-gradient(to left, var(--card) 40%, var(--none)) right / 40px 100% no-repeat local,
-  linear-gradient(to right, var(--shadow), transparent) left / 14px 100% no-repeat scroll,
-  linear-gradient(to left, var(--shadow), transparent) right / 14px 100% no-repeat scroll; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-th { text-align: right; vertical-align: bottom; font-weight: 600; color: var(--faint); border-bottom: 1px solid var(--line); padding: 4px 10px; }
-td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; position: sticky; left: 0; background: var(--card); }
-tbody tr:last-child td { border-bottom: 0; }
-summary { cursor: pointer; font-weight: 600; }
-details .scroll { margin-top: 12px; }
-pre { overflow-x: auto; font-size: 13px; line-height: 1.45; margin: 12px 0 0; overflow-wrap: normal; }
-footer { color: var(--faint); font-size: 13px; text-align: center; margin-top: 28px; }
-@media (max-width: 780px) { .wide { display: none; } .narrow { display: block; } }
-@media (max-width: 480px) {
-  main { padding: 24px 10px 40px; }
-  section { padding: 14px 14px 16px; }
-  header h1 { font-size: 25px; }
-  .panels.small { grid-template-columns: repeat(2, minmax(0, 162px)); }
-  td:first-child { white-space: normal; min-width: 84px; }
-}
-@media print { body { background: #fff; } section { break-inside: avoid; } }
-";
+/// The style sheet.
+const STYLE: &str = include_str!("assets/page.css");
 
 #[cfg(test)]
 mod tests {
@@ -212,6 +210,35 @@ mod tests {
         assert!(html.contains("&lt;b&gt;") && html.contains("x &lt; y") && !html.contains("<i>"));
         assert!(html.contains("href=\"a&quot;b.html\"") && html.contains("c &gt; d"));
         assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
+    }
+
+    /// Protects readers: what a page shows is in it, and texts cannot leave their place.
+    #[test]
+    fn nothing_is_fetched_and_data_cannot_end_its_script() {
+        let mut page = Page::new("t", "");
+        page.anchor("a", "First <part>");
+        page.section("", "First", "<p>x</p>");
+        page.data("data", "{\"name\": \"</script><b>\"}");
+        let html = page.html();
+        assert!(
+            html.contains("default-src 'none'")
+                && html.contains("<nav aria-label=\"Contents\"><a href=\"#a\">First &lt;part&gt;</a>")
+        );
+        assert!(html.contains("<section id=\"a\" tabindex=\"-1\"><h2>First</h2>"));
+        assert_eq!(html.matches("</script>").count(), 1);
+        assert!(html.contains("\\u003c/script>\\u003cb>"), "{html}");
+    }
+
+    #[test]
+    fn many_warnings_are_folded() {
+        let warned = |count: usize| {
+            let mut page = Page::new("t", "");
+            page.warnings(&vec!["run longer".to_string(); count]);
+            page.html()
+        };
+        assert!(
+            !warned(4).contains("<details>") && warned(5).contains("<summary>5 remarks on these numbers</summary>")
+        );
     }
 
     /// Protects phones: a table scrolls in its own box, and one of hundreds of rows does not bury what follows.

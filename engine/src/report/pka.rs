@@ -1,8 +1,17 @@
 //! What an evaluation of pKa values leaves behind: tables (`tables.rs`), plots (`plots.rs`, `series.rs`), and all of it on one page,
-//! `report.html`.
+//! `report.html`: what a reader came for first (`results.rs`), then curves, the structure (`structure.rs`), the evidence (`evidence.rs`), how the
+//! protein was prepared (`preparation.rs`), a paragraph for a paper (`method.rs`) and where everything comes from (`origin.rs`). The numbers of the page are
+//! in `report.json`, too.
 
+mod evidence;
+mod json;
+mod method;
+mod origin;
 mod plots;
+mod preparation;
+mod results;
 mod series;
+mod structure;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -13,22 +22,28 @@ use super::exchange;
 use super::page::Page;
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
-use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
+use crate::evaluation::background::Background;
+use crate::evaluation::background::solute::usual_name;
+use crate::evaluation::comparison::Compared;
+use crate::evaluation::measured::Constant;
+use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::Run;
-use lambda::analysis::hill::Determined;
+use evidence::trimmed;
+use lambda::site::SiteRequest;
 use plots::Plot;
-use std::collections::BTreeSet;
 use std::path::Path;
-use tables::optional;
 
 pub(super) use tables::aligned;
 
 /// Name of the page.
 pub const REPORT: &str = "report.html";
+/// Name of its numbers.
+pub const DATA: &str = "report.json";
 
-/// Names of the page and of all tables.
-pub const RESULTS: [&str; 10] = [
+/// Names of the page, its numbers and all tables.
+pub const RESULTS: [&str; 11] = [
     REPORT,
+    DATA,
     tables::PKA,
     tables::MICRO,
     tables::TITRATION,
@@ -40,19 +55,56 @@ pub const RESULTS: [&str; 10] = [
     comparison::JSON,
 ];
 
-/// Writes tables, plots and the page into `folder`; `settings` is the text of the job, if there is one. The short table for the end of the
+/// A measured pKa that stands beside a computed one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Measured {
+    /// Name of the site, or of the step of its titration ([`crate::evaluation::pka::SiteResult::step_name`]).
+    pub site: String,
+    /// Its value; none for a bound.
+    pub value: Option<f64>,
+    /// Its error.
+    pub error: Option<f64>,
+    /// As people read it: `4.40 ± 0.10`, `> 11`.
+    pub text: String,
+}
+
+/// What a report shows beside the evaluation.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Beside<'a> {
+    /// Text of the job, if there is one.
+    pub settings: Option<&'a str>,
+    /// Measured pKa values; where none are given, those that the evaluation is compared with.
+    pub measured: &'a [Measured],
+}
+
+/// The measured values that an evaluation is compared with.
+fn measured(evaluation: &Evaluation) -> Vec<Measured> {
+    let rows = evaluation.comparison.iter().flat_map(|comparison| &comparison.rows);
+    let one = |row: &Compared| {
+        let (value, error) = match row.measured {
+            Constant::Value { value, error } => (Some(value), error),
+            _ => (None, None),
+        };
+        Measured { site: row.site.clone(), value, error, text: row.measured.to_string() }
+    };
+    rows.map(one).collect()
+}
+
+/// Writes tables, plots and the page into `folder`; `beside` is what the page shows besides. The short table for the end of the
 /// command.
 ///
 /// # Errors
 /// [`Error::File`] if a file cannot be written.
-pub fn write(evaluation: &Evaluation, folder: &Path, settings: Option<&str>) -> Result<String> {
+pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<String> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of the results", e))?;
     tables::write(evaluation, folder)?;
     match &evaluation.comparison {
         Some(found) => comparison::write(found, folder)?,
         None => comparison::remove(folder)?,
     }
-    let plots = plots::all(evaluation);
+    let compared = measured(evaluation);
+    let beside = if beside.measured.is_empty() { Beside { measured: &compared, ..beside } } else { beside };
+    let plots = plots::all(evaluation, beside.measured);
     for plot in &plots {
         let path = folder.join(plot.file);
         match &plot.figure {
@@ -65,61 +117,91 @@ pub fn write(evaluation: &Evaluation, folder: &Path, settings: Option<&str>) -> 
             None => {}
         }
     }
+    let background = Background::of(evaluation);
     let mixing = folder.join(exchange::PAGE).exists();
-    write_atomic(&folder.join(REPORT), "write", report(evaluation, &plots, settings, mixing).as_bytes())?;
+    write_atomic(&folder.join(REPORT), "write", report(evaluation, &background, &plots, beside, mixing).as_bytes())?;
+    let method = method::method(evaluation, &background);
+    let numbers = json::text(evaluation, &background, beside.measured, &method);
+    write_atomic(&folder.join(DATA), "write", numbers.as_bytes())?;
     Ok(format!("{}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
 }
 
+/// A site as people call it: `Glu 15` for `GL3 15`, `N-term Met 1`, with the letter of the chain where there are several.
+fn label(evaluation: &Evaluation, background: &Background, index: usize) -> String {
+    let site = &evaluation.sites[index].record;
+    let Ok(SiteRequest { entry, name, number, insertion, molecule, which }) = site.name.parse::<SiteRequest>() else {
+        return site.name.clone();
+    };
+    // A name that takes more to be told from others keeps it.
+    if which.is_some() || !name.is_ascii() {
+        return site.name.clone();
+    }
+    let usual = usual_name(&name);
+    let usual = if usual.len() == 3 { usual[..1].to_string() + &usual[1..].to_lowercase() } else { usual.to_string() };
+    let insertion = insertion.map_or(String::new(), String::from);
+    let place = background.solute.as_ref().ok().and_then(|solute| solute.sites.get(index)?.as_ref()?.chain);
+    let chain = match (place, molecule) {
+        (Some(chain), _) => format!(" ({chain})"),
+        (None, Some(molecule)) => format!(" ({molecule})"),
+        (None, None) => String::new(),
+    };
+    let end = match entry.as_deref() {
+        Some("nterm") => "N-term ",
+        Some("cterm") => "C-term ",
+        _ => "",
+    };
+    format!("{end}{usual} {number}{insertion}{chain}")
+}
+
 /// The page; `mixing`: whether there is one about the exchange of pH values.
-fn report(evaluation: &Evaluation, plots: &[Plot], settings: Option<&str>, mixing: bool) -> String {
+fn report(evaluation: &Evaluation, background: &Background, plots: &[Plot], beside: Beside, mixing: bool) -> String {
     let names: Vec<&str> = evaluation.sites.iter().map(|site| site.record.name.as_str()).collect();
     let title = match names.len() {
         0..=4 => names.join(", "),
         many => format!("{many} sites"),
     };
-    let mut page = Page::new(&format!("Titration of {title}"), &subtitle(evaluation));
-    if mixing {
-        page.link(exchange::PAGE, "How well the replica exchange mixed");
-    }
-    let rows = tables::rows(evaluation);
-    if rows.len() <= 4 {
-        let headline = |row: &Vec<String>| {
-            let model = if row[3].is_empty() { String::new() } else { format!(", model compound {}", row[3]) };
-            [format!("pKa of {}", row[0]), row[1].clone(), format!("Hill coefficient {}{model}", row[2])]
-        };
-        // What is not known is no headline.
-        let known = |row: &&Vec<String>| row[1] != Determined::Unknown.to_string();
-        page.headline(&rows.iter().filter(known).map(headline).collect::<Vec<_>>());
-    }
+    let input =
+        background.preparation.as_ref().and_then(|preparation| Path::new(preparation.setting("input")?).file_name());
+    let of = input.map_or(String::new(), |name| format!(" of {}", name.to_string_lossy()));
+    let mut page = Page::new(&format!("Titration of {title}{of}"), &subtitle(evaluation));
+    page.anchor("results", "pKa values");
+    let results = results::html(evaluation, background, beside.measured, background.solute.is_ok());
+    page.section("", "pKa values", &results);
     page.warnings(&evaluation.warnings);
-    page.table("pKa values", &tables::COLUMNS, &rows);
-    page.table("Convergence of the sites", &["site", "verdict"], &verdicts(evaluation));
-    let (first, others) = plots.split_at(plots.len().min(1));
-    first.iter().for_each(|plot| show(&mut page, plot));
-    microscopic(&mut page, evaluation);
-    pairs(&mut page, evaluation);
-    untitrated(&mut page, evaluation);
-    others.iter().chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
-    let columns = [
-        "site",
-        "pKa",
-        "transitions",
-        "exchanges of equal forms",
-        "rotamer changes",
-        "first half",
-        "last half",
-        "replicas",
-        "spread of replicas",
-    ];
-    page.long_table("Diagnostics", &columns, &diagnostics(evaluation));
-    page.long_table("Runs", &["run", "left out (ps)", "used (ps)", "frames"], &runs(evaluation));
-    analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
-    let columns =
-        ["site", "pH", "MBAR", "±", "weighted count", "plain count", "mixed", "transitions", "samples", "frames"];
-    page.long_table("Deprotonated fractions", &columns, &fractions(evaluation));
-    if let Some(settings) = settings {
-        page.details("Settings", settings);
+    let of_file = |wanted: &'static str| plots.iter().filter(move |plot| plot.file == wanted);
+    page.anchor("curves", "Curves");
+    of_file(plots::TITRATION).chain(of_file(plots::POPULATIONS)).for_each(|plot| show(&mut page, plot));
+    evidence::microscopic(&mut page, evaluation);
+    structure::section(&mut page, evaluation, background);
+    if of_file(plots::CORRELATION).next().is_some() {
+        page.anchor("coupling", "Coupled sites");
     }
+    of_file(plots::CORRELATION).for_each(|plot| show(&mut page, plot));
+    evidence::pairs(&mut page, evaluation);
+    page.anchor("convergence", "Convergence");
+    of_file(plots::CONVERGENCE).for_each(|plot| show(&mut page, plot));
+    evidence::diagnostics(&mut page, evaluation);
+    evidence::exchange(&mut page, evaluation, background, mixing);
+    page.anchor("lambda", "λ");
+    of_file(plots::LAMBDA).chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
+    analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
+    page.anchor("preparation", "Preparation");
+    match &background.preparation {
+        Some(preparation) => page.section("record", "How the protein was prepared", &preparation::html(&preparation.record)),
+        None => page.missing(
+            "How the protein was prepared",
+            "There is no record of octitrate prepare beside the structure of the job: it was built in another way, or has been moved.",
+        ),
+    }
+    evidence::untitrated(&mut page, evaluation);
+    origin::method_section(&mut page, &method::method(evaluation, background));
+    origin::section(&mut page, evaluation, background);
+    evidence::runs(&mut page, evaluation);
+    evidence::fractions(&mut page, evaluation);
+    if let Some(settings) = beside.settings.or(Some(background.job.text.as_str()).filter(|text| !text.is_empty())) {
+        page.details("Settings of the job", settings);
+    }
+    structure::licence(&mut page, background);
     page.html()
 }
 
@@ -155,126 +237,4 @@ fn subtitle(evaluation: &Evaluation) -> String {
         count(evaluation.runs.len(), "run", "runs"),
         evaluation.options.threshold
     )
-}
-
-/// A number without trailing zeros, before its unit.
-fn trimmed(text: &str) -> String {
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text.to_string(),
-    }
-}
-
-/// The groups that the library knows and that do not titrate, with the reason.
-fn untitrated(page: &mut Page, evaluation: &Evaluation) {
-    let all = evaluation.runs.iter().flat_map(|run| &run.sites.untitrated);
-    let rows: BTreeSet<Vec<String>> = all.map(|group| vec![group.name.clone(), group.reason.clone()]).collect();
-    if !rows.is_empty() {
-        page.table("Groups that do not titrate", &["group", "reason"], &rows.into_iter().collect::<Vec<_>>());
-    }
-}
-
-fn microscopic(page: &mut Page, evaluation: &Evaluation) {
-    let mut rows = Vec::new();
-    for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
-        for link in &site.titration.microscopic {
-            let reference = site.microscopic_reference(link.from, link.to);
-            let share = |form: usize| site.titration.shares[form].to_string();
-            let (name, step) = (site.record.name.clone(), site.link_name(link.from, link.to));
-            let model = optional(Some(reference), 2);
-            rows.push(vec![name, step, link.pk.to_string(), model, share(link.from), share(link.to)]);
-        }
-        for step in &site.titration.macroscopic {
-            let words = format!("macroscopic from these: {}", step.from_microscopic);
-            rows.push(vec![
-                site.record.name.clone(),
-                words,
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-            ]);
-        }
-    }
-    if !rows.is_empty() {
-        let columns = ["site", "forms", "pK", "model", "share of first", "share of second"];
-        page.table("Microscopic pK values and tautomers", &columns, &rows);
-    }
-}
-
-fn pairs(page: &mut Page, evaluation: &Evaluation) {
-    let signed = |number: Determined| number.to_string().replace('-', "−");
-    let row = |PairResult { sites, pair }: &PairResult| {
-        let [first, second] = sites.map(|site| evaluation.sites[site].record.name.clone());
-        let mut row = vec![format!("{first}, {second}"), signed(pair.correlation)];
-        row.extend([pair.pka[0], pair.pka[1], pair.interaction, pair.macroscopic[0], pair.macroscopic[1]].map(signed));
-        row
-    };
-    let rows: Vec<Vec<String>> =
-        evaluation.pairs.iter().filter(|result| result.pair.significant(SIGNIFICANT)).map(row).collect();
-    if !rows.is_empty() {
-        let columns =
-            ["sites", "correlation", "pKa of first", "of second", "interaction", "first pKa of both", "second"];
-        page.table("Sites that feel each other", &columns, &rows);
-    }
-}
-
-/// A verdict on every site.
-fn verdicts(evaluation: &Evaluation) -> Vec<Vec<String>> {
-    evaluation.sites.iter().map(|site| vec![site.record.name.clone(), site.diagnostics.verdict()]).collect()
-}
-
-fn diagnostics(evaluation: &Evaluation) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    for site in &evaluation.sites {
-        let found = &site.diagnostics;
-        for (index, step) in site.titration.macroscopic.iter().enumerate() {
-            let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
-            let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
-            let mut row = vec![site.step_name(index), step.pka.to_string(), site.transitions().to_string()];
-            row.extend(
-                [found.exchanges, found.rotamers].map(|count| count.map_or("–".into(), |count| count.to_string())),
-            );
-            row.extend(halves);
-            row.push(replicas.collect::<Vec<_>>().join(", "));
-            row.push(found.spread(index).map_or("–".into(), |spread| format!("{spread:.2}")));
-            rows.push(row);
-        }
-    }
-    rows
-}
-
-/// What was left out of each run.
-fn runs(evaluation: &Evaluation) -> Vec<Vec<String>> {
-    let row = |(run, left_out): (&Run, &f64)| {
-        let used = trimmed(&format!("{:.3} ps", run.length())).replace(" ps", "");
-        vec![run.short_name(), left_out.to_string(), used, run.series.time.len().to_string()]
-    };
-    evaluation.runs.iter().zip(&evaluation.left_out).map(row).collect()
-}
-
-fn fractions(evaluation: &Evaluation) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    for site in &evaluation.sites {
-        for point in &site.titration.points {
-            let error = point.interval.map(|[low, high]| 0.5 * (high - low));
-            let [s, error] = [point.deprotonated, error].map(|x| optional(x, 3));
-            let [s, error] = [s, error].map(|text| if text.is_empty() { "–".into() } else { text });
-            rows.push(vec![
-                site.record.name.clone(),
-                format!("{:.2}", point.ph),
-                s,
-                error,
-                optional(point.deprotonated_weighted, 3),
-                optional(point.deprotonated_counted, 3),
-                format!("{:.1} %", 100.0 * point.occupancy.mixed_fraction().unwrap_or(0.0)),
-                point.occupancy.transitions.to_string(),
-                format!("{:.0}", point.samples),
-                point.occupancy.frames().to_string(),
-            ]);
-        }
-    }
-    rows
 }

@@ -5,6 +5,7 @@
 mod chart;
 mod drawing;
 mod figure;
+mod forest;
 mod frame;
 mod key;
 mod lines;
@@ -16,9 +17,10 @@ mod style;
 
 pub use chart::{Chart, Curve, Point};
 pub use figure::{FEW, Figure};
+pub use forest::{Bar, Forest};
 pub use key::Entry;
 pub use lines::{Axis, Trace, lines};
 pub use matrix::matrix;
 pub use scale::Scale;
 pub use strips::{Strip, Strips, strips};
-pub use style::{Colour, Style, sheet};
+pub use style::{Colour, Style, ramps, sheet};

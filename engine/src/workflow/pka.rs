@@ -1,7 +1,7 @@
 //! `pka`: from folders of runs to pKa values and their report, whoever made the runs. `titrate` ends with the same evaluation.
 
 pub use crate::evaluation::pka::{Evaluation, Options, SIGNIFICANT};
-pub use crate::report::pka::{RESULTS, write};
+pub use crate::report::pka::{Beside, Measured, RESULTS, write};
 
 use crate::error::Result;
 use crate::evaluation;

@@ -7,7 +7,7 @@
 use super::children::{self, Child};
 use super::folder::Kind;
 use super::many::{Batch, Many};
-use super::pka::{self, Evaluation, Options};
+use super::pka::{self, Beside, Evaluation, Options};
 use crate::config::{Config, Jobs};
 use crate::error::{InputError, Result};
 use lambda::analysis::counted::Resampling;
@@ -31,7 +31,8 @@ impl Many for TitrationPlan {
 
     fn conclude(&self) -> Result<String> {
         let config = &self.batch.config;
-        pka::write(&self.evaluate()?, config.folder(), Some(&config.to_toml()?))
+        let settings = config.to_toml()?;
+        pka::write(&self.evaluate()?, config.folder(), Beside { settings: Some(&settings), ..Beside::default() })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Charts of one kind share their axes and one legend, so that sites compare. What holds nothing is left out.
 
+use super::Measured;
 use crate::evaluation::pka::{BINS, Evaluation, HillFit, SiteResult};
 use crate::report::plot::{self, Chart, Colour, Curve, Entry, FEW, Figure, Point, Scale, Style};
 use lambda::analysis::hill::{Determined, deprotonated_fraction};
@@ -31,6 +32,17 @@ impl Plot {
     }
 }
 
+/// Names of the files of plots.
+pub const TITRATION: &str = "titration.svg";
+/// Populations of sites with more than two forms.
+pub const POPULATIONS: &str = "populations.svg";
+/// Correlations of pairs of sites.
+pub const CORRELATION: &str = "correlation.svg";
+/// pKa against the time used.
+pub const CONVERGENCE: &str = "convergence.svg";
+/// Distribution of λ.
+pub const LAMBDA: &str = "lambda.svg";
+
 /// Largest number of sites in one chart; more have a chart each.
 const SITES_IN_ONE: usize = 6;
 /// Largest number of sites in the matrix of correlations.
@@ -40,9 +52,9 @@ const CURVES_IN_SMALL: usize = 5;
 /// Number of points of a fitted line.
 const LINE: usize = 60;
 
-/// All plots but λ against time; the titration curves first.
-pub fn all(evaluation: &Evaluation) -> Vec<Plot> {
-    let mut plots = vec![titration(evaluation)];
+/// All plots but λ against time; the titration curves first, with what was measured.
+pub fn all(evaluation: &Evaluation, measured: &[Measured]) -> Vec<Plot> {
+    let mut plots = vec![titration(evaluation, measured)];
     if evaluation.sites.iter().any(|site| site.record.forms.len() > 2) {
         plots.push(populations(evaluation));
     }
@@ -111,45 +123,69 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
     Curve { name: site.record.name.clone(), points, line, mark, style: Style::default() }
 }
 
-fn titration(evaluation: &Evaluation) -> Plot {
+/// Shares of a plain count of the frames at each pH: open marks beside the full ones.
+fn counts(site: &SiteResult, style: Style) -> Curve {
+    let point = |point: &PhPoint| Some(Point { x: point.ph, y: point.deprotonated_counted?, interval: [0.0; 2] });
+    let points = site.titration.points.iter().filter_map(point).collect();
+    Curve { points, style: Style { open: true, ..style }, ..Curve::default() }
+}
+
+/// A measured pKa of a site: a dotted line, and a diamond at one half.
+fn experiment(site: &SiteResult, measured: &[Measured], colour: Colour) -> Option<Curve> {
+    let steps = (0..site.titration.macroscopic.len()).map(|step| site.step_name(step)).collect::<Vec<_>>();
+    let value = measured.iter().filter(|one| steps.contains(&one.site)).find_map(|one| one.value)?;
+    let points = vec![Point { x: value, y: 0.5, interval: [0.0; 2] }];
+    Some(Curve { points, mark: Some(value), style: Style { colour, dash: 2, mark: 3, open: true }, ..Curve::default() })
+}
+
+fn titration(evaluation: &Evaluation, measured: &[Measured]) -> Plot {
     let sites = evaluation.sites.iter().map(|site| (site, curve(evaluation, site)));
     let sites: Vec<(&SiteResult, Curve)> = sites.filter(|(_, one)| is_curve(std::slice::from_ref(one))).collect();
     let (x, y) = (Scale::new("pH", range(evaluation)), share("deprotonated fraction"));
     let figure = if sites.len() <= SITES_IN_ONE {
-        let curves = sites.into_iter().enumerate().map(|(k, (site, curve))| Curve {
-            name: format!("{}: {}", site.record.name, pka_of(site)),
-            style: Style::marked(k),
-            ..curve
+        let curves = sites.into_iter().enumerate().flat_map(|(k, (site, curve))| {
+            let style = Style::marked(k);
+            let named = Curve { name: format!("{}: {}", site.record.name, pka_of(site)), style, ..curve };
+            [Some(counts(site, style)), Some(named), experiment(site, measured, style.colour)].into_iter().flatten()
         });
         Figure::chart(
             "Titration curves",
             &Chart { title: String::new(), note: String::new(), curves: curves.collect(), x, y },
         )
     } else {
-        let key = vec![
+        let style = Style::marked(3);
+        let mut key = vec![
             Entry::mark("weighted fraction at this pH", Style::default()),
+            Entry::mark("plain count", Style { open: true, ..Style::default() }),
             Entry::line("MBAR", Style::default()),
             Entry::line("pKa", Style { dash: 1, ..Style::default() }),
         ];
+        if !measured.is_empty() {
+            let style = Style { colour: Colour::Number(1), dash: 2, open: true, ..style };
+            key.push(Entry { line: true, ..Entry::mark("measured pKa", style) });
+        }
         let chart = |(site, curve): (&SiteResult, Curve)| {
             let (title, note) = (site.record.name.clone(), pka_of(site));
-            let curves = vec![Curve { name: String::new(), ..curve }];
-            Chart { title, note, curves, x: x.clone(), y: y.clone() }
+            let experiment = experiment(site, measured, Colour::Number(1));
+            let curves =
+                [Some(counts(site, Style::default())), Some(Curve { name: String::new(), ..curve }), experiment];
+            Chart { title, note, curves: curves.into_iter().flatten().collect(), x: x.clone(), y: y.clone() }
         };
         Figure::charts("Titration curve", &sites.into_iter().map(chart).collect::<Vec<_>>(), key)
     };
     let caption = format!(
-        "Points: deprotonated fraction from the frames of each pH alone (with a form above a weight of {}, weighted to pure forms), with standard errors \
-         from independent samples. Lines: {}; dashed: pKa.",
+        "Full marks: deprotonated fraction from the frames of each pH alone (with a form above a weight of {}, weighted to pure forms), with standard errors \
+         from independent samples; open marks: the plain count of these frames. Lines: {}; dashed: pKa{}.",
         evaluation.options.threshold,
         if evaluation.overlap.is_empty() {
             "Hill fits, for several protons the binding polynomial"
         } else {
             "MBAR, from the frames of all pH values"
-        }
+        },
+        if measured.is_empty() { "" } else { "; dotted, with an open diamond: measured pKa" }
     );
     let why = "There is no curve to draw: no site has fractions at two pH values or more, nor a pKa.";
-    Plot::new("titration.svg", "Titration curves", figure, &caption, why)
+    Plot::new(TITRATION, "Titration curves", figure, &caption, why)
 }
 
 /// The forms of these sites as a legend. Sites whose forms have different names share numbers; then their charts name the forms, too.
@@ -197,7 +233,8 @@ fn populations(evaluation: &Evaluation) -> Plot {
     let caption = "Points: populations from the weighted frames of each pH alone, with standard errors. Lines: populations from the frames of all pH values by MBAR, \
          or the binding polynomial where those are not connected.";
     let why = "There are no populations to draw: no site with several forms has them at two pH values or more.";
-    Plot::new("populations.svg", "Populations of the forms", figure, caption, why)
+    let folded = charts.len() > SITES_IN_ONE;
+    Plot { folded, ..Plot::new(POPULATIONS, "Populations of the forms", figure, caption, why) }
 }
 
 fn correlation(evaluation: &Evaluation) -> Plot {
@@ -234,7 +271,7 @@ fn correlation(evaluation: &Evaluation) -> Plot {
         "Correlation φ of being deprotonated at the same pH, from −1 to 1.{which} All pairs, with errors, are in pairs.csv."
     );
     let why = "No pair of sites has frames enough in all states to determine a correlation.";
-    Plot::new("correlation.svg", "Correlation between sites", figure, &caption, why)
+    Plot::new(CORRELATION, "Correlation between sites", figure, &caption, why)
 }
 
 /// Parts of the runs from which on every fifth has an error bar, so that bars can be told apart.
@@ -289,7 +326,7 @@ fn convergence(evaluation: &Evaluation) -> Plot {
     let caption = "pKa of slope one against the time used, all runs together, with standard errors; all charts span the same number of pK units. \
                    A start that should have been left out shows as a line from the beginning that does not settle.";
     let why = "No part of the runs determines a pKa.";
-    Plot::new("convergence.svg", "Convergence", figure, caption, why)
+    Plot::new(CONVERGENCE, "Convergence", figure, caption, why)
 }
 
 /// The first, the last and some between of `count` things, `most` at most.
@@ -339,7 +376,8 @@ fn histograms(evaluation: &Evaluation) -> Plot {
         "Density of λ over all frames, from blue at the lowest pH over purple to orange at the highest; of two forms 0 is protonated and 1 deprotonated. \
          Where no frame was, there is no line.{which}"
     );
-    Plot::new("lambda.svg", "Distribution of λ", figure, &caption, "No frame has λ in the range of the histograms.")
+    let why = "No frame has λ in the range of the histograms.";
+    Plot { folded: many, ..Plot::new(LAMBDA, "Distribution of λ", figure, &caption, why) }
 }
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
 }
 
 /// A Hill coefficient as people read it. MBAR makes that of a site alone 1 exactly, whatever was sampled: no error stands behind it.
-fn hill(slope: Determined) -> String {
+pub(super) fn hill(slope: Determined) -> String {
     match slope {
         Determined::Value { value, error } if error < 5e-4 && (value - 1.0).abs() < 5e-4 => "1 (alone)".into(),
         other => other.to_string(),

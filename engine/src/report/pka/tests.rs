@@ -71,12 +71,14 @@ fn evaluation(sites: &[SiteRecord], ph: &[f64]) -> Evaluation {
 }
 
 fn page(evaluation: &Evaluation) -> String {
-    report(evaluation, &plots::all(evaluation), None, false)
+    let background = Background::of(evaluation);
+    report(evaluation, &background, &plots::all(evaluation, &[]), Beside::default(), false)
 }
 
-/// The section under a heading.
+/// The section under a heading, folded or not.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
-    let from = page.find(&format!("<h2>{heading}</h2>")).unwrap_or_else(|| panic!("no section {heading}"));
+    let places = [format!("<h2>{heading}</h2>"), format!("<summary>{heading}</summary>")];
+    let from = places.iter().find_map(|place| page.find(place)).unwrap_or_else(|| panic!("no section {heading}"));
     page[from..].split("</section>").next().unwrap()
 }
 
@@ -87,8 +89,12 @@ fn every_svg_says_what_it_is_and_no_name_is_used_twice() {
     let page = page(&evaluation(&[site("GLU 2", &[0.0, 4.4]), site("HIS 5", &[0.0, 4.9, 4.5])], &PH));
     let count = |what: &str| page.matches(what).count();
     assert!(count("<svg") >= 10, "{}", count("<svg"));
-    for what in ["role=\"img\"", "aria-labelledby=", "</desc>"] {
-        assert_eq!(count(what), count("<svg"), "{what}");
+    // What is not hidden from readers that do not see says what it is; the table beside the hidden ones says the same.
+    for svg in page.split("<svg").skip(1) {
+        let head = svg.split('>').next().unwrap();
+        let said =
+            ["role=\"img\"", "aria-labelledby="].iter().all(|what| head.contains(what)) && svg.contains("</desc>");
+        assert!(said != head.contains("aria-hidden=\"true\""), "{head}");
     }
     let mut ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     ids.sort_unstable();
@@ -115,9 +121,10 @@ fn empty_bins_interrupt_the_histogram() {
 }
 
 #[test]
-fn what_is_not_known_is_no_headline_and_what_does_not_titrate_is_listed() {
+fn what_is_not_known_is_said_and_what_does_not_titrate_is_listed() {
     let sites = [site("GLU 2", &[0.0, 4.4])];
-    assert!(page(&evaluation(&sites, &PH)).contains("<section class=\"headline\">"));
+    let known = page(&evaluation(&sites, &PH));
+    assert!(!section(&known, "pKa values").contains("not determined"), "{}", section(&known, "pKa values"));
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let mut mixed = run(4.0, &sites, &mut random);
     mixed.series.lambda[0].fill(0.5);
@@ -126,7 +133,7 @@ fn what_is_not_known_is_no_headline_and_what_does_not_titrate_is_listed() {
     let resampling = Resampling { draws: 20, seed: 1 };
     let options = Options { resampling, parquet: false, ..Options::default() };
     let page = page(&evaluate(vec![mixed.clone(), mixed], &options).unwrap());
-    assert!(!page.contains("class=\"headline\""));
+    assert!(section(&page, "pKa values").contains("<b>1</b> <i aria-hidden=\"true\">○</i> not determined"));
     let section = section(&page, "Groups that do not titrate");
     assert!(section.contains("GLU 9") && section.matches(reason).count() == 1, "{section}");
 }
@@ -152,7 +159,7 @@ fn a_single_ph_has_no_curve_and_what_is_not_determined_has_no_panel() {
 fn files_of_plots_are_complete_or_absent() {
     let folder = tempfile::tempdir().unwrap();
     let evaluated = evaluation(&[site("GLU 2", &[0.0, 4.5])], &PH);
-    write(&evaluated, folder.path(), None).unwrap();
+    write(&evaluated, folder.path(), Beside::default()).unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name));
     assert!(
         ["titration.svg", "convergence.svg", "lambda.svg"].iter().all(|name| read(name).unwrap().contains("</svg>"))
@@ -160,7 +167,7 @@ fn files_of_plots_are_complete_or_absent() {
     let titration = read("titration.svg").unwrap();
     assert!(titration.contains("role=\"img\"") && titration.contains("prefers-color-scheme:dark"));
     // Evaluated again without what they show, they are gone.
-    write(&evaluation(&[site("GLU 2", &[0.0, 14.0])], &[3.0]), folder.path(), None).unwrap();
+    write(&evaluation(&[site("GLU 2", &[0.0, 14.0])], &[3.0]), folder.path(), Beside::default()).unwrap();
     assert!(read("titration.svg").is_err() && read("convergence.svg").is_err() && read("lambda.svg").is_ok());
 }
 
@@ -169,7 +176,7 @@ fn the_report_links_the_page_of_an_exchange_if_there_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let evaluation = evaluation(&[site("GLU 2", &[0.0, 4.5])], &PH);
     let report = || {
-        write(&evaluation, folder.path(), None).unwrap();
+        write(&evaluation, folder.path(), Beside::default()).unwrap();
         std::fs::read_to_string(folder.path().join(REPORT)).unwrap()
     };
     assert!(!report().contains("exchange.html"));
@@ -183,7 +190,7 @@ fn a_page_of_many_sites_stays_small() {
     let sites: Vec<SiteRecord> = (0..60).map(|k| site(&format!("GLU-A {k} of the big dimer"), &[0.0, 4.0])).collect();
     let ph: Vec<f64> = (0..11).map(|k| 2.0 + 0.5 * f64::from(k)).collect();
     let evaluation = evaluation(&sites, &ph);
-    let plots = plots::all(&evaluation);
+    let plots = plots::all(&evaluation, &[]);
     for plot in &plots {
         if let Some(figure) = &plot.figure {
             let size = figure.standalone("", "").len();
@@ -196,4 +203,106 @@ fn a_page_of_many_sites_stays_small() {
     assert_eq!(section(&page, "Distribution of λ").matches("pH 2.00</text>").count(), 2);
     assert!(page.contains("<summary>λ against time: 60 sites</summary>"));
     assert!(section(&page, "Correlation between sites").contains("12 of 60 sites"));
+}
+
+/// Protects the reader's way: what they came for first, then what supports it, then how it was done.
+#[test]
+fn sections_have_their_order_and_the_contents_lead_to_all_of_them() {
+    let page = page(&evaluation(&[site("GLU 2", &[0.0, 4.4]), site("HIS 5", &[0.0, 4.9, 4.5])], &PH));
+    let wanted = [
+        "results",
+        "curves",
+        "structure",
+        "coupling",
+        "convergence",
+        "exchange",
+        "lambda",
+        "preparation",
+        "method",
+        "origin",
+    ];
+    let links: Vec<&str> = page.split("<a href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(
+        &links[..wanted.len().min(links.len())],
+        wanted.iter().filter(|id| links.contains(id)).copied().collect::<Vec<_>>()
+    );
+    let places: Vec<usize> =
+        links.iter().map(|id| page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("{id}"))).collect();
+    assert!(places.is_sorted() && links.len() >= 9, "{links:?}");
+    // Without a structure the page says so, and the numbers at a pH stand there all the same.
+    let structure = section(&page, "Protonation in the structure");
+    assert!(
+        structure.contains("The structure is not shown")
+            && structure.contains("type=\"range\"")
+            && structure.contains(" %</td>")
+    );
+    assert!(!page.contains("3Dmol-LICENSE") && page.len() < 400_000, "{}", page.len());
+}
+
+/// Protects readers from names that are markup, and from pages that call home.
+#[test]
+fn names_of_sites_are_text_and_nothing_is_fetched() {
+    let page = page(&evaluation(&[site("<img src=x> 2", &[0.0, 4.4]), site("GLU 3", &[0.0, 4.4])], &PH));
+    assert!(!page.contains("<img src=x>") && page.contains("&lt;img src=x&gt; 2"));
+    let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["sites"][0]["name"], "<img src=x> 2");
+    assert!(page.contains("default-src 'none'"));
+    for loaded in ["src=\"http", "src=\"/", "<link", "@import", "url("] {
+        assert!(!page.contains(loaded), "{loaded}");
+    }
+    // Links to works are links: nobody goes there unasked.
+    assert!(page.contains("<a href=\"https://doi.org/10.1021/ct200061r\">"));
+}
+
+#[test]
+fn measured_values_stand_beside_computed_ones() {
+    let evaluation =
+        evaluation(&[site("GLU 2", &[0.0, 4.4]), site("GLU 3", &[0.0, 4.4]), site("GLU 4", &[0.0, 4.4])], &PH);
+    let value = |site: &str, value: Option<f64>, text: &str| Measured {
+        site: site.into(),
+        value,
+        error: Some(0.1),
+        text: text.into(),
+    };
+    let measured = [value("GLU 2", Some(4.0), "4.00 ± 0.10"), value("GLU 3", None, "> 11")];
+    let background = Background::of(&evaluation);
+    let plots = plots::all(&evaluation, &measured);
+    let page = report(&evaluation, &background, &plots, Beside { measured: &measured, ..Beside::default() }, false);
+    let results = section(&page, "pKa values");
+    let computed = evaluation.sites[0].titration.macroscopic[0].pka.value().unwrap();
+    let difference = format!("{:+.2}", computed - 4.0).replace('-', "−");
+    assert!(
+        results.contains("4.00 ± 0.10</td>")
+            && results.contains("&gt; 11</td>")
+            && results.contains(&format!(">{difference}</td>"))
+    );
+    assert!(results.contains("Against the 1 measured values: mean absolute error"));
+    // A dotted line, and an open diamond, in the curves.
+    assert_eq!(section(&page, "Titration curves").matches("stroke-dasharray=\"2 4\"").count(), 2);
+    let json = json::text(&evaluation, &background, &measured, &method::method(&evaluation, &background));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (
+            json["sites"][0]["steps"][0]["measured"]["value"].as_f64(),
+            json["sites"][1]["steps"][0]["measured"]["text"].as_str()
+        ),
+        (Some(4.0), Some("> 11"))
+    );
+    assert!(
+        json["sites"][2]["steps"][0]["measured"].is_null()
+            && json["method"]["references"][0]["doi"] == "10.1021/ct200061r"
+    );
+    // Without measured values there are no columns for them.
+    assert!(!self::page(&evaluation).contains("difference"));
+}
+
+#[test]
+fn sites_are_called_as_people_call_them() {
+    let names = ["ZGL3 56", "nterm MET 1", "cterm ZGL3 56", "2:LYS 4", "HSP 5", "odd"];
+    let sites: Vec<SiteRecord> = names.iter().map(|name| site(name, &[0.0, 4.4])).collect();
+    let evaluation = evaluation(&sites, &PH);
+    let background = Background::of(&evaluation);
+    let labels: Vec<String> = (0..names.len()).map(|index| label(&evaluation, &background, index)).collect();
+    assert_eq!(labels, ["Glu 56", "N-term Met 1", "C-term Glu 56", "Lys 4 (2)", "His 5", "odd"]);
 }

@@ -135,12 +135,14 @@ impl Chart {
     }
 }
 
-/// Mark, line, error bars and points of a curve, one above the other.
+/// Mark, line, error bars and points of a curve, one above the other. Open marks are smaller: they stand beside full ones.
 fn drawn(curve: &Curve, frame: &Frame, radius: f64) -> Group {
+    let radius = if curve.style.open { 0.8 * radius } else { radius };
     let mut group = Group::new().set("class", curve.style.colour.class());
     if let Some(mark) = curve.mark.filter(|mark| (frame.x.low..frame.x.high).contains(mark)) {
         let data = format!("M{} {}V{}", number(frame.across(mark)), number(frame.top), number(frame.bottom));
-        group = group.add(Path::new().set("class", "thin").set("stroke-dasharray", "4 4").set("d", data));
+        let dashes = if curve.style.dash == 0 { "4 4" } else { curve.style.dashes() };
+        group = group.add(Path::new().set("class", "thin").set("stroke-dasharray", dashes).set("d", data));
     }
     let data = frame.line(&curve.line);
     if !data.is_empty() {

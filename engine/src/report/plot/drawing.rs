@@ -60,6 +60,13 @@ impl Drawing {
         self.svg(id, |svg| svg)
     }
 
+    /// The SVG as a part of a page that says the same in words.
+    pub(super) fn hidden(&self) -> String {
+        let (width, height) = (self.width.ceil(), self.height.ceil());
+        let svg = SVG::new().set("class", "plot").set("aria-hidden", "true").set("width", width).set("height", height);
+        composed(&svg.set("viewBox", format!("0 0 {width} {height}")).add(self.body.clone()))
+    }
+
     fn svg(&self, id: &str, ground: impl FnOnce(SVG) -> SVG) -> String {
         let (title, description) = (format!("{id}-t"), format!("{id}-d"));
         let (width, height) = (self.width.ceil(), self.height.ceil());
@@ -72,9 +79,13 @@ impl Drawing {
             .set("viewBox", format!("0 0 {width} {height}"))
             .add(Title::new(self.title.as_str()).set("id", title))
             .add(Description::new().set("id", description).add(svg::node::Text::new(self.description.as_str())));
-        // The composer gives texts lines of their own; their ends would be read as spaces.
-        ground(svg).add(self.body.clone()).to_string().replace(">\n", ">").replace("\n<", "<")
+        composed(&ground(svg).add(self.body.clone()))
     }
+}
+
+/// The text of an SVG. The composer gives texts lines of their own; their ends would be read as spaces.
+fn composed(svg: &SVG) -> String {
+    svg.to_string().replace(">\n", ">").replace("\n<", "<")
 }
 
 /// A text at a place; one that may be longer than `room` (pixels) is squeezed into it.

@@ -100,6 +100,11 @@ fn step(step: usize, scale: [[f64; 3]; 4]) -> String {
     format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))
 }
 
+/// The colours of the scale on light and on dark ground, from 0 to 1.
+pub fn ramps() -> [Vec<String>; 2] {
+    SCALES.map(|scale| (0..STEPS).map(|number| step(number, scale)).collect())
+}
+
 /// Rules that differ between light (0) and dark (1) ground.
 fn colours(ground: usize) -> String {
     let [paper, ink, axis, mesh] = GROUNDS[ground];

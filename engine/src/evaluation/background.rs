@@ -1,0 +1,150 @@
+//! What stands behind the numbers of an evaluation, as far as the folders of its runs tell: the job, what the logs say, the corrections, how the
+//! protein was prepared, how an exchange mixed, and the structure.
+//!
+//! Nothing here is needed for a pKa. Whatever is missing or cannot be read is absent, with the reason where a reader would ask for it.
+
+mod corrections;
+mod job;
+mod logs;
+pub mod solute;
+
+pub use corrections::CorrectionRecord;
+pub use job::Job;
+pub use logs::LogFacts;
+pub use solute::Solute;
+
+use super::ladders::Ladders;
+use super::mixing::Mixing;
+use super::pka::Evaluation;
+use crate::config::RESOLVED;
+use crate::output::files;
+use std::path::{Path, PathBuf};
+
+/// Name of the record that a preparation leaves beside the structure.
+pub const PREPARED: &str = "prepare.md";
+/// Name of the settings of a preparation.
+pub const PREPARED_SETTINGS: &str = "prepare.toml";
+
+/// What stands behind an evaluation.
+#[derive(Debug, Clone)]
+pub struct Background {
+    /// Folder of the titration, or of the first run if there is none.
+    pub folder: PathBuf,
+    /// Its job; empty without `resolved.toml`.
+    pub job: Job,
+    /// What its log says; empty without `log.txt`.
+    pub log: LogFacts,
+    /// Corrections of the entries in use, and of the buffer; none for an entry that is in no library any more.
+    pub corrections: Vec<CorrectionRecord>,
+    /// How the structure was prepared; `None` unless `octitrate prepare` did it and its record is still there.
+    pub preparation: Option<Preparation>,
+    /// How an exchange of pH values mixed; `None` without one.
+    pub mixing: Option<Mixing>,
+    /// The solute of a run, or why it cannot be shown.
+    pub solute: Result<Solute, String>,
+}
+
+/// The record of a preparation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Preparation {
+    /// Text of `prepare.md`.
+    pub record: String,
+    /// What `prepare.toml` says; empty without it.
+    pub settings: toml::Table,
+}
+
+impl Preparation {
+    /// That of the folder in which a structure lies.
+    fn beside(structure: &Path) -> Option<Self> {
+        let folder = structure.parent()?;
+        let record = std::fs::read_to_string(folder.join(PREPARED)).ok()?;
+        let settings = std::fs::read_to_string(folder.join(PREPARED_SETTINGS)).ok();
+        Some(Self { record, settings: settings.and_then(|text| text.parse().ok()).unwrap_or_default() })
+    }
+
+    /// A setting as text.
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        self.settings.get(key)?.as_str()
+    }
+}
+
+impl Background {
+    /// Looks into the folders of the runs of an evaluation.
+    pub fn of(evaluation: &Evaluation) -> Self {
+        let folder = evaluation.runs.first().map(|run| root(&run.folder)).unwrap_or_default();
+        let job = Job::read(&folder.join(RESOLVED));
+        let log = LogFacts::read(&folder.join(files::LOG));
+        let preparation = job.path("system", "structure").and_then(|structure| Preparation::beside(&structure));
+        let (corrections, library) = corrections::of(evaluation, &job);
+        Self {
+            mixing: mixing(&folder),
+            solute: solute::find(evaluation, &job, &library),
+            corrections,
+            preparation,
+            job,
+            log,
+            folder,
+        }
+    }
+}
+
+/// The folder of the titration that a run belongs to, at most two levels up; the run's own if there is none.
+fn root(run: &Path) -> PathBuf {
+    let above = run.ancestors().take(3).filter(|folder| !folder.as_os_str().is_empty());
+    let titrates = |folder: &&Path| Job::read(&folder.join(RESOLVED)).has("titrate");
+    let mut above = above;
+    above.find(titrates).unwrap_or(run).to_path_buf()
+}
+
+/// How an exchange mixed, if there was one. Its table names the slots, and with them pH values and replicas.
+fn mixing(folder: &Path) -> Option<Mixing> {
+    let path = folder.join(files::EXCHANGE);
+    let text = std::fs::read_to_string(&path).ok()?;
+    let (mut ph, mut slots) = (Vec::new(), 0);
+    for slot in text.lines().next()?.split(',').skip(1) {
+        let value: f64 = slot.strip_prefix("pH_")?.split('/').next()?.parse().ok()?;
+        slots += 1;
+        if ph.last() != Some(&value) {
+            ph.push(value);
+        }
+    }
+    let ladders = Ladders { ph: &ph, replicas: slots / ph.len().max(1) };
+    (ladders.slots() == slots && slots > 0).then(|| Mixing::read(&path, &ladders).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_titration_is_found_from_its_runs() {
+        let place = tempfile::tempdir().unwrap();
+        let run = place.path().join("pH_4.00/replica_1");
+        std::fs::create_dir_all(&run).unwrap();
+        assert_eq!(root(&run), run);
+        std::fs::write(place.path().join(RESOLVED), "[titrate]\nph = [4.0]\n").unwrap();
+        std::fs::write(run.join(RESOLVED), "[titration]\nph = 4.0\n").unwrap();
+        assert_eq!(root(&run), place.path());
+    }
+
+    #[test]
+    fn the_table_of_an_exchange_names_its_ladders() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(mixing(place.path()).is_none());
+        let head = "time (ps),pH_3.50/replica_1,pH_3.50/replica_2,pH_4.00/replica_1,pH_4.00/replica_2";
+        std::fs::write(place.path().join(files::EXCHANGE), format!("{head}\n0,1,2,3,4\n1,3,2,1,4\n")).unwrap();
+        let found = mixing(place.path()).unwrap();
+        assert_eq!((found.ph, found.pairs[0].tried, found.pairs[0].accepted), (vec![3.5, 4.0], 2, 1));
+    }
+
+    #[test]
+    fn a_preparation_is_found_beside_its_structure() {
+        let place = tempfile::tempdir().unwrap();
+        let structure = place.path().join("system.gro");
+        assert!(Preparation::beside(&structure).is_none());
+        std::fs::write(place.path().join(PREPARED), "# Preparation of a.pdb\n").unwrap();
+        std::fs::write(place.path().join(PREPARED_SETTINGS), "force_field = \"ff14sb\"\n").unwrap();
+        let found = Preparation::beside(&structure).unwrap();
+        assert_eq!((found.setting("force_field"), found.setting("water")), (Some("ff14sb"), None));
+    }
+}

@@ -1,0 +1,67 @@
+//! The resolved job of runs as a table of texts: what a report quotes, whatever version of the program wrote it.
+
+use std::path::{Path, PathBuf};
+
+/// What `resolved.toml` says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Job {
+    /// Its text.
+    pub text: String,
+    table: toml::Table,
+}
+
+impl Job {
+    /// Reads it; empty if there is none, or it is no TOML.
+    pub(super) fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        Self::parse(text)
+    }
+
+    /// Of a text.
+    pub fn parse(text: String) -> Self {
+        let table = text.parse().unwrap_or_default();
+        Self { text, table }
+    }
+
+    /// Whether there is a section.
+    pub fn has(&self, section: &str) -> bool {
+        self.table.contains_key(section)
+    }
+
+    /// A value as people read it: `4 fs`, `periodic`, `10`.
+    pub fn value(&self, section: &str, key: &str) -> Option<String> {
+        match self.table.get(section)?.get(key)? {
+            toml::Value::String(text) => Some(text.clone()),
+            toml::Value::Integer(number) => Some(number.to_string()),
+            toml::Value::Float(number) => Some(number.to_string()),
+            toml::Value::Boolean(truth) => Some(truth.to_string()),
+            _ => None,
+        }
+    }
+
+    /// A path.
+    pub fn path(&self, section: &str, key: &str) -> Option<PathBuf> {
+        self.value(section, key).map(PathBuf::from)
+    }
+
+    /// A list of paths; empty if there is none.
+    pub fn paths(&self, section: &str, key: &str) -> Vec<PathBuf> {
+        let list = self.table.get(section).and_then(|section| section.get(key)).and_then(toml::Value::as_array);
+        list.into_iter().flatten().filter_map(toml::Value::as_str).map(PathBuf::from).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_texts_and_what_is_missing_is_none() {
+        let job =
+            Job::parse("[dynamics]\ntime_step = \"4 fs\"\nseed = 1\n[titration]\nlibrary = [\"a.toml\"]\n".into());
+        assert_eq!(job.value("dynamics", "time_step").as_deref(), Some("4 fs"));
+        assert_eq!((job.value("dynamics", "seed").as_deref(), job.value("barostat", "pressure")), (Some("1"), None));
+        assert_eq!(job.paths("titration", "library"), [PathBuf::from("a.toml")]);
+        assert!(job.has("titration") && !Job::parse("= no".into()).has("titration"));
+    }
+}

@@ -1,0 +1,218 @@
+//! The evidence behind the pKa values of a report: tautomers, sites that feel each other, exchange, diagnostics, what was left out, fractions.
+
+use super::tables::optional;
+use crate::evaluation::background::Background;
+use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
+use crate::evaluation::runs::Run;
+use crate::report::exchange;
+use crate::report::page::{Page, escape};
+use crate::report::plot::{Chart, Curve, Figure, Point, Scale, Style};
+use lambda::analysis::hill::Determined;
+use lambda::analysis::mbar::CONNECTED;
+use std::collections::BTreeSet;
+
+/// More rows of microscopic pK values than this are folded until they are clicked.
+const MICROSCOPIC: usize = 12;
+
+/// A number without trailing zeros, before its unit.
+pub(super) fn trimmed(text: &str) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text.to_string(),
+    }
+}
+
+/// The groups that the library knows and that do not titrate, with the reason.
+pub(super) fn untitrated(page: &mut Page, evaluation: &Evaluation) {
+    let all = evaluation.runs.iter().flat_map(|run| &run.sites.untitrated);
+    let rows: BTreeSet<Vec<String>> = all.map(|group| vec![group.name.clone(), group.reason.clone()]).collect();
+    if !rows.is_empty() {
+        page.table("Groups that do not titrate", &["group", "reason"], &rows.into_iter().collect::<Vec<_>>());
+    }
+}
+
+/// Microscopic pK values and tautomers of sites with more than two forms.
+pub(super) fn microscopic(page: &mut Page, evaluation: &Evaluation) {
+    let mut rows = Vec::new();
+    for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
+        for link in &site.titration.microscopic {
+            let reference = site.microscopic_reference(link.from, link.to);
+            let share = |form: usize| site.titration.shares[form].to_string();
+            let (name, step) = (site.record.name.clone(), site.link_name(link.from, link.to));
+            let model = optional(Some(reference), 2);
+            rows.push(vec![name, step, link.pk.to_string(), model, share(link.from), share(link.to)]);
+        }
+        for step in &site.titration.macroscopic {
+            let words = format!("macroscopic from these: {}", step.from_microscopic);
+            rows.push(vec![
+                site.record.name.clone(),
+                words,
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+            ]);
+        }
+    }
+    if !rows.is_empty() {
+        let columns = ["site", "forms", "pK", "model", "share of first", "share of second"];
+        page.table_up_to(MICROSCOPIC, "Microscopic pK values and tautomers", &columns, &rows);
+    }
+}
+
+/// Pairs of sites that titrate together.
+pub(super) fn pairs(page: &mut Page, evaluation: &Evaluation) {
+    let signed = |number: Determined| number.to_string().replace('-', "−");
+    let row = |PairResult { sites, pair }: &PairResult| {
+        let [first, second] = sites.map(|site| evaluation.sites[site].record.name.clone());
+        let mut row = vec![format!("{first}, {second}"), signed(pair.correlation)];
+        row.extend([pair.pka[0], pair.pka[1], pair.interaction, pair.macroscopic[0], pair.macroscopic[1]].map(signed));
+        row
+    };
+    let rows: Vec<Vec<String>> =
+        evaluation.pairs.iter().filter(|result| result.pair.significant(SIGNIFICANT)).map(row).collect();
+    if !rows.is_empty() {
+        let columns =
+            ["sites", "correlation", "pKa of first", "of second", "interaction", "first pKa of both", "second"];
+        page.table("Sites that feel each other", &columns, &rows);
+    }
+}
+
+/// What speaks for and against the numbers of every site, in numbers.
+pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation) {
+    let mut columns = vec![
+        "site",
+        "pKa",
+        "transitions",
+        "exchanges of equal forms",
+        "rotamer changes",
+        "mixed",
+        "first half",
+        "last half",
+    ];
+    if has_replicas(evaluation) {
+        columns.extend(["replicas", "spread of replicas"]);
+    }
+    page.long_table("Diagnostics", &columns, &diagnosed(evaluation));
+}
+
+fn has_replicas(evaluation: &Evaluation) -> bool {
+    evaluation.sites.iter().any(|site| !site.diagnostics.replicas.iter().all(Vec::is_empty))
+}
+
+fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for site in &evaluation.sites {
+        let found = &site.diagnostics;
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
+            let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
+            let mut row = vec![site.step_name(index), step.pka.to_string(), site.transitions().to_string()];
+            row.extend(
+                [found.exchanges, found.rotamers].map(|count| count.map_or("–".into(), |count| count.to_string())),
+            );
+            row.push(format!("{:.1} %", 100.0 * site.mixed().unwrap_or(0.0)));
+            row.extend(halves);
+            if has_replicas(evaluation) {
+                row.push(replicas.collect::<Vec<_>>().join(", "));
+                row.push(found.spread(index).map_or("–".into(), |spread| format!("{spread:.2}")));
+            }
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// What was left out of each run.
+pub(super) fn runs(page: &mut Page, evaluation: &Evaluation) {
+    let row = |(run, left_out): (&Run, &f64)| {
+        let used = trimmed(&format!("{:.3} ps", run.length())).replace(" ps", "");
+        vec![run.short_name(), left_out.to_string(), used, run.series.time.len().to_string()]
+    };
+    let rows: Vec<Vec<String>> = evaluation.runs.iter().zip(&evaluation.left_out).map(row).collect();
+    page.long_table("Runs", &["run", "left out (ps)", "used (ps)", "frames"], &rows);
+}
+
+/// Deprotonated fractions of every site at every pH.
+pub(super) fn fractions(page: &mut Page, evaluation: &Evaluation) {
+    let mut rows = Vec::new();
+    for site in &evaluation.sites {
+        for point in &site.titration.points {
+            let error = point.interval.map(|[low, high]| 0.5 * (high - low));
+            let [s, error] = [point.deprotonated, error].map(|x| optional(x, 3));
+            let [s, error] = [s, error].map(|text| if text.is_empty() { "–".into() } else { text });
+            rows.push(vec![
+                site.record.name.clone(),
+                format!("{:.2}", point.ph),
+                s,
+                error,
+                optional(point.deprotonated_weighted, 3),
+                optional(point.deprotonated_counted, 3),
+                format!("{:.1} %", 100.0 * point.occupancy.mixed_fraction().unwrap_or(0.0)),
+                point.occupancy.transitions.to_string(),
+                format!("{:.0}", point.samples),
+                point.occupancy.frames().to_string(),
+            ]);
+        }
+    }
+    let columns =
+        ["site", "pH", "MBAR", "±", "weighted count", "plain count", "mixed", "transitions", "samples", "frames"];
+    page.long_table("Deprotonated fractions", &columns, &rows);
+}
+
+/// How neighbouring pH values are joined: the share of swaps that were accepted, and the overlap of their frames.
+pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Background, has_page: bool) {
+    const HEADING: &str = "Exchange between pH values";
+    page.anchor("exchange", "Exchange");
+    let middle = |pair: &[f64]| 0.5 * (pair[0] + pair[1]);
+    let point = |x: f64, y: f64| Point { x, y, interval: [y; 2] };
+    let swaps = background.mixing.iter().flat_map(|mixing| &mixing.pairs);
+    let swaps: Vec<Point> = swaps.filter_map(|pair| Some(point(middle(&pair.ph), pair.acceptance()?))).collect();
+    let overlap =
+        evaluation.ph.windows(2).zip(&evaluation.overlap).map(|(pair, overlap)| point(middle(pair), *overlap));
+    let overlap: Vec<Point> = overlap.collect();
+    if overlap.is_empty() && swaps.is_empty() {
+        let why =
+            "The pH values were not exchanged, and their frames are not joined by MBAR: every pH stands for itself.";
+        return page.missing(HEADING, why);
+    }
+    let line = |points: &[Point]| points.iter().map(|point| (point.x, point.y)).collect();
+    let curve = |name: &str, points: Vec<Point>, number: usize| {
+        let style = Style { mark: number, ..Style::dashed(number) };
+        Curve { name: name.into(), line: line(&points), points, mark: None, style }
+    };
+    let ends = evaluation.ph.first().zip(evaluation.ph.last()).map_or([0.0, 14.0], |(low, high)| [*low, *high]);
+    let chart = Chart {
+        title: String::new(),
+        note: String::new(),
+        curves: vec![curve("overlap of the frames", overlap, 0), curve("swaps that were accepted", swaps.clone(), 1)],
+        x: Scale::new("pH (middle of two neighbours)", ends),
+        y: Scale::new("share", [-0.04, 1.04]),
+    };
+    let floor = 100.0 * CONNECTED;
+    let mut words = format!(
+        "Overlap: how many of the frames of one pH could as well be of its neighbour; below {floor:.0} % two pH values hardly know of each other."
+    );
+    let mut doubts = String::new();
+    match &background.mixing {
+        Some(mixing) => {
+            let trips: usize = mixing.round_trips.iter().sum();
+            let walkers = mixing.round_trips.len();
+            words += &format!(
+                " Swaps: {} exchanges between {walkers} walkers, which made {trips} round trips between the lowest and the highest pH in all.",
+                mixing.exchanges
+            );
+            doubts = mixing.doubts().iter().map(|doubt| format!("<p class=\"doubt\">{}</p>", escape(doubt))).collect();
+        }
+        None => words += " The runs did not swap their pH.",
+    }
+    let figure = Figure::chart("Exchange between pH values", &chart).map(|figure| page.captioned(&figure, &words));
+    let link = if has_page {
+        format!("<p class=\"link\"><a href=\"{}\">Swaps in numbers, and where every walker was</a></p>", exchange::PAGE)
+    } else {
+        String::new()
+    };
+    page.section("", HEADING, &format!("{doubts}{}{link}", figure.unwrap_or_default()));
+}

@@ -1,0 +1,256 @@
+//! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
+
+use super::evidence::trimmed;
+use crate::evaluation::background::Background;
+use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
+use crate::evaluation::runs::Run;
+use crate::record::Kind;
+use std::collections::BTreeSet;
+
+/// A work that is cited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Work {
+    /// Authors, journal, year, volume, page.
+    pub words: &'static str,
+    /// Its DOI.
+    pub doi: &'static str,
+}
+
+const fn work(words: &'static str, doi: &'static str) -> Work {
+    Work { words, doi }
+}
+
+const LAMBDA: Work = work(
+    "S. Donnini, F. Tegeler, G. Groenhof, H. Grubmüller, J. Chem. Theory Comput. 2011, 7, 1962",
+    "10.1021/ct200061r",
+);
+const NEUTRAL: Work = work(
+    "S. Donnini, R. T. Ullmann, G. Groenhof, H. Grubmüller, J. Chem. Theory Comput. 2016, 12, 1040",
+    "10.1021/acs.jctc.5b01160",
+);
+const HAMILTONIAN: Work =
+    work("B. Kohnke, C. Kutzner, H. Grubmüller, J. Chem. Theory Comput. 2020, 16, 6938", "10.1021/acs.jctc.0c00744");
+const RESCALING: Work =
+    work("G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 2007, 126, 014101", "10.1063/1.2408420");
+const CELL: Work = work("M. Bernetti, G. Bussi, J. Chem. Phys. 2020, 153, 114107", "10.1063/5.0020514");
+const EXCHANGE: Work = work("Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 1999, 314, 141", "10.1016/S0009-2614(99)01123-9");
+const EXCHANGE_PH: Work = work("Y. Meng, A. E. Roitberg, J. Chem. Theory Comput. 2010, 6, 1401", "10.1021/ct900676b");
+const MBAR: Work = work("M. R. Shirts, J. D. Chodera, J. Chem. Phys. 2008, 129, 124105", "10.1063/1.2978177");
+const EQUILIBRATION: Work = work("J. D. Chodera, J. Chem. Theory Comput. 2016, 12, 1799", "10.1021/acs.jctc.5b00784");
+const MODELS: Work = work(
+    "R. L. Thurlkill, G. R. Grimsley, J. M. Scholtz, C. N. Pace, Protein Sci. 2006, 15, 1214",
+    "10.1110/ps.051840806",
+);
+const OPENMM: Work = work("P. Eastman et al., J. Phys. Chem. B 2024, 128, 109", "10.1021/acs.jpcb.3c06662");
+const PROPKA: Work = work(
+    "M. H. M. Olsson, C. R. Søndergaard, M. Rostkowski, J. H. Jensen, J. Chem. Theory Comput. 2011, 7, 525",
+    "10.1021/ct100578z",
+);
+const PICTURES: Work = work("N. Rego, D. Koes, Bioinformatics 2015, 31, 1322", "10.1093/bioinformatics/btu829");
+
+/// The paragraph and its references.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Method {
+    /// Sentences; `[1]` are citations.
+    pub text: String,
+    /// Works by their numbers, from 1.
+    pub works: Vec<Work>,
+}
+
+impl Method {
+    /// ` [3]`, or ` [3, 4]`.
+    fn cite(&mut self, works: &[Work]) -> String {
+        let number = |work: &Work| {
+            let known = self.works.iter().position(|known| known == work);
+            let index = known.unwrap_or_else(|| {
+                self.works.push(*work);
+                self.works.len() - 1
+            });
+            (index + 1).to_string()
+        };
+        let numbers: Vec<String> = works.iter().map(number).collect();
+        format!(" [{}]", numbers.join(", "))
+    }
+
+    fn add(&mut self, sentence: &str) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.text += sentence;
+    }
+}
+
+/// What was done.
+pub(super) fn method(evaluation: &Evaluation, background: &Background) -> Method {
+    let mut method = Method::default();
+    let version = match &background.log.programs[..] {
+        [] => format!("octitrate {}", env!("CARGO_PKG_VERSION")),
+        programs => programs.join(" and "),
+    };
+    let cited = method.cite(&[LAMBDA, NEUTRAL]);
+    let count = evaluation.sites.len();
+    let sites = if count == 1 { "one titratable site".to_string() } else { format!("{count} titratable sites") };
+    method.add(&format!(
+        "The pKa values of {sites} were computed by molecular dynamics at constant pH, in which the protonation of every site is a dynamic variable λ{cited}, with {version}."
+    ));
+    prepared(&mut method, background);
+    system(&mut method, evaluation, background);
+    dynamics(&mut method, evaluation, background);
+    sampling(&mut method, evaluation, background);
+    method
+}
+
+/// How the protein was prepared.
+fn prepared(method: &mut Method, background: &Background) {
+    let Some(preparation) = &background.preparation else { return };
+    let openmm = preparation.setting("openmm").map_or(String::new(), |version| format!(" {version}"));
+    let (by_openmm, by_propka) = (method.cite(&[OPENMM]), method.cite(&[PROPKA]));
+    let field =
+        preparation.setting("force_field").map_or(String::new(), |name| format!(" with the force field {name}"));
+    let estimates = if preparation.record.contains("PROPKA") {
+        format!("; first estimates of the pKa values are PROPKA's{by_propka}")
+    } else {
+        String::new()
+    };
+    method.add(&format!(
+        "The structure was prepared by octitrate prepare with OpenMM{openmm}{by_openmm}{field}{estimates}."
+    ));
+    if estimates.is_empty() {
+        method.works.retain(|work| *work != PROPKA);
+    }
+}
+
+/// Force field, corrections and what keeps the box neutral.
+fn system(method: &mut Method, evaluation: &Evaluation, background: &Background) {
+    let records = || evaluation.runs.iter().flat_map(|run| &run.sites.sites);
+    let waters: BTreeSet<&str> =
+        records().filter_map(|site| Some(site.conditions.as_ref()?.water.as_str())).filter(|w| *w != "none").collect();
+    let waters: Vec<&str> = waters.into_iter().collect();
+    // A buffer has no pKa: its water is named above.
+    let sites = || background.corrections.iter().filter(|one| one.pka.is_some());
+    let fields: BTreeSet<&str> = sites().map(|one| one.force_field.as_str()).collect();
+    let fields: Vec<&str> = fields.into_iter().collect();
+    let atoms =
+        background.log.fact("atoms").and_then(|fact| fact.split(' ').next()).map(|n| format!("a system of {n} atoms"));
+    if !fields.is_empty() {
+        let water = if waters.is_empty() { String::new() } else { format!(" in {} water", waters.join(" and ")) };
+        let what = atoms.map_or(String::new(), |atoms| format!(", in {atoms}"));
+        method.add(&format!("Charges of the forms are those of {}{water}{what}.", fields.join(" and ")));
+    }
+    let from_source = background.corrections.iter().filter_map(|one| Some(&one.pka.as_ref()?.1));
+    let measured = if from_source.clone().any(|source| source.contains("Thurlkill")) {
+        method.cite(&[MODELS])
+    } else {
+        String::new()
+    };
+    let unfinished: BTreeSet<&str> =
+        sites().filter(|one| one.status != "calibrated").map(|one| one.entry.as_str()).collect();
+    let unfinished = if unfinished.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<&str> = unfinished.into_iter().collect();
+        format!("; by the test of the program those of {} are preliminary", names.join(", "))
+    };
+    method.add(&format!(
+        "The free energy that the force field gives to the loss of a proton was replaced by that of model compounds with known pKa{measured}, by corrections that were calibrated in simulations of these{unfinished}."
+    ));
+    if records().any(|site| site.kind == Kind::Buffer) {
+        let cited = method.cite(&[NEUTRAL]);
+        method.add(&format!("Molecules that share a coordinate of their own take up the charge that the sites release, so that the box stays neutral{cited}."));
+    }
+}
+
+/// Interactions, integrator and baths.
+fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Background) {
+    let value = |section: &str, key: &str| background.job.value(section, key);
+    if let Some(boundary) = value("electrostatics", "boundary") {
+        let order = value("electrostatics", "order").map_or(String::new(), |order| format!(" of order {order}"));
+        let linear = if value("titration", "interpolation").as_deref() == Some("charge") {
+            "charges are interpolated linearly in λ".to_string()
+        } else {
+            format!("the energy is interpolated linearly in λ{}", method.cite(&[HAMILTONIAN]))
+        };
+        let cutoff = value("van_der_waals", "cutoff")
+            .map_or(String::new(), |cutoff| format!("; Lennard-Jones interactions end at {cutoff}"));
+        let modifier = value("van_der_waals", "modifier").map_or(String::new(), |name| format!(" ({name})"));
+        method.add(&format!(
+            "Coulomb interactions were computed by a fast multipole method{order} with {boundary} boundaries, and {linear}{cutoff}{modifier}."
+        ));
+    }
+    if let Some(step) = value("dynamics", "time_step") {
+        let mass = value("dynamics", "hydrogen_mass").map_or(String::new(), |mass| format!(", hydrogens of {mass}"));
+        let held = value("dynamics", "constraints")
+            .filter(|held| held != "none")
+            .map_or(String::new(), |held| format!(", constraints on {held}"));
+        let mut words = format!("Leap-frog steps were {step} long{mass}{held}");
+        if let Some(temperature) = value("thermostat", "temperature") {
+            let cited = method.cite(&[RESCALING]);
+            words += &format!("; the temperature was {temperature} (stochastic velocity rescaling{cited})");
+        }
+        if let Some(pressure) = value("barostat", "pressure") {
+            let cited = method.cite(&[CELL]);
+            words += &format!("; the pressure was {pressure} (stochastic cell rescaling{cited})");
+        }
+        method.add(&(words + "."));
+    } else {
+        let kelvin: BTreeSet<String> =
+            evaluation.runs.iter().map(|run| format!("{} K", run.sites.temperature)).collect();
+        method.add(&format!("The temperature was {}.", kelvin.into_iter().collect::<Vec<_>>().join(" and ")));
+    }
+}
+
+/// pH values, exchange, time, and how populations and errors follow.
+fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Background) {
+    let time: f64 = evaluation.runs.iter().map(Run::length).sum();
+    let time = trimmed(&if time < 1e4 { format!("{time:.1} ps") } else { format!("{:.1} ns", time / 1e3) });
+    let ph: Vec<String> = evaluation.ph.iter().map(f64::to_string).collect();
+    let runs = evaluation.runs.len();
+    let value = |key: &str| background.job.value("titrate", key);
+    let swaps = match value("exchange") {
+        Some(every) => {
+            format!(", which tried to swap between neighbours every {every}{}", method.cite(&[EXCHANGE, EXCHANGE_PH]))
+        }
+        None => String::new(),
+    };
+    let cited = method.cite(&[EQUILIBRATION]);
+    let (runs, values) =
+        (if runs == 1 { "one run".into() } else { format!("{runs} runs") }, if ph.len() == 1 { "" } else { "s" });
+    method.add(&format!(
+        "In all, {runs} at pH value{values} {}{swaps} gave {time}, without the start of each, of which more was left out where it differed from the rest{cited}.",
+        ph.join(", ")
+    ));
+    let (draws, threshold) = (evaluation.options.resampling.draws, evaluation.options.threshold);
+    let how = if evaluation.overlap.is_empty() {
+        "Populations of the forms were counted at each pH".to_string()
+    } else {
+        format!(
+            "Populations of the pure forms at every pH follow from the frames of all pH values by MBAR{}",
+            method.cite(&[MBAR])
+        )
+    };
+    method.add(&format!(
+        "{how}; a form is occupied where its weight exceeds {threshold}. Standard errors are those of {draws} bootstrap draws over independent samples. A pKa is called \
+         converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, and the site changed its protonation, its tautomer and its \
+         rotamer at least ten times where that matters."
+    ));
+    if background.solute.is_ok() {
+        let cited = method.cite(&[PICTURES]);
+        method.add(&format!("(The picture of the structure is drawn by 3Dmol.js{cited}.)"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn works_are_numbered_in_the_order_of_their_citations() {
+        let mut method = Method::default();
+        assert_eq!(method.cite(&[MBAR, CELL]), " [1, 2]");
+        assert_eq!((method.cite(&[CELL]), method.cite(&[LAMBDA])), (" [2]".to_string(), " [3]".to_string()));
+        assert_eq!(method.works, [MBAR, CELL, LAMBDA]);
+        method.add("One.");
+        method.add("Two.");
+        assert_eq!(method.text, "One. Two.");
+    }
+}

@@ -1,0 +1,101 @@
+//! Where the numbers come from: versions, devices and commands of the runs, the corrections, and how to do it again.
+
+use super::method::Method;
+use crate::evaluation::background::{Background, CorrectionRecord};
+use crate::evaluation::pka::Evaluation;
+use crate::origin::quoted;
+use crate::report::page::{Page, escape, table};
+use std::fmt::Write;
+
+/// The paragraph about the method, with its references.
+pub(super) fn method_section(page: &mut Page, method: &Method) {
+    page.anchor("method", "Method");
+    let links = |work: &super::method::Work| {
+        let (words, doi) = (escape(work.words), escape(work.doi));
+        format!("<li>{words}, doi:<a href=\"https://doi.org/{doi}\">{doi}</a></li>")
+    };
+    let works: String = method.works.iter().map(links).collect();
+    let html = format!(
+        "<p id=\"paragraph\" class=\"prose\">{}</p><p class=\"tools script\"><button type=\"button\" id=\"copy\">Copy the paragraph and its references</button> \
+         <span id=\"copied\" role=\"status\"></span></p><ol id=\"works\" class=\"works\">{works}</ol>",
+        escape(&method.text)
+    );
+    page.section("", "Method, as a paragraph for a paper", &html);
+}
+
+/// Versions, devices, facts, corrections, commands.
+pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Background) {
+    page.anchor("origin", "Origin");
+    let mut rows = vec![vec!["evaluated by".to_string(), format!("octitrate {}", env!("CARGO_PKG_VERSION"))]];
+    let log = &background.log;
+    for (name, list) in [("runs made by", &log.programs), ("started on", &log.days), ("computed on", &log.devices)] {
+        if !list.is_empty() {
+            rows.push(vec![name.into(), list.join("; ")]);
+        }
+    }
+    rows.extend(log.facts.iter().map(|(name, value)| vec![name.clone(), value.clone()]));
+    if let Some(preparation) = &background.preparation {
+        for (key, name) in
+            [("input", "prepared from"), ("sha256", "SHA-256 of that"), ("openmm", "OpenMM"), ("python", "Python")]
+        {
+            rows.extend(preparation.setting(key).map(|value| vec![name.to_string(), value.to_string()]));
+        }
+    }
+    rows.push(vec!["folder".into(), background.folder.display().to_string()]);
+    let facts = table("Origin", &["what", "as the files say"], &rows).replace("<table>", "<table class=\"words\">");
+    let commands = commands(evaluation, background);
+    let html = format!(
+        "{facts}<h3>Commands</h3><p>What was called, and what gives the same again:</p><pre tabindex=\"0\">{}</pre>",
+        escape(&commands)
+    );
+    page.section("", "Where the numbers come from", &html);
+    let columns = ["entry", "correction", "pKa of the model compound", "error (pK units)", "made by"];
+    let rows: Vec<Vec<String>> = background.corrections.iter().map(correction).collect();
+    if rows.is_empty() {
+        return page.missing("Corrections of the model compounds", "The library of the job is not there any more.");
+    }
+    let html = table("Corrections", &columns, &rows).replace("<table>", "<table class=\"words\">");
+    let about = "<p class=\"lead\">The error is that of the largest free energy of a form, statistical and, where it is known, systematic. It shifts all sites of an entry alike and is not in the errors of \
+                 the pKa values.</p>";
+    page.section("", "Corrections of the model compounds", &format!("{about}{html}"));
+}
+
+fn correction(record: &CorrectionRecord) -> Vec<String> {
+    let status = match &record.reason {
+        Some(reason) => format!("{}: {reason}", record.status),
+        None => record.status.to_string(),
+    };
+    let pka = record.pka.as_ref().map_or("–".into(), |(pka, source)| format!("{pka:.2}, {source}"));
+    let errors = match record.errors {
+        None => "–".into(),
+        Some((statistical, None)) => format!("{statistical:.2}, systematic not known"),
+        Some((statistical, Some(systematic))) => format!("{statistical:.2}, systematic {systematic:.2}"),
+    };
+    let made = record.made.clone().unwrap_or_else(|| "–".into());
+    vec![format!("{} ({})", record.entry, record.force_field), status, pka, errors, made]
+}
+
+/// The commands in the log, then those that give runs and evaluation again.
+fn commands(evaluation: &Evaluation, background: &Background) -> String {
+    let mut text = String::new();
+    for command in &background.log.commands {
+        let _ = writeln!(text, "{command}");
+    }
+    let folder = quoted(&background.folder.display().to_string());
+    if background.job.has("titrate") {
+        let _ = writeln!(
+            text,
+            "# the runs again, from the job with its defaults:\noctitrate titrate {folder}/resolved.toml --output again"
+        );
+    }
+    let options = evaluation.options;
+    let _ = writeln!(
+        text,
+        "# the evaluation again:\noctitrate pka {folder} --equilibration {} --threshold {} --draws {} --seed {}",
+        quoted(&format!("{} ps", options.equilibration)),
+        options.threshold,
+        options.resampling.draws,
+        options.resampling.seed
+    );
+    text.trim_end().to_string()
+}

@@ -1,0 +1,196 @@
+//! The table of pKa values: what a reader came for, with a verdict on each.
+
+use super::tables::{hill, shift};
+use super::{Measured, label};
+use crate::evaluation::background::Background;
+use crate::evaluation::pka::{Evaluation, HillFit, LARGEST_ERROR, SiteResult};
+use crate::report::page::escape;
+use crate::report::plot::{Bar, Forest};
+use lambda::analysis::determined::Determined;
+use std::fmt::Write;
+
+/// What a reader may do with a pKa.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is determined, and nothing speaks against it.
+    Converged,
+    /// It is determined, and something speaks against it.
+    Doubtful,
+    /// It is a bound, or not known.
+    Open,
+}
+
+impl Verdict {
+    /// On a step of the titration of a site.
+    pub fn of(site: &SiteResult, pka: Determined) -> Self {
+        match pka {
+            Determined::Value { .. } if site.diagnostics.reasons.is_empty() => Self::Converged,
+            Determined::Value { .. } => Self::Doubtful,
+            _ => Self::Open,
+        }
+    }
+
+    /// Class, sign and words: the sign and the words say it without colour.
+    fn shown(self) -> [&'static str; 3] {
+        match self {
+            Self::Converged => ["yes", "✓", "converged"],
+            Self::Doubtful => ["no", "✗", "not converged"],
+            Self::Open => ["open", "○", "not determined"],
+        }
+    }
+}
+
+/// A row of the table.
+struct Row<'a> {
+    site: usize,
+    name: String,
+    label: String,
+    pka: Determined,
+    slope: Option<Determined>,
+    model: Option<f64>,
+    verdict: Verdict,
+    reasons: &'a [String],
+    measured: Option<&'a Measured>,
+}
+
+impl Row<'_> {
+    fn bar(&self) -> Bar {
+        let measured = self.measured.and_then(|measured| Some((measured.value?, measured.error.unwrap_or(0.0))));
+        Bar { value: Some(self.pka), sure: self.verdict == Verdict::Converged, reference: self.model, measured }
+    }
+
+    /// Computed minus measured.
+    fn difference(&self) -> Option<f64> {
+        Some(self.pka.value()? - self.measured?.value?)
+    }
+}
+
+fn rows<'a>(evaluation: &'a Evaluation, background: &Background, measured: &'a [Measured]) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    for (index, site) in evaluation.sites.iter().enumerate() {
+        for (k, step) in site.titration.macroscopic.iter().enumerate() {
+            let name = site.step_name(k);
+            let suffix = name.strip_prefix(site.record.name.as_str()).unwrap_or_default().to_string();
+            let pka = HillFit::of(step).pka;
+            rows.push(Row {
+                site: index,
+                label: label(evaluation, background, index) + &suffix,
+                pka,
+                slope: step.slope,
+                model: site.reference(step.from, step.to),
+                verdict: Verdict::of(site, pka),
+                reasons: &site.diagnostics.reasons,
+                measured: measured.iter().find(|measured| measured.site == name),
+                name,
+            });
+        }
+    }
+    rows
+}
+
+/// How many values there are of each verdict, and what that means.
+fn lead(rows: &[Row]) -> String {
+    let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    let [yes, no, open] = [Verdict::Converged, Verdict::Doubtful, Verdict::Open].map(count);
+    let tally = |[class, sign, words]: [&str; 3], count: usize| {
+        format!("<span class=\"tally {class}\"><b>{count}</b> <i aria-hidden=\"true\">{sign}</i> {words}</span>")
+    };
+    let tallies = [(Verdict::Converged, yes), (Verdict::Doubtful, no), (Verdict::Open, open)]
+        .map(|(verdict, count)| if count > 0 { tally(verdict.shown(), count) } else { String::new() });
+    format!(
+        "<p class=\"tallies\">{}</p><p class=\"lead\">Converged is a pKa with an error below {LARGEST_ERROR} on which the halves of the runs and the replicas \
+         agree, of a site that changed its form, its tautomer and its rotamer often enough, at pH values that overlap. Of all others the table says what is missing: \
+         use those as a hint and not as a result. Errors are one standard error of the sampling; the errors of the correction and of the force field are not in them.</p>",
+        tallies.concat()
+    )
+}
+
+/// Averages against measured values, in words.
+fn averages(rows: &[Row]) -> String {
+    let all: Vec<[f64; 2]> =
+        rows.iter().filter_map(|row| Some([row.difference()?, row.model? - row.measured?.value?])).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let mean = |k: usize, power: i32| {
+        (all.iter().map(|d| d[k].abs().powi(power)).sum::<f64>() / all.len() as f64).powf(1.0 / f64::from(power))
+    };
+    let largest = |k: usize| all.iter().map(|d| d[k].abs()).fold(0.0, f64::max);
+    let of = |k: usize| {
+        format!("mean absolute error {:.2}, root mean square {:.2}, largest {:.2}", mean(k, 1), mean(k, 2), largest(k))
+    };
+    format!(
+        "<p class=\"lead\">Against the {} measured values: {}. The pKa values of the model compounds, which know nothing of the protein: {}.</p>",
+        all.len(),
+        of(0),
+        of(1)
+    )
+}
+
+/// The table, with what it says in a few words before it. Sites lead to the structure if it `is_shown`.
+pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &[Measured], is_shown: bool) -> String {
+    let rows = rows(evaluation, background, measured);
+    let bars: Vec<Bar> = rows.iter().map(Row::bar).collect();
+    let forest = Forest::new("pKa", &bars);
+    let compared = rows.iter().any(|row| row.measured.is_some());
+    let mut html = lead(&rows) + &averages(&rows);
+    let head = |class: &str, words: &str| format!("<th scope=\"col\" class=\"{class}\">{words}</th>");
+    let mut heads = vec![head("", "site"), head("value", "pKa")];
+    if let Some(forest) = &forest {
+        heads.push(format!("<th class=\"forest\" aria-hidden=\"true\">{}</th>", forest.axis()));
+    }
+    if compared {
+        heads.extend([head("", "measured"), head("", "difference")]);
+    }
+    heads.extend([head("", "model compound"), head("", "shift"), head("", "Hill"), head("verdict", "verdict")]);
+    let _ = write!(
+        html,
+        "<div class=\"scroll\" role=\"region\" aria-label=\"pKa values\" tabindex=\"0\"><table class=\"results\"><thead><tr>{}</tr></thead><tbody>",
+        heads.concat()
+    );
+    for (row, bar) in rows.iter().zip(&bars) {
+        html += &line(row, forest.as_ref().map(|forest| forest.row(bar)), compared, is_shown);
+    }
+    let mut key =
+        vec!["● pKa with one (thick) and two standard errors, ○ not converged", "│ model compound", "→ bound"];
+    if compared {
+        key.insert(1, "◇ measured");
+    }
+    let key = if forest.is_some() {
+        format!("<p class=\"key\" aria-hidden=\"true\">{}</p>", key.join(" · "))
+    } else {
+        String::new()
+    };
+    html + "</tbody></table></div>" + &key
+}
+
+/// A row; cells carry the names of their columns for narrow pages.
+fn line(row: &Row, drawing: Option<String>, compared: bool, is_shown: bool) -> String {
+    let [class, sign, words] = row.verdict.shown();
+    let (label, name) = (escape(&row.label), escape(&row.name));
+    let site =
+        if is_shown { format!("<a href=\"#structure\" data-site=\"{}\">{label}</a>", row.site) } else { label.clone() };
+    let own = if name == label { String::new() } else { format!("<small>{name}</small>") };
+    let cell = |column: &str, text: &str| {
+        let empty = if text.is_empty() { " class=\"empty\"" } else { "" };
+        format!("<td data-column=\"{column}\"{empty}>{}</td>", escape(text))
+    };
+    let mut html =
+        format!("<tr class=\"{class}\"><th scope=\"row\">{site}{own}</th><td class=\"value\">{}</td>", row.pka);
+    if let Some(drawing) = drawing {
+        let _ = write!(html, "<td class=\"forest\" aria-hidden=\"true\">{drawing}</td>");
+    }
+    if compared {
+        html += &cell("measured", row.measured.map_or("", |measured| &measured.text));
+        html += &cell("difference", &row.difference().map_or(String::new(), |d| format!("{d:+.2}").replace('-', "−")));
+    }
+    html += &cell("model compound", &row.model.map_or(String::new(), |model| format!("{model:.2}")));
+    html += &cell("shift", &shift(row.pka, row.model));
+    let slope = row.slope.filter(|slope| *slope != Determined::Unknown);
+    html += &cell("Hill", &slope.map_or(String::new(), hill));
+    let reasons = row.reasons.iter().map(|reason| format!("<li>{}</li>", escape(reason))).collect::<String>();
+    let reasons = if reasons.is_empty() { reasons } else { format!("<ul>{reasons}</ul>") };
+    let _ =
+        writeln!(html, "<td class=\"verdict\"><b><i aria-hidden=\"true\">{sign}</i> {words}</b>{reasons}</td></tr>");
+    html
+}
