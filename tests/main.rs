@@ -19,6 +19,7 @@ mod provenance;
 mod replicas;
 mod rerun;
 mod restart;
+mod restraints;
 mod schema;
 mod simulation;
 mod titration;
