@@ -75,7 +75,7 @@ impl Point {
     fn at(&mut self, weights: &[f64]) -> Energies {
         let weights = &self.sites.layout().with_values(weights.to_vec()).unwrap();
         let (positions, restraint_references) = (&self.x, &self.references);
-        let at = At { positions, cell: self.cell, restraint_references, weights };
+        let at = At { positions, cell: self.cell, restraint_references, restraint_part: 1.0, weights };
         self.hamiltonian.evaluate(at, &mut self.forces, &mut self.by_weight).unwrap()
     }
 
@@ -88,7 +88,8 @@ impl Point {
         hamiltonian.rebuild(&self.x, self.cell).unwrap();
         let mut forces = vec![Vector3::zeros(); self.x.len()];
         let (positions, restraint_references) = (&self.x, &self.references);
-        let at = At { positions, cell: self.cell, restraint_references, weights: &SiteValues::default() };
+        let weights = &SiteValues::default();
+        let at = At { positions, cell: self.cell, restraint_references, restraint_part: 1.0, weights };
         let energies = hamiltonian.evaluate(at, &mut forces, &mut SiteValues::default()).unwrap();
         assert_eq!(energies.interpolation, 0.0);
         (energies, forces)

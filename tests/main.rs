@@ -20,6 +20,7 @@ mod replicas;
 mod report;
 mod rerun;
 mod restart;
+mod restraints;
 mod schema;
 mod simulation;
 mod titration;

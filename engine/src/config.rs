@@ -17,9 +17,11 @@ pub mod electrostatics;
 pub mod minimise;
 pub mod neighbour_list;
 pub mod output;
+pub mod position_restraints;
 pub mod quantity;
 pub mod schema;
 mod source;
+mod stages;
 pub mod system;
 pub mod thermostat;
 pub mod titrate;
@@ -35,6 +37,7 @@ pub use electrostatics::{Boundary, Depth, Electrostatics, Precision};
 pub use minimise::Minimise;
 pub use neighbour_list::NeighbourList;
 pub use output::Output;
+pub use position_restraints::PositionRestraints;
 pub use quantity::Quantity;
 pub use system::System;
 pub use thermostat::Thermostat;
@@ -51,6 +54,7 @@ use crate::atomic::write_atomic;
 use crate::error::{Error, InputError, Result};
 use check::{Check, wrong};
 use forcefield::cell::PeriodicBox;
+use quantity::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::Source;
@@ -93,6 +97,11 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "nothing is minimised"))]
     pub minimise: Option<Minimise>,
+    /// Harmonic restraints that hold the solute where the structure has it while a run begins, so that water and ions settle around it: in the
+    /// minimisation, then for `duration`, then ever weaker. λ is held for at least as long. References are scaled with the box.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "nothing is held but what the topology restrains, and the charge buffer"))]
+    pub position_restraints: Option<PositionRestraints>,
     /// λ-dynamics at constant pH: which groups titrate, what moves, and what keeps the box neutral.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "nothing titrates"))]
@@ -154,6 +163,9 @@ impl Config {
         if let Some(titration) = &mut self.titration {
             titration.resolve_temperature(bath)?;
         }
+        if let Some(restraints) = &self.position_restraints {
+            restraints.check(self.dynamics.time_step)?;
+        }
         self.check_workflows()?;
         self.resolve_titration()?;
         let step = self.dynamics.time_step;
@@ -188,16 +200,41 @@ impl Config {
             let message = format!("the runs that [{name}] makes have no length");
             return Err(wrong("dynamics", message, "set dynamics.duration, the length of one run"));
         }
+        self.check_restraints(name)?;
         self.titrate.as_ref().map_or(Ok(()), |titrate| titrate.check(&self.dynamics))?;
         self.calibrate.as_ref().map_or(Ok(()), |calibrate| calibrate.check(&self.dynamics))
     }
 
-    /// Fills in what a titration has unless it says otherwise: its equilibration, and charge buffers in a periodic box.
-    fn resolve_titration(&mut self) -> Check {
-        let (Some(titrate), Some(titration)) = (&mut self.titrate, &mut self.titration) else {
+    /// Checks that restraints leave a part of each run of a titration, and that there are none in a calibration.
+    fn check_restraints(&self, workflow: &str) -> Check {
+        let Some(end) = self.restraints_end() else { return Ok(()) };
+        if workflow == "calibrate" {
+            let help = "remove [position_restraints]; calibrate.equilibration leaves out the start of each run";
+            return Err(wrong("position_restraints", "the runs of a calibration begin without restraints", help));
+        }
+        let length = Time::new((self.length() * 1e9).round() / 1e9);
+        if end.get() < length.get() {
             return Ok(());
+        }
+        let message = format!("atoms are held for {end}, and a run lasts {length}");
+        Err(wrong("position_restraints", message, "make the runs longer, or duration and fade shorter"))
+    }
+
+    /// Time at which the restraints of `[position_restraints]` have ended.
+    fn restraints_end(&self) -> Option<Time> {
+        self.position_restraints.as_ref().map(|restraints| restraints.end(self.dynamics.time_step))
+    }
+
+    /// Fills in what a titration has unless it says otherwise: how long λ is held, its equilibration, and charge buffers in a periodic box.
+    fn resolve_titration(&mut self) -> Check {
+        let end = self.restraints_end();
+        let Some(titration) = &mut self.titration else { return Ok(()) };
+        let Some(titrate) = &mut self.titrate else {
+            titration.relax = titration.relax.or(end);
+            return titration.check_relax(end);
         };
-        titrate.resolve_equilibration(&mut titration.relax, &self.dynamics)?;
+        titrate.resolve_equilibration(&mut titration.relax, end, &self.dynamics)?;
+        titration.check_relax(end)?;
         if self.electrostatics.boundary == Boundary::Periodic && titration.compensation.is_none() {
             titration.buffer.get_or_insert_default();
         }

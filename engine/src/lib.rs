@@ -52,6 +52,7 @@ pub mod config;
 pub mod energies;
 pub mod error;
 pub mod evaluation;
+pub mod fading;
 pub mod fragments;
 pub mod frame;
 pub mod motion;

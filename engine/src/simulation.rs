@@ -5,6 +5,7 @@
 //!
 //! Units: nm, ps, u, kJ/mol, K; pressure in bar towards people.
 
+mod fade;
 mod lines;
 mod observe;
 mod placed;
@@ -231,8 +232,10 @@ impl Propagate for Simulation {
             let step = self.state.step;
             let adapts = self.system.sites.as_ref().is_some_and(|sites| step <= sites.adapts_until(&self.state.sites));
             let look = if adapts { (step / OBSERVE + 1) * OBSERVE } else { u64::MAX };
-            let steps = (end - step).min(look - step).min(self.steps_to_line());
+            let fade = self.system.plan.fading.next_change(step).unwrap_or(u64::MAX);
+            let steps = (end - step).min(look - step).min(fade - step).min(self.steps_to_line());
             self.backend.advance(&mut self.state, steps)?;
+            self.fade()?;
             self.note_if_due()?;
         }
         Ok(())

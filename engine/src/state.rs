@@ -25,6 +25,9 @@ pub struct State {
     pub velocities: Vec<Vector3<f64>>,
     /// Positions that position restraints hold, nm; they follow the box. Empty without restraints.
     pub restraint_references: Vec<Vector3<f64>>,
+    /// Energy that restraints have been given so far when their force constants changed, kJ/mol.
+    #[serde(default)]
+    pub restraint_work: f64,
     /// What thermostat and barostat have done so far.
     pub bath: BathState,
     /// λ of all sites, pH, barriers.

@@ -5,6 +5,7 @@
 mod masses;
 mod plan;
 mod read;
+mod restraints;
 mod sanity;
 
 pub use plan::Plan;
@@ -25,7 +26,7 @@ use forcefield::gromacs::Structure;
 use forcefield::topology::BondConstraints;
 use forcefield::units::BAR;
 use forcefield::{Cell, Topology, virtual_sites};
-use lambda::{SiteLayout, SiteValues};
+use lambda::{Site, SiteLayout, SiteValues};
 use nalgebra::Vector3;
 use std::sync::Arc;
 
@@ -90,6 +91,7 @@ impl System {
         let sites = Sites::new(config, &mut topology, &positions, cell)?;
         let titratable = sites.as_ref().map_or(&[][..], |sites| &sites.sites);
         titration::check_factors(config, &topology, &unknown_factors, titratable)?;
+        restraints::hold(config, &mut topology, titratable)?;
         let restrained = !topology.position_restraints.is_empty();
         let state = State {
             step: 0,
@@ -165,13 +167,18 @@ impl System {
 
 /// The atoms that `output.trajectory_atoms` selects; `None` if they are all.
 fn trajectory_atoms(config: &Config, topology: &Topology, sites: Option<&Sites>) -> Result<Option<Vec<u32>>> {
+    let sites = sites.map_or(&[][..], |sites| &sites.sites);
+    let atoms = select(config, ("output.trajectory_atoms", &config.output.trajectory_atoms), topology, sites)?;
+    Ok((atoms.len() < topology.n_atoms()).then_some(atoms))
+}
+
+/// The atoms that the text of a key selects.
+fn select(config: &Config, (key, text): (&str, &str), topology: &Topology, sites: &[Site]) -> Result<Vec<u32>> {
     let index = config.output.index.as_ref();
     let groups = index.map_or(Ok(IndexGroups::default()), |path| IndexGroups::read(path, topology.n_atoms()))?;
-    let refused = |e: SelectionError| config.error_at("output.trajectory_atoms", e.to_string(), e.valid());
-    let sites = sites.map_or(&[][..], |sites| &sites.sites);
-    let expression = Expression::parse(&config.output.trajectory_atoms).map_err(refused)?;
-    let atoms = Atoms { topology, sites, groups: &groups }.select(&expression).map_err(refused)?;
-    Ok((atoms.len() < topology.n_atoms()).then_some(atoms))
+    let refused = |e: SelectionError| config.error_at(key, e.to_string(), e.valid());
+    let expression = Expression::parse(text).map_err(refused)?;
+    Atoms { topology, sites, groups: &groups }.select(&expression).map_err(refused)
 }
 
 /// Temperature that velocities are drawn at (K): the key of the job, else the thermostat's.

@@ -229,6 +229,15 @@ pub struct PositionRestraint {
     pub atom: u32,
     /// Force constants along x, y, z, kJ/mol/nm².
     pub k: Vector3<f64>,
+    /// Whether it ends in the course of a run: whoever evaluates it says which part of its force constants is left.
+    pub fades: bool,
+}
+
+impl PositionRestraint {
+    /// Its force constants (kJ/mol/nm²) while `part` of those that fade is left.
+    pub fn stiffness(&self, part: f64) -> Vector3<f64> {
+        if self.fades { self.k * part } else { self.k }
+    }
 }
 
 /// Which bonds [`Topology::constrain_bonds`] makes rigid.

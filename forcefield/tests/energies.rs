@@ -56,7 +56,7 @@ fn check(name: &str) {
     let b = bonded::evaluate(&top, &x, &mut bonded_forces);
     let pairs14 = pairs::lennard_jones_14(&top, &x, &mut bonded_forces);
     let shifted: Vec<_> = x.iter().map(|r| r + Vector3::new(0.01, -0.02, 0.005)).collect();
-    let held = restraints::evaluate(&top.position_restraints, &x, &shifted, cell, &mut zero.clone());
+    let held = restraints::evaluate(&top.position_restraints, 1.0, &x, &shifted, cell, &mut zero.clone());
     for (term, v) in [
         ("bonds", b.bonds),
         ("angles", b.angles),

@@ -18,6 +18,7 @@ from openmm import app, unit
 from octitrate.entries import entry
 from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.command import main
+from octitrate.prepare.job import position_restraints
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
@@ -48,6 +49,8 @@ def notes(report: Report) -> str:
 def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Report) -> None:
     options = structure(peptide_text(*CHAIN))
     folder, job, atoms = written(options, report)
+    assert job["minimise"] == {}
+    assert job["position_restraints"] == {"duration": "20 ps", "fade": "20 ps"}
     assert residues(atoms) == ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"]
     assert {"HE1", "HE2"} <= {name for _, residue, name in atoms if residue == "GL3"}
     system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
@@ -316,3 +319,12 @@ def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(("name", "known"), [("NHID", "HIS"), ("ZGL3", "GLU"), ("CALA", "ALA"), ("HSP", "HIS"), ("GOL", "GOL"), ("ALA", "ALA"), ("CCYX", "CYS")])
 def test_residues_are_known_by_the_names_of_programs(name: str, known: str) -> None:
     assert known_as(name) == known
+
+
+@pytest.mark.parametrize(
+    ("duration", "time"),
+    [("1 ns", "20 ps"), ("50ns", "20 ps"), ("100 ps", "2 ps"), ("333 ps", "6.4 ps"), ("20000 fs", "0.4 ps"), ("10 ps", None), ("a while", None)],
+)
+def test_restraints_take_a_fiftieth_of_a_run_in_whole_hundreds_of_steps(duration: str, time: str | None) -> None:
+    section = tomllib.loads("\n".join(position_restraints(duration)))
+    assert section == ({} if time is None else {"position_restraints": {"duration": time, "fade": time}})

@@ -171,6 +171,7 @@ impl Backend for Cpu {
             positions: &state.positions,
             cell: state.cell,
             restraint_references: &state.restraint_references,
+            restraint_part: self.system.plan.fading.part(step),
             weights: &self.system.weights(state),
         };
         let Evaluation { energies, forces, by_weight } = &mut self.evaluation;

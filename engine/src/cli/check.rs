@@ -38,6 +38,9 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
         _ => format!("{length} ps"),
     };
     line!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
+    for (number, stage) in (1..).zip(config.stages()) {
+        line!("{:<20} {number}. {stage}", if number == 1 { "stages of a run" } else { "" });
+    }
     line!("{:<20} {}", "results", config.folder().display());
     for warning in &description.warnings {
         line!("warning: {warning}");

@@ -24,7 +24,10 @@ pub fn rerun(arguments: &RerunArguments, device: Choice) -> Result<ExitCode> {
         let message = "there is another file of this name, which would be lost";
         return Err(InputError::new(message, "choose another file").in_file(&path).into());
     }
-    let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
+    // Frames know nothing of restraints that ended in the course of the run.
+    let mut of_frames = one_run(&config)?;
+    of_frames.position_restraints = None;
+    let mut simulation = Simulation::chosen(&of_frames, &mut device.open()?, &mut warn)?;
     let pause = if std::io::stderr().is_terminal() { Duration::from_secs(2) } else { Duration::from_secs(30) };
     let mut shown = Instant::now();
     let mut say = |done: usize, all: usize| {

@@ -25,7 +25,7 @@ pub struct Titrate {
     /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
     /// differs from the rest of it. λ is held during the first part of it, `titration.relax`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "a tenth of a run, or twice `titration.relax` if that is longer"))]
+    #[schemars(extend("x-absent" = "a tenth of a run, or twice `titration.relax` or `[position_restraints]` if that is longer"))]
     pub equilibration: Option<Time>,
     /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica
     /// exchange: all runs go on in one process with one checkpoint, and transitions at one pH help the others.
@@ -47,14 +47,23 @@ impl Titrate {
         self.equilibration.map_or(0.0, |time| time.get())
     }
 
-    /// Fills in the equilibration; the time in which λ is held, `relax`, is the first half of it unless given.
-    pub(super) fn resolve_equilibration(&mut self, relax: &mut Option<Time>, dynamics: &Dynamics) -> Check {
+    /// Fills in the equilibration; the time in which λ is held, `relax`, is the first half of it unless given, and no shorter than until the
+    /// restraints `end`.
+    pub(super) fn resolve_equilibration(
+        &mut self,
+        relax: &mut Option<Time>,
+        end: Option<Time>,
+        dynamics: &Dynamics,
+    ) -> Check {
         let step = dynamics.time_step.get();
         // To whole steps, as short decimal numbers.
         let whole = |time: f64| Time::new(((time / step * (1.0 + 1e-12)).floor() * step * 1e9).round() / 1e9);
-        let asked = relax.map_or(0.0, |relax| 2.0 * relax.get());
+        let end = end.map_or(0.0, |end| end.get());
+        // Where a run is hardly longer than its restraints, all that is left is half for λ to settle, half to count.
+        let after = (2.0 * end).min(0.5 * (end + dynamics.length()));
+        let asked = relax.map_or(after, |relax| 2.0 * relax.get());
         let equilibration = *self.equilibration.get_or_insert(whole((0.1 * dynamics.length()).max(asked)));
-        let relax = *relax.get_or_insert(whole(0.5 * equilibration.get()));
+        let relax = *relax.get_or_insert(Time::new(whole(0.5 * equilibration.get()).get().max(end)));
         if relax.get() <= equilibration.get() {
             return dynamics.check_equilibration("titrate.equilibration", equilibration);
         }

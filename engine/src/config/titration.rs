@@ -76,7 +76,7 @@ pub struct Titration {
     /// Start of the run in which λ is held where it starts, so that the surroundings relax around whole forms (ps), a whole number of time steps. A
     /// run that has begun keeps what it began with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "half of `titrate.equilibration` in a titration; else zero"))]
+    #[schemars(extend("x-absent" = "half of `titrate.equilibration` in a titration; else zero; with `[position_restraints]` no shorter than they last"))]
     pub relax: Option<Time>,
     /// Molecules far from the sites that take up the charge which the sites release, so that the box stays neutral.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -206,6 +206,16 @@ impl Titration {
         }
         self.resolve_buffer(surroundings.boundary)?;
         self.check_ph(surroundings.ph_is_set_by_a_workflow)
+    }
+
+    /// Checks that λ is held until the restraints `end`.
+    pub(super) fn check_relax(&self, end: Option<Time>) -> Check {
+        let (Some(relax), Some(end)) = (self.relax, end) else { return Ok(()) };
+        if relax.get() >= end.get() {
+            return Ok(());
+        }
+        let message = format!("λ is held for {relax}, and the restraints of [position_restraints] last {end}");
+        Err(wrong("titration.relax", message, format!("hold λ for {end} or longer, or remove titration.relax")))
     }
 
     /// Adds the buffer that `compensation` asks for, and checks that the two agree.

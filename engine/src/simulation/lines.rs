@@ -119,7 +119,7 @@ impl Simulation {
     fn note(&mut self, is_line: bool) -> Result<()> {
         self.load()?;
         self.backend.note(&self.state)?;
-        let (biases, barrier_work) = (Arc::clone(&self.biases), self.state.sites.barrier_work);
+        let (biases, barrier_work) = (Arc::clone(&self.biases), self.work_of_changes());
         self.lines.notes.push_back(Note { step: self.state.step, biases, barrier_work, is_line });
         Ok(())
     }

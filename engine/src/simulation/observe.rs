@@ -48,7 +48,7 @@ impl Simulation {
             lambda: state.sites.lambda.clone(),
             by_weight: self.backend.evaluation().by_weight.clone(),
         };
-        self.columns(&moment, &self.biases, state.sites.barrier_work, known).map_err(|e| e.at_step(step))
+        self.columns(&moment, &self.biases, self.work_of_changes(), known).map_err(|e| e.at_step(step))
     }
 
     /// The columns of `energy.csv` at a moment, with the biases of then and the work that changes of barriers had done.
@@ -179,6 +179,11 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
     ]);
+    if let Some(restraints) = &system.config.position_restraints {
+        let count = topology.position_restraints.iter().filter(|restraint| restraint.fades).count();
+        let (k, atoms) = (restraints.force_constant, &restraints.atoms);
+        facts.push(("position restraints", format!("{count} atoms at {k}: {atoms}")));
+    }
     if let Some(lists) = backend.describe_lists() {
         facts.push(("neighbour lists", lists.to_string()));
     }

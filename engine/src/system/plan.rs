@@ -12,9 +12,11 @@
 //! x ← μ x, v ← v/μ               every [`Plan::barostat`] steps
 //! ```
 //!
-//! Barriers that adapt look at λ before that, every 100 steps ([`crate::titration::Sites::observe`]).
+//! Barriers that adapt look at λ before that, every 100 steps ([`crate::titration::Sites::observe`]). Restraints that hold the solute at the start
+//! have the force constants of the step ([`crate::fading`]).
 
 use crate::config::Config;
+use crate::fading::Fading;
 
 /// Steps between two actions of the thermostat: short beside its coupling time.
 const THERMOSTAT_INTERVAL: u64 = 10;
@@ -32,6 +34,8 @@ pub struct Plan {
     pub remove_com: u64,
     /// Steps between two actions of the barostat.
     pub barostat: u64,
+    /// When restraints that hold the solute at the start end.
+    pub fading: Fading,
 }
 
 impl Plan {
@@ -43,6 +47,10 @@ impl Plan {
             thermostat: THERMOSTAT_INTERVAL,
             remove_com: config.dynamics.remove_com_interval,
             barostat: config.barostat.as_ref().map_or(1, |barostat| barostat.interval),
+            fading: config
+                .position_restraints
+                .as_ref()
+                .map_or(Fading::default(), |restraints| restraints.fading(config.dynamics.time_step)),
         }
     }
 
@@ -68,7 +76,7 @@ mod tests {
 
     #[test]
     fn each_act_has_its_steps() {
-        let plan = Plan { dt: 0.002, seed: 1, thermostat: 10, remove_com: 100, barostat: 5 };
+        let plan = Plan { dt: 0.002, seed: 1, thermostat: 10, remove_com: 100, barostat: 5, fading: Fading::default() };
         let steps = |acts: &dyn Fn(u64) -> bool| (0..=100).filter(|&step| acts(step)).collect::<Vec<_>>();
         assert_eq!(steps(&|step| plan.removes_com(step)), [0, 100]);
         assert_eq!(steps(&|step| plan.thermostat_acts(step))[..3], [0, 10, 20]);

@@ -192,7 +192,7 @@ fn restrain(topology: &mut Topology, residues: &[u32], stiffness: f64) {
     for &residue in residues {
         let atom = topology.residues[residue as usize].atoms.start;
         if stiffness > 0.0 && topology.position_restraints.iter().all(|held| held.atom != atom) {
-            topology.position_restraints.push(PositionRestraint { atom, k: Vector3::repeat(stiffness) });
+            topology.position_restraints.push(PositionRestraint { atom, k: Vector3::repeat(stiffness), fades: false });
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn at_constant_energy(config: &Config, length: Option<f64>) -> Result<Config
         // λ that is held at the start does nothing for the energy.
         titration.relax = None;
     }
-    (job.thermostat, job.barostat) = (None, None);
+    (job.thermostat, job.barostat, job.position_restraints) = (None, None, None);
     job.output.energy = Time::new(EVERY.max(steps / LINES) as f64 * dt);
     for never in [&mut job.output.trajectory, &mut job.output.lambda, &mut job.output.positions] {
         *never = Time::new(0.0);

@@ -6,7 +6,8 @@
 //   bond ½ k (r − r₀)²; angle ½ k (θ − θ₀)²; Urey–Bradley: both; periodic dihedral k (1 + cos(n φ − φ₀));
 //   harmonic improper ½ k (ξ − ξ₀)², difference in (−π, π]; Ryckaert–Bellemans Σ c_n cosⁿ(φ − π);
 //   correction map: bicubic on [V, V_u, V_v, V_uv] per grid point; 1-4 pair c12/r¹² − c6/r⁶ + s k_e q_i q_j/r, which also
-//   adds its potential s k_e q_j/r (kJ/mol/e) to `potential`; restraint ½ Σ k_d (x_d − x⁰_d)² to the nearest image.
+//   adds its potential s k_e q_j/r (kJ/mol/e) to `potential`; restraint ½ Σ k_d (x_d − x⁰_d)² to the nearest image, whose k_d change in the course
+//   of a run and are not among the parameters.
 // Molecules are whole. Virial Σ r·F: distances only (angles and dihedrals do not change under scaling).
 // MIXED: terms of the forms of titratable sites. A term is weighted by the weight of one form, or by the product of those of two forms of two
 // sites, whose numbers stand before its atoms (the second −1 if there is none): V = λ_a λ_b V_t, and ∂V/∂λ_a = λ_b V_t is added to `by_weight`.
@@ -192,7 +193,7 @@ DEVICE void evaluate(System s, const BondedArgs &args) {
             v = pair_14(s, i, a[n], p[0], p[n], p[2 * n]);
             if (ENERGY) coulomb = pair_14_coulomb(s, i, a[n], p[2 * n]);
         } else if (kind == RESTRAINT) {
-            v = restraint(s, i, p, n, references + 3 * t, edges);
+            v = restraint(s, i, args.stiffness + t, n, references + 3 * t, edges);
         } else {
             int j = a[n], k = a[2 * n], l = a[3 * n];
             Dihedral d = dihedral_of(s, i, j, k, l);

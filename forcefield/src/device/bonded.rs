@@ -12,7 +12,7 @@ use nalgebra::Vector3;
 use super::{DeviceTermError, EnergyTerm};
 use crate::bonded::cmap::CmapSpline;
 use crate::cell::Cell;
-use crate::topology::Topology;
+use crate::topology::{PositionRestraint, Topology};
 use crate::units::COULOMB;
 
 /// Threads of a block.
@@ -46,6 +46,8 @@ arguments! {
         parameters: In<'a, f64>,
         surfaces: In<'a, f64>,
         references: In<'a, f64>,
+        /// Force constants of restraints along x, of all of them, then y, then z.
+        stiffness: In<'a, f64>,
         edges: In<'a, f64>,
         forces: Out<'a, i64>,
         potential: Out<'a, i64>,
@@ -84,8 +86,10 @@ pub struct DeviceBonded {
     indices: Buffer<i32>,
     parameters: Buffer<f64>,
     surfaces: Buffer<f64>,
+    restraints: Vec<PositionRestraint>,
     restrained: Vec<u32>,
     references: Buffer<f64>,
+    stiffness: Buffer<f64>,
     status: Buffer<u32>,
     forces: Kernel<BondedArgs<'static>>,
     energy: Kernel<BondedArgs<'static>>,
@@ -93,7 +97,8 @@ pub struct DeviceBonded {
 
 impl DeviceBonded {
     /// All bonded terms, 1-4 pairs and position restraints of `top`; `reference` (nm): positions that restraints hold, of
-    /// every atom, or none without restraints; `cell`: restraints act on the nearest image if it is periodic, and its angles stay.
+    /// every atom, or none without restraints; `cell`: restraints act on the nearest image if it is periodic, and its angles stay. Restraints that
+    /// fade are whole until [`Self::set_part`].
     ///
     /// # Errors
     /// Too few reference positions; those of the device.
@@ -109,6 +114,8 @@ impl DeviceBonded {
         Ok(Self {
             restrained,
             references: device.upload(&references)?,
+            stiffness: device.upload(&stiffness(&top.position_restraints, 1.0))?,
+            restraints: top.position_restraints.clone(),
             ..Self::of_kinds(device, &kinds(top, &places), &surfaces, &source(cell, false))?
         })
     }
@@ -145,8 +152,10 @@ impl DeviceBonded {
             indices: device.upload(&indices)?,
             parameters: device.upload(&parameters)?,
             surfaces: device.upload(surfaces)?,
+            restraints: Vec::new(),
             restrained: Vec::new(),
             references: device.upload(&[])?,
+            stiffness: device.upload(&[])?,
             status: device.zeros(1)?,
             forces: module.kernel("bonded")?,
             energy: module.kernel("bonded_energy")?,
@@ -175,6 +184,7 @@ impl DeviceBonded {
             parameters: self.parameters.arg(),
             surfaces: self.surfaces.arg(),
             references: self.references.arg(),
+            stiffness: self.stiffness.arg(),
             edges: cell.arg(),
             forces: forces.arg(),
             potential: potential.arg(),
@@ -206,6 +216,7 @@ impl DeviceBonded {
             parameters: self.parameters.arg(),
             surfaces: self.surfaces.arg(),
             references: self.references.arg(),
+            stiffness: self.stiffness.arg(),
             edges: In::none(),
             forces: forces.arg(),
             potential: Out::none(),
@@ -251,6 +262,17 @@ impl DeviceBonded {
         Ok(self.references.write(stream, &references(&self.restrained, reference)?)?)
     }
 
+    /// Puts what is left of the force constants of restraints that fade, from 1 to 0, once the stream has come to it.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn set_part(&self, stream: &Stream, part: f64) -> Result<(), DeviceError> {
+        if self.restraints.iter().any(|restraint| restraint.fades) {
+            self.stiffness.write(stream, &stiffness(&self.restraints, part))?;
+        }
+        Ok(())
+    }
+
     /// Whether a force was ever beyond the range of fixed-point numbers: the run has failed. Waits for the stream.
     pub fn saturated(&self, stream: &Stream) -> Result<bool, DeviceError> {
         Ok(self.status.read(stream)? != [0])
@@ -280,6 +302,11 @@ fn references(restrained: &[u32], reference: &[Vector3<f64>]) -> Result<Vec<f64>
     };
     let rows: Vec<&Vector3<f64>> = restrained.iter().map(of).collect::<Result<_, _>>()?;
     Ok(rows.into_iter().flat_map(|r| [r.x, r.y, r.z]).collect())
+}
+
+/// Force constants of the restraints in the order of the kernel, while `part` of those that fade is left.
+fn stiffness(restraints: &[PositionRestraint], part: f64) -> Vec<f64> {
+    (0..3).flat_map(|d| restraints.iter().map(move |restraint| restraint.stiffness(part)[d])).collect()
 }
 
 /// Nodes of the surfaces of all correction maps, and where each begins.
@@ -313,7 +340,7 @@ pub(super) fn kinds(top: &Topology, surfaces: &[u32]) -> [Kind; KINDS] {
         Kind::new(E::RyckaertBellemans, top.ryckaert_bellemans.iter().map(|r| (r.atoms, r.c))),
         Kind::new(E::Cmap, maps),
         Kind::new(E::LennardJones14, top.pairs.iter().map(|p| (p.atoms, [p.c6, p.c12, p.coulomb_scale]))),
-        Kind::new(E::Restraints, top.position_restraints.iter().map(|r| ([r.atom], [r.k.x, r.k.y, r.k.z]))),
+        Kind::new(E::Restraints, top.position_restraints.iter().map(|r| ([r.atom], []))),
     ]
 }
 

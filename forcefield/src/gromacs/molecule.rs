@@ -312,7 +312,7 @@ impl MoleculeType {
         let function = f.function(1, &[1], super::POSITION_RESTRAINTS)?;
         let p = f.parameters(2, function, 3)?.ok_or_else(|| f.columns("atom function kx ky kz"))?;
         let k = Vector3::from(p.get::<3>());
-        self.top.position_restraints.push(PositionRestraint { atom, k });
+        self.top.position_restraints.push(PositionRestraint { atom, k, fades: false });
         Ok(())
     }
 }

@@ -53,8 +53,12 @@ impl Topology {
             section("rigid waters", &self.settles, |hash, &Settle { oxygen, hydrogens: [h1, h2], d_oh, d_hh }| {
                 hash.entry(&[oxygen, h1, h2], &[d_oh, d_hh]);
             }),
-            section("position restraints", &self.position_restraints, |hash, &PositionRestraint { atom, k }| {
+            section("position restraints", &self.position_restraints, |hash, &PositionRestraint { atom, k, fades }| {
                 hash.entry(&[atom], &[k.x, k.y, k.z]);
+                // Those that stay have the hash that they had when all did.
+                if fades {
+                    hash.index(1);
+                }
             }),
         ]);
         if !self.virtual_sites.is_empty() {

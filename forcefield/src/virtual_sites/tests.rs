@@ -163,7 +163,7 @@ fn what_cannot_be_is_refused_by_name() {
     assert_eq!(check(&topology(vec![local([0.1, 0.0, 0.0], 2)])), Ok(()));
     assert!(refused(vec![local([0.1, 0.1, 0.0], 2)]).contains("has 2 parents; expected 3 or more"));
     let mut held = topology(vec![good.clone()]);
-    held.position_restraints.push(PositionRestraint { atom: 4, k: Vector3::repeat(1.0) });
+    held.position_restraints.push(PositionRestraint { atom: 4, k: Vector3::repeat(1.0), fades: false });
     assert!(check(&held).unwrap_err().to_string().contains("has a position restraint"));
     let mut fixed = topology(vec![good]);
     fixed.constraints.push(Constraint { atoms: [0, 4], length: 0.1 });

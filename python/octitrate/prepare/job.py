@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 from .options import Options
@@ -27,6 +29,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         *ff.van_der_waals(),
         "[minimise]",
         "",
+        *position_restraints(options.duration),
         "[dynamics]",
         f"duration = {json.dumps(options.duration)} # of each run",
         'time_step = "4 fs"',
@@ -76,6 +79,35 @@ def allowances(statuses: list[tuple[str, str]]) -> list[str]:
     if doubtful:
         return [f"# Preliminary by the program's own tests (octitrate info NAME says why): {listed(doubtful, 6)}.", "allow_uncalibrated = true"]
     return []
+
+
+PICOSECONDS = {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9}
+"""Units of time in a job."""
+
+LONGEST = 20.0
+"""Time (ps) in which water settles around a protein, several times over."""
+
+HUNDRED_STEPS = 0.4
+"""Time (ps) of a hundred steps of 4 fs: restraints change at multiples of them."""
+
+
+def position_restraints(duration: str) -> list[str]:
+    """The lines of the section that holds heavy atoms of the solute while a run of this `duration` begins: a fiftieth of it, and as long again to fade, up to
+    `LONGEST` each. A run that is too short for a hundred steps of that has none."""
+    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(fs|ps|ns|us|ms)\s*", duration)
+    if found is None:
+        return []  # octitrate says what is wrong with it
+    length = float(found[1]) * PICOSECONDS[found[2]]
+    hundreds = math.floor(min(LONGEST, length / 50) / HUNDRED_STEPS + 1e-9)
+    if hundreds < 1:
+        return []
+    time = f"{hundreds * HUNDRED_STEPS:.10g} ps"
+    return [
+        "[position_restraints] # heavy atoms of the solute stay where they are while water settles, and are let go slowly; λ is held meanwhile",
+        f'duration = "{time}"',
+        f'fade = "{time}"',
+        "",
+    ]
 
 
 def site_names(groups: list[Any], topology: Any) -> list[str]:

@@ -45,6 +45,8 @@ pub struct Point<'a> {
     pub cell: Cell,
     /// Positions (nm) that position restraints hold, one for each atom; empty without restraints.
     pub restraint_references: &'a [Vector3<f64>],
+    /// What is left of restraints that fade, from 1 to 0.
+    pub restraint_part: f64,
     /// Weights of all sites.
     pub weights: &'a SiteValues,
 }
@@ -166,7 +168,7 @@ impl Hamiltonian {
 
     /// Everything that does not depend on charges.
     fn force_field(&mut self, point: Point<'_>, forces: &mut [Vector3<f64>]) -> Energies {
-        let Point { positions: x, cell, restraint_references, .. } = point;
+        let Point { positions: x, cell, restraint_references, restraint_part, .. } = point;
         let bonded = self.bonded.evaluate(&self.topology, x, forces);
         let lennard_jones = self.lennard_jones.evaluate(x, cell, forces);
         let pairs = pairs::lennard_jones_14(&self.topology, x, forces);
@@ -175,7 +177,7 @@ impl Hamiltonian {
             _ => TermEnergy::default(),
         };
         let held = &self.topology.position_restraints;
-        let restraints = restraints::evaluate(held, x, restraint_references, cell, forces);
+        let restraints = restraints::evaluate(held, restraint_part, x, restraint_references, cell, forces);
         Energies {
             bonded,
             lennard_jones: lennard_jones.energy,

@@ -75,6 +75,7 @@ pub fn plan(
         start: &state.positions,
         cell,
         reference: &state.restraint_references,
+        fading: plan.fading,
         sites: system.sites.as_ref().filter(|sites| !sites.sites.is_empty()),
         biases,
         alone,

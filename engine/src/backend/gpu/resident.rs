@@ -24,6 +24,7 @@ use super::planned::Planned;
 use super::schedule::Schedule;
 use super::setup::{Lists, ResidentError, ResidentState, Setup, Streams};
 use crate::config::Interpolation;
+use crate::fading::Fading;
 use crate::motion::device::{Crowd, DeviceMotion, MotionState};
 use crate::state::ListState;
 use fmm::device::BoxGeometry;
@@ -70,6 +71,9 @@ pub struct Resident {
     long_range: Box<dyn LongRange>,
     lennard_jones: DeviceLennardJones,
     bonded: DeviceBonded,
+    fading: Fading,
+    /// The part of restraints that fade which the device has.
+    part: f64,
     /// What differs between the forms of the sites besides charges; none if nothing does.
     variants: Option<DeviceVariants>,
     motion: DeviceMotion,
@@ -124,6 +128,8 @@ impl Resident {
             long_range,
             lennard_jones,
             bonded,
+            fading: setup.fading,
+            part: 1.0,
             variants,
             moments: Moments::new(device, sites.as_ref())?,
             motion,
@@ -245,6 +251,7 @@ impl Resident {
 
     fn launch_evaluation(&mut self, energies: bool) -> Result<(), ResidentError> {
         self.arrive()?;
+        self.fade()?;
         let graphs = self.recorded()?;
         let graphs = self.complete_lists(graphs)?;
         self.streams.main.zero(&self.forces)?;

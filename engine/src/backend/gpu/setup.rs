@@ -2,6 +2,7 @@
 
 use super::schedule::Schedule;
 use crate::config::Interpolation;
+use crate::fading::Fading;
 use crate::motion::constraints::Constraints;
 use crate::motion::device::{Coupling, MotionError, MotionState};
 use crate::state::ListState;
@@ -80,6 +81,8 @@ pub struct Setup<'a> {
     pub cell: Cell,
     /// Positions that restraints hold, nm; empty without restraints.
     pub reference: &'a [Vector3<f64>],
+    /// When restraints that fade end.
+    pub fading: Fading,
     /// Titratable sites.
     pub sites: Option<&'a Sites>,
     /// Their biases.

@@ -8,6 +8,9 @@ use crate::{Cell, TermEnergy, bonded, pairs, restraints};
 use kernels::device::{check_layouts, compiles};
 use std::path::Path;
 
+/// What is left of restraints that fade.
+const PART: f64 = 0.4;
+
 /// What the device and the CPU make of the same system.
 struct Outcome {
     energies: Vec<f64>,
@@ -19,6 +22,7 @@ fn on_device(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cel
     let device = Device::of_tests().unwrap();
     let stream = device.stream().unwrap();
     let terms = DeviceBonded::new(&device, top, reference, cell).unwrap();
+    terms.set_part(&stream, PART).unwrap();
     let flat: Vec<f64> = x.iter().flat_map(|r| [r.x, r.y, r.z]).collect();
     let (x, q) = (device.upload(&flat).unwrap(), device.upload(&top.charges()).unwrap());
     let cell = device.upload(&cell.packed()).unwrap();
@@ -43,7 +47,7 @@ fn on_cpu(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cell: 
     let mut forces = zero.clone();
     let b = bonded::evaluate(top, x, &mut forces);
     let pairs14 = pairs::lennard_jones_14(top, x, &mut forces);
-    let held = restraints::evaluate(&top.position_restraints, x, reference, cell, &mut forces);
+    let held = restraints::evaluate(&top.position_restraints, PART, x, reference, cell, &mut forces);
     let (q, mut phi, mut field) = (top.charges(), vec![0.0; x.len()], zero);
     pairs::coulomb_14_potential(&top.pairs, x, &q, &mut phi, &mut field);
     for i in 0..x.len() {
@@ -139,7 +143,10 @@ fn every_kind() -> Topology {
         cmaps: vec![Cmap { atoms: [0, 1, 2, 3, 4], grid: 1 }],
         cmap_grids: vec![CmapGrid { size: 2, values: vec![1.0; 4] }, CmapGrid { size: 24, values }],
         pairs: vec![Pair14 { atoms: [0, 3], c6: 2e-3, c12: 3e-6, coulomb_scale: 0.8333 }],
-        position_restraints: vec![PositionRestraint { atom: 3, k: Vector3::new(1e3, 0.0, 500.0) }],
+        position_restraints: vec![
+            PositionRestraint { atom: 3, k: Vector3::new(1e3, 0.0, 500.0), fades: false },
+            PositionRestraint { atom: 1, k: Vector3::new(300.0, 200.0, 100.0), fades: true },
+        ],
         ..Topology::default()
     }
 }
@@ -234,10 +241,23 @@ fn references_are_those_of_restrained_atoms() {
     let error = DeviceBonded::new(&device, &top, &[], Cell::Open).map(|_| ()).unwrap_err();
     assert_eq!(error, DeviceTermError::References { expected: 4, found: 0 });
     let terms = DeviceBonded::new(&device, &top, &[Vector3::new(1.0, 2.0, 3.0); 5], Cell::Open).unwrap();
-    assert_eq!(terms.restrained(), [3]);
-    assert_eq!(terms.references().read(&stream).unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(terms.restrained(), [3, 1]);
+    assert_eq!(terms.references().read(&stream).unwrap(), [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
     terms.set_reference(&stream, &[Vector3::new(4.0, 5.0, 6.0); 5]).unwrap();
-    assert_eq!(terms.references().read(&stream).unwrap(), [4.0, 5.0, 6.0]);
+    assert_eq!(terms.references().read(&stream).unwrap(), [4.0, 5.0, 6.0, 4.0, 5.0, 6.0]);
+}
+
+/// The part belongs to restraints that fade, and to no others.
+#[test]
+fn restraints_that_fade_are_whole_until_told() {
+    let device = Device::of_tests().unwrap();
+    let stream = device.stream().unwrap();
+    let terms = DeviceBonded::new(&device, &every_kind(), &[Vector3::zeros(); 5], Cell::Open).unwrap();
+    assert_eq!(terms.stiffness.read(&stream).unwrap(), [1e3, 300.0, 0.0, 200.0, 500.0, 100.0]);
+    terms.set_part(&stream, 0.5).unwrap();
+    assert_eq!(terms.stiffness.read(&stream).unwrap(), [1e3, 150.0, 0.0, 100.0, 500.0, 50.0]);
+    terms.set_part(&stream, 0.0).unwrap();
+    assert_eq!(terms.stiffness.read(&stream).unwrap(), [1e3, 0.0, 0.0, 0.0, 500.0, 0.0]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn one_of_each() -> Topology {
                 },
             },
         ],
-        position_restraints: vec![PositionRestraint { atom: 2, k: Vector3::new(1e3, 2e3, 3e3) }],
+        position_restraints: vec![PositionRestraint { atom: 2, k: Vector3::new(1e3, 2e3, 3e3), fades: false }],
     }
 }
 
@@ -86,6 +86,7 @@ fn changes() -> Vec<(&'static str, Vec<Change>)> {
         ("constraints", indices(|t| &mut t.constraints[0].atoms)),
         ("position restraints", vec![index(|t| &mut t.position_restraints[0].atom)]),
         ("position restraints", (0..3).map(|d| number(move |t| &mut t.position_restraints[0].k[d])).collect()),
+        ("position restraints", vec![Box::new(|t: &mut Topology| t.position_restraints[0].fades ^= true) as Change]),
         ("1-4 pairs", indices(|t| &mut t.pairs[0].atoms)),
         (
             "1-4 pairs",

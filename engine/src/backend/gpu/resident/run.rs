@@ -2,11 +2,15 @@
 
 use super::{Graphs, Resident, ResidentError, Wait};
 use crate::backend::gpu::schedule::Schedule;
+use crate::fading::FADING_INTERVAL;
 use crate::motion::device::Standing;
 use forcefield::Cell;
 
 /// Steps, counted from step 0, after which the host waits for the device and looks whether all went well.
 const CHECK_INTERVAL: u64 = 100;
+
+// Restraints change where the host waits for the device, so that steps which the device makes again have the forces of the first time.
+const _: () = assert!(FADING_INTERVAL.is_multiple_of(CHECK_INTERVAL));
 
 impl Resident {
     /// Makes so many steps, or fewer if the box asks for another plan: the number of those that are made, and whether it does.
@@ -39,6 +43,7 @@ impl Resident {
 
     /// Makes the steps until step `end`.
     fn launch_steps(&mut self, end: u64) -> Result<(), ResidentError> {
+        self.fade()?;
         self.arrived = false;
         let mut graphs = self.recorded()?;
         while self.step < end {
@@ -55,6 +60,17 @@ impl Resident {
             self.step += done;
         }
         self.graphs = Some(graphs);
+        Ok(())
+    }
+
+    /// Puts the force constants of the present step on the device, which waits for nothing else: all steps before are made.
+    pub(super) fn fade(&mut self) -> Result<(), ResidentError> {
+        let part = self.fading.part(self.step);
+        if part != self.part {
+            self.arrive()?;
+            self.bonded.set_part(&self.streams.main, part)?;
+            self.part = part;
+        }
         Ok(())
     }
 

@@ -1,0 +1,97 @@
+//! What a run does one after the other, in words: minimised, restrained, λ held, λ moving, evaluated.
+
+use super::Config;
+use super::quantity::Time;
+
+impl Config {
+    /// The stages of a run with their times, a line each; none where a run has one stage alone, and of a calibration, whose runs differ.
+    pub fn stages(&self) -> Vec<String> {
+        if self.calibrate.is_some() {
+            return Vec::new();
+        }
+        let step = self.dynamics.time_step;
+        let restraints = self.position_restraints.as_ref();
+        let of_steps = |steps: u64| rounded(steps as f64 * step.get());
+        let whole = restraints.map_or(0.0, |restraints| of_steps(restraints.fading(step).held()));
+        let end = restraints.map_or(0.0, |restraints| restraints.end(step).get());
+        let held = self.titration.as_ref().and_then(|titration| titration.relax).map_or(0.0, |relax| relax.get());
+        let left_out = self.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration());
+        let length = rounded(self.length());
+
+        let mut stages = Vec::new();
+        if let Some(minimise) = &self.minimise {
+            let restrained = if restraints.is_some() { ", atoms restrained" } else { "" };
+            let (steps, force) = (minimise.steps, minimise.force_tolerance);
+            stages.push(format!("minimised: up to {steps} steps, or until no force is above {force}{restrained}"));
+        }
+        let mut marks = vec![whole, end, held, left_out, length];
+        marks.retain(|&mark| mark > 0.0 && mark <= length);
+        marks.sort_by(f64::total_cmp);
+        marks.dedup();
+        let mut from = 0.0;
+        for to in marks {
+            let mut facts: Vec<String> = Vec::new();
+            match restraints {
+                Some(restraints) if from < whole => facts.push(format!("restrained at {}", restraints.force_constant)),
+                Some(_) if from < end => facts.push("the restraints fade".into()),
+                _ => (),
+            }
+            if self.titration.is_some() {
+                facts.push(if from < held { "λ is held" } else { "λ moves" }.into());
+            }
+            if self.titrate.is_some() {
+                facts.push(if from < left_out { "left out of the evaluation" } else { "evaluated" }.into());
+            }
+            if facts.is_empty() {
+                facts.push("without restraints".into());
+            }
+            stages.push(format!("{} to {}: {}", Time::new(from), Time::new(to), facts.join(", ")));
+            from = to;
+        }
+        if stages.len() > 1 { stages } else { Vec::new() }
+    }
+}
+
+/// Without what binary fractions add to decimal ones.
+fn rounded(time: f64) -> f64 {
+    (time * 1e9).round() / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::{Path, PathBuf};
+
+    fn stages(sections: &str) -> Vec<String> {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+        let path = path.display();
+        let text = format!("[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}");
+        Config::parse(&text, Path::new("stages.toml")).unwrap().stages()
+    }
+
+    #[test]
+    fn stages_of_a_titration_follow_each_other() {
+        let found = stages(
+            "[minimise]\n[dynamics]\nduration = \"1 ns\"\n[thermostat]\n[position_restraints]\n[titration]\n[titrate]\nph = [4.0, 5.0]\n",
+        );
+        let expected = [
+            "minimised: up to 500 steps, or until no force is above 1000 kJ/mol/nm, atoms restrained",
+            "0 ps to 20 ps: restrained at 1000 kJ/mol/nm^2, λ is held, left out of the evaluation",
+            "20 ps to 40 ps: the restraints fade, λ is held, left out of the evaluation",
+            "40 ps to 50 ps: λ is held, left out of the evaluation",
+            "50 ps to 100 ps: λ moves, left out of the evaluation",
+            "100 ps to 1 ns: λ moves, evaluated",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_run_of_one_stage_has_none() {
+        assert!(stages("[dynamics]\nduration = \"1 ns\"\n").is_empty());
+        let restrained = stages(
+            "[dynamics]\nduration = \"30 ps\"\n[position_restraints]\nduration = \"9.9 ps\"\nfade = \"0 ps\"\nforce_constant = \"500 kJ/mol/nm^2\"\n",
+        );
+        // To the next multiple of a hundred steps.
+        assert_eq!(restrained, ["0 ps to 10 ps: restrained at 500 kJ/mol/nm^2", "10 ps to 30 ps: without restraints"]);
+    }
+}
