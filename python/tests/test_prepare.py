@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import tomllib
@@ -248,6 +249,17 @@ def test_decisions_are_made_and_said(case: str, structure: Write, report: Report
     _, _, atoms = written(options, report)
     assert residues(atoms) == BUILT.get(case, ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"])
     assert re.search(note, notes(report)), notes(report)
+
+
+def test_mmcif_under_the_name_of_a_pdb_file_is_prepared(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text(*CHAIN))
+    pdb, out = app.PDBFile(str(options.input)), io.StringIO()
+    app.PDBxFile.writeFile(pdb.topology, pdb.positions, out, keepIds=True)
+    options.input.write_text(out.getvalue())
+    _, _, atoms = written(options, report)
+    assert residues(atoms) == ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"]
+    assert "protein.pdb (mmCIF)" in notes(report)
 
 
 def test_groups_outside_of_the_range_are_built_as_they_are_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
