@@ -64,8 +64,10 @@ fn commands_and_arguments_exist() {
             .entry(key)
             .or_insert_with(|| {
                 // its help is that of a Python program, which need not be installed
-                if command == ["prepare"] {
-                    return std::fs::read_to_string(root().join("python/octitrate/prepare/command.py")).unwrap();
+                for (python, file) in [("prepare", "prepare/command.py"), ("site", "ligand.py")] {
+                    if command == [python] {
+                        return std::fs::read_to_string(root().join("python/octitrate").join(file)).unwrap();
+                    }
                 }
                 let output = octitrate(&[command, &["--help"]].concat());
                 assert!(output.status.success(), "octitrate {command:?} --help");

@@ -118,7 +118,9 @@ def _drawn(path: Path) -> Refused:
     """Why a file with a molecule and no parameters is refused; that its hydrogens are missing is said where it can be seen."""
     without = ""
     if path.suffix.lower() in (".sdf", ".mol"):
-        elements = _elements(path.read_text(errors="replace").splitlines())
+        from .prepare.read import elements_of_molfile
+
+        elements = elements_of_molfile(path.read_text(errors="replace").splitlines())
         if elements and "H" not in elements:
             without = f"; its {len(elements)} atoms have no hydrogens either, and both forms need all of theirs"
     return Refused(
@@ -126,15 +128,6 @@ def _drawn(path: Path) -> Refused:
         + without,
         f"make parameters of both forms with antechamber, CGenFF or OpenFF: {PARAMETERS}",
     )
-
-
-def _elements(lines: list[str]) -> list[str]:
-    """Elements of the atoms of a molfile (V2000: their number in columns 1 to 3 of the fourth line, each symbol in columns 32 to 34; V3000: lines `M  V30`)."""
-    if len(lines) > 3 and "V3000" in lines[3]:
-        rows = [line.split() for line in lines if line.startswith("M  V30")]
-        return [row[3] for row in rows if len(row) > 7 and row[2].isdigit() and row[3][0].isalpha() and not row[4].isdigit()]
-    count = lines[3][:3].strip() if len(lines) > 3 else ""
-    return [line[31:34].strip() for line in lines[4 : 4 + int(count)]] if count.isdigit() else []
 
 
 def molecule(path: Path, residue: Any, system: Any) -> Molecule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import tomllib
@@ -91,13 +92,13 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, structu
     # That of Glu comes with octitrate for ff14SB, those of ends and of the buffer in OPC do not.
     assert ("GLU 2 of chain A" in job_comment(folder)) == four_sites and "amino end ALA 1" in job_comment(folder)
     assert ("the charge buffer" in job_comment(folder)) == four_sites == ("the charge buffer has no correction V_MM with opc" in notes(report))
-    assert job["titration"]["allow_uncalibrated"] is False
+    assert job_comment(folder).startswith("# No correction V_MM is known for") and "allow_uncalibrated" not in job["titration"]
 
 
 def job_comment(folder: Path) -> str:
     """What the job says about corrections that are missing or preliminary."""
     lines = (folder / "titrate.toml").read_text().splitlines()
-    return next((lines[k - 1] for k, line in enumerate(lines) if line.startswith("allow_uncalibrated")), "")
+    return next((line for line in lines if line.startswith(("# No correction", "# Preliminary"))), "")
 
 
 def test_groups_without_a_correction_stay_as_they_are_where_others_have_one(structure: Write, report: Report, tmp_path: Path) -> None:
@@ -251,6 +252,17 @@ def test_decisions_are_made_and_said(case: str, structure: Write, report: Report
     _, _, atoms = written(options, report)
     assert residues(atoms) == BUILT.get(case, ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"])
     assert re.search(note, notes(report)), notes(report)
+
+
+def test_mmcif_under_the_name_of_a_pdb_file_is_prepared(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text(*CHAIN))
+    pdb, out = app.PDBFile(str(options.input)), io.StringIO()
+    app.PDBxFile.writeFile(pdb.topology, pdb.positions, out, keepIds=True)
+    options.input.write_text(out.getvalue())
+    _, _, atoms = written(options, report)
+    assert residues(atoms) == ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"]
+    assert "protein.pdb (mmCIF)" in notes(report)
 
 
 def test_groups_outside_of_the_range_are_built_as_they_are_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:

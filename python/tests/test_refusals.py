@@ -35,8 +35,37 @@ def _glycan(text: str) -> str:
     return text + hetero("NAG", "C1", "C", (x + 1.0, y + 1.0, z), 300)
 
 
+def _haem(text: str) -> str:
+    """A haem in little: iron on HIS 6, held by four nitrogens."""
+    x, y, z = _atom(text, 6, "NE2")
+    iron = (x + 2.0, y, z)
+    around = [("NA", 0.0, 2.0), ("NB", 2.0, 0.0), ("NC", 0.0, -2.0), ("ND", 2.0, 2.0)]
+    atoms = [hetero("HEM", "FE", "FE", iron, 154), *(hetero("HEM", name, "N", (x + 2.0, y + a, z + b), 154) for name, a, b in around)]
+    return text + "".join(atoms)
+
+
+MOLFILE = """acetic acid
+  drawn
+
+  4  3  0  0  0  0            999 V2000
+   -1.5370   -0.0030    0.0000 C   0  0
+   -0.0180    0.0200    0.0000 C   0  0
+    0.6720    1.0260    0.0000 O   0  0
+    0.5680   -1.1920    0.0000 O   0  0
+  1  2  1  0
+  2  3  2  0
+  2  4  1  0
+M  END
+"""
+
+
 CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "ligand": (lambda t: t + hetero("XYZ", "C1", "C", FAR) + hetero("XYZ", "C2", "C", (61.5, 60, 60)), r"XYZ 200 of chain A: a ligand of 2 heavy atoms", "--drop XYZ"),
+    "haem": (_haem, "HEM 154 of chain A: a ligand of 5 heavy atoms around Fe, bonded to HIS 6 of chain A", "--drop HEM"),
+    "molecule without hydrogens": (lambda t: MOLFILE, r"is a molfile \(SDF\) of a molecule of 4 atoms, none of them hydrogen, and no protein", "octitrate site"),
+    "mol2": (lambda t: "@<TRIPOS>MOLECULE\nacid\n", "is a mol2 file of a molecule, and no protein", "octitrate site"),
+    "broken off in a line": (lambda t: t[: len(t) - 50], r"protein\.pdb:\d+: the record ATOM ends before its coordinates|ends before its coordinates", "."),
+    "DNA alone": (lambda t: "".join(hetero("DA", "P", "P", (6.0 * k, 0, 0), k, "C") for k in range(1, 4)), "there is no protein: 3 DNA", "amino acids"),
     "metal": (lambda t: t + hetero("ZN", "ZN", "ZN", FAR), "ZN 200 of chain A: a metal", "--drop ZN"),
     "glycan": (_glycan, "NAG 300 of chain A: a sugar of a glycan at SER 5 of chain A", "--drop NAG"),
     "DNA": (lambda t: t + hetero("DA", "P", "P", FAR, 1, "B"), "DA 1 of chain B: DNA", "--chains"),
@@ -67,6 +96,26 @@ def test_bad_input_gives_one_message_and_writes_nothing(case: str, structure: Wr
         prepare(options, report)
     assert re.search(help, caught.value.help), caught.value.help
     assert sorted(options.input.parent.iterdir()) == before
+
+
+LOOP = ("ALA", "GLU", "GLY", *["SER", "GLY"] * 10, "LYS", "HIS", "GLY")
+
+
+@pytest.mark.parametrize(
+    ("gaps", "message", "help"),
+    [
+        ("refuse", r"chain A is broken between GLY 3 and LYS 24: 20 residues are missing \(SER 4, GLY 5, .*\)", "^--gaps cap ends the chain on both sides with neutral caps$"),
+        ("build", r"between GLY 3 and LYS 24: 20 residues are missing .*; at most 8 amino acids are built", "--gaps cap .* or build the loop with a program for that"),
+    ],
+)
+def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, message: str, help: str, structure: Write, report: Report) -> None:
+    missing = "".join(f"REMARK 465     {name} A {number:5d}\n" for number, name in enumerate(LOOP, 1) if 4 <= number <= 23)
+    options = structure("REMARK 465   M RES C SSSEQI\n" + missing + without(peptide_text(*LOOP), *range(4, 24)))
+    options.gaps = gaps
+    with pytest.raises(Refused, match=message) as caught:
+        prepare(options, report)
+    assert re.search(help, caught.value.help), caught.value.help
+    assert [path.name for path in options.input.parent.iterdir()] == ["protein.pdb"]
 
 
 @pytest.mark.parametrize(

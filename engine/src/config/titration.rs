@@ -52,8 +52,8 @@ pub struct Titration {
     /// Files with entries of titratable residues of your own, or newly calibrated ones. They rank before the built-in entries. The paths are
     /// relative to the job file.
     pub library: Vec<PathBuf>,
-    /// Whether entries may be used whose correction V_MM is preliminary or missing. `octitrate info` lists them. Populations are wrong by
-    /// what the correction is wrong.
+    /// Whether entries may be used whose correction V_MM is preliminary, and a charge buffer that has none. `octitrate info` lists them. Populations are
+    /// wrong by what the correction is wrong. A site that moves and has no correction is refused in any case.
     pub allow_uncalibrated: bool,
     /// What may differ between this job and the calibrations of the corrections V_MM that it uses; each difference that is not named here is an
     /// error, each that is named a warning. `octitrate info NAME` shows the conditions of an entry. Populations are wrong by what the correction

@@ -71,14 +71,12 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
 def allowances(statuses: list[tuple[str, str]]) -> list[str]:
     """The lines about corrections that are not calibrated, of groups and the buffer by their labels; none where all of them are."""
     unknown, doubtful = ([label for label, status in statuses if status == wanted] for wanted in ("uncalibrated", "preliminary"))
+    lines = []
     if unknown:
-        return [
-            f"# No correction V_MM is known for {listed(unknown, 6)}: octitrate refuses to titrate them until they are calibrated, or until this is true.",
-            "allow_uncalibrated = false",
-        ]
+        lines.append(f"# No correction V_MM is known for {listed(unknown, 6)}: octitrate refuses to titrate until `library` has it.")
     if doubtful:
-        return [f"# Preliminary by the program's own tests (octitrate info NAME says why): {listed(doubtful, 6)}.", "allow_uncalibrated = true"]
-    return []
+        lines += [f"# Preliminary by the program's own tests (octitrate info NAME says why): {listed(doubtful, 6)}.", "allow_uncalibrated = true"]
+    return lines
 
 
 PICOSECONDS = {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9}

@@ -134,6 +134,8 @@ def _refusal(
         else:
             near = listed(_neighbours(first, protein, BOND), 3)
             bond = f", bonded to {near}" if near else ""
-            lines.append(f"{name} {places}: a ligand of {len(first.atoms)} heavy atoms{bond}")
+            metals = listed(sorted({atom.element for atom in first.atoms} & names.METALS), 3)
+            holds = f" around {metals.capitalize()}" if metals else ""
+            lines.append(f"{name} {places}: a ligand of {len(first.atoms)} heavy atoms{holds}{bond}")
             helps.append(f"--drop {name} leaves it out")
     return Refused(f"{options.force_field} does not know " + "; ".join(lines), "; ".join(dict.fromkeys(helps)))

@@ -11,6 +11,27 @@ from .read_cif import read_cif
 from .read_pdb import read_pdb
 
 
+def molecule(lines: list[str]) -> str:
+    """What a file of a small molecule holds, in words; empty for any other file."""
+    if any(line.startswith("@<TRIPOS>") for line in lines):
+        return "a mol2 file of a molecule"
+    if len(lines) > 3 and lines[3].rstrip().endswith(("V2000", "V3000")):
+        elements = elements_of_molfile(lines)
+        hydrogens = f"{elements.count('H')} of them hydrogens" if "H" in elements else "none of them hydrogen"
+        return f"a molfile (SDF) of a molecule of {len(elements)} atoms, {hydrogens}"
+    return ""
+
+
+def elements_of_molfile(lines: list[str]) -> list[str]:
+    """Elements of the atoms of a molfile (V2000: their number in columns 1 to 3 of the fourth line, each symbol in columns 32 to 34; V3000: lines
+    `M  V30 NUMBER SYMBOL X Y Z …`)."""
+    if len(lines) > 3 and "V3000" in lines[3]:
+        rows = [line.split() for line in lines if line.startswith("M  V30")]
+        return [row[3] for row in rows if len(row) > 7 and row[2].isdigit() and row[3].isalpha()]
+    count = lines[3][:3].strip() if len(lines) > 3 else ""
+    return [line[31:34].strip() for line in lines[4 : 4 + int(count)]] if count.isdigit() else []
+
+
 def read(path: Path) -> Entry:
     """Reads a PDB or mmCIF file, also one compressed by gzip.
 
@@ -30,6 +51,11 @@ def read(path: Path) -> Entry:
         raise Refused(f"{path}: is no text", help)
     text = data.decode("utf-8", "replace")
     lines = [line for line in text.splitlines() if line.strip()]
+    if drawn := molecule(text.splitlines()):
+        raise Refused(
+            f"{path}: is {drawn}, and no protein",
+            "octitrate prepare takes a PDB or mmCIF file; a site of a small molecule is made by octitrate site, from parameters of both its forms with all hydrogens",
+        )
     if any(line.startswith(("data_", "_atom_site.")) for line in lines):
         entry = read_cif(text, str(path))
     else:
