@@ -4,7 +4,8 @@
 use super::pka::coupled;
 use octitrate::evaluation::runs;
 use octitrate::workflow::pka::{self, Beside, Measured, Options};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -124,7 +125,9 @@ fn opened(browser: &Path, page: &Path, folder: &Path, width: u32, more: &[&str])
 #[test]
 fn a_browser_without_network_shows_the_page() {
     let Some(browser) = browser() else {
-        println!("skipped: there is no Chromium on the path; OCTITRATE_TEST_BROWSER may name one");
+        // Not by a macro, whose words are shown of tests that fail alone.
+        let words = "\nskipped: a_browser_without_network_shows_the_page: there is no Chromium on the path; OCTITRATE_TEST_BROWSER may name one\n";
+        std::io::stderr().write_all(words.as_bytes()).unwrap();
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -199,8 +199,9 @@
     document.querySelectorAll(".warnings details:not([open])").forEach((one) => { one.open = true; one.dataset.unfolded = ""; });
     if (data && slider) update();
     if (viewer) {
-      find("printed").src = viewer.pngURI();
-      find("printed").hidden = false;
+      const picture = viewer.pngURI();
+      find("printed").src = picture;
+      find("printed").hidden = picture.length < 100;
     }
   });
   window.addEventListener("afterprint", () => {

@@ -142,10 +142,16 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &
     if compared {
         heads.extend([head("", "measured"), head("", "difference")]);
     }
-    heads.extend([head("", "model compound"), head("", "shift"), head("", "Hill"), head("verdict", "verdict")]);
+    heads.extend([
+        head("", "model compound"),
+        head("minor", "shift"),
+        head("minor", "Hill"),
+        head("verdict", "verdict"),
+    ]);
     let _ = write!(
         html,
-        "<div class=\"scroll\" role=\"region\" aria-label=\"pKa values\" tabindex=\"0\"><table class=\"results\"><thead><tr>{}</tr></thead><tbody>",
+        "<div class=\"scroll\" role=\"region\" aria-label=\"pKa values\" tabindex=\"0\"><table class=\"results{}\"><thead><tr>{}</tr></thead><tbody>",
+        if compared { " compared" } else { "" },
         heads.concat()
     );
     for (row, bar) in rows.iter().zip(&bars) {

@@ -10,7 +10,7 @@ use lambda::analysis::determined::Determined;
 use svg::node::element::{Group, Path};
 
 /// Width of a drawing, and heights of that of a row and of that of the axis (pixels).
-const SIZE: [f64; 3] = [220.0, 24.0, 34.0];
+const SIZE: [f64; 3] = [176.0, 24.0, 34.0];
 /// Room at the sides (pixels).
 const SIDE: f64 = 8.0;
 /// Length of an arrow (pixels).
@@ -55,7 +55,7 @@ impl Forest {
     }
 
     fn ticks(&self) -> Vec<(f64, String)> {
-        self.scale.labels(5)
+        self.scale.labels(4)
     }
 
     /// The axis, for the head of the table.
@@ -153,7 +153,7 @@ mod tests {
         };
         let bound = Bar { value: Some(Determined::AtLeast(6.0)), measured: Some((4.4, 0.1)), ..Bar::default() };
         let forest = Forest::new("pKa", &[sure, bound]).unwrap();
-        assert!(forest.axis().contains("pKa</text>") && forest.axis().contains(">5.0</text>"), "{}", forest.axis());
+        assert!(forest.axis().contains("pKa</text>") && forest.axis().contains(">5</text>"), "{}", forest.axis());
         let (first, second) = (forest.row(&sure), forest.row(&bound));
         assert!(first.contains("aria-hidden=\"true\"") && !first.contains("role=\"img\""));
         assert!(first.contains("class=\"full\"") && !first.contains("class=\"open\""));
