@@ -3,7 +3,9 @@
     octitrate site --protonated acid.prmtop --deprotonated base.prmtop --pka 4.76 -o library/acd.toml
     octitrate site --protonated acid.xml --deprotonated base.xml --pka 4.76 --model acetic
 
-The second form also builds the molecule in water, with the jobs of its calibration (`octitrate.molecule_in_water`). Parameters come from whatever made them, each form by itself or within a larger system: AMBER (`.prmtop`, `.parm7`), GROMACS (`.top`), or a system
+The second form also builds the molecule in water, with the jobs of its calibration (`octitrate.molecule_in_water`); `octitrate site --help` lists all arguments.
+
+Parameters come from whatever made them, each form by itself or within a larger system: AMBER (`.prmtop`, `.parm7`), GROMACS (`.top`), or a system
 that OpenMM serialised (`.xml`) with a `.pdb` of the same name beside it, which has the names of the atoms. Atoms of the two forms are matched by
 elements and bonds, whatever their order and names; names of the entry are those of the protonated form, which is what a job must hold.
 Lennard-Jones parameters and bonded terms are those of the protonated form in both forms.

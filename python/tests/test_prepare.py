@@ -101,12 +101,17 @@ def job_comment(folder: Path) -> str:
     return next((line for line in lines if line.startswith(("# No correction", "# Preliminary"))), "")
 
 
-def test_groups_without_a_correction_stay_as_they_are_where_others_have_one(structure: Write, report: Report, tmp_path: Path) -> None:
+def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    text = entry(TitratableForceField("ff19SB"), "glu3")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/glu3.toml").write_text(text[: text.index("[correction]")] + '[correction]\nstatus = "calibrated"\n')
     options = structure(peptide_text("ALA", "GLU", "TYR", "GLY"))
-    options.force_field = "ff14SB"
+    options.force_field, options.library = "ff19SB", [tmp_path / "own"]
     _, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
     assert "no correction is known with this force field: they stay in the form of pH 7, unless --sites asks for them: TYR 3" in notes(report)
+    assert "no correction is known at this end of a chain: they stay in the form of pH 7, unless --sites asks for them: amino end ALA 1" in notes(report)
 
 
 @pytest.mark.parametrize(

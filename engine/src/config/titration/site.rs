@@ -28,7 +28,7 @@ pub struct SiteSettings {
     /// pKa (from -10 to 30) by which the form that the site starts with is chosen, in place of that of the model compound: what PROPKA predicts, or a run
     /// before found. It shifts all pK of the forms alike, and acts on nothing but the start; not together with `initial` or `fixed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = -10.0, max = 30.0), extend("x-absent" = "the pKa of the model compound"))]
+    #[schemars(extend("x-absent" = "the pKa of the model compound"))]
     pub start_pka: Option<f64>,
     /// Where the site is held while ∂V/∂λ is written, in the same words as `initial`, each weight from -0.2 to 1.2; instead of `initial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
