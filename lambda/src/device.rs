@@ -20,6 +20,7 @@ mod tables;
 use bytemuck::Zeroable;
 use forcefield::Topology;
 use kernels::device::{Buffer, Device, DeviceError, Kernel, Stream};
+use std::thread::JoinHandle;
 use thiserror::Error;
 
 use crate::bias::{BiasEnergies, SiteBias};
@@ -135,6 +136,14 @@ pub struct DeviceSites {
     noise: Buffer<f64>,
     noise_first: Buffer<i64>,
     supplied_steps: usize,
+    ahead: Option<Ahead>,
+}
+
+/// Random numbers that a thread draws while the device uses those of the steps before.
+struct Ahead {
+    /// The first of their steps.
+    first: u64,
+    numbers: JoinHandle<Vec<f64>>,
 }
 
 impl DeviceSites {
@@ -188,6 +197,7 @@ impl DeviceSites {
             noise: values(tables.width * supplied_steps)?,
             noise_first: device.upload(&[i64::MIN / 2])?,
             supplied_steps,
+            ahead: None,
             tables,
         })
     }
@@ -304,13 +314,34 @@ impl DeviceSites {
         self.supplied_steps
     }
 
-    /// Hands over the random numbers of the steps from `first` on.
-    pub fn supply(&self, stream: &Stream, first: u64) -> Result<(), SitesError> {
-        let steps = 0..self.supplied_steps as u64;
-        let noise: Vec<f64> = steps.flat_map(|k| self.dynamics.normals(first + k).take(self.tables.width)).collect();
-        self.noise.write(stream, &noise)?;
+    /// Hands over the random numbers of the steps from `first` on, those of [`draw_ahead`](Self::draw_ahead) if they are of these steps.
+    ///
+    /// # Errors
+    /// Of the device.
+    pub fn supply(&mut self, stream: &Stream, first: u64) -> Result<(), SitesError> {
+        let numbers = match self.ahead.take().filter(|ahead| ahead.first == first) {
+            Some(ahead) => ahead.numbers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => numbers(&self.dynamics, first, self.supplied_steps, self.tables.width),
+        };
+        self.noise.write(stream, &numbers)?;
         Ok(self.noise_first.write(stream, &[first as i64])?)
     }
+
+    /// Begins to draw the random numbers of the steps from `first` on beside what the caller and the device do, for a [`supply`](Self::supply) that
+    /// comes later. They are the same whether or not that has been done.
+    pub fn draw_ahead(&mut self, first: u64) {
+        if self.ahead.as_ref().is_some_and(|ahead| ahead.first == first) {
+            return;
+        }
+        let (dynamics, steps, width) = (self.dynamics.clone(), self.supplied_steps, self.tables.width);
+        let numbers = std::thread::spawn(move || numbers(&dynamics, first, steps, width));
+        self.ahead = Some(Ahead { first, numbers });
+    }
+}
+
+/// Random numbers of `steps` steps from `first` on, `width` for each.
+fn numbers(dynamics: &LambdaDynamics, first: u64, steps: usize, width: usize) -> Vec<f64> {
+    (0..steps as u64).flat_map(|k| dynamics.normals(first + k).take(width)).collect()
 }
 
 fn length(what: &'static str, found: usize, expected: usize) -> Result<(), SitesError> {

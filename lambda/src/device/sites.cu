@@ -21,23 +21,45 @@ KERNEL void set_charges(const __grid_constant__ ChargeArgs a) {
     a.charges[a.atoms[at]] = q;
 }
 
-// A warp for each site: what the pairs inside it add to ∂V/∂λ, energy and forces with Hamiltonian interpolation. It needs positions and weights
+// Sums of N numbers of each thread over the block, in a fixed order, to `sums`; all threads take part.
+template <int N> DEVICE void sum_up(const double *numbers, double *sums) {
+    __shared__ double scratch[THREADS / 32][N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const double total = warp_sum(numbers[i]);
+        if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32][i] = total;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < N; i += THREADS) {
+        double sum = 0.0;
+        for (int warp = 0; warp < THREADS / 32; warp++) sum += scratch[warp][i];
+        sums[i] = sum;
+    }
+    __syncthreads();
+}
+
+// A block for each site: what the pairs inside it add to ∂V/∂λ, energy and forces with Hamiltonian interpolation. It needs positions and weights
 // alone, and so nothing of the electrostatics of the same step.
-KERNEL __launch_bounds__(32) void bracket_sites(const __grid_constant__ BracketArgs a) {
-    const int site = blockIdx.x, first = a.starts[site], n = a.starts[site + 1] - first, lane = threadIdx.x;
+KERNEL __launch_bounds__(THREADS) void bracket_sites(const __grid_constant__ BracketArgs a) {
+    const int site = blockIdx.x, n = a.starts[site + 1] - a.starts[site];
     const int first_form = a.first_weight[site], n_forms = a.first_weight[site + 1] - first_form;
     const double *weights = a.weights + first_form, *form_charges = a.form_charges + a.values[site];
-    double gained = 0.0, by_form[FORMS];
-    for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
-    for (int e = (int)a.pair_starts[site] + lane; e < (int)a.pair_starts[site + 1]; e += 32) {
-        const int i = a.firsts[e], j = a.seconds[e];
-        const long long atom_i = a.atoms[first + i], atom_j = a.atoms[first + j];
+    __shared__ double sums[FORMS + 1];
+    // ∂V/∂λ by form, energy.
+    double gained[FORMS + 1];
+    for (int form = 0; form < FORMS + 1; form++) gained[form] = 0.0;
+    // A round or two, whose code is shorter than that of four at a time.
+#pragma unroll 1
+    for (int e = (int)a.pair_starts[site] + threadIdx.x; e < (int)a.pair_starts[site + 1]; e += THREADS) {
+        const uint4 pair = a.pairs[e];
+        const int i = pair.x, j = pair.y;
+        const long long atom_i = pair.z, atom_j = pair.w;
         double d[3], square = 0.0;
         for (int c = 0; c < 3; c++) {
             d[c] = a.x[3 * atom_i + c] - a.x[3 * atom_j + c];
             square += d[c] * d[c];
         }
-        const double unit = a.coulomb * a.scales[e] / sqrt(square);
+        const double inverse = rsqrt(square), unit = a.coulomb * a.scales[e] * inverse;
         double q_i = 0.0, q_j = 0.0, mean = 0.0;
         for (int form = 0; form < FORMS; form++) {
             if (form >= n_forms) break;
@@ -49,41 +71,41 @@ KERNEL __launch_bounds__(32) void bracket_sites(const __grid_constant__ BracketA
         for (int form = 0; form < FORMS; form++) {
             if (form >= n_forms) break;
             const double own_i = form_charges[form * n + i], own_j = form_charges[form * n + j];
-            by_form[form] += unit * (own_i * own_j - own_i * q_j - own_j * q_i);
+            gained[form] += unit * (own_i * own_j - own_i * q_j - own_j * q_i);
         }
-        const double energy = unit * (mean - q_i * q_j), force = energy / square;
-        gained += energy;
+        const double energy = unit * (mean - q_i * q_j), force = energy * inverse * inverse;
+        gained[FORMS] += energy;
         for (int c = 0; c < 3; c++) {
             add_fixed(&a.forces[3 * atom_i + c], force * d[c]);
             add_fixed(&a.forces[3 * atom_j + c], -force * d[c]);
         }
     }
-    gained = warp_sum(gained);
-    for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
-    if (lane != 0) return;
-    for (int form = 0; form < n_forms; form++) a.bracket[first_form + form] = by_form[form];
-    add_energy(a.energy, gained);
-    add_energy(a.virial, gained);
+    sum_up<FORMS + 1>(gained, sums);
+    for (int form = threadIdx.x; form < n_forms; form += THREADS) a.bracket[first_form + form] = sums[form];
+    if (threadIdx.x != 0) return;
+    add_energy(a.energy, sums[FORMS]);
+    add_energy(a.virial, sums[FORMS]);
 }
 
-// A warp for each site: charges of its forms times potentials, and the bracket of the first n_hamiltonian sites.
-KERNEL __launch_bounds__(32) void differentiate_sites(const __grid_constant__ DifferentiateArgs a) {
-    const int site = blockIdx.x, first = a.starts[site], n = a.starts[site + 1] - first, lane = threadIdx.x;
+// A block for each site: charges of its forms times potentials, and the bracket of the first n_hamiltonian sites.
+KERNEL __launch_bounds__(THREADS) void differentiate_sites(const __grid_constant__ DifferentiateArgs a) {
+    const int site = blockIdx.x, first = a.starts[site], n = a.starts[site + 1] - first;
     const int first_form = a.first_weight[site], n_forms = a.first_weight[site + 1] - first_form;
     const double *form_charges = a.form_charges + a.values[site];
+    __shared__ double sums[FORMS];
     double by_form[FORMS];
     for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
-    for (int k = lane; k < n; k += 32) {
+#pragma unroll 1
+    for (int k = threadIdx.x; k < n; k += THREADS) {
         const long long atom = a.atoms[first + k];
         const double phi = a.coulomb * a.potential[atom] + a.potential_14[atom] / FIXED_ONE;
         for (int form = 0; form < FORMS; form++)
             if (form < n_forms) by_form[form] += form_charges[form * n + k] * phi;
     }
-    for (int form = 0; form < FORMS; form++) by_form[form] = warp_sum(by_form[form]);
-    if (lane != 0) return;
-    for (int form = 0; form < n_forms; form++) {
+    sum_up<FORMS>(by_form, sums);
+    for (int form = threadIdx.x; form < n_forms; form += THREADS) {
         const int at = first_form + form;
         const double bracket = site < a.n_hamiltonian ? a.bracket[at] : 0.0, others = a.others ? a.others[at] / FIXED_ONE : 0.0;
-        a.derivatives[at] = by_form[form] + bracket + others;
+        a.derivatives[at] = sums[form] + bracket + others;
     }
 }

@@ -5,11 +5,8 @@ use kernels::device::{Buffer, DeviceError, In, Launch, Out, Source, Stream, argu
 
 use super::DeviceSites;
 
-/// Threads of a block of the kernel with one atom for each thread.
+/// Threads of a block: of all kernels, whether a block is for one site or not.
 const THREADS: u32 = 128;
-
-/// Threads for each site: a warp.
-const WARP: u32 = 32;
 
 arguments! {
     /// Arguments of `set_charges`.
@@ -30,11 +27,10 @@ arguments! {
         starts: In<'a, u32>,
         values: In<'a, u32>,
         first_weight: In<'a, u32>,
-        atoms: In<'a, u32>,
         form_charges: In<'a, f64>,
         pair_starts: In<'a, u32>,
-        firsts: In<'a, u32>,
-        seconds: In<'a, u32>,
+        /// Atoms of each pair in the numbering of the site, then in that of the system.
+        pairs: In<'a, [u32; 4]>,
         scales: In<'a, f64>,
         weights: In<'a, f64>,
         x: In<'a, f64>,
@@ -126,11 +122,9 @@ impl DeviceSites {
             starts: t.starts.arg(),
             values: t.values.arg(),
             first_weight: t.first_weights.arg(),
-            atoms: t.atoms.arg(),
             form_charges: t.charges.arg(),
             pair_starts: t.pair_starts.arg(),
-            firsts: t.firsts.arg(),
-            seconds: t.seconds.arg(),
+            pairs: t.pairs.arg(),
             scales: t.scales.arg(),
             weights: self.weights.arg(),
             x: positions.arg(),
@@ -140,7 +134,7 @@ impl DeviceSites {
             bracket: self.bracket.arg(),
             coulomb: COULOMB,
         };
-        stream.launch(&self.bracket_kernel, Launch::new(t.interpolated as u32, WARP), arguments)
+        stream.launch(&self.bracket_kernel, Launch::new(t.interpolated as u32, THREADS), arguments)
     }
 
     /// ∂V/∂λ of the force field; with `hamiltonian` that of Hamiltonian interpolation, of all sites before the first buffer, and without it, and of the
@@ -169,7 +163,7 @@ impl DeviceSites {
             coulomb: COULOMB,
             n_hamiltonian: if hamiltonian { t.interpolated as i32 } else { 0 },
         };
-        stream.launch(&self.derivatives_kernel, Launch::new(self.len() as u32, WARP), arguments)
+        stream.launch(&self.derivatives_kernel, Launch::new(self.len() as u32, THREADS), arguments)
     }
 }
 
@@ -177,6 +171,7 @@ impl DeviceSites {
 pub(super) fn source(forms: usize) -> Source {
     Source::new("sites", include_str!("sites.cu"))
         .define("REAL", "double")
+        .define("THREADS", THREADS)
         .define("FORMS", forms)
         .kernel::<ChargeArgs<'static>>("set_charges")
         .kernel::<BracketArgs<'static>>("bracket_sites")

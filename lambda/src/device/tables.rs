@@ -82,10 +82,8 @@ pub struct Tables {
     pub charges: Buffer<f64>,
     /// First pair of each site, and the end.
     pub pair_starts: Buffer<u32>,
-    /// First atom of each pair, in the numbering of the site.
-    pub firsts: Buffer<u32>,
-    /// Second atom of each pair.
-    pub seconds: Buffer<u32>,
+    /// Atoms of each pair, in the numbering of the site, then in that of the system.
+    pub pairs: Buffer<[u32; 4]>,
     /// Factors of the pairs.
     pub scales: Buffer<f64>,
     /// A row for each site.
@@ -120,11 +118,16 @@ impl Tables {
         }
         let mut pair_starts = vec![0_u32];
         let mut own: Vec<OwnPair> = Vec::new();
+        let mut pairs = Vec::new();
         for site in sites {
-            own.extend(own_pairs(site, topology));
+            let mine = own_pairs(site, topology);
+            pairs.extend(mine.iter().map(|pair| {
+                let [i, j] = pair.atoms;
+                [i, j, site.atoms[i as usize], site.atoms[j as usize]]
+            }));
+            own.extend(mine);
             pair_starts.push(own.len() as u32);
         }
-        let member = |which: usize| own.iter().map(|pair| pair.atoms[which]).collect::<Vec<u32>>();
         let (motion, width) = motion_table(dynamics);
         let of_sites = dynamics.sites();
         let charges: Vec<f64> = sites.iter().flat_map(|s| &s.forms).flat_map(|f| &f.charges).copied().collect();
@@ -142,8 +145,7 @@ impl Tables {
             atoms: device.upload(&sites.iter().flat_map(|s| &s.atoms).copied().collect::<Vec<_>>())?,
             charges: device.upload(&charges)?,
             pair_starts: device.upload(&pair_starts)?,
-            firsts: device.upload(&member(0))?,
-            seconds: device.upload(&member(1))?,
+            pairs: device.upload(&pairs)?,
             scales: device.upload(&own.iter().map(|pair| pair.scale).collect::<Vec<_>>())?,
             motion: device.upload(&motion)?,
             form_charges: device.upload(&of_sites.iter().flat_map(|s| &s.charges).copied().collect::<Vec<_>>())?,

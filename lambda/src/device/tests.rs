@@ -266,8 +266,12 @@ fn follow(dynamics: &LambdaDynamics, mut cpu: LambdaState, steps: u64) {
     let counter = device.zeros::<i64>(1).unwrap();
     let first = dynamics.weight_starts();
     for step in 100..100 + steps {
-        if (step - 100).is_multiple_of(8) {
-            own.supply(&stream, step).unwrap();
+        // Every other table is drawn ahead, after one that nobody asks for.
+        match (step - 100) % 16 {
+            0 | 8 => own.supply(&stream, step).unwrap(),
+            2 => own.draw_ahead(step + 1),
+            4 => own.draw_ahead(step + 4),
+            _ => {}
         }
         // Another pH and other barriers half way.
         let biases =

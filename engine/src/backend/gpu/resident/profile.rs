@@ -42,7 +42,7 @@ impl Resident {
         let Schedule { lists, boxes: boxes_every, .. } = self.schedule;
         let (many, all) = (self.schedule.batch(), lists.max(boxes_every));
         self.motion.cover(main, self.step, ROUNDS * all)?;
-        if let Some(sites) = &self.sites {
+        if let Some(sites) = &mut self.sites {
             sites.supply(main, self.step)?;
         }
         main.zero(&self.forces)?;

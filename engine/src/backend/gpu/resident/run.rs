@@ -47,10 +47,7 @@ impl Resident {
         self.arrived = false;
         let mut graphs = self.recorded()?;
         while self.step < end {
-            if let Some(sites) = self.sites.as_ref().filter(|_| self.step >= self.noise_end) {
-                sites.supply(&self.streams.main, self.step)?;
-                self.noise_end = self.step + sites.supplied_steps() as u64;
-            }
+            self.supply_noise()?;
             let part = if self.sites.is_some() { end.min(self.noise_end) } else { end };
             self.update_lists(&graphs)?;
             let many = self.schedule.batch();
@@ -70,6 +67,19 @@ impl Resident {
             self.arrive()?;
             self.bonded.set_part(&self.streams.main, part)?;
             self.part = part;
+        }
+        Ok(())
+    }
+
+    /// Random numbers for λ at the present step; half a table before they run out the next ones are drawn beside the device.
+    fn supply_noise(&mut self) -> Result<(), ResidentError> {
+        let Some(sites) = &mut self.sites else { return Ok(()) };
+        let steps = sites.supplied_steps() as u64;
+        if self.step >= self.noise_end {
+            sites.supply(&self.streams.main, self.step)?;
+            self.noise_end = self.step + steps;
+        } else if self.step + steps / 2 >= self.noise_end {
+            sites.draw_ahead(self.noise_end);
         }
         Ok(())
     }
