@@ -161,7 +161,7 @@ pressure = "1 bar"
 
 [titration]
 # allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
-barrier = "5 kJ/mol"
+barrier = "10 kJ/mol"
 
 [titration.buffer]
 

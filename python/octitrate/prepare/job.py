@@ -46,7 +46,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
     if libraries:
         lines.append(f"library = {json.dumps(libraries)}")
     lines += allowances([(choice.label, choice.group.status) for choice in titrating] + [("the charge buffer", ff.buffer_status())])
-    lines.append('barrier = "5 kJ/mol"')
+    lines.append('barrier = "10 kJ/mol"')
     names = site_names([choice.group for choice in titrating], topology)
     for choice, name in zip(titrating, names):
         lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
