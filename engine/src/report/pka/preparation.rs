@@ -65,11 +65,11 @@ mod tests {
 
     #[test]
     fn a_record_is_headings_lists_tables_and_paragraphs() {
-        let record = "# Preparation of a.pdb\n\n`a.pdb` with ff14sb <1>\n\n## Sites\n\n- one\n- two\n\n| group | pKa |\n|---|---|\n| GLU 2 | 4.25 |\n";
+        let record = "# Preparation of a.pdb\n\n`a<b>.pdb` with ff14sb <1>\n\n## Sites\n\n- one\n- two\n\n| group | pKa |\n|---|---|\n| GLU 2 | 4.25 |\n";
         let html = html(record);
         assert!(
             html.starts_with(
-                "<p><code>a.pdb</code> with ff14sb &lt;1&gt;</p><h3>Sites</h3><ul><li>one</li><li>two</li></ul>"
+                "<p><code>a&lt;b&gt;.pdb</code> with ff14sb &lt;1&gt;</p><h3>Sites</h3><ul><li>one</li><li>two</li></ul>"
             ),
             "{html}"
         );
