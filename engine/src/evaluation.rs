@@ -11,3 +11,4 @@ pub mod mixing;
 pub mod pka;
 pub mod reduced;
 pub mod runs;
+pub mod until;
