@@ -65,8 +65,13 @@ fn an_attempt_reads_lambda_and_writes_a_ph_and_does_nothing_else() {
 
 /// Three walkers that swap every other step; `more` is for `[output]`.
 fn titration(folder: &Path, more: &str) -> TitrationPlan {
+    titration_with(folder, "", more)
+}
+
+/// The same with `keys` in `[titrate]`.
+fn titration_with(folder: &Path, keys: &str, more: &str) -> TitrationPlan {
     let sections = format!(
-        "[dynamics]\nsteps = 24\nseed = 5\n[titrate]\nph = [3.5, 4.0, 4.5]\nexchange = \"4 fs\"\n\
+        "[dynamics]\nsteps = 24\nseed = 5\n[titrate]\nph = [3.5, 4.0, 4.5]\nexchange = \"4 fs\"\n{keys}\n\
          [output]\nfolder = \"{}\"\nenergy = \"12 fs\"\nlambda = \"2 fs\"\ntrajectory = \"16 fs\"\n{more}",
         folder.display()
     );
@@ -135,4 +140,66 @@ fn an_exchange_on_a_device_leaves_the_same_bytes_in_pieces() {
     }
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(results(&pieces) == expected);
+}
+
+/// Looks at the runs change nothing of them, and a titration that was stopped between two looks makes the same looks as one in one piece. Here nothing is
+/// ever known well enough, and the length of the job ends it.
+#[test]
+fn looks_leave_no_trace_and_are_the_same_in_pieces() {
+    let device = Device::of_tests().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let equilibration = "equilibration = \"4 fs\"";
+    let until = format!("{equilibration}\nuntil = 0.01\nuntil_from = \"12 fs\"");
+    let plain = titration_with(&folder.path().join("plain"), equilibration, "");
+    assert!(go(&plain, Some(&device), &Stop::default()));
+    let expected = results(&plain);
+    let whole = titration_with(&folder.path().join("whole"), &until, "");
+    assert!(go(&whole, Some(&device), &Stop::default()));
+    // The last step before a look is written to all tables and trajectories whatever their interval; λ is written at every step here.
+    let of_every_step = |all: Vec<Vec<u8>>| -> Vec<Vec<u8>> {
+        all.into_iter()
+            .enumerate()
+            .filter(|(k, _)| *k == 12 || k % 4 == 1 || k % 4 == 3)
+            .map(|(_, file)| file)
+            .collect()
+    };
+    let found = results(&whole);
+    assert!(of_every_step(found.clone()) == of_every_step(expected));
+    let expected = found;
+    let looks = |plan: &TitrationPlan| std::fs::read_to_string(plan.batch().config.result("until.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&looks(&whole)).unwrap();
+    let times: Vec<f64> = found["checks"].as_array().unwrap().iter().map(|c| c["time"].as_f64().unwrap()).collect();
+    // Whole numbers of exchanges, each a quarter more than the one before at least.
+    let exact = [0.012, 0.016, 0.02, 0.028, 0.036, 0.048];
+    assert!(times.len() == 6 && times.iter().zip(exact).all(|(a, b)| (a - b).abs() < 1e-9), "{times:?}");
+    let log = std::fs::read_to_string(whole.batch().config.result("log.txt")).unwrap();
+    assert!(log.contains("until 0.01: not reached within 0.048 ps of each run"), "{log}");
+    assert!(log.contains("GLH 2 (") && log.contains("round trips and should make 10"), "{log}");
+
+    let pieces = titration_with(&folder.path().join("pieces"), &until, "checkpoint = \"0.001 s\"\n");
+    let seen = || looks_at(&pieces);
+    let stop = Stop::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let started = Instant::now();
+            while seen() < 2 && started.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            stop.request();
+        });
+        go(&pieces, Some(&device), &stop);
+    });
+    // A look that was lost is made again from the frames up to its time.
+    std::fs::remove_file(pieces.batch().config.result("until.json")).unwrap();
+    assert!(go(&pieces, Some(&device), &Stop::default()));
+    assert!(results(&pieces) == expected && looks(&pieces) == looks(&whole));
+    // Called again it is finished, and says the same.
+    assert!(go(&pieces, Some(&device), &Stop::default()));
+    assert!(results(&pieces) == expected && looks(&pieces) == looks(&whole));
+}
+
+/// Looks that a titration has kept so far.
+fn looks_at(plan: &TitrationPlan) -> usize {
+    let text = std::fs::read_to_string(plan.batch().config.result("until.json")).unwrap_or_default();
+    text.matches("\"time\"").count()
 }

@@ -285,6 +285,32 @@ fn walkers_that_swap_their_ph_continue_where_they_were() {
     assert!(folder.path().join("whole/exchange.html").exists() && folder.path().join("whole/report.html").exists());
 }
 
+/// Independent runs that are looked at on the way leave the same bytes as runs of the same length.
+#[test]
+fn runs_that_are_looked_at_are_the_same_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = library(folder.path());
+    let start = |keys: &str, out: &str| {
+        let rest = format!(
+            "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
+             [titrate]\nph = [4.0, 4.4]\nequilibration = \"4 fs\"\n{keys}\n",
+            library.display()
+        );
+        let job = job(folder.path(), 20, &rest);
+        let out = folder.path().join(out);
+        let output =
+            octitrate(&["titrate", job.to_str().unwrap(), "--output", out.to_str().unwrap(), "--device", "cpu"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let tables = ["pH_4.00", "pH_4.40"].map(|run| out.join(run).join("replica_1/lambda.csv"));
+        tables.map(|path| std::fs::read_to_string(path).unwrap())
+    };
+    let plain = start("", "plain");
+    assert!(start("until = \"0.05\"\nuntil_from = \"24 fs\"", "looked") == plain);
+    let log = std::fs::read_to_string(folder.path().join("looked/log.txt")).unwrap();
+    assert!(log.contains("until 0.05: 0 of 1 sites are within 0.05 at 0.024 ps"), "{log}");
+    assert!(log.contains("runs go on to 0.03 ps, at most") && log.contains("not reached within 0.04 ps"), "{log}");
+}
+
 /// λ of the site in `lambda.csv` at each time (ps).
 fn lambdas(run: &Path) -> Vec<(f64, f64)> {
     let text = std::fs::read_to_string(run.join("lambda.csv")).unwrap();

@@ -12,3 +12,4 @@ pub mod mixing;
 pub mod pka;
 pub mod reduced;
 pub mod runs;
+pub mod until;

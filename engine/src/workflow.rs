@@ -13,3 +13,4 @@ pub mod pka;
 pub mod rerun;
 pub mod run;
 pub mod titrate;
+pub mod until;

@@ -21,3 +21,4 @@ pub mod symmetry;
 #[cfg(test)]
 pub(crate) mod synthetic;
 pub mod titration;
+pub mod units;

@@ -164,8 +164,9 @@ Example:
     /// Read a job with all its files, say what it is, and compute nothing.
     #[command(after_help = "\
 Example:
-  octitrate check glu.toml")]
-    Check(JobArguments),
+  octitrate check glu.toml
+  octitrate check titrate.toml --hours")]
+    Check(CheckArguments),
 
     /// Print the JSON schema of a job file: every key, its type, unit, default and meaning.
     #[command(after_help = "\
@@ -207,12 +208,15 @@ Example:
     Fmm(FmmArguments),
 }
 
-/// A job file.
+/// `check`.
 #[derive(Debug, Args)]
-pub struct JobArguments {
+pub struct CheckArguments {
     /// The job.
     #[arg(value_name = "JOB.toml")]
     pub job: PathBuf,
+    /// Predict how long the job takes: as many copies as will run side by side are run for a short time.
+    #[arg(long)]
+    pub hours: bool,
 }
 
 /// `info`.

@@ -4,6 +4,8 @@ mod device_fmm;
 mod md;
 mod speed;
 
+pub use md::pace;
+
 use crate::cli::arguments::Bench;
 use octitrate::backend::choice::Choice;
 use octitrate::error::Result;

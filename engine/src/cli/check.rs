@@ -1,20 +1,26 @@
 //! `check`: a job with all its files is read, and nothing but the forces of its start is computed.
 
-use super::arguments::JobArguments;
+use super::arguments::CheckArguments;
+use super::bench::pace;
 use super::job::{job, one_run, warn};
 use octitrate::backend::choice::Choice;
+use octitrate::config::{Config, Jobs};
 use octitrate::error::Result;
+use octitrate::output::progress::duration;
 use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
+use octitrate::workflow::children::Concurrency;
 use octitrate::workflow::many::Many;
+use octitrate::workflow::titrate::TitrationPlan;
+use octitrate::workflow::until::Until;
 use std::process::ExitCode;
 
 /// Reads a job with all its files and says what it is.
 ///
 /// # Errors
 /// The first thing that is wrong with the job or one of its files.
-pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
+pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     let config = job(&arguments.job, None)?;
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let description = simulation.describe();
@@ -41,6 +47,12 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
     for (number, stage) in (1..).zip(config.stages()) {
         line!("{:<20} {number}. {stage}", if number == 1 { "stages of a run" } else { "" });
     }
+    if let Some(until) = Until::of(&config) {
+        until.check_sites(&config, &description.site_names())?;
+        let (first, looks) = (until.time(0), until.schedule.len());
+        let error = until.target.error;
+        line!("{:<20} errors of {error}; {looks} looks at most, the first at {first} ps", "until");
+    }
     line!("{:<20} {}", "results", config.folder().display());
     for warning in &description.warnings {
         line!("warning: {warning}");
@@ -49,6 +61,52 @@ pub fn check(arguments: &JobArguments, device: Choice) -> Result<ExitCode> {
     if let Some(hint) = simulation.check_first_forces(false)? {
         line!("warning: {hint}");
     }
+    drop(simulation);
+    if arguments.hours {
+        line!("{:<20} {}", "time", hours(&config, device)?);
+    }
     line!("the job can be run");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Steps of each part that is timed, on a GPU and on the CPU.
+const PART: [u64; 2] = [200, 4];
+
+/// How long a job takes, in words, from a short run of as many copies as will go side by side. Swaps of pH, output and the evaluation come on top, some
+/// hundredths of it.
+fn hours(config: &Config, device: Choice) -> Result<String> {
+    let place = device.open_all()?;
+    let devices = place.devices();
+    let (first, runs, jobs) = match (&config.titrate, &config.calibrate) {
+        (Some(titrate), _) => {
+            let plan = TitrationPlan::new(config.clone(), None)?;
+            let runs = plan.batch().children.len();
+            // Walkers of an exchange are all at work at once.
+            let jobs = titrate.exchange.map_or(plan.batch().jobs, |_| Jobs::Number(runs as u32));
+            (plan.batch().first().clone(), runs, jobs)
+        }
+        (_, Some(_)) => {
+            let plan = CalibrationPlan::new(config.clone(), None)?;
+            (plan.batch().first().clone(), plan.batch().children.len(), plan.batch().jobs)
+        }
+        _ => (config.clone(), 1, Jobs::Number(1)),
+    };
+    // On the CPU one after the other with all cores takes as long as several with some of them each.
+    let at_once = if devices.is_empty() { 1 } else { Concurrency::of_gpus(jobs, runs, devices.len()).runs };
+    let on_each = at_once.div_ceil(devices.len().max(1));
+    let part = PART[usize::from(devices.is_empty())];
+    let measured = pace(&first, devices.first().copied(), on_each, part)?;
+    let each = measured.slowest[measured.slowest.len() / 2];
+    let rounds = runs.div_ceil(at_once) as f64;
+    let time = |steps: u64| duration(steps as f64 * each * rounds);
+    let side_by_side = if on_each > 1 { format!(" of {on_each} runs side by side") } else { String::new() };
+    let step = format!("{:.3} ms for a step{side_by_side}, measured", 1e3 * each);
+    Ok(match Until::of(config) {
+        Some(until) => {
+            let (most, look) = (time(config.steps()), time(until.schedule[0]));
+            format!("{look} to the first look, {most} at most; {step}")
+        }
+        None if config.calibrate.is_some() => format!("{} for the windows; {step}", time(config.steps())),
+        None => format!("{}; {step}", time(config.steps())),
+    })
 }

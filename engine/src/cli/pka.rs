@@ -23,6 +23,7 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
         threshold: arguments.threshold,
         resampling: Resampling { draws: arguments.draws, seed: arguments.seed },
         parquet: !arguments.no_parquet,
+        ..Options::default()
     };
     let read = |file: &PathBuf| measured::read(file, arguments.entry.as_deref());
     let measured = arguments.compare.as_ref().map(read).transpose()?;

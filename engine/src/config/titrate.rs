@@ -25,13 +25,30 @@ pub struct Titrate {
     /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
     /// differs from the rest of it. λ is held during the first part of it, `titration.relax`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "a tenth of a run, or twice `titration.relax` or `[position_restraints]` if that is longer"))]
+    #[schemars(extend("x-absent" = "a tenth of a run, with `until` of the first look, or twice `titration.relax` or `[position_restraints]` if that is longer"))]
     pub equilibration: Option<Time>,
     /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica
     /// exchange: all runs go on in one process with one checkpoint, and transitions at one pH help the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the runs are independent of each other"))]
     pub exchange: Option<Time>,
+    /// Error of the pKa (pK units, 0.01 to 1) at which the runs may end: they go on until every site of `until_sites` is known as well by everything
+    /// that could tell that it is not, or until they are as long as `dynamics` says. The runs are looked at when they are as long as `until_from`,
+    /// and whenever they have become a quarter longer; what is asked for must hold until a quarter more data are there.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "number_or_text")]
+    #[schemars(with = "Option<f64>", range(min = 0.01, max = 1.0), extend("x-absent" = "all runs are as long as `dynamics` says"))]
+    pub until: Option<f64>,
+    /// Names of the sites that `until` asks for, as `octitrate check` shows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-absent" = "all sites whose pKa lies within the pH values"))]
+    pub until_sites: Vec<String>,
+    /// Length of the runs at the first look (ps), longer than the equilibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "a tenth of the length that `dynamics` gives"))]
+    pub until_from: Option<Time>,
+    /// Round trips between the lowest and the highest pH, all walkers of an exchange together, that `until` asks for.
+    #[serde(default = "ten")]
+    pub until_round_trips: u32,
     /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU.
     #[serde(default)]
     pub jobs: Jobs,
@@ -39,6 +56,29 @@ pub struct Titrate {
 
 fn one() -> u32 {
     1
+}
+
+fn ten() -> u32 {
+    10
+}
+
+/// A number, or the text of one, as quantities with units are written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    /// A number.
+    Plain(f64),
+    /// The text of a number.
+    Text(String),
+}
+
+fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Number::deserialize(deserializer)? {
+        Number::Plain(number) => Ok(Some(number)),
+        Number::Text(text) => text.trim().parse().map(Some).map_err(|_| {
+            serde::de::Error::custom(format!("expected a number of pK units such as 0.2, found {text:?}"))
+        }),
+    }
 }
 
 impl Titrate {
@@ -62,8 +102,15 @@ impl Titrate {
         // Where a run is hardly longer than its restraints, all that is left is half for λ to settle, half to count.
         let after = (2.0 * end).min(0.5 * (end + dynamics.length()));
         let asked = relax.map_or(after, |relax| 2.0 * relax.get());
-        let equilibration = *self.equilibration.get_or_insert(whole((0.1 * dynamics.length()).max(asked)));
+        // What is looked at first decides, where there are looks.
+        let mut first = dynamics.length();
+        if self.until.is_some() {
+            let left_out = self.equilibration.map_or(asked, |time| time.get());
+            first = self.until_from.get_or_insert(whole((0.1 * first).max(2.5 * left_out).min(first))).get();
+        }
+        let equilibration = *self.equilibration.get_or_insert(whole((0.1 * first).max(asked)));
         let relax = *relax.get_or_insert(Time::new(whole(0.5 * equilibration.get()).get().max(end)));
+        self.check_until(dynamics)?;
         if relax.get() <= equilibration.get() {
             return dynamics.check_equilibration("titrate.equilibration", equilibration);
         }
@@ -78,6 +125,7 @@ impl Titrate {
         self.ph.to_vec().into_iter().try_for_each(|value| ph("titrate.ph", value))?;
         require(self.replicas > 0, "titrate.replicas", self.replicas, "a whole number, 1 or more")?;
         self.equilibration.map_or(Ok(()), |time| dynamics.check_equilibration("titrate.equilibration", time))?;
+        self.check_until(dynamics)?;
         let Some(exchange) = self.exchange else {
             return Ok(());
         };
@@ -87,6 +135,35 @@ impl Titrate {
         match self.ph.to_vec().len() {
             0 | 1 => Err(wrong("titrate.exchange", "one pH value alone has no neighbour to swap with", help)),
             _ => Ok(()),
+        }
+    }
+
+    /// Checks the keys of `until`.
+    fn check_until(&self, dynamics: &Dynamics) -> Check {
+        let Some(until) = self.until else {
+            let stray = [
+                ("titrate.until_sites", !self.until_sites.is_empty()),
+                ("titrate.until_from", self.until_from.is_some()),
+            ];
+            return match stray.iter().find(|(_, is_given)| *is_given) {
+                Some((key, _)) => Err(wrong(key, "the runs have a given length", "add titrate.until, or remove it")),
+                None => Ok(()),
+            };
+        };
+        require((0.01..=1.0).contains(&until), "titrate.until", until, "a number of pK units, 0.01 to 1")?;
+        let Some(from) = self.until_from else { return Ok(()) };
+        positive("titrate.until_from", from)?;
+        whole_steps("titrate.until_from", from, dynamics.time_step)?;
+        if from.get() > dynamics.length() {
+            let message = format!("the first look is at {from}, and runs are {} ps long at most", dynamics.length());
+            return Err(wrong("titrate.until_from", message, "look sooner, or set a longer dynamics.duration"));
+        }
+        match self.equilibration.filter(|left_out| left_out.get() >= from.get()) {
+            Some(left_out) => {
+                let message = format!("the first look is at {from}, and {left_out} are left out of the evaluation");
+                Err(wrong("titrate.until_from", message, "look later, or shorten titrate.equilibration"))
+            }
+            None => Ok(()),
         }
     }
 }

@@ -75,7 +75,7 @@ impl Comparison {
     /// # Errors
     /// [`crate::error::Error::Input`] if two measured values belong to one site.
     pub fn new(evaluation: &Evaluation, measured: &[Measured], file: &Path) -> Result<Self> {
-        let of_site = matching::of_sites(evaluation, measured).map_err(|error| error.in_file(file))?;
+        let of_site = matching::of_sites(evaluation, measured).map_err(|error| (*error).in_file(file))?;
         let mut rows = Vec::new();
         let mut unmeasured = Vec::new();
         for (index, site) in evaluation.sites.iter().enumerate() {

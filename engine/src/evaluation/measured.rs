@@ -27,6 +27,9 @@ const COLUMNS: [(&str, &[&str]); 6] = [
     ("error", &["expt. uncertainty", "expt uncertainty", "uncertainty", "error", "pka error"]),
 ];
 
+/// What is read, or what is wrong with it.
+type Parsed<T> = std::result::Result<T, Box<InputError>>;
+
 /// A group as a table of measured values names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -66,10 +69,10 @@ impl fmt::Display for Place {
 /// several entries of which none is chosen, and if no row is left.
 pub fn read(path: &Path, entry: Option<&str>) -> Result<Vec<Measured>> {
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, "read", e))?;
-    parse(&bytes, entry).map_err(|error| error.in_file(path).into())
+    parse(&bytes, entry).map_err(|error| (*error).in_file(path).into())
 }
 
-fn parse(bytes: &[u8], entry: Option<&str>) -> std::result::Result<Vec<Measured>, InputError> {
+fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
     let damaged =
         |e: csv::Error| InputError::new(format!("it is no table: {e}"), "valid are comma-separated values with a head");
     // Programs for tables put a mark in front of their files.
@@ -109,26 +112,28 @@ fn parse(bytes: &[u8], entry: Option<&str>) -> std::result::Result<Vec<Measured>
     match (&entries[..], found.is_empty()) {
         ([_, _, ..], _) => {
             let help = "choose one with --entry, for example --entry 1PGB";
-            Err(InputError::new(format!("it has rows of several entries: {}", entries.join(", ")), help))
+            Err(InputError::new(format!("it has rows of several entries: {}", entries.join(", ")), help).into())
         }
         (_, true) => {
             let which = entry.map_or(String::new(), |entry| format!(" of {entry}"));
-            Err(InputError::new(format!("it holds no measured pKa{which}"), ""))
+            Err(InputError::new(format!("it holds no measured pKa{which}"), "").into())
         }
         _ => Ok(found),
     }
 }
 
 /// The entry that is wanted, in capitals.
-fn chosen(entry: Option<&str>, column: Option<usize>) -> std::result::Result<Option<String>, InputError> {
+fn chosen(entry: Option<&str>, column: Option<usize>) -> Parsed<Option<String>> {
     if entry.is_some() && column.is_none() {
-        return Err(InputError::new("it has no column \"PDB ID\", by which --entry chooses", "leave --entry out"));
+        return Err(
+            InputError::new("it has no column \"PDB ID\", by which --entry chooses", "leave --entry out").into()
+        );
     }
     Ok(entry.map(str::to_ascii_uppercase))
 }
 
 /// Where the columns are; those of residue, number and pKa must be there.
-fn columns(head: &StringRecord) -> std::result::Result<[Option<usize>; 6], InputError> {
+fn columns(head: &StringRecord) -> Parsed<[Option<usize>; 6]> {
     let mut places = [None; 6];
     for (place, (_, names)) in places.iter_mut().zip(COLUMNS) {
         // The first of the names counts that is there at all: `pKa` may be computed beside `Expt. pKa`.
@@ -140,7 +145,9 @@ fn columns(head: &StringRecord) -> std::result::Result<[Option<usize>; 6], Input
             let found: Vec<String> = head.iter().map(|cell| format!("{cell:?}")).collect();
             let message = format!("it has no column of the {what}; its columns are {}", found.join(", "));
             let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-            return Err(InputError::new(message, format!("name one {}; either case will do", names.join(" or "))));
+            return Err(
+                InputError::new(message, format!("name one {}; either case will do", names.join(" or "))).into()
+            );
         }
     }
     Ok(places)

@@ -9,8 +9,9 @@ mod doubts;
 mod equilibrated;
 mod results;
 mod rotamers;
+mod units;
 
-pub use diagnostics::{FEW, LARGEST_ERROR};
+pub use diagnostics::{FEW, LARGEST_ERROR, ROTAMERS};
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
 
 use super::runs::Run;
@@ -47,7 +48,8 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let connected = Connected::new(&runs, options.threshold)?;
     let mut sites: Vec<SiteResult> =
         records.par_iter().map(|record| site(record, &runs, &connected, options)).collect::<Result<_>>()?;
-    let two: Vec<usize> = (0..sites.len()).filter(|&k| sites[k].titration.macroscopic.len() == 1).collect();
+    let is_in_pairs = |k: &usize| options.pairs && sites[*k].titration.macroscopic.len() == 1;
+    let two: Vec<usize> = (0..sites.len()).filter(is_in_pairs).collect();
     let list: Vec<[usize; 2]> =
         two.iter().enumerate().flat_map(|(k, &a)| two[k + 1..].iter().map(move |&b| [a, b])).collect();
     let pairs = list.par_iter().filter_map(|&[a, b]| pair([a, b], &sites, &runs, &connected, options)).collect();
@@ -61,7 +63,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let rotamers = rotamers::changes(&runs, &names);
     for (site, rotamers) in sites.iter_mut().zip(rotamers) {
         site.diagnostics.rotamers = rotamers;
-        site.diagnostics.reasons = Diagnostics::judge(site, &ph, &overlap);
+        site.diagnostics.reasons = Diagnostics::judge(site, options.largest_error, &ph, &overlap);
         let at = |all: &Vec<Option<Vec<f64>>>| all[connected.site(&site.record.name)?].clone();
         site.curve = curves.iter().map(at).collect::<Option<_>>().unwrap_or_default();
     }
@@ -122,10 +124,12 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let question = connected.site(&record.name).map(|site| connected.ensemble.ask(&[site], &mine));
     let question = question.as_ref();
     let refused = |e: titration::TitrationError| Error::input(format!("{}: {e}", record.name), "");
-    let titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
+    let mut titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
+    let (_, class) = protonation(&protons);
+    let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();
+    units::widen(&mut titration, &mine.iter().map(|&run| &runs[run]).collect::<Vec<_>>(), &protonations);
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
-    let (_, class) = protonation(&protons);
     let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
     for chosen in of_replicas(&series) {
         let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
@@ -149,7 +153,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     Ok(SiteResult {
         record: record.clone(),
         runs: mine,
-        protonation: states.iter().map(|states| classes(states, &class)).collect(),
+        protonation: protonations,
         diagnostics,
         curve: Vec::new(),
         titration,

@@ -119,6 +119,13 @@ impl Run {
     /// # Errors
     /// [`Error::File`] if a file is missing; [`Error::Input`] if one is damaged, if the columns are not those of the sites, or if there is no pH.
     pub fn read(folder: &Path) -> Result<Run> {
+        let mut run = Self::read_as_it_is(folder)?;
+        run.check_length()?;
+        Ok(run)
+    }
+
+    /// Reads a run, however long it is.
+    fn read_as_it_is(folder: &Path) -> Result<Run> {
         let path = folder.join(files::LAMBDA);
         let series = LambdaSeries::read(&path)?;
         let sites = sites::read(&folder.join(files::SITES))?;
@@ -136,9 +143,25 @@ impl Run {
         };
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
-        let mut run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings };
+        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings };
         run.check_weights()?;
-        run.check_length()?;
+        Ok(run)
+    }
+
+    /// Reads a run up to a time (ps), whatever has been written since.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; [`Error::Input`] if it is shorter.
+    pub fn read_until(folder: &Path, time: f64) -> Result<Run> {
+        let mut run = Self::read_as_it_is(folder)?;
+        let interval = run.series.interval().unwrap_or(0.0);
+        let end = run.series.time.last().copied().unwrap_or(0.0);
+        if end < time - interval - 1e-6 {
+            let message = format!("the table ends at {end} ps, and {time} ps are wanted");
+            let path = run.folder.join(files::LAMBDA);
+            return Err(InputError::new(message, "put the whole table back").in_file(&path).into());
+        }
+        run.series = run.series.until(time);
         Ok(run)
     }
 

@@ -90,6 +90,12 @@ impl LambdaSeries {
         Ok(())
     }
 
+    /// The frames up to a time (ps).
+    #[must_use]
+    pub fn until(&self, time: f64) -> LambdaSeries {
+        self.only(|index| self.time[index] <= time + 1e-6)
+    }
+
     /// The series without its frames up to and including `time` (ps).
     #[must_use]
     pub fn after(&self, time: f64) -> LambdaSeries {

@@ -26,6 +26,7 @@ use super::titrate::TitrationPlan;
 use crate::config::Config;
 use crate::error::Result;
 use crate::evaluation::ladders::Ladders;
+use crate::output::progress::Log;
 use crate::signals::Stop;
 use crate::simulation::Simulation;
 use start::Start;
@@ -42,24 +43,48 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
         return Err(config.error_at("titrate", "there is no exchange", "set titrate.exchange = \"1 ps\""));
     };
     let ladders = Ladders { ph, replicas: batch.children.len() / ph.len() };
-    let setup = Setup { config, slots: &batch.children, ladders, every };
-    let start = Start::find(config, host.identity, &setup.labels())?;
-    let mut log = start.folder.open_log(config, host.quiet)?;
-    log.line(&format!("device: {}", host.place))?;
-    log.describe(host.description)?;
+    let until = plan.until();
+    plan.check_sites(&host.description.site_names())?;
+    let whole = [config.steps()];
+    let stages = until.map_or(&whole[..], |until| &until.schedule);
     let devices = host.place.devices();
     // A thread that spins while it waits holds up those that have work to enqueue.
     devices.iter().for_each(|device| device.wait_asleep());
-    // Walkers are dealt out, and neighbours of a ladder need not be on one device: all they tell each other is λ.
-    let mut next = devices.iter().cycle();
-    let mut build = |config: &Config| Simulation::among_many(config, next.next().copied());
-    let finished = run(&setup, &mut build, start, !devices.is_empty(), &mut log, stop)?;
-    if !finished {
-        log.line("the same command continues")?;
-        return Ok(false);
+    let mut log: Option<Log> = None;
+    for (number, &steps) in stages.iter().enumerate() {
+        if until.is_some_and(|until| until.is_passed(number, &plan.folders())) {
+            continue;
+        }
+        let mut part = config.clone();
+        part.dynamics.steps = Some(steps);
+        let slots = plan.children(steps);
+        let setup = Setup { config: &part, slots: &slots, ladders, every };
+        let start = Start::find(&part, host.identity, &setup.labels())?;
+        let log = match &mut log {
+            Some(log) => log,
+            None => {
+                let mut new = start.folder.open_log(config, host.quiet)?;
+                new.line(&format!("device: {}", host.place))?;
+                new.describe(host.description)?;
+                log.insert(new)
+            }
+        };
+        // Walkers are dealt out, and neighbours of a ladder need not be on one device: all they tell each other is λ.
+        let mut next = devices.iter().cycle();
+        let mut build = |config: &Config| Simulation::among_many(config, next.next().copied());
+        if !run(&setup, &mut build, start, !devices.is_empty(), log, stop)? {
+            log.line("the same command continues")?;
+            return Ok(false);
+        }
+        let Some(until) = until else { continue };
+        let look = until.look(number, &plan.folders())?;
+        look.lines(until).iter().try_for_each(|line| log.line(line))?;
+        if look.is_last {
+            break;
+        }
     }
     let table = plan.conclude()?;
-    log.line(&format!("\n{table}"))?;
+    log.map_or(Ok(()), |mut log| log.line(&format!("\n{table}")))?;
     Ok(true)
 }
 

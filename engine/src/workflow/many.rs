@@ -46,6 +46,15 @@ pub trait Many {
     /// What it is and how many runs it has, `calibration: 13 windows`.
     fn title(&self) -> String;
 
+    /// Refuses what the job says of sites that it does not have; `names` are those it has.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Input`] at the key.
+    fn check_sites(&self, names: &[String]) -> Result<()> {
+        let _ = names;
+        Ok(())
+    }
+
     /// The runs of stage `number`, from 1, planned from the results of all before; `None`: nothing more is to be run.
     ///
     /// # Errors
@@ -146,6 +155,7 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     let batch = job.batch();
     let held = Folder::claim(batch.config.folder(), batch.kind)?;
     batch.check(&batch.children, host.identity)?;
+    job.check_sites(&host.description.site_names())?;
     let mut log = held.open_log(&batch.config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
     log.describe(host.description)?;

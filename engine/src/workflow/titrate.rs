@@ -2,12 +2,14 @@
 //!
 //! Each pH and replica is a run of its own in `pH_4.00/replica_1`, made of the job with that pH and another seed
 //! ([`super::children`]). When all are finished their `lambda.csv` are evaluated together ([`super::pka`]), so that calling the
-//! command again after a Slurm array, or with more pH values, evaluates everything that is there.
+//! command again after a Slurm array, or with more pH values, evaluates everything that is there. With `titrate.until` the runs become longer from
+//! one look at them to the next ([`super::until`]): every look is a stage of the same runs.
 
 use super::children::{self, Child};
 use super::folder::Kind;
-use super::many::{Batch, Many};
+use super::many::{Batch, Many, Stage};
 use super::pka::{self, Beside, Evaluation, Options};
+use super::until::Until;
 use crate::config::{Config, Jobs};
 use crate::error::{InputError, Result};
 use lambda::analysis::counted::Resampling;
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 pub struct TitrationPlan {
     ph: Vec<f64>,
     batch: Batch,
+    until: Option<Until>,
 }
 
 impl Many for TitrationPlan {
@@ -26,13 +29,33 @@ impl Many for TitrationPlan {
     }
 
     fn title(&self) -> String {
-        format!("titration at {} pH values: {} runs", self.ph.len(), self.batch.children.len())
+        let known = |until: &Until| format!(" until errors are within {}, at most", until.target.error);
+        let until = self.until.as_ref().map_or(String::new(), known);
+        format!("titration at {} pH values{until}: {} runs", self.ph.len(), self.batch.children.len())
+    }
+
+    fn check_sites(&self, names: &[String]) -> Result<()> {
+        self.until.as_ref().map_or(Ok(()), |until| until.check_sites(&self.batch.config, names))
+    }
+
+    fn stage(&self, number: usize) -> Result<Option<Stage>> {
+        let Some(until) = &self.until else { return Ok(None) };
+        let look = until.look(number - 1, &self.folders())?;
+        if look.is_last {
+            return Ok(None);
+        }
+        let title = format!("{}\nruns go on to {} ps, at most", look.lines(until).join("\n"), until.time(number));
+        Ok(Some(Stage { title, children: self.children(until.schedule[number]) }))
     }
 
     fn conclude(&self) -> Result<String> {
         let config = &self.batch.config;
         let settings = config.to_toml()?;
-        pka::write(&self.evaluate()?, config.folder(), Beside { settings: Some(&settings), ..Beside::default() })
+        let beside = Beside { settings: Some(&settings), ..Beside::default() };
+        let table = pka::write(&self.evaluate()?, config.folder(), beside)?;
+        let Some(until) = &self.until else { return Ok(table) };
+        let look = until.newest(&self.folders())?;
+        Ok(format!("{}\n{table}", look.conclusion(until)))
     }
 }
 
@@ -48,12 +71,28 @@ impl TitrationPlan {
         };
         let mut ph = titrate.ph.to_vec();
         ph.sort_by(f64::total_cmp);
-        let replicas = titrate.replicas;
-        let runs = ph.iter().flat_map(|&ph| (1..=replicas).map(move |replica| (ph, replica)));
-        let children: Vec<Child> = runs.map(|(ph, replica)| child(&config, ph, replica)).collect();
         let jobs = jobs.map_or(titrate.jobs, Jobs::Number);
         let kind = if titrate.exchange.is_some() { Kind::Exchange } else { Kind::Titration };
-        Ok(TitrationPlan { ph, batch: Batch { config, children, jobs, noun: "runs", command: "titrate", kind } })
+        let until = Until::of(&config);
+        let steps = until.as_ref().map_or(config.steps(), |until| until.schedule[0]);
+        let children = children(&config, &ph, steps);
+        let batch = Batch { config, children, jobs, noun: "runs", command: "titrate", kind };
+        Ok(TitrationPlan { ph, batch, until })
+    }
+
+    /// The looks at the runs, if these go on until their pKa values are known.
+    pub fn until(&self) -> Option<&Until> {
+        self.until.as_ref()
+    }
+
+    /// The runs, of so many steps.
+    pub fn children(&self, steps: u64) -> Vec<Child> {
+        children(&self.batch.config, &self.ph, steps)
+    }
+
+    /// Folders of the runs.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.batch.children.iter().map(|c| c.config.folder().to_path_buf()).collect()
     }
 
     /// The pH values, rising.
@@ -67,11 +106,21 @@ impl TitrationPlan {
     /// As [`pka::evaluate`].
     pub fn evaluate(&self) -> Result<Evaluation> {
         let config = &self.batch.config;
-        let folders: Vec<PathBuf> = self.batch.children.iter().map(|c| c.config.folder().to_path_buf()).collect();
         let resampling = Resampling { seed: config.dynamics.seed, ..Resampling::default() };
         let equilibration = config.titrate.as_ref().map_or(0.0, crate::config::Titrate::equilibration);
-        pka::evaluate(&folders, &Options { equilibration, resampling, ..Options::default() })
+        let usual = Options::default();
+        let largest_error = self.until.as_ref().map_or(usual.largest_error, |until| until.target.error);
+        pka::evaluate(&self.folders(), &Options { equilibration, resampling, largest_error, ..usual })
     }
+}
+
+/// The runs of a job at these pH values, of so many steps: all replicas of the first pH, then of the next.
+fn children(config: &Config, ph: &[f64], steps: u64) -> Vec<Child> {
+    let replicas = config.titrate.as_ref().map_or(1, |titrate| titrate.replicas);
+    let runs = ph.iter().flat_map(|&ph| (1..=replicas).map(move |replica| (ph, replica)));
+    let mut all: Vec<Child> = runs.map(|(ph, replica)| child(config, ph, replica)).collect();
+    all.iter_mut().for_each(|child| child.config.dynamics.steps = Some(steps));
+    all
 }
 
 /// The run at one pH, of one replica.

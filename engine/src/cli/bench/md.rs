@@ -35,24 +35,7 @@ pub fn md(arguments: &BenchMd, device: Choice) -> Result<ExitCode> {
         return profile(&config, device, arguments.json);
     }
     let replicas = arguments.replicas as usize;
-    let part = (arguments.steps / PARTS).max(1);
-    if let Some(device) = device.filter(|_| replicas > 1) {
-        device.wait_asleep();
-    }
-    let barrier = Barrier::new(replicas);
-    let one = &|index: usize| measure(&config, device, (index, replicas == 1), part, &barrier);
-    let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..replicas).map(|index| scope.spawn(move || one(index))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(stopped()))).collect()
-    });
-    let mut slowest = vec![0.0_f64; PARTS as usize];
-    let (mut atoms, mut lists) = (0, None);
-    for result in results {
-        let measured = result?;
-        (atoms, lists) = (measured.atoms, measured.list_interval);
-        slowest.iter_mut().zip(measured.times).for_each(|(slowest, time)| *slowest = slowest.max(time));
-    }
-    slowest.sort_by(f64::total_cmp);
+    let Pace { atoms, lists, slowest } = pace(&config, device, replicas, (arguments.steps / PARTS).max(1))?;
     let seconds = slowest[slowest.len() / 2];
     let speed = replicas as f64 * config.dynamics.time_step.get() * 86.4 / seconds;
     let name = device.map_or_else(|| "CPU".to_string(), Device::name);
@@ -72,6 +55,41 @@ pub fn md(arguments: &BenchMd, device: Choice) -> Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How fast copies of a system go side by side.
+pub struct Pace {
+    /// Atoms of each.
+    pub atoms: usize,
+    /// Steps between two lists of neighbours, where that is a fixed number.
+    pub lists: Option<u64>,
+    /// Seconds per step of the slowest copy in each of some parts, rising.
+    pub slowest: Vec<f64>,
+}
+
+/// Times so many copies of a system side by side, in parts of `part` steps.
+///
+/// # Errors
+/// A job that is not valid, a device without memory for all copies, and [`Error::Physics`] if a simulation cannot go on.
+pub fn pace(config: &Config, device: Option<&Device>, replicas: usize, part: u64) -> Result<Pace> {
+    if let Some(device) = device.filter(|_| replicas > 1) {
+        device.wait_asleep();
+    }
+    let barrier = Barrier::new(replicas);
+    let one = &|index: usize| measure(config, device, (index, replicas == 1), part, &barrier);
+    let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..replicas).map(|index| scope.spawn(move || one(index))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(stopped()))).collect()
+    });
+    let mut slowest = vec![0.0_f64; PARTS as usize];
+    let (mut atoms, mut lists) = (0, None);
+    for result in results {
+        let measured = result?;
+        (atoms, lists) = (measured.atoms, measured.list_interval);
+        slowest.iter_mut().zip(measured.times).for_each(|(slowest, time)| *slowest = slowest.max(time));
+    }
+    slowest.sort_by(f64::total_cmp);
+    Ok(Pace { atoms, lists, slowest })
 }
 
 /// What one copy of the system measures.

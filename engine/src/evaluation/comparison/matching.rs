@@ -12,12 +12,12 @@ use lambda::site::SiteRequest;
 pub(super) fn of_sites<'a>(
     evaluation: &Evaluation,
     measured: &'a [Measured],
-) -> Result<Vec<Option<&'a Measured>>, InputError> {
+) -> Result<Vec<Option<&'a Measured>>, Box<InputError>> {
     let names = evaluation.sites.iter().map(|site| site.record.name.as_str());
     names.map(|name| of_site(name, measured)).collect()
 }
 
-fn of_site<'a>(name: &str, measured: &'a [Measured]) -> Result<Option<&'a Measured>, InputError> {
+fn of_site<'a>(name: &str, measured: &'a [Measured]) -> Result<Option<&'a Measured>, Box<InputError>> {
     // A name that is none of a residue belongs to no measured value.
     let Ok(site) = name.parse::<SiteRequest>() else { return Ok(None) };
     let fitting: Vec<&Measured> = measured.iter().filter(|one| fits(&site, &one.place)).collect();
@@ -30,7 +30,8 @@ fn of_site<'a>(name: &str, measured: &'a [Measured]) -> Result<Option<&'a Measur
             Err(InputError::new(
                 message,
                 "leave one of them out; chains are told apart by the number of the molecule in the name of a site, A being 1",
-            ))
+            )
+            .into())
         }
     }
 }

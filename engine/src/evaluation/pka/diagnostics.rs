@@ -12,10 +12,12 @@ use crate::evaluation::runs::Run;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
 
-/// Largest error of a pKa that has converged.
+/// Largest error of a pKa that has converged, unless [`super::Options`] say otherwise.
 pub const LARGEST_ERROR: f64 = 0.2;
 /// Fewer transitions at a pH where a site is partly protonated, or fewer exchanges, leave populations to chance.
 pub const FEW: u64 = 10;
+/// How the reason begins that the side chain turned too seldom.
+pub const ROTAMERS: &str = "the side chain changed its rotamer";
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
 
@@ -46,17 +48,17 @@ impl Diagnostics {
         (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
     }
 
-    /// Finds the reasons against a site; `overlap` is that of neighbouring pH values.
-    pub(super) fn judge(site: &SiteResult, ph: &[f64], overlap: &[f64]) -> Vec<String> {
+    /// Finds the reasons against a site, whose error should be below `largest`; `overlap` is that of neighbouring pH values.
+    pub(super) fn judge(site: &SiteResult, largest: f64, ph: &[f64], overlap: &[f64]) -> Vec<String> {
         let mut reasons = Vec::new();
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let name =
                 if site.titration.macroscopic.len() > 1 { format!("proton {}: ", index + 1) } else { String::new() };
             let mut add = |reason: String| reasons.push(format!("{name}{reason}"));
             match step.pka {
-                Determined::Value { error, .. } if error < LARGEST_ERROR => {}
+                Determined::Value { error, .. } if error < largest => {}
                 Determined::Value { error, .. } => {
-                    add(format!("the error of the pKa is {error:.2} and should be below {LARGEST_ERROR}"))
+                    add(format!("the error of the pKa is {error:.2} and should be below {largest}"))
                 }
                 _ => add("the pKa is not determined".into()),
             }
@@ -79,7 +81,7 @@ impl Diagnostics {
         }
         if let Some(rotamers) = site.diagnostics.rotamers.filter(|rotamers| *rotamers < FEW) {
             reasons.push(format!(
-                "the side chain changed its rotamer {rotamers} times in all runs and should {FEW} times: the pKa is that of the rotamers visited"
+                "{ROTAMERS} {rotamers} times in all runs and should {FEW} times: the pKa is that of the rotamers visited"
             ));
         }
         if let Some(pair) = ph.windows(2).zip(overlap).find(|(_, overlap)| **overlap < CONNECTED) {

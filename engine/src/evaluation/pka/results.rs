@@ -11,6 +11,8 @@ use lambda::analysis::titration::{Convergence, Macroscopic, Titration};
 
 pub use super::diagnostics::Diagnostics;
 
+use super::diagnostics::LARGEST_ERROR;
+
 /// Number of bins in the histograms of λ.
 pub const BINS: usize = 60;
 /// Number of its errors beyond which a correlation is taken for an interaction.
@@ -24,6 +26,10 @@ pub struct Options {
     pub equilibration: f64,
     /// Weight above which a form is occupied.
     pub threshold: f64,
+    /// Error of a pKa from which on it has not converged.
+    pub largest_error: f64,
+    /// Whether pairs of sites are evaluated, of which there are many.
+    pub pairs: bool,
     /// Draws and seed of the bootstrap.
     pub resampling: Resampling,
     /// Whether every run gets its tables as Parquet files, too.
@@ -32,7 +38,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { equilibration: 0.0, threshold: OCCUPIED, resampling: Resampling::default(), parquet: true }
+        Self {
+            equilibration: 0.0,
+            threshold: OCCUPIED,
+            largest_error: LARGEST_ERROR,
+            pairs: true,
+            resampling: Resampling::default(),
+            parquet: true,
+        }
     }
 }
 

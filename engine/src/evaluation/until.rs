@@ -1,0 +1,172 @@
+//! Whether runs have gone on for long enough: every site asked for has its pKa within an error, by everything that could tell that it has not.
+//!
+//! A check holds if for every site asked for the pKa is determined with an error below the limit (MBAR and block bootstrap, widened by walkers or whole runs), the two halves of the
+//! runs agree within their errors and differ by no more than twice the limit, replicas agree, transitions are frequent where the site is partly protonated, neighbouring pH
+//! values overlap; and if no run is still settling and walkers have gone between the lowest and the highest pH and back often enough. An error that is small by chance would end the runs
+//! too soon, and the more looks there are, the sooner: so checks must hold from one time on until 25 % more data are there ([`GROWTH`]), two of them at least.
+//!
+//! A side chain that never turned speaks neither for nor against a pKa: it may be held, or the runs may be too short. One that turned a few times has been seen to be slow, and counts.
+
+mod advice;
+
+use super::pka::{Evaluation, HillFit, ROTAMERS, SiteResult};
+use lambda::analysis::determined::Determined;
+use serde::{Deserialize, Serialize};
+
+/// Factor between the times of checks, and between the data of the first and the last check that hold.
+pub const GROWTH: f64 = 1.25;
+/// Share of a run beyond which its settling has no end in it.
+const SETTLING: f64 = 0.45;
+/// Errors by which a pKa may lie outside the pH values and still be asked for.
+const BESIDE: f64 = 2.0;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Largest error of a pKa.
+    pub error: f64,
+    /// Sites; all whose pKa lies within the pH values if empty.
+    pub sites: Vec<String>,
+    /// Fewest round trips between the lowest and the highest pH, all walkers together, where there is an exchange.
+    pub round_trips: usize,
+}
+
+/// What one look at the runs says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Length of each run (ps).
+    pub time: f64,
+    /// Sites that are asked for.
+    pub sites: Vec<SiteCheck>,
+    /// Sites whose pKa lies outside the pH values and that were not asked for by name.
+    pub outside: Vec<String>,
+    /// What holds up all sites.
+    pub reasons: Vec<String>,
+    /// pH values that tell nothing, and those to be added.
+    pub advice: Vec<String>,
+}
+
+/// One site at a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SiteCheck {
+    /// Name.
+    pub site: String,
+    /// pKa of its first step in words.
+    pub pka: String,
+    /// Largest error of its pKa values; none if one is not determined.
+    pub error: Option<f64>,
+    /// What holds it up.
+    pub reasons: Vec<String>,
+}
+
+impl Check {
+    /// What an evaluation says, whose largest error is that of the target; `time` is the length of each run.
+    pub fn new(evaluation: &Evaluation, target: &Target, time: f64) -> Self {
+        let (asked, others): (Vec<&SiteResult>, Vec<&SiteResult>) =
+            evaluation.sites.iter().partition(|site| is_asked_for(site, &evaluation.ph, target));
+        let sites: Vec<SiteCheck> = asked.iter().map(|site| SiteCheck::new(site, target)).collect();
+        let mut reasons = Vec::new();
+        if sites.is_empty() {
+            reasons.push("no pKa lies within the pH values".to_string());
+        }
+        if let Some(trips) = evaluation.round_trips.filter(|trips| *trips < target.round_trips) {
+            reasons.push(format!("walkers made {trips} round trips and should make {}", target.round_trips));
+        }
+        let settling: Vec<String> = evaluation
+            .runs
+            .iter()
+            .zip(&evaluation.left_out)
+            .filter(|(_, left_out)| **left_out > SETTLING * time)
+            .map(|(run, _)| run.short_name())
+            .collect();
+        if !settling.is_empty() {
+            reasons.push(format!("still settling: {}", settling.join(", ")));
+        }
+        let outside = others.iter().map(|site| site.record.name.clone()).collect();
+        let advice = advice::of(&asked, &sites, &evaluation.ph);
+        Self { time, sites, outside, reasons, advice }
+    }
+
+    /// Whether nothing speaks against any site.
+    pub fn holds(&self) -> bool {
+        self.reasons.is_empty() && self.sites.iter().all(|site| site.reasons.is_empty())
+    }
+
+    /// Length of each run (ps) at which the largest error would have come down to the limit, if errors fall with the root of the time; none if one is not known.
+    pub fn estimate(&self, target: &Target) -> Option<f64> {
+        let errors: Option<Vec<f64>> = self.sites.iter().map(|site| site.error).collect();
+        let most = errors?.into_iter().reduce(f64::max)?;
+        Some(self.time * (most / target.error).powi(2).max(1.0))
+    }
+
+    /// One sentence for the log.
+    pub fn summary(&self, target: &Target) -> String {
+        let good = self.sites.iter().filter(|site| site.reasons.is_empty()).count();
+        let text = format!("{good} of {} sites are within {} at {} ps", self.sites.len(), target.error, self.time);
+        match self.stopping().first() {
+            None if self.reasons.is_empty() => text,
+            None => format!("{text}; {}", self.reasons.join("; ")),
+            Some(first) => format!("{text}; {first}"),
+        }
+    }
+
+    /// The sites that hold it up, each with why; what holds up all comes last.
+    pub fn stopping(&self) -> Vec<String> {
+        let held = self.sites.iter().filter(|site| !site.reasons.is_empty());
+        let mut held: Vec<&SiteCheck> = held.collect();
+        let error = |site: &SiteCheck| site.error.unwrap_or(f64::INFINITY);
+        held.sort_by(|a, b| error(b).total_cmp(&error(a)));
+        let sites = held.iter().map(|site| format!("{} ({}): {}", site.site, site.pka, site.reasons.join("; ")));
+        sites.chain(self.reasons.iter().cloned()).collect()
+    }
+}
+
+impl SiteCheck {
+    fn new(site: &SiteResult, target: &Target) -> Self {
+        let never_turned = site.diagnostics.rotamers == Some(0);
+        let mut reasons = site.diagnostics.reasons.clone();
+        reasons.retain(|reason| !(never_turned && reason.starts_with(ROTAMERS)));
+        for step in 0..site.titration.macroscopic.len() {
+            let halves = site.halves(step).and_then(|[first, last]| Some((first.value()? - last.value()?).abs()));
+            if let Some(apart) = halves.filter(|apart| *apart > 2.0 * target.error) {
+                reasons.push(format!("the halves of the runs differ by {apart:.2}"));
+            }
+        }
+        let errors: Option<Vec<f64>> = pkas(site).map(|pka| pka.error()).collect();
+        let error = errors.and_then(|errors| errors.into_iter().reduce(f64::max));
+        let pka = pkas(site).next().unwrap_or(Determined::Unknown).to_string();
+        Self { site: site.record.name.clone(), pka, error, reasons }
+    }
+}
+
+fn pkas(site: &SiteResult) -> impl Iterator<Item = Determined> {
+    site.titration.macroscopic.iter().map(|step| HillFit::of(step).pka)
+}
+
+/// Whether a site is named; or where none is, whether any of its pKa values may lie within the pH values: by its value, or by that of the model compound if
+/// it is not known.
+fn is_asked_for(site: &SiteResult, ph: &[f64], target: &Target) -> bool {
+    if !target.sites.is_empty() {
+        return target.sites.contains(&site.record.name);
+    }
+    let (low, high) = (ph[0], ph[ph.len() - 1]);
+    site.titration.macroscopic.iter().any(|step| match HillFit::of(step).pka {
+        Determined::Value { value, error } => value + BESIDE * error >= low && value - BESIDE * error <= high,
+        // A site that never changed may be one that has no pKa there, or one that is stuck: its model compound tells which to expect.
+        Determined::AtLeast(_) | Determined::AtMost(_) => {
+            site.reference(step.from, step.to).is_none_or(|model| (low..=high).contains(&model))
+        }
+        Determined::Between(..) | Determined::Unknown => true,
+    })
+}
+
+/// The first of `checks` (in the order of time) from which on all hold until [`GROWTH`] times the data are there at the last one; none if the runs shall go on.
+pub fn reached(checks: &[Check]) -> Option<usize> {
+    let last = checks.last()?;
+    let first = checks.iter().rposition(|check| !check.holds()).map_or(0, |failed| failed + 1);
+    // Times are whole numbers of steps: a ratio of exactly 1.25 may miss it by rounding.
+    (first < checks.len() && last.time >= GROWTH * (1.0 - 1e-6) * checks[first].time).then_some(first)
+}
+
+#[cfg(test)]
+mod tests;

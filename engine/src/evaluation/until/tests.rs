@@ -1,0 +1,314 @@
+//! The rule that ends runs, on synthetic titrations of known pKa: plain ones, and ones in which a slow change between two conformations shifts the pKa.
+//!
+//! A walker has a proton or not, and is in conformation A or B with pKa values of their own: weights 1, K, 10^(pH − pA), K 10^(pH − pB). Both change by heat baths, the proton often and the
+//! conformation seldom; walkers swap their pH by the rule of Metropolis. Over both conformations the site titrates with the pKa of (10^−pA + K 10^−pB)/(1 + K) and slope 1.
+
+use super::*;
+use crate::evaluation::pka::{Options, evaluate};
+use crate::evaluation::runs::Run;
+use crate::output::series::LambdaSeries;
+use crate::output::sites::SitesFile;
+use crate::record::{FormRecord, SiteRecord};
+use lambda::analysis::counted::Resampling;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+const PH: [f64; 8] = [2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0];
+const FRAMES: usize = 6000;
+/// Frames at the first look.
+const FIRST: usize = 600;
+const LIMIT: f64 = 0.15;
+
+/// A site, and how slow it is.
+#[derive(Clone, Copy)]
+struct Model {
+    /// pKa in both conformations.
+    pka: [f64; 2],
+    /// Weight of B over that of A where both are protonated.
+    ratio: f64,
+    /// Chance of a new draw per frame, of the proton and of the conformation.
+    rates: [f64; 2],
+    /// Whether walkers swap their pH.
+    swaps: bool,
+    /// Whether all start in conformation A, as in a crystal.
+    crystal: bool,
+}
+
+impl Model {
+    fn plain(pka: f64) -> Self {
+        Self { pka: [pka; 2], ratio: 1.0, rates: [0.2, 1.0], swaps: true, crystal: false }
+    }
+
+    /// Conformations that last `frames` frames.
+    fn slow(pka: f64, frames: f64) -> Self {
+        Self { pka: [pka - 0.6, pka + 0.6], ratio: 0.25, rates: [0.2, 1.0 / frames], swaps: true, crystal: false }
+    }
+
+    /// The same, with both conformations about as frequent.
+    fn even(pka: f64, frames: f64) -> Self {
+        Self { ratio: 10f64.powf(0.6), ..Self::slow(pka, frames) }
+    }
+
+    fn exact(&self) -> f64 {
+        let [a, b] = self.pka.map(|pka| 10f64.powf(-pka));
+        -((a + self.ratio * b) / (1.0 + self.ratio)).log10()
+    }
+
+    fn lost(&self, conformation: usize, ph: f64, random: &mut ChaCha8Rng) -> bool {
+        random.random::<f64>() < 1.0 / (1.0 + 10f64.powf(self.pka[conformation] - ph))
+    }
+
+    fn conformation(&self, lost: bool, random: &mut ChaCha8Rng) -> usize {
+        let shift = if lost { 10f64.powf(self.pka[0] - self.pka[1]) } else { 1.0 };
+        let b = self.ratio * shift;
+        usize::from(random.random::<f64>() < b / (1.0 + b))
+    }
+
+    /// Runs at all pH values.
+    fn runs(&self, frames: usize, seed: u64) -> Vec<Run> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut at: Vec<usize> = (0..PH.len()).collect();
+        let mut state: Vec<(bool, usize)> = PH
+            .iter()
+            .map(|&ph| {
+                // Some rounds of both baths are a start in equilibrium.
+                let mut conformation = if self.crystal { 0 } else { self.conformation(false, &mut random) };
+                let mut lost = self.lost(conformation, ph, &mut random);
+                for _ in 0..if self.crystal { 0 } else { 50 } {
+                    conformation = self.conformation(lost, &mut random);
+                    lost = self.lost(conformation, ph, &mut random);
+                }
+                (lost, conformation)
+            })
+            .collect();
+        let mut lambda = vec![Vec::with_capacity(frames); PH.len()];
+        let mut walkers = vec![Vec::with_capacity(frames); PH.len()];
+        for frame in 0..frames {
+            for (slot, &walker) in at.iter().enumerate() {
+                let (lost, conformation) = &mut state[walker];
+                if random.random::<f64>() < self.rates[0] {
+                    *lost = self.lost(*conformation, PH[slot], &mut random);
+                }
+                if random.random::<f64>() < self.rates[1] {
+                    *conformation = self.conformation(*lost, &mut random);
+                }
+                lambda[slot].push(if *lost { 0.999 } else { 0.001 });
+                walkers[slot].push(walker as u32 + 1);
+            }
+            for low in (frame % 2..PH.len() - 1).step_by(2).filter(|_| self.swaps) {
+                let gone = |slot: usize| f64::from(u8::from(state[at[slot]].0));
+                let power = (PH[low] - PH[low + 1]) * (gone(low) - gone(low + 1));
+                if random.random::<f64>() < 10f64.powf(-power) {
+                    at.swap(low, low + 1);
+                }
+            }
+        }
+        let form = |name: &str, protons_lost, pk| FormRecord { name: name.into(), protons_lost, charge: 0.0, pk };
+        let site = SiteRecord {
+            name: "ASP 1".into(),
+            coordinate: "linear".into(),
+            forms: vec![form("protonated", 0, 0.0), form("deprotonated", 1, self.pka[0].round())],
+            ..SiteRecord::default()
+        };
+        let run = |(slot, (lambda, walker)): (usize, (Vec<f64>, Vec<u32>))| Run {
+            folder: format!("pH_{:.2}/replica_1", PH[slot]).into(),
+            ph: PH[slot],
+            sites: SitesFile {
+                ph: Some(PH[slot]),
+                temperature: 300.0,
+                sites: vec![site.clone()],
+                ..SitesFile::default()
+            },
+            series: LambdaSeries {
+                time: (0..frames).map(|k| k as f64).collect(),
+                dvdl: vec![vec![0.0; frames]],
+                sites: vec!["ASP 1".into()],
+                lambda: vec![lambda],
+                walker: if self.swaps { walker } else { Vec::new() },
+                ..LambdaSeries::default()
+            },
+            warnings: Vec::new(),
+        };
+        lambda.into_iter().zip(walkers).enumerate().map(run).collect()
+    }
+
+    fn target() -> Target {
+        Target { error: LIMIT, sites: Vec::new(), round_trips: 8 }
+    }
+
+    /// Looks at the runs until they may end, as the program does.
+    fn titrated(&self, seed: u64) -> Titrated {
+        let runs = self.runs(FRAMES, seed);
+        let mut checks = Vec::new();
+        let mut time = FIRST;
+        loop {
+            let part = runs.iter().map(|run| Run { series: run.series.until(time as f64 - 1.0), ..run.clone() });
+            let resampling = Resampling { draws: 100, seed: 1 };
+            let options =
+                Options { equilibration: 20.0, resampling, largest_error: LIMIT, parquet: false, ..Options::default() };
+            let found = evaluate(part.collect(), &options).unwrap();
+            let check = Check::new(&found, &Self::target(), time as f64);
+            let pka = HillFit::of(&found.sites[0].titration.macroscopic[0]).pka;
+            checks.push(check);
+            let ended = reached(&checks).is_some();
+            if ended || time >= FRAMES {
+                let (value, error) = (pka.value().unwrap_or(f64::NAN), pka.error().unwrap_or(f64::NAN));
+                let reasons = checks.pop().map(|last| last.stopping()).unwrap_or_default();
+                return Titrated { ended, time, value, error, exact: self.exact(), reasons };
+            }
+            time = ((time as f64 * GROWTH).ceil() as usize).min(FRAMES);
+        }
+    }
+}
+
+/// How a titration ended.
+#[derive(Debug)]
+struct Titrated {
+    ended: bool,
+    time: usize,
+    value: f64,
+    error: f64,
+    exact: f64,
+    reasons: Vec<String>,
+}
+
+impl Titrated {
+    /// True error over the stated one.
+    fn ratio(&self) -> f64 {
+        (self.value - self.exact) / self.error
+    }
+}
+
+fn titrations(models: &[Model], seed: u64) -> Vec<Titrated> {
+    models.par_iter().enumerate().map(|(k, model)| model.titrated(seed + k as u64)).collect()
+}
+
+/// Prints what ended when, and gives the number that ended and the share of these that are off by more than two of their errors.
+fn summary(name: &str, all: &[Titrated]) -> (usize, f64) {
+    let ended: Vec<&Titrated> = all.iter().filter(|one| one.ended).collect();
+    let off = ended.iter().filter(|one| one.ratio().abs() > 2.0).count();
+    let count = ended.len().max(1) as f64;
+    let mean = |of: &dyn Fn(&Titrated) -> f64| ended.iter().map(|one| of(one)).sum::<f64>() / count;
+    let rms = mean(&|one| (one.value - one.exact).powi(2)).sqrt();
+    let at_the_limit: Vec<&Titrated> = all.iter().filter(|one| !one.ended).collect();
+    let off_there = at_the_limit.iter().filter(|one| one.ratio().abs() > 2.0).count();
+    println!(
+        "{name}: {} of {} ended at {:.0} frames, {off} off by more than two errors; true error {rms:.3}, stated {:.3}, chi2 {:.2}; {off_there} of {} at the limit are off",
+        ended.len(),
+        all.len(),
+        mean(&|one| one.time as f64),
+        mean(&|one| one.error),
+        mean(&|one| one.ratio().powi(2)),
+        at_the_limit.len(),
+    );
+    at_the_limit.iter().take(3).for_each(|one| println!("    {}", one.reasons.join(" | ")));
+    (ended.len(), off as f64 / count)
+}
+
+/// Of conformations that last from nothing to the length of the longest run.
+fn mixture(count: usize) -> Vec<Model> {
+    let model = |k: usize| {
+        let pka = 3.6 + 0.1 * (k % 13) as f64;
+        match k % 4 {
+            0 | 2 => Model::plain(pka),
+            1 => Model::slow(pka, 500.0),
+            _ if k % 8 == 3 => Model::slow(pka, [2000.0, 6000.0][k / 8 % 2]),
+            _ => Model::even(pka, [2000.0, 6000.0][k / 8 % 2]),
+        }
+    };
+    (0..count).map(model).collect()
+}
+
+/// 200 titrations: at most a tenth of those that end are off by more than two of their errors.
+///
+/// `cargo test --release -p octitrate --lib -- --ignored --nocapture two_hundred_titrations`
+#[test]
+#[ignore = "some minutes"]
+fn two_hundred_titrations_end_within_their_errors() {
+    let all = titrations(&mixture(200), 1000);
+    let some = |choose: &dyn Fn(usize) -> bool| -> Vec<&Titrated> {
+        all.iter().enumerate().filter(|(k, _)| choose(*k)).map(|(_, one)| one).collect()
+    };
+    for (name, kind) in [("plain", 0), ("500 frames", 1), ("2000 and 6000 frames", 3)] {
+        let part = some(&|k| k % 4 == kind || (kind == 0 && k % 4 == 2));
+        let off = part.iter().filter(|one| one.ended && one.ratio().abs() > 2.0).count();
+        println!("  {name}: {} of {} ended, {off} off", part.iter().filter(|one| one.ended).count(), part.len());
+    }
+    let (ended, off) = summary("mixture", &all);
+    assert!(ended >= 120 && off <= 0.1, "{ended} {off}");
+    let crystal: Vec<Model> = (0..40).map(|_| Model { crystal: true, ..Model::slow(4.2, 1500.0) }).collect();
+    summary("all walkers start in one conformation that lasts 1500 frames", &titrations(&crystal, 5000));
+    let apart: Vec<Model> = (0..40).map(|_| Model { swaps: false, ..Model::slow(4.2, 1500.0) }).collect();
+    summary("without exchange, 1500 frames", &titrations(&apart, 6000));
+}
+
+/// Five seeds of a set of sites scatter as their errors say.
+#[test]
+#[ignore = "some minutes"]
+fn five_seeds_scatter_as_their_errors_say() {
+    let sites = mixture(16);
+    let seeds: Vec<Vec<Titrated>> = (0..5).map(|seed| titrations(&sites, 100_000 * (seed + 1))).collect();
+    let (mut chi_squared, mut free) = (0.0, 0.0);
+    for site in 0..sites.len() {
+        let all: Vec<&Titrated> = seeds.iter().map(|seed| &seed[site]).collect();
+        let weight: f64 = all.iter().map(|one| one.error.powi(-2)).sum();
+        let mean = all.iter().map(|one| one.value * one.error.powi(-2)).sum::<f64>() / weight;
+        chi_squared += all.iter().map(|one| ((one.value - mean) / one.error).powi(2)).sum::<f64>();
+        free += 4.0;
+    }
+    println!("chi2 per degree of freedom {:.2} of {free}", chi_squared / free);
+    assert!((0.5..2.0).contains(&(chi_squared / free)), "{}", chi_squared / free);
+}
+
+/// Two plain titrations end, long before the limit of the runs; one whose conformations last as long as the runs does not end wrong.
+#[test]
+fn plain_titrations_end_and_slow_ones_go_on() {
+    let found = titrations(&[Model::plain(4.2), Model::plain(3.8), Model::even(4.2, 6000.0)], 77);
+    println!("{found:#?}");
+    assert!(found[..2].iter().all(|one| one.ended && one.time < FRAMES / 2 && one.ratio().abs() < 3.0));
+    assert!(!found[2].ended || (found[2].ratio().abs() < 3.0 && found[2].time > FRAMES / 2));
+}
+
+/// A check with one site that has this error, and nothing or something against it.
+fn check(time: f64, reason: Option<&str>) -> Check {
+    let reasons = reason.into_iter().map(str::to_string).collect();
+    let site = SiteCheck { site: "ASP 1".into(), pka: "4.00 ± 0.30".into(), error: Some(0.3), reasons };
+    Check { time, sites: vec![site], outside: Vec::new(), reasons: Vec::new(), advice: Vec::new() }
+}
+
+#[test]
+fn what_holds_must_hold_with_a_quarter_more_data() {
+    let reached_by = |list: &[(f64, bool)]| {
+        reached(&list.iter().map(|&(time, holds)| check(time, (!holds).then_some("no"))).collect::<Vec<_>>())
+    };
+    assert_eq!(reached_by(&[]), None);
+    assert_eq!(reached_by(&[(100.0, true)]), None);
+    assert_eq!(reached_by(&[(100.0, true), (125.0, true)]), Some(0));
+    assert_eq!(reached_by(&[(100.0, true), (120.0, true)]), None);
+    assert_eq!(reached_by(&[(100.0, true), (125.0, false), (160.0, true)]), None);
+    assert_eq!(reached_by(&[(100.0, false), (125.0, true), (160.0, true)]), Some(1));
+    let one = check(100.0, Some("the error is 0.3"));
+    let target = Target { error: 0.15, sites: Vec::new(), round_trips: 0 };
+    // Half the error takes four times as long.
+    assert_eq!(one.estimate(&target), Some(400.0));
+    assert_eq!(one.stopping(), ["ASP 1 (4.00 ± 0.30): the error is 0.3"]);
+    assert!(one.summary(&target).starts_with("0 of 1 sites are within 0.15 at 100 ps; ASP 1"));
+}
+
+#[test]
+fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
+    let runs = || Model { swaps: false, ..Model::plain(9.0) }.runs(1000, 3);
+    let options = Options { resampling: Resampling { draws: 20, seed: 1 }, parquet: false, ..Options::default() };
+    let found = evaluate(runs(), &options).unwrap();
+    let of = |sites: &[&str]| {
+        let sites = sites.iter().map(|site| site.to_string()).collect();
+        Check::new(&found, &Target { error: 0.2, sites, round_trips: 0 }, 1000.0)
+    };
+    let all = of(&[]);
+    assert!(all.sites.is_empty() && all.outside == ["ASP 1"] && !all.holds(), "{all:?}");
+    let named = of(&["ASP 1"]);
+    assert!(named.sites.len() == 1 && !named.holds() && named.outside.is_empty(), "{named:?}");
+    // Nothing is said of it at any pH.
+    assert_eq!(named.advice.iter().filter(|advice| advice.contains("next to nothing")).count(), PH.len());
+}
