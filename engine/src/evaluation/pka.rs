@@ -11,7 +11,7 @@ mod results;
 mod rotamers;
 mod units;
 
-pub use diagnostics::{FEW, LARGEST_ERROR, ROTAMERS};
+pub use diagnostics::{FEW, LARGEST_ERROR, ROTAMERS, TRIPS};
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
 
 use super::runs::Run;
@@ -61,13 +61,15 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
     let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
     let rotamers = rotamers::changes(&runs, &names);
+    let round_trips = diagnostics::round_trips(&runs, &ph);
+    let stuck = diagnostics::stuck(&runs, round_trips);
     for (site, rotamers) in sites.iter_mut().zip(rotamers) {
         site.diagnostics.rotamers = rotamers;
         site.diagnostics.reasons = Diagnostics::judge(site, options.largest_error, &ph, &overlap);
+        site.diagnostics.reasons.extend(stuck.clone());
         let at = |all: &Vec<Option<Vec<f64>>>| all[connected.site(&site.record.name)?].clone();
         site.curve = curves.iter().map(at).collect::<Option<_>>().unwrap_or_default();
     }
-    let round_trips = diagnostics::round_trips(&runs, &ph);
     let (warnings, options) = (Vec::new(), *options);
     let comparison = None;
     let mut evaluation =

@@ -9,7 +9,7 @@
 
 mod advice;
 
-use super::pka::{Evaluation, HillFit, ROTAMERS, SiteResult};
+use super::pka::{Evaluation, HillFit, ROTAMERS, SiteResult, TRIPS};
 use lambda::analysis::determined::Determined;
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +126,8 @@ impl SiteCheck {
         let never_turned = site.diagnostics.rotamers == Some(0);
         let mut reasons = site.diagnostics.reasons.clone();
         reasons.retain(|reason| !(never_turned && reason.starts_with(ROTAMERS)));
+        // The target has its own number of them.
+        reasons.retain(|reason| !reason.starts_with(TRIPS));
         for step in 0..site.titration.macroscopic.len() {
             let halves = site.halves(step).and_then(|[first, last]| Some((first.value()? - last.value()?).abs()));
             if let Some(apart) = halves.filter(|apart| *apart > 2.0 * target.error) {

@@ -4,13 +4,15 @@
 //! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
 //! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
 //! and as many changes of the rotamer of the side chain, if trajectories show it;
-//! and neighbouring pH values overlap. Everything else is a list of reasons.
+//! neighbouring pH values overlap; and the walkers of a replica exchange went from the lowest pH to the highest and back, once each on average: those that
+//! stay where they began keep the conformation that they began with. Everything else is a list of reasons.
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;
 use crate::evaluation::runs::Run;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest error of a pKa that has converged, unless [`super::Options`] say otherwise.
 pub const LARGEST_ERROR: f64 = 0.2;
@@ -18,6 +20,8 @@ pub const LARGEST_ERROR: f64 = 0.2;
 pub const FEW: u64 = 10;
 /// How the reason begins that the side chain turned too seldom.
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
+/// How the reason begins that walkers went to and fro too seldom.
+pub const TRIPS: &str = "the walkers made";
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
 
@@ -120,13 +124,22 @@ pub(super) fn round_trips(runs: &[Run], ph: &[f64]) -> Option<usize> {
         ends.flat_map(|run| run.series.time.iter().zip(&run.series.walker).map(|(t, w)| (*t, *w, run.ph == high)));
     let mut visits: Vec<(f64, u32, bool)> = visits.collect();
     visits.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut seen: std::collections::BTreeMap<u32, (bool, usize)> = std::collections::BTreeMap::new();
+    let mut seen: BTreeMap<u32, (bool, usize)> = BTreeMap::new();
     for (_, walker, end) in visits {
         let (last, passages) = seen.entry(walker).or_insert((end, 0));
         *passages += usize::from(*last != end);
         *last = end;
     }
     Some(seen.values().map(|(_, passages)| passages / 2).sum())
+}
+
+/// What speaks against every site where there were fewer round trips than walkers.
+pub(super) fn stuck(runs: &[Run], round_trips: Option<usize>) -> Option<String> {
+    let walkers: BTreeSet<u32> = runs.iter().flat_map(|run| &run.series.walker).copied().collect();
+    let (trips, wanted) = (round_trips?, walkers.len());
+    (trips < wanted).then(|| {
+        format!("{TRIPS} {trips} round trips in pH and should make {wanted}: what they began with counts too much")
+    })
 }
 
 #[cfg(test)]

@@ -115,4 +115,13 @@ fn round_trips_are_those_of_walkers_between_the_ends() {
     runs[0].series.walker = of([1, 2, 1]);
     runs[4].series.walker = of([2, 1, 2]);
     assert_eq!(diagnostics::round_trips(&runs, &PH), Some(2));
+    // Two of three walkers.
+    let said = diagnostics::stuck(&runs, Some(2)).unwrap();
+    assert!(
+        said.starts_with("the walkers made 2 round trips in pH and should make 3") && !said.contains(','),
+        "{said}"
+    );
+    assert_eq!((diagnostics::stuck(&runs, Some(3)), diagnostics::stuck(&runs, None)), (None, None));
+    let found = evaluated(runs);
+    assert!(found.sites.iter().all(|site| site.diagnostics.reasons.contains(&said)));
 }
