@@ -43,7 +43,7 @@ impl TreeShape {
     ) -> Self {
         let wanted = Wanted { device, order, separation, workload };
         let roots = (1..=MAX_DEVICE_ROOT).map(|cut| Self { root: wanted.root(cut), depth: 0 });
-        roots.take_while(|tree| wanted.suits::<T>(tree)).last().unwrap_or(Self { root: wanted.root(1), depth: 0 })
+        roots.take_while(|tree| wanted.suits::<T>(tree)).last().unwrap_or_else(|| Self::coarsest(separation, workload))
     }
 
     /// The fastest tree on `device` for `order` and `separation` by the cost model; the one with the fewest boxes if no other has large enough
@@ -66,7 +66,7 @@ impl TreeShape {
         workload: &Workload,
     ) -> (Self, f64) {
         let wanted = Wanted { device, order, separation, workload };
-        let mut best = (Self { root: wanted.root(1), depth: 0 }, f64::INFINITY);
+        let mut best = (Self::coarsest(separation, workload), f64::INFINITY);
         for depth in 0..=MAX_DEPTH {
             let trees = (1..=MAX_DEVICE_ROOT).map(|cut| Self { root: wanted.root(cut), depth });
             for tree in trees.take_while(|tree| wanted.suits::<T>(tree)) {

@@ -93,7 +93,15 @@ impl Workload {
 }
 
 impl TreeShape {
-    /// The fastest tree for `order` and `separation` by the cost model; the one with the fewest boxes if no other has large enough leaves.
+    /// Near-cubic boxes as large as they can be; a single box around a flat or thin molecule, where they would be smaller than pairs need.
+    pub(crate) fn coarsest(separation: f64, workload: &Workload) -> Self {
+        let tree = Self::near_cubic(workload.edges, 0);
+        let leaves = tree.leaves();
+        let leaf = [0, 1, 2].map(|a| workload.edges[a] / leaves[a] as f64);
+        if clearance(leaf, separation) >= workload.minimum_leaf { tree } else { Self { root: [1; 3], depth: 0 } }
+    }
+
+    /// The fastest tree for `order` and `separation` by the cost model; [`Self::coarsest`] if no other has large enough leaves.
     #[must_use]
     pub fn auto<T: Real>(order: usize, separation: f64, workload: &Workload) -> Self {
         Self::with_cost::<T>(order, separation, workload).0
@@ -103,8 +111,7 @@ impl TreeShape {
     pub(crate) fn with_cost<T: Real>(order: usize, separation: f64, workload: &Workload) -> (Self, f64) {
         let edges = workload.edges;
         let shortest = edges.iter().copied().fold(f64::INFINITY, f64::min);
-        let first = Self::near_cubic(edges, 0);
-        let mut best = (first, f64::INFINITY);
+        let mut best = (Self::coarsest(separation, workload), f64::INFINITY);
         for cut in 1..=MAX_LEAVES {
             let n = edges.map(|e| (e / shortest * cut as f64).round().max(1.0) as usize);
             let boxes: f64 = n.iter().map(|n| *n as f64).product();
@@ -197,6 +204,10 @@ mod tests {
         let tree = auto(8, &workload(3_500, 3.3, true, 0.55));
         assert!(tree.leaves()[0] <= 6, "{tree:?}");
         assert_eq!(auto(8, &workload(3_500, 3.3, true, 5.0)).leaves(), [1; 3]);
+        // A capped residue in vacuum, flatter than the boxes that its pairs need.
+        let flat = |minimum_leaf| Workload { edges: [1.2, 0.8, 0.36], ..workload(32, 1.0, false, minimum_leaf) };
+        assert_eq!(auto(10, &flat(0.5)).leaves(), [1; 3]);
+        assert_ne!(TreeShape::coarsest(Settings::TOUCHING, &flat(0.1)).leaves(), [1; 3]);
     }
 
     #[test]
