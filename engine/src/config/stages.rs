@@ -43,7 +43,7 @@ impl Config {
                 facts.push(if from < left_out { "left out of the evaluation" } else { "evaluated" }.into());
             }
             if facts.is_empty() {
-                facts.push("without restraints".into());
+                facts.push(if restraints.is_some() { "without restraints" } else { "all atoms move" }.into());
             }
             stages.push(format!("{} to {}: {}", Time::new(from), Time::new(to), facts.join(", ")));
             from = to;
@@ -91,6 +91,8 @@ mod tests {
         let restrained = stages(
             "[dynamics]\nduration = \"30 ps\"\n[position_restraints]\nduration = \"9.9 ps\"\nfade = \"0 ps\"\nforce_constant = \"500 kJ/mol/nm^2\"\n",
         );
+        let minimised = stages("[minimise]\n[dynamics]\nduration = \"2 ns\"\n");
+        assert_eq!(minimised[1..], ["0 ps to 2 ns: all atoms move"]);
         // To the next multiple of a hundred steps.
         assert_eq!(restrained, ["0 ps to 10 ps: restrained at 500 kJ/mol/nm^2", "10 ps to 30 ps: without restraints"]);
     }

@@ -83,7 +83,14 @@ impl Check {
             reasons.push(format!("still settling: {}", settling.join(", ")));
         }
         let outside = others.iter().map(|site| site.record.name.clone()).collect();
-        let advice = advice::of(&asked, &sites, &evaluation.ph);
+        let mut advice = advice::of(&asked, &sites, &evaluation.ph);
+        let rigid =
+            asked.iter().filter(|site| site.diagnostics.rotamers == Some(0)).map(|site| site.record.name.as_str());
+        let rigid: Vec<&str> = rigid.collect();
+        if !rigid.is_empty() {
+            advice
+                .push(format!("the side chain never turned, and the pKa is that of one rotamer: {}", rigid.join(", ")));
+        }
         Self { time, sites, outside, reasons, advice }
     }
 

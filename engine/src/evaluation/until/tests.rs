@@ -311,4 +311,16 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
     assert!(named.sites.len() == 1 && !named.holds() && named.outside.is_empty(), "{named:?}");
     // Nothing is said of it at any pH.
     assert_eq!(named.advice.iter().filter(|advice| advice.contains("next to nothing")).count(), PH.len());
+    // What may be held in one rotamer does not hold up, and is told.
+    let told = |rotamers: Option<u64>| {
+        let mut found = found.clone();
+        found.sites[0].diagnostics.rotamers = rotamers;
+        let target = Target { error: 0.2, sites: vec!["ASP 1".into()], round_trips: 0 };
+        let check = Check::new(&found, &target, 1000.0);
+        check
+            .advice
+            .iter()
+            .any(|advice| advice == "the side chain never turned, and the pKa is that of one rotamer: ASP 1")
+    };
+    assert_eq!([None, Some(0), Some(3)].map(told), [false, true, false]);
 }
