@@ -57,7 +57,7 @@ pub struct Gpu {
     /// Whether it has since λ was stored.
     lambda_ahead: bool,
     /// Whether the motion has come to an end that nobody wanted: from then on the state is what it left, for whoever looks for the cause.
-    wrecked: bool,
+    motion_failed: bool,
     evaluation: Evaluation,
     /// Whether the evaluation is that of the present state.
     evaluated: bool,
@@ -92,7 +92,7 @@ impl Gpu {
             lists,
             ahead: false,
             lambda_ahead: false,
-            wrecked: false,
+            motion_failed: false,
             evaluation: Evaluation::default(),
             evaluated: false,
             keeping: None,
@@ -228,7 +228,7 @@ impl Backend for Gpu {
                 part = part.min(KEPT_ROWS * every);
             }
             let ran = self.resident.run(part);
-            self.wrecked = ran.is_err();
+            self.motion_failed = ran.is_err();
             let (made, outgrown) = ran.map_err(self.failed(state.step))?;
             state.step += made;
             if outgrown {
@@ -303,8 +303,8 @@ impl Backend for Gpu {
             return Ok(());
         }
         let failed = self.failed(state.step);
-        if self.wrecked {
-            let atoms = self.resident.wreck().map_err(failed)?;
+        if self.motion_failed {
+            let atoms = self.resident.state_as_it_is().map_err(failed)?;
             (state.positions, state.velocities, state.cell) = (atoms.x, atoms.v, atoms.cell);
             return Ok(());
         }

@@ -224,7 +224,7 @@ fn mixture(count: usize) -> Vec<Model> {
 ///
 /// `cargo test --release -p octitrate --lib -- --ignored --nocapture two_hundred_titrations`
 #[test]
-#[ignore = "some minutes"]
+#[ignore = "half a minute of two cores"]
 fn two_hundred_titrations_end_within_their_errors() {
     let all = titrations(&mixture(200), 1000);
     let some = |choose: &dyn Fn(usize) -> bool| -> Vec<&Titrated> {
@@ -245,7 +245,7 @@ fn two_hundred_titrations_end_within_their_errors() {
 
 /// Five seeds of a set of sites scatter as their errors say.
 #[test]
-#[ignore = "some minutes"]
+#[ignore = "half a minute of two cores"]
 fn five_seeds_scatter_as_their_errors_say() {
     let sites = mixture(16);
     let seeds: Vec<Vec<Titrated>> = (0..5).map(|seed| titrations(&sites, 100_000 * (seed + 1))).collect();

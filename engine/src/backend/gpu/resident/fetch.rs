@@ -48,7 +48,7 @@ impl Resident {
     ///
     /// # Errors
     /// A lost device.
-    pub fn wreck(&self) -> Result<MotionState, ResidentError> {
+    pub fn state_as_it_is(&self) -> Result<MotionState, ResidentError> {
         Ok(self.motion.download(&self.streams.main)?)
     }
 
