@@ -101,7 +101,7 @@ impl TreeShape {
         if clearance(leaf, separation) >= workload.minimum_leaf { tree } else { Self { root: [1; 3], depth: 0 } }
     }
 
-    /// The fastest tree for `order` and `separation` by the cost model; [`Self::coarsest`] if no other has large enough leaves.
+    /// The fastest tree for `order` and `separation` by the cost model; the coarsest if no other has large enough leaves.
     #[must_use]
     pub fn auto<T: Real>(order: usize, separation: f64, workload: &Workload) -> Self {
         Self::with_cost::<T>(order, separation, workload).0
