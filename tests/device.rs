@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 mod lines;
 
-/// Water of inputs/03-water with these sections.
+/// Water of tests/good/water with these sections.
 fn water(sections: &str) -> Config {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/03-water/water");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/water/water");
     let path = path.display();
     let text = format!("[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}");
     Config::parse(&text, Path::new("device.toml")).unwrap()
@@ -93,7 +93,7 @@ fn a_barostat_of_any_interval_does_the_work_of_the_cpu() {
         let (here, there) = (run(None), run(Some(&device)));
         let (ours, theirs) = (here.bath.barostat.work, there.bath.barostat.work);
         assert!(
-            ours.abs() > 0.05,
+            ours.abs() > 0.01,
             "interval {interval}: work {ours} kJ/mol, too little to see a step that is left out"
         );
         // The pressure differs by 2 bar of some thousand, as in a_few_steps_are_those_of_the_cpu.
@@ -104,7 +104,7 @@ fn a_barostat_of_any_interval_does_the_work_of_the_cpu() {
 
 /// Glutamic acid in water, λ free.
 fn glu(sections: &str) -> Config {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu/glu");
     let path = path.display();
     let text = format!(
         "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
@@ -176,7 +176,7 @@ fn lambda_is_held_as_on_the_cpu() {
 /// A site of three forms and one of two bonded to it, with a buffer that keeps the box neutral.
 fn buffered(coordinate: &str, sections: &str, titration: &str) -> Config {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let (path, library) = (root.join("inputs/01-glu/glu"), root.join("tests/good/library"));
+    let (path, library) = (root.join("tests/good/glu/glu"), root.join("tests/good/library"));
     let (path, library) = (path.display(), library.display());
     let text = format!(
         "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
@@ -304,12 +304,12 @@ fn lists_that_do_not_serve_are_made_anew_whoever_looks() {
     // An oxygen may go 0.16 nm; this one does 0.018 nm a step, and what it meets slows it down.
     let notices = whole.notices();
     assert!((1..4).contains(&notices.len()), "{notices:?}");
-    assert!(notices[0].contains("step 11: ") && notices[0].contains("OW (atom 301) had gone 0.16 nm"), "{notices:?}");
+    assert!(notices[0].contains("step 9: ") && notices[0].contains("OW (atom 301) had gone 0.16 nm"), "{notices:?}");
     assert!(notices[0].contains("farther than thermal motion goes; new ones were made there"), "{notices:?}");
     assert!(whole.notices().is_empty() && whole.list_interval() == Some(20));
 
     let mut watched = start();
-    for steps in [10, 1, 3, 23, 23] {
+    for steps in [8, 1, 5, 23, 23] {
         watched.advance(steps).unwrap();
         watched.frame(Wanted::ALL).unwrap();
         watched.state().unwrap();
@@ -318,7 +318,7 @@ fn lists_that_do_not_serve_are_made_anew_whoever_looks() {
     assert_eq!(watched.notices(), notices);
 
     // Before the lists are made anew, at the step where they are, and after it.
-    for stop in [7, 11, 13] {
+    for stop in [7, 9, 11] {
         let mut stopped = start();
         stopped.advance(stop).unwrap();
         let state = stopped.state().unwrap();
@@ -340,7 +340,7 @@ fn forces_miss_no_pair_of_an_atom_out_of_control() {
         simulation.advance(19).unwrap();
         (simulation.state().unwrap().positions, simulation.list_interval())
     };
-    let order = "[electrostatics]\norder = 8\n";
+    let order = "[electrostatics]\norder = 10\n";
     let (seldom, often) = (after(order), after(&format!("{order}[neighbour_list]\ninterval = \"2 fs\"\n")));
     assert_eq!((seldom.1, often.1), (Some(20), Some(1)));
     let worst = seldom.0.iter().zip(&often.0).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Glutamic acid in water that titrates.
 fn glu(sections: &str) -> Config {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu");
     let text = format!(
         "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\
          [thermostat]\ntemperature = \"300 K\"\n[titration]\nallow_uncalibrated = true\n{sections}",

@@ -109,7 +109,7 @@ fn a_run_that_fails_is_named_and_the_others_keep_their_checkpoints() {
 fn a_titration_runs_on_one_device() {
     let device = Device::of_tests().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let glu = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
+    let glu = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu");
     let text = format!(
         "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\
          [dynamics]\nsteps = 10\n[thermostat]\ntemperature = \"300 K\"\n[titration]\nallow_uncalibrated = true\n[titrate]\nph = [3.0, 5.0]\n\

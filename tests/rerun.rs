@@ -16,7 +16,7 @@ use std::process::Command;
 /// A site of three forms, one of two and a buffer in water at constant pressure, with these lines of `[output]` and more sections.
 fn buffered(folder: &Path, output: &str, sections: &str) -> Config {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (path, library) = (root.join("inputs/01-glu/glu"), root.join("tests/good/library"));
+    let (path, library) = (root.join("tests/good/glu/glu"), root.join("tests/good/library"));
     let (path, library) = (path.display(), library.display());
     let text = format!(
         "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\n\

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Glutamic acid in water whose heavy atoms are held: whole for 100 steps, by half for another 100, then not at all.
+/// A peptide and forty molecules of water whose heavy atoms are held: whole for 100 steps, by half for another 100, then not at all.
 fn job(sections: &str) -> Config {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("forcefield/tests/openmm/ff14sb");
     let path = path.display();
     let text = format!(
-        "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
+        "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.xml\"\n{sections}\
          [position_restraints]\nduration = \"0.2 ps\"\nfade = \"0.1 ps\"\natoms = \"not hydrogen\"\n\
          force_constant = \"1500 kJ/mol/nm^2\"\n"
     );
@@ -68,16 +68,19 @@ fn the_energy_less_the_work_of_fading_is_conserved() {
             // Half of the energy of whole restraints where force constants change, half way between two positions; the second half at the end.
             let at = |state: &State| by_hand(&simulation, &State { step: 150, ..state.clone() }).0;
             let energy = 0.5 * (at(&before) + at(&state));
+            let late = at(&state) - energy;
             assert!(
                 (work + energy).abs() < 1e-9 * energy,
                 "step {change}: work {work}, half of the restraints {energy}"
             );
             let total = column(&mut simulation, "total") - total;
             let conserved = column(&mut simulation, "conserved") - conserved;
-            println!("step {change}: work {work:.1} kJ/mol, total {total:+.2}, conserved {conserved:+.3}");
-            // From step to step it changes by 0.3 kJ/mol; with the energy at one of the two positions it would be 4.
-            assert!(work < -300.0 && (total - work).abs() < 1.5);
-            assert!(conserved.abs() < 1.5, "step {change}: {conserved}");
+            println!(
+                "step {change}: work {work:.1} kJ/mol, total {total:+.2}, conserved {conserved:+.3}; of the later positions {late:+.2}"
+            );
+            // From step to step it changes by 0.3 kJ/mol; with the energy of the later positions alone it would by 0.7 more.
+            assert!(work < -50.0 && (total - work).abs() < 0.5);
+            assert!(conserved.abs() < 0.5, "step {change}: {conserved}");
         }
         simulation.advance(30).unwrap();
         assert_eq!(column(&mut simulation, "position restraints"), 0.0);
@@ -171,14 +174,14 @@ fn what_is_minimised_is_held_where_the_structure_has_it() {
     };
     let (soft, hard) = (ended(1.0), ended(1e6));
     println!("moved by {soft:.1e} nm, held by {hard:.1e} nm");
-    assert!(hard < 0.2 * soft, "{soft} {hard}");
+    assert!(hard < 0.3 * soft, "{soft} {hard}");
 }
 
 /// The solute is what is held unless the job says otherwise, and neither what the topology restrains nor the buffer is held twice.
 #[test]
 fn heavy_atoms_of_the_solute_are_held_by_default() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let (path, library) = (path.join("inputs/01-glu/glu"), path.join("tests/good/library/water-test.toml"));
+    let (path, library) = (path.join("tests/good/glu/glu"), path.join("tests/good/library/water-test.toml"));
     let text = format!(
         "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[dynamics]\nduration = \"100 ps\"\n[thermostat]\n[position_restraints]\n\
          ATOMS[titration]\nph = 4.0\nallow_uncalibrated = true\nlibrary = [\"{1}\"]\n[[titration.site]]\nresidue = \"GLH 2\"\n[titration.buffer]\n",
@@ -207,7 +210,7 @@ fn heavy_atoms_of_the_solute_are_held_by_default() {
 #[test]
 fn an_exchange_that_is_killed_leaves_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu/glu");
     let text = format!(
         "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[electrostatics]\norder = 3\n[minimise]\nsteps = 3\n\
          [position_restraints]\nduration = \"0.2 ps\"\nfade = \"0.1 ps\"\natoms = \"not hydrogen\"\n[dynamics]\nsteps = 400\n\

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 fn job(extra: &str) -> Config {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let (path, library) = (root.join("inputs/01-glu/glu"), root.join("tests/good/library"));
+    let (path, library) = (root.join("tests/good/glu/glu"), root.join("tests/good/library"));
     let path = path.display();
     let extra = extra.replace("LIBRARY", &library.display().to_string());
     let text = format!("[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{extra}");

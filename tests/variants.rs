@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 
 /// Glutamic acid of three forms with other types and angles, in water; λ free.
 fn varied(sections: &str) -> Config {
-    of_library(&library(), sections)
+    of_library("tests/good/glu/glu", &library(), sections)
 }
 
 fn library() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/library/glu-varied.toml")
 }
 
-fn of_library(library: &Path, sections: &str) -> Config {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+fn of_library(system: &str, library: &Path, sections: &str) -> Config {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(system);
     let (path, library) = (path.display(), library.display());
     let text = format!(
         "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
@@ -97,6 +97,7 @@ fn energy_is_conserved_while_lambda_moves() {
         .replace("[117.0, 600.0]", "[140.0, 600.0]");
     std::fs::write(&other, text).unwrap();
     let config = of_library(
+        "inputs/01-glu/glu",
         &other,
         "[electrostatics]\norder = 10\n[dynamics]\nsteps = 400\ntime_step = \"0.5 fs\"\nremove_com_interval = 0\n\
          velocity_temperature = \"300 K\"\n",
