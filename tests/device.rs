@@ -284,6 +284,8 @@ fn a_motion_that_cannot_go_on_leaves_its_last_frame() {
     assert_eq!(text.lines().count(), state.positions.len() + 3);
     let moved = (simulation.state().unwrap().positions[300] - from).norm();
     assert!(moved > 0.1, "{moved}");
+    let told = simulation.failure().unwrap();
+    assert!(told.contains("Fastest atoms") && told.contains("(atom 301): "), "{told}");
 }
 
 /// An atom goes farther than the lists allow before the next ones are due. The device stops there, and gets new lists; that must depend neither

@@ -79,6 +79,11 @@ pub trait Propagate {
     /// # Errors
     /// [`crate::error::Error::File`].
     fn write_structure(&mut self, path: &Path, atoms: Option<&[u32]>) -> Result<()>;
+
+    /// What the state in which it could not go on tells of the cause.
+    fn failure(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// A simulation whose pH can be changed between two steps.

@@ -6,6 +6,7 @@
 //! Units: nm, ps, u, kJ/mol, K; pressure in bar towards people.
 
 mod fade;
+mod failure;
 mod lines;
 mod observe;
 mod placed;
@@ -331,6 +332,11 @@ impl Propagate for Simulation {
             structure = structure.of_atoms(atoms);
         }
         write_gro(path, &structure, 3).map_err(|e| Error::input(e.to_string(), ""))
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        self.store().ok()?;
+        Some(failure::report(&self.system, &self.state))
     }
 }
 

@@ -7,6 +7,7 @@ mod plan;
 mod read;
 mod restraints;
 mod sanity;
+pub mod vibration;
 
 pub use plan::Plan;
 pub use read::{Input, cell, cell_of, read};
@@ -21,6 +22,7 @@ use crate::motion::leapfrog;
 use crate::motion::thermostat::VRescale;
 use crate::selection::{Atoms, Expression, IndexGroups, SelectionError};
 use crate::state::{ListState, SitesState, State};
+use crate::system::vibration::Vibration;
 use crate::titration::{self, Sites};
 use forcefield::gromacs::Structure;
 use forcefield::topology::BondConstraints;
@@ -59,6 +61,8 @@ pub struct System {
     pub warnings: Vec<String>,
     /// What the topology says and the job decides otherwise, for the log, one sentence each.
     pub notes: Vec<String>,
+    /// The fastest vibration, if the job moves anything that vibrates.
+    pub vibration: Option<Vibration>,
     /// The atoms (0-based, rising) that `trajectory.xtc` holds; `None`: all.
     pub trajectory_atoms: Option<Vec<u32>>,
     /// What checkpoints of this system say of it.
@@ -88,6 +92,11 @@ impl System {
             warnings.extend(sanity::images(config, &topology, &fragments, &positions, periodic));
         }
         virtual_sites::place(&topology.virtual_sites, &mut positions);
+        let moves = config.steps() > 0;
+        let vibration = moves.then(|| vibration::fastest(&topology, &positions)).flatten();
+        if let Some(vibration) = &vibration {
+            warnings.extend(vibration.check(config)?);
+        }
         let sites = Sites::new(config, &mut topology, &positions, cell)?;
         let titratable = sites.as_ref().map_or(&[][..], |sites| &sites.sites);
         titration::check_factors(config, &topology, &unknown_factors, titratable)?;
@@ -104,7 +113,7 @@ impl System {
             ..State::default()
         };
         let system = Self::of(config, topology, &structure, fragments, sites, cell)?;
-        Ok((Self { warnings, notes, ..system }, state))
+        Ok((Self { warnings, notes, vibration, ..system }, state))
     }
 
     fn of(
@@ -141,6 +150,7 @@ impl System {
             plan: Plan::new(config),
             warnings: Vec::new(),
             notes: Vec::new(),
+            vibration: None,
             thermostat: thermostat.transpose()?,
             barostat: config.barostat.as_ref().map(|settings| barostat(config, settings, cell)).transpose()?,
             sites,

@@ -29,6 +29,8 @@ pub const FINAL: &str = "final.gro";
 pub const EXCHANGE: &str = "exchange.csv";
 /// Positions at the step that failed.
 pub const FAILED: &str = "failed.gro";
+/// What is known of the cause.
+pub const FAILURE: &str = "failed.txt";
 
 /// What a checkpoint knows of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

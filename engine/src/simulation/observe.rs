@@ -179,6 +179,9 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
     ]);
+    if let Some(vibration) = &system.vibration {
+        facts.push(("fastest vibration", vibration.describe(system.plan.dt)));
+    }
     if let Some(restraints) = &system.config.position_restraints {
         let count = topology.position_restraints.iter().filter(|restraint| restraint.fades).count();
         let (k, atoms) = (restraints.force_constant, &restraints.atoms);

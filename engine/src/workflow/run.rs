@@ -4,6 +4,7 @@
 //! and a run in pieces leaves the same files as a run in one.
 
 use super::folder::{Folder, Kind};
+use crate::atomic::write_atomic;
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -109,13 +110,16 @@ pub(super) fn name_trajectory_atoms<P: Propagate>(
     }
 }
 
-/// Writes the positions of a failed step and names their file in the error.
+/// Writes the positions of a failed step, and what they tell of the cause, and names their file in the error.
 pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
     match error {
         Error::Physics(mut physics) => {
             // If the frame cannot be written, the physics is still the error to report.
             if simulation.write_structure(path, None).is_ok() {
                 physics.frame = Some(path.to_path_buf());
+            }
+            if let Some(text) = simulation.failure() {
+                let _ = write_atomic(&path.with_file_name(files::FAILURE), "write", text.as_bytes());
             }
             Error::Physics(physics)
         }
