@@ -97,7 +97,7 @@ impl Marker {
 pub struct Folder {
     path: PathBuf,
     marker: Marker,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Folder {
@@ -242,8 +242,20 @@ fn strangers(path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// A lock that ends with this value. Closing the file alone would not end it while a process that was started meanwhile has yet to close its copy of the
+/// file, as every process does that is about to run another program.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // An error means that there is no lock, and a file that is closed has none for long.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Makes the folder and locks it.
-fn hold(path: &Path) -> Result<File> {
+fn hold(path: &Path) -> Result<Lock> {
     std::fs::create_dir_all(path).map_err(|e| Error::file(path, "make the folder of the results", e))?;
     let lock = path.join(LOCK);
     let file = File::create(&lock).map_err(|e| Error::file(&lock, "create", e))?;
@@ -253,7 +265,7 @@ fn hold(path: &Path) -> Result<File> {
             Err(InputError::new(message, "wait for it, or choose another output.folder").in_file(path).into())
         }
         // Some file systems have no locks: then nothing is held, and nothing is lost but this protection.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock(file)),
     }
 }
 
@@ -301,6 +313,18 @@ mod tests {
         drop(again);
         let other = message(Folder::claim(&path, Kind::Exchange));
         assert!(other.contains("holds a single run, the job is a titration with replica exchange"), "{other}");
+    }
+
+    /// A program that another thread starts holds copies of all files for a moment.
+    #[test]
+    fn a_lock_ends_although_a_copy_of_its_file_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = hold(folder.path()).unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert!(hold(folder.path()).is_err());
+        drop(lock);
+        assert!(hold(folder.path()).is_ok());
+        drop(copy);
     }
 
     #[test]
