@@ -7,14 +7,14 @@ other pairs, 1-4 pairs. σ was fitted to measured osmotic pressures with TIP3P:
 pair                                        σ (nm)            + (Å)    source
 ==========================================  ================  =======  =============================================================================
 N of an amine, O of a carboxyl              0.3105 → 0.3185   0.08     Yoo & Aksimentiev 2016, doi:10.1021/acs.jctc.5b00967 (arXiv:1510.02056)
-N of a guanidinium, O of a carboxyl         0.3105 → 0.3185   0.08     the same
+N of a guanidinium, O of a carboxyl         0.3105 → 0.3185   0.08     that of amines, by the parameter file of its authors
 Na+, O of a carboxyl                        0.2700 → 0.2800   0.10     Yoo & Aksimentiev 2012, doi:10.1021/jz201501a; ions of Joung & Cheatham 2008
 K+, O of a carboxyl                         0.2999 → 0.3299   0.30     the same
 Na+, Cl-                                    0.3458 → 0.3473   0.015    the same
 K+, Cl-                                     0.3758 → 0.3778   0.02     the same
 ==========================================  ================  =======  =============================================================================
 
-All of them are in the review of Yoo & Aksimentiev 2018, doi:10.1039/C7CP08185E, and in the parameter file of its authors, from which the digits are. Its terms for
+The review is Yoo & Aksimentiev 2018, doi:10.1039/C7CP08185E; the digits are those of its authors' parameter file for AMBER (cufix.itp). Its terms for
 phosphates, lithium and the hydrated ions of magnesium and calcium are not needed for what is built here. Its term for aliphatic carbons (σ of CT-CT less 0.4 Å, doi:10.1021/acs.jpclett.6b01747)
 is left out: it is written for one atom type, which ff14SB has divided, and it would change pairs within every model compound, so that no correction V_MM would hold.
 
