@@ -67,7 +67,7 @@ fn check(name: &str, device: Option<&Device>, electrostatics: &str, tolerance: f
 /// The expansions have an error of 1e-7 of the forces; energies of Coulomb sums are smaller than their terms.
 #[test]
 fn forces_in_a_box_are_those_of_openmm() {
-    for name in ["ff14sb", "ff19sb", "charmm36"] {
+    for name in ["ff14sb", "ff14sb-cufix", "ff19sb", "charmm36"] {
         check(name, None, "precision = \"double\"\ntolerance = 1e-7", 1e-6);
     }
 }
@@ -76,7 +76,7 @@ fn forces_in_a_box_are_those_of_openmm() {
 #[test]
 fn forces_on_a_device_are_those_of_openmm() {
     let device = Device::of_tests().unwrap();
-    for name in ["ff14sb", "charmm36"] {
+    for name in ["ff14sb", "ff14sb-cufix", "charmm36"] {
         check(name, Some(&device), "precision = \"double\"\norder = 16", 1e-5);
     }
 }

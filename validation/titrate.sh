@@ -4,6 +4,7 @@
 #   validation/titrate.sh 1pgb FOLDER [--device cuda:0 ...]
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
+# PREPARE holds further options of `octitrate prepare`, such as --pair-corrections cufix (none by default).
 # The job is the one that results/*/titrate.toml shows: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +20,7 @@ case $entry in
     *) echo "$entry is none of 1pgb, 4pti, 2lzt, 1stn" >&2; exit 2 ;;
 esac
 if [ ! -e "$folder" ]; then
-    "$octitrate" prepare "$here/$entry.pdb.gz" --force-field ff14SB --sites "$sites" --ph-range "$range" --duration "20 ns" -o "$folder"
+    "$octitrate" prepare "$here/$entry.pdb.gz" --force-field ff14SB --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE:-} -o "$folder"
     # Few lines of λ and frames, and pH values where groups titrate: fewer walkers, each of them longer.
     sed -i -e "s/^ph = .*/ph = [$ph]/" -e 's/^exchange = .*/&\nequilibration = "400 ps"/' -e 's/^lambda = .*/lambda = "2 ps"/' \
         -e 's/^trajectory = .*/trajectory = "200 ps"\ntrajectory_atoms = "solute"\nenergy = "20 ps"/' "$folder/titrate.toml"

@@ -1,9 +1,9 @@
 """Energies by term and forces of prepared proteins: octitrate beside the Reference platform of OpenMM.
 
-    .tools/prepare/bin/python3 benchmarks/scripts/prepared_energies.py target/release/octitrate 1pgb.pdb 2ovo.pdb … [--force-fields ff14SB,ff19SB,charmm36m]
+    .tools/prepare/bin/python3 benchmarks/scripts/prepared_energies.py target/release/octitrate 1pgb.pdb 2ovo.pdb … [--force-fields ff14SB,ff14SB+cufix,ff19SB,charmm36m]
 
 Every structure is prepared with every group protonated, in a cubic box (OpenMM has Ewald sums in no other), by each force field with the water that it was made
-for. Both programs get the same system.xml and system.gro: Lennard-Jones truncated at 0.9 nm without a correction, Ewald sum (error 1e-9) and FMM
+for, and with pair corrections where they are named. Both programs get the same system.xml and system.gro: Lennard-Jones truncated at 0.9 nm without a correction, Ewald sum (error 1e-9) and FMM
 (tolerance 1e-8, double precision) for Coulomb. Prints a line of Markdown for each: differences of energies over the energy, the largest difference of a force over
 the root of the mean square of all forces. Energies in kJ/mol, forces in kJ/mol/nm.
 """
@@ -66,12 +66,14 @@ class Comparison:
 
 
 def prepare(structure: Path, force_field: str, folder: Path, padding: float = 0.5) -> Path:
-    """Prepares a protein with every group protonated in a cubic box; returns the folder."""
+    """Prepares a protein with every group protonated in a cubic box; returns the folder. `force_field`: `ff14SB`, or with pair corrections `ff14SB+cufix`."""
     from octitrate.prepare.options import Options
     from octitrate.prepare.pipeline import prepare as prepared
     from octitrate.prepare.report import Report
 
-    options = Options(input=structure, output=folder, force_field=force_field, box="cubic", padding=padding, sites=["all"])
+    options = Options(input=structure, output=folder, box="cubic", padding=padding, sites=["all"])
+    options.force_field, _, pairs = force_field.partition("+")
+    options.pair_corrections = pairs or None
     return prepared(options, Report(screen=None))
 
 
@@ -98,7 +100,7 @@ def reference(folder: Path) -> tuple[dict[str, float], Any]:
     places, box = gro(folder / "system.gro")
     whole, forces = evaluate(method(openmm.XmlSerializer.deserialize(text), True), places, box)
     neutral, _ = evaluate(method(openmm.XmlSerializer.deserialize(text), False), places, box)
-    # with CHARMM the NonbondedForce has charges alone, and pairs of all other kinds a CustomNonbondedForce
+    # with CHARMM the NonbondedForce has charges alone, and pairs of all other kinds a CustomNonbondedForce; pair corrections are one beside it
     pairs = neutral.pop("NonbondedForce")
     whole["Coulomb"] = whole.pop("NonbondedForce") - pairs
     # OpenMM calls the 1-4 pairs of CHARMM a CustomBondForce

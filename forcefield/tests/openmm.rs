@@ -114,6 +114,21 @@ fn ff14sb() {
     check(&case);
 }
 
+/// A salt bridge with the pair corrections of `octitrate prepare`: they are 5.3 kJ/mol of the 266 of Lennard-Jones interactions.
+#[test]
+fn ff14sb_with_cufix() {
+    let case = case("ff14sb-cufix");
+    let top = &case.system.topology;
+    let of = |residue: &str, name: &str| {
+        let atom = top.atoms.iter().find(|one| top.residues[one.residue as usize].name == residue && one.name == name);
+        atom.unwrap().type_index
+    };
+    let (c6, c12) = top.lj.get(of("LYS", "NZ"), of("ASP", "OD1"));
+    assert_close("σ of N and O", (c12 / c6).powf(1.0 / 6.0), 0.318_496, ENERGY);
+    assert_close("ε of N and O", c6 * c6 / (4.0 * c12), (0.71128_f64 * 0.87864).sqrt(), ENERGY);
+    check(&case);
+}
+
 #[test]
 fn ff19sb() {
     let case = case("ff19sb");

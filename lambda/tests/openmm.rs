@@ -102,3 +102,51 @@ fn angles_with_and_without_a_distance_of_no_strength_are_the_same() {
     joined.urey_bradley.iter_mut().for_each(|one| one.k13 = 1000.0);
     assert_ne!(of(&joined).own, of(&plain).own);
 }
+
+/// Corrections of pairs, which `octitrate prepare --pair-corrections` adds as a force of their own, leave the fingerprint by which a correction V_MM knows its force field: it
+/// holds each atom with its own kind.
+#[test]
+fn a_correction_of_pairs_leaves_fingerprints_as_they_are() {
+    let plain = of_openmm("glu3");
+    let text = std::fs::read_to_string(file("glu3", "xml")).unwrap();
+    let kind = |name: &str| match name {
+        "OE1" | "OE2" => 1,
+        "CB" => 2,
+        _ => 0,
+    };
+    let particles: String =
+        plain.atoms.iter().map(|atom| format!("<Particle param1=\"{}\"/>", kind(&atom.name))).collect();
+    let exclusions: String = text
+        .lines()
+        .filter(|line| line.starts_with("<Exception "))
+        .map(|line| {
+            let of =
+                |key: &str| line.split(&format!(" {key}=\"")).nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+            format!("<Exclusion p1=\"{}\" p2=\"{}\"/>", of("p1"), of("p2"))
+        })
+        .collect();
+    let table = |name: &str, value: &str| {
+        let values: String = ["0", "0", "0", "0", "0", value, "0", value, "0"]
+            .iter()
+            .map(|value| format!("<Value v=\"{value}\"/>"))
+            .collect();
+        format!(
+            "<Function name=\"{name}\" type=\"Discrete2DFunction\" xsize=\"3\" ysize=\"3\"><Values>{values}</Values></Function>"
+        )
+    };
+    let (a, b) = (table("a", "1e-6"), table("b", "5e-4"));
+    let force = format!(
+        "<Forces>\n<Force energy=\"a(kind1,kind2)/r^12-b(kind1,kind2)/r^6\" name=\"pairs\" type=\"CustomNonbondedForce\" method=\"0\"><PerParticleParameters>\
+         <Parameter name=\"kind\"/></PerParticleParameters><GlobalParameters/><Particles>{particles}</Particles><Exclusions>{exclusions}</Exclusions><Functions>{a}{b}\
+         </Functions></Force>"
+    );
+    let structure = read_gro(&file("glu3", "gro")).unwrap();
+    let system = parse_system(&text.replacen("<Forces>", &force, 1), &file("glu3", "xml"), &structure, &[]).unwrap();
+    let corrected = system.topology;
+    let of = |top: &Topology| {
+        let atom = |name: &str| top.atoms.iter().find(|atom| atom.name == name).unwrap().type_index;
+        top.lj.get(atom("OE1"), atom("CB"))
+    };
+    assert!(of(&corrected).1 > 1.1 * of(&plain).1);
+    assert_eq!(sites(&corrected)[0].1, sites(&plain)[0].1);
+}

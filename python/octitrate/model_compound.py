@@ -75,25 +75,35 @@ def compound(name: str) -> Compound:
     return Compound(("ACE", base) if end == "cterm" else ("ACE", base, "NME"), 1, chosen, folder)
 
 
-def build(name: str, force_field: str = "ff14SB", water: str | None = None, folder: str | Path | None = None, temperature: float = 300.0) -> Path:
+def build(
+    name: str,
+    force_field: str = "ff14SB",
+    water: str | None = None,
+    folder: str | Path | None = None,
+    temperature: float = 300.0,
+    pair_corrections: str | None = None,
+) -> Path:
     """Writes a folder with everything that the calibration of a model compound needs, and returns it.
 
-    `name` as in the table above, `folder` by default ``FORCE_FIELD-WATER/NAME``, temperature in K. A folder that is there is refused.
+    `name` as in the table above, `folder` by default ``FORCE_FIELD-WATER/NAME`` (``FORCE_FIELD-PAIR_CORRECTIONS-WATER/NAME``), temperature in K;
+    `pair_corrections` as those of `TitratableForceField`, which change the ends of chains alone that `octitrate.pair_corrections.in_model_compound` names. A folder that
+    is there is refused.
 
     Raises `Refused`.
     """
     from .prepare.folder import Folder
 
     what = compound(name)
-    ff = TitratableForceField(force_field, water)
-    place = Path(folder) if folder is not None else Path(f"{ff.name}-{ff.water}") / what.folder
+    ff = TitratableForceField(force_field, water, pair_corrections=pair_corrections)
+    family = "-".join(filter(None, (ff.name, pair_corrections, ff.water)))
+    place = Path(folder) if folder is not None else Path(family) / what.folder
     with Folder(place) as out:
         model, system = solvated(what, ff)
         from openmm import XmlSerializer
 
         from .prepare.structure import gro
 
-        out.write("system.gro", gro(f"Model compound {'-'.join(what.residues) or 'water'}, {ff.name}, {ff.water}", model))
+        out.write("system.gro", gro(f"Model compound {'-'.join(what.residues) or 'water'}, {ff.called()}, {ff.water}", model))
         out.write("system.xml", XmlSerializer.serialize(system))
         library = []
         if what.entry != "water":
@@ -105,7 +115,7 @@ def build(name: str, force_field: str = "ff14SB", water: str | None = None, fold
             library.append("library/water.toml" if what.entry == "water" else "../water/calibrate/water.toml")
         site = next((residue for residue in model.topology.residues() if residue.index == what.site), None) if what.residues else None
         out.write("equilibrate.toml", equilibrate_job(ff.van_der_waals(), temperature))
-        title = f"{ff.name} with {ff.water} along λ of {'-'.join(what.residues) if what.residues else 'the charge buffer'}"
+        title = f"{ff.called()} in {ff.water} along λ of {'-'.join(what.residues) if what.residues else 'the charge buffer'}"
         called = f"{site.name} {site.id}" if site is not None else None
         end = what.entry if site is not None and KINDS[what.entry].terminus else None
         out.write(

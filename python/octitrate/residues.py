@@ -32,6 +32,7 @@ from .calibrated import Calibrated, shipped
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
+from .pair_corrections import PairCorrections, chosen, in_model_compound
 from .templates import CARBOXYLS, Templates
 
 AMINO_ACIDS = tuple("ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL".split())  # noqa: SIM905
@@ -70,6 +71,8 @@ class Group:
     """pKa of its model compound."""
     status: str
     """Status of its correction V_MM with this force field and water: `calibrated`, `preliminary` (by octitrate's own tests) or `uncalibrated`."""
+    corrected_pair: bool = False
+    """Whether its model compound holds a pair that corrections of pairs change, so that its correction V_MM must have been made with them."""
 
     @property
     def corrected(self) -> bool:
@@ -81,19 +84,27 @@ class TitratableForceField:
     """A force field of OpenMM with the residues of `octitrate.templates`.
 
     `force_field` and `water` are names of `octitrate.force_fields.FORCE_FIELDS`; water by default is the model that the force field was made for.
-    `library`: entries with corrections that `octitrate calibrate` wrote, or folders with them. Raises `Refused` for a pair that does not go together.
+    `library`: entries with corrections that `octitrate calibrate` wrote, or folders with them. `pair_corrections`: a name of
+    `octitrate.pair_corrections.CORRECTIONS`, whose force every system gets. Raises `Refused` for what does not go together.
     """
 
-    def __init__(self, force_field: str, water: str | None = None, library: Iterable[str | Path] = ()) -> None:
+    def __init__(self, force_field: str, water: str | None = None, library: Iterable[str | Path] = (), pair_corrections: str | None = None) -> None:
         family = FORCE_FIELDS.get(force_field)
         self.name = force_field
         self.water = water or (next(iter(family.waters)) if family else "")
         self.calibrated = Calibrated(library, shipped(self.name, self.water))
         self.forcefield: Any = load(force_field, self.water)
+        self.pairs = PairCorrections(chosen(pair_corrections, self.name, self.water)) if pair_corrections is not None else None
+        if self.pairs is not None:
+            self.forcefield._forces.append(self.pairs)
         self.residues = Templates(self.forcefield, bool(family and family.patched))
         self.water_model: str = GEOMETRY.get(self.water, "tip4pew")
         """The name that `openmm.app.Modeller.addSolvent` takes for a box of water with the same sites."""
         order_by_name(self.forcefield)
+
+    def called(self) -> str:
+        """The force field in words, with its pair corrections: `ff14SB with CUFIX`."""
+        return self.name if self.pairs is None else f"{self.name} with {self.pairs.corrections.title}"
 
     def files(self) -> tuple[str, str]:
         """The files of OpenMM with the force field and with its water."""
@@ -193,7 +204,8 @@ class TitratableForceField:
         # The name of a first residue is that of one inside of a chain, where the correction is another.
         unknown = group == "side" and first and name not in CARBOXYLS
         status = "uncalibrated" if unknown else self._status(group, entry, base, first, last)
-        return Group(residue, group, entry, PKA[entry if group != "side" else name], status)
+        pair = self.pairs is not None and in_model_compound(base, first, last)
+        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, pair)
 
     def _status(self, group: str, entry: str, base: str, first: bool, last: bool) -> str:
         """Status of the correction: that of the user's own, else of the one that is built in."""

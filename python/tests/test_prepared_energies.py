@@ -38,13 +38,14 @@ def binary() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB", "charmm36m"])
+@pytest.mark.parametrize("force_field", ["ff14SB", "ff14SB+cufix", "ff19SB", "charmm36m"])
 def test_hirustasin_has_the_energies_and_forces_of_openmm(force_field: str, script: Any, tmp_path: Path) -> None:
     folder = script.prepare(ROOT / "inputs/make/hirustasin.pdb", force_field, tmp_path / "prepared")
     found = script.compare(binary(), folder)
     assert found.atoms > 5000
+    assert ('name="CUFIX"' in (folder / "system.xml").read_text()) == force_field.endswith("+cufix")
     for term in script.TERMS:
         # Coulomb: the Ewald sum of OpenMM has an error of 1e-9 of its forces, the expansions one of 1e-8. All else is the same sum in another order.
         assert found.apart(term) < (1e-6 if term == "Coulomb" else 1e-9), (term, found.energies[term])
-        assert (found.energies[term][1] != 0.0) == (term != "CMAP" or force_field != "ff14SB"), term
+        assert (found.energies[term][1] != 0.0) == (term != "CMAP" or not force_field.startswith("ff14SB")), term
     assert found.force < 1e-5

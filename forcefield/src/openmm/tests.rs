@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use super::{SystemXml, parse_system};
 use crate::cell::Cell;
 use crate::gromacs::Structure;
+use crate::topology::Topology;
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 /// A chain of four atoms in one residue beside a rigid water.
@@ -283,6 +284,35 @@ fn lennard_jones_by_types_is_told_by_its_values() {
     let top = with("<Forces>", &by_types("A1*A2/r^12-C1*C2/r^6", parameters, &particles, "")).unwrap().topology;
     let (c6, c12) = top.lj.get(top.atoms[6].type_index, top.atoms[6].type_index);
     assert!((c6 - 9e-4).abs() < 1e-15 && (c12 - 4e-6).abs() < 1e-17);
+}
+
+/// Corrections of pairs: a custom force beside the Lennard-Jones interactions of all atoms that is zero but between two kinds. It changes that pair alone, and no type
+/// with itself, by which fingerprints of residues and water models are known.
+#[test]
+fn a_correction_of_a_pair_changes_that_pair_alone() {
+    let table = |name: &str, value: f64| {
+        let values: String =
+            [0.0, 0.0, 0.0, 0.0, 0.0, value, 0.0, value, 0.0].iter().map(|v| format!("<Value v=\"{v}\"/>")).collect();
+        format!(
+            "<Function name=\"{name}\" type=\"Discrete2DFunction\" xsize=\"3\" ysize=\"3\"><Values>{values}</Values></Function>"
+        )
+    };
+    let tables = format!("<Functions>{}{}</Functions>", table("a", 3e-6), table("b", 2e-3));
+    let particles: String = [1, 0, 2, 0, 0, 0, 0].iter().map(|kind| format!("<Particle param1=\"{kind}\"/>")).collect();
+    let energy = "a(kind1, kind2)/r^12 - b(kind1, kind2)/r^6";
+    let text = by_types(energy, r#"<Parameter name="kind"/>"#, &particles, &tables);
+    let (top, plain) = (with("<Forces>", &text).unwrap().topology, read(CHAIN).unwrap().topology);
+    let of = |top: &Topology, i: usize, j: usize| top.lj.get(top.atoms[i].type_index, top.atoms[j].type_index);
+    for (i, j) in (0..7).flat_map(|i| (0..7).map(move |j| (i, j))) {
+        let ((c6, c12), (was6, was12)) = (of(&top, i, j), of(&plain, i, j));
+        let (more6, more12) = if [i.min(j), i.max(j)] == [0, 2] { (2e-3, 3e-6) } else { (0.0, 0.0) };
+        // Two values far apart give both coefficients to twelve digits; what is zero everywhere is zero.
+        assert!(
+            (c6 - was6 - more6).abs() <= 1e-11 * more6 && (c12 - was12 - more12).abs() <= 1e-11 * more12,
+            "{i} {j}"
+        );
+    }
+    assert_eq!(top.pairs, plain.pairs);
 }
 
 /// The chain with a custom force on its first atoms.

@@ -3,7 +3,8 @@
 python make.py 2lzt.pdb FOLDER [NAME ...]      (OpenMM 8.6.1 from PyPI, numpy)
 
 Residues 13 to 19 of lysozyme (PDB 2LZT), protonated wherever they titrate, with the waters that lie next to them, a little minimised. NAME is
-ff14sb, ff14sb-opc, ff19sb or charmm36; all of them if none is given. Writes NAME.xml, NAME.gro and NAME.json: energies by force (kJ/mol) and
+ff14sb, ff14sb-cufix, ff14sb-opc, ff19sb or charmm36; all of them if none is given. ff14sb-cufix has its acids charged and the pair corrections of the Python package
+octitrate, and its Lys pulled to its Asp, until N and O are in contact. Writes NAME.xml, NAME.gro and NAME.json: energies by force (kJ/mol) and
 forces (kJ/mol/nm) at the positions of the .gro file, in open space without a cut-off, and in the periodic box with Lennard-Jones truncated at
 0.9 nm and an Ewald sum.
 """
@@ -19,6 +20,7 @@ import openmm.unit as unit
 CUTOFF = 0.9
 FIELDS = {
     "ff14sb": (("amber14-all.xml", "amber14/tip3p.xml"), "tip3p", 40),
+    "ff14sb-cufix": (("amber14-all.xml", "amber14/tip3p.xml"), "tip3p", 40),
     "ff19sb": (("amber19-all.xml", "amber19/tip3p.xml"), "tip3p", 40),
     "ff14sb-opc": (("amber14-all.xml", "amber14/opc.xml"), "tip4pew", 30),
     "charmm36": (("charmm36_2024.xml", "charmm36_2024/water.xml"), "tip3p", 40),
@@ -115,7 +117,7 @@ def nonbonded(system, x, box):
     pick = lambda found, name: sum(energy for n, energy, _ in found if n == name)
     neutral = pick(uncharged, "NonbondedForce")
     return {
-        "lennard_jones": neutral + pick(whole, "LennardJones"),
+        "lennard_jones": neutral + pick(whole, "LennardJones") + pick(whole, "CUFIX"),
         "coulomb": pick(whole, "NonbondedForce") - neutral,
         "forces": [[float(f"{v:.9g}") for v in row] for row in sum(forces for *_, forces in whole)],
     }
@@ -131,11 +133,29 @@ def gro(path, title, top, x, edge):
         out.write(f"{edge:12.7f}" * 3 + "\n")
 
 
+def together(system, model):
+    """A context of its own, minimised with a spring that pulls NZ of Lys to an oxygen of Asp."""
+    system = copy(system)
+    index = {f"{a.residue.name} {a.name}": a.index for a in model.topology.atoms()}
+    spring = mm.CustomBondForce("2000*(r-0.28)^2")
+    spring.addBond(index["LYS NZ"], index["ASP OD1"])
+    system.addForce(spring)
+    context = mm.Context(system, mm.VerletIntegrator(0.001), mm.Platform.getPlatformByName("CPU"))
+    context.setPositions(model.positions)
+    mm.LocalEnergyMinimizer.minimize(context, 10.0, 1000)
+    return context
+
+
 def build(name, pdb, folder, edge=2.6):
     files, water, n_waters = FIELDS[name]
     field = app.ForceField(*files)
     model = segment(pdb, 13, 19)
     acids = {"ASP": "ASH", "GLU": "GLH", "HIS": "HIP"}
+    if name == "ff14sb-cufix":
+        from octitrate.pair_corrections import CORRECTIONS, PairCorrections
+
+        field._forces.append(PairCorrections(CORRECTIONS["cufix"]))
+        acids = {"HIS": "HIP"}
     model.addHydrogens(field, variants=[acids.get(r.name) for r in model.topology.residues()])
     x = nanometres(model.positions)
     model = app.Modeller(model.topology, positions(x + edge / 2 - (x.max(0) + x.min(0)) / 2))
@@ -150,13 +170,15 @@ def build(name, pdb, folder, edge=2.6):
     )
     context = mm.Context(system, mm.VerletIntegrator(0.001), mm.Platform.getPlatformByName("CPU"))
     context.setPositions(model.positions)
+    if name == "ff14sb-cufix":
+        context = together(system, model)
     mm.LocalEnergyMinimizer.minimize(context, 10.0, 100)
     context.computeVirtualSites()
     x = np.round(nanometres(context.getState(positions=True).getPositions(asNumpy=True)), 7)
     with open(f"{folder}/{name}.xml", "w") as out:
         out.write(mm.XmlSerializer.serialize(system).replace("\t", ""))
     gro(f"{folder}/{name}.gro", f"{name}: residues 13 to 19 of 2LZT", model.topology, x, edge)
-    left_out = ("NonbondedForce", "LennardJones", "CMMotionRemover")
+    left_out = ("NonbondedForce", "LennardJones", "CUFIX", "CMMotionRemover")
     terms = {}
     for force, energy, _ in evaluate(with_method(system, False), x):
         if force not in left_out:

@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     ff = p.add_argument_group("force field")
     ff.add_argument("--force-field", metavar="NAME", help="amber99sb-ildn (default), ff14SB, ff19SB or charmm36m")
     ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
+    ff.add_argument("--pair-corrections", metavar="NAME", help="cufix: weaker salt bridges, for ff14SB and amber99sb-ildn in tip3p (default: none)")
     ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it")
     box = p.add_argument_group("box")
     box.add_argument("--box", choices=["dodecahedron", "cubic", "octahedron"], help="shape (default: dodecahedron)")
@@ -86,7 +87,7 @@ def options(args: argparse.Namespace) -> Options:
             "--keep-ligands: there is no force field for ligands yet", "leave them out with --drop NAME, or prepare the system elsewhere and give it with --from"
         )
     chosen = Options(input=args.structure)
-    for name in ("output", "force", "force_field", "water", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "model", "altloc", "gaps", "ends", "seed"):
+    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "model", "altloc", "gaps", "ends", "seed"):
         value = getattr(args, name)
         if value is not None:
             setattr(chosen, name, value)
@@ -117,7 +118,9 @@ def model_compounds(args: argparse.Namespace) -> int:
     if args.output is not None and len(names) > 1:
         raise Refused(f"-o {args.output}: one folder for {len(names)} model compounds", "leave -o out: each gets a folder of its own")
     for name in names:
-        place = build(name, args.force_field or Options.force_field, args.water, args.output, args.temperature or Options.temperature)
+        place = build(
+            name, args.force_field or Options.force_field, args.water, args.output, args.temperature or Options.temperature, args.pair_corrections
+        )
         if not args.quiet:
             print(f"{place} is ready:\n  octitrate calibrate {place}/calibrate.toml", file=sys.stderr)
     return 0

@@ -40,6 +40,11 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     files: list[Path] = args.finished
     if args.structure is not None:
         raise Refused(f"{args.structure}: a structure cannot be prepared together with --from", "give one of them")
+    if args.pair_corrections is not None:
+        raise Refused(
+            f"--pair-corrections {args.pair_corrections}: a finished system keeps the parameters that it has",
+            "leave the option out; in a .top file of GROMACS [ nonbond_params ] holds terms of pairs",
+        )
     if len(files) != 2:
         raise Refused(f"--from takes two files, here are {len(files)}", FORMS)
     for path in [*files, *(args.parameters or [])]:

@@ -24,7 +24,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         "",
         "[system]",
         'structure = "system.gro"',
-        'topology = "system.xml"',
+        'topology = "system.xml"' + (f" # {ff.called()}" if ff.pairs is not None else ""),
         "",
         *ff.van_der_waals(),
         "[minimise]",

@@ -15,6 +15,8 @@ class Options:
     force: bool = False
     force_field: str = "amber99sb-ildn"
     water: str | None = None
+    pair_corrections: str | None = None
+    """A name of `octitrate.pair_corrections.CORRECTIONS`."""
     library: list[Path] = field(default_factory=list)
     """Entries with corrections that `octitrate calibrate` wrote, or folders with them."""
     box: str = "dodecahedron"

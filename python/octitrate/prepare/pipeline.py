@@ -33,7 +33,7 @@ def prepare(options: Options, report: Report) -> Path:
     random.seed(options.seed)  # OpenMM places hydrogens and ions with it
     place = options.output or Path(f"{options.input.name.removesuffix('.gz').rsplit('.', 1)[0]}-prepared")
     folder = Folder(place, options.force)
-    ff = TitratableForceField(options.force_field, options.water, options.library)
+    ff = TitratableForceField(options.force_field, options.water, options.library, options.pair_corrections)
     report.step("Input")
     entry = read(options.input)
     report.note(f"{options.input} ({entry.kind})" + (f": {entry.title}" if entry.title else ""))
@@ -83,7 +83,7 @@ def prepare(options: Options, report: Report) -> Path:
         folder.write(MARKER, marker(options))
         took = time.monotonic() - began
         opening = (
-            f"`{options.input}` with {options.force_field} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version} "
+            f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version} "
             f"in {took:.0f} s. Run it with `octitrate titrate {place}/titrate.toml`."
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))

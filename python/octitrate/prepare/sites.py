@@ -103,6 +103,11 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             f"no correction V_MM is known for {listed(missing, 4)} with {options.force_field} and this water: octitrate refuses to titrate them until their model "
             "compounds are calibrated"
         )
+    if pairs := [choice.label for choice in titrating if choice.group.corrected and choice.group.corrected_pair]:
+        report.warn(
+            f"the model compound of {listed(pairs, 4)} holds a pair that --pair-corrections changes: its correction V_MM must have been calibrated with them "
+            "(octitrate prepare --model-compound … --pair-corrections), which the entry does not say"
+        )
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
     return choices

@@ -11,9 +11,11 @@ import openmm
 from openmm import app, unit
 
 from ..errors import Refused
+from ..pair_corrections import IONS
 from .build import Model
+from .names import element_of_ion
 from .options import Options
-from .report import Report
+from .report import Report, listed
 
 SHAPES = {
     "cubic": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -85,7 +87,28 @@ def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solv
     """The OpenMM system: bonds to hydrogen fixed, water rigid. Cut-offs and PME in it are OpenMM's; octitrate has settings of its own."""
     system = _system(model, ff, options, rigid=True)
     report.note(f"{options.force_field} with {ff.water}; charge of the box {round(charge(system), 3) + 0.0:+.3f} e")
+    if ff.pairs is not None:
+        note_pairs(ff.pairs, options, report)
     return Solvated(model, system)
+
+
+def note_pairs(pairs: Any, options: Options, report: Report) -> None:
+    """Says which pairs are corrected in the system that was made last, and why corrections V_MM serve as they are. `pairs`: an
+    `octitrate.pair_corrections.PairCorrections`."""
+    title = pairs.corrections.title
+    if not pairs.applied:
+        report.warn(f"{title} was asked for and corrects nothing: the system has no pair of its kinds")
+    else:
+        every = "; ".join(f"{one.correction} ({one.atoms[0]} × {one.atoms[1]} atoms)" for one in pairs.applied)
+        report.note(f"pair corrections of {title} ({pairs.corrections.source}), σ of a pair with ε as it was: {every}. They act in every form of a group")
+        report.note(
+            "corrections V_MM are those of the force field without them: model compounds in water with a charge buffer have no such pair, but for acids at amino ends "
+            "and bases at carboxyl ends, which are named if they titrate"
+        )
+    if pairs.left:
+        report.note(f"left out of {title}, because {options.force_field} has other numbers for the pair than it was made for: {'; '.join(map(str, pairs.left))}")
+    if others := [name for name in options.keep if element_of_ion(name) not in IONS]:
+        report.warn(f"{title} as it is here has no term for {listed(others)}: such ions keep what the force field has, and may hold acids too firmly")
 
 
 def _system(model: Model, ff: Any, options: Options, rigid: bool) -> Any:

@@ -1,7 +1,7 @@
 //! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
 
 use super::evidence::trimmed;
-use crate::evaluation::background::Background;
+use crate::evaluation::background::{Background, Preparation};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
 use crate::record::Kind;
@@ -46,6 +46,10 @@ const PROPKA: Work = work(
     "M. H. M. Olsson, C. R. Søndergaard, M. Rostkowski, J. H. Jensen, J. Chem. Theory Comput. 2011, 7, 525",
     "10.1021/ct100578z",
 );
+const CUFIX: [Work; 2] = [
+    work("J. Yoo, A. Aksimentiev, J. Chem. Theory Comput. 2016, 12, 430", "10.1021/acs.jctc.5b00967"),
+    work("J. Yoo, A. Aksimentiev, Phys. Chem. Chem. Phys. 2018, 20, 8432", "10.1039/C7CP08185E"),
+];
 const PICTURES: Work = work("N. Rego, D. Koes, Bioinformatics 2015, 31, 1322", "10.1093/bioinformatics/btu829");
 
 /// The paragraph and its references.
@@ -93,7 +97,9 @@ pub(super) fn method(evaluation: &Evaluation, background: &Background) -> Method
     method.add(&format!(
         "The pKa values of {sites} were computed by molecular dynamics at constant pH, in which the protonation of every site is a dynamic variable λ{cited}, with {version}."
     ));
-    prepared(&mut method, background);
+    if let Some(preparation) = &background.preparation {
+        prepared(&mut method, preparation);
+    }
     system(&mut method, evaluation, background);
     dynamics(&mut method, evaluation, background);
     sampling(&mut method, evaluation, background);
@@ -101,23 +107,27 @@ pub(super) fn method(evaluation: &Evaluation, background: &Background) -> Method
 }
 
 /// How the protein was prepared.
-fn prepared(method: &mut Method, background: &Background) {
-    let Some(preparation) = &background.preparation else { return };
+fn prepared(method: &mut Method, preparation: &Preparation) {
     let openmm = preparation.setting("openmm").map_or(String::new(), |version| format!(" {version}"));
-    let (by_openmm, by_propka) = (method.cite(&[OPENMM]), method.cite(&[PROPKA]));
+    let by_openmm = method.cite(&[OPENMM]);
     let field =
         preparation.setting("force_field").map_or(String::new(), |name| format!(" with the force field {name}"));
+    let pairs = match preparation.setting("pair_corrections") {
+        Some("cufix") => {
+            let cited = method.cite(&CUFIX);
+            format!(", the Lennard-Jones interactions of oppositely charged groups corrected by CUFIX{cited}")
+        }
+        Some(name) => format!(", with the pair corrections {name}"),
+        None => String::new(),
+    };
     let estimates = if preparation.record.contains("PROPKA") {
-        format!("; first estimates of the pKa values are PROPKA's{by_propka}")
+        format!("; first estimates of the pKa values are PROPKA's{}", method.cite(&[PROPKA]))
     } else {
         String::new()
     };
     method.add(&format!(
-        "The structure was prepared by octitrate prepare with OpenMM{openmm}{by_openmm}{field}{estimates}."
+        "The structure was prepared by octitrate prepare with OpenMM{openmm}{by_openmm}{field}{pairs}{estimates}."
     ));
-    if estimates.is_empty() {
-        method.works.retain(|work| *work != PROPKA);
-    }
 }
 
 /// Force field, corrections and what keeps the box neutral.
@@ -252,5 +262,24 @@ mod tests {
         method.add("One.");
         method.add("Two.");
         assert_eq!(method.text, "One. Two.");
+    }
+
+    #[test]
+    fn corrected_pairs_are_named_with_their_works() {
+        let of = |settings: &str, record: &str| {
+            let mut method = Method::default();
+            prepared(&mut method, &Preparation { record: record.into(), settings: settings.parse().unwrap() });
+            (method.text, method.works)
+        };
+        let (text, works) = of("force_field = \"ff14SB\"\npair_corrections = \"cufix\"", "by PROPKA");
+        assert_eq!(
+            text,
+            "The structure was prepared by octitrate prepare with OpenMM [1] with the force field ff14SB, the Lennard-Jones interactions of oppositely \
+             charged groups corrected by CUFIX [2, 3]; first estimates of the pKa values are PROPKA's [4]."
+        );
+        assert_eq!(works, [OPENMM, CUFIX[0], CUFIX[1], PROPKA]);
+        // What is not said is not cited.
+        let (text, works) = of("force_field = \"ff14SB\"", "");
+        assert!(text.ends_with("with OpenMM [1] with the force field ff14SB.") && works == [OPENMM], "{text}");
     }
 }
