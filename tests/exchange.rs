@@ -142,6 +142,31 @@ fn an_exchange_on_a_device_leaves_the_same_bytes_in_pieces() {
     assert!(results(&pieces) == expected);
 }
 
+/// Walkers are minimised at once, and each of them as it would be alone.
+#[test]
+fn walkers_are_minimised_as_they_are_alone() {
+    let device = Device::of_tests().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let sections = format!(
+        "[dynamics]\nsteps = 2\nseed = 5\n[titrate]\nph = [3.5, 4.5]\nexchange = \"4 fs\"\n[minimise]\nsteps = 3\n\
+         [output]\nfolder = \"{}\"\nenergy = \"0 ps\"\nlambda = \"4 fs\"\ntrajectory = \"0 ps\"\n",
+        folder.path().display()
+    );
+    let plan = TitrationPlan::new(glu(&sections), None).unwrap();
+    assert!(go(&plan, Some(&device), &Stop::default()));
+    let log = std::fs::read_to_string(plan.batch().config.result("log.txt")).unwrap();
+    assert!(log.contains("walkers waited for their partners for "), "{log}");
+    for child in &plan.batch().children {
+        let (mut alone, mut said) = (Simulation::among_many(&child.config, Some(&device)).unwrap(), String::new());
+        let mut say = |text: &str| {
+            said = format!("{}: {text}", child.name);
+            Ok(())
+        };
+        alone.prepare(&mut say).unwrap();
+        assert!(said.contains("after 3 steps") && log.contains(&said), "{said}\n{log}");
+    }
+}
+
 /// Looks at the runs change nothing of them, and a titration that was stopped between two looks makes the same looks as one in one piece. Here nothing is
 /// ever known well enough, and the length of the job ends it.
 #[test]

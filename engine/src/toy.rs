@@ -134,6 +134,12 @@ pub fn slope(series: &[f64]) -> f64 {
     up / down
 }
 
+/// What a test has done at a step.
+pub type Hook = Box<dyn FnMut(u64) -> Result<()> + Send>;
+
+/// Lines that a device keeps until somebody waits for them.
+const HELD_BACK: usize = 4;
+
 /// Two sites that are protonated or not, and feel each other: the simplest titration that can be solved exactly.
 ///
 ///   p(x) ∝ 10^{Σ_s x_s (pH − pK_s) − w x_0 x_1},   x_s = 1: deprotonated
@@ -154,6 +160,10 @@ pub struct Coupled {
     pub stop_at: Option<(u64, Stop)>,
     /// What it has to say.
     pub notices: Vec<String>,
+    /// What it does when it is prepared.
+    pub at_start: Option<Hook>,
+    /// What it does after each step.
+    pub after_step: Option<Hook>,
     step: u64,
     state: [bool; 2],
     kept: LineIntervals,
@@ -172,6 +182,8 @@ impl Coupled {
             keeps: false,
             stop_at: None,
             notices: Vec::new(),
+            at_start: None,
+            after_step: None,
             step: 0,
             state: [false; 2],
             kept: LineIntervals::default(),
@@ -261,6 +273,8 @@ impl Propagate for Coupled {
             {
                 stop.request();
             }
+            let step = self.step;
+            self.after_step.as_mut().map_or(Ok(()), |hook| hook(step))?;
         }
         Ok(())
     }
@@ -279,6 +293,9 @@ impl Propagate for Coupled {
     fn lines(&mut self, upto: Upto) -> Result<Vec<Frame<'static>>> {
         if upto == Upto::Present {
             self.keep_line();
+        }
+        if upto == Upto::AtHand && self.lines.len() < HELD_BACK {
+            return Ok(Vec::new());
         }
         Ok(std::mem::take(&mut self.lines))
     }
@@ -301,7 +318,7 @@ impl Propagate for Coupled {
     }
 
     fn prepare(&mut self, _: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        Ok(())
+        self.at_start.as_mut().map_or(Ok(()), |hook| hook(0))
     }
 
     fn trajectory_atoms(&self) -> Option<&[u32]> {

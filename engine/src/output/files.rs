@@ -1,11 +1,12 @@
 //! The files of one run: they are opened together, written as they are due, and cut together when a run continues.
 
+use super::calendar::{Calendar, Due};
 use super::tables::Table;
 use super::trajectory::{Contents, Xtc};
-use super::trr::{DueParts, Trr};
+use super::trr::Trr;
 use crate::config::Config;
 use crate::error::Result;
-use crate::frame::{Frame, LineIntervals, Wanted};
+use crate::frame::{Frame, LineIntervals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,44 +48,17 @@ impl From<u64> for Written {
     }
 }
 
-/// An output file and the steps between two of its entries.
-type Every<T> = Option<(T, u64)>;
-
 /// Output files of a run. A file whose interval is `"0 ps"` does not exist.
 pub struct Files {
-    energy: Every<Table>,
-    lambda: Every<Table>,
-    trajectory: Every<Xtc>,
+    calendar: Calendar,
+    energy: Option<Table>,
+    lambda: Option<Table>,
+    trajectory: Option<Xtc>,
     atoms: Option<u64>,
     full: Option<Trr>,
     lambdas: Vec<String>,
-    /// Lines that come by themselves ([`Files::line`]) and are not due.
-    kept: LineIntervals,
-    last: u64,
     /// Files that an earlier part of the run has written and this one does not: a later part may go on with them.
     at_rest: BTreeMap<String, Written>,
-}
-
-/// Which files get an entry at a step.
-#[derive(Debug, Clone, Copy)]
-pub struct Due {
-    energy: bool,
-    lambda: bool,
-    trajectory: bool,
-    full: DueParts,
-}
-
-impl Due {
-    /// The parts of a frame that these entries need.
-    pub fn wanted(self) -> Wanted {
-        let positions = self.trajectory || self.full.positions || self.full.velocities;
-        Wanted { energies: self.energy, derivatives: self.lambda, positions, forces: self.full.forces }
-    }
-
-    /// Whether anything is due.
-    pub fn any(self) -> bool {
-        self.energy || self.lambda || self.trajectory || self.full.any()
-    }
 }
 
 impl Files {
@@ -104,39 +78,29 @@ impl Files {
         let table = |name: &str| Table::open(&config.result(name), length(name));
         let output = &config.output;
         let contents = Contents { atoms: atoms.map(<[u32]>::to_vec), precision: output.trajectory_precision.get() };
-        let mut files = Files {
-            energy: None,
-            lambda: None,
-            trajectory: None,
+        let calendar = Calendar::new(config, !lambdas.is_empty());
+        let lines = calendar.lines();
+        let trajectory = |_| Xtc::open(&config.result(TRAJECTORY), contents.clone(), length(TRAJECTORY), before);
+        Ok(Files {
+            energy: lines.energies.map(|_| table(ENERGY)).transpose()?,
+            lambda: lines.lambda.map(|_| table(LAMBDA)).transpose()?,
+            trajectory: calendar.trajectory.map(trajectory).transpose()?,
             atoms: contents.fingerprint(),
             full: Trr::open(config, &config.result(FULL), length(FULL))?,
             lambdas: lambdas.to_vec(),
-            kept: LineIntervals::default(),
-            last: config.steps(),
+            calendar,
             at_rest: written.clone(),
-        };
-        if let Some(every) = config.interval(output.energy) {
-            files.energy = Some((table(ENERGY)?, every));
-        }
-        if let Some(every) = config.interval(output.lambda).filter(|_| !lambdas.is_empty()) {
-            files.lambda = Some((table(LAMBDA)?, every));
-        }
-        if let Some(every) = config.interval(output.trajectory) {
-            files.trajectory =
-                Some((Xtc::open(&config.result(TRAJECTORY), contents, length(TRAJECTORY), before)?, every));
-        }
-        Ok(files)
+        })
     }
 
-    /// The steps at which the tables get lines.
-    pub fn intervals(&self) -> LineIntervals {
-        let every = |file: &Every<Table>| file.as_ref().map(|(_, every)| *every);
-        LineIntervals { energies: every(&self.energy), lambda: every(&self.lambda), last: self.last }
+    /// When there are entries.
+    pub fn calendar(&self) -> Calendar {
+        self.calendar
     }
 
-    /// These lines come by themselves from now on: they are not due any more.
+    /// These lines come by themselves from now on ([`Files::line`]): they are not due any more.
     pub fn expect(&mut self, kept: LineIntervals) {
-        self.kept = kept;
+        self.calendar.expect(kept);
     }
 
     /// Writes a line that has come by itself: energies if it has any, and λ with ∂V/∂λ if it has those.
@@ -144,39 +108,13 @@ impl Files {
     /// # Errors
     /// [`crate::error::Error::File`] if a table cannot be written.
     pub fn line(&mut self, frame: &Frame) -> Result<()> {
-        if let (false, Some((table, _))) = (frame.energies.is_empty(), &mut self.energy) {
+        if let (false, Some(table)) = (frame.energies.is_empty(), &mut self.energy) {
             table.energies(frame)?;
         }
-        if let (false, Some((table, _))) = (frame.dvdl.is_empty(), &mut self.lambda) {
+        if let (false, Some(table)) = (frame.dvdl.is_empty(), &mut self.lambda) {
             table.lambdas(frame, &self.lambdas)?;
         }
         Ok(())
-    }
-
-    /// What is due at this step; energies and positions of the last step always are.
-    pub fn due(&self, step: u64) -> Due {
-        fn at<T>(file: &Every<T>, step: u64) -> bool {
-            file.as_ref().is_some_and(|(_, every)| step.is_multiple_of(*every))
-        }
-        let last = step == self.last;
-        Due {
-            energy: self.kept.energies.is_none() && (at(&self.energy, step) || (last && self.energy.is_some())),
-            lambda: self.kept.lambda.is_none() && at(&self.lambda, step),
-            trajectory: at(&self.trajectory, step) || (last && self.trajectory.is_some()),
-            full: self.full.as_ref().map_or(DueParts::default(), |trr| trr.due(step, last)),
-        }
-    }
-
-    /// The first step after `step` at which something is due.
-    pub fn next(&self, step: u64) -> u64 {
-        fn after<T>(file: &Every<T>, step: u64) -> Option<u64> {
-            file.as_ref().map(|(_, every)| (step / every + 1) * every)
-        }
-        let full = self.full.as_ref().and_then(|trr| trr.next(step));
-        let energy = after(&self.energy, step).filter(|_| self.kept.energies.is_none());
-        let lambda = after(&self.lambda, step).filter(|_| self.kept.lambda.is_none());
-        let files = [energy, lambda, after(&self.trajectory, step), full];
-        files.into_iter().flatten().fold(self.last.max(step + 1), u64::min)
     }
 
     /// Writes what is due.
@@ -184,13 +122,13 @@ impl Files {
     /// # Errors
     /// [`crate::error::Error::File`] if a file cannot be written.
     pub fn write(&mut self, frame: &Frame, due: Due) -> Result<()> {
-        if let (true, Some((table, _))) = (due.energy, &mut self.energy) {
+        if let (true, Some(table)) = (due.energy, &mut self.energy) {
             table.energies(frame)?;
         }
-        if let (true, Some((table, _))) = (due.lambda, &mut self.lambda) {
+        if let (true, Some(table)) = (due.lambda, &mut self.lambda) {
             table.lambdas(frame, &self.lambdas)?;
         }
-        if let (true, Some((xtc, _))) = (due.trajectory, &mut self.trajectory) {
+        if let (true, Some(xtc)) = (due.trajectory, &mut self.trajectory) {
             xtc.write(frame)?;
         }
         if let (true, Some(trr)) = (due.full.any(), &mut self.full) {
@@ -205,7 +143,7 @@ impl Files {
     /// [`crate::error::Error::File`] if a table cannot be written.
     pub fn flush(&mut self) -> Result<()> {
         let tables = [&mut self.energy, &mut self.lambda];
-        tables.into_iter().flatten().try_for_each(|(table, _)| table.flush())
+        tables.into_iter().flatten().try_for_each(Table::flush)
     }
 
     /// Brings everything to the disk, and says what is in each file for the checkpoint.
@@ -215,11 +153,11 @@ impl Files {
     pub fn sync(&mut self) -> Result<BTreeMap<String, Written>> {
         let mut written = self.at_rest.clone();
         for (name, table) in [(ENERGY, &mut self.energy), (LAMBDA, &mut self.lambda)] {
-            if let Some((table, _)) = table {
+            if let Some(table) = table {
                 written.insert(name.to_string(), table.sync()?.into());
             }
         }
-        if let Some((xtc, _)) = &mut self.trajectory {
+        if let Some(xtc) = &mut self.trajectory {
             written.insert(TRAJECTORY.to_string(), Written { bytes: xtc.sync()?, atoms: self.atoms });
         }
         if let Some(trr) = &mut self.full {

@@ -36,8 +36,6 @@ pub struct Trr {
     file: BufWriter<File>,
     length: u64,
     real: Real,
-    /// Steps between positions, velocities, forces; none if there are never any.
-    every: [Option<u64>; 3],
 }
 
 impl Trr {
@@ -47,8 +45,7 @@ impl Trr {
     /// [`Error::File`] if it cannot be opened, [`Error::Input`] if it is shorter than the checkpoint says.
     pub fn open(config: &Config, path: &Path, length: Option<u64>) -> Result<Option<Trr>> {
         let output = &config.output;
-        let every = [output.positions, output.velocities, output.forces].map(|time| config.interval(time));
-        if every == [None; 3] {
+        if [output.positions, output.velocities, output.forces].iter().all(|time| config.interval(*time).is_none()) {
             return Ok(None);
         }
         let real = match output.full_precision {
@@ -56,19 +53,7 @@ impl Trr {
             Precision::Double => Real::Double,
         };
         let file = BufWriter::new(open_at(path, length)?);
-        Ok(Some(Trr { path: path.to_path_buf(), file, length: length.unwrap_or(0), real, every }))
-    }
-
-    /// What is due at this step; if it is the `last` one, all that is ever written.
-    pub fn due(&self, step: u64, last: bool) -> DueParts {
-        let [positions, velocities, forces] =
-            self.every.map(|every| every.is_some_and(|every| last || step.is_multiple_of(every)));
-        DueParts { positions, velocities, forces }
-    }
-
-    /// The first step after `step` at which something is due.
-    pub fn next(&self, step: u64) -> Option<u64> {
-        self.every.into_iter().flatten().map(|every| (step / every + 1) * every).min()
+        Ok(Some(Trr { path: path.to_path_buf(), file, length: length.unwrap_or(0), real }))
     }
 
     /// Adds a frame with the parts that are due.

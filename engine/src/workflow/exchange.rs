@@ -7,16 +7,25 @@
 //!   Δ = [V_pH(λ_i; pH_j) + V_pH(λ_j; pH_i) − V_pH(λ_i; pH_i) − V_pH(λ_j; pH_j)] / RT
 //!     = ln 10 (pH_i − pH_j)(d_i − d_j)        for V_pH linear in λ, d = Σ_s Σ_α λ_sα d_α protons lost
 //!
+//! A walker needs λ of its partner and nothing else, so that it waits for that one alone, and for nobody where it has none: walkers that have threads
+//! of their own are at different exchanges (`meetings.rs`). They come to rest between the same two for a checkpoint.
+//!
 //! All else stays with the walker. Files belong to the pH: `pH_4.00/replica_1/lambda.csv` is continuous in pH and says whose coordinates
 //! each line has. Replicas are ladders of their own. Random numbers are keyed by seed, exchange and pair; one checkpoint holds all walkers,
 //! each at its own step, and who has which pH, so that a run in pieces leaves the same bytes as a run in one.
 
+mod books;
 mod ensemble;
+mod going;
 mod journal;
 mod leg;
+mod meetings;
+mod prepare;
 mod setup;
 mod start;
 mod state;
+mod stays;
+mod watch;
 
 pub use ensemble::run;
 pub use setup::Setup;

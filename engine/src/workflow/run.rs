@@ -75,7 +75,7 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
     sites::write(&config.result(files::SITES), &description)?;
     name_trajectory_atoms(config, simulation, &written)?;
     let mut files = Files::open(config, &description.lambdas(), simulation.trajectory_atoms(), &written)?;
-    files.expect(simulation.keep(files.intervals(), found.is_some())?);
+    files.expect(simulation.keep(files.calendar().lines(), found.is_some())?);
     let mut work = Work { config, files, identity, log, saved: Instant::now() };
     if found.is_none() {
         work.outputs(simulation)?;
@@ -188,13 +188,13 @@ impl Work<'_> {
     /// run was stopped before.
     fn next<P: Propagate>(&self, simulation: &P, logged: Option<u64>) -> u64 {
         let (step, pace) = (simulation.step(), simulation.pace());
-        let due = [Some(self.files.next(step)), logged.map(|every| (step / every + 1) * every)];
+        let due = [Some(self.files.calendar().next(step)), logged.map(|every| (step / every + 1) * every)];
         due.into_iter().flatten().chain([(step / pace + 1) * pace]).min().unwrap_or(step + 1)
     }
 
     /// Writes what is due at the present step.
     fn outputs<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
-        let due = self.files.due(simulation.step());
+        let due = self.files.calendar().due(simulation.step());
         if due.any() {
             self.files.write(&simulation.frame(due.wanted())?, due)?;
         }

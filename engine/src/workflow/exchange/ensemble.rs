@@ -1,30 +1,32 @@
-//! All walkers of a replica exchange in motion: from one exchange to the next, with outputs, swaps and checkpoints.
+//! All walkers of a replica exchange in motion, from the start or a checkpoint to the last step.
 
+use super::books::Books;
+use super::going::{one_by_one, side_by_side};
 use super::journal::widened;
-use super::leg::{Arrival, Leg, Offer, one_by_one, outputs, side_by_side};
+use super::leg::Course;
+use super::prepare::prepare;
 use super::setup::{Setup, number_of};
 use super::start::Start;
 use super::state::{ExchangeState, Places};
+use super::stays::Stays;
+use super::watch::Watch;
 use crate::atomic::write_atomic;
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
-use crate::evaluation::ladders::Pair;
 use crate::evaluation::mixing::Mixing;
-use crate::frame::{Frame, Upto};
+use crate::frame::Upto;
 use crate::output::files::{self, EXCHANGE, Files, Written};
-use crate::output::progress::{Log, Progress, duration};
+use crate::output::progress::{Log, duration};
 use crate::output::sites;
 use crate::output::tables::Table;
 use crate::propagate::{Propagate, Walker};
-use crate::random::{RandomStream, indexed_generator};
 use crate::record::Description;
 use crate::report;
 use crate::signals::Stop;
 use crate::workflow::children::Child;
 use crate::workflow::folder::Folder;
-use crate::workflow::run::{keep_frame, name_trajectory_atoms};
-use rand_distr::{Distribution, StandardUniform};
+use crate::workflow::run::name_trajectory_atoms;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -118,19 +120,15 @@ struct Ensemble<'a, W> {
     walkers: Vec<W>,
     /// Slot in which each walker started.
     origins: Vec<usize>,
-    /// Walker at each slot.
-    at: Vec<usize>,
-    /// Slot of each walker before the last swaps.
-    before: Vec<usize>,
-    /// Step of the last swaps.
-    swapped: u64,
-    /// Output of each slot.
-    files: Vec<Files>,
-    journal: Table,
+    /// Where each walker is, and was since the last checkpoint.
+    stays: Vec<Stays>,
+    books: Books<'a>,
     identity: Identity,
     /// One pool of one thread for each walker, if they run side by side.
     pools: Vec<rayon::ThreadPool>,
-    saved: Instant,
+    /// Time for which each walker has waited for partners, and for which all have moved.
+    waited: Vec<Duration>,
+    moved: Duration,
     /// Held until the end.
     folder: Folder,
 }
@@ -164,16 +162,16 @@ impl<'a, W: Walker> Ensemble<'a, W> {
                 log.line(&format!("{} runs are new: they first go alone as far as the others", n - known))?;
             }
         }
-        for (walker, &slot) in walkers.iter_mut().zip(&origins).skip(known) {
-            let slot = &setup.slots[slot];
-            walker
-                .prepare(&mut |text| log.line(&format!("{}: {text}", slot.name)))
-                .map_err(|e| keep_frame(&slot.config.result(files::FAILED), walker, e))?;
-        }
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<Vec<_>, _>>();
+        let pools =
+            pools.map_err(|e| Error::input(format!("a thread cannot be started: {e}"), "take fewer pH values"))?;
+        let new = walkers.iter_mut().zip(&origins).skip(known);
+        prepare(new.map(|(walker, &slot)| (walker, &setup.slots[slot])).collect(), &pools, log)?;
         let mut files = open_files(setup, &mut walkers, &at, &written)?;
         for (number, walker) in walkers.iter_mut().enumerate() {
             // All walkers are of one kind and keep the same.
-            let kept = walker.keep(files[0].intervals(), number < known)?;
+            let kept = walker.keep(files[0].calendar().lines(), number < known)?;
             files.iter_mut().for_each(|files| files.expect(kept));
         }
         let (path, length) = (config.result(EXCHANGE), written.get(EXCHANGE).map(|file: &Written| file.bytes));
@@ -187,28 +185,25 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         } else {
             Table::open(&path, length)?
         };
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<_, _>>();
-        let pools =
-            pools.map_err(|e| Error::input(format!("a thread cannot be started: {e}"), "take fewer pH values"))?;
+        let reached = walkers.iter().map(Propagate::step).collect();
+        let lines_from: Vec<u64> =
+            at.iter().map(|&walker| walkers[walker].step() + u64::from(walker < known)).collect();
         let mut ensemble = Self {
             setup,
+            stays: slots_of(&at).into_iter().map(Stays::new).collect(),
+            books: Books::new(setup, files, journal, &lines_from, swapped / setup.every, reached),
             walkers,
             origins,
-            before: slots_of(&at),
-            at,
-            swapped,
-            files,
-            journal,
             identity,
             pools,
-            saved: Instant::now(),
+            waited: vec![Duration::ZERO; n],
+            moved: Duration::ZERO,
             folder,
         };
         if known < n {
-            ensemble.advance(0, &[], &Stop::default())?;
+            ensemble.first_frames(known)?;
             if known == 0 {
-                ensemble.record(0)?;
+                ensemble.books.record(0, &at)?;
             }
             ensemble.checkpoint()?;
         }
@@ -219,72 +214,122 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         Ok(ensemble)
     }
 
-    /// The step that all walkers have reached.
-    fn step(&self) -> u64 {
-        self.walkers.iter().map(Propagate::step).min().unwrap_or(0)
-    }
-
-    fn steps(&mut self, log: &mut Log, stop: &Stop) -> Result<bool> {
-        let (config, every, last) = (self.setup.config, self.setup.every, self.setup.config.steps());
-        let pause = Duration::from_secs_f64(config.output.checkpoint.get());
-        let (first, started) = (self.step(), Instant::now());
-        let mut progress = Progress::new(config.dynamics.time_step.get(), first, last);
-        while self.step() < last {
-            let target = ((self.step() / every + 1) * every).min(last);
-            // Walkers that were added later first catch up with the others, whose swaps are done.
-            let number = Some(target / every).filter(|_| target > self.swapped && target.is_multiple_of(every));
-            let pairs: Vec<Pair> = number.map_or(Vec::new(), |number| self.setup.ladders.pairs(number).collect());
-            let costs = if stop.requested() { None } else { self.advance(target, &pairs, stop)? };
-            self.notices(log)?;
-            let Some(costs) = costs else {
-                self.checkpoint()?;
-                log.settle();
-                log.line(&format!("{} at step {} of {last}", stop.reason(), self.step()))?;
-                return Ok(false);
-            };
-            if let Some(number) = number {
-                self.exchange(number, &pairs, &costs)?;
-            }
-            if progress.due(log) {
-                progress.show(log, target, &[]);
-                self.files.iter_mut().try_for_each(Files::flush)?;
-                self.journal.flush()?;
-            }
-            if self.saved.elapsed() >= pause {
-                self.checkpoint()?;
-            }
-        }
-        self.checkpoint()?;
-        log.settle();
-        let seconds = started.elapsed().as_secs_f64();
-        if last > first {
-            let speed = progress.speed(last) * self.walkers.len() as f64;
-            log.line(&format!(
-                "{} steps of each walker in {}: {speed:.2} ns/day in all",
-                last - first,
-                duration(seconds)
-            ))?;
-        }
-        self.finish(log)?;
-        Ok(true)
-    }
-
-    /// What walkers have to say of their way.
-    fn notices(&mut self, log: &mut Log) -> Result<()> {
-        for (number, walker) in self.walkers.iter_mut().enumerate() {
-            for notice in walker.notices() {
-                log.settle();
-                log.line(&format!("walker {}: {notice}", number_of(number)))?;
+    /// Writes what is due at step 0 of the walkers from number `first` on, which are new.
+    fn first_frames(&mut self, first: usize) -> Result<()> {
+        for (number, walker) in self.walkers.iter_mut().enumerate().skip(first) {
+            let files = self.books.files(self.stays[number].now());
+            let due = files.calendar().due(0);
+            if due.any() {
+                let mut frame = walker.frame(due.wanted())?;
+                frame.walker = Some(number_of(number));
+                files.write(&frame, due)?;
             }
         }
         Ok(())
     }
 
+    /// The step that all walkers have reached.
+    fn step(&self) -> u64 {
+        self.walkers.iter().map(Propagate::step).min().unwrap_or(0)
+    }
+
+    /// Whether all walkers have made all steps and all attempts.
+    fn is_done(&self) -> bool {
+        let (last, every) = (self.setup.config.steps(), self.setup.every);
+        self.step() >= last && (self.books.made() + 1) * every > last
+    }
+
+    fn steps(&mut self, log: &mut Log, stop: &Stop) -> Result<bool> {
+        let (config, last) = (self.setup.config, self.setup.config.steps());
+        let (first, started) = (self.step(), Instant::now());
+        let mut watch = Watch::new(config, first, log);
+        while !self.is_done() {
+            if !stop.requested() {
+                self.go(&mut watch, stop)?;
+            }
+            if self.is_done() {
+                break;
+            }
+            self.checkpoint()?;
+            watch.saved();
+            if stop.requested() {
+                watch.line(&format!("{} at step {} of {last}", stop.reason(), self.step()))?;
+                self.waiting().map_or(Ok(()), |text| watch.line(&text))?;
+                return Ok(false);
+            }
+        }
+        self.checkpoint()?;
+        if last > first {
+            let speed = watch.progress.speed(last) * self.walkers.len() as f64;
+            let spent = duration(started.elapsed().as_secs_f64());
+            watch.line(&format!("{} steps of each walker in {spent}: {speed:.2} ns/day in all", last - first))?;
+            self.waiting().map_or(Ok(()), |text| watch.line(&text))?;
+        }
+        self.finish(log)?;
+        Ok(true)
+    }
+
+    /// The time for which walkers have waited for each other, in words; none if they go one after the other.
+    fn waiting(&self) -> Option<String> {
+        let moved = self.moved.as_secs_f64();
+        let shares = self.waited.iter().map(|waited| 100.0 * waited.as_secs_f64() / moved);
+        let (number, most) = shares.clone().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let mean = shares.sum::<f64>() / self.waited.len() as f64;
+        let number = number_of(number);
+        let text = format!(
+            "walkers waited for their partners for {mean:.1} % of the time, walker {number} longest: {most:.1} %"
+        );
+        (!self.pools.is_empty() && moved > 0.0).then_some(text)
+    }
+
+    /// The walkers on their way, and those who look after them.
+    fn courses(&mut self) -> (Vec<Course<'_, W>>, &mut Books<'a>, &[rayon::ThreadPool]) {
+        let (setup, made, calendar) = (self.setup, self.books.made(), self.books.files(0).calendar());
+        let both = self.walkers.iter_mut().zip(&mut self.stays).enumerate();
+        let course = |(number, (walker, stays))| Course { walker, number, setup, stays, made, calendar };
+        (both.map(course).collect(), &mut self.books, &self.pools)
+    }
+
+    /// Walkers go until a checkpoint is due, or they are asked to stop, or they are at the last step; those that were added later first go as far as the others.
+    fn go(&mut self, watch: &mut Watch, stop: &Stop) -> Result<()> {
+        let (setup, began) = (self.setup, Instant::now());
+        let swapped = self.books.made() * setup.every;
+        let until = if self.step() < swapped { swapped } else { setup.config.steps() };
+        let (mut courses, books, pools) = self.courses();
+        let ended = if pools.is_empty() {
+            one_by_one(setup, &mut courses, until, (books, watch), stop).map(|()| Vec::new())
+        } else {
+            side_by_side(courses, pools, until, (books, watch), stop)
+        };
+        // After a failure lines of before it are good.
+        let written = self.write_lines(Upto::Passed);
+        let waited = ended?;
+        written?;
+        self.waited.iter_mut().zip(waited).for_each(|(all, now)| *all += now);
+        self.moved += began.elapsed();
+        for (number, walker) in self.walkers.iter_mut().enumerate() {
+            let notices = walker.notices();
+            notices.iter().try_for_each(|text| watch.line(&format!("walker {}: {text}", number_of(number))))?;
+        }
+        Ok(())
+    }
+
+    /// Writes lines that walkers have kept.
+    fn write_lines(&mut self, upto: Upto) -> Result<()> {
+        let (courses, books, _) = self.courses();
+        let told: Vec<Result<()>> = courses
+            .into_iter()
+            .map(|mut course| course.tell_lines(upto, &mut |news| books.take(news).map(|_| ())))
+            .collect();
+        books.write_all_lines()?;
+        told.into_iter().collect()
+    }
+
     /// Writes what ends each run, and the page about the exchange.
     fn finish(&mut self, log: &mut Log) -> Result<()> {
         let held = held(&self.walkers);
-        for (slot, child) in self.setup.slots.iter().enumerate() {
-            let walker = &mut self.walkers[self.at[slot]];
+        for (walker, stays) in self.walkers.iter_mut().zip(&self.stays) {
+            let (slot, child) = (stays.now(), &self.setup.slots[stays.now()]);
             let mut description = Description { held, ..walker.describe() };
             description.ph = Some(self.setup.ladders.ph_of(slot));
             let mut own = Log::open(&child.config.result(files::LOG), true)?;
@@ -297,101 +342,24 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         log.line(&report::exchange::write(&mixing, self.setup.interval(), config.folder())?)
     }
 
-    /// Takes every walker to `target`, with all outputs on the way. The answer is what each walker would pay there for the pH of its partner in
-    /// `pairs`; none if asked to stop before.
-    fn advance(&mut self, target: u64, pairs: &[Pair], stop: &Stop) -> Result<Option<Vec<f64>>> {
-        let mut offers = vec![None; self.at.len()];
-        for &Pair { slots: [a, b], .. } in pairs {
-            let (low, high) = (self.setup.ladders.ph_of(a), self.setup.ladders.ph_of(b));
-            offers[self.at[a]] = Some(Offer { from: low, to: high });
-            offers[self.at[b]] = Some(Offer { from: high, to: low });
-        }
-        let slot_of = slots_of(&self.at);
-        let mut legs = Vec::new();
-        for (number, walker) in self.walkers.iter_mut().enumerate().filter(|(_, walker)| walker.step() <= target) {
-            let slot = slot_of[number];
-            let due = outputs(&self.files[slot], walker.step(), target);
-            let (child, offer) = (&self.setup.slots[slot], offers[number]);
-            legs.push(Leg { walker, number, slot, due, child, target, offer });
-        }
-        let ended = if self.pools.is_empty() {
-            one_by_one(legs, &mut self.files, stop)
-        } else {
-            side_by_side(legs, &self.pools, &mut self.files, stop)
-        };
-        // Those of the target come when the steps that begin there are made. After a failure lines of before it are good.
-        let written = self.write_lines(Upto::Passed);
-        let ended = ended?;
-        written?;
-        let mut costs = vec![0.0; self.at.len()];
-        for (number, arrival) in ended {
-            match arrival {
-                Arrival::Stopped => return Ok(None),
-                Arrival::There(cost) => costs[number] = cost,
-            }
-        }
-        Ok(Some(costs))
-    }
-
-    /// Writes lines that walkers have kept since the last swaps, or at the step of these: that one belongs to the pH of before.
-    fn write_lines(&mut self, upto: Upto) -> Result<()> {
-        let slot_of = slots_of(&self.at);
-        let mut lines: Vec<(usize, Frame)> = Vec::new();
-        for (number, walker) in self.walkers.iter_mut().enumerate() {
-            for mut line in walker.lines(upto)? {
-                line.walker = Some(number_of(number));
-                let slots = if line.step <= self.swapped { &self.before } else { &slot_of };
-                lines.push((slots[number], line));
-            }
-        }
-        lines.sort_by_key(|(slot, line)| (*slot, line.step));
-        lines.iter().try_for_each(|(slot, line)| self.files[*slot].line(line))
-    }
-
-    /// Lets neighbours swap their pH, at what it would cost each walker.
-    fn exchange(&mut self, number: u64, pairs: &[Pair], costs: &[f64]) -> Result<()> {
-        self.before = slots_of(&self.at);
-        for &Pair { index, slots: [a, b] } in pairs {
-            let (i, j) = (self.at[a], self.at[b]);
-            let delta = costs[i] + costs[j];
-            let seed = self.setup.config.dynamics.seed;
-            let chance: f64 =
-                StandardUniform.sample(&mut indexed_generator(seed, RandomStream::Exchange, number, index));
-            if chance < (-delta).exp() {
-                self.at.swap(a, b);
-                self.walkers[i].set_ph(self.setup.ladders.ph_of(b))?;
-                self.walkers[j].set_ph(self.setup.ladders.ph_of(a))?;
-            }
-        }
-        self.swapped = number * self.setup.every;
-        self.record(self.swapped)
-    }
-
-    /// Writes who has which pH.
-    fn record(&mut self, step: u64) -> Result<()> {
-        let names = self.setup.labels();
-        let walkers: Vec<u32> = self.at.iter().map(|&walker| number_of(walker)).collect();
-        self.journal.walkers(step as f64 * self.setup.config.dynamics.time_step.get(), &names, &walkers)
-    }
-
     fn checkpoint(&mut self) -> Result<()> {
         self.write_lines(Upto::Present)?;
-        let mut written = BTreeMap::from([(EXCHANGE.to_string(), Written::from(self.journal.sync()?))]);
-        for (slot, files) in self.files.iter_mut().enumerate() {
-            let label = self.setup.label(slot);
-            written.extend(files.sync()?.into_iter().map(|(name, file)| (format!("{label}/{name}"), file)));
-        }
+        let written = self.books.sync()?;
         let walkers = self.walkers.iter_mut().map(Propagate::state).collect::<Result<Vec<_>>>()?;
         let labels = self.setup.labels();
-        let origins = self.origins.iter().map(|&slot| labels[slot].clone()).collect();
         let state = ExchangeState {
             walkers,
-            origins,
-            walker_at: labels.into_iter().zip(self.at.clone()).collect(),
-            swapped: self.swapped,
+            origins: self.origins.iter().map(|&slot| labels[slot].clone()).collect(),
+            walker_at: self
+                .stays
+                .iter()
+                .enumerate()
+                .map(|(walker, stays)| (labels[stays.now()].clone(), walker))
+                .collect(),
+            swapped: self.books.made() * self.setup.every,
         };
         Checkpoint { state, identity: self.identity.clone(), written }.save(self.setup.config.folder())?;
-        self.saved = Instant::now();
+        self.stays.iter_mut().for_each(Stays::forget);
         Ok(())
     }
 }

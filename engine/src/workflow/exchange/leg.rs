@@ -1,135 +1,115 @@
-//! The way of a walker from one exchange to the next, with its outputs.
-//!
-//! Walkers that go side by side send their frames to the thread that holds the files.
+//! The way of a walker from one attempt to swap to the next, with its outputs.
 
-use super::setup::number_of;
+use super::books::{Kept, News};
+use super::setup::{Setup, number_of};
+use super::stays::Stays;
 use crate::error::{Error, Result};
-use crate::frame::Frame;
-use crate::output::files::{self, Due, Files};
+use crate::evaluation::ladders::Pair;
+use crate::frame::Upto;
+use crate::output::calendar::{Calendar, Due};
+use crate::output::files;
 use crate::propagate::Walker;
-use crate::signals::Stop;
-use crate::workflow::children::Child;
 use crate::workflow::run::keep_frame;
-use nalgebra::Vector3;
-use std::sync::mpsc;
-use std::thread::ScopedJoinHandle;
 
-/// Frames that wait to be written, at most.
-const WAITING: usize = 64;
-
-/// What is due on the way from `step` to `target`: steps, and what is written there. Step 0 itself is due if it is the target.
-pub fn outputs(files: &Files, step: u64, target: u64) -> Vec<(u64, Due)> {
-    let first = if target == 0 { 0 } else { files.next(step) };
-    let all = std::iter::successors(Some(first), |&step| Some(files.next(step))).take_while(|&step| step <= target);
-    all.map(|step| (step, files.due(step))).filter(|(_, due)| due.any()).collect()
+/// What is due on the way from `step` to `target`: steps, and what is written there.
+fn outputs(calendar: &Calendar, step: u64, target: u64) -> impl Iterator<Item = (u64, Due)> {
+    let all = std::iter::successors(Some(calendar.next(step)), |&step| Some(calendar.next(step)));
+    let all = all.take_while(move |&step| step <= target).map(|step| (step, calendar.due(step)));
+    all.filter(|(_, due)| due.any())
 }
 
-/// A frame on its way to the thread that writes it.
-pub struct Kept {
-    /// Slot whose files it belongs to.
-    pub slot: usize,
-    due: Due,
-    frame: Frame<'static>,
-    positions: Vec<Vector3<f64>>,
-    velocities: Vec<Vector3<f64>>,
-    forces: Vec<Vector3<f64>>,
-}
-
-impl Kept {
-    /// Copies a frame.
-    pub fn new(slot: usize, frame: &Frame, due: Due) -> Self {
-        Self {
-            slot,
-            due,
-            positions: frame.positions.to_vec(),
-            velocities: frame.velocities.to_vec(),
-            forces: frame.forces.to_vec(),
-            frame: Frame { positions: &[], velocities: &[], forces: &[], ..frame.clone() },
-        }
-    }
-
-    /// Writes the frame.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a file cannot be written.
-    pub fn write(&self, files: &mut Files) -> Result<()> {
-        let Self { positions, velocities, forces, .. } = self;
-        let frame = Frame { positions, velocities, forces, ..self.frame.clone() };
-        files.write(&frame, self.due)
-    }
-}
-
-/// The way of one walker to the next exchange.
-pub struct Leg<'a, W> {
+/// A walker on its way, and what goes with it.
+pub struct Course<'a, W> {
     /// The walker.
     pub walker: &'a mut W,
     /// Its number, from 0.
     pub number: usize,
-    /// Slot whose files its output belongs to.
-    pub slot: usize,
-    /// The run of that slot.
-    pub child: &'a Child,
-    /// What is due on the way.
-    pub due: Vec<(u64, Due)>,
-    /// Step to go to.
-    pub target: u64,
-    /// The pH that it may get there in the place of its own.
-    pub offer: Option<Offer>,
+    /// The runs.
+    pub setup: &'a Setup<'a>,
+    /// Where it has been.
+    pub stays: &'a mut Stays,
+    /// The last attempt that it has made.
+    pub made: u64,
+    /// When files get entries.
+    pub calendar: Calendar,
 }
 
-/// A pH for another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Offer {
-    /// The pH that the walker has.
-    pub from: f64,
-    /// The pH of its partner.
-    pub to: f64,
-}
+impl<W: Walker> Course<'_, W> {
+    /// The step to which it goes next on its way to `until`, and the number of the attempt that is made there, if one is; none if it is at the end of its way.
+    /// A walker that was added later first comes to the step of the last attempt of the others.
+    pub fn next(&self, until: u64) -> Option<(u64, Option<u64>)> {
+        let (step, every) = (self.walker.step(), self.setup.every);
+        let attempted = self.made * every;
+        let next = if step < attempted { (step / every + 1) * every } else { attempted + every };
+        // A walker that has waited in vain is at its step and has yet to make its attempt.
+        let open = step < until || next <= until;
+        let number = Some(self.made + 1).filter(|number| number * every == next && next <= until);
+        open.then(|| (next.min(until), number))
+    }
 
-/// How the way of a walker ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arrival {
-    /// It was asked to stop before the target.
-    Stopped,
-    /// It is there, and this is what taking the offer would cost: [V_pH(λ; to) − V_pH(λ; from)] / RT; zero without an offer.
-    There(f64),
-}
+    /// The pair of which it is a part at an attempt.
+    pub fn pair(&self, number: u64) -> Option<Pair> {
+        let slot = self.stays.now();
+        self.setup.ladders.pairs(number).find(|pair| pair.slots.contains(&slot))
+    }
 
-impl<W: Walker> Leg<'_, W> {
-    /// Goes to the target, and says there what the offer would cost: that needs λ alone, and each walker asks its own device. Frames go to `keep`.
+    /// Goes to `target`, and says what it would cost there to take the place of its partner of `pair`: [V_pH(λ; to) − V_pH(λ; from)] / RT, zero without a
+    /// pair. That needs λ alone, and each walker asks its own device. None if `goes_on` says that it shall stop before; it is asked
+    /// at the pace of the simulation.
     ///
     /// # Errors
-    /// [`Error::Physics`] of the walker, with the frame that failed in `failed.gro`; errors of `keep`.
-    pub fn go(&mut self, stop: &Stop, keep: &mut dyn FnMut(&Frame, Due) -> Result<()>) -> Result<Arrival> {
-        self.steps(stop, keep).map_err(|e| match keep_frame(&self.child.config.result(files::FAILED), self.walker, e) {
-            Error::Physics(mut physics) => {
-                physics.term = format!("{}: {}", self.child.name, physics.term);
-                Error::Physics(physics)
+    /// [`Error::Physics`] of the walker, with the frame that failed in `failed.gro`; errors of `tell`.
+    pub fn leg(
+        &mut self,
+        target: u64,
+        pair: Option<Pair>,
+        goes_on: &mut dyn FnMut() -> bool,
+        tell: &mut dyn FnMut(News) -> Result<()>,
+    ) -> Result<Option<f64>> {
+        let slot = &self.setup.slots[self.stays.now()];
+        self.steps(target, pair, goes_on, tell).map_err(|e| {
+            match keep_frame(&slot.config.result(files::FAILED), self.walker, e) {
+                Error::Physics(mut physics) => {
+                    physics.term = format!("{}: {}", slot.name, physics.term);
+                    Error::Physics(physics)
+                }
+                other => other,
             }
-            other => other,
         })
     }
 
-    fn steps(&mut self, stop: &Stop, keep: &mut dyn FnMut(&Frame, Due) -> Result<()>) -> Result<Arrival> {
-        for (step, due) in std::mem::take(&mut self.due) {
-            if !self.walk(step, stop)? {
-                return Ok(Arrival::Stopped);
+    fn steps(
+        &mut self,
+        target: u64,
+        pair: Option<Pair>,
+        goes_on: &mut dyn FnMut() -> bool,
+        tell: &mut dyn FnMut(News) -> Result<()>,
+    ) -> Result<Option<f64>> {
+        let (slot, calendar) = (self.stays.now(), self.calendar);
+        for (step, due) in outputs(&calendar, self.walker.step(), target) {
+            if !self.walk(step, goes_on)? {
+                return Ok(None);
             }
             let mut frame = self.walker.frame(due.wanted())?;
             frame.walker = Some(number_of(self.number));
-            keep(&frame, due)?;
+            tell(News::Frame(Box::new(Kept::new(slot, &frame, due))))?;
         }
-        if !self.walk(self.target, stop)? {
-            return Ok(Arrival::Stopped);
+        if !self.walk(target, goes_on)? {
+            return Ok(None);
         }
-        let Some(Offer { from, to }) = self.offer else { return Ok(Arrival::There(0.0)) };
-        Ok(Arrival::There(self.walker.ph_energy(to)? - self.walker.ph_energy(from)?))
+        self.tell_lines(Upto::AtHand, tell)?;
+        for text in self.walker.notices() {
+            tell(News::Notice { walker: self.number, text })?;
+        }
+        let Some(Pair { slots: [a, b], .. }) = pair else { return Ok(Some(0.0)) };
+        let [from, to] = [slot, if slot == a { b } else { a }].map(|slot| self.setup.ladders.ph_of(slot));
+        Ok(Some(self.walker.ph_energy(to)? - self.walker.ph_energy(from)?))
     }
 
-    /// Goes to `step`, with a look at signals at the pace of the simulation.
-    fn walk(&mut self, step: u64, stop: &Stop) -> Result<bool> {
+    /// Goes to `step`.
+    fn walk(&mut self, step: u64, goes_on: &mut dyn FnMut() -> bool) -> Result<bool> {
         while self.walker.step() < step {
-            if stop.requested() {
+            if !goes_on() {
                 return Ok(false);
             }
             let (now, pace) = (self.walker.step(), self.walker.pace());
@@ -137,59 +117,40 @@ impl<W: Walker> Leg<'_, W> {
         }
         Ok(true)
     }
-}
 
-/// Number of a walker, and how its leg ended.
-pub type Ended = (usize, Arrival);
-
-/// One leg after the other, until one is stopped.
-///
-/// # Errors
-/// The first of a walker, or of a file.
-pub fn one_by_one<W: Walker>(legs: Vec<Leg<W>>, files: &mut [Files], stop: &Stop) -> Result<Vec<Ended>> {
-    let mut ended = Vec::new();
-    for mut leg in legs {
-        let slot = leg.slot;
-        let arrival = leg.go(stop, &mut |frame, due| files[slot].write(frame, due))?;
-        ended.push((leg.number, arrival));
-        if arrival == Arrival::Stopped {
-            break;
+    /// Hands over lines that it has kept, each with the slot in which it was then: the line at the step of a swap belongs to the slot of before.
+    ///
+    /// # Errors
+    /// Those of the walker, and of `tell`.
+    pub fn tell_lines(&mut self, upto: Upto, tell: &mut dyn FnMut(News) -> Result<()>) -> Result<()> {
+        let mut lines = Vec::new();
+        for mut frame in self.walker.lines(upto)? {
+            frame.walker = Some(number_of(self.number));
+            lines.push((self.stays.at(frame.step), frame));
         }
+        if lines.is_empty() { Ok(()) } else { tell(News::Lines(lines)) }
     }
-    Ok(ended)
-}
 
-/// Each leg in a thread of its own, with a pool of its own; files stay in this thread.
-///
-/// # Errors
-/// As [`one_by_one`].
-pub fn side_by_side<W: Walker>(
-    legs: Vec<Leg<W>>,
-    pools: &[rayon::ThreadPool],
-    files: &mut [Files],
-    stop: &Stop,
-) -> Result<Vec<Ended>> {
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel::<Kept>(WAITING);
-        let mut threads = Vec::new();
-        for (mut leg, pool) in legs.into_iter().zip(pools) {
-            let (sender, slot) = (sender.clone(), leg.slot);
-            let mut keep = move |frame: &Frame, due| {
-                // The channel is closed only if writing failed, and that error is returned below.
-                let _ = sender.send(Kept::new(slot, frame, due));
-                Ok(())
-            };
-            threads.push(scope.spawn(move || {
-                let arrival = pool.install(|| leg.go(stop, &mut keep))?;
-                Ok((leg.number, arrival))
-            }));
+    /// An attempt has been made, as one of `pair` or without a partner: the walker goes to the slot of its partner if they swap.
+    ///
+    /// # Errors
+    /// If a device that holds the walker is lost; errors of `tell`.
+    pub fn settle(&mut self, number: u64, swap: Option<Pair>, tell: &mut dyn FnMut(News) -> Result<()>) -> Result<()> {
+        if let Some(Pair { slots: [a, b], .. }) = swap {
+            let slot = if self.stays.now() == a { b } else { a };
+            self.walker.set_ph(self.setup.ladders.ph_of(slot))?;
+            self.stays.go(number * self.setup.every, slot);
         }
-        drop(sender);
-        let written = receiver.into_iter().try_for_each(|kept| kept.write(&mut files[kept.slot]));
-        let join = |thread: ScopedJoinHandle<Result<Ended>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        let ended: Vec<Result<Ended>> = threads.into_iter().map(join).collect();
-        written.and(ended.into_iter().collect())
-    })
+        self.made = number;
+        self.reached(Some(number), tell)
+    }
+
+    /// Tells that it has come to the end of a leg, and which attempt it has made there.
+    ///
+    /// # Errors
+    /// Those of `tell`.
+    pub fn reached(&self, attempt: Option<u64>, tell: &mut dyn FnMut(News) -> Result<()>) -> Result<()> {
+        let attempt = attempt.map(|number| (number, self.stays.now()));
+        tell(News::Reached { walker: self.number, step: self.walker.step(), attempt })
+    }
 }

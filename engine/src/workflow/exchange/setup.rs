@@ -2,7 +2,9 @@
 
 use crate::config::Config;
 use crate::evaluation::ladders::Ladders;
+use crate::random::{RandomStream, indexed_generator};
 use crate::workflow::children::Child;
+use rand_distr::{Distribution, StandardUniform};
 
 /// The runs of an exchange.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,13 @@ impl Setup<'_> {
     /// Time between exchanges (ps).
     pub fn interval(&self) -> f64 {
         self.every as f64 * self.config.dynamics.time_step.get()
+    }
+
+    /// Whether a pair swaps at an exchange that would cost both together `delta`: that depends on the seed, the exchange and the pair alone.
+    pub fn swaps(&self, exchange: u64, pair: u64, delta: f64) -> bool {
+        let seed = self.config.dynamics.seed;
+        let chance: f64 = StandardUniform.sample(&mut indexed_generator(seed, RandomStream::Exchange, exchange, pair));
+        chance < (-delta).exp()
     }
 
     /// Names of all slots, [`Self::label`].

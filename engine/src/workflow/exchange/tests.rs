@@ -1,5 +1,7 @@
 //! Exchange of two coupled sites whose populations are known: populations, acceptance, restarts.
 
+mod threads;
+
 use super::*;
 use crate::checkpoint::Identity;
 use crate::config::quantity::{Energy, Time};
