@@ -25,5 +25,6 @@ mod schema;
 mod simulation;
 mod titration;
 mod triclinic;
+mod validation;
 mod variants;
 mod virtual_sites;

@@ -1,4 +1,5 @@
-//! `[position_restraints]`: what holds, fades and ends, on the CPU and on a device; the energy with its work; runs in pieces.
+//! `[position_restraints]` and constant volume at the start: what holds, fades and ends, on the CPU and on a device; the energy with its work; runs
+//! in pieces that end in each stage and where stages meet.
 //!
 //! The device is the emulator, or the GPU named by OCTITRATE_TEST_DEVICE.
 
@@ -132,7 +133,9 @@ fn every_stage_holds_as_much_as_it_says() {
 #[test]
 fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
     let device = Device::of_tests().unwrap();
-    let config = job("[electrostatics]\norder = 3\n[dynamics]\nsteps = 300\n[thermostat]\n[barostat]\n");
+    // The volume is constant for 60 steps; the barostat first acts at the end of step 69.
+    let config =
+        job("[electrostatics]\norder = 3\n[dynamics]\nsteps = 300\n[thermostat]\n[barostat]\nstart = \"0.12 ps\"\n");
     let start = |device| {
         let mut simulation = Simulation::on(&config, device).unwrap();
         simulation.prepare(&mut |_| Ok(())).unwrap();
@@ -141,17 +144,34 @@ fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
     for device in [None, Some(&device)] {
         let mut whole = start(device);
         whole.advance(233).unwrap();
+        // Lists that are due are made when a frame is computed, here as in the pieces.
+        whole.frame(Wanted::ALL).unwrap();
         let expected = whole.state().unwrap();
         assert!(expected.restraint_work < 0.0);
-        let mut pieces = start(device);
-        for steps in [37, 63, 13, 86, 1, 33] {
+        let (mut pieces, mut volumes) = (start(device), Vec::new());
+        for steps in [37, 22, 1, 40, 13, 86, 1, 33] {
             let state = pieces.state().unwrap();
+            volumes.push((state.step, state.cell.volume().unwrap()));
             pieces = Simulation::on(&config, device).unwrap();
             pieces.restore(&state).unwrap();
             pieces.advance(steps).unwrap();
             pieces.frame(Wanted::ALL).unwrap();
         }
-        assert!(pieces.state().unwrap() == expected, "the continued run differs");
+        for (step, volume) in &volumes {
+            assert_eq!(*volume == volumes[0].1, *step <= 60, "step {step}: {volumes:?}");
+        }
+        let ended = pieces.state().unwrap();
+        let same = [
+            ("positions", ended.positions == expected.positions),
+            ("baths", ended.bath == expected.bath),
+            ("work of restraints", ended.restraint_work == expected.restraint_work),
+            ("lists", ended.lists == expected.lists),
+        ];
+        assert!(
+            ended == expected,
+            "the continued run differs on {}: {same:?}",
+            device.map_or("the CPU", |_| "a device")
+        );
     }
 }
 
@@ -214,7 +234,7 @@ fn an_exchange_that_is_killed_leaves_the_same_bytes() {
     let text = format!(
         "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[electrostatics]\norder = 3\n[minimise]\nsteps = 3\n\
          [position_restraints]\nduration = \"0.2 ps\"\nfade = \"0.1 ps\"\natoms = \"not hydrogen\"\n[dynamics]\nsteps = 400\n\
-         [thermostat]\n[barostat]\n[titration]\nallow_uncalibrated = true\n[[titration.site]]\nresidue = \"GLH 2\"\n\
+         [thermostat]\n[barostat]\nstart = \"0.1 ps\"\n[titration]\nallow_uncalibrated = true\n[[titration.site]]\nresidue = \"GLH 2\"\n\
          [titration.buffer]\n[titrate]\nph = [4.0, 5.0]\nexchange = \"20 fs\"\n\
          [output]\nenergy = \"20 fs\"\nlambda = \"20 fs\"\ntrajectory = \"100 fs\"\ncheckpoint = \"0.001 s\"\n",
         path.display()
@@ -230,9 +250,9 @@ fn an_exchange_that_is_killed_leaves_the_same_bytes() {
     assert!(start(&whole).wait().unwrap().success());
     let (checkpoint, energy) = (pieces.join("checkpoint"), pieces.join("pH_4.00/replica_1/energy.csv"));
     let lines = || std::fs::read_to_string(&energy).map_or(0, |text| text.lines().count());
-    // While restraints are whole, while they fade, and after them; each time beyond what a checkpoint knows.
+    // At constant volume, while restraints are whole, while they fade, and after them; each time beyond what a checkpoint knows.
     let mut stops = 0;
-    for wanted in [5, 15, 25] {
+    for wanted in [3, 8, 15, 25] {
         let mut child = start(&pieces);
         let started = Instant::now();
         while !(checkpoint.exists() && lines() >= wanted) && started.elapsed() < Duration::from_secs(120) {
@@ -254,6 +274,12 @@ fn an_exchange_that_is_killed_leaves_the_same_bytes() {
     let lambda = |run: &str| -> Vec<String> {
         table(run, "lambda.csv").lines().skip(1).map(|line| line.split(',').nth(2).unwrap().to_string()).collect()
     };
+    for run in ["pH_4.00", "pH_5.00"] {
+        let text = table(run, "energy.csv");
+        let at = text.lines().next().unwrap().split(',').position(|head| head.starts_with("volume")).unwrap();
+        let volumes: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').nth(at).unwrap()).collect();
+        assert!(volumes[..6].iter().all(|volume| *volume == volumes[0]) && volumes[6] != volumes[0], "{volumes:?}");
+    }
     let (acid, base) = (lambda("pH_4.00"), lambda("pH_5.00"));
     assert_eq!(acid.len(), 41);
     let starts = [&acid[0], &base[0]];

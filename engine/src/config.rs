@@ -160,6 +160,8 @@ impl Config {
         }
         self.minimise.as_ref().map_or(Ok(()), Minimise::check)?;
         self.dynamics.resolve(bath)?;
+        let (step, steps) = (self.dynamics.time_step, self.steps());
+        self.barostat.as_mut().map_or(Ok(()), |barostat| barostat.resolve_start(step, steps))?;
         if let Some(titration) = &mut self.titration {
             titration.resolve_temperature(bath)?;
         }
@@ -168,6 +170,7 @@ impl Config {
         }
         self.check_workflows()?;
         self.resolve_titration()?;
+        self.check_barostat_start()?;
         let step = self.dynamics.time_step;
         if let Some(titration) = &mut self.titration {
             let boundary = self.electrostatics.boundary;
@@ -225,16 +228,47 @@ impl Config {
         self.position_restraints.as_ref().map(|restraints| restraints.end(self.dynamics.time_step))
     }
 
+    /// Time at which the volume is no longer constant, where `barostat.start` asks for that.
+    fn barostat_start(&self) -> Option<Time> {
+        self.barostat.as_ref().and_then(|barostat| barostat.start)
+    }
+
+    /// Checks that nothing of a titration is evaluated that has a constant volume, and that a calibration has no such time.
+    fn check_barostat_start(&self) -> Check {
+        const KEY: &str = "barostat.start";
+        let Some(start) = self.barostat_start() else { return Ok(()) };
+        if self.calibrate.is_some() {
+            let help = "remove barostat.start; calibrate.equilibration leaves out the start of each run";
+            return Err(wrong(KEY, "the runs of a calibration have one pressure from the first step on", help));
+        }
+        match self
+            .titrate
+            .as_ref()
+            .and_then(|titrate| titrate.equilibration)
+            .filter(|left_out| left_out.get() < start.get())
+        {
+            Some(left_out) => {
+                let message =
+                    format!("the volume is constant for {start}, and {left_out} are left out of the evaluation");
+                Err(wrong(KEY, message, format!("start sooner, or set titrate.equilibration = \"{start}\" or more")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Fills in what a titration has unless it says otherwise: how long λ is held, its equilibration, and charge buffers in a periodic box.
     fn resolve_titration(&mut self) -> Check {
-        let end = self.restraints_end();
+        let restrained = self.restraints_end();
+        // λ is held at constant volume, too, unless the job says how long it is held.
+        let later = |a: Time, b: Time| if a.get() < b.get() { b } else { a };
+        let end = restrained.into_iter().chain(self.barostat_start()).reduce(later);
         let Some(titration) = &mut self.titration else { return Ok(()) };
         let Some(titrate) = &mut self.titrate else {
             titration.relax = titration.relax.or(end);
-            return titration.check_relax(end);
+            return titration.check_relax(restrained);
         };
         titrate.resolve_equilibration(&mut titration.relax, end, &self.dynamics)?;
-        titration.check_relax(end)?;
+        titration.check_relax(restrained)?;
         if self.electrostatics.boundary == Boundary::Periodic && titration.compensation.is_none() {
             titration.buffer.get_or_insert_default();
         }

@@ -19,7 +19,7 @@ from openmm import app, unit
 from octitrate.entries import entry
 from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.command import main
-from octitrate.prepare.job import position_restraints
+from octitrate.prepare.job import picoseconds, position_restraints, settling
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
@@ -51,7 +51,8 @@ def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Repo
     options = structure(peptide_text(*CHAIN))
     folder, job, atoms = written(options, report)
     assert job["minimise"] == {}
-    assert job["position_restraints"] == {"duration": "20 ps", "fade": "20 ps"}
+    assert job["position_restraints"] == {"duration": "40 ps", "fade": "20 ps"}
+    assert job["barostat"] == {"pressure": "1 bar", "start": "20 ps"}
     assert residues(atoms) == ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"]
     assert {"HE1", "HE2"} <= {name for _, residue, name in atoms if residue == "GL3"}
     system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
@@ -342,6 +343,9 @@ def test_residues_are_known_by_the_names_of_programs(name: str, known: str) -> N
     ("duration", "time"),
     [("1 ns", "20 ps"), ("50ns", "20 ps"), ("100 ps", "2 ps"), ("333 ps", "6.4 ps"), ("20000 fs", "0.4 ps"), ("10 ps", None), ("a while", None)],
 )
-def test_restraints_take_a_fiftieth_of_a_run_in_whole_hundreds_of_steps(duration: str, time: str | None) -> None:
-    section = tomllib.loads("\n".join(position_restraints(duration)))
-    assert section == ({} if time is None else {"position_restraints": {"duration": time, "fade": time}})
+def test_the_parts_of_the_start_take_a_fiftieth_of_a_run_in_whole_hundreds_of_steps(duration: str, time: str | None) -> None:
+    start = settling(duration)
+    assert (None if start is None else picoseconds(start)) == time
+    section = tomllib.loads("\n".join(position_restraints(start)))
+    twice = None if start is None else picoseconds(2 * start)
+    assert section == ({} if time is None else {"position_restraints": {"duration": twice, "fade": time}})

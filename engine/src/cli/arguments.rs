@@ -273,6 +273,9 @@ pub struct WorkflowArguments {
     /// Write the folders and print a Slurm array script instead of running.
     #[arg(long)]
     pub slurm: bool,
+    /// Write the folders and print a script that submits the runs to HyperQueue instead of running.
+    #[arg(long, conflicts_with = "slurm")]
+    pub hyperqueue: bool,
     /// Its folder and its time.
     #[command(flatten)]
     pub limits: Limits,

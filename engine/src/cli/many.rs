@@ -2,7 +2,7 @@
 
 use super::arguments::WorkflowArguments;
 use super::job::{job, make_room, signals, warn};
-use octitrate::backend::choice::Choice;
+use octitrate::backend::choice::{Choice, Gpus};
 use octitrate::error::{Error, Result};
 use octitrate::origin::quoted;
 use octitrate::output::screen;
@@ -10,7 +10,7 @@ use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
-use octitrate::workflow::children::Queue;
+use octitrate::workflow::children::{Queue, Scheduler};
 use octitrate::workflow::exchange;
 use octitrate::workflow::many::{self, Host, Many};
 use octitrate::workflow::titrate::TitrationPlan;
@@ -35,8 +35,8 @@ pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u3
     if config.titrate.as_ref().is_none_or(|titrate| titrate.exchange.is_none()) {
         return independent(&plan, &call);
     }
-    if arguments.slurm {
-        let help = "submit the command itself as one job, without --slurm";
+    if let Some((_, option)) = arguments.scheduler() {
+        let help = format!("submit the command itself as one job, without {option}");
         return Err(config.error_at("titrate.exchange", "runs that swap their pH go on in one process", help));
     }
     let executable = executable()?;
@@ -53,19 +53,31 @@ pub fn calibrate(arguments: &WorkflowArguments, device: Choice, threads: Option<
     independent(&CalibrationPlan::new(config, arguments.jobs)?, &call)
 }
 
-/// Runs that know nothing of each other, or the script of a Slurm array for them.
+/// Runs that know nothing of each other, or the script by which a queue runs them.
 fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
     let executable = executable()?;
     let config = &plan.batch().config;
-    if call.arguments.slurm {
+    if let Some((scheduler, _)) = call.arguments.scheduler() {
         let identity = Simulation::new(plan.batch().first())?.identity();
         make_room(config, config.folder(), call.arguments.limits.force)?;
         // The runs of a bundle share the cores of a task: they launch kernels, and mostly wait.
         let few = if matches!(call.device, Choice::Cuda(_)) { 8 } else { 1 };
-        let (again, threads) = (call.again(&executable, plan)?, call.threads.unwrap_or(few));
-        let queue =
-            Queue { executable: &executable, again: &again, device: call.device, threads, jobs: plan.batch().jobs };
-        screen::print(&many::slurm(plan, &queue, &identity)?)?;
+        let of_task = match call.device {
+            Choice::Cuda(_) => Choice::Cuda(Gpus::one(0)),
+            _ => Choice::Cpu,
+        };
+        let (again, within) = (call.again(&executable, plan, call.device)?, call.again(&executable, plan, of_task)?);
+        let queue = Queue {
+            scheduler,
+            executable: &executable,
+            again: &again,
+            within: &within,
+            device: call.device,
+            threads: call.threads.unwrap_or(few),
+            jobs: plan.batch().jobs,
+            max_hours: call.arguments.limits.max_hours,
+        };
+        screen::print(&many::queued(plan, &queue, &identity)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     compute(plan, call, &executable, |host, stop| many::run(plan, host, stop))
@@ -93,9 +105,17 @@ fn compute(
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
 }
 
+impl WorkflowArguments {
+    /// Whose script is wanted, and the option that asked for it.
+    fn scheduler(&self) -> Option<(Scheduler, &'static str)> {
+        let slurm = self.slurm.then_some((Scheduler::Slurm, "--slurm"));
+        slurm.or(self.hyperqueue.then_some((Scheduler::HyperQueue, "--hyperqueue")))
+    }
+}
+
 impl Call<'_> {
-    /// The command as it was called, to be called again from anywhere; without `--slurm` and `--force`.
-    fn again(&self, executable: &Path, plan: &dyn Many) -> Result<String> {
+    /// The command as it was called, to be called again from anywhere on this device; without `--slurm`, `--hyperqueue` and `--force`.
+    fn again(&self, executable: &Path, plan: &dyn Many, device: Choice) -> Result<String> {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).map_err(|e| Error::file(path, "find", e))?;
             Ok::<_, Error>(quoted(&path.display().to_string()))
@@ -108,8 +128,8 @@ impl Call<'_> {
         for (name, number) in numbers.into_iter().filter_map(|(name, number)| Some((name, number?))) {
             words.extend([name.to_string(), number.to_string()]);
         }
-        if self.device != Choice::Auto {
-            words.extend(["--device".into(), self.device.to_string()]);
+        if device != Choice::Auto {
+            words.extend(["--device".into(), device.to_string()]);
         }
         if let Some(hours) = self.arguments.limits.max_hours {
             words.extend(["--max-hours".into(), hours.to_string()]);

@@ -1,4 +1,4 @@
-//! What a run does one after the other, in words: minimised, restrained, λ held, λ moving, evaluated.
+//! What a run does one after the other, in words: minimised, restrained, at constant volume, at constant pressure, λ held, λ moving, evaluated.
 
 use super::Config;
 use super::quantity::Time;
@@ -14,6 +14,8 @@ impl Config {
         let of_steps = |steps: u64| rounded(steps as f64 * step.get());
         let whole = restraints.map_or(0.0, |restraints| of_steps(restraints.fading(step).held()));
         let end = restraints.map_or(0.0, |restraints| restraints.end(step).get());
+        let constant = self.barostat.as_ref().map_or(0, |barostat| barostat.start_steps(step));
+        let constant = of_steps(constant);
         let held = self.titration.as_ref().and_then(|titration| titration.relax).map_or(0.0, |relax| relax.get());
         let left_out = self.titrate.as_ref().map_or(0.0, |titrate| titrate.equilibration());
         let length = rounded(self.length());
@@ -24,7 +26,7 @@ impl Config {
             let (steps, force) = (minimise.steps, minimise.force_tolerance);
             stages.push(format!("minimised: up to {steps} steps, or until no force is above {force}{restrained}"));
         }
-        let mut marks = vec![whole, end, held, left_out, length];
+        let mut marks = vec![whole, end, constant, held, left_out, length];
         marks.retain(|&mark| mark > 0.0 && mark <= length);
         marks.sort_by(f64::total_cmp);
         marks.dedup();
@@ -35,6 +37,9 @@ impl Config {
                 Some(restraints) if from < whole => facts.push(format!("restrained at {}", restraints.force_constant)),
                 Some(_) if from < end => facts.push("the restraints fade".into()),
                 _ => (),
+            }
+            if constant > 0.0 {
+                facts.push(if from < constant { "constant volume" } else { "constant pressure" }.into());
             }
             if self.titration.is_some() {
                 facts.push(if from < held { "λ is held" } else { "λ moves" }.into());
@@ -83,6 +88,29 @@ mod tests {
             "100 ps to 1 ns: λ moves, evaluated",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_volume_is_constant_first() {
+        let found = stages(
+            "[minimise]\n[dynamics]\nduration = \"1 ns\"\n[thermostat]\n[barostat]\nstart = \"20 ps\"\n\
+             [position_restraints]\nduration = \"40 ps\"\n[titration]\n[titrate]\nph = [4.0, 5.0]\n",
+        );
+        let expected = [
+            "minimised: up to 500 steps, or until no force is above 1000 kJ/mol/nm, atoms restrained",
+            "0 ps to 20 ps: restrained at 1000 kJ/mol/nm^2, constant volume, λ is held, left out of the evaluation",
+            "20 ps to 40 ps: restrained at 1000 kJ/mol/nm^2, constant pressure, λ is held, left out of the evaluation",
+            "40 ps to 60 ps: the restraints fade, constant pressure, λ is held, left out of the evaluation",
+            "60 ps to 120 ps: constant pressure, λ moves, left out of the evaluation",
+            "120 ps to 1 ns: constant pressure, λ moves, evaluated",
+        ];
+        assert_eq!(found, expected);
+        let plain = "[dynamics]\nduration = \"1 ns\"\n[thermostat]\n[barostat]\n";
+        assert_eq!(
+            stages(&format!("{plain}start = \"30 ps\"\n")),
+            ["0 ps to 30 ps: constant volume", "30 ps to 1 ns: constant pressure"]
+        );
+        assert!(stages(&format!("{plain}start = \"0 ps\"\n")).is_empty(), "none is the same as no time");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Titrate {
     /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
     /// differs from the rest of it. λ is held during the first part of it, `titration.relax`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "a tenth of a run, with `until` of the first look, or twice `titration.relax` or `[position_restraints]` if that is longer"))]
+    #[schemars(extend("x-absent" = "a tenth of a run, with `until` of the first look, or twice `titration.relax`, `barostat.start` or `[position_restraints]` if that is longer"))]
     pub equilibration: Option<Time>,
     /// Time between two attempts of neighbours to swap their pH (ps), a whole number of time steps. With it the titration is a replica
     /// exchange: all runs go on in one process with one checkpoint, and transitions at one pH help the others.
@@ -88,7 +88,7 @@ impl Titrate {
     }
 
     /// Fills in the equilibration; the time in which λ is held, `relax`, is the first half of it unless given, and no shorter than until the
-    /// restraints `end`.
+    /// restraints, and the time at constant volume, `end`.
     pub(super) fn resolve_equilibration(
         &mut self,
         relax: &mut Option<Time>,

@@ -76,7 +76,7 @@ pub struct Titration {
     /// Start of the run in which λ is held where it starts, so that the surroundings relax around whole forms (ps), a whole number of time steps. A
     /// run that has begun keeps what it began with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-absent" = "half of `titrate.equilibration` in a titration; else zero; with `[position_restraints]` no shorter than they last"))]
+    #[schemars(extend("x-absent" = "half of `titrate.equilibration` in a titration; else zero; no shorter than `[position_restraints]` and `barostat.start` last"))]
     pub relax: Option<Time>,
     /// Molecules far from the sites that take up the charge which the sites release, so that the box stays neutral.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -187,6 +187,9 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         let (k, atoms) = (restraints.force_constant, &restraints.atoms);
         facts.push(("position restraints", format!("{count} atoms at {k}: {atoms}")));
     }
+    if let Some(start) = system.config.barostat.as_ref().and_then(|barostat| barostat.start) {
+        facts.push(("barostat", format!("from {start} on; before, the volume is constant")));
+    }
     if let Some(lists) = backend.describe_lists() {
         facts.push(("neighbour lists", lists.to_string()));
     }

@@ -9,7 +9,7 @@
 //! v ← v − v_com                  every [`Plan::remove_com`] steps
 //! v ← v + dt F/m, x ← x + dt v   every step, with constraints
 //! λ, v_λ likewise                every step, with their own thermostat
-//! x ← μ x, v ← v/μ               every [`Plan::barostat`] steps
+//! x ← μ x, v ← v/μ               every [`Plan::barostat`] steps, from [`Plan::barostat_start`] on
 //! ```
 //!
 //! Barriers that adapt look at λ before that, every 100 steps ([`crate::titration::Sites::observe`]). Restraints that hold the solute at the start
@@ -34,6 +34,8 @@ pub struct Plan {
     pub remove_com: u64,
     /// Steps between two actions of the barostat.
     pub barostat: u64,
+    /// Steps from the start in which the volume is constant.
+    pub barostat_start: u64,
     /// When restraints that hold the solute at the start end.
     pub fading: Fading,
 }
@@ -47,6 +49,10 @@ impl Plan {
             thermostat: THERMOSTAT_INTERVAL,
             remove_com: config.dynamics.remove_com_interval,
             barostat: config.barostat.as_ref().map_or(1, |barostat| barostat.interval),
+            barostat_start: config
+                .barostat
+                .as_ref()
+                .map_or(0, |barostat| barostat.start_steps(config.dynamics.time_step)),
             fading: config
                 .position_restraints
                 .as_ref()
@@ -66,7 +72,7 @@ impl Plan {
 
     /// Whether the barostat acts at the end of `step`.
     pub fn barostat_acts(&self, step: u64) -> bool {
-        (step + 1).is_multiple_of(self.barostat)
+        step >= self.barostat_start && (step + 1).is_multiple_of(self.barostat)
     }
 }
 
@@ -76,11 +82,24 @@ mod tests {
 
     #[test]
     fn each_act_has_its_steps() {
-        let plan = Plan { dt: 0.002, seed: 1, thermostat: 10, remove_com: 100, barostat: 5, fading: Fading::default() };
+        let plan = Plan {
+            dt: 0.002,
+            seed: 1,
+            thermostat: 10,
+            remove_com: 100,
+            barostat: 5,
+            barostat_start: 0,
+            fading: Fading::default(),
+        };
         let steps = |acts: &dyn Fn(u64) -> bool| (0..=100).filter(|&step| acts(step)).collect::<Vec<_>>();
         assert_eq!(steps(&|step| plan.removes_com(step)), [0, 100]);
         assert_eq!(steps(&|step| plan.thermostat_acts(step))[..3], [0, 10, 20]);
         assert_eq!(steps(&|step| plan.barostat_acts(step))[..3], [4, 9, 14]);
+        // Its first act is at the end of the first step after the start that is due.
+        for (start, first) in [(4, 4), (5, 9), (10, 14)] {
+            let later = Plan { barostat_start: start, ..plan };
+            assert_eq!(steps(&|step| later.barostat_acts(step))[0], first);
+        }
         let never = Plan { remove_com: 0, ..plan };
         assert!(steps(&|step| never.removes_com(step)).is_empty());
     }

@@ -233,7 +233,9 @@ fn strangers(path: &Path) -> Result<Vec<String>> {
         let entry = entry.map_err(|e| Error::file(path, "look into the folder", e))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let empty = entry.metadata().is_ok_and(|data| data.is_file() && data.len() == 0);
-        let of_queue = name.starts_with("slurm-") && name.ends_with(".out");
+        let of_slurm = name.starts_with("slurm-") && name.ends_with(".out");
+        let of_hyperqueue = name.starts_with("hq-") && (name.ends_with(".out") || name.ends_with(".err"));
+        let of_queue = of_slurm || of_hyperqueue;
         if !(name.starts_with('.') || empty || of_queue || OURS.contains(&name.as_str())) {
             names.push(name);
         }
@@ -332,7 +334,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
         std::fs::create_dir(&path).unwrap();
-        for name in [".hidden", "slurm-1.out", "run.toml"] {
+        for name in [".hidden", "slurm-1.out", "hq-1.out", "hq-1.err", "run.toml"] {
             std::fs::write(path.join(name), "text").unwrap();
         }
         std::fs::write(path.join("output.txt"), "").unwrap();

@@ -1,6 +1,6 @@
 //! Jobs of many runs: what titrations and calibrations have in common.
 
-use super::children::{self, Child, Concurrency, Processes, Queue, Runner, SlurmArray, Threads};
+use super::children::{self, Child, Concurrency, Processes, Queue, Runner, TaskArray, Threads};
 use super::folder::{Folder, Kind};
 use crate::backend::choice::Chosen;
 use crate::checkpoint::Identity;
@@ -102,12 +102,12 @@ pub struct Host<'a> {
     pub quiet: bool,
 }
 
-/// Writes folders and jobs, and a Slurm array script that runs them: those of the first stage that is not finished.
+/// Writes folders and jobs, and a script that runs them as tasks of a queue: those of the first stage that is not finished.
 ///
 /// # Errors
 /// [`crate::error::Error::Input`] if the folder is not the job's own, if another program is at work there, or if nothing is left to run;
 /// [`crate::error::Error::File`] if it cannot be written; as [`Many::stage`].
-pub fn slurm(job: &dyn Many, queue: &Queue, identity: &Identity) -> Result<String> {
+pub fn queued(job: &dyn Many, queue: &Queue, identity: &Identity) -> Result<String> {
     let batch = job.batch();
     let folder = batch.config.folder();
     let _held = Folder::claim(folder, batch.kind)?;
@@ -135,7 +135,8 @@ pub fn slurm(job: &dyn Many, queue: &Queue, identity: &Identity) -> Result<Strin
             unfinished.push(child);
         }
     }
-    SlurmArray { children: &unfinished, folder, name: batch.command, queue }.script()
+    let atoms = identity.charges.len();
+    TaskArray { children: &unfinished, folder, name: batch.command, atoms, queue }.script()
 }
 
 /// Whether all these runs are finished.
@@ -218,7 +219,7 @@ pub fn bundle(jobs: Vec<Config>, executable: &Path, place: &Chosen, log: &mut Lo
         let folder = config.folder();
         if config.path() != folder.join(children::JOB) {
             let help = "others are run one by one: octitrate run JOB.toml";
-            let message = "several jobs at once are those that titrate or calibrate --slurm has made, run.toml in the folder of its results";
+            let message = "several jobs at once are those that titrate or calibrate --slurm (or --hyperqueue) has made, run.toml in the folder of its results";
             return Err(InputError::new(message, help).in_file(config.path()).into());
         }
         let name = folder.display().to_string();

@@ -18,6 +18,7 @@ START = (-10.0, 30.0)
 def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, topology: Any, options: Options) -> str:
     """The text of the job. `ff`: the `octitrate.residues.TitratableForceField`."""
     titrating = [choice for choice in choices if choice.titrates]
+    start = settling(options.duration)
     lines = [
         f"# Titration of {options.input.name}, written by octitrate prepare; prepare.md says what was decided on the way.",
         "# octitrate titrate titrate.toml",
@@ -29,7 +30,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         *ff.van_der_waals(),
         "[minimise]",
         "",
-        *position_restraints(options.duration),
+        *position_restraints(start),
         "[dynamics]",
         f"duration = {json.dumps(options.duration)} # of each run",
         'time_step = "4 fs"',
@@ -40,6 +41,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         "",
         "[barostat]",
         'pressure = "1 bar"',
+        *([] if start is None else [f'start = "{picoseconds(start)}" # the volume is constant until velocities are thermal']),
         "",
         "[titration]",
     ]
@@ -89,21 +91,30 @@ HUNDRED_STEPS = 0.4
 """Time (ps) of a hundred steps of 4 fs: restraints change at multiples of them."""
 
 
-def position_restraints(duration: str) -> list[str]:
-    """The lines of the section that holds heavy atoms of the solute while a run of this `duration` begins: a fiftieth of it, and as long again to fade, up to
-    `LONGEST` each. A run that is too short for a hundred steps of that has none."""
+def settling(duration: str) -> float | None:
+    """The length (ps) of each of the three parts with which a run of this `duration` begins: heavy atoms of the solute held at constant volume, then at
+    constant pressure, then let go slowly. A fiftieth of the run, `LONGEST` at most; none where that is less than a hundred steps."""
     found = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(fs|ps|ns|us|ms)\s*", duration)
     if found is None:
-        return []  # octitrate says what is wrong with it
+        return None  # octitrate says what is wrong with it
     length = float(found[1]) * PICOSECONDS[found[2]]
     hundreds = math.floor(min(LONGEST, length / 50) / HUNDRED_STEPS + 1e-9)
-    if hundreds < 1:
+    return None if hundreds < 1 else hundreds * HUNDRED_STEPS
+
+
+def picoseconds(time: float) -> str:
+    """A time as a job has it."""
+    return f"{time:.10g} ps"
+
+
+def position_restraints(start: float | None) -> list[str]:
+    """The lines of the section that holds heavy atoms of the solute, with parts of this length (`settling`); none without them."""
+    if start is None:
         return []
-    time = f"{hundreds * HUNDRED_STEPS:.10g} ps"
     return [
         "[position_restraints] # heavy atoms of the solute stay where they are while water settles, and are let go slowly; λ is held meanwhile",
-        f'duration = "{time}"',
-        f'fade = "{time}"',
+        f'duration = "{picoseconds(2 * start)}"',
+        f'fade = "{picoseconds(start)}"',
         "",
     ]
 

@@ -59,6 +59,7 @@ pub fn plan(
             remove_com_interval: plan.remove_com,
             thermostat: system.thermostat.map(|thermostat| (thermostat, plan.thermostat)),
             barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
+            barostat_start: plan.barostat_start,
         },
         lennard_jones: forcefield::device::Settings {
             cutoff: van_der_waals.cutoff.get(),

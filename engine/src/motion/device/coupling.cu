@@ -59,7 +59,7 @@ DEVICE double couple(long long step, double pressure, double volume, const Coupl
                      CouplingState &state, MotionStatus *status) {
     state.barostat_work -= 0.5 * pressure * state.pending_volume;
     state.pending_volume = 0.0;
-    if (!due(step + 1, settings.barostat_every)) return 1.0;
+    if (!due(step + 1, settings.barostat_every) || (double)step < settings.barostat_start) return 1.0;
     if (!there) {
         fail(status, RANDOM, 0, 0);
         return 1.0;

@@ -26,6 +26,8 @@ pub struct Coupling {
     pub thermostat: Option<(VRescale, u64)>,
     /// Barostat and steps between its actions.
     pub barostat: Option<(CRescale, u64)>,
+    /// Steps from the start in which the volume is constant.
+    pub barostat_start: u64,
 }
 
 /// While neighbour lists serve: beyond that the motion stops until new ones are made.
@@ -64,6 +66,7 @@ impl Coupling {
         if let Some((barostat, every)) = &self.barostat {
             let s = barostat.settings();
             out.barostat_every = *every as f64;
+            out.barostat_start = self.barostat_start as f64;
             out.pressure = s.pressure;
             out.rt = GAS_CONSTANT * s.temperature;
             out.rate = s.compressibility * (*every as f64 * dt) / (2.0 * s.tau);
@@ -73,7 +76,8 @@ impl Coupling {
 
     /// Whether the barostat changes the box at the end of `step`.
     pub fn box_changes(&self, step: u64) -> bool {
-        self.barostat.is_some_and(|(_, every)| every > 0 && (step + 1).is_multiple_of(every))
+        let is_due = self.barostat.is_some_and(|(_, every)| every > 0 && (step + 1).is_multiple_of(every));
+        is_due && step >= self.barostat_start
     }
 
     /// Whether the barostat wants the pressure of `step`: where the box changes at its end, and of the step after, for the other half of the work of

@@ -66,6 +66,8 @@ structure! {
         pub mix: f64,
         /// Steps between actions of the barostat.
         pub barostat_every: f64,
+        /// Steps from the start in which the volume is constant.
+        pub barostat_start: f64,
         /// Reference pressure, kJ/mol/nm³.
         pub pressure: f64,
         /// RT of the barostat, kJ/mol.

@@ -64,6 +64,7 @@ fn a_hundred_steps_at_constant_pressure() {
     let system = System::mixed();
     let coupling = Coupling { barostat: Some((barostat(), 3)), ..all_couplings(&system.masses) };
     compare(&system, coupling, 100);
+    compare(&system, Coupling { barostat_start: 41, ..coupling }, 100);
 }
 
 /// Waters that interact; forces of the positions of the device.

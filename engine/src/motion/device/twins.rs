@@ -163,7 +163,7 @@ impl Cpu {
         let now = pressure(energies.kinetic(), energies.constraint_virial + virial, volume);
         if let Some((barostat, every)) = &coupling.barostat {
             CRescale::observe(&mut state.bath.barostat, now);
-            if (step + 1).is_multiple_of(*every) {
+            if step >= coupling.barostat_start && (step + 1).is_multiple_of(*every) {
                 let (done, time) = (&mut state.bath.barostat, *every as f64 * DT);
                 let factor = barostat.couple(done, now, volume, time, SEED, step).unwrap();
                 barostat::rescale(factor, &mut state.cell, &mut state.x, &mut state.v, masses, constraints).unwrap();
@@ -309,5 +309,5 @@ pub fn compare(system: &System, coupling: Coupling, steps: u64) {
 }
 
 pub fn all_couplings(masses: &[f64]) -> Coupling {
-    Coupling { seed: SEED, remove_com_interval: 7, thermostat: Some((thermostat(masses), 10)), barostat: None }
+    Coupling { seed: SEED, remove_com_interval: 7, thermostat: Some((thermostat(masses), 10)), ..Coupling::default() }
 }

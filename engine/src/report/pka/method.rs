@@ -199,7 +199,9 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
         }
         if let Some(pressure) = value("barostat", "pressure") {
             let cited = method.cite(&[CELL]);
-            words += &format!("; the pressure was {pressure} (stochastic cell rescaling{cited})");
+            let first = value("barostat", "start")
+                .map_or(String::new(), |start| format!("after the first {start}, which had a constant volume, "));
+            words += &format!("; {first}the pressure was {pressure} (stochastic cell rescaling{cited})");
         }
         method.add(&(words + "."));
     } else {
