@@ -32,6 +32,9 @@ EVERY = 25
 BLOCK = 50
 """Samples of a block: 5 ps, several times what rotations of the groups take."""
 
+FEWEST = 5
+"""Blocks of a run, however long they take: fewer have no error."""
+
 CUT = {"ASP": ("CB", "CA"), "LYS": ("CE", "CD"), "ARG": ("CD", "CG")}
 """Where a side chain is cut: the last atom that stays, and the one whose place the hydrogen takes."""
 KEPT = {
@@ -150,7 +153,7 @@ def main() -> None:
     p.add_argument("--seed", type=int, default=1)
     chosen = p.parse_args()
     runs, end = [Pair(chosen.base, scale, chosen.seed) for scale in (0.0, 1.0)], time.time() + 60 * chosen.minutes
-    while time.time() < end:
+    while time.time() < end or len(runs[0].distances) < FEWEST * BLOCK:
         for run in runs:
             run.sample()
     work = [run.work() for run in runs]
