@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::evaluation::ladders::Ladders;
 use crate::workflow::children::Child;
+use crate::workflow::until::Added;
 
 /// The runs of an exchange.
 #[derive(Debug, Clone, Copy)]
@@ -15,12 +16,22 @@ pub struct Setup<'a> {
     pub ladders: Ladders<'a>,
     /// Steps between exchanges.
     pub every: u64,
+    /// pH values that were added on the way: their walkers begin with the states of others, all others at the first step.
+    pub added: &'a [Added],
 }
 
 impl Setup<'_> {
     /// Time between exchanges (ps).
     pub fn interval(&self) -> f64 {
         self.every as f64 * self.config.dynamics.time_step.get()
+    }
+
+    /// The pH of this slot, if it was added, and the slot whose walker its own begins with.
+    pub fn source(&self, slot: usize) -> Option<(&Added, usize)> {
+        let ph = self.ladders.ph_of(slot);
+        let added = self.added.iter().find(|added| added.ph == ph)?;
+        let rung = self.ladders.ph.iter().position(|ph| *ph == added.from)?;
+        Some((added, rung * self.ladders.replicas + slot % self.ladders.replicas))
     }
 
     /// Names of all slots, [`Self::label`].
