@@ -35,6 +35,11 @@ impl Joined {
         self.slots.iter().any(|known| known == slot)
     }
 
+    /// Whether there are walkers at more slots than so many.
+    pub fn is_more_than(&self, slots: usize) -> bool {
+        self.slots.len() > slots
+    }
+
     /// Whether all walkers have made this step.
     pub fn has_reached(&self, step: u64) -> bool {
         self.steps.is_some_and(|[least, _]| least >= step)
