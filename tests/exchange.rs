@@ -174,7 +174,7 @@ fn looks_leave_no_trace_and_are_the_same_in_pieces() {
     let device = Device::of_tests().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let equilibration = "equilibration = \"4 fs\"";
-    let until = format!("{equilibration}\nuntil = 0.01\nuntil_from = \"12 fs\"");
+    let until = format!("{equilibration}\nuntil = 0.01\nuntil_from = \"12 fs\"\nuntil_max_ph = 0");
     let plain = titration_with(&folder.path().join("plain"), equilibration, "");
     assert!(go(&plain, Some(&device), &Stop::default()));
     let expected = results(&plain);
@@ -221,6 +221,76 @@ fn looks_leave_no_trace_and_are_the_same_in_pieces() {
     // Called again it is finished, and says the same.
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(results(&pieces) == expected && looks(&pieces) == looks(&whole));
+}
+
+/// A site that is deprotonated at all pH values gets a lower one; in pieces the same one with the same bytes.
+#[test]
+fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
+    let device = Device::of_tests().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let titration = |name: &str, more: &str| {
+        let sections = format!(
+            "[dynamics]\nsteps = 24\nseed = 5\n[titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nexchange = \"4 fs\"\nequilibration = \"4 fs\"\n\
+             until = 0.01\nuntil_from = \"16 fs\"\n[output]\nfolder = \"{}\"\nenergy = \"12 fs\"\nlambda = \"2 fs\"\ntrajectory = \"0 ps\"\n{more}",
+            folder.path().join(name).display()
+        );
+        TitrationPlan::new(glu(&sections), None).unwrap()
+    };
+    let files = |plan: &TitrationPlan| -> Vec<(String, Vec<u8>)> {
+        let root = plan.batch().config.folder().to_path_buf();
+        let runs =
+            plan.folders().into_iter().flat_map(|run| ["lambda.csv", "energy.csv", "final.gro"].map(|f| run.join(f)));
+        let all = runs.chain(["exchange.csv", "until.json"].map(|file| root.join(file)));
+        let name = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string();
+        all.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
+    };
+    let whole = titration("whole", "");
+    assert!(go(&whole, Some(&device), &Stop::default()));
+    let expected = files(&whole);
+    let kept: serde_json::Value = serde_json::from_slice(&expected.last().unwrap().1).unwrap();
+    let added: Vec<[f64; 3]> = kept["added"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|added| ["ph", "from", "time"].map(|key| added[key].as_f64().unwrap()))
+        .collect();
+    assert_eq!(added.iter().map(|[ph, from, _]| [*ph, *from]).collect::<Vec<_>>(), [[3.5, 5.0]], "{kept}");
+    let log = std::fs::read_to_string(whole.batch().config.result("log.txt")).unwrap();
+    assert!(log.contains("walker 5 begins at pH 3.5 with the state of walker "), "{log}");
+    assert!(
+        log.contains("pH 3.5 is added: the pKa of GLH 2 is at most ") && log.contains("pH 3.5 was added at "),
+        "{log}"
+    );
+    for (run, [_, _, time]) in ["pH_3.50"].iter().zip(&added) {
+        let run = whole.batch().config.folder().join(run).join("replica_1");
+        let table = std::fs::read_to_string(run.join("lambda.csv")).unwrap();
+        let first: f64 = table.lines().nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+        assert!((first - time - 0.002).abs() < 1e-9, "{time}: {table}");
+        assert!(std::fs::read_to_string(run.join("begun.toml")).unwrap().contains("from_walker = "));
+    }
+    let journal = String::from_utf8(expected[expected.len() - 2].1.clone()).unwrap();
+    assert!(journal.lines().nth(1).unwrap().starts_with("0,,1,2,3,4"), "{journal}");
+    assert!(journal.lines().last().unwrap().split(',').all(|cell| !cell.is_empty()), "{journal}");
+
+    let pieces = titration("pieces", "checkpoint = \"0.001 s\"\n");
+    for looks in 1..4 {
+        let stop = Stop::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let started = Instant::now();
+                while looks_at(&pieces) < looks && started.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                stop.request();
+            });
+            go(&pieces, Some(&device), &stop);
+        });
+    }
+    assert!(go(&pieces, Some(&device), &Stop::default()));
+    assert!(files(&pieces) == expected);
+    // Called again it is finished, and says the same.
+    assert!(go(&pieces, Some(&device), &Stop::default()));
+    assert!(files(&pieces) == expected);
 }
 
 /// Looks that a titration has kept so far.

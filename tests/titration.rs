@@ -305,10 +305,70 @@ fn runs_that_are_looked_at_are_the_same_runs() {
         tables.map(|path| std::fs::read_to_string(path).unwrap())
     };
     let plain = start("", "plain");
-    assert!(start("until = \"0.05\"\nuntil_from = \"24 fs\"", "looked") == plain);
+    assert!(start("until = \"0.05\"\nuntil_from = \"24 fs\"\nuntil_max_ph = 0", "looked") == plain);
     let log = std::fs::read_to_string(folder.path().join("looked/log.txt")).unwrap();
     assert!(log.contains("until 0.05: 0 of 1 sites are within 0.05 at 0.024 ps"), "{log}");
     assert!(log.contains("runs go on to 0.03 ps, at most") && log.contains("not reached within 0.04 ps"), "{log}");
+}
+
+/// A site that is deprotonated at all pH values gets lower ones; by Slurm arrays, one for each look, the same with the same bytes. The report tells of them, also after `pka`.
+#[test]
+fn ph_values_are_added_to_independent_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = library(folder.path());
+    let rest = format!(
+        "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
+         [titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nequilibration = \"4 fs\"\nuntil = 0.05\nuntil_from = \"24 fs\"\nuntil_max_ph = 5\n",
+        library.display()
+    );
+    let job = job(folder.path(), 20, &rest);
+    let call = |out: &Path, more: &[&str]| {
+        let words = ["titrate", job.to_str().unwrap(), "--output", out.to_str().unwrap(), "--device", "cpu"];
+        let output = octitrate(&[&words[..], more].concat());
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let tables = |out: &Path| {
+        let runs = ["3.50", "5.00", "6.00", "7.00", "8.00"].map(|ph| out.join(format!("pH_{ph}/replica_1/lambda.csv")));
+        let mut all = runs
+            .map(|path| std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+            .to_vec();
+        all.push(std::fs::read_to_string(out.join("until.json")).unwrap());
+        all
+    };
+    let whole = folder.path().join("whole");
+    let (good, said) = call(&whole, &[]);
+    assert!(good && said.contains("pH 3.5 was added at 0.024 ps"), "{said}");
+    let expected = tables(&whole);
+    // 0.026 ps is the first frame after the look.
+    assert!(expected[0].lines().nth(1).unwrap().starts_with("0.026,"), "{}", expected[0]);
+
+    let queue = folder.path().join("queue");
+    for round in 0.. {
+        let (good, said) = call(&queue, &["--slurm"]);
+        if !good {
+            assert!(said.contains("nothing is left to be submitted"), "{said}");
+            break;
+        }
+        let jobs = std::fs::read_to_string(queue.join("jobs.txt")).unwrap();
+        assert_eq!(jobs.contains("pH_3.50"), round > 0, "{jobs}");
+        for job in jobs.lines() {
+            let output = octitrate(&["run", "--quiet", "--device", "cpu", job]);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    let (good, said) = call(&queue, &[]);
+    assert!(good, "{said}");
+    assert!(tables(&queue) == expected);
+    let report = std::fs::read_to_string(queue.join("report.html")).unwrap();
+    assert!(report.contains("pH values that were added") && report.contains("pH_5.00/replica_1"));
+    let again = folder.path().join("again");
+    let output = octitrate(&["pka", queue.to_str().unwrap(), "--output", again.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let pka = |folder: &Path| std::fs::read_to_string(folder.join("pka.csv")).unwrap();
+    assert_eq!(pka(&again), pka(&queue));
 }
 
 /// λ of the site in `lambda.csv` at each time (ps).

@@ -1,5 +1,6 @@
-//! Files that a run writes while it goes on, and reads back: tables, trajectory, log, `sites.toml`; Parquet from finished tables.
+//! Files that a run writes while it goes on, and reads back: tables, trajectory, log, `sites.toml`, `begun.toml`; Parquet from finished tables.
 
+pub mod begun;
 pub mod calendar;
 pub mod energies;
 pub mod files;

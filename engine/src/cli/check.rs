@@ -51,7 +51,12 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         until.check_sites(&config, &description.site_names())?;
         let (first, looks) = (until.time(0), until.schedule.len());
         let error = until.target.error;
-        line!("{:<20} errors of {error}; {looks} looks at most, the first at {first} ps", "until");
+        let more = until.most_ph - config.titrate.as_ref().map_or(0, |titrate| titrate.ph.to_vec().len());
+        let growth = match more {
+            0 => "pH values are recommended, none are added".to_string(),
+            more => format!("up to {more} pH values are added where they tell more"),
+        };
+        line!("{:<20} errors of {error}; {looks} looks at most, the first at {first} ps; {growth}", "until");
     }
     line!("{:<20} {}", "results", config.folder().display());
     for warning in &description.warnings {
@@ -103,8 +108,16 @@ fn hours(config: &Config, device: Choice) -> Result<String> {
     let step = format!("{:.3} ms for a step{side_by_side}, measured", 1e3 * each);
     Ok(match Until::of(config) {
         Some(until) => {
-            let (most, look) = (time(config.steps()), time(until.schedule[0]));
-            format!("{look} to the first look, {most} at most; {step}")
+            let (first, last) = (until.schedule[0], config.steps());
+            let given = config.titrate.as_ref().map_or(1, |titrate| titrate.ph.to_vec().len());
+            let growth = until.most_ph as f64 / given as f64;
+            // From the first look on there may be as many pH values as the job allows.
+            let most = duration((first as f64 + (last - first) as f64 * growth) * each * rounds);
+            let with = match until.most_ph - given {
+                0 => String::new(),
+                more => format!(" (with {more} pH values added at the first look)"),
+            };
+            format!("{} to the first look, {most} at most{with}; {step}", time(first))
         }
         None if config.calibrate.is_some() => format!("{} for the windows; {step}", time(config.steps())),
         None => format!("{}; {step}", time(config.steps())),

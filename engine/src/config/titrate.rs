@@ -49,6 +49,12 @@ pub struct Titrate {
     /// Round trips between the lowest and the highest pH, all walkers of an exchange together, that `until` asks for.
     #[serde(default = "ten")]
     pub until_round_trips: u32,
+    /// Most pH values that the titration may come to have, those of `ph` included. At each look of `until` new ones are added where a pKa lies
+    /// beyond the pH values or in a wide gap of them, or where neighbours would hardly swap; their runs begin with the states of the nearest pH.
+    /// With 0, or any number that is not larger than that of `ph`, they are recommended only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "half as many again as `ph` has"))]
+    pub until_max_ph: Option<u32>,
     /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU.
     #[serde(default)]
     pub jobs: Jobs,
@@ -85,6 +91,16 @@ impl Titrate {
     /// Start of each run that is left out (ps).
     pub fn equilibration(&self) -> f64 {
         self.equilibration.map_or(0.0, |time| time.get())
+    }
+
+    /// Most pH values with those that `until` adds; the number of those in `ph` if none are added.
+    pub fn most_ph(&self) -> usize {
+        let given = self.ph.to_vec().len();
+        match (self.until, self.until_max_ph) {
+            (None, _) => given,
+            (Some(_), None) => (3 * given).div_ceil(2),
+            (Some(_), Some(most)) => given.max(most as usize),
+        }
     }
 
     /// Fills in the equilibration; the time in which λ is held, `relax`, is the first half of it unless given, and no shorter than until the

@@ -136,6 +136,7 @@ mod tests {
             sites: SitesFile { ph: Some(ph), temperature: 300.0, sites, ..SitesFile::default() },
             series: LambdaSeries { time: vec![0.0, 1.0], lambda: lambda.to_vec(), ..LambdaSeries::default() },
             warnings: Vec::new(),
+            begun: None,
         }
     }
 

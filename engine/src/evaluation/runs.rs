@@ -2,6 +2,7 @@
 
 use crate::config::{RESOLVED, quantity::Time};
 use crate::error::{Error, InputError, Result};
+use crate::output::begun::Begun;
 use crate::output::files;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::{self, SitesFile};
@@ -22,6 +23,8 @@ pub struct Run {
     pub series: LambdaSeries,
     /// Warnings in its log.
     pub warnings: Vec<String>,
+    /// From which state it began; none if at its first step.
+    pub begun: Option<Begun>,
 }
 
 /// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
@@ -143,7 +146,7 @@ impl Run {
         };
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
-        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings };
+        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun: Begun::read(folder)? };
         run.check_weights()?;
         Ok(run)
     }
@@ -232,7 +235,18 @@ impl Run {
         self
     }
 
-    /// The run without its first `equilibration` ps.
+    /// Time (ps) up to which a run is left out if its first `equilibration` ps are.
+    pub fn cut(&self, equilibration: f64) -> f64 {
+        let end = self.series.time.last().copied().unwrap_or(0.0);
+        self.begun.as_ref().map_or(equilibration, |begun| begun.left_out(equilibration, end))
+    }
+
+    /// Time (ps) at which it began.
+    pub fn start(&self) -> f64 {
+        self.begun.as_ref().map_or(0.0, |begun| begun.time)
+    }
+
+    /// The run without its frames up to `equilibration` (ps).
     ///
     /// # Errors
     /// [`Error::Input`] if nothing is left.

@@ -6,8 +6,13 @@
 //! too soon, and the more looks there are, the sooner: so checks must hold from one time on until 25 % more data are there ([`GROWTH`]), two of them at least.
 //!
 //! A side chain that never turned speaks neither for nor against a pKa: it may be held, or the runs may be too short. One that turned a few times has been seen to be slow, and counts.
+//!
+//! A check also says where another pH would tell more ([`Place`]); one at which a pH was added does not hold, because the sites have more to say.
 
 mod advice;
+mod places;
+
+pub use places::Place;
 
 use super::pka::{Evaluation, HillFit, ROTAMERS, SiteResult, TRIPS};
 use lambda::analysis::determined::Determined;
@@ -21,7 +26,7 @@ const SETTLING: f64 = 0.45;
 const BESIDE: f64 = 2.0;
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Largest error of a pKa.
     pub error: f64,
@@ -42,8 +47,11 @@ pub struct Check {
     pub outside: Vec<String>,
     /// What holds up all sites.
     pub reasons: Vec<String>,
-    /// pH values that tell nothing, and those to be added.
+    /// pH values that tell nothing, and side chains that never turned.
     pub advice: Vec<String>,
+    /// pH values that would tell more, the most urgent first.
+    #[serde(default)]
+    pub places: Vec<Place>,
 }
 
 /// One site at a check.
@@ -76,14 +84,15 @@ impl Check {
             .runs
             .iter()
             .zip(&evaluation.left_out)
-            .filter(|(_, left_out)| **left_out > SETTLING * time)
+            .filter(|(run, left_out)| **left_out > SETTLING * (time - run.start()))
             .map(|(run, _)| run.short_name())
             .collect();
         if !settling.is_empty() {
             reasons.push(format!("still settling: {}", settling.join(", ")));
         }
         let outside = others.iter().map(|site| site.record.name.clone()).collect();
-        let mut advice = advice::of(&asked, &sites, &evaluation.ph);
+        let mut advice = advice::of(&asked, &evaluation.ph);
+        let places = places::of(&asked, &sites, &others, evaluation, target);
         let rigid =
             asked.iter().filter(|site| site.diagnostics.rotamers == Some(0)).map(|site| site.record.name.as_str());
         let rigid: Vec<&str> = rigid.collect();
@@ -91,12 +100,28 @@ impl Check {
             advice
                 .push(format!("the side chain never turned, and the pKa is that of one rotamer: {}", rigid.join(", ")));
         }
-        Self { time, sites, outside, reasons, advice }
+        Self { time, sites, outside, reasons, advice, places }
     }
 
-    /// Whether nothing speaks against any site.
+    /// Whether nothing speaks against any site, and no pH was added.
     pub fn holds(&self) -> bool {
-        self.reasons.is_empty() && self.sites.iter().all(|site| site.reasons.is_empty())
+        self.added().next().is_none()
+            && self.reasons.is_empty()
+            && self.sites.iter().all(|site| site.reasons.is_empty())
+    }
+
+    /// The pH values that were added at it.
+    pub fn added(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(|place| place.added)
+    }
+
+    /// What is to be known of pH values: those added, those worth adding, those that tell nothing.
+    pub fn remarks(&self) -> Vec<String> {
+        let word = |place: &Place| match place.added {
+            true => format!("pH {} is added: {}", place.ph, place.why),
+            false => format!("add pH {}: {}", place.ph, place.why),
+        };
+        self.places.iter().map(word).chain(self.advice.iter().cloned()).collect()
     }
 
     /// Length of each run (ps) at which the largest error would have come down to the limit, if errors fall with the root of the time; none if one is not known.
@@ -124,7 +149,8 @@ impl Check {
         let error = |site: &SiteCheck| site.error.unwrap_or(f64::INFINITY);
         held.sort_by(|a, b| error(b).total_cmp(&error(a)));
         let sites = held.iter().map(|site| format!("{} ({}): {}", site.site, site.pka, site.reasons.join("; ")));
-        sites.chain(self.reasons.iter().cloned()).collect()
+        let added = self.added().map(|place| format!("pH {} has only been added", place.ph));
+        sites.chain(self.reasons.iter().cloned()).chain(added).collect()
     }
 }
 

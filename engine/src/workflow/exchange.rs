@@ -13,13 +13,17 @@
 //! All else stays with the walker. Files belong to the pH: `pH_4.00/replica_1/lambda.csv` is continuous in pH and says whose coordinates
 //! each line has. Replicas are ladders of their own. Random numbers are keyed by seed, exchange and pair; one checkpoint holds all walkers,
 //! each at its own step, and who has which pH, so that a run in pieces leaves the same bytes as a run in one.
+//!
+//! At a pH that a look has added ([`super::until`]) each ladder gets a walker that begins with the state of the one that has the nearest pH.
 
 mod books;
 mod ensemble;
 mod going;
+mod joined;
 mod journal;
 mod leg;
 mod meetings;
+mod open;
 mod prepare;
 mod setup;
 mod start;
@@ -28,12 +32,15 @@ mod stays;
 mod watch;
 
 pub use ensemble::run;
+pub use joined::Joined;
 pub use setup::Setup;
 
+use super::children::Child;
 use super::many::{Host, Many};
 use super::titrate::TitrationPlan;
+use super::until::Until;
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evaluation::ladders::Ladders;
 use crate::output::progress::Log;
 use crate::signals::Stop;
@@ -45,31 +52,88 @@ use start::Start;
 /// # Errors
 /// [`crate::error::Error::Input`] if the job has no exchange, or if its folder is not its own or another program is at work there; as [`run`] and [`Many::conclude`].
 pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
-    let (batch, ph) = (plan.batch(), plan.ph());
+    let batch = plan.batch();
     let config = &batch.config;
     let every = config.titrate.as_ref().and_then(|titrate| config.interval(titrate.exchange?));
     let Some(every) = every else {
         return Err(config.error_at("titrate", "there is no exchange", "set titrate.exchange = \"1 ps\""));
     };
-    let ladders = Ladders { ph, replicas: batch.children.len() / ph.len() };
     let until = plan.until();
     plan.check_sites(&host.description.site_names())?;
     let whole = [config.steps()];
     let stages = until.map_or(&whole[..], |until| &until.schedule);
-    let devices = host.place.devices();
     // A thread that spins while it waits holds up those that have work to enqueue.
-    devices.iter().for_each(|device| device.wait_asleep());
+    host.place.devices().iter().for_each(|device| device.wait_asleep());
     let mut log: Option<Log> = None;
     for (number, &steps) in stages.iter().enumerate() {
-        if until.is_some_and(|until| until.is_passed(number, &plan.folders())) {
+        let joined = Joined::find(config)?;
+        if until.is_some_and(|until| until.is_passed(number, plan)) && joined.has_reached(steps) {
             continue;
         }
+        let stage = Stage { plan, host, every, steps };
+        // Looks that were lost are made again: pH values that they added have walkers already, and are told by the look alone.
+        if let Some(until) = until
+            && joined.has_reached(steps)
+            && joined.is_more_than(stage.ph(&joined).len() * batch.children.len() / plan.ph().len())
+        {
+            until.look(number, plan)?;
+            continue;
+        }
+        let ended = match stage.run(&joined, &mut log, stop) {
+            Err(Error::Memory(error)) => {
+                match until.zip(Some(stage.fresh(&joined)).filter(|fresh| !fresh.is_empty())) {
+                    None => Err(Error::Memory(error)),
+                    Some((until, fresh)) => {
+                        let why = format!("no memory for its walkers: {error}");
+                        until.withdraw(&fresh, &why, plan)?;
+                        let line = format!("pH {fresh:?} cannot be added, nor any other: {why}");
+                        log.as_mut().map_or(Ok(()), |log| log.line(&line))?;
+                        stage.run(&joined, &mut log, stop)
+                    }
+                }
+            }
+            ended => ended,
+        };
+        let ended = ended?;
+        let log = log.as_mut().ok_or_else(|| Error::input("the log of the exchange is gone", ""))?;
+        if !ended {
+            log.line("the same command continues")?;
+            return Ok(false);
+        }
+        let Some(until) = until else { continue };
+        let look = until.look(number, plan)?;
+        look.lines(until).iter().try_for_each(|line| log.line(line))?;
+        if look.is_last {
+            break;
+        }
+    }
+    let table = plan.conclude()?;
+    log.map_or(Ok(()), |mut log| log.line(&format!("\n{table}")))?;
+    Ok(true)
+}
+
+/// An exchange up to a look.
+struct Stage<'a> {
+    plan: &'a TitrationPlan,
+    host: &'a Host<'a>,
+    every: u64,
+    steps: u64,
+}
+
+impl Stage<'_> {
+    /// Runs it; false if asked to stop before its end.
+    fn run(&self, joined: &Joined, log: &mut Option<Log>, stop: &Stop) -> Result<bool> {
+        let Self { plan, host, every, steps } = *self;
+        let config = &plan.batch().config;
         let mut part = config.clone();
         part.dynamics.steps = Some(steps);
-        let slots = plan.children(steps);
-        let setup = Setup { config: &part, slots: &slots, ladders, every };
+        let ph = self.ph(joined);
+        let slots = plan.children(&ph, steps);
+        let ladders = Ladders { ph: &ph, replicas: slots.len() / ph.len() };
+        let added = plan.until().map_or_else(Vec::new, Until::added);
+        let setup = Setup { config: &part, slots: &slots, ladders, every, added: &added };
         let start = Start::find(&part, host.identity, &setup.labels())?;
-        let log = match &mut log {
+        let log = match log {
             Some(log) => log,
             None => {
                 let mut new = start.folder.open_log(config, host.quiet)?;
@@ -79,22 +143,32 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
             }
         };
         // Walkers are dealt out, and neighbours of a ladder need not be on one device: all they tell each other is λ.
+        let devices = host.place.devices();
         let mut next = devices.iter().cycle();
         let mut build = |config: &Config| Simulation::among_many(config, next.next().copied());
-        if !run(&setup, &mut build, start, !devices.is_empty(), log, stop)? {
-            log.line("the same command continues")?;
-            return Ok(false);
-        }
-        let Some(until) = until else { continue };
-        let look = until.look(number, &plan.folders())?;
-        look.lines(until).iter().try_for_each(|line| log.line(line))?;
-        if look.is_last {
-            break;
-        }
+        run(&setup, &mut build, start, !devices.is_empty(), log, stop)
     }
-    let table = plan.conclude()?;
-    log.map_or(Ok(()), |mut log| log.line(&format!("\n{table}")))?;
-    Ok(true)
+
+    /// pH values that take part: those added before its end, and those that have walkers already.
+    fn ph(&self, joined: &Joined) -> Vec<f64> {
+        self.plan.ph_with(|added| added.steps < self.steps || self.has(joined, added.ph))
+    }
+
+    /// Those that get walkers.
+    fn fresh(&self, joined: &Joined) -> Vec<f64> {
+        let own = |ph: &f64| self.plan.ph().contains(ph) || self.has(joined, *ph);
+        self.ph(joined).into_iter().filter(|ph| !own(ph)).collect()
+    }
+
+    fn has(&self, joined: &Joined, ph: f64) -> bool {
+        let folder = self.plan.batch().config.folder();
+        let runs = self.plan.children(&[ph], self.steps);
+        let name = |child: &Child| {
+            let own = child.config.folder();
+            own.strip_prefix(folder).unwrap_or(own).display().to_string()
+        };
+        runs.first().is_some_and(|child| joined.has(&name(child)))
+    }
 }
 
 #[cfg(test)]

@@ -3,15 +3,20 @@
 //! Each pH and replica is a run of its own in `pH_4.00/replica_1`, made of the job with that pH and another seed
 //! ([`super::children`]). When all are finished their `lambda.csv` are evaluated together ([`super::pka`]), so that calling the
 //! command again after a Slurm array, or with more pH values, evaluates everything that is there. With `titrate.until` the runs become longer from
-//! one look at them to the next ([`super::until`]): every look is a stage of the same runs.
+//! one look at them to the next ([`super::until`]): every look is a stage of the same runs, and of those at pH values that a look before has added. These begin
+//! with a checkpoint that is made of that of the nearest pH, and go on from it as any run does.
 
 use super::children::{self, Child};
-use super::folder::Kind;
+use super::exchange::Joined;
+use super::folder::{Folder, Kind};
 use super::many::{Batch, Many, Stage};
 use super::pka::{self, Beside, Evaluation, Options};
-use super::until::Until;
+use super::until::{Added, Grows, Until};
+use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, Jobs};
 use crate::error::{InputError, Result};
+use crate::output::begun::Begun;
+use crate::output::files;
 use lambda::analysis::counted::Resampling;
 use std::path::PathBuf;
 
@@ -40,12 +45,14 @@ impl Many for TitrationPlan {
 
     fn stage(&self, number: usize) -> Result<Option<Stage>> {
         let Some(until) = &self.until else { return Ok(None) };
-        let look = until.look(number - 1, &self.folders())?;
+        let look = until.look(number - 1, self)?;
         if look.is_last {
             return Ok(None);
         }
         let title = format!("{}\nruns go on to {} ps, at most", look.lines(until).join("\n"), until.time(number));
-        Ok(Some(Stage { title, children: self.children(until.schedule[number]) }))
+        let steps = until.schedule[number];
+        let ph = self.ph_with(|added| added.steps < steps);
+        Ok(Some(Stage { title, children: self.children(&ph, steps) }))
     }
 
     fn conclude(&self) -> Result<String> {
@@ -54,7 +61,7 @@ impl Many for TitrationPlan {
         let beside = Beside { settings: Some(&settings), ..Beside::default() };
         let table = pka::write(&self.evaluate()?, config.folder(), beside)?;
         let Some(until) = &self.until else { return Ok(table) };
-        let look = until.newest(&self.folders())?;
+        let look = until.newest(self)?;
         Ok(format!("{}\n{table}", look.conclusion(until)))
     }
 }
@@ -85,19 +92,29 @@ impl TitrationPlan {
         self.until.as_ref()
     }
 
-    /// The runs, of so many steps.
-    pub fn children(&self, steps: u64) -> Vec<Child> {
-        children(&self.batch.config, &self.ph, steps)
+    /// The runs at these pH values, of so many steps.
+    pub fn children(&self, ph: &[f64], steps: u64) -> Vec<Child> {
+        children(&self.batch.config, ph, steps)
     }
 
-    /// Folders of the runs.
+    /// Folders of all runs, those at pH values that were added included.
     pub fn folders(&self) -> Vec<PathBuf> {
-        self.batch.children.iter().map(|c| c.config.folder().to_path_buf()).collect()
+        let added: Vec<f64> = self.ph_with(|_| true).into_iter().filter(|ph| !self.ph.contains(ph)).collect();
+        Grows::folders(self, &added)
     }
 
-    /// The pH values, rising.
+    /// The pH values of the job, rising.
     pub fn ph(&self) -> &[f64] {
         &self.ph
+    }
+
+    /// These and the ones that were added and are `wanted`, rising.
+    pub fn ph_with(&self, wanted: impl Fn(&Added) -> bool) -> Vec<f64> {
+        let added = self.until.as_ref().map_or_else(Vec::new, Until::added);
+        let added = added.into_iter().filter(|added| added.withdrawn.is_none() && wanted(added));
+        let mut all: Vec<f64> = self.ph.iter().copied().chain(added.map(|added| added.ph)).collect();
+        all.sort_by(f64::total_cmp);
+        all
     }
 
     /// Reads the finished runs and evaluates them together.
@@ -112,6 +129,65 @@ impl TitrationPlan {
         let largest_error = self.until.as_ref().map_or(usual.largest_error, |until| until.target.error);
         pka::evaluate(&self.folders(), &Options { equilibration, resampling, largest_error, ..usual })
     }
+}
+
+impl Grows for TitrationPlan {
+    fn folders(&self, added: &[f64]) -> Vec<PathBuf> {
+        let folder = |child: &Child| child.config.folder().to_path_buf();
+        let mut all: Vec<PathBuf> = self.batch.children.iter().map(folder).collect();
+        // Of runs that have not made a step there is nothing to read.
+        let begun = self.children(added, 0);
+        all.extend(begun.iter().map(folder).filter(|folder| folder.join(files::LAMBDA).exists()));
+        all
+    }
+
+    fn begin(&self, new: &Added) -> Result<bool> {
+        let [runs, sources] = [new.ph, new.from].map(|ph| self.children(&[ph], new.steps));
+        let known: Vec<Option<Begun>> =
+            runs.iter().map(|child| Begun::read(child.config.folder())).collect::<Result<_>>()?;
+        let known: Vec<bool> =
+            known.into_iter().map(|begun| begun.is_some_and(|begun| begun.time == new.time)).collect();
+        if known.iter().all(|known| *known) {
+            return Ok(true);
+        }
+        if self.batch.kind == Kind::Exchange {
+            // The walkers join when the exchange goes on.
+            return Ok(Joined::find(&self.batch.config)?.is_at(new.steps));
+        }
+        let mut states = Vec::new();
+        for ((child, source), known) in runs.iter().zip(&sources).zip(&known) {
+            let found = <Checkpoint>::load(source.config.folder())?;
+            let Some(found) = found.filter(|found| found.checkpoint.state.step == new.steps) else { return Ok(false) };
+            if !known && <Checkpoint>::load(child.config.folder())?.is_some() {
+                return Ok(false);
+            }
+            states.push(found);
+        }
+        for ((child, source), found) in runs.iter().zip(&sources).zip(states) {
+            begin(child, source, new, found)?;
+        }
+        Ok(true)
+    }
+}
+
+/// Lets a run begin with the state of another one. What says so comes last, so that one that was broken off is done again.
+fn begin(child: &Child, source: &Child, new: &Added, found: Found) -> Result<()> {
+    let folder = child.config.folder();
+    let mut held = Folder::claim(folder, Kind::Run)?;
+    let Checkpoint { identity, mut state, .. } = found.checkpoint;
+    state.sites.ph = Some(new.ph);
+    let identity = Identity { settings: child.config.trajectory_settings()?, ..identity };
+    Checkpoint { identity, state, written: Default::default() }.save(folder)?;
+    held.begun()?;
+    let from = short_name(source);
+    Begun { time: new.time, from, why: new.why.clone(), walker: None, from_walker: None }.write(folder)
+}
+
+/// `pH_4.00/replica_1`.
+fn short_name(child: &Child) -> String {
+    let folder = child.config.folder();
+    let parts: Vec<_> = folder.iter().map(|part| part.to_string_lossy()).collect();
+    parts[parts.len().saturating_sub(2)..].join("/")
 }
 
 /// The runs of a job at these pH values, of so many steps: all replicas of the first pH, then of the next.

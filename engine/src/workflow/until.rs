@@ -3,6 +3,15 @@
 //! Looks at the runs come at times that follow from the job alone, each 1.25 times the one before, up to the length of the job. Up to each look all runs are made as runs of that
 //! length, which then become longer; so a titration that was stopped and continued looks at the same frames, and ends where one in one piece would have ended. What each look
 //! found is kept in `until.json`; a look that is missing there is made again from the frames up to its time.
+//!
+//! At a look pH values may be added ([`Grows`]). Their runs begin there, with the states of the nearest pH. A decision follows from the frames up to the look, so that one that was
+//! lost is made again; what has been added stays, also if the job asks for another error later. Where runs have gone on beyond a look nothing can begin at it any more.
+
+mod added;
+mod look;
+
+pub use added::{Added, Grows};
+pub use look::Look;
 
 use crate::atomic::write_atomic;
 use crate::config::Config;
@@ -10,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::evaluation::pka::Options;
 use crate::evaluation::runs::Run;
 use crate::evaluation::until::{Check, GROWTH, Target, reached};
+use crate::output::begun::Begun;
 use lambda::analysis::counted::Resampling;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -26,6 +36,9 @@ pub struct Until {
     pub target: Target,
     /// Steps of every run at each look, rising; the last is the length that the job gives.
     pub schedule: Vec<u64>,
+    /// Most pH values with those that are added.
+    pub most_ph: usize,
+    ph: Vec<f64>,
     time_step: f64,
     equilibration: f64,
     seed: u64,
@@ -33,23 +46,17 @@ pub struct Until {
 }
 
 /// The looks so far, as they are kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Kept {
     target: Target,
     /// Start of each run that is left out (ps).
     equilibration: f64,
-    /// pH values and replicas: folders of the runs.
+    /// pH values and replicas: folders of the runs of the job.
     runs: Vec<String>,
+    /// pH values that were added to those of the job.
+    #[serde(default)]
+    added: Vec<Added>,
     checks: Vec<Check>,
-}
-
-/// What a look led to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Look {
-    /// Everything so far, in the order of time.
-    pub checks: Vec<Check>,
-    /// Whether the runs have reached what was asked for, or have their full length.
-    pub is_last: bool,
 }
 
 impl Until {
@@ -67,6 +74,8 @@ impl Until {
         Some(Self {
             target,
             schedule: schedule(first, config.steps(), grain),
+            most_ph: titrate.most_ph(),
+            ph: titrate.ph.to_vec(),
             time_step: config.dynamics.time_step.get(),
             equilibration: titrate.equilibration(),
             seed: config.dynamics.seed,
@@ -97,53 +106,73 @@ impl Until {
     }
 
     /// Whether look `number` was made before and the runs went on from it.
-    pub fn is_passed(&self, number: usize, folders: &[PathBuf]) -> bool {
-        let known = self.kept(&self.nothing(folders));
+    pub fn is_passed(&self, number: usize, plan: &dyn Grows) -> bool {
+        let known = self.kept(plan).checks;
         let upto = known.iter().position(|check| (check.time - self.time(number)).abs() < 1e-6);
         number + 1 < self.schedule.len() && upto.is_some_and(|upto| reached(&known[..=upto]).is_none())
     }
 
-    /// No looks at the runs in these folders.
-    fn nothing(&self, folders: &[PathBuf]) -> Kept {
-        let name = |folder: &PathBuf| folder.strip_prefix(&self.folder).unwrap_or(folder).display().to_string();
-        let runs = folders.iter().map(name).collect();
-        Kept { target: self.target.clone(), equilibration: self.equilibration, runs, checks: Vec::new() }
+    /// The pH values that were added so far, in the order of time.
+    pub fn added(&self) -> Vec<Added> {
+        let text = std::fs::read_to_string(self.folder.join(CHECKS)).unwrap_or_default();
+        let found: Kept = serde_json::from_str(&text).unwrap_or_default();
+        let mut added = found.added;
+        // One that the job has by now is its own.
+        added.retain(|added| !self.ph.contains(&added.ph));
+        added
     }
 
-    /// Looks at the runs in these folders, which are as long as look `number` wants them or longer.
+    /// Takes back pH values that no run could begin at, and adds no more.
     ///
     /// # Errors
-    /// [`Error::Input`] if a table is damaged or too short, [`Error::File`] if one is missing or if `until.json` cannot be written.
-    pub fn look(&self, number: usize, folders: &[PathBuf]) -> Result<Look> {
-        let mut kept = self.nothing(folders);
-        let before = self.kept(&kept);
+    /// As [`Self::look`].
+    pub fn withdraw(&self, ph: &[f64], why: &str, plan: &dyn Grows) -> Result<()> {
+        let mut kept = self.kept(plan);
+        let mine = kept.added.iter_mut().filter(|added| ph.contains(&added.ph));
+        mine.for_each(|added| added.withdrawn = Some(why.to_string()));
+        let places = kept.checks.iter_mut().flat_map(|check| &mut check.places);
+        places.filter(|place| ph.contains(&place.ph)).for_each(|place| place.added = false);
+        self.save(&kept)
+    }
+
+    /// Looks at the runs of a titration, which are as long as look `number` wants them or longer, and adds pH values to it.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if a table is damaged or too short, [`Error::File`] if one is missing or if `until.json` cannot be written; as [`Grows::begin`].
+    pub fn look(&self, number: usize, plan: &dyn Grows) -> Result<Look> {
+        let before = self.kept(plan);
+        let mut kept = Kept { checks: Vec::new(), ..before.clone() };
         for number in 0..=number {
             let time = self.time(number);
-            let known = before.iter().find(|check| (check.time - time).abs() < 1e-6);
+            let known = before.checks.iter().find(|check| (check.time - time).abs() < 1e-6);
             let check = match known {
                 Some(check) => check.clone(),
-                None => self.check(time, folders)?,
+                None => {
+                    let mut check = self.check(time, plan, &kept.added)?;
+                    if number + 1 < self.schedule.len() {
+                        self.grow(&mut check, self.schedule[number], plan, &mut kept.added)?;
+                    }
+                    check
+                }
             };
             kept.checks.push(check);
         }
         let is_last = reached(&kept.checks).is_some() || number + 1 == self.schedule.len();
         let look = Look { checks: kept.checks.clone(), is_last };
         // Those of later looks stay: a titration that is called again passes the earlier ones by.
-        kept.checks.extend(before.into_iter().filter(|check| check.time > self.time(number) + 1e-6));
-        let path = self.folder.join(CHECKS);
-        let text = serde_json::to_string_pretty(&kept).map_err(|e| Error::input(e.to_string(), ""))?;
-        write_atomic(&path, "write", (text + "\n").as_bytes())?;
+        kept.checks.extend(before.checks.into_iter().filter(|check| check.time > self.time(number) + 1e-6));
+        self.save(&kept)?;
         Ok(look)
     }
 
-    /// The newest look at the runs in these folders, which are at its end.
+    /// The newest look at the runs of a titration, which are at its end.
     ///
     /// # Errors
     /// As [`Self::look`].
-    pub fn newest(&self, folders: &[PathBuf]) -> Result<Look> {
+    pub fn newest(&self, plan: &dyn Grows) -> Result<Look> {
         let mut number = 0;
         loop {
-            let look = self.look(number, folders)?;
+            let look = self.look(number, plan)?;
             if look.is_last {
                 return Ok(look);
             }
@@ -151,73 +180,64 @@ impl Until {
         }
     }
 
-    /// The looks that are kept and were made for the same target of the same runs.
-    fn kept(&self, ours: &Kept) -> Vec<Check> {
+    /// What is kept of the looks; none of them where they were made for another target, or for other runs.
+    fn kept(&self, plan: &dyn Grows) -> Kept {
+        let name = |folder: PathBuf| folder.strip_prefix(&self.folder).unwrap_or(&folder).display().to_string();
+        let runs = plan.folders(&[]).into_iter().map(name).collect();
+        let (target, equilibration, added) = (self.target.clone(), self.equilibration, self.added());
+        let mut ours = Kept { target, equilibration, runs, added, checks: Vec::new() };
         let text = std::fs::read_to_string(self.folder.join(CHECKS)).unwrap_or_default();
         let found: Option<Kept> = serde_json::from_str(&text).ok();
         let same = |found: &Kept| {
             (&found.target, found.equilibration, &found.runs) == (&ours.target, ours.equilibration, &ours.runs)
         };
-        found.filter(same).map_or_else(Vec::new, |found| found.checks)
+        if let Some(found) = found.filter(same) {
+            ours.checks = found.checks;
+        }
+        ours
     }
 
-    fn check(&self, time: f64, folders: &[PathBuf]) -> Result<Check> {
-        let runs = folders.iter().map(|folder| Run::read_until(folder, time)).collect::<Result<Vec<_>>>()?;
+    fn save(&self, kept: &Kept) -> Result<()> {
+        let text = serde_json::to_string_pretty(kept).map_err(|e| Error::input(e.to_string(), ""))?;
+        write_atomic(&self.folder.join(CHECKS), "write", (text + "\n").as_bytes())
+    }
+
+    /// Looks at the runs that have anything to show at this time.
+    fn check(&self, time: f64, plan: &dyn Grows, added: &[Added]) -> Result<Check> {
+        let mut runs = Vec::new();
+        for folder in plan.folders(&added::running(added)) {
+            if Begun::read(&folder)?.is_none_or(|begun| begun.time < time - 1e-6) {
+                runs.push(Run::read_until(&folder, time)?);
+            }
+        }
         let evaluation = crate::evaluation::pka::evaluate(runs, &self.options())?;
         Ok(Check::new(&evaluation, &self.target, time))
     }
-}
 
-impl Look {
-    /// What the log says of it: the newest check, what holds it up, and which pH values to change.
-    pub fn lines(&self, until: &Until) -> Vec<String> {
-        let Some(check) = self.checks.last() else { return Vec::new() };
-        let mut lines = vec![format!("until {}: {}", until.target.error, check.summary(&until.target))];
-        if !self.is_last && check.holds() {
-            lines.push(format!("  all agree; they must still do so with {:.0} % more data", 100.0 * (GROWTH - 1.0)));
-        }
-        if !self.is_last
-            && let Some(time) = check.estimate(&until.target).filter(|time| *time > check.time)
-        {
-            lines.push(format!("  by the largest error about {time:.0} ps of each run are needed"));
-        }
-        lines.extend(check.advice.iter().map(|advice| format!("  {advice}")));
-        lines
-    }
-
-    /// How it ended, for the end of the log: reached, or what each site that was not within the error lacks.
-    pub fn conclusion(&self, until: &Until) -> String {
-        let Some(check) = self.checks.last() else { return String::new() };
-        let error = until.target.error;
-        let outside = if check.outside.is_empty() {
-            String::new()
-        } else {
-            format!("not asked for, with pKa values outside the pH values: {}\n", check.outside.join(", "))
-        };
-        let mut text = match reached(&self.checks) {
-            Some(first) => format!(
-                "until {error}: all {} sites are within it from {} ps on, and the runs ended at {} ps\n",
-                check.sites.len(),
-                self.checks[first].time,
-                check.time
-            ),
-            None => {
-                let why: Vec<String> = check.stopping();
-                let list = if why.is_empty() {
-                    vec![format!("it held at the last look only; {:.0} % more data are wanted", 100.0 * (GROWTH - 1.0))]
-                } else {
-                    why
-                };
-                let lines: String = list.iter().map(|line| format!("  {line}\n")).collect();
-                format!(
-                    "until {error}: not reached within {} ps of each run, the length that the job gives\n{lines}",
-                    check.time
-                )
+    /// Begins runs at the places of a check, as many as the job allows; `steps` is the length of all others.
+    fn grow(&self, check: &mut Check, steps: u64, plan: &dyn Grows, added: &mut Vec<Added>) -> Result<()> {
+        let refused = added.iter().any(|added| added.withdrawn.is_some());
+        let mut ph = self.ph.clone();
+        ph.extend(added::running(added));
+        let sources = ph.clone();
+        for place in &mut check.places {
+            if added.iter().any(|known| known.ph == place.ph && known.steps == steps && known.withdrawn.is_none()) {
+                place.added = true;
+                continue;
             }
-        };
-        text += &outside;
-        check.advice.iter().for_each(|advice| text += &format!("{advice}\n"));
-        text
+            if refused || ph.len() >= self.most_ph || ph.contains(&place.ph) {
+                continue;
+            }
+            let far = |ph: &f64| (ph - place.ph).abs();
+            let Some(from) = sources.iter().copied().min_by(|a, b| far(a).total_cmp(&far(b))) else { continue };
+            let new = Added { ph: place.ph, steps, time: check.time, from, why: place.why.clone(), withdrawn: None };
+            if plan.begin(&new)? {
+                place.added = true;
+                ph.push(new.ph);
+                added.push(new);
+            }
+        }
+        Ok(())
     }
 }
 

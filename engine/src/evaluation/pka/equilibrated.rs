@@ -21,6 +21,8 @@ const LATE: f64 = 0.45;
 /// # Errors
 /// [`crate::error::Error::Input`] if nothing is left after `at_least` ps.
 pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
+    let at_least = run.cut(at_least);
+    let start = run.start();
     let mut run = run.after(at_least)?;
     let names: Vec<String> = run.titrating().map(|site| site.name.clone()).collect();
     let (first, last) = (run.series.time[0], run.series.time[run.series.time.len() - 1]);
@@ -48,14 +50,15 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
             }
         }
     }
-    let Some((time, what)) = latest.filter(|(time, _)| *time < last) else { return Ok((run, at_least)) };
+    let Some((time, what)) = latest.filter(|(time, _)| *time < last) else { return Ok((run, at_least - start)) };
     if time - first > LATE * (last - first) {
         let name = run.short_name();
         run.warnings.push(format!(
-            "{name}: {what} settles only in the middle of the run, if at all; the first {time} ps are left out: run longer"
+            "{name}: {what} settles only in the middle of the run, if at all; the first {} ps are left out: run longer",
+            time - start
         ));
     }
-    Ok((run.after(time)?, time))
+    Ok((run.after(time)?, time - start))
 }
 
 fn variance(values: &[f64]) -> f64 {

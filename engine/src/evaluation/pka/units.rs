@@ -1,4 +1,6 @@
 //! Errors of pKa values from walkers or runs as wholes, see [`lambda::analysis::units`].
+//!
+//! A walker or a run that began with the state of another one keeps what that one was slow to change, and is part of the same unit.
 
 use crate::evaluation::runs::Run;
 use lambda::analysis::determined::Determined;
@@ -20,8 +22,41 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
     }
 }
 
+/// Which walkers and runs began with the state of which.
+struct Families {
+    walkers: BTreeMap<u32, u32>,
+    runs: BTreeMap<usize, usize>,
+}
+
+impl Families {
+    fn of(runs: &[&Run]) -> Self {
+        let begun = || runs.iter().enumerate().filter_map(|(index, run)| Some((index, run.begun.as_ref()?)));
+        let walkers = begun().filter_map(|(_, begun)| begun.walker.zip(begun.from_walker)).collect();
+        let is = |run: &Run, from: &str| run.folder.ends_with(from);
+        let runs = begun().filter_map(|(index, begun)| {
+            Some((index, runs.iter().position(|run| is(run, &begun.from)).filter(|from| *from != index)?))
+        });
+        Self { walkers, runs: runs.collect() }
+    }
+
+    /// The walker with whose first step it all began.
+    fn walker(&self, walker: u32) -> usize {
+        first(&self.walkers, walker) as usize
+    }
+
+    fn run(&self, index: usize) -> usize {
+        first(&self.runs, index)
+    }
+}
+
+/// Goes from one to the next as often as there are steps at most: files of others may go in circles.
+fn first<T: Copy + Ord>(before: &BTreeMap<T, T>, of: T) -> T {
+    (0..before.len()).fold(of, |of, _| before.get(&of).copied().unwrap_or(of))
+}
+
 /// Frames of every walker, or of every run if not all of them have walkers, of the two classes of a step.
 fn units(runs: &[&Run], classes: &[Vec<State>], step: usize) -> Vec<Vec<Cell>> {
+    let family = Families::of(runs);
     let have_walkers = runs.iter().all(|run| run.series.walker.len() == run.series.time.len());
     let mut found: BTreeMap<usize, BTreeMap<u64, Cell>> = BTreeMap::new();
     for (index, (run, classes)) in runs.iter().zip(classes).enumerate() {
@@ -30,7 +65,7 @@ fn units(runs: &[&Run], classes: &[Vec<State>], step: usize) -> Vec<Vec<Cell>> {
             else {
                 continue;
             };
-            let unit = if have_walkers { run.series.walker[frame] as usize } else { index };
+            let unit = if have_walkers { family.walker(run.series.walker[frame]) } else { family.run(index) };
             let cells = found.entry(unit).or_default();
             let cell = cells.entry(run.ph.to_bits()).or_insert(Cell { ph: run.ph, ..Cell::default() });
             cell.frames += 1.0;
@@ -38,4 +73,45 @@ fn units(runs: &[&Run], classes: &[Vec<State>], step: usize) -> Vec<Vec<Cell>> {
         }
     }
     found.into_values().map(|cells| cells.into_values().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::begun::Begun;
+    use crate::output::series::LambdaSeries;
+    use crate::output::sites::SitesFile;
+
+    fn run(folder: &str, walker: &[u32], begun: Option<(&str, [u32; 2])>) -> Run {
+        let begun = begun.map(|(from, [walker, from_walker])| Begun {
+            time: 1.0,
+            from: from.into(),
+            why: String::new(),
+            walker: Some(walker),
+            from_walker: Some(from_walker),
+        });
+        let series = LambdaSeries { time: vec![1.0; walker.len()], walker: walker.to_vec(), ..LambdaSeries::default() };
+        Run { folder: folder.into(), ph: 4.0, sites: SitesFile::default(), series, warnings: Vec::new(), begun }
+    }
+
+    #[test]
+    fn who_began_with_a_state_belongs_to_its_owner() {
+        // 3 began with the state of 2, and 4 with that of 3.
+        let runs = [
+            run("a/pH_4.00/replica_1", &[1, 2, 3, 4], None),
+            run("a/pH_5.00/replica_1", &[4, 3, 2, 1], Some(("pH_4.00/replica_1", [3, 2]))),
+            run("a/pH_6.00/replica_1", &[2, 2, 2, 2], Some(("pH_5.00/replica_1", [4, 3]))),
+        ];
+        let runs: Vec<&Run> = runs.iter().collect();
+        let classes = vec![vec![Some(0); 4]; 3];
+        let frames = |runs: &[&Run]| -> Vec<f64> {
+            units(runs, &classes, 0).iter().map(|unit| unit.iter().map(|cell| cell.frames).sum()).collect()
+        };
+        assert_eq!(frames(&runs), [2.0, 10.0]);
+        let alone: Vec<Run> = runs
+            .iter()
+            .map(|run| Run { series: LambdaSeries { walker: Vec::new(), ..run.series.clone() }, ..(*run).clone() })
+            .collect();
+        assert_eq!(frames(&alone.iter().collect::<Vec<_>>()), [12.0]);
+    }
 }

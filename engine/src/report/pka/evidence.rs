@@ -125,6 +125,25 @@ fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
+/// pH values that were added on the way, when and why.
+pub(super) fn added(page: &mut Page, evaluation: &Evaluation) {
+    let row = |run: &Run| {
+        let begun = run.begun.as_ref()?;
+        let whose = begun.from_walker.map_or(String::new(), |walker| format!(", walker {walker}"));
+        let from = format!("{}{whose}", begun.from);
+        Some(vec![
+            run.short_name(),
+            trimmed(&format!("{:.3} ps", begun.time)).replace(" ps", ""),
+            from,
+            begun.why.clone(),
+        ])
+    };
+    let rows: Vec<Vec<String>> = evaluation.runs.iter().filter_map(row).collect();
+    if !rows.is_empty() {
+        page.table("pH values that were added", &["run", "added at (ps)", "began with the state of", "why"], &rows);
+    }
+}
+
 /// What was left out of each run.
 pub(super) fn runs(page: &mut Page, evaluation: &Evaluation) {
     let row = |(run, left_out): (&Run, &f64)| {

@@ -22,7 +22,8 @@ fn determined(number: Determined) -> Value {
 /// The whole page as JSON.
 pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &[Measured], method: &Method) -> String {
     let runs = evaluation.runs.iter().zip(&evaluation.left_out).map(|(run, left_out)| {
-        json!({"name": run.short_name(), "pH": run.ph, "temperature": run.sites.temperature, "left_out": left_out, "used": run.length(), "frames": run.series.time.len()})
+        let begun = run.begun.as_ref().map(|begun| json!({"time": begun.time, "from": begun.from, "why": begun.why}));
+        json!({"name": run.short_name(), "pH": run.ph, "temperature": run.sites.temperature, "left_out": left_out, "used": run.length(), "frames": run.series.time.len(), "begun": begun})
     });
     let pairs = evaluation.pairs.iter().map(|PairResult { sites, pair }| {
         json!({

@@ -231,6 +231,17 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
         "In all, {runs} at pH value{values} {}{swaps} gave {time}, without the start of each, of which more was left out where it differed from the rest{cited}.",
         ph.join(", ")
     ));
+    let mut added: Vec<String> =
+        evaluation.runs.iter().filter(|run| run.begun.is_some()).map(|run| run.ph.to_string()).collect();
+    added.dedup();
+    if !added.is_empty() {
+        method.add(&format!(
+            "Of these pH values {} {} added during the runs, where they tell more of the sites whose pKa was not known well; runs there began with the states of the \
+             nearest pH.",
+            added.join(", "),
+            if added.len() == 1 { "was" } else { "were" }
+        ));
+    }
     let (draws, threshold) = (evaluation.options.resampling.draws, evaluation.options.threshold);
     let how = if evaluation.overlap.is_empty() {
         "Populations of the forms were counted at each pH".to_string()

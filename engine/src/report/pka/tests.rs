@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::evaluation::pka::{Options, evaluate};
+use crate::output::begun::Begun;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::SitesFile;
 use crate::record::{FormRecord, SiteRecord, UntitratedRecord};
@@ -60,7 +61,7 @@ fn run(ph: f64, sites: &[SiteRecord], random: &mut ChaCha8Rng) -> Run {
     };
     let sites =
         SitesFile { ph: Some(ph), temperature: 300.0, smoothed: true, sites: sites.to_vec(), ..SitesFile::default() };
-    Run { folder: format!("pH_{ph:.2}").into(), ph, sites, series, warnings: Vec::new() }
+    Run { folder: format!("pH_{ph:.2}").into(), ph, sites, series, warnings: Vec::new(), begun: None }
 }
 
 fn evaluation(sites: &[SiteRecord], ph: &[f64]) -> Evaluation {
@@ -106,6 +107,28 @@ fn every_svg_says_what_it_is_and_no_name_is_used_twice() {
             .iter()
             .all(|heading| !section(&page, heading).is_empty())
     );
+}
+
+#[test]
+fn ph_values_that_were_added_are_told_with_the_reason() {
+    let sites = [site("GLU 2", &[0.0, 4.4])];
+    let mut found = evaluation(&sites, &PH);
+    let plain = page(&found);
+    assert!(!plain.contains("pH values that were added") && !plain.contains("added during the runs"));
+    let why = "the pKa 5.9 of GLU 2 lies above 5.25, the highest";
+    found.runs[4].begun = Some(Begun {
+        time: 120.0,
+        from: "pH_5.25/replica_1".into(),
+        why: why.into(),
+        walker: Some(5),
+        from_walker: Some(2),
+    });
+    let page = page(&found);
+    let table = section(&page, "pH values that were added");
+    for cell in ["pH_6.00", "120", "pH_5.25/replica_1, walker 2", why] {
+        assert!(table.contains(cell), "{cell}: {table}");
+    }
+    assert!(page.contains("Of these pH values 6 was added during the runs"), "{page}");
 }
 
 /// Protects the reader from spikes: most bins are empty, and a line that fell to the axis and back would have many points.

@@ -3,6 +3,7 @@
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::output::begun::Begun;
 use crate::output::files;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -70,9 +71,10 @@ impl Child {
         Ok(job)
     }
 
-    /// Time simulated so far (ps), from the last whole line of its `lambda.csv`.
+    /// Time simulated so far (ps), from the last whole line of its `lambda.csv`; without one that at which it began.
     pub(super) fn time(&self) -> f64 {
-        last_time(&self.config.result(files::LAMBDA)).unwrap_or(0.0)
+        let begun = || Begun::read(self.config.folder()).ok().flatten().map(|begun| begun.time);
+        last_time(&self.config.result(files::LAMBDA)).or_else(begun).unwrap_or(0.0)
     }
 }
 

@@ -4,6 +4,7 @@ use super::books::Books;
 use super::going::{one_by_one, side_by_side};
 use super::journal::widened;
 use super::leg::Course;
+use super::open::{held, join, open_files, too_many};
 use super::prepare::prepare;
 use super::setup::{Setup, number_of};
 use super::start::Start;
@@ -13,10 +14,10 @@ use super::watch::Watch;
 use crate::atomic::write_atomic;
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, RESOLVED};
-use crate::error::{Error, InputError, Result};
+use crate::error::{Error, Result};
 use crate::evaluation::mixing::Mixing;
 use crate::frame::Upto;
-use crate::output::files::{self, EXCHANGE, Files, Written};
+use crate::output::files::{self, EXCHANGE, Written};
 use crate::output::progress::{Log, duration};
 use crate::output::sites;
 use crate::output::tables::Table;
@@ -24,9 +25,7 @@ use crate::propagate::{Propagate, Walker};
 use crate::record::Description;
 use crate::report;
 use crate::signals::Stop;
-use crate::workflow::children::Child;
 use crate::workflow::folder::Folder;
-use crate::workflow::run::name_trajectory_atoms;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -63,55 +62,17 @@ pub fn run<W: Walker>(
         setup.interval()
     ))?;
     let mut walkers = Vec::new();
-    for &origin in &start.places.origins {
+    let known = start.found.as_ref().map_or(0, |found| found.checkpoint.state.walkers.len());
+    for (number, &origin) in start.places.origins.iter().enumerate() {
         let slot = &setup.slots[origin];
         let folder = slot.config.folder();
         std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of a run", e))?;
         slot.config.save(&folder.join(RESOLVED))?;
-        walkers.push(build(&slot.config).map_err(|e| too_many(e, slot))?);
+        let is_added = number >= known && setup.source(origin).is_some();
+        walkers.push(build(&slot.config).map_err(|e| if is_added { e } else { too_many(e, slot) })?);
     }
     let mut ensemble = Ensemble::open(setup, walkers, start, side_by_side, log)?;
     ensemble.steps(log, stop)
-}
-
-/// Says how to have fewer walkers.
-fn too_many(error: Error, slot: &Child) -> Error {
-    match error {
-        Error::Memory(error) => {
-            let help = "take fewer pH values or replicas: with titrate.exchange all walkers are in memory at once";
-            InputError::new(format!("{}: {error}", slot.name), help).into()
-        }
-        other => other,
-    }
-}
-
-/// Longest time (ps) from the start in which a walker holds λ. Walkers that were added to an exchange that had become longer may hold it for longer
-/// than the first ones, and any of them may come to any slot.
-fn held<W: Walker>(walkers: &[W]) -> f64 {
-    walkers.iter().map(|walker| walker.describe().held).fold(0.0, f64::max)
-}
-
-/// Opens the output of every slot, new or cut to what a checkpoint knows as `written`, and says in its log what it is.
-fn open_files<W: Walker>(
-    setup: &Setup,
-    walkers: &mut [W],
-    at: &[usize],
-    written: &BTreeMap<String, Written>,
-) -> Result<Vec<Files>> {
-    let held = held(walkers);
-    let open = |(slot, child): (usize, &Child)| {
-        let walker = &mut walkers[at[slot]];
-        let mut description = Description { held, ..walker.describe() };
-        description.ph = Some(setup.ladders.ph_of(slot));
-        Log::open(&child.config.result(files::LOG), true)?.describe(&description)?;
-        sites::write(&child.config.result(files::SITES), &description)?;
-        let prefix = format!("{}/", setup.label(slot));
-        let own = written.iter().filter_map(|(name, file)| Some((name.strip_prefix(&prefix)?.into(), *file)));
-        let own: BTreeMap<String, Written> = own.collect();
-        name_trajectory_atoms(&child.config, walker, &own)?;
-        Files::open(&child.config, &description.lambdas(), walker.trajectory_atoms(), &own)
-    };
-    setup.slots.iter().enumerate().map(open).collect()
 }
 
 /// The walkers of an exchange in progress.
@@ -157,21 +118,29 @@ impl<'a, W: Walker> Ensemble<'a, W> {
             for (slot, &walker) in at.iter().enumerate().filter(|(_, walker)| **walker < known) {
                 walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
             }
+            for (number, &slot) in origins.iter().enumerate().skip(known) {
+                if setup.source(slot).is_some() {
+                    join(setup, &mut walkers[number], number, slot, &checkpoint.state, &at, log)?;
+                }
+            }
             written = checkpoint.written;
-            if known < n {
-                log.line(&format!("{} runs are new: they first go alone as far as the others", n - known))?;
+            let alone = origins[known..].iter().filter(|slot| setup.source(**slot).is_none()).count();
+            if alone > 0 {
+                log.line(&format!("{alone} runs are new: they first go alone as far as the others"))?;
             }
         }
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<Vec<_>, _>>();
         let pools =
             pools.map_err(|e| Error::input(format!("a thread cannot be started: {e}"), "take fewer pH values"))?;
-        let new = walkers.iter_mut().zip(&origins).skip(known);
-        prepare(new.map(|(walker, &slot)| (walker, &setup.slots[slot])).collect(), &pools, log)?;
+        // Walkers of pH values that were added go on from the states of others.
+        let continues = |number: usize| number < known || (known > 0 && setup.source(origins[number]).is_some());
+        let new = walkers.iter_mut().zip(&origins).enumerate().filter(|(number, _)| !continues(*number));
+        prepare(new.map(|(_, (walker, &slot))| (walker, &setup.slots[slot])).collect(), &pools, log)?;
         let mut files = open_files(setup, &mut walkers, &at, &written)?;
         for (number, walker) in walkers.iter_mut().enumerate() {
             // All walkers are of one kind and keep the same.
-            let kept = walker.keep(files[0].calendar().lines(), number < known)?;
+            let kept = walker.keep(files[0].calendar().lines(), continues(number))?;
             files.iter_mut().for_each(|files| files.expect(kept));
         }
         let (path, length) = (config.result(EXCHANGE), written.get(EXCHANGE).map(|file: &Written| file.bytes));
@@ -187,7 +156,7 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         };
         let reached = walkers.iter().map(Propagate::step).collect();
         let lines_from: Vec<u64> =
-            at.iter().map(|&walker| walkers[walker].step() + u64::from(walker < known)).collect();
+            at.iter().map(|&walker| walkers[walker].step() + u64::from(continues(walker))).collect();
         let mut ensemble = Self {
             setup,
             stays: slots_of(&at).into_iter().map(Stays::new).collect(),

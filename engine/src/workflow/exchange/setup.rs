@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::evaluation::ladders::Ladders;
 use crate::random::{RandomStream, indexed_generator};
 use crate::workflow::children::Child;
+use crate::workflow::until::Added;
 use rand_distr::{Distribution, StandardUniform};
 
 /// The runs of an exchange.
@@ -17,6 +18,8 @@ pub struct Setup<'a> {
     pub ladders: Ladders<'a>,
     /// Steps between exchanges.
     pub every: u64,
+    /// pH values that were added on the way: their walkers begin with the states of others, all others at the first step.
+    pub added: &'a [Added],
 }
 
 impl Setup<'_> {
@@ -30,6 +33,14 @@ impl Setup<'_> {
         let seed = self.config.dynamics.seed;
         let chance: f64 = StandardUniform.sample(&mut indexed_generator(seed, RandomStream::Exchange, exchange, pair));
         chance < (-delta).exp()
+    }
+
+    /// The pH of this slot, if it was added, and the slot whose walker its own begins with.
+    pub fn source(&self, slot: usize) -> Option<(&Added, usize)> {
+        let ph = self.ladders.ph_of(slot);
+        let added = self.added.iter().find(|added| added.ph == ph)?;
+        let rung = self.ladders.ph.iter().position(|ph| *ph == added.from)?;
+        Some((added, rung * self.ladders.replicas + slot % self.ladders.replicas))
     }
 
     /// Names of all slots, [`Self::label`].

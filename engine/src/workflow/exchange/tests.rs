@@ -36,7 +36,7 @@ fn plan(folder: &Path, exchanges: u64, replicas: u32) -> TitrationPlan {
 fn setup(plan: &TitrationPlan) -> Setup<'_> {
     let batch = plan.batch();
     let ladders = Ladders { ph: &PH, replicas: batch.children.len() / PH.len() };
-    Setup { config: &batch.config, slots: &batch.children, ladders, every: EVERY }
+    Setup { config: &batch.config, slots: &batch.children, ladders, every: EVERY, added: &[] }
 }
 
 fn go(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>) -> bool {
@@ -241,7 +241,8 @@ fn ph_values_and_replicas_may_be_added() {
     wide.titrate.as_mut().unwrap().ph = Values::List(vec![3.5, 4.0, 4.25, 4.5, 5.5]);
     let wide = TitrationPlan::new(wide, None).unwrap();
     let ladders = Ladders { ph: wide.ph(), replicas: 2 };
-    let setup = Setup { config: &wide.batch().config, slots: &wide.batch().children, ladders, every: EVERY };
+    let setup =
+        Setup { config: &wide.batch().config, slots: &wide.batch().children, ladders, every: EVERY, added: &[] };
     let go = |stop_at: Option<(usize, u64)>| {
         let (stop, mut built) = (Stop::default(), 0);
         let mut build = |config: &Config| {
