@@ -129,7 +129,8 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let mut titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
     let (_, class) = protonation(&protons);
     let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();
-    units::widen(&mut titration, &mine.iter().map(|&run| &runs[run]).collect::<Vec<_>>(), &protonations);
+    let independent =
+        units::widen(&mut titration, &mine.iter().map(|&run| &runs[run]).collect::<Vec<_>>(), &protonations);
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
     let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
@@ -141,7 +142,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
     }
     let exchanges = states.iter().map(|states| exchanges(states, &class)).sum();
-    let diagnostics = Diagnostics { exchanges, replicas, ..Diagnostics::default() };
+    let diagnostics = Diagnostics { exchanges, replicas, independent, ..Diagnostics::default() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()

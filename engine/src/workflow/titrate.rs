@@ -4,7 +4,7 @@
 //! ([`super::children`]). When all are finished their `lambda.csv` are evaluated together ([`super::pka`]), so that calling the
 //! command again after a Slurm array, or with more pH values, evaluates everything that is there. With `titrate.until` the runs become longer from
 //! one look at them to the next ([`super::until`]): every look is a stage of the same runs, and of those at pH values that a look before has added. These begin
-//! with a checkpoint that is made of that of the nearest pH, and go on from it as any run does.
+//! with a checkpoint that is made of that of another pH, and go on from it as any run does.
 
 use super::children::{self, Child};
 use super::exchange::Joined;

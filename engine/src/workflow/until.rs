@@ -4,7 +4,7 @@
 //! length, which then become longer; so a titration that was stopped and continued looks at the same frames, and ends where one in one piece would have ended. What each look
 //! found is kept in `until.json`; a look that is missing there is made again from the frames up to its time.
 //!
-//! At a look pH values may be added ([`Grows`]). Their runs begin there, with the states of the nearest pH. A decision follows from the frames up to the look, so that one that was
+//! At a look pH values may be added ([`Grows`]). Their runs begin there, with the states of other pH values ([`Until::source`]). A decision follows from the frames up to the look, so that one that was
 //! lost is made again; what has been added stays, also if the job asks for another error later. Where runs have gone on beyond a look nothing can begin at it any more.
 
 mod added;
@@ -39,6 +39,8 @@ pub struct Until {
     /// Most pH values with those that are added.
     pub most_ph: usize,
     ph: Vec<f64>,
+    /// Whether walkers swap their pH.
+    swaps: bool,
     time_step: f64,
     equilibration: f64,
     seed: u64,
@@ -76,6 +78,7 @@ impl Until {
             schedule: schedule(first, config.steps(), grain),
             most_ph: titrate.most_ph(),
             ph: titrate.ph.to_vec(),
+            swaps: titrate.exchange.is_some(),
             time_step: config.dynamics.time_step.get(),
             equilibration: titrate.equilibration(),
             seed: config.dynamics.seed,
@@ -228,8 +231,7 @@ impl Until {
             if refused || ph.len() >= self.most_ph || ph.contains(&place.ph) {
                 continue;
             }
-            let far = |ph: &f64| (ph - place.ph).abs();
-            let Some(from) = sources.iter().copied().min_by(|a, b| far(a).total_cmp(&far(b))) else { continue };
+            let Some(from) = self.source(place.ph, &sources, added) else { continue };
             let new = Added { ph: place.ph, steps, time: check.time, from, why: place.why.clone(), withdrawn: None };
             if plan.begin(&new)? {
                 place.added = true;
@@ -238,6 +240,21 @@ impl Until {
             }
         }
         Ok(())
+    }
+
+    /// The pH whose state a new run begins with: the nearest. Runs that do not swap keep what they began with: there it is the nearest of those
+    /// from which the fewest have begun, directly or by others, so that not all that is known near a pKa comes from one state.
+    fn source(&self, new: f64, sources: &[f64], added: &[Added]) -> Option<f64> {
+        let root = |ph: f64| {
+            let parent = |ph: f64| added.iter().find(|added| added.ph == ph).map(|added| added.from);
+            (0..added.len()).fold(ph, |ph, _| parent(ph).unwrap_or(ph))
+        };
+        let family = |ph: f64| {
+            let kin = added.iter().filter(|other| other.withdrawn.is_none() && root(other.ph) == root(ph)).count();
+            if self.swaps { 0 } else { kin }
+        };
+        let far = |ph: f64| (ph - new).abs();
+        sources.iter().copied().min_by(|&a, &b| family(a).cmp(&family(b)).then(far(a).total_cmp(&far(b))))
     }
 }
 

@@ -32,19 +32,35 @@ pub struct OfUnits {
 /// Fewest degrees of freedom of an error.
 pub const FEWEST: f64 = 2.0;
 
+/// The number of units that tell anything of a pKa, N; 0 if none does.
+pub fn number(units: &[Vec<Cell>], pka: f64, slope: f64) -> f64 {
+    let [total, squares] = information(units, pka, slope);
+    if squares > 0.0 { total * total / squares } else { 0.0 }
+}
+
+/// Expected share of deprotonated frames.
+fn expected(ph: f64, pka: f64, slope: f64) -> f64 {
+    1.0 / (1.0 + 10f64.powf(slope * (pka - ph)))
+}
+
+/// Σ I_u and Σ I_u².
+fn information(units: &[Vec<Cell>], pka: f64, slope: f64) -> [f64; 2] {
+    let of = |cell: &Cell| {
+        let p = expected(cell.ph, pka, slope);
+        std::f64::consts::LN_10 * slope * cell.frames * p * (1.0 - p)
+    };
+    let each = units.iter().map(|unit| unit.iter().map(of).sum::<f64>());
+    each.fold([0.0; 2], |[sum, squares], i| [sum + i, squares + i * i])
+}
+
 impl OfUnits {
     /// From the frames of each unit, with pKa and Hill coefficient of all of them; `None` if fewer than three units tell anything.
     pub fn new(units: &[Vec<Cell>], pka: f64, slope: f64) -> Option<Self> {
-        let expected = |ph: f64| 1.0 / (1.0 + 10f64.powf(slope * (pka - ph)));
-        let score = |cell: &Cell| cell.lost - expected(cell.ph) * cell.frames;
-        let information = |cell: &Cell| {
-            let p = expected(cell.ph);
-            std::f64::consts::LN_10 * slope * cell.frames * p * (1.0 - p)
+        let score = |unit: &Vec<Cell>| -> f64 {
+            unit.iter().map(|cell| cell.lost - expected(cell.ph, pka, slope) * cell.frames).sum()
         };
-        let sum = |unit: &Vec<Cell>, of: &dyn Fn(&Cell) -> f64| unit.iter().map(of).sum::<f64>();
-        let scores: f64 = units.iter().map(|unit| sum(unit, &score).powi(2)).sum();
-        let each: Vec<f64> = units.iter().map(|unit| sum(unit, &information)).collect();
-        let (total, squares) = (each.iter().sum::<f64>(), each.iter().map(|i| i * i).sum::<f64>());
+        let scores: f64 = units.iter().map(|unit| score(unit).powi(2)).sum();
+        let [total, squares] = information(units, pka, slope);
         let number = total * total / squares;
         let free = number - 1.0;
         // Rounding must not take away the third of three equal units.
@@ -96,6 +112,7 @@ mod tests {
         let three = OfUnits::new(&units, 4.0, 1.0).unwrap();
         units.extend((0..5).map(|_| vec![Cell { ph: 9.0, frames: 1000.0, lost: 1000.0 }]));
         let eight = OfUnits::new(&units, 4.0, 1.0).unwrap();
+        assert!((number(&units, 4.0, 1.0) - 3.0).abs() < 0.1 && number(&[], 4.0, 1.0) == 0.0);
         assert!((eight.error / three.error - 1.0).abs() < 0.02 && (eight.free - 2.0).abs() < 0.1, "{eight:?}");
         assert_eq!(OfUnits::new(&units[..2], 4.0, 1.0), None);
         assert_eq!(OfUnits::new(&[], 4.0, 1.0), None);

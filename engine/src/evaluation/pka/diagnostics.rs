@@ -22,6 +22,8 @@ pub const FEW: u64 = 10;
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
 /// How the reason begins that walkers went to and fro too seldom.
 pub const TRIPS: &str = "the walkers made";
+/// Fewest independent runs that tell of a pKa: as many as an error from whole runs needs.
+const INDEPENDENT: f64 = 3.0;
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
 
@@ -34,6 +36,8 @@ pub struct Diagnostics {
     pub rotamers: Option<u64>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
+    /// Number of independent walkers or runs that tell of the pKa, where some began with the states of others.
+    pub independent: Option<f64>,
     /// Why it has not converged, in words without commas, which end the cells of tables; empty if it has.
     pub reasons: Vec<String>,
 }
@@ -79,6 +83,11 @@ impl Diagnostics {
         let few: Vec<String> = few_transitions(site).iter().map(|point| format!("{}", point.ph)).collect();
         if !few.is_empty() {
             reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(" and ")));
+        }
+        if let Some(number) = site.diagnostics.independent.filter(|number| *number < INDEPENDENT - 1e-9) {
+            reasons.push(format!(
+                "what is known of the pKa comes from {number:.1} runs that did not begin with the state of another and should come from {INDEPENDENT}"
+            ));
         }
         if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {
             reasons.push(format!("forms of equal protonation exchanged {exchanges} times and should {FEW} times"));

@@ -6,20 +6,28 @@ use crate::evaluation::runs::Run;
 use lambda::analysis::determined::Determined;
 use lambda::analysis::occupancy::State;
 use lambda::analysis::titration::Titration;
-use lambda::analysis::units::{Cell, OfUnits};
+use lambda::analysis::units::{Cell, OfUnits, number};
 use std::collections::BTreeMap;
 
 /// Makes the errors of all steps those of walkers or runs where they are larger. `runs` are those of the site, `classes` its protonation in each of their frames.
-pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<State>]) {
+///
+/// Where some began with the states of others the answer is the number of units that tell of the step of which the fewest do: fewer than three have no error
+/// of this kind, and the frames of one that has many descendants look like those of many.
+pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<State>]) -> Option<f64> {
+    let mut fewest: Option<f64> = None;
     for (index, step) in titration.macroscopic.iter_mut().enumerate() {
         let [Some(pka), Some(slope)] = step.counted.map(|number| number.value()) else { continue };
-        let Some(found) = OfUnits::new(&units(runs, classes, index), pka, slope) else { continue };
+        let units = units(runs, classes, index);
+        let mine = number(&units, pka, slope);
+        fewest = Some(fewest.map_or(mine, |fewest| fewest.min(mine)));
+        let Some(found) = OfUnits::new(&units, pka, slope) else { continue };
         for number in [&mut step.pka, &mut step.pka_slope_one] {
             if let Determined::Value { error, .. } = number {
                 *error = error.max(found.covering());
             }
         }
     }
+    fewest.filter(|_| runs.iter().any(|run| run.begun.is_some()))
 }
 
 /// Which walkers and runs began with the state of which.

@@ -1,7 +1,7 @@
 //! Where another pH would tell more of the sites that hold up a titration.
 //!
-//! - *Beyond the pH values*: a pKa lies outside them, or within its error of their end. The new pH is that of the pKa, but no farther than [`LEAP`] from the last one: what lies far
-//!   outside is known badly. A site that is not asked for because its pKa lies outside counts if that of its model compound lies within, where it was
+//! - *Beyond the pH values*: a pKa lies outside them, or within its error of their end. The new pH is that of the pKa, but no farther than [`LEAP`] from the last one, and no nearer than
+//!   [`OUTSIDE`] if its error is [`WIDE`] or more: what lies far outside is known badly. A site that is not asked for because its pKa lies outside counts if that of its model compound lies within, where it was
 //!   expected, or if there is no site to ask for at all.
 //! - *Between neighbours that hardly overlap*, or whose walkers would swap in less than [`RARE`] of the attempts: the middle.
 //! - *In a wide gap*: a pKa with no pH nearer than [`FAR`] to it, between two that are more than [`WIDE`] apart.
@@ -119,9 +119,15 @@ fn beyond(pka: Determined, ph: &[f64]) -> Option<(f64, String)> {
     let (low, high) = (*ph.first()?, *ph.last()?);
     let below = |aim: f64| grid(aim.clamp(low - LEAP, low - GRID));
     let above = |aim: f64| grid(aim.clamp(high + GRID, high + LEAP));
+    // A value whose error is as large as this says hardly more than the side on which it lies; one step after the other towards it would creep.
+    let leap = |error: f64| if error < WIDE { GRID } else { OUTSIDE };
     match pka {
-        Determined::Value { value, .. } if value < low => Some((below(value), format!("below {low}, the lowest"))),
-        Determined::Value { value, .. } if value > high => Some((above(value), format!("above {high}, the highest"))),
+        Determined::Value { value, error } if value < low => {
+            Some((below(value.min(low - leap(error))), format!("below {low}, the lowest")))
+        }
+        Determined::Value { value, error } if value > high => {
+            Some((above(value.max(high + leap(error))), format!("above {high}, the highest")))
+        }
         Determined::Value { value, error } if value - error < low && low < high => {
             Some((below(value - PAST), format!("within its error of {low}, the lowest")))
         }
@@ -217,6 +223,8 @@ mod tests {
         assert_eq!(at(value(2.1, 0.3)), Some((2.0, "below 3, the lowest".into())));
         assert_eq!(at(value(7.6, 0.1)), Some((7.5, "above 7, the highest".into())));
         assert_eq!(at(value(11.0, 2.0)), Some((9.0, "above 7, the highest".into())));
+        assert_eq!(at(value(2.8, 1.4)), Some((1.5, "below 3, the lowest".into())));
+        assert_eq!(at(value(7.2, 1.0)), Some((8.5, "above 7, the highest".into())));
         assert_eq!(at(value(6.9, 0.2)), Some((7.75, "within its error of 7, the highest".into())));
         assert_eq!((at(value(6.7, 0.2)), at(Determined::Unknown), at(Determined::AtLeast(5.0))), (None, None, None));
         assert_eq!(at(Determined::AtLeast(7.0)), Some((8.5, "above 7, the highest".into())));

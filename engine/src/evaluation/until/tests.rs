@@ -174,10 +174,20 @@ impl<'a> Walk<'a> {
         self.frame = frames;
     }
 
-    /// A run at a new pH begins with the state of the nearest one.
+    /// A run at a new pH begins with the state of the nearest one; without swaps of the nearest of those from which the fewest have begun.
     fn add(&mut self, ph: f64) {
         let far = |slot: &usize| (self.ph[*slot] - ph).abs();
-        let source = (0..self.ph.len()).min_by(|a, b| far(a).total_cmp(&far(b))).unwrap();
+        let parent = |slot: usize| {
+            let from = &self.begun[slot].as_ref()?.from;
+            self.ph.iter().position(|ph| Self::folder(*ph) == *from)
+        };
+        let root = |slot: usize| (0..self.ph.len()).fold(slot, |slot, _| parent(slot).unwrap_or(slot));
+        let family = |slot: usize| {
+            let kin = (0..self.ph.len()).filter(|&other| self.begun[other].is_some() && root(other) == root(slot));
+            if self.model.swaps { 0 } else { kin.count() }
+        };
+        let nearer = |a: &usize, b: &usize| family(*a).cmp(&family(*b)).then(far(a).total_cmp(&far(b)));
+        let source = (0..self.ph.len()).min_by(nearer).unwrap();
         let (walker, owner) = (self.state.len(), self.at[source]);
         let begun = Begun {
             time: self.frame as f64 - 1.0,

@@ -236,8 +236,8 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
     added.dedup();
     if !added.is_empty() {
         method.add(&format!(
-            "Of these pH values {} {} added during the runs, where they tell more of the sites whose pKa was not known well; runs there began with the states of the \
-             nearest pH.",
+            "Of these pH values {} {} added during the runs, where they tell more of the sites whose pKa was not known well; runs there began with the states of \
+             others.",
             added.join(", "),
             if added.len() == 1 { "was" } else { "were" }
         ));
