@@ -50,7 +50,7 @@ pub struct Titrate {
     #[serde(default = "ten")]
     pub until_round_trips: u32,
     /// Most pH values that the titration may come to have, those of `ph` included. At each look of `until` new ones are added where a pKa lies
-    /// beyond the pH values or in a wide gap of them, or where neighbours would hardly swap; their runs begin with the states of the nearest pH.
+    /// beyond the pH values or in a wide gap of them, or where neighbours would hardly swap; their runs begin with the states of others.
     /// With 0, or any number that is not larger than that of `ph`, they are recommended only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "half as many again as `ph` has"))]
