@@ -4,7 +4,7 @@
 //! length, which then become longer; so a titration that was stopped and continued looks at the same frames, and ends where one in one piece would have ended. What each look
 //! found is kept in `until.json`; a look that is missing there is made again from the frames up to its time.
 //!
-//! At a look pH values may be added ([`Grows`]). Their runs begin there, with the states of other pH values ([`Until::source`]). A decision follows from the frames up to the look, so that one that was
+//! At a look pH values may be added ([`Grows`]). Their runs begin there, with the states of other pH values. A decision follows from the frames up to the look, so that one that was
 //! lost is made again; what has been added stays, also if the job asks for another error later. Where runs have gone on beyond a look nothing can begin at it any more.
 
 mod added;
