@@ -346,7 +346,7 @@ fn forces_miss_no_pair_of_an_atom_out_of_control() {
     let (seldom, often) = (after(order), after(&format!("{order}[neighbour_list]\ninterval = \"2 fs\"\n")));
     assert_eq!((seldom.1, often.1), (Some(20), Some(1)));
     let worst = seldom.0.iter().zip(&often.0).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-    // The boxes of the FMM differ, and with them its error: found 5.2e-4 after 38 fs. The molecule has passed others at 0.3 nm meanwhile, which
+    // The boxes of the FMM differ, and with them its error: found 3.3e-4 after 38 fs. The molecule has passed others at 0.3 nm meanwhile, which
     // it would have gone through unseen.
     assert!(worst < 1e-3, "{worst}");
 }

@@ -1,6 +1,7 @@
 //! Files that are complete or absent: written beside their place, synced, renamed.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, InputError, Result};
+use serde::de::DeserializeOwned;
 use std::io::Write;
 use std::path::Path;
 
@@ -24,6 +25,24 @@ pub fn write_atomic(path: &Path, action: &'static str, content: &[u8]) -> Result
         let _ = std::fs::remove_file(&temporary);
         Error::file(path, action, e)
     })
+}
+
+/// Reads a TOML file that this program wrote; `None` if there is none.
+///
+/// # Errors
+/// [`Error::Input`] with `help` if it is not as this program writes it, [`Error::File`] if it cannot be read.
+pub fn read_toml<T: DeserializeOwned>(path: &Path, help: &'static str) -> Result<Option<T>> {
+    match std::fs::read_to_string(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        text => {
+            let text = text.map_err(|e| Error::file(path, "read", e))?;
+            let found = toml::from_str(&text).map_err(|e| {
+                let message = format!("it is not as this program writes it: {}", e.message());
+                InputError::new(message, help).in_file(path)
+            })?;
+            Ok(Some(found))
+        }
+    }
 }
 
 /// Makes a rename in the folder of `path` permanent.

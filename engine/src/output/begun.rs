@@ -1,7 +1,7 @@
 //! `begun.toml`: from which state a run began that was added to a titration on its way. Runs that began at their first step have none.
 
-use crate::atomic::write_atomic;
-use crate::error::{Error, InputError, Result};
+use crate::atomic::{read_toml, write_atomic};
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -32,18 +32,7 @@ impl Begun {
     /// # Errors
     /// [`Error::Input`] if the file is not as this program writes it, [`Error::File`] if it cannot be read.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(FILE);
-        match std::fs::read_to_string(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            text => {
-                let text = text.map_err(|e| Error::file(&path, "read", e))?;
-                let found = toml::from_str(&text).map_err(|e| {
-                    let message = format!("it is not as this program writes it: {}", e.message());
-                    InputError::new(message, "put the file back").in_file(&path)
-                })?;
-                Ok(Some(found))
-            }
-        }
+        read_toml(&folder.join(FILE), "put the file back")
     }
 
     /// Writes the file into the folder of the run.

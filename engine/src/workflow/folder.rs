@@ -4,7 +4,7 @@
 //! checkpoint. Results go into a folder that is new, empty, or the job's own; nothing else is written over. What a run or a titration has
 //! in its folder is compared with the job by the checkpoints ([`crate::checkpoint::Identity`]).
 
-use crate::atomic::write_atomic;
+use crate::atomic::{read_toml, write_atomic};
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
 use crate::origin;
@@ -77,18 +77,7 @@ impl Marker {
 
     /// Reads that of a folder; `None` if it has none.
     fn read(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(MARKER);
-        match std::fs::read_to_string(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            text => {
-                let text = text.map_err(|e| Error::file(&path, "read", e))?;
-                let found = toml::from_str(&text).map_err(|e| {
-                    let message = format!("it is not as this program writes it: {}", e.message());
-                    InputError::new(message, ELSEWHERE).in_file(&path)
-                })?;
-                Ok(Some(found))
-            }
-        }
+        read_toml(&folder.join(MARKER), ELSEWHERE)
     }
 }
 

@@ -288,6 +288,32 @@ fn schedule(first: u64, last: u64, grain: u64) -> Vec<u64> {
 mod tests {
     use super::*;
 
+    /// Runs that do not swap take turns in giving their states; walkers that do begin with the nearest.
+    #[test]
+    fn new_runs_begin_with_the_nearest_state_from_which_the_fewest_have_begun() {
+        let until = |swaps| Until {
+            target: Target { error: 0.2, sites: Vec::new(), round_trips: 0 },
+            schedule: vec![100],
+            most_ph: 6,
+            ph: vec![4.0, 5.0, 6.0],
+            swaps,
+            time_step: 0.002,
+            equilibration: 0.0,
+            seed: 1,
+            folder: PathBuf::new(),
+        };
+        let added = |ph, from| Added { ph, steps: 100, time: 0.2, from, why: String::new(), withdrawn: None };
+        // 3 began with the state of 4, and 2 with that of 3: both count for 4.
+        let known = [added(3.0, 4.0), added(2.0, 3.0)];
+        let sources = [4.0, 5.0, 6.0, 3.0, 2.0];
+        assert_eq!(until(true).source(1.0, &sources, &known), Some(2.0));
+        assert_eq!(until(false).source(1.0, &sources, &known), Some(5.0));
+        assert_eq!(until(false).source(1.0, &sources[..3], &[]), Some(4.0));
+        // One that could not begin counts for nobody.
+        let withdrawn = [Added { withdrawn: Some("no memory".into()), ..added(3.0, 4.0) }];
+        assert_eq!(until(false).source(1.0, &sources[..3], &withdrawn), Some(4.0));
+    }
+
     #[test]
     fn looks_come_with_a_quarter_more_data_and_at_the_end() {
         assert_eq!(schedule(100, 200, 1), [100, 125, 157, 197, 200]);

@@ -1,6 +1,7 @@
 //! Synthetic titrations: connected and separate runs, replicas, verdicts, the start of runs, round trips.
 
 use super::*;
+use crate::output::begun::Begun;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::SitesFile;
 use crate::record::FormRecord;
@@ -124,4 +125,32 @@ fn round_trips_are_those_of_walkers_between_the_ends() {
     assert_eq!((diagnostics::stuck(&runs, Some(3)), diagnostics::stuck(&runs, None)), (None, None));
     let found = evaluated(runs);
     assert!(found.sites.iter().all(|site| site.diagnostics.reasons.contains(&said)));
+}
+
+/// All runs but one began with the state of that one: what is known of the pKa has one past, however many frames there are.
+#[test]
+fn a_pka_of_fewer_than_three_pasts_has_not_converged() {
+    let runs: Vec<Run> = experiment(4.1, 6).into_iter().step_by(2).collect();
+    let said = |runs: Vec<Run>| {
+        let found = evaluated(runs);
+        let site = &found.sites[0].diagnostics;
+        (site.independent, site.reasons.iter().any(|reason| reason.contains("did not begin with the state of another")))
+    };
+    assert_eq!(said(runs.clone()), (None, false));
+    let from = |parent: usize, all: &[Run]| Begun {
+        time: 0.0,
+        from: all[parent].folder.display().to_string(),
+        why: String::new(),
+        walker: None,
+        from_walker: None,
+    };
+    let mut kin = runs.clone();
+    (1..kin.len()).for_each(|index| kin[index].begun = Some(from(0, &runs)));
+    let (number, refused) = said(kin);
+    assert!((number.unwrap() - 1.0).abs() < 1e-9 && refused, "{number:?}");
+    // One of the outermost alone, which tell little: (Σ I)²/Σ I² with I = p (1 − p) of five runs is 3.4.
+    let mut one = runs.clone();
+    one[0].begun = Some(from(4, &runs));
+    let (number, refused) = said(one);
+    assert!((3.2..3.7).contains(&number.unwrap()) && !refused, "{number:?}");
 }

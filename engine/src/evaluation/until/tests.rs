@@ -392,6 +392,11 @@ fn a_list_that_misses_the_pka_grows_to_it() {
         assert!(grown.ended && grown.added > 0 && grown.ratio().abs() < 3.0 && grown.error < LIMIT, "{grown:?}");
         assert!(!alone.ended && grown.cost < alone.cost, "{grown:?} {alone:?}");
     }
+    // Runs that do not swap: what is known of the pKa comes from the runs that were added, and these must have different pasts.
+    let model = Model { swaps: false, ..Model::plain(4.2) };
+    let grown = model.grown(7, &off_by(&model, 3.0), 8);
+    println!("{grown:#?}");
+    assert!(grown.ended && grown.added == 3 && grown.ratio().abs() < 3.0, "{grown:?}");
 }
 
 /// Five seeds of a set of sites scatter as their errors say.
