@@ -148,8 +148,10 @@ impl<T: Real> Fmm<T> {
         check_length("charges", assignment.order.len(), charges.len())?;
         check_charge(&self.boundary, charges)?;
         self.pool.grow();
-        let (energy, timings) =
-            self.evaluation.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)?;
+        // On a thread of rayon's pool: from outside it each parallel loop of all stages would be handed over and waited for.
+        let (energy, timings) = rayon::scope(|_| {
+            self.evaluation.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)
+        })?;
         self.timings = timings;
         Ok(energy)
     }
