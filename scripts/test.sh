@@ -14,7 +14,7 @@ cargo test --release --workspace --locked "$@"
 [ $# = 0 ] || exit 0
 if scripts/prepare_tools.sh test; then
     # the program that the tests above have built
-    OCTITRATE_BINARY="${CARGO_TARGET_DIR:-$PWD/target}/release/octitrate" .tools/prepare/bin/python3 -m pytest python
+    OCTITRATE_BINARY="${CARGO_TARGET_DIR:-$PWD/target}/release/octitrate" .tools/prepare/bin/python3 -m pytest python -n auto --dist loadfile
 else
     echo "test: no tools of the Python package in .tools/prepare: it is not tested"
 fi
