@@ -38,6 +38,11 @@ pub fn number(units: &[Vec<Cell>], pka: f64, slope: f64) -> f64 {
     if squares > 0.0 { total * total / squares } else { 0.0 }
 }
 
+/// What units tell of a pKa, Σ I_u, in frames times pK units⁻¹.
+pub fn told(units: &[Vec<Cell>], pka: f64, slope: f64) -> f64 {
+    information(units, pka, slope)[0]
+}
+
 /// Expected share of deprotonated frames.
 fn expected(ph: f64, pka: f64, slope: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(slope * (pka - ph)))

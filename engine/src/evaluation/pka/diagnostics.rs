@@ -36,7 +36,7 @@ pub struct Diagnostics {
     pub rotamers: Option<u64>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
-    /// Number of independent walkers or runs that tell of the pKa, where some began with the states of others.
+    /// Number of independent walkers or runs that tell of the pKa, where most of what is known comes from those that began with the states of others.
     pub independent: Option<f64>,
     /// Why it has not converged, in words without commas, which end the cells of tables; empty if it has.
     pub reasons: Vec<String>,
@@ -86,7 +86,7 @@ impl Diagnostics {
         }
         if let Some(number) = site.diagnostics.independent.filter(|number| *number < INDEPENDENT - 1e-9) {
             reasons.push(format!(
-                "what is known of the pKa comes from {number:.1} runs that did not begin with the state of another and should come from {INDEPENDENT}"
+                "what is known of the pKa comes from added runs that go back to {number:.1} runs and should go back to {INDEPENDENT}: give more pH values or replicas"
             ));
         }
         if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {

@@ -6,20 +6,25 @@ use crate::evaluation::runs::Run;
 use lambda::analysis::determined::Determined;
 use lambda::analysis::occupancy::State;
 use lambda::analysis::titration::Titration;
-use lambda::analysis::units::{Cell, OfUnits, number};
+use lambda::analysis::units::{Cell, OfUnits, number, told};
 use std::collections::BTreeMap;
 
 /// Makes the errors of all steps those of walkers or runs where they are larger. `runs` are those of the site, `classes` its protonation in each of their frames.
 ///
-/// Where some began with the states of others the answer is the number of units that tell of the step of which the fewest do: fewer than three have no error
-/// of this kind, and the frames of one that has many descendants look like those of many.
+/// Where most of what is known of a step comes from walkers or runs that began with the states of others, the answer is the number of units that tell of it (of
+/// the step of which the fewest do): fewer than three have no error of this kind, and the frames of one that has many descendants look like those of many.
 pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<State>]) -> Option<f64> {
+    let family = Families::of(runs);
     let mut fewest: Option<f64> = None;
     for (index, step) in titration.macroscopic.iter_mut().enumerate() {
         let [Some(pka), Some(slope)] = step.counted.map(|number| number.value()) else { continue };
-        let units = units(runs, classes, index);
-        let mine = number(&units, pka, slope);
-        fewest = Some(fewest.map_or(mine, |fewest| fewest.min(mine)));
+        let units = |of: Of| units(runs, classes, index, &family, of);
+        let added = told(&units(Of::Added), pka, slope);
+        let units = units(Of::All);
+        if added > 0.5 * told(&units, pka, slope) {
+            let mine = number(&units, pka, slope);
+            fewest = Some(fewest.map_or(mine, |fewest| fewest.min(mine)));
+        }
         let Some(found) = OfUnits::new(&units, pka, slope) else { continue };
         for number in [&mut step.pka, &mut step.pka_slope_one] {
             if let Determined::Value { error, .. } = number {
@@ -27,7 +32,7 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
             }
         }
     }
-    fewest.filter(|_| runs.iter().any(|run| run.begun.is_some()))
+    fewest
 }
 
 /// Which walkers and runs began with the state of which.
@@ -47,6 +52,11 @@ impl Families {
         Self { walkers, runs: runs.collect() }
     }
 
+    /// Whether a frame of a run is that of a walker, or the run one, that began with the state of another.
+    fn has_begun(&self, index: usize, walker: Option<u32>) -> bool {
+        walker.map_or(self.runs.contains_key(&index), |walker| self.walkers.contains_key(&walker))
+    }
+
     /// The walker with whose first step it all began.
     fn walker(&self, walker: u32) -> usize {
         first(&self.walkers, walker) as usize
@@ -62,9 +72,16 @@ fn first<T: Copy + Ord>(before: &BTreeMap<T, T>, of: T) -> T {
     (0..before.len()).fold(of, |of, _| before.get(&of).copied().unwrap_or(of))
 }
 
+/// Whose frames count.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    All,
+    /// Those that began with the states of others.
+    Added,
+}
+
 /// Frames of every walker, or of every run if not all of them have walkers, of the two classes of a step.
-fn units(runs: &[&Run], classes: &[Vec<State>], step: usize) -> Vec<Vec<Cell>> {
-    let family = Families::of(runs);
+fn units(runs: &[&Run], classes: &[Vec<State>], step: usize, family: &Families, of: Of) -> Vec<Vec<Cell>> {
     let have_walkers = runs.iter().all(|run| run.series.walker.len() == run.series.time.len());
     let mut found: BTreeMap<usize, BTreeMap<u64, Cell>> = BTreeMap::new();
     for (index, (run, classes)) in runs.iter().zip(classes).enumerate() {
@@ -73,7 +90,11 @@ fn units(runs: &[&Run], classes: &[Vec<State>], step: usize) -> Vec<Vec<Cell>> {
             else {
                 continue;
             };
-            let unit = if have_walkers { family.walker(run.series.walker[frame]) } else { family.run(index) };
+            let walker = have_walkers.then(|| run.series.walker[frame]);
+            if of == Of::Added && !family.has_begun(index, walker) {
+                continue;
+            }
+            let unit = walker.map_or_else(|| family.run(index), |walker| family.walker(walker));
             let cells = found.entry(unit).or_default();
             let cell = cells.entry(run.ph.to_bits()).or_insert(Cell { ph: run.ph, ..Cell::default() });
             cell.frames += 1.0;
@@ -112,14 +133,18 @@ mod tests {
         ];
         let runs: Vec<&Run> = runs.iter().collect();
         let classes = vec![vec![Some(0); 4]; 3];
-        let frames = |runs: &[&Run]| -> Vec<f64> {
-            units(runs, &classes, 0).iter().map(|unit| unit.iter().map(|cell| cell.frames).sum()).collect()
+        let frames = |runs: &[&Run], of: Of| -> Vec<f64> {
+            let units = units(runs, &classes, 0, &Families::of(runs), of);
+            units.iter().map(|unit| unit.iter().map(|cell| cell.frames).sum()).collect()
         };
-        assert_eq!(frames(&runs), [2.0, 10.0]);
+        assert_eq!(frames(&runs, Of::All), [2.0, 10.0]);
+        assert_eq!(frames(&runs, Of::Added), [4.0]);
         let alone: Vec<Run> = runs
             .iter()
             .map(|run| Run { series: LambdaSeries { walker: Vec::new(), ..run.series.clone() }, ..(*run).clone() })
             .collect();
-        assert_eq!(frames(&alone.iter().collect::<Vec<_>>()), [12.0]);
+        let alone: Vec<&Run> = alone.iter().collect();
+        assert_eq!(frames(&alone, Of::All), [12.0]);
+        assert_eq!(frames(&alone, Of::Added), [8.0]);
     }
 }
