@@ -76,7 +76,7 @@ pub(super) fn code(source: &Source, capability: i32, fresh: bool) -> Result<Code
     let Some(target) = Target::choose(capability, &known) else {
         return Err(DeviceError::Architecture { target: format!("sm_{capability}"), version, known });
     };
-    let text = source.whole("");
+    let text = source.whole();
     let mut options = vec![format!("--gpu-architecture={target}"), "--std=c++17".into()];
     options.extend(source.options().iter().map(|o| (*o).to_string()));
     let key = digest(&[text.as_bytes(), options.join(" ").as_bytes(), version.as_bytes()]);

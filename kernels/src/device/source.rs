@@ -93,9 +93,9 @@ impl Source {
         &self.layouts
     }
 
-    /// Everything that the compiler reads, `first` at its head.
-    pub(super) fn whole(&self, first: &str) -> String {
-        let mut out = String::from(first);
+    /// Everything that the compiler reads.
+    pub(super) fn whole(&self) -> String {
+        let mut out = String::new();
         for (key, value) in &self.defines {
             out.push_str(&format!("#define {key} {value}\n"));
         }
