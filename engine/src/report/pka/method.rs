@@ -32,6 +32,10 @@ const HAMILTONIAN: Work =
     work("B. Kohnke, C. Kutzner, H. Grubmüller, J. Chem. Theory Comput. 2020, 16, 6938", "10.1021/acs.jctc.0c00744");
 const RESCALING: Work =
     work("G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 2007, 126, 014101", "10.1063/1.2408420");
+const MIDDLE: Work = work(
+    "Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J. Liu, J. Phys. Chem. A 2019, 123, 6056",
+    "10.1021/acs.jpca.9b02771",
+);
 const CELL: Work = work("M. Bernetti, G. Bussi, J. Chem. Phys. 2020, 153, 114107", "10.1063/5.0020514");
 const EXCHANGE: Work = work("Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 1999, 314, 141", "10.1016/S0009-2614(99)01123-9");
 const EXCHANGE_PH: Work = work("Y. Meng, A. E. Roitberg, J. Chem. Theory Comput. 2010, 6, 1401", "10.1021/ct900676b");
@@ -194,8 +198,17 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             .map_or(String::new(), |held| format!(", constraints on {held}"));
         let mut words = format!("Leap-frog steps were {step} long{mass}{held}");
         if let Some(temperature) = value("thermostat", "temperature") {
-            let cited = method.cite(&[RESCALING]);
-            words += &format!("; the temperature was {temperature} (stochastic velocity rescaling{cited})");
+            if value("thermostat", "kind").is_some_and(|kind| kind == "langevin") {
+                let friction =
+                    value("thermostat", "friction").map_or(String::new(), |friction| format!(", friction {friction}"));
+                let cited = method.cite(&[MIDDLE]);
+                words += &format!(
+                    "; the temperature was {temperature} (Langevin dynamics in the middle of the step{friction}{cited})"
+                );
+            } else {
+                let cited = method.cite(&[RESCALING]);
+                words += &format!("; the temperature was {temperature} (stochastic velocity rescaling{cited})");
+            }
         }
         if let Some(pressure) = value("barostat", "pressure") {
             let cited = method.cite(&[CELL]);
