@@ -92,3 +92,14 @@ fn a_gpu_refuses_it() {
     let error = Simulation::on(&config, Some(&Device::of_tests().unwrap())).err().expect("refused").to_string();
     assert!(error.contains("thermostat.kind: Langevin dynamics is not computed on a GPU"), "{error}");
 }
+
+/// What checkpoints say of the settings of jobs that name no kind is what it was before there were two.
+#[test]
+fn checkpoints_of_v_rescale_have_the_settings_they_had() {
+    let place = tempfile::tempdir().unwrap();
+    for thermostat in ["", "kind = \"v-rescale\"", "coupling_time = \"0.1 ps\""] {
+        let settings = Config::load(job(place.path(), thermostat, 10)).unwrap().trajectory_settings().unwrap();
+        let section = "[thermostat]\ntemperature = \"300 K\"\ncoupling_time = \"0.1 ps\"\n\n[barostat]";
+        assert!(settings.contains(section) && settings.contains("remove_com_interval = 100\n"), "{settings}");
+    }
+}
