@@ -1,7 +1,7 @@
 //! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
 
 use super::evidence::trimmed;
-use crate::evaluation::background::{Background, Preparation};
+use crate::evaluation::background::{Background, Job, Preparation};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
 use crate::record::Kind;
@@ -197,19 +197,7 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             .filter(|held| held != "none")
             .map_or(String::new(), |held| format!(", constraints on {held}"));
         let mut words = format!("Leap-frog steps were {step} long{mass}{held}");
-        if let Some(temperature) = value("thermostat", "temperature") {
-            if value("thermostat", "kind").is_some_and(|kind| kind == "langevin") {
-                let friction =
-                    value("thermostat", "friction").map_or(String::new(), |friction| format!(", friction {friction}"));
-                let cited = method.cite(&[MIDDLE]);
-                words += &format!(
-                    "; the temperature was {temperature} (Langevin dynamics in the middle of the step{friction}{cited})"
-                );
-            } else {
-                let cited = method.cite(&[RESCALING]);
-                words += &format!("; the temperature was {temperature} (stochastic velocity rescaling{cited})");
-            }
-        }
+        words += &temperature(method, &background.job);
         if let Some(pressure) = value("barostat", "pressure") {
             let cited = method.cite(&[CELL]);
             let first = value("barostat", "start")
@@ -222,6 +210,19 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             evaluation.runs.iter().map(|run| format!("{} K", run.sites.temperature)).collect();
         method.add(&format!("The temperature was {}.", kelvin.into_iter().collect::<Vec<_>>().join(" and ")));
     }
+}
+
+/// What kept the temperature, as the end of a sentence; nothing without a thermostat.
+fn temperature(method: &mut Method, job: &Job) -> String {
+    let value = |key: &str| job.value("thermostat", key);
+    let Some(temperature) = value("temperature") else { return String::new() };
+    let how = if value("kind").as_deref() == Some("langevin") {
+        let friction = value("friction").map_or(String::new(), |friction| format!(", friction {friction}"));
+        format!("Langevin dynamics in the middle of the step{friction}{}", method.cite(&[MIDDLE]))
+    } else {
+        format!("stochastic velocity rescaling{}", method.cite(&[RESCALING]))
+    };
+    format!("; the temperature was {temperature} ({how})")
 }
 
 /// pH values, exchange, time, and how populations and errors follow.
@@ -288,6 +289,23 @@ mod tests {
         method.add("One.");
         method.add("Two.");
         assert_eq!(method.text, "One. Two.");
+    }
+
+    #[test]
+    fn the_thermostat_is_named_with_its_work() {
+        let of = |section: &str| {
+            let mut method = Method::default();
+            (temperature(&mut method, &Job::parse(format!("[thermostat]\n{section}"))), method.works)
+        };
+        let langevin = "Langevin dynamics in the middle of the step, friction 2 /ps [1]";
+        let (text, works) = of("temperature = \"310 K\"\nkind = \"langevin\"\nfriction = \"2 /ps\"");
+        assert_eq!((text, works), (format!("; the temperature was 310 K ({langevin})"), vec![MIDDLE]));
+        // Resolved jobs of earlier versions name no kind.
+        for kind in ["", "kind = \"v-rescale\""] {
+            let (text, works) = of(&format!("temperature = \"300 K\"\n{kind}"));
+            assert_eq!(text, "; the temperature was 300 K (stochastic velocity rescaling [1])");
+            assert_eq!(works, [RESCALING]);
+        }
     }
 
     #[test]
