@@ -1,8 +1,6 @@
-//! Jobs with `[thermostat] kind = "langevin"`: continued exactly, on any number of threads, and told from other thermostats; not on a GPU.
+//! Jobs with `[thermostat] kind = "langevin"`: continued exactly, on any number of threads, and told from other thermostats. On a GPU: `device/langevin.rs`.
 
-use kernels::device::Device;
 use octitrate::config::Config;
-use octitrate::simulation::Simulation;
 use std::path::Path;
 use std::process::Command;
 
@@ -83,14 +81,6 @@ fn a_job_says_its_thermostat_and_counts_its_work() {
     let mean = kelvin.iter().sum::<f64>() / kelvin.len() as f64;
     // 20 ps at 2/ps: 40 independent kinetic energies of 24 degrees of freedom at least, five standard errors.
     assert!((mean / 300.0 - 1.0).abs() < 5.0 * (2.0_f64 / 24.0 / 40.0).sqrt(), "{mean} K");
-}
-
-#[test]
-fn a_gpu_refuses_it() {
-    let place = tempfile::tempdir().unwrap();
-    let config = Config::load(job(place.path(), LANGEVIN, 10)).unwrap();
-    let error = Simulation::on(&config, Some(&Device::of_tests().unwrap())).err().expect("refused").to_string();
-    assert!(error.contains("thermostat.kind: Langevin dynamics is not computed on a GPU"), "{error}");
 }
 
 /// What checkpoints say of the settings of jobs that name no kind is what it was before there were two.

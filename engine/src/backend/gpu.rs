@@ -156,14 +156,6 @@ impl Gpu {
 
 /// Refuses what only the CPU can do.
 fn check(system: &System, state: &State) -> Result<()> {
-    if system.config.thermostat.as_ref().is_some_and(|thermostat| thermostat.is_langevin()) {
-        let message = "Langevin dynamics is not computed on a GPU";
-        return Err(system.config.error_at(
-            "thermostat.kind",
-            message,
-            "--device cpu computes it; v-rescale runs on a GPU",
-        ));
-    }
     if state.cell.is_periodic() {
         return Ok(());
     }

@@ -60,6 +60,7 @@ pub fn plan(
             remove_com_interval: plan.remove_com,
             thermostat: (system.thermostat.as_ref().and_then(Thermostat::v_rescale))
                 .map(|bath| (*bath, plan.thermostat)),
+            langevin: system.thermostat.as_ref().and_then(Thermostat::langevin).copied(),
             barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
             barostat_start: plan.barostat_start,
         },
