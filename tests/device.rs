@@ -11,6 +11,7 @@ use octitrate::simulation::Simulation;
 use octitrate::state::State;
 use std::path::{Path, PathBuf};
 
+mod langevin;
 mod lines;
 
 /// Water of tests/good/water with these sections.

@@ -17,10 +17,15 @@ use std::time::{Duration, Instant};
 
 /// Glutamic acid in water that titrates.
 fn glu(sections: &str) -> Config {
+    glu_with("temperature = \"300 K\"", sections)
+}
+
+/// The same with these keys of the thermostat.
+fn glu_with(thermostat: &str, sections: &str) -> Config {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu");
     let text = format!(
         "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\
-         [thermostat]\ntemperature = \"300 K\"\n[titration]\nallow_uncalibrated = true\n{sections}",
+         [thermostat]\n{thermostat}\n[titration]\nallow_uncalibrated = true\n{sections}",
         folder.display()
     );
     Config::parse(&text, Path::new("exchange.toml")).unwrap()
@@ -138,6 +143,39 @@ fn an_exchange_on_a_device_leaves_the_same_bytes_in_pieces() {
             go(&pieces, Some(&device), &stop);
         });
     }
+    assert!(go(&pieces, Some(&device), &Stop::default()));
+    assert!(results(&pieces) == expected);
+}
+
+/// With friction and noise of each atom: walkers swap, and go on from a checkpoint as if nothing had been.
+#[test]
+fn an_exchange_with_friction_leaves_the_same_bytes_in_pieces() {
+    let device = Device::of_tests().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let titration = |name: &str, more: &str| {
+        let sections = format!(
+            "[dynamics]\nsteps = 12\nseed = 5\n[titrate]\nph = [3.5, 4.5]\nexchange = \"4 fs\"\n\
+             [output]\nfolder = \"{}\"\nenergy = \"4 fs\"\nlambda = \"2 fs\"\ntrajectory = \"8 fs\"\n{more}",
+            folder.path().join(name).display()
+        );
+        TitrationPlan::new(glu_with("kind = \"langevin\"\nfriction = \"20 /ps\"", &sections), None).unwrap()
+    };
+    let whole = titration("whole", "");
+    assert!(go(&whole, Some(&device), &Stop::default()));
+    let expected = results(&whole);
+    let pieces = titration("pieces", "checkpoint = \"0.001 s\"\n");
+    let checkpoint = pieces.batch().config.result("checkpoint");
+    let stop = Stop::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let started = Instant::now();
+            while !checkpoint.exists() && started.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            stop.request();
+        });
+        go(&pieces, Some(&device), &stop);
+    });
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(results(&pieces) == expected);
 }

@@ -10,6 +10,7 @@ mod fmm;
 mod folders;
 mod fuzz;
 mod gromacs;
+mod langevin;
 mod lists;
 mod manual;
 mod openmm;

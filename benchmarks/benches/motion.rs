@@ -71,7 +71,7 @@ fn measure(device: &Device, atoms: usize, with_stars: bool) -> Result<(), Box<dy
     let settings = BarostatSettings { pressure: 0.06, temperature: 300.0, tau: 2.0, compressibility: 7.5e-4 };
     let limits = ListLimits { farthest: vec![0.2; n], least_scale: 0.99 };
     let thermostat = Some((VRescale::new(300.0, 0.1, 2 * n)?, 10));
-    let constant_volume = Coupling { seed: 1, remove_com_interval: 100, thermostat, barostat: None, barostat_start: 0 };
+    let constant_volume = Coupling { seed: 1, remove_com_interval: 100, thermostat, ..Coupling::default() };
     let constant_pressure = Coupling { barostat: Some((CRescale::new(settings)?, 10)), ..constant_volume };
     let (forces, energies) = (device.zeros::<i64>(3 * n)?, device.zeros::<i64>(4)?);
     let geometry = device.zeros::<fmm::device::BoxGeometry>(1)?;

@@ -2,11 +2,12 @@
 """How long a time step may be: a capped amino acid in vacuum by its length and the mass of hydrogens, with octitrate and with OpenMM.
 
     .tools/prepare/bin/python3 benchmarks/scripts/time_steps.py target/release/octitrate FOLDER [--residue PHE] [--masses 3 2 1.5]
-        [--steps-of 4 4.4 4.6 4.8 4.9 5] [--thermostat] [--temperature 300] [--runs 3] [--steps 100000] [--openmm]
+        [--steps-of 4 4.4 4.6 4.8 4.9 5] [--thermostat [v-rescale|langevin]] [--friction 1] [--temperature 300] [--runs 3] [--steps 100000] [--openmm]
 
 ff14SB, bonds to hydrogen fixed. Without --thermostat velocities are drawn at twice the temperature at a minimum, so that there is no bath, and the line
 says the mean slope of the energy after the first tenth (kJ/mol/ps, with the error of the mean of the runs) and which runs failed, after how many ps. With
---thermostat it is v-rescale of 0.1 ps, and the line says whether runs failed. --openmm: the same masses and steps with OpenMM's Reference platform, Verlet
+--thermostat it is v-rescale of 0.1 ps, or Langevin dynamics of --friction (1/ps), and the line says whether runs failed, and the mean temperature and energy of
+bonds after the first tenth. --openmm: the same masses and steps with OpenMM's Reference platform, Verlet
 and LangevinMiddle of 1/ps and 0.1/ps, from 10 ps with 2 fs. Needs OpenMM and PDBFixer (`make prepare-tools`).
 """
 
@@ -67,9 +68,11 @@ def make(residue, folder):
 
 
 def ours(program, folder, dt, mass, seed, options):
-    """Slope of the energy (kJ/mol/ps), and the time (ps) at which the run failed, if it did."""
+    """Slope of the energy (kJ/mol/ps), the time (ps) at which the run failed, if it did, and mean temperature (K) and energy of bonds (kJ/mol)."""
     name = f"m{mass}_{dt}_{seed}"
-    bath = f'[thermostat]\ntemperature = "{options.temperature} K"\n' if options.thermostat else ""
+    bath = f'[thermostat]\ntemperature = "{options.temperature} K"\nkind = "{options.thermostat}"\n' if options.thermostat else ""
+    if options.thermostat == "langevin":
+        bath += f'friction = "{options.friction} /ps"\n'
     start = options.temperature if options.thermostat else 2 * options.temperature
     every = round(dt, 6)
     text = JOB.format(steps=options.steps, dt=dt, mass=mass, seed=seed, name=name, bath=bath, start=start, every=every)
@@ -82,7 +85,9 @@ def ours(program, folder, dt, mass, seed, options):
     first, last = rows[len(rows) // 10], rows[-1]
     time = float(last[0]) - float(first[0])
     slope = (float(last[column]) - float(first[column])) / time if time > 0 else float("nan")
-    return slope, float(last[0]) if done.returncode else None
+    settled = rows[len(rows) // 10 :]
+    means = [statistics.mean(float(row[next(k for k, text in enumerate(heading) if text.startswith(name))]) for row in settled) for name in ("temperature", "bonds")]
+    return slope, float(last[0]) if done.returncode else None, means
 
 
 def theirs(system, x, dt, mass, friction, seed, steps):
@@ -140,7 +145,8 @@ def main():
     parser.add_argument("--temperature", type=float, default=300)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--steps", type=int, default=100_000)
-    parser.add_argument("--thermostat", action="store_true")
+    parser.add_argument("--thermostat", nargs="?", const="v-rescale", choices=["v-rescale", "langevin"])
+    parser.add_argument("--friction", type=float, default=1)
     parser.add_argument("--openmm", action="store_true")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -149,9 +155,11 @@ def main():
     for mass in options.masses:
         for dt in options.steps_of:
             runs = [ours(program, options.folder, dt, mass, seed, options) for seed in range(1, options.runs + 1)]
-            slopes, failed = [slope for slope, _ in runs], [f"{time:.0f}" for _, time in runs if time is not None]
+            slopes, failed = [slope for slope, _, _ in runs], [f"{time:.0f}" for _, time, _ in runs if time is not None]
             error = statistics.stdev(slopes) / len(slopes) ** 0.5 if len(slopes) > 1 else float("nan")
             line = f"{mass} u, {dt} fs: {statistics.mean(slopes):+.3f} ± {error:.3f} kJ/mol/ps, failed after {', '.join(failed) or '-'} ps"
+            if options.thermostat:
+                line += "; " + ", ".join(f"{kelvin:.1f} K, bonds {bonds:.1f} kJ/mol" for _, _, (kelvin, bonds) in runs)
             if options.openmm:
                 found = [theirs(system, x, dt, mass, friction, seed, options.steps) for friction, seed in ((0, 1), (0, 2), (0.1, 3), (1.0, 1), (1.0, 2))]
                 line += f"; OpenMM Verlet {found[0]}, {found[1]}, Langevin 0.1/ps {found[2]}, 1/ps {found[3]}, {found[4]}"

@@ -40,7 +40,7 @@ pub use output::Output;
 pub use position_restraints::PositionRestraints;
 pub use quantity::Quantity;
 pub use system::System;
-pub use thermostat::Thermostat;
+pub use thermostat::{Thermostat, ThermostatKind};
 pub use titrate::{Jobs, Titrate};
 pub use titration::barrier::{AdaptingBarrier, Barrier};
 pub use titration::buffer::{ChargeBuffer, Molecules};
@@ -85,7 +85,7 @@ pub struct Config {
     /// The leap-frog integrator: length of the run, time step, constraints and first velocities.
     #[serde(default)]
     pub dynamics: Dynamics,
-    /// Constant temperature by stochastic velocity rescaling (v-rescale). λ has a thermostat of its own, see `titration.temperature`.
+    /// Constant temperature by stochastic velocity rescaling (v-rescale) or by Langevin dynamics. λ has a thermostat of its own, see `titration.temperature`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the energy is conserved"))]
     pub thermostat: Option<Thermostat>,
@@ -154,12 +154,12 @@ impl Config {
         self.electrostatics.resolve()?;
         self.van_der_waals.resolve()?;
         self.neighbour_list.check()?;
-        self.thermostat.as_ref().map_or(Ok(()), Thermostat::check)?;
+        self.thermostat.as_mut().map_or(Ok(()), Thermostat::resolve)?;
         if let Some(barostat) = &self.barostat {
             barostat.check(bath, self.electrostatics.boundary)?;
         }
         self.minimise.as_ref().map_or(Ok(()), Minimise::check)?;
-        self.dynamics.resolve(bath)?;
+        self.dynamics.resolve(self.thermostat.as_ref())?;
         let (step, steps) = (self.dynamics.time_step, self.steps());
         self.barostat.as_mut().map_or(Ok(()), |barostat| barostat.resolve_start(step, steps))?;
         if let Some(titration) = &mut self.titration {
@@ -385,6 +385,10 @@ impl Config {
         config.titrate = None;
         config.calibrate = None;
         config.system = System::default();
+        if let Some(thermostat) = config.thermostat.as_mut().filter(|thermostat| !thermostat.is_langevin()) {
+            // Before there was a choice it was this one.
+            thermostat.kind = None;
+        }
         if let Some(titration) = &mut config.titration {
             titration.library.clear();
             titration.allow_mismatch.clear();

@@ -14,6 +14,8 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
+pub mod philox;
+
 /// What random numbers are used for; λ coordinates have streams of their own in the crate `lambda`, with values from
 /// 0x6c61_0001. Values are part of the file format of checkpoints: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +29,8 @@ pub enum RandomStream {
     Barostat = 3,
     /// Swaps of pH between walkers.
     Exchange = 4,
+    /// Langevin thermostat of atoms, whose numbers are those of [`philox`].
+    Langevin = 5,
 }
 
 /// Generator of one stream at one step.

@@ -19,7 +19,7 @@ use crate::fragments::Fragments;
 use crate::motion::barostat::{BarostatSettings, CRescale};
 use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::motion::leapfrog;
-use crate::motion::thermostat::VRescale;
+use crate::motion::thermostat::Thermostat;
 use crate::selection::{Atoms, Expression, IndexGroups, SelectionError};
 use crate::state::{ListState, SitesState, State};
 use crate::system::vibration::Vibration;
@@ -50,7 +50,7 @@ pub struct System {
     /// When, counted from step 0, what happens.
     pub plan: Plan,
     /// Constant temperature.
-    pub thermostat: Option<VRescale>,
+    pub thermostat: Option<Thermostat>,
     /// Constant pressure.
     pub barostat: Option<CRescale>,
     /// What titrates.
@@ -126,12 +126,11 @@ impl System {
     ) -> Result<Self> {
         let constraints =
             Constraints::new(&topology, DEFAULT_TOLERANCE).map_err(|e| Error::input(e.to_string(), ""))?;
-        let com_is_removed = config.dynamics.remove_com_interval > 0;
+        let com_is_removed = config.dynamics.remove_com_interval() > 0;
         let degrees_of_freedom = leapfrog::degrees_of_freedom(topology.n_moving(), constraints.count(), com_is_removed)
             .ok_or_else(|| Error::input("no degree of freedom is left: nothing can move", ""))?;
-        let thermostat = config.thermostat.as_ref().map(|t| {
-            VRescale::new(t.temperature.get(), t.coupling_time.get(), degrees_of_freedom)
-                .map_err(|e| config.error_at("thermostat", e.to_string(), ""))
+        let thermostat = config.thermostat.as_ref().map(|settings| {
+            Thermostat::new(settings, degrees_of_freedom).map_err(|e| config.error_at("thermostat", e.to_string(), ""))
         });
         Ok(Self {
             identity: Identity::new(

@@ -11,7 +11,9 @@ use crate::energies::Energies;
 use crate::error::{PhysicsError, Result};
 use crate::motion::barostat::{self, CRescale};
 use crate::motion::com;
+use crate::motion::langevin::Scratch;
 use crate::motion::leapfrog::{self, LeapFrog, StepEnergies, kinetic_energy};
+use crate::motion::thermostat::Thermostat;
 use crate::state::State;
 use crate::system::System;
 use crate::titration::Biases;
@@ -30,8 +32,8 @@ pub struct Cpu {
     evaluated: bool,
     /// Whether the Hamiltonian has lists.
     listed: bool,
-    /// Positions before the last step.
-    previous: Vec<Vector3<f64>>,
+    /// Room for a step: positions before it, what the bath does to velocities.
+    scratch: Scratch,
 }
 
 impl Cpu {
@@ -54,7 +56,7 @@ impl Cpu {
             },
             evaluated: false,
             listed: false,
-            previous: Vec::with_capacity(n),
+            scratch: Scratch::default(),
         })
     }
 
@@ -91,7 +93,8 @@ impl Cpu {
         let energies = self.evaluate(state)?;
         let (step, system) = (state.step, self.system.clone());
         let plan = &system.plan;
-        if let Some(thermostat) = system.thermostat.as_ref().filter(|_| plan.thermostat_acts(step)) {
+        let v_rescale = system.thermostat.as_ref().and_then(Thermostat::v_rescale);
+        if let Some(thermostat) = v_rescale.filter(|_| plan.thermostat_acts(step)) {
             let kinetic = kinetic_energy(&state.velocities, &system.masses);
             let (time, work) = (plan.thermostat as f64 * plan.dt, &mut state.bath.thermostat_work);
             let factor = thermostat
@@ -104,9 +107,15 @@ impl Cpu {
         }
         let leap = LeapFrog { masses: &system.masses, constraints: &system.constraints, dt: plan.dt };
         let forces = &self.evaluation.forces;
-        let motion = leap
-            .step(&mut state.positions, &mut state.velocities, forces, &mut self.previous)
-            .map_err(|e| e.of(&system.topology))?;
+        let (x, v, scratch) = (&mut state.positions, &mut state.velocities, &mut self.scratch);
+        let motion = match system.thermostat.as_ref().and_then(Thermostat::langevin) {
+            Some(langevin) => langevin.step(&leap, x, v, forces, [plan.seed, step], scratch).map(|(motion, work)| {
+                state.bath.thermostat_work += work;
+                motion
+            }),
+            None => leap.step(x, v, forces, &mut scratch.previous),
+        };
+        let motion = motion.map_err(|e| e.of(&system.topology))?;
         if let Some(sites) = &system.sites {
             sites.advance(&self.biases, &mut state.sites.lambda, &self.evaluation.by_weight, step)?;
         }

@@ -30,7 +30,7 @@ pub fn info(arguments: &InfoArguments, device: Choice) -> Result<ExitCode> {
         "electrostatics  FMM, order 0 to {}, f32 or f64; open, or periodic in three dimensions (tin-foil)",
         fmm::MAX_ORDER
     );
-    line!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, C-rescale; steepest descent");
+    line!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, Langevin, C-rescale; steepest descent");
     line!("input           GROMACS .gro, .top and .itp");
     line!("output          CSV, Parquet, XTC, GRO, SVG, HTML");
     line!();

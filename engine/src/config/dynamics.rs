@@ -2,6 +2,7 @@
 
 use super::check::{Check, not_negative, positive, require, temperature, whole_steps, wrong};
 use super::quantity::{Mass, Temperature, Time};
+use super::thermostat::Thermostat;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +30,11 @@ pub struct Dynamics {
     pub seed: u64,
     /// Which bonds are rigid. Water with `[ settles ]` in its topology always is, and so is what a system of OpenMM has as constraints.
     pub constraints: Constraints,
-    /// Number of steps between two removals of the motion of the centre of mass; 0 means never.
-    pub remove_com_interval: u64,
+    /// Number of steps between two removals of the motion of the centre of mass; 0 means never, as it must be with a Langevin thermostat, which
+    /// keeps that motion at the temperature, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "100; 0 with a Langevin thermostat"))]
+    pub remove_com_interval: Option<u64>,
     /// Where the first velocities come from.
     pub velocities: Velocities,
     /// Temperature of velocities that are generated (K), zero or more.
@@ -72,7 +76,7 @@ impl Default for Dynamics {
             hydrogen_mass: None,
             seed: 1,
             constraints: Constraints::HBonds,
-            remove_com_interval: 100,
+            remove_com_interval: None,
             velocities: Velocities::Auto,
             velocity_temperature: None,
         }
@@ -85,8 +89,13 @@ impl Dynamics {
         self.steps.unwrap_or(0) as f64 * self.time_step.get()
     }
 
+    /// Number of steps between two removals of the motion of the centre of mass; 0: never.
+    pub fn remove_com_interval(&self) -> u64 {
+        self.remove_com_interval.unwrap_or(100)
+    }
+
     /// Checks all keys; afterwards `steps` is set, and so is the temperature of the velocities if there is a `bath` or a value of its own.
-    pub(super) fn resolve(&mut self, bath: Option<Temperature>) -> Check {
+    pub(super) fn resolve(&mut self, bath: Option<&Thermostat>) -> Check {
         positive("dynamics.time_step", self.time_step)?;
         if let Some(mass) = self.hydrogen_mass {
             require((1.0..=4.0).contains(&mass.get()), "dynamics.hydrogen_mass", mass, "a mass from 1 u to 4 u")?;
@@ -96,7 +105,14 @@ impl Dynamics {
             temperature("dynamics.velocity_temperature", start)?;
         }
         self.resolve_steps()?;
-        self.velocity_temperature = self.velocity_temperature.or(bath);
+        let is_langevin = bath.is_some_and(Thermostat::is_langevin);
+        let interval = *self.remove_com_interval.get_or_insert(if is_langevin { 0 } else { 100 });
+        if is_langevin && interval > 0 {
+            let message =
+                "a Langevin thermostat moves the centre of mass, too, and its motion is one of the degrees of freedom";
+            return Err(wrong("dynamics.remove_com_interval", message, "set it to 0, or remove it"));
+        }
+        self.velocity_temperature = self.velocity_temperature.or(bath.map(|bath| bath.temperature));
         if self.velocities == Velocities::Generate && self.velocity_temperature.is_none() {
             let help = "add [thermostat], or dynamics.velocity_temperature = \"300 K\"";
             let message = "velocities are to be generated, but no temperature is given";

@@ -117,6 +117,15 @@ impl Dimension for RateDimension {
     const EXAMPLE: &'static str = "20 /ns";
 }
 
+/// Dimension of [`Friction`].
+pub struct FrictionDimension;
+impl Dimension for FrictionDimension {
+    const NAME: &'static str = "a friction";
+    const UNITS: &'static [(&'static str, f64)] =
+        &[("/ps", 1.0), ("1/ps", 1.0), ("ps^-1", 1.0), ("/ns", 1e-3), ("1/ns", 1e-3), ("/fs", 1e3)];
+    const EXAMPLE: &'static str = "1 /ps";
+}
+
 /// Dimension of [`Stiffness`].
 pub struct StiffnessDimension;
 impl Dimension for StiffnessDimension {
@@ -130,6 +139,8 @@ impl Dimension for StiffnessDimension {
 pub type Time = Quantity<TimeDimension>;
 /// Time on the clock (s).
 pub type WallTime = Quantity<WallTimeDimension>;
+/// Friction (1/ps).
+pub type Friction = Quantity<FrictionDimension>;
 /// Length (nm).
 pub type Length = Quantity<LengthDimension>;
 /// Energy (kJ/mol).

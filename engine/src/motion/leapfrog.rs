@@ -17,7 +17,7 @@ use crate::motion::constraints::{ConstraintError, Constraints};
 use crate::random::maxwell_velocities;
 
 /// Atoms per parallel chunk; fixed, so that sums do not depend on the number of threads.
-const CHUNK: usize = 4096;
+pub(super) const CHUNK: usize = 4096;
 
 /// v += dt F/m for velocities (nm/ps), forces (kJ/mol/nm) and masses (u). What has no mass, a virtual site, keeps its velocity of zero.
 pub fn kick(v: &mut [Vector3<f64>], forces: &[Vector3<f64>], masses: &[f64], dt: f64) {

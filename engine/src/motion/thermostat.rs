@@ -1,4 +1,4 @@
-//! v-rescale: canonical sampling by stochastic velocity rescaling.
+//! Which thermostat a job has, and v-rescale: canonical sampling by stochastic velocity rescaling.
 //!
 //! All velocities are multiplied by α with
 //! α² = c + (1−c) K̄/(N_f K) (R₁² + Σ_{i=2}^{N_f} R_i²) + 2 R₁ √(c (1−c) K̄/(N_f K)),  c = e^{−dt/τ},  K̄ = N_f RT/2,
@@ -12,6 +12,8 @@ use forcefield::units::GAS_CONSTANT;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
+use super::langevin::Langevin;
+use crate::config;
 use crate::random::{RandomStream, generator};
 
 /// Why a thermostat cannot work.
@@ -30,12 +32,61 @@ pub enum ThermostatError {
         /// Degrees of freedom.
         degrees_of_freedom: usize,
     },
+    /// Temperature or friction out of range.
+    #[error(
+        "thermostat: temperature {temperature} K, friction {friction} /ps: the temperature must not be negative, the friction must be positive"
+    )]
+    Friction {
+        /// Temperature, K.
+        temperature: f64,
+        /// Friction, 1/ps.
+        friction: f64,
+    },
     /// Velocities that are all zero, or not finite, cannot be scaled to a temperature.
     #[error("thermostat: kinetic energy {kinetic} kJ/mol cannot be scaled; it must be positive and finite")]
     KineticEnergy {
         /// Kinetic energy found, kJ/mol.
         kinetic: f64,
     },
+}
+
+/// A thermostat of the atoms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Thermostat {
+    /// Scales all velocities together, every few steps.
+    VRescale(VRescale),
+    /// Gives each atom friction and noise, in the middle of every step.
+    Langevin(Langevin),
+}
+
+impl Thermostat {
+    /// That of a job, for a system of so many degrees of freedom.
+    ///
+    /// # Errors
+    /// Numbers out of range.
+    pub fn new(settings: &config::Thermostat, degrees_of_freedom: usize) -> Result<Self, ThermostatError> {
+        let temperature = settings.temperature.get();
+        if settings.is_langevin() {
+            return Langevin::new(temperature, settings.friction().get()).map(Self::Langevin);
+        }
+        VRescale::new(temperature, settings.coupling_time().get(), degrees_of_freedom).map(Self::VRescale)
+    }
+
+    /// v-rescale, if it is that.
+    pub fn v_rescale(&self) -> Option<&VRescale> {
+        match self {
+            Self::VRescale(thermostat) => Some(thermostat),
+            Self::Langevin(_) => None,
+        }
+    }
+
+    /// Langevin dynamics, if it is that.
+    pub fn langevin(&self) -> Option<&Langevin> {
+        match self {
+            Self::VRescale(_) => None,
+            Self::Langevin(thermostat) => Some(thermostat),
+        }
+    }
 }
 
 /// The v-rescale thermostat. The energy it has given is its whole state, and is kept in [`crate::state::BathState`].

@@ -179,6 +179,9 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
         ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
     ]);
+    if let Some(bath) = system.config.thermostat.as_ref().filter(|bath| bath.is_langevin()) {
+        facts.push(("thermostat", format!("Langevin, {}; the centre of mass moves, too", bath.friction())));
+    }
     if let Some(vibration) = &system.vibration {
         facts.push(("fastest vibration", vibration.describe(system.plan.dt)));
     }

@@ -5,9 +5,9 @@
 //! ```text
 //! lists made anew                if an atom has moved too far (CPU), at fixed steps (GPU)
 //! F(x, λ), ∂V/∂λ_α               every step
-//! v ← α v                        every [`Plan::thermostat`] steps
+//! v ← α v                        every [`Plan::thermostat`] steps, v-rescale
 //! v ← v − v_com                  every [`Plan::remove_com`] steps
-//! v ← v + dt F/m, x ← x + dt v   every step, with constraints
+//! v ← v + dt F/m, x ← x + dt v   every step, with constraints; Langevin dynamics in its middle ([`crate::motion::langevin`])
 //! λ, v_λ likewise                every step, with their own thermostat
 //! x ← μ x, v ← v/μ               every [`Plan::barostat`] steps, from [`Plan::barostat_start`] on
 //! ```
@@ -28,7 +28,7 @@ pub struct Plan {
     pub dt: f64,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Steps between two actions of the thermostat.
+    /// Steps between two actions of v-rescale.
     pub thermostat: u64,
     /// Steps between removals of the motion of the centre of mass; 0: never.
     pub remove_com: u64,
@@ -47,7 +47,7 @@ impl Plan {
             dt: config.dynamics.time_step.get(),
             seed: config.dynamics.seed,
             thermostat: THERMOSTAT_INTERVAL,
-            remove_com: config.dynamics.remove_com_interval,
+            remove_com: config.dynamics.remove_com_interval(),
             barostat: config.barostat.as_ref().map_or(1, |barostat| barostat.interval),
             barostat_start: config
                 .barostat
@@ -60,7 +60,7 @@ impl Plan {
         }
     }
 
-    /// Whether the thermostat acts at the start of `step`.
+    /// Whether v-rescale acts at the start of `step`.
     pub fn thermostat_acts(&self, step: u64) -> bool {
         step.is_multiple_of(self.thermostat)
     }

@@ -91,10 +91,15 @@ impl Vibration {
             );
             return Err(config.error_at("dynamics.time_step", message, SHORTER));
         }
+        let friction = config.thermostat.as_ref().filter(|bath| bath.is_langevin()).map(|bath| bath.friction());
+        let end = friction.map_or("until constraints fail".into(), |friction| {
+            format!("which a friction of {friction} has to take away again")
+        });
         Ok((part > NEAR).then(|| {
             format!(
-                "{fast}: steps of {step} are near the resonance of third order at {:.2} fs, where it takes up energy until constraints fail; {}",
+                "{fast}: steps of {step} are near the resonance of third order at {:.2} fs, where it takes up energy{} {end}; {}",
                 1e3 * self.resonance(3),
+                if friction.is_some() { "," } else { "" },
                 SHORTER
             )
         }))

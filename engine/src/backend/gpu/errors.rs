@@ -73,7 +73,7 @@ pub fn step_error(error: ResidentError, topology: &Topology, step: u64) -> Error
         ResidentError::Motion(e) => {
             let (atom, at) = match &e {
                 MotionError::NotFinite { step, atom } | MotionError::Settle { step, atom } => (Some(*atom), *step),
-                MotionError::Shake { step, atoms } => (Some(atoms[0]), *step),
+                MotionError::Shake { step, atoms } | MotionError::Velocity { step, atoms } => (Some(atoms[0]), *step),
                 _ => (None, step),
             };
             physics("motion", e.to_string(), atom, at)

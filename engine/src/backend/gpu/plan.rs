@@ -12,6 +12,7 @@ use crate::backend::terms::{modifier, split};
 use crate::config;
 use crate::error::Result;
 use crate::motion::device::{Coupling, MotionState};
+use crate::motion::thermostat::Thermostat;
 use crate::state::State;
 use crate::system::System;
 use crate::titration::Biases;
@@ -57,7 +58,9 @@ pub fn plan(
         coupling: Coupling {
             seed: plan.seed,
             remove_com_interval: plan.remove_com,
-            thermostat: system.thermostat.map(|thermostat| (thermostat, plan.thermostat)),
+            thermostat: (system.thermostat.as_ref().and_then(Thermostat::v_rescale))
+                .map(|bath| (*bath, plan.thermostat)),
+            langevin: system.thermostat.as_ref().and_then(Thermostat::langevin).copied(),
             barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
             barostat_start: plan.barostat_start,
         },

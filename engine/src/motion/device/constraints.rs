@@ -56,12 +56,14 @@ arguments! {
         ends: In<'a, u32>,
         wanted: In<'a, f64>,
         weights: In<'a, f64>,
-        /// Positions of the atoms of groups, after and before the step, relative to the first of each group.
+        /// Positions of the atoms of groups, after and before the step, relative to the first of each group; with Langevin dynamics also what the
+        /// bath changes, and three numbers for each bond.
         scratch: Out<'a, f64>,
         free_atoms: In<'a, u32>,
         n_blocks: i32,
         n_stars: i32,
         n_slots: i32,
+        n_bonds: i32,
     }
 }
 
@@ -219,6 +221,7 @@ pub(super) struct UnitBuffers {
     pub n_blocks: u32,
     pub n_stars: i32,
     pub n_slots: i32,
+    pub n_bonds: i32,
     pub blocks: Buffer<[u32; 4]>,
     pub waters: Buffer<[u32; 4]>,
     pub kinds: Buffer<Triangle>,
@@ -235,11 +238,13 @@ pub(super) struct UnitBuffers {
 }
 
 impl UnitBuffers {
-    pub fn new(device: &Device, units: &Units) -> Result<Self, DeviceError> {
+    pub fn new(device: &Device, units: &Units, langevin: bool) -> Result<Self, DeviceError> {
+        let (slots, bonds) = (units.group_atoms.len(), units.ends.len());
         Ok(Self {
             n_blocks: units.blocks.len() as u32,
             n_stars: units.n_stars as i32,
-            n_slots: units.group_atoms.len() as i32,
+            n_slots: slots as i32,
+            n_bonds: bonds as i32,
             blocks: device.upload(&units.blocks)?,
             waters: device.upload(&units.waters)?,
             kinds: device.upload(&units.kinds)?,
@@ -251,7 +256,7 @@ impl UnitBuffers {
             ends: device.upload(units.ends.as_flattened())?,
             wanted: device.upload(&units.wanted)?,
             weights: device.upload(&units.weights)?,
-            scratch: device.zeros(6 * units.group_atoms.len())?,
+            scratch: device.zeros(if langevin { 9 * slots + 3 * bonds } else { 6 * slots })?,
             free: device.upload(&units.free)?,
         })
     }
@@ -275,6 +280,7 @@ impl UnitBuffers {
             n_blocks: self.n_blocks as i32,
             n_stars: self.n_stars,
             n_slots: self.n_slots,
+            n_bonds: self.n_bonds,
         }
     }
 }

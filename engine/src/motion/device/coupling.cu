@@ -7,8 +7,6 @@
 // Random numbers come from the host, three for each step: R₁, Σ_{i≥2} R_i², the normal number of the barostat.
 // Units: nm, ps, u, kJ/mol; f64.
 
-#define REDUCERS 128
-
 // Whether something that happens every `every` steps (0: never) happens at this one.
 DEVICE bool due(long long step, double every) { return every > 0.0 && step % (long long)every == 0; }
 
@@ -157,6 +155,9 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
             status->stopped = step + 1;
         } else if (commit) {
             now.thermostat_work += now.pending_work;
+#if LANGEVIN
+            now.thermostat_work += 0.5 * sums[WORK][0];
+#endif
             now.list_scale *= mu;
             a.clock->step = step + 1;
             const double less = 1.0 / (mu * mu) - 1.0;
@@ -178,7 +179,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
 }
 
 // Before the first step: 2K and Σ m v of the velocities that were put there, and what the first step will do to them.
-KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void begin(const __grid_constant__ BeginArgs a) {
+KERNEL __launch_bounds__(WIDE) void begin(const __grid_constant__ BeginArgs a) {
     const double *masses = a.masses, *v = a.v;
     const Clock *clock = a.clock;
     MotionStatus *status = a.status;

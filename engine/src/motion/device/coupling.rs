@@ -3,8 +3,9 @@
 //!
 //! Units: nm, ps, u, kJ/mol, K; pressure kJ/mol/nm³.
 
-use super::shared::{CouplingSettings, StepNumbers};
+use super::shared::{Bath, CouplingSettings, StepNumbers};
 use crate::motion::barostat::CRescale;
+use crate::motion::langevin::Langevin;
 use crate::motion::thermostat::VRescale;
 use bytemuck::Zeroable;
 use forcefield::units::GAS_CONSTANT;
@@ -24,6 +25,8 @@ pub struct Coupling {
     pub remove_com_interval: u64,
     /// Thermostat and steps between its actions.
     pub thermostat: Option<(VRescale, u64)>,
+    /// The bath of each atom, in the middle of every step.
+    pub langevin: Option<Langevin>,
     /// Barostat and steps between its actions.
     pub barostat: Option<(CRescale, u64)>,
     /// Steps from the start in which the volume is constant.
@@ -72,6 +75,12 @@ impl Coupling {
             out.rate = s.compressibility * (*every as f64 * dt) / (2.0 * s.tau);
         }
         out
+    }
+
+    /// What Langevin dynamics does in a step of `dt` (ps); nothing without it.
+    pub(super) fn bath(&self, dt: f64) -> Bath {
+        let [lost, square] = self.langevin.map_or([0.0; 2], |langevin| langevin.coefficients(dt));
+        Bath { lost, square, seed: self.seed }
     }
 
     /// Whether the barostat changes the box at the end of `step`.

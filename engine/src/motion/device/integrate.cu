@@ -4,16 +4,14 @@
 //   v ← α v − v_com (thermostat, centre of mass; the numbers of `coupling.cu`),  v ← v + dt F/m,  x ← x + dt v,
 //   constraints move x by Δ and v by Δ/dt.
 //
+// Compiled with LANGEVIN 1 a bath changes v in the middle of the flight (`langevin.cuh`); with 0 nothing of it is there.
+//
 // Masses u, x nm, v nm/ps, f64, 3N in the order of atoms; forces kJ/mol/nm, fixed-point 2^32. Blocks leave their sums
 // (`partials`, [quantity][block]) for `coupling.cu`; all sums have a fixed order. Rigid waters that follow each other in memory go
 // through shared memory, so that loads are contiguous. A warp's group keeps its positions relative to its first atom in `scratch`.
 
 #define MOVES_FROM_LISTS 1
 #define CLEAR_FORCES 2
-
-struct Sums {
-    double value[QUANTITIES];
-};
 
 // All that a step does to the velocity of one atom before constraints; adds m v² from before the kick.
 DEVICE Vec kick(const LeapArgs &a, Vec v, Vec force, double mass, Sums &sums) {
@@ -88,8 +86,9 @@ DEVICE void move_water(const LeapArgs &a, uint4 atoms, Vec r[3], Vec v[3], const
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         v[k] = kick(a, v[k], f[k], k ? t.mass_h : t.mass_o, sums);
-        r[k] = r[k] + dt * v[k];
+        if (!LANGEVIN) r[k] = r[k] + dt * v[k];
     }
+    if (LANGEVIN) bathe_water(a, atoms, old_b, old_c, r, v, sums);
     Vec shift[3];
     settle(t, old_b, old_c, r[1] - r[0], r[2] - r[0], shift[0], shift[1], shift[2]);
     double virial = t.mass_h * (dot(old_b, shift[1]) + dot(old_c, shift[2]));
@@ -146,11 +145,12 @@ DEVICE void waters_in_a_row(const LeapArgs &a, double *stage, unsigned base, int
     }
 }
 
-// The free flight of one atom; positions and velocities are left in x_out, v_out. Returns the new position.
+// The free flight of one atom; positions and velocities are left in x_out, v_out. Returns the new position. With a bath it is the kick alone,
+// of which the velocity is left.
 DEVICE Vec fly(const LeapArgs &a, unsigned atom, Vec position, Sums &sums) {
     Vec u = kick(a, load(a.v + 3LL * atom), take_force(a, atom), a.masses[atom], sums);
-    Vec r = position + a.dt * u;
-    store(a.x_out + 3LL * atom, r);
+    Vec r = LANGEVIN ? position : position + a.dt * u;
+    if (!LANGEVIN) store(a.x_out + 3LL * atom, r);
     store(a.v_out + 3LL * atom, u);
     return r;
 }
@@ -212,6 +212,7 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
             s.reference[k] = old - origin;
             s.leaf[k] = fly(a, leaf[k], old, sums) - origin;
         }
+        if (LANGEVIN) bathe_star(a, s, centre, leaf, origin, sums);
         int stuck = shake_star(s, a.tolerance, sums.value[CONSTRAINT]);
         Vec p = correct(a, centre, s.centre - (load(x_out + 3LL * centre) - origin), sums);
         double mass = a.masses[centre];
@@ -238,6 +239,10 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
             store(moved + 3LL * slot, r - origin);
         }
         __syncwarp();
+        if (LANGEVIN) {
+            bathe_group(a, group, reference, moved, origin, sums);
+            __syncwarp();
+        }
         int stuck = shake_group(group.z, group.w, a.units.level_starts, ends, a.units.wanted, a.units.weights, reference, moved,
                                 a.tolerance, sums.value[CONSTRAINT]);
         if (stuck >= 0 && lane == 0) {
@@ -259,6 +264,7 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
     } else if (block.x == FREE && mine) {
         const unsigned atom = a.units.free_atoms[unit_index];
         Vec r = fly(a, atom, load(x + 3LL * atom), sums);
+        if (LANGEVIN) r = bathe_atom(a, atom, sums);
         if (!is_number(r.x + r.y + r.z)) fail(a.status, NOT_FINITE, atom, atom);
         Vec p = correct(a, atom, vec(0.0, 0.0, 0.0), sums);
         sums.value[TRANSLATION] += dot(p, p) / a.masses[atom];

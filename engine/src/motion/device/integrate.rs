@@ -11,9 +11,10 @@
 
 use super::constraints::{THREADS, UnitBuffers, Units};
 use super::coupling::{Coupling, ListLimits, MAX_TERMS, TABLE_STEPS, VirialTerms};
-use super::kernels::{CLEAR_FORCES, Kernels, LeapArgs, MOVES_FROM_LISTS, QUANTITIES, RescaleArgs};
-use super::shared::{Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
+use super::kernels::{CLEAR_FORCES, Kernels, LeapArgs, MOVES_FROM_LISTS, RescaleArgs, quantities};
+use super::shared::{Bath, Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
 use crate::motion::constraints::Constraints;
+use bytemuck::Zeroable;
 use fmm::device::BoxGeometry;
 use kernels::device::{Buffer, Device, DeviceError, In, Launch, Stream};
 use std::mem::offset_of;
@@ -78,12 +79,13 @@ impl DeviceMotion {
             return Err(DeviceError::Length { expected: MAX_TERMS, found: virial.slots.len() });
         }
         let n = masses.len();
-        let units = UnitBuffers::new(device, &Units::new(masses, constraints))?;
+        let langevin = coupling.langevin.is_some();
+        let units = UnitBuffers::new(device, &Units::new(masses, constraints), langevin)?;
         let (slots, factors): (Vec<u32>, Vec<f64>) = virial.slots.iter().copied().unzip();
         let mass = masses.iter().sum();
         let still = [CouplingState::still()];
         Ok(Self {
-            kernels: Kernels::new(device)?,
+            kernels: Kernels::new(device, langevin)?,
             dt,
             tolerance: constraints.tolerance(),
             mass,
@@ -98,7 +100,7 @@ impl DeviceMotion {
             per_farthest2: device.zeros(0)?,
             least_scale: 0.0,
             edges: device.zeros(6)?,
-            partials: device.zeros(QUANTITIES * units.n_blocks as usize)?,
+            partials: device.zeros(quantities(langevin) * units.n_blocks as usize)?,
             settings: device.upload(&[coupling.settings(dt, mass, virial.tail, 0.0)])?,
             state: device.upload(&still)?,
             still: device.upload(&still)?,
@@ -198,7 +200,7 @@ impl DeviceMotion {
     pub fn enqueue_advance(&self, stream: &Stream, forces: &Buffer<i64>, clear: bool) -> Result<(), DeviceError> {
         let moves = if self.listed.is_empty() { 0 } else { MOVES_FROM_LISTS };
         let flags = moves | if clear { CLEAR_FORCES } else { 0 };
-        self.move_atoms(stream, forces, [&self.x, &self.v], &self.state, flags)
+        self.move_atoms(stream, forces, [&self.x, &self.v], (&self.state, self.coupling.bath(self.dt)), flags)
     }
 
     fn move_atoms(
@@ -206,7 +208,7 @@ impl DeviceMotion {
         stream: &Stream,
         forces: &Buffer<i64>,
         out: [&Buffer<f64>; 2],
-        scaling: &Buffer<CouplingState>,
+        (scaling, bath): (&Buffer<CouplingState>, Bath),
         flags: i32,
     ) -> Result<(), DeviceError> {
         if forces.len() != self.x.len() {
@@ -227,6 +229,8 @@ impl DeviceMotion {
             status: self.status.arg(),
             dt: self.dt,
             tolerance: self.tolerance,
+            step: self.clock(),
+            bath,
             flags,
         };
         let launch = Launch::new(self.units.n_blocks, THREADS as u32).with_shared(STAGE);
@@ -262,7 +266,8 @@ impl DeviceMotion {
         forces: &Buffer<i64>,
         energies: &Buffer<i64>,
     ) -> Result<(), DeviceError> {
-        self.move_atoms(stream, forces, [&self.ahead[0], &self.ahead[1]], &self.still, 0)?;
+        let nothing = (&self.still, Bath::zeroed());
+        self.move_atoms(stream, forces, [&self.ahead[0], &self.ahead[1]], nothing, 0)?;
         self.sum_up(stream, energies, None, &self.looked, false)
     }
 }

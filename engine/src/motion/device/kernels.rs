@@ -1,15 +1,28 @@
 //! The kernels of the motion: what each takes, and their sources `integrate.cu` and `coupling.cu`.
+//!
+//! They are compiled for a motion with Langevin dynamics or for one without, where nothing of it is left.
 
 use super::constraints::{LEAVES, THREADS, UnitTables};
 use super::coupling::MAX_TERMS;
-use super::shared::{Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
+use super::shared::{Bath, Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
 use crate::motion::barostat::LARGEST_CHANGE;
 use crate::motion::constraints::shake::MAX_SWEEPS;
+use crate::random::RandomStream;
 use fmm::device::BoxGeometry;
 use kernels::device::{Device, DeviceError, In, Kernel, Out, Source, arguments};
 
-/// Sums that a block leaves for each step: those of `motion.cuh`.
-pub const QUANTITIES: usize = 8;
+/// Threads of a block that is alone, `begin`; also the most that `finish` has.
+pub const WIDE: usize = 1024;
+
+/// Sums that a block leaves for each step, those of `shared.cuh`; with Langevin dynamics one more.
+pub const fn quantities(langevin: bool) -> usize {
+    8 + langevin as usize
+}
+
+/// Threads of `finish` for each of these sums, a power of two.
+pub const fn reducers(langevin: bool) -> usize {
+    1 << (WIDE / quantities(langevin)).ilog2()
+}
 
 /// Flag: displacements since the lists were made are summed up.
 pub const MOVES_FROM_LISTS: i32 = 1;
@@ -35,6 +48,10 @@ arguments! {
         dt: f64,
         /// Largest relative deviation of a fixed bond.
         tolerance: f64,
+        /// Number of the step, for the random numbers of the bath.
+        step: In<'a, i64>,
+        /// What the bath of Langevin dynamics does.
+        bath: Bath,
         /// [`MOVES_FROM_LISTS`], [`CLEAR_FORCES`].
         flags: i32,
     }
@@ -54,7 +71,7 @@ arguments! {
 
     /// Arguments of `finish`.
     pub struct FinishArgs<'a> {
-        /// `[QUANTITIES][n_blocks]`.
+        /// `[quantities][n_blocks]`.
         partials: In<'a, f64>,
         settings: In<'a, CouplingSettings>,
         state: Out<'a, CouplingState>,
@@ -109,13 +126,14 @@ pub struct Kernels {
     pub mark: Kernel<MarkArgs<'static>>,
 }
 
-/// Sources of the kernels: `integrate.cu` and `coupling.cu`.
-pub fn sources() -> [Source; 2] {
+/// Sources of the kernels, `integrate.cu` and `coupling.cu`, for a motion with or without Langevin dynamics.
+pub fn sources(langevin: bool) -> [Source; 2] {
     let source = |name, text| {
         Source::new(name, text)
             .define("REAL", "double")
             .define("THREADS", THREADS)
-            .define("QUANTITIES", QUANTITIES)
+            .define("LANGEVIN", i32::from(langevin))
+            .define("QUANTITIES", quantities(langevin))
             .define("LEAVES", LEAVES)
             .define("MAX_SWEEPS", MAX_SWEEPS)
             .define("MAX_TERMS", MAX_TERMS)
@@ -123,10 +141,15 @@ pub fn sources() -> [Source; 2] {
             .header(include_str!("shared.cuh"))
     };
     let integrate = source("integrate", include_str!("integrate.cu"))
+        .define("LANGEVIN_STREAM", RandomStream::Langevin as u64)
         .header(include_str!("constraints.cuh"))
+        .header(include_str!("../../random/philox.cuh"))
+        .header(include_str!("langevin.cuh"))
         .kernel::<LeapArgs<'static>>("leap")
         .kernel::<RescaleArgs<'static>>("rescale");
     let coupling = source("coupling", include_str!("coupling.cu"))
+        .define("WIDE", WIDE)
+        .define("REDUCERS", reducers(langevin))
         .kernel::<FinishArgs<'static>>("finish")
         .kernel::<BeginArgs<'static>>("begin")
         .kernel::<MarkArgs<'static>>("mark");
@@ -135,8 +158,8 @@ pub fn sources() -> [Source; 2] {
 
 impl Kernels {
     /// Compiles them for this device.
-    pub fn new(device: &Device) -> Result<Self, DeviceError> {
-        let [integrate, coupling] = sources();
+    pub fn new(device: &Device, langevin: bool) -> Result<Self, DeviceError> {
+        let [integrate, coupling] = sources(langevin);
         let (integrate, coupling) = (device.compile(&integrate)?, device.compile(&coupling)?);
         Ok(Self {
             leap: integrate.kernel("leap")?,

@@ -2,19 +2,24 @@
 //
 // A failure is ~(first atom · 2^33 + second atom · 2^3 + kind); the largest is kept, which is that of the lowest atom, whatever
 // runs first. 0: none. The structures that the host shares with these kernels (settings, state, clock, status, what a step tells) are
-// those of motion.rs. Units everywhere: nm, ps, u, kJ/mol; f64.
+// those of shared.rs. Units everywhere: nm, ps, u, kJ/mol; f64.
 
 // Kinds of blocks of threads: {kind, first unit, number of units, first atom if the atoms of all units follow each other}.
 enum { WATERS, STARS, GROUPS, FREE };
 #define SCATTERED 0xffffffffu
 
 // Sums that a block leaves: 2K before and after the step, Σ g r² of constraints, Σ m v, 2K of groups as rigid bodies, and the largest
-// squared displacement since the lists were made, as a part of what it may be.
-enum { BEFORE, AFTER, CONSTRAINT, MOMENTUM, TRANSLATION = MOMENTUM + 3, MOVED, SUMS };
-static_assert(SUMS == QUANTITIES, "the host makes room for as many sums");
+// squared displacement since the lists were made, as a part of what it may be; with LANGEVIN also twice the work of the bath.
+enum { BEFORE, AFTER, CONSTRAINT, MOMENTUM, TRANSLATION = MOMENTUM + 3, MOVED, WORK, SUMS };
+static_assert((LANGEVIN ? SUMS : WORK) == QUANTITIES, "the host makes room for as many sums");
+
+// Sums of a thread.
+struct Sums {
+    double value[SUMS];
+};
 
 // Kinds of failures.
-enum { NOT_FINITE, SETTLE, SHAKE, THERMOSTAT, BAROSTAT, RANDOM };
+enum { NOT_FINITE, SETTLE, SHAKE, THERMOSTAT, BAROSTAT, RANDOM, VELOCITY };
 
 struct Vec {
     double x, y, z;

@@ -1,4 +1,4 @@
-//! What the motion on a GPU keeps and tells: the structures that host and kernels share (the twin of `motion.cuh`), the state that is put
+//! What the motion on a GPU keeps and tells: the structures that host and kernels share (the twin of `shared.cuh`), the state that is put
 //! there and fetched, and why a motion stops.
 //!
 //! Units: nm, ps, u, kJ/mol; pressure kJ/mol/nm³; f64.
@@ -78,6 +78,16 @@ structure! {
         pub tail: f64,
         /// Smallest scale of the box, since lists were made, that they serve for; 0 without lists.
         pub least_scale: f64,
+    }
+
+    /// What Langevin dynamics does in a step; it does nothing where all but the seed are 0.
+    pub struct Bath {
+        /// a − 1 = e^{−γ dt} − 1.
+        pub lost: f64,
+        /// RT (1 − a²), kJ/mol.
+        pub square: f64,
+        /// Seed of the random numbers.
+        pub seed: u64,
     }
 
     /// Random numbers of one step; 0 where none is used.
@@ -198,6 +208,18 @@ pub enum MotionError {
         /// Bonded atoms.
         atoms: [u32; 2],
     },
+    /// What the bath of Langevin dynamics changes cannot be freed of what is along fixed bonds.
+    #[error(
+        "step {step}: velocities along the fixed bonds of the group of the bond between atoms {} and {} cannot be removed",
+        atoms[0] + 1,
+        atoms[1] + 1
+    )]
+    Velocity {
+        /// Step.
+        step: u64,
+        /// Atoms of the first bond of the group.
+        atoms: [u32; 2],
+    },
     /// Velocities that are all zero, or not finite, cannot be scaled to a temperature.
     #[error("step {step}: thermostat: the kinetic energy cannot be scaled; it must be positive and finite")]
     Thermostat {
@@ -255,7 +277,8 @@ impl MotionError {
             2 => Self::Shake { step, atoms: [first, second] },
             3 => Self::Thermostat { step },
             4 => Self::Barostat { step },
-            _ => Self::Random { step },
+            5 => Self::Random { step },
+            _ => Self::Velocity { step, atoms: [first, second] },
         })
     }
 }

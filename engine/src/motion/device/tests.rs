@@ -13,6 +13,8 @@ use crate::toy::{Droplet, spc_forces};
 use kernels::device::{Device, check_layouts, compiles};
 use nalgebra::Vector3;
 
+mod langevin;
+
 #[test]
 fn units_are_what_the_groups_are() {
     let system = System::mixed();
@@ -97,7 +99,11 @@ fn energies_of_a_droplet_and_a_look_ahead_are_those_of_the_cpu() {
 #[test]
 fn runs_repeat_bit_for_bit_also_from_a_graph_and_from_a_saved_state() {
     let system = System::mixed();
-    let coupling = Coupling { barostat: Some((barostat(), 2)), ..all_couplings(&system.masses) };
+    repeat(&system, Coupling { barostat: Some((barostat(), 2)), ..all_couplings(&system.masses) });
+}
+
+/// A run that is enqueued step by step, one of graphs, and one that goes on from a saved state.
+fn repeat(system: &System, coupling: Coupling) {
     let cpu = Cpu::new(&system.masses, system.constraints(), &system.x, coupling);
     let mut normal = normals(3);
     let forces = fixed_point(&system.x.iter().map(|_| 300.0 * normal()).collect::<Vec<_>>());
@@ -312,7 +318,7 @@ fn random_numbers_are_there_for_any_step() {
 #[test]
 fn layouts_are_those_of_the_device() {
     let device = Device::of_tests().unwrap();
-    for source in sources() {
+    for source in [false, true].into_iter().flat_map(sources) {
         check_layouts(&device, &source).unwrap();
     }
 }
@@ -320,7 +326,7 @@ fn layouts_are_those_of_the_device() {
 /// Needs libnvrtc, no GPU.
 #[test]
 fn kernels_compile_for_gpus() {
-    for source in sources() {
+    for source in [false, true].into_iter().flat_map(sources) {
         ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
     }
 }

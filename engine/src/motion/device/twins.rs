@@ -4,6 +4,7 @@ use super::{Coupling, DeviceMotion, MotionState, VirialTerms};
 use crate::motion::barostat::{self, BarostatSettings, CRescale};
 use crate::motion::com;
 use crate::motion::constraints::Constraints;
+use crate::motion::langevin::{Langevin, Scratch};
 use crate::motion::leapfrog::{LeapFrog, StepEnergies, kinetic_energy, pressure, scale, start_velocities};
 use crate::motion::thermostat::VRescale;
 use crate::random::{RandomStream, generator};
@@ -158,7 +159,16 @@ impl Cpu {
             com::remove_motion(masses, &mut state.v);
         }
         let leap = LeapFrog { masses, constraints, dt: DT };
-        let energies = leap.step(&mut state.x, &mut state.v, forces, &mut Vec::new()).unwrap();
+        let (x, v) = (&mut state.x, &mut state.v);
+        let energies = match &coupling.langevin {
+            Some(langevin) => {
+                let scratch = &mut Scratch::default();
+                let (energies, work) = langevin.step(&leap, x, v, forces, [SEED, step], scratch).unwrap();
+                state.bath.thermostat_work += work;
+                energies
+            }
+            None => leap.step(x, v, forces, &mut Vec::new()).unwrap(),
+        };
         let volume = state.cell.volume().unwrap();
         let now = pressure(energies.kinetic(), energies.constraint_virial + virial, volume);
         if let Some((barostat, every)) = &coupling.barostat {
@@ -247,6 +257,11 @@ pub fn difference(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> f64 {
 
 pub fn thermostat(masses: &[f64]) -> VRescale {
     VRescale::new(300.0, 0.1, 2 * masses.len()).unwrap()
+}
+
+/// A friction that takes a fiftieth of the velocities in a step: errors of its sign or size would be seen.
+pub fn langevin() -> Langevin {
+    Langevin::new(300.0, 10.0).unwrap()
 }
 
 pub fn barostat() -> CRescale {

@@ -1,7 +1,7 @@
 //! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
 
 use super::evidence::trimmed;
-use crate::evaluation::background::{Background, Preparation};
+use crate::evaluation::background::{Background, Job, Preparation};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
 use crate::record::Kind;
@@ -32,6 +32,10 @@ const HAMILTONIAN: Work =
     work("B. Kohnke, C. Kutzner, H. Grubmüller, J. Chem. Theory Comput. 2020, 16, 6938", "10.1021/acs.jctc.0c00744");
 const RESCALING: Work =
     work("G. Bussi, D. Donadio, M. Parrinello, J. Chem. Phys. 2007, 126, 014101", "10.1063/1.2408420");
+const MIDDLE: Work = work(
+    "Z. Zhang, X. Liu, K. Yan, M. E. Tuckerman, J. Liu, J. Phys. Chem. A 2019, 123, 6056",
+    "10.1021/acs.jpca.9b02771",
+);
 const CELL: Work = work("M. Bernetti, G. Bussi, J. Chem. Phys. 2020, 153, 114107", "10.1063/5.0020514");
 const EXCHANGE: Work = work("Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 1999, 314, 141", "10.1016/S0009-2614(99)01123-9");
 const EXCHANGE_PH: Work = work("Y. Meng, A. E. Roitberg, J. Chem. Theory Comput. 2010, 6, 1401", "10.1021/ct900676b");
@@ -193,10 +197,7 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             .filter(|held| held != "none")
             .map_or(String::new(), |held| format!(", constraints on {held}"));
         let mut words = format!("Leap-frog steps were {step} long{mass}{held}");
-        if let Some(temperature) = value("thermostat", "temperature") {
-            let cited = method.cite(&[RESCALING]);
-            words += &format!("; the temperature was {temperature} (stochastic velocity rescaling{cited})");
-        }
+        words += &temperature(method, &background.job);
         if let Some(pressure) = value("barostat", "pressure") {
             let cited = method.cite(&[CELL]);
             let first = value("barostat", "start")
@@ -209,6 +210,19 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             evaluation.runs.iter().map(|run| format!("{} K", run.sites.temperature)).collect();
         method.add(&format!("The temperature was {}.", kelvin.into_iter().collect::<Vec<_>>().join(" and ")));
     }
+}
+
+/// What kept the temperature, as the end of a sentence; nothing without a thermostat.
+fn temperature(method: &mut Method, job: &Job) -> String {
+    let value = |key: &str| job.value("thermostat", key);
+    let Some(temperature) = value("temperature") else { return String::new() };
+    let how = if value("kind").as_deref() == Some("langevin") {
+        let friction = value("friction").map_or(String::new(), |friction| format!(", friction {friction}"));
+        format!("Langevin dynamics in the middle of the step{friction}{}", method.cite(&[MIDDLE]))
+    } else {
+        format!("stochastic velocity rescaling{}", method.cite(&[RESCALING]))
+    };
+    format!("; the temperature was {temperature} ({how})")
 }
 
 /// pH values, exchange, time, and how populations and errors follow.
@@ -275,6 +289,23 @@ mod tests {
         method.add("One.");
         method.add("Two.");
         assert_eq!(method.text, "One. Two.");
+    }
+
+    #[test]
+    fn the_thermostat_is_named_with_its_work() {
+        let of = |section: &str| {
+            let mut method = Method::default();
+            (temperature(&mut method, &Job::parse(format!("[thermostat]\n{section}"))), method.works)
+        };
+        let langevin = "Langevin dynamics in the middle of the step, friction 2 /ps [1]";
+        let (text, works) = of("temperature = \"310 K\"\nkind = \"langevin\"\nfriction = \"2 /ps\"");
+        assert_eq!((text, works), (format!("; the temperature was 310 K ({langevin})"), vec![MIDDLE]));
+        // Resolved jobs of earlier versions name no kind.
+        for kind in ["", "kind = \"v-rescale\""] {
+            let (text, works) = of(&format!("temperature = \"300 K\"\n{kind}"));
+            assert_eq!(text, "; the temperature was 300 K (stochastic velocity rescaling [1])");
+            assert_eq!(works, [RESCALING]);
+        }
     }
 
     #[test]

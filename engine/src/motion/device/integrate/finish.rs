@@ -1,13 +1,10 @@
 //! The end of a step: sums over all atoms, and what follows from them for the next step; launches of `coupling.cu`.
 
 use super::DeviceMotion;
-use crate::motion::device::kernels::{BeginArgs, FinishArgs, MarkArgs};
+use crate::motion::device::kernels::{BeginArgs, FinishArgs, MarkArgs, WIDE, quantities, reducers};
 use crate::motion::device::shared::{Crowd, MotionError, Observed};
 use fmm::device::BoxGeometry;
 use kernels::device::{Buffer, DeviceError, In, Launch, Stream};
-
-/// Threads of the kernels that have one block.
-const WIDE: u32 = 1024;
 
 impl DeviceMotion {
     /// Finds kinetic energy and momentum of the velocities that are there, and what the present step will do to them.
@@ -22,7 +19,7 @@ impl DeviceMotion {
             table: self.table.arg(),
             n_atoms: self.masses.len() as i32,
         };
-        stream.launch(&self.kernels.begin, Launch::new(1, WIDE), arguments)?;
+        stream.launch(&self.kernels.begin, Launch::new(1, WIDE as u32), arguments)?;
         self.check(stream).map(|_| ())
     }
 
@@ -86,6 +83,8 @@ impl DeviceMotion {
             n_terms: self.slots.len() as i32,
             commit: i32::from(commit),
         };
-        stream.launch(&self.kernels.finish, Launch::new(1, WIDE), arguments)
+        let langevin = self.coupling.langevin.is_some();
+        let threads = reducers(langevin) * quantities(langevin);
+        stream.launch(&self.kernels.finish, Launch::new(1, threads as u32), arguments)
     }
 }
