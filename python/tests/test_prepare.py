@@ -223,13 +223,13 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "alternates": (_first_altloc, {}, r"SER 7 of chain A: B of A \(0.30\), B \(0.70\)"),
     "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
     "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
-    "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecules \(200 of chain A\): left out, as asked"),
-    "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecules .* it comes from the crystallisation"),
-    "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chains B of A"),
+    "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
+    "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecule .* it comes from the crystallisation"),
+    "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chain B, as asked, of A"),
     "mutation": (lambda t: t, {"mutate": ["A:K4E"]}, "LYS 4 of chain A becomes GLU"),
     "mutation to glycine": (lambda t: t, {"mutate": ["SER7GLY"]}, "SER 7 of chain A becomes GLY"),
     "modified residue replaced": (lambda t: renamed(t, 7, "SEP"), {"mutate": ["SEP7SER"]}, "SEP 7 of chain A becomes SER"),
-    "hydrogens": (lambda t: t + t.splitlines()[0][:12] + " H1 " + t.splitlines()[0][16:76] + " H\n", {}, "the 1 hydrogens of the file are left out"),
+    "hydrogens": (lambda t: t + t.splitlines()[0][:12] + " H1 " + t.splitlines()[0][16:76] + " H\n", {}, "1 hydrogen of the file is left out"),
     "model": (lambda t: f"MODEL        1\n{t}ENDMDL\nMODEL        2\n{t}ENDMDL\n", {"model": 2}, "model 2 of 2"),
     "loop built": (
         lambda t: "REMARK 465   M RES C SSSEQI\nREMARK 465     LYS A     4\n" + without(t, 4),
@@ -237,6 +237,15 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         r"1 residue is missing \(LYS 4\): built without having been seen",
     ),
     "names of programs": (lambda t: renamed(renamed(t, 2, "GLH"), 6, "HIE"), {}, "1 GLH → GLU, 1 HIE → HIS"),
+    "ends of GROMACS": (lambda t: t.replace(" OXT GLY A   8", " OC2 GLY A   8").replace(" O   GLY A   8", " OC1 GLY A   8"), {}, "no heavy atom of the protein is missing"),
+    "names in small letters": (lambda t: "".join(r[:12] + r[12:20].lower() + r[20:] for r in LINES(t, True)), {}, "no heavy atom of the protein is missing"),
+    "ions of AMBER": (lambda t: t + hetero("Na+", "Na+", "", (60, 60, 60)), {}, r"NA \(an ion of the salt\), 1 molecule \(200 of chain A\): left out, the salt"),
+    "DNA that is not asked for": (
+        lambda t: t + hetero("DA", "P", "P", (3, 3, 3), 1, "B"),
+        {"chains": ["A"]},
+        r"chain B is DNA \(1 residue\) and was not asked for: left out",
+    ),
+    "mark before the first line": (lambda t: "\ufeff" + t, {}, "no heavy atom of the protein is missing"),
     "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
 }
 BUILT = {

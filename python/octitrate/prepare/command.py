@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import Refused
 from .options import Options
-from .report import Report
+from .report import Report, folded
 
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     st.add_argument("--keep", metavar="NAME", action="append", help="keep an ion that the force field knows: CA, MG, ZN, …")
     st.add_argument("--keep-ligands", action="store_true", help="refused: there is no force field for ligands yet")
     st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
-    st.add_argument("--seed", type=int, help="of the places of ions (default: 1)")
+    st.add_argument("--seed", type=int, help="of the places of ions, hydrogens and atoms that are built (default: 1): the same seed and input give the same files")
     mo = p.add_argument_group("a model compound, to calibrate")
     mo.add_argument("--model-compound", metavar="LIST", help="TYR, GLU, …, 'nterm LYS', 'cterm LEU', 'nterm side LYS', water: folders that `octitrate calibrate` runs, with --force-field and --water")
     fi = p.add_argument_group("a finished system")
@@ -103,6 +103,8 @@ def options(args: argparse.Namespace) -> Options:
         raise Refused(f"--salt {chosen.salt:g}: mol/l are meant, 0 to 5", "0.15 is usual")
     if not 250 <= chosen.temperature <= 400:
         raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
+    if not 1 <= chosen.seed < 2**31:
+        raise Refused(f"--seed {chosen.seed}: a whole number from 1 to 2147483647 is meant", "the default is 1")
     return chosen
 
 
@@ -146,7 +148,8 @@ def main(arguments: list[str]) -> int:
 
             place = prepare(options(args), report)
     except Refused as refused:
-        print(f"error: {refused}", file=sys.stderr)
+        for line in f"error: {refused}".splitlines():
+            print(folded(line, sys.stderr, 8), file=sys.stderr)
         return BAD_INPUT
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "propka", "numpy"):

@@ -16,6 +16,7 @@ from openmm import app, unit
 
 from .. import __version__
 from ..errors import Refused
+from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
@@ -138,7 +139,7 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
 
 
 def _energy(system: Any, model: Model) -> float:
-    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
     context.setPositions(model.quantity())
     context.computeVirtualSites()
     return float(context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))

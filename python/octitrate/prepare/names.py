@@ -52,13 +52,16 @@ SAME = {
 def known_as(name: str) -> str:
     """The name in the PDB of a residue that programs call otherwise: `HID` is HIS, and so are `NHID` and `ZHIP` at ends of chains."""
     inner = name[1:] if len(name) == 4 and name[0] in "NCZ" and (name[1:] in SIDE_CHAINS or name[1:] in SAME) else name
-    return SAME.get(inner, inner)
+    return SAME.get(inner, ION_SAME.get(inner, inner))
 
 
-ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OT2": "OXT", "O2": "OXT"}
-"""Other names of atoms at ends of chains."""
+ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OC1": "O", "OT2": "OXT", "O2": "OXT", "OC2": "OXT"}
+"""Other names of atoms at ends of chains, of CHARMM and GROMACS."""
 
-WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC"}
+WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC", "TIP4", "T4P", "TP4", "TIP5", "T5P", "TP5"}
+
+ION_SAME = {"NA+": "NA", "CL-": "CL", "K+": "K", "CAL": "CA"}
+"""Ions as AMBER and CHARMM call them."""
 
 REPLACED = {"MSE": ("MET", {"SE": "SD"})}
 """Residues that are there for crystallography alone: what they stand for, and atoms that change their name."""

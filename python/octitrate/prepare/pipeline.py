@@ -6,14 +6,12 @@ import dataclasses
 import json
 import math
 import platform
-import random
-import time
 from pathlib import Path
 from typing import Any
 
 import openmm
 
-from .. import __version__
+from .. import __version__, repeatable
 from ..residues import TitratableForceField
 from . import build, chains, choose, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
@@ -29,8 +27,7 @@ def prepare(options: Options, report: Report) -> Path:
 
     Raises `Refused` with one message for an input that cannot be prepared; nothing is written then.
     """
-    began = time.monotonic()
-    random.seed(options.seed)  # OpenMM places hydrogens and ions with it
+    repeatable.platform(options.seed)
     place = options.output or Path(f"{options.input.name.removesuffix('.gz').rsplit('.', 1)[0]}-prepared")
     folder = Folder(place, options.force)
     ff = TitratableForceField(options.force_field, options.water, options.library, options.pair_corrections)
@@ -81,10 +78,9 @@ def prepare(options: Options, report: Report) -> Path:
         libraries = [f"library/{name}" for name in entries]
         folder.write("titrate.toml", job(choices, ph, libraries, ff, solvated.model.topology, options))
         folder.write(MARKER, marker(options))
-        took = time.monotonic() - began
         opening = (
-            f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version} "
-            f"in {took:.0f} s. Run it with `octitrate titrate {place}/titrate.toml`."
+            f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "
+            f"Run it with `octitrate titrate {place}/titrate.toml`."
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))
     if folder.aside is not None:

@@ -12,6 +12,7 @@ from openmm import app, unit
 
 from ..errors import Refused
 from ..pair_corrections import IONS
+from ..repeatable import platform
 from .build import Model
 from .names import element_of_ion
 from .options import Options
@@ -155,7 +156,7 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
 
 
 def _context(system: Any, model: Model) -> Any:
-    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
     context.setPositions(model.quantity())
     return context
 
