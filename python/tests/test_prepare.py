@@ -17,12 +17,14 @@ from conftest import Write, hetero, moved, peptide_text, renamed, without
 from openmm import app, unit
 
 from octitrate.entries import entry
+from octitrate.errors import Refused
 from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.command import main
+from octitrate.prepare.finished import gro
 from octitrate.prepare.job import picoseconds, position_restraints, settling
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
-from octitrate.prepare.pipeline import prepare
+from octitrate.prepare.pipeline import cost, prepare
 from octitrate.prepare.report import Report
 from octitrate.residues import Group, TitratableForceField
 
@@ -199,6 +201,12 @@ def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp
     assert str(own.parent) in (folder / "prepare.toml").read_text()
 
 
+@pytest.mark.parametrize(("duration", "takes"), [("1 ns", "one H200, 5 minutes;"), ("50 ns", "one H200, 4 hours;"), ("a while", "one H200;")])
+def test_what_a_titration_costs_is_said(duration: str, takes: str) -> None:
+    said = cost(37705, 20, duration)  # one of the two systems that were measured: 5479 ns/day
+    assert "5500 ns/day" in said and f"20 runs of {duration}" in said and takes in said
+
+
 Change = Callable[[str], str]
 LINES = str.splitlines
 
@@ -214,6 +222,14 @@ def _first_altloc(text: str) -> str:
     return "".join(out)
 
 
+def _mixture(text: str) -> str:
+    """SER 7 in three molecules of ten of the crystal, ALA in the others."""
+    rows = [row for row in LINES(text, keepends=True) if int(row[22:26]) == 7]
+    both = [row[:16] + "A" + row[17:54] + "  0.30" + row[60:] for row in rows]
+    both += [row[:16] + "BALA" + row[20:54] + "  0.70" + row[60:] for row in rows if row[12:16].strip() != "OG"]
+    return text.replace("".join(rows), "".join(both))
+
+
 CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "selenomethionine": (
         lambda t: renamed(t, 7, "MSE").replace(" OG  MSE", "SE   MSE"),
@@ -221,6 +237,8 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         "selenomethionine becomes methionine: MSE 7 of chain A",
     ),
     "alternates": (_first_altloc, {}, r"SER 7 of chain A: B of A \(0.30\), B \(0.70\)"),
+    "two residues in one place": (_mixture, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken"),
+    "alternates of others": (lambda t: t + moved(_first_altloc(t), "B", 40.0), {"chains": ["A"]}, r"\(8 residues\)\nALA 1 of chain A is the first"),
     "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
     "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
     "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
@@ -251,6 +269,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
 BUILT = {
     "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
+    "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
     "mutation": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
     "mutation to glycine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "GLY", "ZGLY"],
     "capped ends": ["ACE", "ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "NME"],
@@ -327,8 +346,16 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
     assert "a protein was prepared here already" in capsys.readouterr().err
     assert main([*arguments, "--force"]) == 0
     assert options.output is not None and options.output.with_name("prepared.1").is_dir()
-    assert main([*arguments, "--keep-ligands"]) == 2
-    assert "no force field for ligands" in capsys.readouterr().err
+    for more, message in (
+        (["--keep-ligands"], "no force field for ligands"),
+        (["--duration", "5"], "--duration '5': a time with its unit is meant"),
+        (["-o", str(options.input / "x")], f"cannot be written: {options.input} is no folder"),
+    ):
+        assert main([*arguments, *more]) == 2
+        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--ph-range", "8:2"])
+    assert capsys.readouterr().err == "error: argument --ph-range: '8:2' is not a range of pH within -2:16\n  help: octitrate prepare --help says every argument\n"
 
 
 def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -341,6 +368,23 @@ def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pyte
     assert main(["--from", str(inputs / "glu.top"), str(inputs.parent / "07-tyr/tyr.gro"), "-o", str(tmp_path / "other"), "-q"]) == 2
     assert "do not belong together" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+def test_gro_files_may_have_any_number_of_decimals(tmp_path: Path) -> None:
+    line = "    1ALA      N    1{}{}{}\n"
+    for decimals in (2, 3, 6):
+        width, path = decimals + 5, tmp_path / f"{decimals}.gro"
+        numbers = [f"{x:{width}.{decimals}f}" for x in (-0.25, 12.5, 3.0)]
+        path.write_text("title\n1\n" + line.format(*numbers) + "4.0 4.0 2.5 0.0 0.0 0.0 0.0 2.0 2.0\n")
+        places, vectors = gro(path)
+        assert places.tolist() == [[-0.25, 12.5, 3.0]]
+        assert [tuple(v) for v in vectors.value_in_unit(unit.nanometer)] == [(4.0, 0.0, 0.0), (0.0, 4.0, 0.0), (2.0, 2.0, 2.5)]
+    path.write_text("title\n2\n" + line.format(*numbers))
+    with pytest.raises(Refused, match="ends before the box"):
+        gro(path)
+    path.write_text("title\n1\n" + line.format("   a.000", "   0.000", "   0.000") + "4 4 4\n")
+    with pytest.raises(Refused, match="line 3 is no atom"):
+        gro(path)
 
 
 @pytest.mark.parametrize(("name", "known"), [("NHID", "HIS"), ("ZGL3", "GLU"), ("CALA", "ALA"), ("HSP", "HIS"), ("GOL", "GOL"), ("ALA", "ALA"), ("CCYX", "CYS")])

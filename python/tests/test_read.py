@@ -52,6 +52,14 @@ def test_files_that_cannot_be_read_are_refused_with_their_place(text: str, messa
         read(path)
 
 
+def test_a_gro_file_is_told_where_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "conf.gro"
+    path.write_text("title\n    1\n    1ALA      N    1   0.100   0.200   0.300\n   4.0 4.0 4.0\n")
+    with pytest.raises(Refused, match="is a .gro file") as caught:
+        read(path)
+    assert "--from" in caught.value.help
+
+
 def test_what_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="cannot be read: No such file"):
         read(tmp_path / "absent.pdb")

@@ -149,8 +149,14 @@ def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
 def chains(entry: Entry, residues: list[Residue], options: Options, report: Report) -> list[Residue]:
     """The residues of the chains that are prepared, with the small molecules that lie at them."""
     proteins: dict[str, list[str]] = defaultdict(list)
+    shared: set[tuple[str, int, str]] = set()
     for residue in residues:
         if residue.name in names.SIDE_CHAINS and residue.has("CA"):
+            place = (residue.chain, residue.number, residue.insertion)
+            if residue.atoms[0].altloc:  # two residues may share a place in the crystal
+                if place in shared:
+                    continue
+                shared.add(place)
             proteins[residue.chain].append(residue.name)
     if not proteins:
         raise Refused(f"{entry.path}: there is no protein: {_contents(residues)}", "give a structure with amino acids")

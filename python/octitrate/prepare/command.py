@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from ..errors import Refused
+from .job import length
 from .options import Options
 from .report import Report, folded
 
@@ -16,9 +18,17 @@ BAD_INPUT = 2
 _MISSING = 'octitrate prepare needs {}, which is not installed: pip install "octitrate[prepare]", or `make prepare-tools` in the sources'
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in a line, as other errors are said, without all that is possible."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"error: {message}\n  help: octitrate prepare --help says every argument", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
 def parser() -> argparse.ArgumentParser:
     """All arguments with their help."""
-    p = argparse.ArgumentParser(
+    p = _Parser(
         prog="octitrate prepare",
         description="Prepares a protein for a titration: from a PDB or mmCIF file to a folder that `octitrate titrate` runs. "
         "Every decision is shown and written to prepare.md.",
@@ -26,7 +36,8 @@ def parser() -> argparse.ArgumentParser:
         "  octitrate prepare 2lzt.pdb                        then: octitrate titrate 2lzt-prepared/titrate.toml\n"
         "  octitrate prepare 1a6k.pdb --drop HEM             without the haem\n"
         "  octitrate prepare 1a2p.pdb --chains A --drop ZN   one of three copies\n"
-        "  octitrate prepare 4icb.pdb --keep CA              calcium as a charged sphere of the force field\n"
+        "  octitrate prepare 4icb.pdb --keep CA --force-field ff14SB\n"
+        "                                                    calcium as a charged sphere, which this force field has\n"
         "  octitrate prepare --from x.prmtop x.rst7          a system that is finished",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -103,6 +114,8 @@ def options(args: argparse.Namespace) -> Options:
         raise Refused(f"--salt {chosen.salt:g}: mol/l are meant, 0 to 5", "0.15 is usual")
     if not 250 <= chosen.temperature <= 400:
         raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
+    if not length(chosen.duration):
+        raise Refused(f"--duration {chosen.duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
     if not 1 <= chosen.seed < 2**31:
         raise Refused(f"--seed {chosen.seed}: a whole number from 1 to 2147483647 is meant", "the default is 1")
     return chosen

@@ -57,7 +57,7 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
             if not knows_ion(residue.name) or len(residue.atoms) != 1:
                 raise Refused(
                     f"{residue}: {options.force_field} has no parameters for it, so that it cannot be kept",
-                    f"leave it out with --drop {residue.name}",
+                    f"leave it out with --drop {residue.name}" + ("" if options.force_field == "ff14SB" else ", or look whether --force-field ff14SB has it"),
                 )
             kept.ions.append(residue)
         elif residue.name in names.ADDITIVES or residue.name in names.SALT:

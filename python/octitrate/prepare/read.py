@@ -63,6 +63,8 @@ def read(path: Path) -> Entry:
     if not any(entry.models.values()):
         if not lines:
             raise Refused(f"{path}: is empty", help)
+        if path.suffix.lower() == ".gro":
+            raise Refused(f"{path}: is a .gro file, which does not say elements and chains", "octitrate prepare --from topol.top conf.gro takes a system of GROMACS as it is")
         start = lines[0][:60]
         raise Refused(f"{path}: holds no atoms (neither ATOM and HETATM records nor a table atom_site); it begins with {start!r}", help)
     if below := next((r for residues in entry.models.values() for r in residues if any(atom.occupancy < 0 for atom in r.atoms)), None):
