@@ -141,6 +141,7 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
     """
     model = solvated.model
     rigid = _context(solvated.system, model)
+    rigid.applyConstraints(1e-6)  # boxes of water have the lengths of another model, which has another energy
     before = _look(rigid)
     loose = _context(_system(model, ff, options, rigid=False), model)
     openmm.LocalEnergyMinimizer.minimize(loose, tolerance=100, maxIterations=STEPS)
