@@ -19,6 +19,7 @@ from openmm import app, unit
 from octitrate.entries import entry
 from octitrate.errors import Refused
 from octitrate.prepare import predict, sites, solvate
+from octitrate.prepare.build import Model
 from octitrate.prepare.command import main
 from octitrate.prepare.finished import gro
 from octitrate.prepare.job import picoseconds, position_restraints, settling
@@ -89,6 +90,21 @@ def test_minimisation_parts_atoms_that_lie_on_each_other(structure: Write, repor
     assert after < before and forces[1] < 0.5 * forces[0]
 
 
+def test_the_energy_before_is_that_of_the_lengths_of_the_water(report: Report) -> None:
+    """The box of water that OpenMM has is that of TIP4P-Ew; with its lengths OPC has an energy that a minimisation may not reach."""
+    ff = TitratableForceField("ff19SB")
+    modeller = app.Modeller(app.Topology(), [] * unit.nanometer)
+    modeller.addSolvent(ff.forcefield, model=ff.water_model, boxSize=openmm.Vec3(2.2, 2.2, 2.2) * unit.nanometer)
+    water = Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer)))
+    solvated = solvate.parametrise(water, ff, Options(input=Path("x")), report)
+    context = openmm.Context(solvated.system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context.setPositions(modeller.positions)
+    context.applyConstraints(1e-8)
+    energy = context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole)
+    solvate.relax(solvated, ff, Options(input=Path("x")), report)
+    assert energies(report)[0] == pytest.approx(energy, abs=10)  # single precision beside molecules on each other; 9 000 with the other lengths
+
+
 @pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB"])
 def test_other_force_fields_bring_entries_of_their_own(force_field: str, structure: Write, report: Report) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
@@ -98,7 +114,6 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, structu
     assert all((folder / name).is_file() for name in job["titration"]["library"])
     assert "library/glu3.toml" in job["titration"]["library"]
     four_sites = force_field == "ff19SB"  # its water is OPC
-    assert energies(report)[0] > energies(report)[1]
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == four_sites
     # That of Glu comes with octitrate for ff14SB, those of ends and of the buffer in OPC do not.
     assert ("GLU 2 of chain A" in job_comment(folder)) == four_sites and "amino end ALA 1" in job_comment(folder)
