@@ -127,6 +127,20 @@ def job_comment(folder: Path) -> str:
     return next((line for line in lines if line.startswith(("# No correction", "# Preliminary"))), "")
 
 
+def test_rings_have_one_order_of_impropers_whichever_comes_first(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenMM remembers the order of the first ring for all of the same types, and the correction of Tyr knows its group by the order of its own: a protein whose
+    first ring is that of Trp was refused."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text("GLY", "TRP", "TYR", "GLY"))
+    options.force_field = "ff14SB"
+    folder, _, atoms = written(options, report)
+    system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
+    torsions = next(force for force in system.getForces() if isinstance(force, openmm.PeriodicTorsionForce))
+    quadruples = [torsions.getTorsionParameters(i)[:4] for i in range(torsions.getNumTorsions())]
+    names = [tuple(atoms[i][2] for i in four) for four in quadruples if all(atoms[i][1] == "TYR" for i in four)]
+    assert {four for four in names if set(four) == {"CG", "CD1", "CE1", "HD1"} and four[2] == "CD1"} == {("CG", "CE1", "CD1", "HD1")}
+
+
 def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     text = entry(TitratableForceField("ff19SB"), "glu3")

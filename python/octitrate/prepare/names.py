@@ -26,12 +26,12 @@ SIDE_CHAINS: dict[str, tuple[str, ...]] = {
     "PRO": ("CB", "CG", "CD"),
     "SER": ("CB", "OG"),
     "THR": ("CB", "OG1", "CG2"),
-    "TRP": ("CB", "CG", "CD1", "CD2", "NE1", "CE2", "CE3", "CZ2", "CZ3", "CH2"),
+    "TRP": ("CB", "CG", "CD1", "NE1", "CE2", "CZ2", "CH2", "CZ3", "CE3", "CD2"),
     "TYR": ("CB", "CG", "CD1", "CE1", "CZ", "OH", "CE2", "CD2"),
     "VAL": ("CB", "CG1", "CG2"),
 }
-"""Heavy atoms of the side chains of the twenty amino acids, in the order of AMBER: rings go around. OpenMM writes improper dihedrals by the order of atoms, and a
-correction of the library knows its force field by them."""
+"""Heavy atoms of the side chains of the twenty amino acids, in the order of AMBER: rings go around. OpenMM writes improper dihedrals by the order of atoms, and those
+of all rings by that of the first ring that it meets; a correction of the library knows its force field by them."""
 
 CAPS: dict[str, tuple[str, ...]] = {"ACE": ("C", "O", "CH3"), "NME": ("N", "C")}
 """Heavy atoms of the caps."""
