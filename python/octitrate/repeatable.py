@@ -1,7 +1,7 @@
 """OpenMM's CPU platform on one thread: the same input gives the same numbers, to the last bit and on any number of cores.
 
 With more threads OpenMM sums forces in the order in which these come, and its property `DeterministicForces` does not cover every force: a minimisation ends
-elsewhere each time. Machines with other vector instructions may still round otherwise.
+elsewhere each time. The setting holds for the whole program, since OpenMM asks for it once. Machines with other vector instructions may still round otherwise.
 """
 
 from __future__ import annotations
