@@ -20,6 +20,9 @@ CN, NCA, CAC, CO = 0.1329, 0.1458, 0.1525, 0.1231
 CACN, CNCA, NCAC, CACO, CACOXT = 116.2, 121.7, 111.2, 120.8, 117.0
 """Angles CA-C-N, C-N-CA, N-CA-C, CA-C-O, and CA-C-O at the end of a chain."""
 
+SEED = 1
+"""Of side chains that PDBFixer places, and of the hydrogens that follow: a molecule is the same each time it is built."""
+
 
 def place(a: Point, b: Point, c: Point, length: float, angle: float, torsion: float) -> Point:
     """The point d at `length` from c with the angle b-c-d and the torsion a-b-c-d."""
@@ -54,6 +57,8 @@ def peptide(residues: Sequence[str], phi: float = -120.0, psi: float = 140.0) ->
     """
     from openmm import app
     from pdbfixer import PDBFixer
+
+    from .repeatable import platform
 
     chain: list[tuple[int, str, Point]] = []
     walk: list[Point] = []
@@ -94,12 +99,12 @@ def peptide(residues: Sequence[str], phi: float = -120.0, psi: float = 140.0) ->
         x, y, z = (10.0 * value for value in point)
         atom = f"ATOM  {len(lines) + 1:5d}  {name:<3s} {residues[number]:>3s} A{number + 1:4d}    {x:8.3f}{y:8.3f}{z:8.3f}"
         lines.append(f"{atom}  1.00  0.00           {name[0]}")
-    fixer = PDBFixer(pdbfile=io.StringIO("\n".join([*lines, "END", ""])))
+    fixer = PDBFixer(pdbfile=io.StringIO("\n".join([*lines, "END", ""])), platform=platform(SEED))
     unknown = [residue for residue in residues if residue not in fixer.templates and residue not in ("ACE", "NME")]
     if unknown:
         raise Refused(f"a peptide cannot be built with residue {unknown[0]}", f"residues are {', '.join(sorted(fixer.templates))}")
     fixer.missingResidues = {}
     fixer.findMissingAtoms()
     fixer.missingTerminals = {}
-    fixer.addMissingAtoms()
+    fixer.addMissingAtoms(seed=SEED)
     return app.Modeller(fixer.topology, fixer.positions)

@@ -33,6 +33,7 @@ from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
 from .pair_corrections import PairCorrections, chosen, in_model_compound
+from .repeatable import platform
 from .templates import CARBOXYLS, Templates
 
 AMINO_ACIDS = tuple("ALA ARG ASN ASP CYS GLN GLU GLY HIS ILE LEU LYS MET PHE PRO SER THR TRP TYR VAL".split())  # noqa: SIM905
@@ -157,7 +158,7 @@ class TitratableForceField:
         first, last = not others("N"), not others("C")
         if first and last:
             raise Refused(
-                f"{named(residue)} is a chain by itself, which force fields have no parameters for", "leave it out (--drop), or describe it as a ligand"
+                f"{named(residue)} is a chain by itself, which force fields have no parameters for", "take it out of the file, or prepare the other chains alone (--chains)"
             )
         if last and "OXT" not in atoms:
             raise Refused(f"the chain ends at {named(residue)}, which has no atom OXT", "add it, or a cap NME")
@@ -239,7 +240,7 @@ class TitratableForceField:
                 atoms = {atom.name for atom in residue.atoms()}
                 first = not any(bond[0].residue is not bond[1].residue and _is_peptide_n(bond, residue) for bond in residue.bonds())
                 variants[-1] = [pair for pair in self.hydrogens(name, first) if pair[1] in atoms]
-        modeller.addHydrogens(variants=variants)
+        modeller.addHydrogens(variants=variants, platform=platform())
         place_syn(modeller)
         return modeller
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +72,27 @@ def structure(tmp_path: Path) -> Write:
 def report() -> Iterator[Report]:
     """A report that shows nothing."""
     yield Report(screen=None)
+
+
+def written(options: Options, report: Report) -> tuple[Path, dict[str, Any], list[tuple[int, str, str]]]:
+    """Prepares; the folder, the job, and number, residue and atom of every line of system.gro."""
+    from octitrate.prepare.pipeline import prepare
+
+    folder = prepare(options, report)
+    job = tomllib.loads((folder / "titrate.toml").read_text())
+    rows = (folder / "system.gro").read_text().splitlines()
+    return folder, job, [(int(row[:5]), row[5:10].strip(), row[10:15].strip()) for row in rows[2:-1]]
+
+
+def residues(atoms: list[tuple[int, str, str]]) -> list[str]:
+    """Names of the residues of the solute in their order."""
+    found = dict.fromkeys((number, name) for number, name, _ in atoms if name not in ("HOH", "NA", "CL"))
+    return [name for _, name in found]
+
+
+def notes(report: Report) -> str:
+    """Everything that a report says."""
+    return "\n".join(line for section in report.sections for line in [*section.notes, *section.warnings])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -39,7 +39,7 @@ def test_elements_are_told_from_names(columns: str, residue: str, element: str) 
         (LINE.replace("22.222", "   nan"), "y of the atom is 'nan'"),
         (LINE[:45], "ends before its coordinates"),
         (LINE.replace("  52A", "  ??A"), "the number of the residue is '\\?\\?'"),
-        ("", "holds no atoms"),
+        ("", "is empty"),
         ("<html><body>404</body></html>", "holds no atoms .* begins with '<html>"),
         ("data_x\nloop_\n_cell.a\n1\n", "no table atom_site"),
         ("data_x\nloop_\n_atom_site.id\n_atom_site.Cartn_x\n1 2 3\n", "cannot be read|no number|no whole number"),
@@ -50,6 +50,14 @@ def test_files_that_cannot_be_read_are_refused_with_their_place(text: str, messa
     path.write_text(text)
     with pytest.raises(Refused, match=message):
         read(path)
+
+
+def test_a_gro_file_is_told_where_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "conf.gro"
+    path.write_text("title\n    1\n    1ALA      N    1   0.100   0.200   0.300\n   4.0 4.0 4.0\n")
+    with pytest.raises(Refused, match="is a .gro file") as caught:
+        read(path)
+    assert "--from" in caught.value.help
 
 
 def test_what_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:
@@ -90,3 +98,24 @@ def test_what_was_not_seen_and_what_belongs_together_is_read() -> None:
     assert entry.units == [["A", "B"]]
     assert entry.sequences == {"A": ["MET", "GLY", "ALA"]}
     assert entry.bridges == [(("A", 3), ("B", 7))]
+
+
+SITE = "ATOM {n} C CA . {name} A 1 {n} ? {n}.0 0.0 0.0 1.00 10.0 ? {n} {name} H CA 1\n"
+
+
+def test_sequences_of_mmcif_files_of_other_programs_are_those_of_their_entities(tmp_path: Path) -> None:
+    """gemmi, ChimeraX and others write entity_poly_seq, and not the tables by which the PDB says the same of chains."""
+    columns = "group_PDB id type_symbol label_atom_id label_alt_id label_comp_id label_asym_id label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y "
+    columns += "Cartn_z occupancy B_iso_or_equiv pdbx_formal_charge auth_seq_id auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num"
+    path = tmp_path / "x.cif"
+    path.write_text(
+        "data_x\nloop_\n_entity_poly_seq.entity_id\n_entity_poly_seq.num\n_entity_poly_seq.mon_id\n1 1 MET\n1 2 GLY\n1 2 SER\n1 3 ALA\n"
+        "loop_\n_pdbx_struct_assembly_gen.assembly_id\n_pdbx_struct_assembly_gen.asym_id_list\n1 A\n2 B\n"
+        + "loop_\n"
+        + "".join(f"_atom_site.{column}\n" for column in columns.split())
+        + SITE.format(n=2, name="GLY")
+        + SITE.format(n=3, name="ALA")
+    )
+    entry = read(path)
+    assert entry.sequences == {"H": ["MET", "GLY", "ALA"]}
+    assert entry.units == [["H"]]

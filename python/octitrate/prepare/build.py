@@ -14,11 +14,12 @@ import openmm
 import pdbfixer
 from openmm import app, unit
 
+from ..repeatable import platform
 from . import names
 from .chains import Segment
 from .entry import Residue
 from .molecules import Kept
-from .report import Report, listed
+from .report import Report, counted, listed
 
 _ONE_ATOM = "HETATM    1  O   HOH A   1       0.000   0.000   0.000  1.00  0.00           O\nEND\n"
 
@@ -44,7 +45,7 @@ class Model:
 def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, seed: int, report: Report) -> Model:
     """The protein with all its heavy atoms, and after it the ions and the oxygens of water that are kept."""
     topology, positions, loops = _as_it_is(found)
-    fixer = pdbfixer.PDBFixer(pdbfile=io.StringIO(_ONE_ATOM), platform=openmm.Platform.getPlatformByName("CPU"))
+    fixer = pdbfixer.PDBFixer(pdbfile=io.StringIO(_ONE_ATOM), platform=platform())
     fixer.topology, fixer.positions = topology, positions * unit.nanometer
     fixer.sequences, fixer.modifiedResidues = [], []
     fixer.missingResidues = loops
@@ -94,14 +95,14 @@ def _say(fixer: Any, report: Report) -> None:
         for residue, atoms in fixer.missingAtoms.items()
     ]
     if built:
-        report.note(f"{len(built)} residues have atoms that were not seen, which are built: {listed(built, 4)}")
+        report.note(f"{counted(len(built), 'residue')} {'has' if len(built) == 1 else 'have'} atoms that were not seen, which are built: {listed(built, 4)}")
         if len(built) > 4:
             for line in built:
                 report.note(line, screen=False)
     ends = [f"{residue.name} {residue.id} of chain {residue.chain.id}" for residue in fixer.missingTerminals]
     if ends:
         report.note(f"OXT is built at the end of {listed(ends)}")
-    loops = [f"{len(called)} residues in chain {list(fixer.topology.chains())[chain].id}" for (chain, _), called in fixer.missingResidues.items()]
+    loops = [f"{counted(len(called), 'residue')} in chain {list(fixer.topology.chains())[chain].id}" for (chain, _), called in fixer.missingResidues.items()]
     if loops:
         report.note(f"loops are built: {listed(loops)}")
     if not (built or ends or loops):

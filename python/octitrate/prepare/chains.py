@@ -13,7 +13,7 @@ from ..errors import Refused
 from . import names
 from .entry import Entry, Missing, Residue, distance
 from .options import Options
-from .report import Report, listed
+from .report import Report, counted, listed
 
 PEPTIDE = 0.20
 """nm; a C–N bond is 0.133 long, and in the worst structures shorter than this."""
@@ -100,8 +100,11 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
             now.residues.append(after)
         else:
             way = "--gaps cap ends the chain on both sides with neutral caps"
-            if 0 < len(between) <= LONGEST_LOOP:
-                way += f"; --gaps build builds the {len(between)} residues in some shape"
+            if before.ended:
+                what += "; the file ends a chain between them (TER)"
+                way = f"if these are two chains, give each a name of its own (column 22 of the file); if residues are missing, {way}"
+            if 0 < len(between) <= LONGEST_LOOP and all(m.name in names.SIDE_CHAINS for m in between):
+                way += f"; --gaps build builds {counted(len(between), 'residue')} in some shape"
             raise Refused(what, way)
     _ends(entry, chain, found, missing, options, report)
     return found
@@ -152,10 +155,10 @@ def _ends(entry: Entry, chain: str, found: list[Segment], missing: list[Missing]
         if not at_start and residue.atom("OXT") is not None and options.ends == "auto":
             capped = False
         if capped:
-            why = f"{count} residues {'before' if at_start else 'after'} it were not seen" if count else "as asked"
+            why = f"{counted(count, 'residue')} {'before' if at_start else 'after'} it {'was' if count == 1 else 'were'} not seen" if count else "as asked"
             report.note(f"{residue} is the {end} residue there is, {why}: capped ({'ACE' if at_start else 'NME'})")
         else:
-            report.note(f"{residue} is the {end} residue: a charged end" + (f", though {count} residues were not seen" if count else ""))
+            report.note(f"{residue} is the {end} residue: a charged end" + (f", though {counted(count, 'residue')} {'was' if count == 1 else 'were'} not seen" if count else ""))
         if at_start:
             segment.capped_start = capped
         else:

@@ -11,7 +11,7 @@ from ..errors import Refused
 from . import names
 from .entry import Atom, Entry, Residue, distance
 from .options import Options
-from .report import Report, listed
+from .report import Report, counted, listed
 
 
 def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
@@ -31,11 +31,12 @@ def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
 
 
 def standard_names(residues: list[Residue], report: Report) -> None:
-    """Gives residues and atoms the names of the wwPDB; selenomethionine becomes methionine."""
+    """Gives residues and atoms the names of the wwPDB, in capitals; selenomethionine becomes methionine."""
     renamed: dict[str, int] = defaultdict(int)
     replaced = []
     for residue in residues:
         residue.original = residue.name
+        residue.name = residue.name.upper()
         if residue.name in names.REPLACED:
             replaced.append(str(residue))
             residue.name, atoms = names.REPLACED[residue.name]
@@ -43,7 +44,8 @@ def standard_names(residues: list[Residue], report: Report) -> None:
                 atom.name = atoms.get(atom.name, atom.name)
                 atom.element = "S" if atom.name in atoms.values() else atom.element
         elif (known := names.known_as(residue.name)) != residue.name:
-            renamed[f"{residue.name} → {known}"] += 1
+            if known in names.SIDE_CHAINS:
+                renamed[f"{residue.name} → {known}"] += 1
             residue.name = known
         elif residue.name in names.WATER:
             residue.name = "HOH"
@@ -51,7 +53,7 @@ def standard_names(residues: list[Residue], report: Report) -> None:
                 atom.name = "O" if atom.element == "O" else atom.name
         if residue.name in names.SIDE_CHAINS:
             for atom in residue.atoms:
-                usual = names.ATOM_SAME.get(atom.name, atom.name)
+                usual = names.ATOM_SAME.get(atom.name.upper(), atom.name.upper())
                 atom.name = "CD1" if (residue.name, usual) == ("ILE", "CD") else usual
     if replaced:
         report.note(f"selenomethionine becomes methionine: {listed(replaced)}")
@@ -67,13 +69,16 @@ def no_hydrogens(residues: list[Residue], report: Report) -> list[Residue]:
         residue.atoms = [atom for atom in residue.atoms if atom.element not in ("H", "D")]
         count += before - len(residue.atoms)
     if count:
-        report.note(f"the {count} hydrogens of the file are left out and placed anew")
+        report.note(f"{counted(count, 'hydrogen')} of the file {'is' if count == 1 else 'are'} left out and placed anew")
     return [residue for residue in residues if residue.atoms]
 
 
 def one_place(residues: list[Residue], options: Options, report: Report) -> list[Residue]:
     """One place for every atom, and one name for every residue: of alternates those of higher occupancy, the same for all atoms of a residue."""
     residues = _one_name(residues, report)
+    there = sorted({atom.altloc for residue in residues for atom in residue.atoms if atom.altloc})
+    if options.altloc is not None and options.altloc not in there:
+        raise Refused(f"--altloc {options.altloc}: no atom has such an alternate place", f"there are: {', '.join(there) or 'none'}")
     chosen = []
     for residue in residues:
         by_altloc: dict[str, list[Atom]] = defaultdict(list)
@@ -94,7 +99,8 @@ def one_place(residues: list[Residue], options: Options, report: Report) -> list
         if len(marks) > 1 and residue.name != "HOH":
             chosen.append(f"{residue}: {best} of " + ", ".join(f"{mark} ({mean[mark]:.2f})" for mark in marks))
     if chosen:
-        report.note(f"{len(chosen)} residues with alternate places: that of the highest occupancy is taken (--altloc prefers another)")
+        prefers = "the highest occupancy is taken (--altloc prefers another)" if options.altloc is None else f"{options.altloc} is taken where there is one"
+        report.note(f"{counted(len(chosen), 'residue')} with alternate places: that of {prefers}")
         for line in chosen:
             report.note(line, screen=False)
     empty = [str(residue) for residue in residues if residue.name != "HOH" and any(atom.occupancy == 0 for atom in residue.atoms)]
@@ -143,8 +149,14 @@ def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
 def chains(entry: Entry, residues: list[Residue], options: Options, report: Report) -> list[Residue]:
     """The residues of the chains that are prepared, with the small molecules that lie at them."""
     proteins: dict[str, list[str]] = defaultdict(list)
+    shared: set[tuple[str, int, str]] = set()
     for residue in residues:
         if residue.name in names.SIDE_CHAINS and residue.has("CA"):
+            place = (residue.chain, residue.number, residue.insertion)
+            if residue.atoms[0].altloc:  # two residues may share a place in the crystal
+                if place in shared:
+                    continue
+                shared.add(place)
             proteins[residue.chain].append(residue.name)
     if not proteins:
         raise Refused(f"{entry.path}: there is no protein: {_contents(residues)}", "give a structure with amino acids")
@@ -152,18 +164,24 @@ def chains(entry: Entry, residues: list[Residue], options: Options, report: Repo
     inside = [residue for residue in residues if residue.chain in wanted]
     atoms = [atom.position for residue in inside for atom in residue.atoms]
     others = [residue for residue in residues if residue.chain not in wanted and residue.chain not in proteins]
+    if options.chains and options.chains != ["all"]:
+        nucleic = [residue for residue in others if residue.name in names.NUCLEOTIDES]
+        others = [residue for residue in others if residue.name not in names.NUCLEOTIDES]
+        for chain in dict.fromkeys(residue.chain for residue in nucleic):
+            here = [residue for residue in nucleic if residue.chain == chain]
+            report.note(f"chain {chain or '(blank)'} is {names.NUCLEOTIDES[here[0].name]} ({counted(len(here), 'residue')}) and was not asked for: left out")
     near = {id(residue) for residue in others if len(wanted) == len(proteins) or _is_near(residue, atoms)}
     return [residue for residue in residues if residue.chain in wanted or id(residue) in near]
 
 
 def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, report: Report) -> set[str]:
     """Names of the chains that are asked for, or that the file says belong together."""
-    there = ", ".join(f"{chain or '(blank)'} ({len(found)} residues)" for chain, found in proteins.items())
+    there = ", ".join(f"{chain or '(blank)'} ({counted(len(found), 'residue')})" for chain, found in proteins.items())
     if options.chains and options.chains != ["all"]:
         unknown = [chain for chain in options.chains if chain not in proteins]
         if unknown:
             raise Refused(f"{entry.path}: there is no protein chain {', '.join(unknown)}", f"the chains are {there}")
-        report.note(f"chains {', '.join(options.chains)} of {there}")
+        report.note(f"{'chain' if len(options.chains) == 1 else 'chains'} {', '.join(options.chains)}, as asked, of {there}")
         return set(options.chains)
     copies = [group for group in _copies(entry, proteins) if len(group) > 1]
     if copies and not options.chains:

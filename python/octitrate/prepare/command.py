@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from ..errors import Refused
+from .job import length
 from .options import Options
-from .report import Report
+from .report import Report, folded
 
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""
@@ -16,9 +18,17 @@ BAD_INPUT = 2
 _MISSING = 'octitrate prepare needs {}, which is not installed: pip install "octitrate[prepare]", or `make prepare-tools` in the sources'
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in a line, as other errors are said, without all that is possible."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"error: {message}\n  help: octitrate prepare --help says every argument", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+
+
 def parser() -> argparse.ArgumentParser:
     """All arguments with their help."""
-    p = argparse.ArgumentParser(
+    p = _Parser(
         prog="octitrate prepare",
         description="Prepares a protein for a titration: from a PDB or mmCIF file to a folder that `octitrate titrate` runs. "
         "Every decision is shown and written to prepare.md.",
@@ -26,7 +36,8 @@ def parser() -> argparse.ArgumentParser:
         "  octitrate prepare 2lzt.pdb                        then: octitrate titrate 2lzt-prepared/titrate.toml\n"
         "  octitrate prepare 1a6k.pdb --drop HEM             without the haem\n"
         "  octitrate prepare 1a2p.pdb --chains A --drop ZN   one of three copies\n"
-        "  octitrate prepare 4icb.pdb --keep CA              calcium as a charged sphere of the force field\n"
+        "  octitrate prepare 4icb.pdb --keep CA --force-field ff14SB\n"
+        "                                                    calcium as a charged sphere, which this force field has\n"
         "  octitrate prepare --from x.prmtop x.rst7          a system that is finished",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -59,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     st.add_argument("--keep", metavar="NAME", action="append", help="keep an ion that the force field knows: CA, MG, ZN, …")
     st.add_argument("--keep-ligands", action="store_true", help="refused: there is no force field for ligands yet")
     st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
-    st.add_argument("--seed", type=int, help="of the places of ions (default: 1)")
+    st.add_argument("--seed", type=int, help="of the places of ions, hydrogens and atoms that are built (default: 1): the same seed and input give the same files")
     mo = p.add_argument_group("a model compound, to calibrate")
     mo.add_argument("--model-compound", metavar="LIST", help="TYR, GLU, …, 'nterm LYS', 'cterm LEU', 'nterm side LYS', water: folders that `octitrate calibrate` runs, with --force-field and --water")
     fi = p.add_argument_group("a finished system")
@@ -103,6 +114,10 @@ def options(args: argparse.Namespace) -> Options:
         raise Refused(f"--salt {chosen.salt:g}: mol/l are meant, 0 to 5", "0.15 is usual")
     if not 250 <= chosen.temperature <= 400:
         raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
+    if not length(chosen.duration):
+        raise Refused(f"--duration {chosen.duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
+    if not 1 <= chosen.seed < 2**31:
+        raise Refused(f"--seed {chosen.seed}: a whole number from 1 to 2147483647 is meant", "the default is 1")
     return chosen
 
 
@@ -146,7 +161,8 @@ def main(arguments: list[str]) -> int:
 
             place = prepare(options(args), report)
     except Refused as refused:
-        print(f"error: {refused}", file=sys.stderr)
+        for line in f"error: {refused}".splitlines():
+            print(folded(line, sys.stderr, 8), file=sys.stderr)
         return BAD_INPUT
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "propka", "numpy"):

@@ -33,6 +33,8 @@ class Residue:
     atoms: list[Atom] = field(default_factory=list)
     original: str = ""
     """Its name in the file, where it has been renamed."""
+    ended: bool = False
+    """Whether the file ends a chain behind it (TER)."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.place}"

@@ -16,6 +16,7 @@ from openmm import app, unit
 
 from .. import __version__
 from ..errors import Refused
+from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
@@ -111,13 +112,39 @@ def _amber(files: list[Path]) -> Loaded:
 
 
 def _gromacs(files: list[Path]) -> Loaded:
-    coordinates = app.GromacsGroFile(str(files[1]))
-    top = app.GromacsTopFile(str(files[0]), periodicBoxVectors=coordinates.getPeriodicBoxVectors())
+    places, vectors = gro(files[1])
+    top = app.GromacsTopFile(str(files[0]), periodicBoxVectors=vectors)
     rows = files[1].read_text().splitlines()[2:]
     for residue in top.topology.residues():  # the reader counts residues from 1; the structure has their numbers
         first = next(residue.atoms()).index
         residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
-    return Loaded(top.topology, top, coordinates.positions, {"nonbondedCutoff": 1.0 * unit.nanometer})
+    return Loaded(top.topology, top, places * unit.nanometer, {"nonbondedCutoff": 1.0 * unit.nanometer})
+
+
+def gro(path: Path) -> tuple[np.ndarray, Any]:
+    """Positions (nm, one row for each atom) and box vectors of a `.gro` file with any number of decimals, which the distance of two decimal points tells:
+    `final.gro` of octitrate has six, and the reader of OpenMM takes three alone.
+
+    Raises `Refused` for a file that ends early and for a line that cannot be read.
+    """
+    lines = path.read_text().splitlines()
+    try:
+        count = int(lines[1])
+        atoms, edges = lines[2 : 2 + count], [float(word) for word in lines[2 + count].split()]
+    except (IndexError, ValueError):
+        raise Refused(f"{path}: is no .gro file: its second line is not the number of atoms, or it ends before the box", FORMS) from None
+    if len(edges) not in (3, 9):
+        raise Refused(f"{path}: line {3 + count} has {len(edges)} numbers, and a box has 3 or 9", FORMS)
+    rows = []
+    for number, line in enumerate(atoms, 3):
+        first = line.find(".", 20)
+        width = line.find(".", first + 1) - first
+        try:
+            rows.append([float(line[20 + k * width : 20 + (k + 1) * width]) for k in range(3)])
+        except ValueError:
+            raise Refused(f"{path}: line {number} is no atom of a .gro file: {line.rstrip()!r}", FORMS) from None
+    a, b, c, ab, ac, ba, bc, ca, cb = (*edges, *[0.0] * (9 - len(edges)))
+    return np.array(rows), (openmm.Vec3(a, ab, ac), openmm.Vec3(ba, b, bc), openmm.Vec3(ca, cb, c)) * unit.nanometer
 
 
 def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
@@ -138,7 +165,7 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
 
 
 def _energy(system: Any, model: Model) -> float:
-    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
     context.setPositions(model.quantity())
     context.computeVirtualSites()
     return float(context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))

@@ -29,6 +29,9 @@ class Folder:
         self._look()
 
     def _look(self) -> None:
+        above = next(folder for folder in self.place.absolute().parents if os.path.lexists(folder))
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise Refused(f"{self.place}: cannot be written: {above} is {'not writable' if above.is_dir() else 'no folder'}", "choose another folder (-o FOLDER)")
         if self.force or not self._taken():
             return
         if (self.place / MARKER).exists():

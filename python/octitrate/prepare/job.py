@@ -91,14 +91,19 @@ HUNDRED_STEPS = 0.4
 """Time (ps) of a hundred steps of 4 fs: restraints change at multiples of them."""
 
 
+def length(duration: str) -> float | None:
+    """A `duration` in ps; none for what is no time, of which octitrate says what is wrong with it."""
+    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(fs|ps|ns|us|ms)\s*", duration)
+    return None if found is None else float(found[1]) * PICOSECONDS[found[2]]
+
+
 def settling(duration: str) -> float | None:
     """The length (ps) of each of the three parts with which a run of this `duration` begins: heavy atoms of the solute held at constant volume, then at
     constant pressure, then let go slowly. A fiftieth of the run, `LONGEST` at most; none where that is less than a hundred steps."""
-    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(fs|ps|ns|us|ms)\s*", duration)
-    if found is None:
-        return None  # octitrate says what is wrong with it
-    length = float(found[1]) * PICOSECONDS[found[2]]
-    hundreds = math.floor(min(LONGEST, length / 50) / HUNDRED_STEPS + 1e-9)
+    time = length(duration)
+    if time is None:
+        return None
+    hundreds = math.floor(min(LONGEST, time / 50) / HUNDRED_STEPS + 1e-9)
     return None if hundreds < 1 else hundreds * HUNDRED_STEPS
 
 

@@ -14,7 +14,7 @@ from ..errors import Refused
 from . import names
 from .entry import Residue, distance
 from .options import Options
-from .report import Report, listed
+from .report import Report, counted, listed
 
 BOND = 0.22
 """nm; atoms of a protein and of a molecule that are nearer are taken for bonded (C–S 0.18, C–Se 0.20)."""
@@ -37,7 +37,8 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
 
     `knows_ion` says whether the force field has parameters for an ion of this name.
     """
-    absent = [name for name in [*options.drop, *options.keep] if name not in {r.name for r in residues} | {r.original for r in residues}]
+    there = {residue.name for residue in residues} | {residue.original.upper() for residue in residues}
+    absent = [name for name in [*options.drop, *options.keep] if name not in there]
     if absent:
         others = sorted({residue.name for residue in residues if residue.name not in names.SIDE_CHAINS})
         raise Refused(f"nothing in the chosen chains is named {', '.join(absent)}", f"beside amino acids there are: {', '.join(others) or 'none'}")
@@ -56,7 +57,7 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
             if not knows_ion(residue.name) or len(residue.atoms) != 1:
                 raise Refused(
                     f"{residue}: {options.force_field} has no parameters for it, so that it cannot be kept",
-                    f"leave it out with --drop {residue.name}",
+                    f"leave it out with --drop {residue.name}" + ("" if options.force_field == "ff14SB" else ", or look whether --force-field ff14SB has it"),
                 )
             kept.ions.append(residue)
         elif residue.name in names.ADDITIVES or residue.name in names.SALT:
@@ -82,7 +83,7 @@ def is_protein(residue: Residue) -> bool:
 
 
 def _named(residue: Residue, wanted: list[str]) -> bool:
-    return residue.name in wanted or residue.original in wanted
+    return residue.name in wanted or residue.original.upper() in wanted
 
 
 def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[str]:
@@ -96,10 +97,10 @@ def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[
 
 def _say(name: str, group: list[Residue], protein: list[Residue], options: Options, report: Report) -> None:
     what = names.ADDITIVES.get(name) or ("an ion of the salt" if name in names.SALT else "")
-    asked = name in options.drop or any(residue.original in options.drop for residue in group)
+    asked = name in options.drop or any(residue.original.upper() in options.drop for residue in group)
     why = "as asked" if asked else "the salt of the box takes its place" if name in names.SALT else "it comes from the crystallisation"
     places = listed([residue.place for residue in group], 6)
-    report.note(f"{name}{f' ({what})' if what else ''}, {len(group)} molecules ({places}): left out, {why}")
+    report.note(f"{name}{f' ({what})' if what else ''}, {counted(len(group), 'molecule')} ({places}): left out, {why}")
     bonded = {line for residue in group for line in _neighbours(residue, protein, BOND if len(residue.atoms) > 1 else 0.0)}
     if bonded:
         report.warn(f"{name} was bonded to {listed(sorted(bonded))}, which is prepared without it")
@@ -110,16 +111,22 @@ def _refusal(
 ) -> Refused:
     """One message for everything that is not known."""
     lines, helps = [], []
+    if nucleic := [name for name in problems if name in names.NUCLEOTIDES]:
+        chains = dict.fromkeys(residue.chain for residue in protein)
+        apart = all(chains) and not any(residue.chain in chains for name in nucleic for residue in problems[name])
+        helps.append((f"--chains {','.join(chains)} takes the protein alone, " if apart else "") + f"--drop {','.join(nucleic)} leaves the nucleic acid out")
     for name, group in problems.items():
         first = group[0]
         places = listed([residue.place for residue in group], 4)
         if name in names.NUCLEOTIDES:
             lines.append(f"{name} {places}: {names.NUCLEOTIDES[name]}, which is not prepared")
-            helps.append(f"choose the chains of the protein with --chains, or leave it out with --drop {name}")
         elif name in names.SUGARS:
             at = listed(sorted({line for residue in group for line in _neighbours(residue, protein, BOND)}), 4)
             lines.append(f"{name} {places}: a sugar" + (f" of a glycan at {at}" if at else ""))
             helps.append(f"--drop {name} prepares the protein without it")
+        elif name == "NH2":
+            lines.append(f"NH2 {places}: the amide at the end of a chain")
+            helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
         elif name in names.METALS or len(first.atoms) == 1:
             held = listed(_neighbours(first, protein, COORDINATION), 6)
             lines.append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))

@@ -26,12 +26,12 @@ SIDE_CHAINS: dict[str, tuple[str, ...]] = {
     "PRO": ("CB", "CG", "CD"),
     "SER": ("CB", "OG"),
     "THR": ("CB", "OG1", "CG2"),
-    "TRP": ("CB", "CG", "CD1", "CD2", "NE1", "CE2", "CE3", "CZ2", "CZ3", "CH2"),
+    "TRP": ("CB", "CG", "CD1", "NE1", "CE2", "CZ2", "CH2", "CZ3", "CE3", "CD2"),
     "TYR": ("CB", "CG", "CD1", "CE1", "CZ", "OH", "CE2", "CD2"),
     "VAL": ("CB", "CG1", "CG2"),
 }
-"""Heavy atoms of the side chains of the twenty amino acids, in the order of AMBER: rings go around. OpenMM writes improper dihedrals by the order of atoms, and a
-correction of the library knows its force field by them."""
+"""Heavy atoms of the side chains of the twenty amino acids, in the order of AMBER: rings go around. OpenMM writes improper dihedrals by the order of atoms, and those
+of all rings by that of the first ring that it meets; a correction of the library knows its force field by them."""
 
 CAPS: dict[str, tuple[str, ...]] = {"ACE": ("C", "O", "CH3"), "NME": ("N", "C")}
 """Heavy atoms of the caps."""
@@ -52,13 +52,16 @@ SAME = {
 def known_as(name: str) -> str:
     """The name in the PDB of a residue that programs call otherwise: `HID` is HIS, and so are `NHID` and `ZHIP` at ends of chains."""
     inner = name[1:] if len(name) == 4 and name[0] in "NCZ" and (name[1:] in SIDE_CHAINS or name[1:] in SAME) else name
-    return SAME.get(inner, inner)
+    return SAME.get(inner, ION_SAME.get(inner, inner))
 
 
-ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OT2": "OXT", "O2": "OXT"}
-"""Other names of atoms at ends of chains."""
+ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OC1": "O", "OT2": "OXT", "O2": "OXT", "OC2": "OXT"}
+"""Other names of atoms at ends of chains, of CHARMM and GROMACS."""
 
-WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC"}
+WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC", "TIP4", "T4P", "TP4", "TIP5", "T5P", "TP5"}
+
+ION_SAME = {"NA+": "NA", "CL-": "CL", "K+": "K", "CAL": "CA"}
+"""Ions as AMBER and CHARMM call them."""
 
 REPLACED = {"MSE": ("MET", {"SE": "SD"})}
 """Residues that are there for crystallography alone: what they stand for, and atoms that change their name."""

@@ -6,22 +6,20 @@ import dataclasses
 import json
 import math
 import platform
-import random
-import time
 from pathlib import Path
 from typing import Any
 
 import openmm
 
-from .. import __version__
+from .. import __version__, repeatable
 from ..residues import TitratableForceField
 from . import build, chains, choose, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
-from .job import job
+from .job import job, length
 from .options import Options
 from .read import read
 from .names import METALS, SALT, element_of_ion
-from .report import Report
+from .report import Report, counted
 
 
 def prepare(options: Options, report: Report) -> Path:
@@ -29,8 +27,7 @@ def prepare(options: Options, report: Report) -> Path:
 
     Raises `Refused` with one message for an input that cannot be prepared; nothing is written then.
     """
-    began = time.monotonic()
-    random.seed(options.seed)  # OpenMM places hydrogens and ions with it
+    repeatable.platform(options.seed)
     place = options.output or Path(f"{options.input.name.removesuffix('.gz').rsplit('.', 1)[0]}-prepared")
     folder = Folder(place, options.force)
     ff = TitratableForceField(options.force_field, options.water, options.library, options.pair_corrections)
@@ -40,9 +37,10 @@ def prepare(options: Options, report: Report) -> Path:
     residues = choose.model(entry, options, report)
     choose.standard_names(residues, report)
     residues = choose.no_hydrogens(residues, report)
-    residues = choose.one_place(residues, options, report)
     report.step("Chains")
     residues = choose.chains(entry, residues, options, report)
+    report.step("Alternates")
+    residues = choose.one_place(residues, options, report)
     mutate.mutate(residues, options, report)
     report.step("Other molecules")
     kept = molecules.sort_out(residues, options, lambda name: knows_ion(ff, name), report)
@@ -70,7 +68,7 @@ def prepare(options: Options, report: Report) -> Path:
     solvate.relax(solvated, ff, options, report)
     charges(choices, ph, solvated, report)
     report.step("Cost")
-    report.note(cost(len(model.positions), len(ph)))
+    report.note(cost(len(model.positions), len(ph), options.duration))
     entries = ff.entries(solvated.model.topology)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))
@@ -81,10 +79,9 @@ def prepare(options: Options, report: Report) -> Path:
         libraries = [f"library/{name}" for name in entries]
         folder.write("titrate.toml", job(choices, ph, libraries, ff, solvated.model.topology, options))
         folder.write(MARKER, marker(options))
-        took = time.monotonic() - began
         opening = (
-            f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version} "
-            f"in {took:.0f} s. Run it with `octitrate titrate {place}/titrate.toml`."
+            f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "
+            f"Run it with `octitrate titrate {place}/titrate.toml`."
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))
     if folder.aside is not None:
@@ -139,12 +136,18 @@ def charges(choices: list[sites.Choice], ph: list[float], solvated: solvate.Solv
     )
 
 
-def cost(atoms: int, runs: int) -> str:
+def cost(atoms: int, runs: int, duration: str) -> str:
     """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs (benchmarks/README.md: 16
     runs of 37 705 atoms 5 479 ns/day in all, 32 runs of 3 524 atoms 26 614)."""
     power = math.log(26614 / 5479) / math.log(37705 / 3524)
     guess = 5479 * (37705 / atoms) ** power
-    return f"{atoms} atoms, {runs} runs; a guess from two systems that were measured: {round(guess, -2 if guess < 10000 else -3):.0f} ns/day of all runs together on one H200, some thousandths of it on two CPU cores"
+    time = length(duration)
+    minutes = 0.0 if time is None else 1440 * runs * time / 1000 / guess
+    takes = "" if time is None else f", {counted(max(1, round(minutes)), 'minute')}" if minutes < 100 else f", {minutes / 60:.0f} hours"
+    return (
+        f"{atoms} atoms, {runs} runs of {duration}; a guess from two systems that were measured: {round(guess, -2 if guess < 10000 else -3):.0f} ns/day of all runs "
+        f"together on one H200{takes}; some thousandths of that speed on two CPU cores"
+    )
 
 
 def marker(options: Options) -> str:

@@ -49,7 +49,7 @@ def read(path: Path) -> Entry:
             raise Refused(f"{path}: cannot be decompressed: {error}", "get the file again from where it came") from None
     if b"\0" in data:
         raise Refused(f"{path}: is no text", help)
-    text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8-sig", "replace")  # some editors put a mark before the first line
     lines = [line for line in text.splitlines() if line.strip()]
     if drawn := molecule(text.splitlines()):
         raise Refused(
@@ -61,6 +61,15 @@ def read(path: Path) -> Entry:
     else:
         entry = read_pdb(text, str(path))
     if not any(entry.models.values()):
-        start = lines[0][:60] if lines else "nothing"
+        if not lines:
+            raise Refused(f"{path}: is empty", help)
+        if path.suffix.lower() == ".gro":
+            raise Refused(f"{path}: is a .gro file, which does not say elements and chains", "octitrate prepare --from topol.top conf.gro takes a system of GROMACS as it is")
+        start = lines[0][:60]
         raise Refused(f"{path}: holds no atoms (neither ATOM and HETATM records nor a table atom_site); it begins with {start!r}", help)
+    if below := next((r for residues in entry.models.values() for r in residues if any(atom.occupancy < 0 for atom in r.atoms)), None):
+        raise Refused(
+            f"{path}: {below} has an occupancy below zero, as in PQR files, which have charges in its place",
+            "give the PDB or mmCIF file that it was made from; protons are placed anew anyway",
+        )
     return entry

@@ -28,6 +28,8 @@ def read_cif(text: str, path: str) -> Entry:
         raise Refused(f"{path}: has no table atom_site, so no atoms", AGAIN)
     block = next(block for block in blocks if block.getObj("atom_site") is not None)
     entry = Entry(path=path, kind="mmCIF", models={})
+    polymers = _polymers(block)
+    asyms: dict[str, tuple[str, str]] = {}
     now: Residue | None = None
     last: tuple[Any, ...] = ()
     for index, row in enumerate(_rows(sites), 1):
@@ -42,6 +44,8 @@ def read_cif(text: str, path: str) -> Entry:
             now = Residue(name=name, chain=chain, number=number, insertion=insertion)
             last = key
             entry.models.setdefault(model, []).append(now)
+        if (entity := row.get("label_entity_id", "")) in polymers:
+            asyms.setdefault(row.get("label_asym_id", ""), (chain, entity))
         atom_name = _first(row, "auth_atom_id", "label_atom_id").strip('"')
         x, y, z = (real(row.get(f"Cartn_{axis}", "?"), axis, place) / 10 for axis in "xyz")
         now.atoms.append(
@@ -56,11 +60,13 @@ def read_cif(text: str, path: str) -> Entry:
     entry.title = next((row.get("title", "") for row in _table(block, "struct")), "")
     for row in _table(block, "pdbx_poly_seq_scheme"):
         entry.sequences.setdefault(row.get("pdb_strand_id", ""), []).append(row.get("mon_id", ""))
+    if not entry.sequences:  # a table of the PDB, which other programs leave out
+        entry.sequences = {chain: polymers[entity] for chain, entity in asyms.values()}
     for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
         if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1":
             number_ = whole(row.get("auth_seq_id", ""), "the number of a missing residue", path)
             entry.missing.append(Missing(row["auth_comp_id"], row["auth_asym_id"], number_, row.get("PDB_ins_code", "")))
-    entry.units = _units(block)
+    entry.units = _units(block, {asym: chain for asym, (chain, _) in asyms.items()})
     for row in _table(block, "struct_conn"):
         if row.get("conn_type_id", "").lower() == "disulf":
             ends = [(row[f"ptnr{i}_auth_asym_id"], whole(row[f"ptnr{i}_auth_seq_id"], "a disulfide", path)) for i in (1, 2)]
@@ -68,9 +74,17 @@ def read_cif(text: str, path: str) -> Entry:
     return entry
 
 
-def _units(block: Any) -> list[list[str]]:
-    """Chains of each biological unit, by the author's names."""
-    authors = {row.get("asym_id", ""): row.get("pdb_strand_id", "") for row in _table(block, "pdbx_poly_seq_scheme")}
+def _polymers(block: Any) -> dict[str, list[str]]:
+    """The sequence of each polymer by its entity: of residues that share a place the first."""
+    found: dict[str, dict[str, str]] = {}
+    for row in _table(block, "entity_poly_seq"):
+        found.setdefault(row.get("entity_id", ""), {}).setdefault(row.get("num", ""), row.get("mon_id", ""))
+    return {entity: list(residues.values()) for entity, residues in found.items()}
+
+
+def _units(block: Any, chains: dict[str, str]) -> list[list[str]]:
+    """Chains of each biological unit, by the author's names; `chains`: what the author calls those that the atoms have."""
+    authors = chains | {row.get("asym_id", ""): row.get("pdb_strand_id", "") for row in _table(block, "pdbx_poly_seq_scheme")}
     units: dict[str, list[str]] = {}
     for row in _table(block, "pdbx_struct_assembly_gen"):
         for label in row.get("asym_id_list", "").split(","):

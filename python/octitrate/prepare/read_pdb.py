@@ -40,6 +40,8 @@ def read_pdb(text: str, path: str) -> Entry:
                 model = max(entry.models) + 1
             now = None
         elif record in ("TER", "ENDMDL"):
+            if now is not None:
+                now.ended = record == "TER"
             now = None
         elif record == "TITLE":
             titles.append(line[10:80].strip())

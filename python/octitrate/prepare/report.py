@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -34,12 +36,12 @@ class Report:
         section = self._now()
         section.notes.append(text)
         if screen:
-            self._show(f"{section.heading.lower():<18} {text}")
+            self._show(f"{section.heading.lower():<18} {text}", 19)
 
     def warn(self, text: str) -> None:
         """What the reader should look at before using the result."""
         self._now().warnings.append(text)
-        self._show(f"warning: {text}")
+        self._show(f"warning: {text}", 9)
 
     def table(self, rows: list[list[str]]) -> None:
         """A table, the first row its heading; it stands in the file alone."""
@@ -54,9 +56,9 @@ class Report:
             self.step("Input")
         return self.sections[-1]
 
-    def _show(self, line: str) -> None:
+    def _show(self, line: str, indent: int) -> None:
         if self.screen is not None:
-            print(line, file=self.screen, flush=True)
+            print(folded(line, self.screen, indent), file=self.screen, flush=True)
 
     def markdown(self, title: str, opening: str) -> str:
         """The whole record."""
@@ -75,6 +77,19 @@ class Report:
                 lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
                 lines += ["| " + " | ".join(row) + " |" for row in rows] + [""]
         return "\n".join(lines).rstrip() + "\n"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things: `1 residue`, `3 residues`."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def folded(text: str, screen: TextIO, indent: int) -> str:
+    """A line as a terminal shows it, in lines of its width with all but the first indented; unchanged in a file or a pipe."""
+    if not screen.isatty():
+        return text
+    width = max(shutil.get_terminal_size().columns, indent + 40)
+    return textwrap.fill(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def listed(items: list[str], most: int = 12) -> str:

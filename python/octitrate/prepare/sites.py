@@ -24,6 +24,9 @@ SWAP = 3.0
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
 
+KNOWN = "corrections come with octitrate for amber99sb-ildn (the default) and ff14SB, both with tip3p"
+"""Where the way on is short."""
+
 DEPROTONATED_AT_7 = {"GLU", "ASP", "HIS", "cterm"}
 """Groups that have lost a proton in the form in which force fields build them."""
 
@@ -89,8 +92,9 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     if not titrating and unknown:
         raise Refused(
             f"no group of this protein between pH {low:g} and {high:g} has a correction V_MM with {options.force_field} and this water: {listed(unknown, 6)}",
-            "name the entries that octitrate calibrate wrote (--library), take another force field, or ask for the groups all the same (--sites all): octitrate "
-            "refuses to titrate them until they are calibrated",
+            f"{KNOWN}; or calibrate your own: octitrate prepare --model-compound GLU,ASP,HIS --force-field {options.force_field}"
+            f"{f' --water {options.water}' if options.water else ''}, octitrate calibrate, then --library FOLDER here; --sites all builds the system all the same, "
+            "which octitrate refuses to titrate until then",
         )
     if not titrating:
         raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")

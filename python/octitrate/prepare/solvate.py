@@ -12,6 +12,7 @@ from openmm import app, unit
 
 from ..errors import Refused
 from ..pair_corrections import IONS
+from ..repeatable import platform
 from .build import Model
 from .names import element_of_ion
 from .options import Options
@@ -140,6 +141,7 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
     """
     model = solvated.model
     rigid = _context(solvated.system, model)
+    rigid.applyConstraints(1e-6)  # boxes of water have the lengths of another model, which has another energy
     before = _look(rigid)
     loose = _context(_system(model, ff, options, rigid=False), model)
     openmm.LocalEnergyMinimizer.minimize(loose, tolerance=100, maxIterations=STEPS)
@@ -155,7 +157,7 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
 
 
 def _context(system: Any, model: Model) -> Any:
-    context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+    context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
     context.setPositions(model.quantity())
     return context
 

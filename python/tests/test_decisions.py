@@ -1,0 +1,95 @@
+"""Decisions about a structure that can be prepared: what becomes of it, and what is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import Write, hetero, moved, notes, peptide_text, renamed, residues, without, written
+
+from octitrate.prepare import solvate
+from octitrate.prepare.report import Report
+
+CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
+
+Change = Callable[[str], str]
+LINES = str.splitlines
+
+
+def _first_altloc(text: str) -> str:
+    """SER 7 with its OG at two places, B the likelier one."""
+    out = []
+    for line in LINES(text, keepends=True):
+        if int(line[22:26]) == 7 and line[12:16].strip() == "OG":
+            out.append(line[:16] + "A" + line[17:54] + "  0.30" + line[60:])
+            line = line[:16] + "B" + line[17:30] + f"{float(line[30:38]) + 0.5:8.3f}" + line[38:54] + "  0.70" + line[60:]
+        out.append(line)
+    return "".join(out)
+
+
+def _mixture(text: str) -> str:
+    """SER 7 in three molecules of ten of the crystal, ALA in the others."""
+    rows = [row for row in LINES(text, keepends=True) if int(row[22:26]) == 7]
+    both = [row[:16] + "A" + row[17:54] + "  0.30" + row[60:] for row in rows]
+    both += [row[:16] + "BALA" + row[20:54] + "  0.70" + row[60:] for row in rows if row[12:16].strip() != "OG"]
+    return text.replace("".join(rows), "".join(both))
+
+
+CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
+    "selenomethionine": (
+        lambda t: renamed(t, 7, "MSE").replace(" OG  MSE", "SE   MSE"),
+        {},
+        "selenomethionine becomes methionine: MSE 7 of chain A",
+    ),
+    "alternates": (_first_altloc, {}, r"SER 7 of chain A: B of A \(0.30\), B \(0.70\)"),
+    "two residues in one place": (_mixture, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken"),
+    "alternates of others": (lambda t: t + moved(_first_altloc(t), "B", 40.0), {"chains": ["A"]}, r"\(8 residues\)\nALA 1 of chain A is the first"),
+    "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
+    "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
+    "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
+    "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecule .* it comes from the crystallisation"),
+    "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chain B, as asked, of A"),
+    "mutation": (lambda t: t, {"mutate": ["A:K4E"]}, "LYS 4 of chain A becomes GLU"),
+    "mutation to glycine": (lambda t: t, {"mutate": ["SER7GLY"]}, "SER 7 of chain A becomes GLY"),
+    "modified residue replaced": (lambda t: renamed(t, 7, "SEP"), {"mutate": ["SEP7SER"]}, "SEP 7 of chain A becomes SER"),
+    "hydrogens": (lambda t: t + t.splitlines()[0][:12] + " H1 " + t.splitlines()[0][16:76] + " H\n", {}, "1 hydrogen of the file is left out"),
+    "model": (lambda t: f"MODEL        1\n{t}ENDMDL\nMODEL        2\n{t}ENDMDL\n", {"model": 2}, "model 2 of 2"),
+    "loop built": (
+        lambda t: "REMARK 465   M RES C SSSEQI\nREMARK 465     LYS A     4\n" + without(t, 4),
+        {"gaps": "build"},
+        r"1 residue is missing \(LYS 4\): built without having been seen",
+    ),
+    "names of programs": (lambda t: renamed(renamed(t, 2, "GLH"), 6, "HIE"), {}, "1 GLH → GLU, 1 HIE → HIS"),
+    "ends of GROMACS": (lambda t: t.replace(" OXT GLY A   8", " OC2 GLY A   8").replace(" O   GLY A   8", " OC1 GLY A   8"), {}, "no heavy atom of the protein is missing"),
+    "names in small letters": (lambda t: "".join(r[:12] + r[12:20].lower() + r[20:] for r in LINES(t, True)), {}, "no heavy atom of the protein is missing"),
+    "ions of AMBER": (lambda t: t + hetero("Na+", "Na+", "", (60, 60, 60)), {}, r"NA \(an ion of the salt\), 1 molecule \(200 of chain A\): left out, the salt"),
+    "DNA that is not asked for": (
+        lambda t: t + hetero("DA", "P", "P", (3, 3, 3), 1, "B"),
+        {"chains": ["A"]},
+        r"chain B is DNA \(1 residue\) and was not asked for: left out",
+    ),
+    "mark before the first line": (lambda t: "\ufeff" + t, {}, "no heavy atom of the protein is missing"),
+    "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
+}
+BUILT = {
+    "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
+    "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
+    "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
+    "mutation": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
+    "mutation to glycine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "GLY", "ZGLY"],
+    "capped ends": ["ACE", "ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "NME"],
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_decisions_are_made_and_said(case: str, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)  # nothing here depends on it
+    change, asked, note = CASES[case]
+    options = structure(change(peptide_text(*CHAIN)))
+    for key, value in asked.items():
+        setattr(options, key, value)
+    _, _, atoms = written(options, report)
+    assert residues(atoms) == BUILT.get(case, ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"])
+    assert re.search(note, notes(report)), notes(report)
