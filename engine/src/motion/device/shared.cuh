@@ -28,7 +28,11 @@ DEVICE Vec operator-(Vec a, Vec b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z)
 DEVICE Vec operator*(double s, Vec a) { return vec(s * a.x, s * a.y, s * a.z); }
 DEVICE double dot(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 DEVICE Vec cross(Vec a, Vec b) { return vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x); }
-DEVICE bool is_number(double v) { return fabs(v) <= 1.7976931348623157e308; }
+// Neither infinite nor not-a-number, by the bits of the exponent.
+DEVICE bool is_number(double v) {
+    const long long exponent = 0x7ff0000000000000LL;
+    return (__double_as_longlong(v) & exponent) != exponent;
+}
 
 DEVICE void fail(MotionStatus *status, int kind, unsigned first, unsigned second) {
     unsigned long long atoms = ((unsigned long long)first << 33) | ((unsigned long long)second << 3);
