@@ -5,21 +5,23 @@
 //
 // Positions and charges f64 by number; sorted, near, far: (x', y', z', q) and (φ', E') by sorted place; potential, field f64 by number,
 // k_e = 1, the caller's units. moments: Q, D, T, then five for each block of `gather`; the block that is done last adds them up, in order.
+//
+// Positions are made box-local in f64. All else of one particle is `real`, as near and far field are, and so is the sum of the moments over a warp;
+// sums of more are f64.
 
-// Sums over the block of five numbers, in thread 0.
-DEVICE void add_up(double v[5], double *scratch) {
-    for (int m = 0; m < 5; ++m) {
-        for (int lane = 16; lane > 0; lane /= 2) v[m] += __shfl_xor_sync(0xffffffffu, v[m], lane);
-    }
+#define WARPS (GATHER_THREADS / 32)
+
+// Sums over the block of five numbers (the other three of `v` are zero), to total[0] … total[4].
+template <class T> DEVICE void add_up(T (&v)[8], double *scratch, double *total) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const T sum = warp_sums(v);
     __syncthreads();
-    if (threadIdx.x % 32 == 0) {
-        for (int m = 0; m < 5; ++m) scratch[5 * (threadIdx.x / 32) + m] = v[m];
-    }
+    if (lane % 4 == 0) scratch[8 * warp + lane / 4] = (double)sum;
     __syncthreads();
     if (threadIdx.x < 5) {
-        double sum = 0.0;
-        for (int w = 0; w < GATHER_THREADS / 32; ++w) sum += scratch[5 * w + threadIdx.x];
-        scratch[5 * (GATHER_THREADS / 32) + threadIdx.x] = sum;
+        double all = 0.0;
+        for (int w = 0; w < WARPS; ++w) all += scratch[8 * w + threadIdx.x];
+        total[threadIdx.x] = all;
     }
     __syncthreads();
 }
@@ -37,40 +39,51 @@ DEVICE void to_leaf(const BoxGeometry *geometry, const LeafGrid *grid, unsigned 
 #endif
 }
 
+// A particle as seen from the centre of its root box.
+DEVICE void from_root(const BoxGeometry *geometry, const LeafGrid *grid, unsigned leaf, real scale, real4 local, real at[3]) {
+    double way[3];
+    to_leaf(geometry, grid, leaf, way);
+    at[0] = local.x * scale + (real)way[0];
+    at[1] = local.y * scale + (real)way[1];
+    at[2] = local.z * scale + (real)way[2];
+}
+
 KERNEL void gather(const __grid_constant__ GatherArgs args) {
     const BoxGeometry *geometry = args.geometry;
     const LeafGrid *grid = args.grid;
-    const unsigned *leaf_of = args.leaf_of;
     double *moments = args.moments;
     unsigned *done = args.done;
-    __shared__ double scratch[5 * (GATHER_THREADS / 32 + 1)];
+    __shared__ double scratch[8 * WARPS], total[5];
     __shared__ bool last;
     int k = blockIdx.x * GATHER_THREADS + threadIdx.x;
-    double own[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+    real own[8] = {};
     if (k < args.n) {
-        long long i = args.order[k];
-        double y[3], charge = args.q[i], per_scale = geometry->per_scale;
+        const long long i = args.order[k];
+        const double *x = args.x + 3 * i, per_scale = geometry->per_scale;
+        const int *image = args.images + 3LL * k, leaf = args.leaf_of[k];
+        double y[3];
         int c[3];
-        wrapped(geometry, args.x + 3 * i, args.images + 3LL * k, y);
-        box_coordinates(grid, leaf_of[k], c);
-        for (int a = 0; a < 3; ++a) {
-            double centre = geometry->corner[a];
-            for (int b = 0; b < 3; ++b) centre += (c[b] + 0.5) * geometry->basis[b][a];
-            y[a] -= centre;
+        for (int a = 0; a < 3; ++a) y[a] = x[a] - geometry->corner[a];
+        box_coordinates(grid, leaf, c);
+        for (int b = 0; b < 3; ++b) {
+            // Periods are whole numbers of boxes.
+            long long boxes = c[b];
+            for (int p = 0; p < 3; ++p) boxes += (long long)image[p] * grid->lattice[p][b];
+            const double place = (double)boxes + 0.5;
+            for (int a = 0; a < 3; ++a) y[a] -= place * geometry->basis[b][a];
         }
-        args.sorted[k] = make_real4((real)(y[0] * per_scale), (real)(y[1] * per_scale), (real)(y[2] * per_scale), (real)charge);
-        double way[3];
-        to_leaf(geometry, grid, leaf_of[k], way);
-        for (int a = 0; a < 3; ++a) y[a] += way[a];
-        own[0] = charge;
-        own[1] = charge * y[0];
-        own[2] = charge * y[1];
-        own[3] = charge * y[2];
-        own[4] = charge * (y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
+        const real4 one = make_real4((real)(y[0] * per_scale), (real)(y[1] * per_scale), (real)(y[2] * per_scale), (real)args.q[i]);
+        args.sorted[k] = one;
+        real at[3];
+        from_root(geometry, grid, leaf, (real)geometry->scale, one, at);
+        own[0] = one.w;
+        own[1] = one.w * at[0];
+        own[2] = one.w * at[1];
+        own[3] = one.w * at[2];
+        own[4] = one.w * (at[0] * at[0] + at[1] * at[1] + at[2] * at[2]);
     }
     if (geometry->volume == 0.0) return;
-    add_up(own, scratch);
-    const double *total = scratch + 5 * (GATHER_THREADS / 32);
+    add_up(own, scratch, total);
     if (threadIdx.x < 5) moments[5 * (blockIdx.x + 1LL) + threadIdx.x] = total[threadIdx.x];
     __threadfence();
     __syncthreads();
@@ -78,11 +91,11 @@ KERNEL void gather(const __grid_constant__ GatherArgs args) {
     __syncthreads();
     if (!last) return;
     __threadfence();
-    for (int m = 0; m < 5; ++m) own[m] = 0.0;
+    double all[8] = {};
     for (int block = threadIdx.x; block < (int)gridDim.x; block += GATHER_THREADS) {
-        for (int m = 0; m < 5; ++m) own[m] += ((volatile double *)moments)[5 * (block + 1LL) + m];
+        for (int m = 0; m < 5; ++m) all[m] += ((volatile double *)moments)[5 * (block + 1LL) + m];
     }
-    add_up(own, scratch);
+    add_up(all, scratch, total);
     if (threadIdx.x < 5) moments[threadIdx.x] = total[threadIdx.x];
     if (threadIdx.x == 0) *done = 0;
 }
@@ -93,19 +106,23 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     const BoxGeometry *geometry = args.geometry;
     const real4 *sorted = args.sorted;
     const unsigned *rows = args.rows;
-    const double *moments = args.moments;
+    // The moments, then lengths and the volume: the same for all particles.
+    __shared__ real numbers[8];
+    if (threadIdx.x < 8) {
+        const double *number = threadIdx.x < 5   ? args.moments + threadIdx.x
+                               : threadIdx.x == 5 ? &geometry->scale
+                               : threadIdx.x == 6 ? &geometry->per_scale
+                                                  : &geometry->volume;
+        numbers[threadIdx.x] = (real)*number;
+    }
+    __syncthreads();
+    const real charge = numbers[0], *dipole = numbers + 1, per_scale = numbers[6], volume = numbers[7];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= args.n) return;
     unsigned k = args.place[i];
     real4 own = sorted[k], v = args.near[k];
-    double phi = v.x, e[3] = {v.y, v.z, v.w}, per_scale = geometry->per_scale;
-    if (args.has_far) {
-        v = args.far[k];
-        phi += v.x;
-        e[0] += v.y;
-        e[1] += v.z;
-        e[2] += v.w;
-    }
+    real phi = v.x, e[3] = {v.y, v.z, v.w};
+    // What the near field has of these pairs goes before anything is added to it.
     for (unsigned p = rows[i]; p < rows[i + 1]; ++p) {
         uint2 partner = args.excluded[p];
         real4 pair = make_real4(0, 0, 0, 0);
@@ -115,25 +132,30 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
         e[1] -= pair.z;
         e[2] -= pair.w;
     }
+    if (args.has_far) {
+        v = args.far[k];
+        phi += v.x;
+        e[0] += v.y;
+        e[1] += v.z;
+        e[2] += v.w;
+    }
     phi *= per_scale;
     for (int a = 0; a < 3; ++a) e[a] *= per_scale * per_scale;
-    if (geometry->volume > 0.0) {
-        double prefactor = 2.0943951023931954923 / geometry->volume, charge = moments[0], trace = moments[4];
-        double way[3], y[3] = {own.x * geometry->scale, own.y * geometry->scale, own.z * geometry->scale};
-        to_leaf(geometry, args.grid, args.leaf_of[k], way);
-        for (int a = 0; a < 3; ++a) y[a] += way[a];
+    if (volume > 0) {
+        const real prefactor = (real)2.0943951023931954923 / volume;
+        real trace = numbers[4], at[3];
+        from_root(geometry, args.grid, args.leaf_of[k], numbers[5], own, at);
         for (int a = 0; a < 3; ++a) {
-            double dipole = moments[1 + a];
-            trace += y[a] * (charge * y[a] - 2.0 * dipole);
-            e[a] -= 2.0 * prefactor * (charge * y[a] - dipole);
+            trace += at[a] * (charge * at[a] - 2 * dipole[a]);
+            e[a] -= 2 * prefactor * (charge * at[a] - dipole[a]);
         }
         phi += prefactor * trace;
     }
-    args.potential[i] = phi;
+    args.potential[i] = (double)phi;
     if (args.forces) {
-        double charge = args.strength * args.q[i];
-        for (int a = 0; a < 3; ++a) add_fixed(args.forces + 3LL * i + a, charge * e[a]);
+        const real strength = (real)(args.strength * args.q[i]);
+        for (int a = 0; a < 3; ++a) add_fixed(args.forces + 3LL * i + a, strength * e[a]);
     } else {
-        for (int a = 0; a < 3; ++a) args.field[3LL * i + a] = e[a];
+        for (int a = 0; a < 3; ++a) args.field[3LL * i + a] = (double)e[a];
     }
 }

@@ -49,10 +49,10 @@ DEVICE void push(const System &s, int atom, Vec f) {
 
 DEVICE Result harmonic_distance(const System &s, int i, int j, double r0, double k) {
     Vec d = position(s, i) - position(s, j);
-    double r = sqrt(dot(d, d)), stretch = r - r0;
+    double r2 = dot(d, d), per_r = r2 != 0.0 ? rsqrt(r2) : 0.0, r = r2 * per_r, stretch = r - r0;
     // Also true for NaN, which is told.
     if (r != 0.0) {
-        Vec f = d * (-k * stretch / r);
+        Vec f = d * (-k * stretch * per_r);
         push(s, i, f);
         push(s, j, -f);
     }
@@ -61,10 +61,12 @@ DEVICE Result harmonic_distance(const System &s, int i, int j, double r0, double
 
 DEVICE Result harmonic_angle(const System &s, int i, int j, int k, double theta0, double constant) {
     Vec at = position(s, j), a = position(s, i) - at, b = position(s, k) - at, n = cross(a, b);
-    double sine = sqrt(dot(n, n)), bend = atan2(sine, dot(a, b)) - theta0;
+    double sine2 = dot(n, n), per_sine = sine2 != 0.0 ? rsqrt(sine2) : 0.0, sine = sine2 * per_sine;
+    double bend = atan2(sine, dot(a, b)) - theta0;
     if (sine != 0.0) {
-        Vec torque = n * (-constant * bend / sine);
-        Vec force_i = cross(a, torque) * (1.0 / dot(a, a)), force_k = cross(torque, b) * (1.0 / dot(b, b));
+        Vec torque = n * (-constant * bend * per_sine);
+        double a2 = dot(a, a), b2 = dot(b, b), per_both = 1.0 / (a2 * b2);
+        Vec force_i = cross(a, torque) * (b2 * per_both), force_k = cross(torque, b) * (a2 * per_both);
         push(s, i, force_i);
         push(s, k, force_k);
         push(s, j, -(force_i + force_k));
@@ -86,14 +88,14 @@ DEVICE void twist(const System &s, const Dihedral &d, double slope, int i, int j
 
 DEVICE Result pair_14(const System &s, int i, int j, double c6, double c12, double scale) {
     Vec d = position(s, i) - position(s, j);
-    double u = 1.0 / dot(d, d), p = u * u * u, attraction = c6 * p, repulsion = c12 * p * p;
+    double per_r = rsqrt(dot(d, d)), u = per_r * per_r, p = u * u * u, attraction = c6 * p, repulsion = c12 * p * p;
     double virial = 12.0 * repulsion - 6.0 * attraction;
 #if MIXED
     Vec f = d * (virial * u);
     push(s, i, f);
     push(s, j, -f);
 #else
-    double coulomb = scale * COULOMB * sqrt(u), phi_i = coulomb * s.q[j], phi_j = coulomb * s.q[i];
+    double coulomb = scale * COULOMB * per_r, phi_i = coulomb * s.q[j], phi_j = coulomb * s.q[i];
     double energy = phi_i * s.q[i];
     Vec f = d * ((virial + energy) * u);
     push(s, i, f);
@@ -108,7 +110,7 @@ DEVICE Result pair_14(const System &s, int i, int j, double c6, double c12, doub
 DEVICE double pair_14_coulomb(const System &s, int i, int j, double scale) {
     if (MIXED) return 0.0;
     Vec d = position(s, i) - position(s, j);
-    return scale * COULOMB * s.q[i] * s.q[j] / sqrt(dot(d, d));
+    return scale * COULOMB * s.q[i] * s.q[j] * rsqrt(dot(d, d));
 }
 
 #if TRICLINIC

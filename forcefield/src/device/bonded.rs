@@ -15,8 +15,8 @@ use crate::cell::Cell;
 use crate::topology::{PositionRestraint, Topology};
 use crate::units::COULOMB;
 
-/// Threads of a block.
-const THREADS: usize = 128;
+/// Threads of a block: few, so that a protein's terms come to many multiprocessors.
+const THREADS: usize = 64;
 
 /// Kinds of terms, in the order of the kernel.
 pub(super) const KINDS: usize = 10;

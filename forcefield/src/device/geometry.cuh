@@ -32,11 +32,12 @@ DEVICE Dihedral dihedral(Vec ri, Vec rj, Vec rk, Vec rl) {
     bool defined = a2 > COLLINEAR * dot(f, f) * g2 && b2 > COLLINEAR * dot(h, h) * g2;
     Dihedral d = {0.0, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
     if (defined) {
-        double length = sqrt(g2);
-        d.phi = atan2(dot(cross(b, a), g) / length, dot(a, b));
-        d.i = a * (-length / a2);
-        d.l = b * (length / b2);
-        Vec shared = d.i * (dot(f, g) / g2) + d.l * (dot(h, g) / g2);
+        // One division for two, and a root for itself and what is divided by it: they are series of multiplications.
+        double per_length = rsqrt(g2), length = g2 * per_length, per_g2 = per_length * per_length, per_both = length / (a2 * b2);
+        d.phi = atan2(dot(cross(b, a), g) * per_length, dot(a, b));
+        d.i = a * (-b2 * per_both);
+        d.l = b * (a2 * per_both);
+        Vec shared = d.i * (dot(f, g) * per_g2) + d.l * (dot(h, g) * per_g2);
         d.j = -d.i - shared;
         d.k = shared - d.l;
     }

@@ -9,12 +9,10 @@
 
 // Sites of this step from positions.
 KERNEL void gather_sites(const __grid_constant__ GatherArgs a) {
-    __shared__ double inverse[3];
-    if (threadIdx.x < 3) inverse[threadIdx.x] = 1.0 / a.edges[threadIdx.x];
-    __syncthreads();
+    const Axes &axes = axes_of(a.edges);
     int place = blockIdx.x * blockDim.x + threadIdx.x;
     if (place >= a.n) return;
-    a.sites[place] = site_at(a.x, a.atoms[place], a.origin, inverse, a.edges, a.sites[place].kind);
+    a.sites[place] = site_at(a.x, a.atoms[place], a.origin, axes, a.sites[place].kind);
 }
 
 struct Sums {
@@ -85,7 +83,7 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
         sum.fz += __shfl_xor_sync(ALL_LANES, sum.fz, k);
     }
     if (site < n && lane < 3) {
-        double f = 6.0 * (double)(lane == 0 ? sum.fx : (lane == 1 ? sum.fy : sum.fz));
+        real f = 6 * (lane == 0 ? sum.fx : (lane == 1 ? sum.fy : sum.fz));
         if (!add_force(forces + 3ll * atoms[i] + lane, f)) atomicMax(&status->saturated, 1u);
     }
     if (ENERGY) {

@@ -22,7 +22,7 @@ use crate::lennard_jones::{
 };
 use crate::topology::Topology;
 use crate::variants::Variants;
-use list::{Frame, ListWords, capacity, exclusions, grid};
+use list::{Columns, Frame, ListWords, capacity, exclusions, grid};
 use source::{Kernels, compile, table};
 
 /// Threads of a block.
@@ -129,6 +129,8 @@ pub struct DeviceLennardJones {
     pub(super) chunks: Buffer<u32>,
     /// Edges and origin of the frame; zeros for periodic systems, whose edges are those of the cell.
     frame: Buffer<Frame>,
+    /// Cells of the list.
+    columns: Buffer<Columns>,
     status: Buffer<ListWords>,
 }
 
@@ -211,6 +213,7 @@ impl DeviceLennardJones {
             list: device.zeros(n * capacity)?,
             chunks: device.zeros(n)?,
             frame: device.zeros(1)?,
+            columns: device.zeros(1)?,
             status: device.zeros(1)?,
         })
     }

@@ -81,14 +81,10 @@ struct Left {
     long long x, y, z;
 };
 
-DEVICE void add_integer(long long *sum, long long v) {
-    atomicAdd(reinterpret_cast<unsigned long long *>(sum), static_cast<unsigned long long>(v));
-}
-
 DEVICE void give(const VirtualSiteArgs &a, const Site &s, unsigned parent, Vec part, Left &left) {
     long long *f = a.forces + 3ll * s.parents[parent];
     const long long x = to_fixed(part.x, FIXED_ONE), y = to_fixed(part.y, FIXED_ONE), z = to_fixed(part.z, FIXED_ONE);
-    add_integer(f, x), add_integer(f + 1, y), add_integer(f + 2, z);
+    add_whole(f, x), add_whole(f + 1, y), add_whole(f + 2, z);
     left.x -= x, left.y -= y, left.z -= z;
 }
 
@@ -124,7 +120,7 @@ DEVICE double spread(const VirtualSiteArgs &a, const Site &s) {
         }
     }
     long long *first = a.forces + 3ll * s.parents[0];
-    add_integer(first, left.x), add_integer(first + 1, left.y), add_integer(first + 2, left.z);
+    add_whole(first, left.x), add_whole(first + 1, left.y), add_whole(first + 2, left.z);
     return change;
 }
 

@@ -318,8 +318,12 @@ inline int __float2int_rn(float x) { return int(std::nearbyint(x)); }
 inline int __float2int_rd(float x) { return int(std::floor(x)); }
 inline int __double2int_rn(double x) { return int(std::nearbyint(x)); }
 inline int __double2int_rd(double x) { return int(std::floor(x)); }
-inline long long __double2ll_rn(double x) { return std::isnan(x) ? INT64_MIN : (long long)(std::nearbyint(x)); }
+// Whole numbers of 64 bits: the nearest one there is; not-a-number becomes the lowest.
+inline long long emulator_whole(double x) { return std::isnan(x) || x < -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (long long)x; }
+inline long long __double2ll_rn(double x) { return emulator_whole(std::nearbyint(x)); }
+inline long long __double2ll_rd(double x) { return emulator_whole(std::floor(x)); }
 inline long long __float2ll_rn(float x) { return __double2ll_rn(x); }
+inline unsigned __float2uint_rn(float x) { return unsigned(std::nearbyint(x)); }
 inline unsigned __float_as_uint(float x) { unsigned u; memcpy(&u, &x, 4); return u; }
 inline int __float_as_int(float x) { int u; memcpy(&u, &x, 4); return u; }
 inline float __uint_as_float(unsigned u) { float x; memcpy(&x, &u, 4); return x; }

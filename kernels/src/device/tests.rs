@@ -48,6 +48,12 @@ arguments! {
         times: i32,
     }
 
+    struct SumsArgs<'a> {
+        x: In<'a, f32>,
+        sums: Out<'a, f64>,
+        fixed: Out<'a, i64>,
+    }
+
     struct SlowArgs<'a> {
         x: Out<'a, f64>,
         times: i32,
@@ -103,6 +109,14 @@ KERNEL void extremes(const __grid_constant__ ExtremesArgs a) {
     add_energy(&a.fixed[32 + threadIdx.x], a.x[threadIdx.x]);
 }
 
+KERNEL void sums_of_eight(const __grid_constant__ SumsArgs a) {
+    double v[8];
+    for (int q = 0; q < 8; q++) v[q] = (q + 1) * (double)threadIdx.x + q;
+    a.sums[threadIdx.x] = warp_sums(v);
+    add_fixed(&a.fixed[threadIdx.x], (float)a.x[threadIdx.x]);
+    add_fixed(&a.fixed[32 + threadIdx.x], (double)a.x[threadIdx.x]);
+}
+
 KERNEL void slow(const __grid_constant__ SlowArgs a) {
     double v = 1.0;
     for (int k = 0; k < a.times; k++) v = v * 0.5 + 1.0;
@@ -140,6 +154,7 @@ fn source(real: &str) -> Source {
         .kernel::<ReverseArgs<'static>>("reverse")
         .kernel::<ReverseArgs<'static>>("stuck")
         .kernel::<ExtremesArgs<'static>>("extremes")
+        .kernel::<SumsArgs<'static>>("sums_of_eight")
         .kernel::<SlowArgs<'static>>("slow")
         .kernel::<BallotsArgs<'static>>("ballots")
         .kernel::<UnpackArgs<'static>>("unpack")
@@ -256,6 +271,42 @@ fn sums_beyond_the_range_of_fixed_point_are_seen() {
             [5.5e18 as i64, -5.5e18 as i64, 5.5e18 as i64, -1_500_000_000 << 24, -100_000_000 << 24]
         );
     }
+}
+
+#[test]
+fn eight_sums_at_once_are_those_of_plain_loops_and_floats_become_the_numbers_that_doubles_do() {
+    let device = Device::of_tests().unwrap();
+    let module = device.compile(&source("float")).unwrap();
+    let stream = device.stream().unwrap();
+    let mut x: Vec<f32> = (0..32).map(|i| (i as f32 - 15.7) * 10_f32.powi(i - 25)).collect();
+    // Halves of the last place, ends and what is beyond them.
+    x[..9].copy_from_slice(&[
+        0.5 / 4_294_967_296.0,
+        -1.5 / 4_294_967_296.0,
+        -0.0,
+        1e9,
+        -1e9,
+        f32::NAN,
+        3e38,
+        f32::NEG_INFINITY,
+        1.0,
+    ]);
+    let (sums, fixed) = (device.zeros::<f64>(32).unwrap(), device.zeros::<i64>(64).unwrap());
+    let x = device.upload(&x).unwrap();
+    let arguments = SumsArgs { x: x.arg(), sums: sums.arg(), fixed: fixed.arg() };
+    let kernel = module.kernel::<SumsArgs<'static>>("sums_of_eight").unwrap();
+    stream.launch(&kernel, Launch::new(1, 32), arguments).unwrap();
+    // Σ_lane (q + 1) lane + q, in whole numbers.
+    let expected: Vec<f64> = (0..32).map(|lane| f64::from((lane / 4 + 1) * 496 + 32 * (lane / 4))).collect();
+    assert_eq!(sums.read(&stream).unwrap(), expected);
+    let fixed = fixed.read(&stream).unwrap();
+    let (of_floats, of_doubles) = fixed.split_at(32);
+    for (lane, (float, double)) in of_floats.iter().zip(of_doubles).enumerate() {
+        // The ends of floats are not quite those of doubles.
+        let end = (5..8).contains(&lane);
+        assert!(float == double || (end && float.abs_diff(*double) < 1 << 40), "{lane}: {float} and {double}");
+    }
+    assert_eq!(of_floats[..3], [0, -2, 0]);
 }
 
 #[test]

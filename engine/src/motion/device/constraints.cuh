@@ -9,13 +9,15 @@
 // Units: nm, ps, u; f64. Virial sums are Σ g r², to be divided by dt².
 // References: DOI 10.1002/jcc.540130805; DOI 10.1016/0021-9991(77)90098-5.
 
-DEVICE Vec unit(Vec a) { return (1.0 / sqrt(dot(a, a))) * a; }
-DEVICE double cosine(double sine) { return sqrt((1.0 - sine) * (1.0 + sine)); }
+// Divisions and roots are series of multiplications, of which 1/√x has fewest: √x is x/√x here.
+DEVICE Vec unit(Vec a) { return rsqrt(dot(a, a)) * a; }
+DEVICE double cosine2(double sine) { return (1.0 - sine) * (1.0 + sine); }
+DEVICE double root(double x) { return x * rsqrt(x); }
 
 // Displacements of O, H, H that give the triangle its shape: b0, c0 are O→H before the step, b, c after it without
 // constraints. Not a number where there is no solution.
 DEVICE void settle(const Triangle &t, Vec b0, Vec c0, Vec b, Vec c, Vec &shift_a, Vec &shift_b, Vec &shift_c) {
-    Vec centre = (t.mass_h / (t.mass_o + 2.0 * t.mass_h)) * (b + c);
+    Vec centre = t.share * (b + c);
     Vec a1 = -1.0 * centre, b1 = b - centre, c1 = c - centre;
     Vec z = unit(cross(b0, c0));
     Vec x = unit(cross(a1, z));
@@ -25,20 +27,20 @@ DEVICE void settle(const Triangle &t, Vec b0, Vec c0, Vec b, Vec c, Vec &shift_a
     double c1x = dot(x, c1), c1y = dot(y, c1), c1z = dot(z, c1);
     double a1z = dot(z, a1);
 
-    double sin_phi = a1z / t.ra;
-    double cos_phi = cosine(sin_phi);
-    double sin_psi = (b1z - c1z) / (2.0 * t.rc * cos_phi);
+    double sin_phi = a1z * t.per_ra;
+    double cos2_phi = cosine2(sin_phi), per_cos_phi = rsqrt(cos2_phi), cos_phi = cos2_phi * per_cos_phi;
+    double sin_psi = (b1z - c1z) * t.per_2rc * per_cos_phi;
     double a2y = t.ra * cos_phi;
-    double b2x = -t.rc * cosine(sin_psi);
+    double b2x = -t.rc * root(cosine2(sin_psi));
     double tilt = t.rc * sin_psi * sin_phi;
     double b2y = -t.rb * cos_phi - tilt, c2y = -t.rb * cos_phi + tilt;
 
     double alpha = b2x * (b0x - c0x) + b0y * b2y + c0y * c2y;
     double beta = b2x * (c0y - b0y) + b0x * b2y + c0x * c2y;
     double gamma = b0x * b1y - b1x * b0y + c0x * c1y - c1x * c0y;
-    double norm2 = alpha * alpha + beta * beta;
-    double sin_theta = (alpha * gamma - beta * sqrt(norm2 - gamma * gamma)) / norm2;
-    double cos_theta = cosine(sin_theta);
+    double norm2 = alpha * alpha + beta * beta, per_norm = rsqrt(norm2);
+    double sin_theta = (alpha * gamma - beta * root(norm2 - gamma * gamma)) * (per_norm * per_norm);
+    double cos_theta = root(cosine2(sin_theta));
 
     shift_a = (-a2y * sin_theta) * x + (a2y * cos_theta) * y + a1z * z - a1;
     shift_b = (b2x * cos_theta - b2y * sin_theta) * x + (b2x * sin_theta + b2y * cos_theta) * y + b1z * z - b1;
@@ -70,27 +72,49 @@ struct Star {
     Vec centre, leaf[LEAVES];                       // moved positions
 };
 
-// Returns −1 or the bond that stands in the way; adds Σ g r² to `virial`.
+// Returns −1 or the bond that stands in the way; adds Σ g r² to `virial`. How far a bond is from its length is found in f64 and brought to
+// zero; what is done about it need be no better than 1e-7 of itself, and is found in f32. s·r is followed from sweep to sweep: it changes with g.
 DEVICE int shake_star(Star &s, double tolerance, double &virial) {
     int worst = -1;
-    for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
-        bool converged = true, stuck = false;
+    double moved[LEAVES];
+    float projection[LEAVES], wanted[LEAVES], weight[LEAVES];
+#pragma unroll
+    for (int k = 0; k < LEAVES; k++) {
+        moved[k] = 0.0;
+        if (k >= s.leaves) continue;
+        projection[k] = (float)dot(s.leaf[k] - s.centre, s.reference[k]);
+        wanted[k] = (float)s.wanted[k];
+        weight[k] = (float)(s.weights[k] + s.weight);
+    }
+    const float allowed = 2.0f * (float)tolerance;
+    bool converged = false, stuck = false;
+    for (int sweep = 0; sweep < MAX_SWEEPS && !converged && !stuck; sweep++) {
+        converged = true;
 #pragma unroll
         for (int step = 0; step < 2 * LEAVES; step++) {
             // Forwards in even sweeps, backwards in odd ones.
             int k = step < LEAVES ? step : 2 * LEAVES - 1 - step;
             if (stuck || k >= s.leaves || (step < LEAVES) != (sweep % 2 == 0)) continue;
-            int state = relax(s.leaf[k], s.centre, s.reference[k], s.weights[k], s.weight, s.wanted[k], tolerance, virial);
-            if (state != GOOD) {
-                converged = false;
-                worst = k;
-            }
-            stuck = state == STUCK;
+            Vec bond = s.leaf[k] - s.centre;
+            const float miss = (float)(s.wanted[k] - bond.x * bond.x - bond.y * bond.y - bond.z * bond.z);
+            if (fabsf(miss) <= allowed * wanted[k]) continue;
+            converged = false;
+            worst = k;
+            // A bond that turned by nearly 90° in one step cannot be restored along its old direction.
+            stuck = !(projection[k] >= 1e-3f * wanted[k]);
+            const float small = miss / (2.0f * projection[k] * weight[k]);
+            const double g = stuck ? 0.0 : (double)small;
+            s.leaf[k] = s.leaf[k] + (g * s.weights[k]) * s.reference[k];
+            s.centre = s.centre - (g * s.weight) * s.reference[k];
+            projection[k] += small * weight[k] * wanted[k];
+            moved[k] += g;
         }
-        if (converged) return -1;
-        if (stuck) return worst;
     }
-    return worst;
+#pragma unroll
+    for (int k = 0; k < LEAVES; k++) {
+        if (k < s.leaves) virial += moved[k] * dot(s.reference[k], s.reference[k]);
+    }
+    return converged ? -1 : worst;
 }
 
 // A group of any shape, one warp: slots of `moved` and `reference` (3 doubles each), bonds in levels.

@@ -15,6 +15,12 @@ pub const THREADS: usize = 128;
 /// Most bonds of a star.
 pub const LEAVES: usize = 4;
 
+/// Units of one block: fewer than threads, so that they come to more multiprocessors. Where these have two units for double precision a block
+/// takes as long as all its warps one after the other.
+const WATERS_OF_BLOCK: usize = THREADS / 2;
+const STARS_OF_BLOCK: usize = 32;
+const GROUPS_OF_BLOCK: usize = 1;
+
 /// Fewest waters in a row that are worth blocks of their own.
 const ROW: usize = 32;
 
@@ -39,6 +45,18 @@ structure! {
         pub rb: f64,
         /// Half of H–H, nm.
         pub rc: f64,
+        /// 1/mass of the oxygen, 1/u.
+        pub per_o: f64,
+        /// 1/mass of a hydrogen, 1/u.
+        pub per_h: f64,
+        /// 1/mass of the molecule, 1/u.
+        pub per_mass: f64,
+        /// Part of a hydrogen in the mass of the molecule.
+        pub share: f64,
+        /// 1/ra, 1/nm.
+        pub per_ra: f64,
+        /// 1/(2 rc), 1/nm.
+        pub per_2rc: f64,
     }
 }
 
@@ -64,6 +82,15 @@ arguments! {
         n_stars: i32,
         n_slots: i32,
         n_bonds: i32,
+    }
+}
+
+impl Triangle {
+    /// With reciprocals, so that no thread divides.
+    fn new(mass_o: f64, mass_h: f64, [ra, rb, rc]: [f64; 3]) -> Self {
+        let mass = mass_o + 2.0 * mass_h;
+        let (per_o, per_h, per_mass, share) = (1.0 / mass_o, 1.0 / mass_h, 1.0 / mass, mass_h / mass);
+        Self { mass_o, mass_h, ra, rb, rc, per_o, per_h, per_mass, share, per_ra: 1.0 / ra, per_2rc: 0.5 / rc }
     }
 }
 
@@ -117,8 +144,7 @@ impl Units {
         }
         units.free = (0..masses.len() as u32).filter(|&atom| free[atom as usize]).collect();
         for kind in constraints.kinds() {
-            let [ra, rb, rc] = kind.radii();
-            units.kinds.push(Triangle { mass_o: kind.mass_o, mass_h: kind.mass_h, ra, rb, rc });
+            units.kinds.push(Triangle::new(kind.mass_o, kind.mass_h, kind.radii()));
         }
         units.n_stars = stars.len();
         for row in 0..2 + LEAVES {
@@ -127,8 +153,8 @@ impl Units {
         for row in 0..1 + 2 * LEAVES {
             units.star_numbers.extend(stars.iter().map(|star| star.numbers[row]));
         }
-        units.add_blocks(GROUPS, units.groups.len(), THREADS / 32);
-        units.add_blocks(STARS, units.n_stars, THREADS);
+        units.add_blocks(GROUPS, units.groups.len(), GROUPS_OF_BLOCK);
+        units.add_blocks(STARS, units.n_stars, STARS_OF_BLOCK);
         units.add_waters();
         units.add_blocks(FREE, units.free.len(), THREADS);
         units
@@ -147,13 +173,13 @@ impl Units {
         let (rows, others): (Vec<_>, Vec<_>) = self.waters.chunk_by(follows).partition(|row| is_row(row));
         let mut waters: Vec<[u32; 4]> = Vec::with_capacity(self.waters.len());
         for row in rows {
-            for block in row.chunks(THREADS) {
+            for block in row.chunks(WATERS_OF_BLOCK) {
                 self.blocks.push([WATERS, waters.len() as u32, block.len() as u32, block[0][0]]);
                 waters.extend_from_slice(block);
             }
         }
         let others = others.concat();
-        for block in others.chunks(THREADS) {
+        for block in others.chunks(WATERS_OF_BLOCK) {
             self.blocks.push([WATERS, waters.len() as u32, block.len() as u32, SCATTERED]);
             waters.extend_from_slice(block);
         }

@@ -13,22 +13,22 @@
 #define MOVES_FROM_LISTS 1
 #define CLEAR_FORCES 2
 
-// All that a step does to the velocity of one atom before constraints; adds m v² from before the kick.
-DEVICE Vec kick(const LeapArgs &a, Vec v, Vec force, double mass, Sums &sums) {
+static_assert(MOVED == 7, "sums of a warp are those of eight numbers, of which the last is none");
+
+// All that a step does to the velocity of one atom before constraints; adds m v² from before the kick. `force`: in units of 1/FIXED_ONE.
+DEVICE Vec kick(const LeapArgs &a, Vec v, Vec force, double mass, double per_mass, Sums &sums) {
     v = a.scaling->factor * v - load(a.scaling->drift);
     sums.value[BEFORE] += mass * dot(v, v);
-    return v + (a.dt / mass) * force;
+    return v + (a.dt * (1.0 / FIXED_ONE) * per_mass) * force;
 }
-
-DEVICE double as_force(long long fixed) { return (double)fixed * (1.0 / FIXED_ONE); }
 
 DEVICE bool beyond(long long fixed) { return fixed > SUM_LIMIT || fixed < -SUM_LIMIT; }
 
-// Force on one atom; beyond the range of the numbers something is wrong.
+// Force on one atom, in units of 1/FIXED_ONE; beyond the range of the numbers something is wrong.
 DEVICE Vec take_force(const LeapArgs &a, unsigned atom) {
     long long *f = a.forces + 3LL * atom;
     if (beyond(f[0]) || beyond(f[1]) || beyond(f[2])) fail(a.status, NOT_FINITE, atom, atom);
-    Vec force = vec(as_force(f[0]), as_force(f[1]), as_force(f[2]));
+    Vec force = vec((double)f[0], (double)f[1], (double)f[2]);
     if (a.flags & CLEAR_FORCES) f[0] = f[1] = f[2] = 0;
     return force;
 }
@@ -46,27 +46,25 @@ DEVICE Vec add_motion(Vec v, double mass, Sums &sums) {
 // Squared distance from where the atom was when lists were made, as a part of what it may be. Not a number counts as far away. The farthest
 // beyond that is told, and of those as far the first.
 DEVICE void add_move(const LeapArgs &a, Vec x, unsigned atom, Sums &sums) {
-    Vec d = x - a.scaling->list_scale * load(a.listed + 3LL * atom);
-    double part = dot(d, d) * (double)a.per_farthest2[atom];
-    part = is_number(part) ? part : 1e300;
-    sums.value[MOVED] = fmax(sums.value[MOVED], part);
-    if (part > 1.0) atomicMax(&a.status->astray, ((unsigned long long)__float_as_uint((float)part) << 32) | ~atom);
+    const Vec d = x - a.scaling->list_scale * load(a.listed + 3LL * atom);
+    const float dx = (float)d.x, dy = (float)d.y, dz = (float)d.z;
+    float part = (dx * dx + dy * dy + dz * dz) * a.per_farthest2[atom];
+    part = part <= 1e30f ? part : 1e30f;
+    sums.moved = fmaxf(sums.moved, part);
+    if (part > 1.0f) atomicMax(&a.status->astray, ((unsigned long long)__float_as_uint(part) << 32) | ~atom);
 }
 
 // Sums of all threads to partials[quantity][block].
 DEVICE void leave_sums(Sums sums, double *partials, int n_blocks) {
     __shared__ double of_warps[THREADS / 32][QUANTITIES];
-    for (int distance = 16; distance > 0; distance >>= 1) {
-#pragma unroll
-        for (int q = 0; q < QUANTITIES; q++) {
-            double other = __shfl_xor_sync(ALL_LANES, sums.value[q], distance);
-            sums.value[q] = q == MOVED ? fmax(sums.value[q], other) : sums.value[q] + other;
-        }
-    }
-    if (threadIdx.x % 32 == 0) {
-#pragma unroll
-        for (int q = 0; q < QUANTITIES; q++) of_warps[threadIdx.x / 32][q] = sums.value[q];
-    }
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const double own = warp_sums(sums.value);
+    for (int distance = 16; distance > 0; distance >>= 1) sums.moved = fmaxf(sums.moved, __shfl_xor_sync(ALL_LANES, sums.moved, distance));
+    if (lane % 4 == 0) of_warps[warp][lane / 4] = lane == 4 * MOVED ? (double)sums.moved : own;
+#if LANGEVIN
+    const double work = warp_sum(sums.work);
+    if (lane == 0) of_warps[warp][WORK] = work;
+#endif
     __syncthreads();
     if (threadIdx.x < QUANTITIES) {
         double sum = of_warps[0][threadIdx.x];
@@ -78,14 +76,14 @@ DEVICE void leave_sums(Sums sums, double *partials, int n_blocks) {
     }
 }
 
-// A rigid water from positions r and velocities v (changed in place) with forces f.
+// A rigid water from positions r and velocities v (changed in place) with forces f, in units of 1/FIXED_ONE.
 DEVICE void move_water(const LeapArgs &a, uint4 atoms, Vec r[3], Vec v[3], const Vec f[3], Sums &sums) {
     const Triangle &t = a.units.kinds[atoms.w];
     const double dt = a.dt;
     Vec old_b = r[1] - r[0], old_c = r[2] - r[0];
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        v[k] = kick(a, v[k], f[k], k ? t.mass_h : t.mass_o, sums);
+        v[k] = kick(a, v[k], f[k], k ? t.mass_h : t.mass_o, k ? t.per_h : t.per_o, sums);
         if (!LANGEVIN) r[k] = r[k] + dt * v[k];
     }
     if (LANGEVIN) bathe_water(a, atoms, old_b, old_c, r, v, sums);
@@ -102,10 +100,10 @@ DEVICE void move_water(const LeapArgs &a, uint4 atoms, Vec r[3], Vec v[3], const
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         r[k] = r[k] + shift[k];
-        v[k] = v[k] + (1.0 / dt) * shift[k];
+        v[k] = v[k] + a.per_dt * shift[k];
         p = p + add_motion(v[k], k ? t.mass_h : t.mass_o, sums);
     }
-    sums.value[TRANSLATION] += dot(p, p) / (t.mass_o + 2.0 * t.mass_h);
+    sums.value[TRANSLATION] += dot(p, p) * t.per_mass;
 }
 
 // Waters whose atoms follow each other from `base`, through shared memory: positions, velocities, forces of the block.
@@ -118,7 +116,7 @@ DEVICE void waters_in_a_row(const LeapArgs &a, double *stage, unsigned base, int
         long long f = a.forces[first + i];
         if (beyond(f)) fail(a.status, NOT_FINITE, base + i / 3, base + i / 3);
         if (a.flags & CLEAR_FORCES) a.forces[first + i] = 0;
-        push[i] = as_force(f);
+        push[i] = (double)f;
     }
     __syncthreads();
     if ((int)threadIdx.x < count) {
@@ -147,8 +145,8 @@ DEVICE void waters_in_a_row(const LeapArgs &a, double *stage, unsigned base, int
 
 // The free flight of one atom; positions and velocities are left in x_out, v_out. Returns the new position. With a bath it is the kick alone,
 // of which the velocity is left.
-DEVICE Vec fly(const LeapArgs &a, unsigned atom, Vec position, Sums &sums) {
-    Vec u = kick(a, load(a.v + 3LL * atom), take_force(a, atom), a.masses[atom], sums);
+DEVICE Vec fly(const LeapArgs &a, unsigned atom, double per_mass, Vec position, Sums &sums) {
+    Vec u = kick(a, load(a.v + 3LL * atom), take_force(a, atom), a.masses[atom], per_mass, sums);
     Vec r = LANGEVIN ? position : position + a.dt * u;
     if (!LANGEVIN) store(a.x_out + 3LL * atom, r);
     store(a.v_out + 3LL * atom, u);
@@ -158,7 +156,7 @@ DEVICE Vec fly(const LeapArgs &a, unsigned atom, Vec position, Sums &sums) {
 // Moves an atom that has flown by what constraints want, Δ; returns its momentum.
 DEVICE Vec correct(const LeapArgs &a, unsigned atom, Vec shift, Sums &sums) {
     Vec r = load(a.x_out + 3LL * atom) + shift;
-    Vec u = load(a.v_out + 3LL * atom) + (1.0 / a.dt) * shift;
+    Vec u = load(a.v_out + 3LL * atom) + a.per_dt * shift;
     store(a.x_out + 3LL * atom, r);
     store(a.v_out + 3LL * atom, u);
     if (a.flags & MOVES_FROM_LISTS) add_move(a, r, atom, sums);
@@ -201,7 +199,7 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
         s.weight = star_numbers[unit_index];
         unsigned leaf[LEAVES];
         const Vec origin = load(x + 3LL * centre);
-        s.centre = fly(a, centre, origin, sums) - origin;
+        s.centre = fly(a, centre, s.weight, origin, sums) - origin;
 #pragma unroll
         for (int k = 0; k < LEAVES; k++) {
             if (k >= s.leaves) continue;
@@ -210,7 +208,7 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
             s.wanted[k] = star_numbers[(1 + LEAVES + k) * n_stars + unit_index];
             Vec old = load(x + 3LL * leaf[k]);
             s.reference[k] = old - origin;
-            s.leaf[k] = fly(a, leaf[k], old, sums) - origin;
+            s.leaf[k] = fly(a, leaf[k], s.weights[k], old, sums) - origin;
         }
         if (LANGEVIN) bathe_star(a, s, centre, leaf, origin, sums);
         int stuck = shake_star(s, a.tolerance, sums.value[CONSTRAINT]);
@@ -235,7 +233,7 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
             const unsigned atom = group_atoms[slot];
             Vec old = load(x + 3LL * atom);
             store(reference + 3LL * slot, old - origin);
-            Vec r = fly(a, atom, old, sums);
+            Vec r = fly(a, atom, a.units.weights[slot], old, sums);
             store(moved + 3LL * slot, r - origin);
         }
         __syncwarp();
@@ -263,7 +261,7 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
         if (lane == 0) sums.value[TRANSLATION] += dot(p, p) / mass;
     } else if (block.x == FREE && mine) {
         const unsigned atom = a.units.free_atoms[unit_index];
-        Vec r = fly(a, atom, load(x + 3LL * atom), sums);
+        Vec r = fly(a, atom, 1.0 / a.masses[atom], load(x + 3LL * atom), sums);
         if (LANGEVIN) r = bathe_atom(a, atom, sums);
         if (!is_number(r.x + r.y + r.z)) fail(a.status, NOT_FINITE, atom, atom);
         Vec p = correct(a, atom, vec(0.0, 0.0, 0.0), sums);

@@ -228,6 +228,7 @@ impl DeviceMotion {
             partials: self.partials.arg(),
             status: self.status.arg(),
             dt: self.dt,
+            per_dt: 1.0 / self.dt,
             tolerance: self.tolerance,
             step: self.clock(),
             bath,

@@ -46,6 +46,8 @@ arguments! {
         partials: Out<'a, f64>,
         status: Out<'a, MotionStatus>,
         dt: f64,
+        /// 1/dt.
+        per_dt: f64,
         /// Largest relative deviation of a fixed bond.
         tolerance: f64,
         /// Number of the step, for the random numbers of the bath.

@@ -16,7 +16,7 @@ DEVICE Vec stir(const LeapArgs &a, unsigned atom, double mass, Vec u) {
 
 // The flight of one atom, in whose middle its velocity changes by Δ.
 DEVICE void drift(const LeapArgs &a, Vec &r, Vec &u, Vec change, double mass, Sums &sums) {
-    sums.value[WORK] += mass * dot(change, 2.0 * u + change);
+    sums.work += mass * dot(change, 2.0 * u + change);
     r = r + a.dt * (u + 0.5 * change);
     u = u + change;
 }

@@ -13,9 +13,11 @@ enum { WATERS, STARS, GROUPS, FREE };
 enum { BEFORE, AFTER, CONSTRAINT, MOMENTUM, TRANSLATION = MOMENTUM + 3, MOVED, WORK, SUMS };
 static_assert((LANGEVIN ? SUMS : WORK) == QUANTITIES, "the host makes room for as many sums");
 
-// Sums of a thread.
+// Sums of a thread: eight that are summed together, with a zero in the place of MOVED, which is a maximum, and the work of the bath.
 struct Sums {
-    double value[SUMS];
+    double value[8];
+    float moved;
+    double work;
 };
 
 // Kinds of failures.
@@ -33,7 +35,11 @@ DEVICE Vec operator-(Vec a, Vec b) { return vec(a.x - b.x, a.y - b.y, a.z - b.z)
 DEVICE Vec operator*(double s, Vec a) { return vec(s * a.x, s * a.y, s * a.z); }
 DEVICE double dot(Vec a, Vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 DEVICE Vec cross(Vec a, Vec b) { return vec(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x); }
-DEVICE bool is_number(double v) { return fabs(v) <= 1.7976931348623157e308; }
+// Neither infinite nor not-a-number, by the bits of the exponent.
+DEVICE bool is_number(double v) {
+    const long long exponent = 0x7ff0000000000000LL;
+    return (__double_as_longlong(v) & exponent) != exponent;
+}
 
 DEVICE void fail(MotionStatus *status, int kind, unsigned first, unsigned second) {
     unsigned long long atoms = ((unsigned long long)first << 33) | ((unsigned long long)second << 3);

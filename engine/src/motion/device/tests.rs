@@ -21,7 +21,7 @@ fn units_are_what_the_groups_are() {
     let units = Units::new(&system.masses, &system.constraints());
     assert_eq!((units.waters.len(), units.n_stars, units.groups.len(), units.free.len()), (153, 7, 2, 5 + 3));
     let rows: Vec<_> = units.blocks.iter().filter(|b| b[0] == 0).map(|b| (b[2], b[3] != u32::MAX)).collect();
-    assert_eq!(rows, [(128, true), (22, true), (3, false)]);
+    assert_eq!(rows, [(64, true), (64, true), (22, true), (3, false)]);
     // The chain: bonds follow each other, hydrogens at its start share an atom with the first.
     assert_eq!((units.groups[0][1], units.groups[0][3]), (48, 44));
     let mut seen: Vec<u32> = units.waters.iter().flat_map(|w| w[..3].to_vec()).collect();

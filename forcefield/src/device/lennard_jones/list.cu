@@ -64,6 +64,7 @@ DEVICE Heights heights_of(const double *edges) {
 
 KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
     const double *edges = a.edges;
+    const Axes &axes = axes_of(edges);
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i == 0) {
         bool fits = true;
@@ -80,23 +81,43 @@ KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
     }
     if (i >= a.n) return;
     const int nx = a.cells[0], ny = a.cells[1], nz = a.cells[2];
-    Site s = site_at(a.x, a.active[i], a.origin, inverse_of(edges).of, edges, 0);
+    Site s = site_at(a.x, a.active[i], a.origin, axes, 0);
     a.keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
     if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->unfit, 1u);
 }
 
+// Cells as warps of `build_list` need them, each of which would otherwise find them again: see `Columns`.
+DEVICE Columns columns_of(const double *edges, int nx, int ny, int nz) {
+    Columns p = {};
+#if TRICLINIC
+    const Heights heights = heights_of(edges);
+    double ax = edges[0], by = edges[1], cz = edges[2], bx = edges[3], cx = edges[4], cy = edges[5];
+    double c = sqrt(cx * cx + cy * cy + cz * cz), ac = ax * cx / c, bc = (bx * cx + by * cy) / c;
+    p.wx = (float)heights.of[0] / nx, p.wy = (float)heights.of[1] / ny, p.wz = (float)heights.of[2] / nz;
+    p.uu = (float)((ax * ax - ac * ac) / ((double)nx * nx));
+    p.uv = (float)((ax * bx - ac * bc) / ((double)nx * ny));
+    p.vv = (float)((bx * bx + by * by - bc * bc) / ((double)ny * ny));
+    p.along_u = (float)(ac / nx), p.along_v = (float)(bc / ny), p.along_w = (float)(c / nz);
+#else
+    p.wx = (float)edges[0] / nx, p.wy = (float)edges[1] / ny, p.wz = (float)edges[2] / nz;
+#endif
+    return p;
+}
+
 KERNEL void place_sites(const __grid_constant__ PlaceArgs a) {
+    const Axes &axes = axes_of(a.edges);
     int place = blockIdx.x * blockDim.x + threadIdx.x;
+    if (place == 0) *a.columns = columns_of(a.edges, a.cells[0], a.cells[1], a.cells[2]);
     if (place >= a.n) return;
     unsigned i = a.order[place], atom = a.active[i];
-    Site s = site_at(a.x, atom, a.origin, inverse_of(a.edges).of, a.edges, a.kinds[i]);
-    a.sites[place] = s;
+    a.sites[place] = site_at(a.x, atom, a.origin, axes, a.kinds[i]);
     a.atoms[place] = atom;
 }
 
 // Position within the grid of one axis, in cells.
 DEVICE float in_cells(UCOORD u, int cells) {
-    return (float)((double)(unsigned)(u >> (COORD_BITS - 32)) * (cells * (1.0 / 4294967296.0)));
+    const unsigned long long place = (unsigned long long)(unsigned)(u >> (COORD_BITS - 32)) * (unsigned)cells;
+    return (float)(unsigned)(place >> 32) + (float)(unsigned)place * (1.0f / 4294967296.0f);
 }
 
 // Squared distance (in cells²) from position f in [0, 1] of cell 0 to cell d.
@@ -117,29 +138,10 @@ DEVICE int span(float reach, float width, int cells) {
 }
 
 #if TRICLINIC
-// The prism of a column: from a site, u and v cells away along a and b, w along c. Lengths are split into what is along c and what is across.
-struct Prism {
-    // Squared length across c: uu u² + 2 uv u v + vv v², nm².
-    float uu, uv, vv;
-    // Length along c of a step in u and in v, and edge of a cell along c, nm.
-    float along_u, along_v, along_w;
-};
-
-DEVICE Prism prism_of(const double *edges, int nx, int ny, int nz) {
-    double ax = edges[0], by = edges[1], cz = edges[2], bx = edges[3], cx = edges[4], cy = edges[5];
-    double c = sqrt(cx * cx + cy * cy + cz * cz), ac = ax * cx / c, bc = (bx * cx + by * cy) / c;
-    Prism p;
-    p.uu = (float)((ax * ax - ac * ac) / ((double)nx * nx));
-    p.uv = (float)((ax * bx - ac * bc) / ((double)nx * ny));
-    p.vv = (float)((bx * bx + by * by - bc * bc) / ((double)ny * ny));
-    p.along_u = (float)(ac / nx), p.along_v = (float)(bc / ny), p.along_w = (float)(c / nz);
-    return p;
-}
-
-DEVICE float across(const Prism &p, float u, float v) { return p.uu * u * u + 2.0f * p.uv * u * v + p.vv * v * v; }
+DEVICE float across(const Columns &p, float u, float v) { return p.uu * u * u + 2.0f * p.uv * u * v + p.vv * v * v; }
 
 // Smallest squared distance across c of the prism u … u + 1, v … v + 1. The form is convex: where the origin is outside, the least is on an edge.
-DEVICE float least_across(const Prism &p, float u, float v) {
+DEVICE float least_across(const Columns &p, float u, float v) {
     if (u <= 0.0f && u >= -1.0f && v <= 0.0f && v >= -1.0f) return 0.0f;
     float least = 1e30f;
     for (int side = 0; side < 2; ++side) {
@@ -161,24 +163,19 @@ DEVICE int stored(int t) {
 KERNEL void build_list(const __grid_constant__ BuildArgs args) {
     const Site *sites = args.sites;
     const unsigned *starts = args.starts, *order = args.order, *excluded = args.excluded;
-    const double *edges = args.edges, reach = args.reach;
+    const Columns prism = *args.columns;
     const int nx = args.cells[0], ny = args.cells[1], nz = args.cells[2], capacity = args.capacity, n = args.n;
     int i = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
     if (i >= n) return;
     Site a = sites[i];
     real step[EDGES];
-    steps_of(edges, step);
-    real reach2 = (real)(reach * reach);
+    steps_of(args.edges, step);
+    const real reach2 = (real)args.reach2;
     unsigned first_excluded = args.excluded_starts[order[i]], end_excluded = args.excluded_starts[order[i] + 1];
 
-    // Rounding of the geometry of cells must not lose a pair.
-    float limit = (float)(1.0001 * reach), limit2 = limit * limit;
-#if TRICLINIC
-    const Heights heights = heights_of(edges);
-    const Prism prism = prism_of(edges, nx, ny, nz);
-    float wx = (float)heights.of[0] / nx, wy = (float)heights.of[1] / ny;
-#else
-    float wx = (float)edges[0] / nx, wy = (float)edges[1] / ny, wz = (float)edges[2] / nz;
+    const float limit = args.limit, limit2 = limit * limit, wx = prism.wx, wy = prism.wy;
+#if !TRICLINIC
+    const float wz = prism.wz;
 #endif
     int cx = cell_of(a.x, nx), cy = cell_of(a.y, ny);
     float fx = in_cells(a.x, nx) - cx, fy = in_cells(a.y, ny) - cy, z = in_cells(a.z, nz);

@@ -27,6 +27,29 @@ structure! {
         /// Lowest corner.
         pub origin: [f64; 3],
     }
+
+    /// Cells of the list. Those along c are columns, prisms in a box without right angles: from a site, u and v cells away along a and b, w along
+    /// c; lengths are split into what is along c and what is across.
+    pub struct Columns {
+        /// Distances of opposite faces of a cell, nm.
+        pub wx: f32,
+        /// See `wx`.
+        pub wy: f32,
+        /// See `wx`.
+        pub wz: f32,
+        /// Squared length across c: uu u² + 2 uv u v + vv v², nm².
+        pub uu: f32,
+        /// See `uu`.
+        pub uv: f32,
+        /// See `uu`.
+        pub vv: f32,
+        /// Length along c of a step in u, nm.
+        pub along_u: f32,
+        /// The same of a step in v.
+        pub along_v: f32,
+        /// Edge of a cell along c, nm.
+        pub along_w: f32,
+    }
 }
 
 arguments! {
@@ -63,6 +86,8 @@ arguments! {
         origin: In<'a, f64>,
         sites: Out<'a, u64> as Site,
         atoms: Out<'a, u32>,
+        columns: Out<'a, Columns>,
+        cells: [i32; 3],
         n: i32,
     }
 
@@ -72,13 +97,17 @@ arguments! {
         /// First place of each cell, and the end.
         starts: In<'a, u32>,
         edges: In<'a, f64>,
+        columns: In<'a, Columns>,
         order: In<'a, u32>,
         excluded_starts: In<'a, u32>,
         excluded: In<'a, u32>,
         list: Out<'a, u32>,
         chunks: Out<'a, u32>,
         status: Out<'a, ListWords>,
-        reach: f64,
+        /// Square of the reach, nm².
+        reach2: f64,
+        /// The reach and a little more, nm: rounding of the geometry of cells must not lose a pair.
+        limit: f32,
         cells: [i32; 3],
         capacity: i32,
         n: i32,
@@ -125,6 +154,8 @@ impl DeviceLennardJones {
             origin,
             sites: self.sites.arg(),
             atoms: self.atoms.arg(),
+            columns: self.columns.arg(),
+            cells,
             n,
         };
         stream.launch(&k.place, sites, place)?;
@@ -132,13 +163,15 @@ impl DeviceLennardJones {
             sites: self.sites.arg(),
             starts: self.sort.starts().arg(),
             edges,
+            columns: self.columns.arg(),
             order,
             excluded_starts: self.excluded_starts.arg(),
             excluded: self.excluded.arg(),
             list: self.list.arg(),
             chunks: self.chunks.arg(),
             status: self.status.arg(),
-            reach,
+            reach2: reach * reach,
+            limit: (1.0001 * reach) as f32,
             cells,
             capacity: self.capacity as i32,
             n,

@@ -16,12 +16,16 @@ struct alignas(16) Site {
     UCOORD kind;
 };
 
-// Integer coordinate of position `x` in a frame of edge 1/`inverse`; 0 for what is not finite.
-DEVICE UCOORD fixed_coordinate(double x, double origin, double inverse) {
-    double s = (x - origin) * inverse;
-    s -= floor(s);
-    // A tiny negative s rounds up to one; the comparison is false for NaN.
-    return s < 1.0 ? (UCOORD)(s * QUANTA) : (UCOORD)0;
+// Integer coordinate of `u`, in edges, times 2^32 if that is b; 0 for what is not a number.
+DEVICE UCOORD fixed_coordinate(double u) {
+#if COORD_BITS == 32
+    // The low half is the part behind the point of u / 2^32.
+    return (UCOORD)__double2ll_rd(u);
+#else
+    u -= floor(u);
+    // A tiny negative u rounds up to one; the comparison is false for NaN.
+    return u < 1.0 ? (UCOORD)(u * QUANTA) : (UCOORD)0;
+#endif
 }
 
 DEVICE bool is_finite(double x) { return fabs(x) < 1e300; }
@@ -32,9 +36,11 @@ DEVICE real nearest(UCOORD a, UCOORD b, real step) { return (real)(COORD)(a - b)
 // Numbers that the edges are given by.
 const int EDGES = TRICLINIC ? 6 : 3;
 
-// What a quantum of each coordinate is in nm.
+// What a quantum of each coordinate is in nm: one lane finds one of them. All lanes of the warp must take part.
 DEVICE void steps_of(const double *edges, real *step) {
-    for (int d = 0; d < EDGES; ++d) step[d] = (real)(edges[d] * (1.0 / QUANTA));
+    const int lane = threadIdx.x % 32;
+    const real own = lane < EDGES ? (real)(edges[lane] * (1.0 / QUANTA)) : (real)0;
+    for (int d = 0; d < EDGES; ++d) step[d] = __shfl_sync(ALL_LANES, own, d);
 }
 
 struct Difference {
@@ -56,28 +62,40 @@ DEVICE real distance_squared(const Site &a, const Site &b, const real *step) {
     return d.x * d.x + d.y * d.y + d.z * d.z;
 }
 
-DEVICE Site site_at(const double *x, unsigned atom, const double *origin, const double *inverse, const double *edges, UCOORD kind) {
+// How positions become coordinates: 1/L per axis, and in a box without right angles bₓ, cₓ, c_y; times and over 2^32 if coordinates have 32 bits.
+struct Axes {
+    double inverse[3], tilt[3];
+};
+
+// The same for all threads of a block, which must take part.
+DEVICE const Axes &axes_of(const double *edges) {
+    __shared__ Axes axes;
+    const double scale = COORD_BITS == 32 ? QUANTA : 1.0;
+    if (threadIdx.x < 3) axes.inverse[threadIdx.x] = scale / edges[threadIdx.x];
+#if TRICLINIC
+    if (threadIdx.x < 3) axes.tilt[threadIdx.x] = edges[3 + threadIdx.x] * (1.0 / scale);
+#endif
+    __syncthreads();
+    return axes;
+}
+
+DEVICE Site site_at(const double *x, unsigned atom, const double *origin, const Axes &axes, UCOORD kind) {
     const double *r = x + 3ll * atom;
     Site s;
 #if TRICLINIC
-    double w = r[2] * inverse[2], v = (r[1] - w * edges[5]) * inverse[1], u = (r[0] - v * edges[3] - w * edges[4]) * inverse[0];
-    s.x = fixed_coordinate(u, 0.0, 1.0);
-    s.y = fixed_coordinate(v, 0.0, 1.0);
-    s.z = fixed_coordinate(w, 0.0, 1.0);
+    double w = r[2] * axes.inverse[2], v = (r[1] - w * axes.tilt[2]) * axes.inverse[1];
+    double u = (r[0] - v * axes.tilt[0] - w * axes.tilt[1]) * axes.inverse[0];
+    s.x = fixed_coordinate(u);
+    s.y = fixed_coordinate(v);
+    s.z = fixed_coordinate(w);
 #else
-    s.x = fixed_coordinate(r[0], origin[0], inverse[0]);
-    s.y = fixed_coordinate(r[1], origin[1], inverse[1]);
-    s.z = fixed_coordinate(r[2], origin[2], inverse[2]);
+    s.x = fixed_coordinate((r[0] - origin[0]) * axes.inverse[0]);
+    s.y = fixed_coordinate((r[1] - origin[1]) * axes.inverse[1]);
+    s.z = fixed_coordinate((r[2] - origin[2]) * axes.inverse[2]);
 #endif
     s.kind = kind;
     return s;
 }
-
-// 1/L per axis.
-struct Inverse {
-    double of[3];
-};
-DEVICE Inverse inverse_of(const double *edges) { return {{1.0 / edges[0], 1.0 / edges[1], 1.0 / edges[2]}}; }
 
 DEVICE bool position_is_finite(const double *x, unsigned atom) {
     const double *r = x + 3ll * atom;
