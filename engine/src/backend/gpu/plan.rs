@@ -11,6 +11,7 @@ use crate::backend::gpu::setup::{Lists, ResidentState, Setup};
 use crate::backend::terms::{modifier, split};
 use crate::config;
 use crate::error::Result;
+use crate::motion::barostat::{Barostat, CRescale};
 use crate::motion::device::{Coupling, MotionState};
 use crate::state::State;
 use crate::system::System;
@@ -58,7 +59,7 @@ pub fn plan(
             seed: plan.seed,
             remove_com_interval: plan.remove_com,
             thermostat: system.thermostat.map(|thermostat| (thermostat, plan.thermostat)),
-            barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
+            barostat: isotropic(system).map(|barostat| (barostat, plan.barostat)),
             barostat_start: plan.barostat_start,
         },
         lennard_jones: forcefield::device::Settings {
@@ -161,5 +162,13 @@ impl Gpu {
     pub(super) fn take_waits(&mut self) {
         let topology = &self.system.topology;
         self.notices.extend(self.resident.take_waits().iter().map(|wait| wait.describe(topology)));
+    }
+}
+
+/// The barostat; none other comes to a device.
+fn isotropic(system: &System) -> Option<CRescale> {
+    match system.barostat {
+        Some(Barostat::Isotropic(barostat)) => Some(barostat),
+        Some(Barostat::Axes(_)) | None => None,
     }
 }
