@@ -1,5 +1,6 @@
 //! The whole program and its library on real systems: one binary, so that it is linked once.
 
+mod axes;
 mod chains;
 mod config;
 mod device;

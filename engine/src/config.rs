@@ -17,6 +17,7 @@ pub mod electrostatics;
 pub mod minimise;
 pub mod neighbour_list;
 pub mod output;
+pub mod per_axis;
 pub mod position_restraints;
 pub mod quantity;
 pub mod schema;
@@ -89,7 +90,7 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the energy is conserved"))]
     pub thermostat: Option<Thermostat>,
-    /// Constant pressure by isotropic stochastic cell rescaling (C-rescale). It needs a thermostat and a periodic box.
+    /// Constant pressure by stochastic cell rescaling (C-rescale): isotropic, or with axes apart. It needs a thermostat and a periodic box.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the volume is constant"))]
     pub barostat: Option<Barostat>,
@@ -156,7 +157,7 @@ impl Config {
         self.neighbour_list.check()?;
         self.thermostat.as_mut().map_or(Ok(()), Thermostat::resolve)?;
         if let Some(barostat) = &self.barostat {
-            barostat.check(bath, self.electrostatics.boundary)?;
+            barostat.check(bath, self.electrostatics.boundary, self.electrostatics.depth)?;
         }
         self.minimise.as_ref().map_or(Ok(()), Minimise::check)?;
         self.dynamics.resolve(self.thermostat.as_ref())?;

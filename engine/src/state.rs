@@ -55,6 +55,9 @@ pub struct BarostatState {
     /// Change of the volume (nm³) of which only the first half of the work has been counted: the second half waits for the pressure
     /// after the change.
     pub pending_volume: f64,
+    /// The same of each edge (nm), where a barostat scales axes apart.
+    #[serde(default)]
+    pub pending_edges: [f64; 3],
 }
 
 /// Everything of the titratable sites that changes.

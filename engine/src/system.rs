@@ -13,10 +13,12 @@ pub use plan::Plan;
 pub use read::{Input, cell, cell_of, read};
 
 use crate::checkpoint::Identity;
+use crate::config::barostat::Coupling;
 use crate::config::{self, Config, Velocities};
 use crate::error::{Error, Result};
 use crate::fragments::Fragments;
-use crate::motion::barostat::{BarostatSettings, CRescale};
+use crate::motion::barostat::axes::{AxesRescale, AxesSettings};
+use crate::motion::barostat::{Barostat, BarostatSettings, CRescale};
 use crate::motion::constraints::{Constraints, DEFAULT_TOLERANCE};
 use crate::motion::leapfrog;
 use crate::motion::thermostat::Thermostat;
@@ -52,7 +54,7 @@ pub struct System {
     /// Constant temperature.
     pub thermostat: Option<Thermostat>,
     /// Constant pressure.
-    pub barostat: Option<CRescale>,
+    pub barostat: Option<Barostat>,
     /// What titrates.
     pub sites: Option<Sites>,
     /// Velocities that the structure gives for the start (nm/ps), half a step before it; else they are drawn.
@@ -211,15 +213,25 @@ fn start_velocities(config: &Config, topology: &Topology, structure: &Structure)
     }
 }
 
-fn barostat(config: &Config, settings: &config::Barostat, cell: Cell) -> Result<CRescale> {
+fn barostat(config: &Config, settings: &config::Barostat, cell: Cell) -> Result<Barostat> {
     let Some(temperature) = start_temperature(config).filter(|_| cell.is_periodic()) else {
         return Err(config.error_at("barostat", "needs a periodic box and a thermostat", ""));
     };
-    let settings = BarostatSettings {
-        pressure: settings.pressure.get() * BAR,
-        temperature,
-        tau: settings.coupling_time.get(),
-        compressibility: settings.compressibility.get() / BAR,
+    let tau = settings.coupling_time.get();
+    let (pressure, compressibility) =
+        (settings.pressure_of_axes().map(|p| p * BAR), settings.compressibility_of_axes().map(|b| b / BAR));
+    let plane = settings.coupling == Coupling::SemiIsotropic;
+    let made = if settings.coupling == Coupling::Isotropic {
+        let ([pressure, ..], [compressibility, ..]) = (pressure, compressibility);
+        CRescale::new(BarostatSettings { pressure, temperature, tau, compressibility }).map(Barostat::Isotropic)
+    } else if cell.is_triclinic() {
+        let message = "scaling axes apart would change the angles of this box, whose edges are not at right angles";
+        let help = "use coupling = \"isotropic\", which keeps the angles, or a rectangular box";
+        return Err(config.error_at("barostat.coupling", message, help));
+    } else {
+        let surface_tension = settings.surface_tension.map_or(0.0, |tension| tension.get() * BAR);
+        let axes = AxesSettings { temperature, tau, plane, pressure, compressibility, surface_tension };
+        AxesRescale::new(axes).map(Barostat::Axes)
     };
-    CRescale::new(settings).map_err(|e| config.error_at("barostat", e.to_string(), ""))
+    made.map_err(|e| config.error_at("barostat", e.to_string(), ""))
 }

@@ -92,12 +92,12 @@ pub fn spc_forces(x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> f64 {
     energy
 }
 
-/// Soft spheres V = ε (1 − r²/c²)⁴ for r < c, nearest images: energy and virial Σ r·F (kJ/mol); forces replace `f`.
-pub fn soft_sphere_forces(cell: &Cell, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> (f64, f64) {
+/// Soft spheres V = ε (1 − r²/c²)⁴ for r < c, nearest images: energy and the virial along each axis (kJ/mol); forces replace `f`.
+pub fn soft_sphere_forces(cell: &Cell, x: &[Vector3<f64>], f: &mut [Vector3<f64>]) -> (f64, Vector3<f64>) {
     const EPSILON: f64 = 20.0;
     const RANGE2: f64 = 0.25;
     f.fill(Vector3::zeros());
-    let (mut energy, mut virial) = (0.0, 0.0);
+    let (mut energy, mut virial) = (0.0, Vector3::zeros());
     for i in 0..x.len() {
         for j in i + 1..x.len() {
             let d = cell.minimum_image(x[i] - x[j]);
@@ -106,7 +106,7 @@ pub fn soft_sphere_forces(cell: &Cell, x: &[Vector3<f64>], f: &mut [Vector3<f64>
                 let s = 1.0 - r2 / RANGE2;
                 let push = 8.0 * EPSILON * s.powi(3) / RANGE2;
                 energy += EPSILON * s.powi(4);
-                virial += push * r2;
+                virial += push * d.component_mul(&d);
                 f[i] += push * d;
                 f[j] -= push * d;
             }

@@ -139,6 +139,15 @@ pub enum FmmError {
     /// `evaluate` was called before `assign`.
     #[error("assign() must be called before evaluate()")]
     NotAssigned,
+    /// `virial` was called before `evaluate`.
+    #[error("evaluate() must be called before virial()")]
+    NotEvaluated,
+    /// The diagonal of the virial of a refined tree.
+    #[error("the tree is refined {depth} times: the virial along single axes is known for trees without refinement")]
+    RefinedVirial {
+        /// Number of refinements.
+        depth: usize,
+    },
     /// A tree with too many boxes for a device, where empty ones count too.
     #[error("{boxes} leaf boxes; on a GPU a tree has at most {max}, empty ones included")]
     DeviceBoxes {

@@ -8,6 +8,7 @@ pub mod regularised;
 pub(crate) mod settings;
 pub(crate) mod timings;
 pub(crate) mod trace;
+pub(crate) mod virial;
 
 use crate::FmmError;
 use crate::checks::{check_charge, check_finite, check_length};
@@ -25,6 +26,7 @@ use operation_count::Work;
 use operators::Operators;
 use settings::Settings;
 use timings::StageTimings;
+use virial::{Parts, StretchedRoot, diagonal};
 
 /// Fast multipole method for the Coulomb potential, k_e = 1, in precision `T`; see the [crate] documentation.
 pub struct Fmm<T: Real> {
@@ -33,6 +35,10 @@ pub struct Fmm<T: Real> {
     operators: Operators<T>,
     assignment: Option<Assignment>,
     evaluation: Evaluation<T>,
+    /// Energy of the last evaluation; none if something has changed since.
+    energy: Option<f64>,
+    /// How the operators change with the shape of the boxes, made when it is asked for.
+    stretched: Option<StretchedRoot<T>>,
     pool: ScratchPool<T>,
     timings: StageTimings,
 }
@@ -56,6 +62,8 @@ impl<T: Real> Fmm<T> {
             operators,
             assignment: None,
             evaluation: Evaluation::new(),
+            energy: None,
+            stretched: None,
             pool: Pool::new(),
             timings: StageTimings::default(),
         })
@@ -92,6 +100,7 @@ impl<T: Real> Fmm<T> {
             }
         };
         self.boundary = boundary;
+        self.energy = None;
         self.follow(&geometry, near);
         if let Some(assignment) = &mut self.assignment {
             assignment.geometry = geometry;
@@ -106,6 +115,7 @@ impl<T: Real> Fmm<T> {
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
         if !same || geometry.root() != self.operators.grid.topology || near != self.operators.grid.near {
             self.operators = Operators::new(self.settings, geometry, near);
+            self.stretched = None;
         }
     }
 
@@ -119,7 +129,7 @@ impl<T: Real> Fmm<T> {
     pub fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
         check_length("exclusions", positions.len(), exclusions.n_particles())?;
         let geometry = self.geometry(positions)?;
-        self.assignment = None;
+        (self.assignment, self.energy) = (None, None);
         let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
@@ -153,7 +163,26 @@ impl<T: Real> Fmm<T> {
             self.evaluation.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)
         })?;
         self.timings = timings;
+        self.energy = Some(energy);
         Ok(energy)
+    }
+
+    /// The diagonal of the virial, W_a = Σ r_a F_a = −dE/dε_a (charge² per length) for a stretch of axis a, periods and positions, by 1 + ε: at the
+    /// positions and charges of the last [`evaluate`](Self::evaluate), and as exact as its energy. The sum of the three is the energy.
+    ///
+    /// It costs another near field and, after every change of the shape of the cell, four times the making of the operators of the root grid.
+    ///
+    /// # Errors
+    /// No evaluation since the last assignment or change of the boundary; a tree that is refined.
+    #[inline(never)]
+    pub fn virial(&mut self) -> Result<[f64; 3], FmmError> {
+        let (Some(to), Some(energy)) = (&self.assignment, self.energy) else { return Err(FmmError::NotEvaluated) };
+        if self.settings.tree.depth > 0 {
+            return Err(FmmError::RefinedVirial { depth: self.settings.tree.depth });
+        }
+        let (grid, size) = (&self.operators.grid, (self.settings.order, self.operators.stride));
+        let root = self.stretched.get_or_insert_with(|| StretchedRoot::new(grid, size.0, size.1));
+        Ok(diagonal(&self.evaluation, Parts { to, grid, root, size, pool: &self.pool }, energy))
     }
 
     /// Boxes, pairs and floating-point operations of an evaluation of the present assignment, if there is one.

@@ -111,3 +111,62 @@ fn a_large_shear_keeps_the_boxes_until_the_next_assignment() {
     let (e, o) = run(&mut fmm, &x, &q, &none);
     assert!((e / energy - 1.0).abs() < 1e-5 && difference(&o, &out) < 1e-4, "{e} {energy}");
 }
+
+/// Differences of the energy when one axis is stretched with all that is in the cell and the boxes keep their particles: of low orders too, whose
+/// truncation is part of the energy. Charged cells, excluded pairs, boxes with and without right angles.
+#[test]
+fn the_virial_along_an_axis_is_the_derivative_by_its_length() {
+    let dodecahedron = Boundary::Periodic { cell: DODECAHEDRON };
+    let brick = Boundary::rectangular([2.0, 2.3, 1.9]);
+    for (boundary, order, root, charge) in [
+        (brick, 4, [3, 4, 3], 0.0),
+        (brick, 10, [3, 3, 2], 1.5),
+        (brick, 6, [1; 3], 0.0),
+        (dodecahedron, 5, [3; 3], 0.0),
+    ] {
+        let (x, q) = filled(&boundary, 60, charge, 65);
+        let exclusions = Exclusions::from_pairs(60, [[0, 1]]).unwrap();
+        let mut x = x;
+        x[1] = x[0].map(|c| c + 0.04);
+        let mut fmm = separated(boundary, order, (root, 0), 1.3);
+        let (energy, _) = run(&mut fmm, &x, &q, &exclusions);
+        let virial = fmm.virial().unwrap();
+        assert!((virial.iter().sum::<f64>() / energy - 1.0).abs() < 1e-12, "{virial:?} {energy}");
+        let mut out = Potentials::default();
+        for axis in 0..3 {
+            let h = 1e-4;
+            let slope = {
+                let mut at = |d: f64| {
+                    let mut s = Strain::default();
+                    s[axis][axis] = d;
+                    fmm.set_boundary(strained(&boundary, &s)).unwrap();
+                    let y: Vec<[f64; 3]> = x.iter().map(|r| apply(&s, *r)).collect();
+                    fmm.evaluate(&y, &q, &mut out).unwrap()
+                };
+                (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h)
+            };
+            // Lattice sums of 1e-14 over the step, and of the step of the operators itself: 1e-8 for low degrees.
+            let error = (virial[axis] + slope).abs();
+            println!("order {order}, axis {axis}: {} {}", virial[axis], -slope);
+            assert!(error < 1e-6 * energy.abs(), "order {order}, axis {axis}: {} {}", virial[axis], -slope);
+        }
+        fmm.set_boundary(boundary).unwrap();
+        assert_eq!(fmm.virial(), Err(fmm::FmmError::NotEvaluated));
+    }
+}
+
+/// In open space it is Σ r_a F_a, but for the truncation of the expansions.
+#[test]
+fn the_virial_in_open_space_is_that_of_the_forces() {
+    let (x, q) = filled(&Boundary::rectangular([2.0, 2.3, 1.9]), 60, 0.5, 66);
+    let mut fmm = separated(Boundary::Open, 24, ([3; 3], 0), 1.3);
+    let (energy, out) = run(&mut fmm, &x, &q, &Exclusions::none(60));
+    let virial = fmm.virial().unwrap();
+    for axis in 0..3 {
+        let forces: f64 = (0..60).map(|i| q[i] * x[i][axis] * out.field[i][axis]).sum();
+        assert!((virial[axis] - forces).abs() < 1e-4 * energy.abs(), "{} {forces}", virial[axis]);
+    }
+    let mut refined = separated(Boundary::Open, 6, ([2; 3], 1), 1.3);
+    run(&mut refined, &x, &q, &Exclusions::none(60));
+    assert_eq!(refined.virial(), Err(fmm::FmmError::RefinedVirial { depth: 1 }));
+}

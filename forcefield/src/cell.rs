@@ -188,6 +188,14 @@ impl PeriodicBox {
         Self::triclinic(self.rows.map(|row| row.map(|x| x * factor)))
     }
 
+    /// All edges stretched by a factor for each of x, y and z.
+    ///
+    /// # Errors
+    /// [`CellError::Edges`] if the result is no box.
+    pub fn stretched(&self, factors: Vector3<f64>) -> Result<Self, CellError> {
+        Self::triclinic(self.rows.map(|row| Vector3::from(row).component_mul(&factors).into()))
+    }
+
     /// The nearest periodic image of the difference `d` (nm).
     #[inline]
     pub fn minimum_image(&self, d: Vector3<f64>) -> Vector3<f64> {
@@ -339,6 +347,17 @@ impl Cell {
         match self {
             Self::Open => Ok(Self::Open),
             Self::Periodic(periodic) => periodic.scaled(factor).map(Self::Periodic),
+        }
+    }
+
+    /// All edges stretched by a factor for each of x, y and z; open space stays open.
+    ///
+    /// # Errors
+    /// [`CellError::Edges`] if the result is no box.
+    pub fn stretched(&self, factors: Vector3<f64>) -> Result<Self, CellError> {
+        match self {
+            Self::Open => Ok(Self::Open),
+            Self::Periodic(periodic) => periodic.stretched(factors).map(Self::Periodic),
         }
     }
 

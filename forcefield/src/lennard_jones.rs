@@ -141,6 +141,8 @@ pub struct LennardJones {
     coefficients: Coefficients,
     chunks: Vec<Chunk>,
     chunk_energies: Vec<TermEnergy>,
+    /// What images add to the virial along each axis, of each chunk at the last evaluation, kJ/mol.
+    chunk_images: Vec<Vector3<f64>>,
     /// Positions of the active atoms and the cell when the list was made.
     listed_at: Vec<Vector3<f64>>,
     listed_cell: Cell,
@@ -168,6 +170,7 @@ impl LennardJones {
             coefficients: Coefficients::default(),
             chunks: Vec::new(),
             chunk_energies: Vec::new(),
+            chunk_images: Vec::new(),
             listed_at: Vec::new(),
             listed_cell: Cell::Open,
         })
@@ -230,9 +233,9 @@ impl LennardJones {
             let Chunk { first_slot, runs, entries, forces, .. } = chunk;
             let pairs = Pairs { clusters, rows, coefficients: pairs, classes, runs, entries };
             let sums = lennard_jones_on(isa, pairs, modified, *first_slot, forces);
-            TermEnergy { energy: sums.energy, virial: sums.virial }
+            (TermEnergy { energy: sums.energy, virial: sums.virial }, Vector3::from(sums.images))
         };
-        self.chunks.par_iter_mut().map(kernel).collect_into_vec(&mut self.chunk_energies);
+        self.chunks.par_iter_mut().map(kernel).unzip_into_vecs(&mut self.chunk_energies, &mut self.chunk_images);
         for chunk in &self.chunks {
             for (slot, force) in (chunk.first_slot..).zip(&chunk.forces) {
                 let atom = self.clusters.atoms[slot];
@@ -242,6 +245,25 @@ impl LennardJones {
             }
         }
         self.chunk_energies.iter().copied().sum()
+    }
+
+    /// At the last [`Self::evaluate`], the virial along each axis, W_a = Σ r_a F_a over all pairs, less Σ x_a F_a over the atoms at `x`
+    /// (kJ/mol): what Σ x_a F_a misses where pairs meet across a face of the box.
+    pub fn virial_of_images(&self, x: &[Vector3<f64>], cell: Cell) -> Vector3<f64> {
+        if !cell.is_periodic() {
+            return Vector3::zeros();
+        }
+        let mut sum: Vector3<f64> = self.chunk_images.iter().sum();
+        for chunk in &self.chunks {
+            for (slot, force) in (chunk.first_slot..).zip(&chunk.forces) {
+                let atom = self.clusters.atoms[slot];
+                if atom != NO_ATOM {
+                    let wrapped = Vector3::from(self.clusters.position(slot));
+                    sum += (wrapped - x[atom as usize]).component_mul(&Vector3::from(*force));
+                }
+            }
+        }
+        sum
     }
 
     /// Number of atoms with Lennard-Jones interaction.

@@ -40,14 +40,40 @@ pub fn evaluate(
     f: &mut [Vector3<f64>],
 ) -> TermEnergy {
     let mut energy = 0.0;
+    each(restraints, part, x, reference, cell, |i, d, force| {
+        f[i] += force;
+        energy -= 0.5 * d.dot(&force);
+    });
+    TermEnergy { energy, virial: -2.0 * energy }
+}
+
+/// The virial of [`evaluate`] along each axis, W_a = Σ (x_a − x⁰_a) F_a, less Σ x_a F_a over the atoms (kJ/mol).
+pub fn virial_of_references(
+    restraints: &[PositionRestraint],
+    part: f64,
+    x: &[Vector3<f64>],
+    reference: &[Vector3<f64>],
+    cell: Cell,
+) -> Vector3<f64> {
+    let mut sum = Vector3::zeros();
+    each(restraints, part, x, reference, cell, |i, d, force| sum += (d - x[i]).component_mul(&force));
+    sum
+}
+
+/// Hands every restraint to `take`: its atom, the nearest difference to the reference, the force.
+fn each(
+    restraints: &[PositionRestraint],
+    part: f64,
+    x: &[Vector3<f64>],
+    reference: &[Vector3<f64>],
+    cell: Cell,
+    mut take: impl FnMut(usize, Vector3<f64>, Vector3<f64>),
+) {
     for restraint in restraints {
         let i = restraint.atom as usize;
         let d = cell.minimum_image(x[i] - reference[i]);
-        let force = -restraint.stiffness(part).component_mul(&d);
-        f[i] += force;
-        energy -= 0.5 * d.dot(&force);
+        take(i, d, -restraint.stiffness(part).component_mul(&d));
     }
-    TermEnergy { energy, virial: -2.0 * energy }
 }
 
 #[cfg(test)]
@@ -79,6 +105,17 @@ mod tests {
             }
             let slope = five_point(1e-4, |h| at(x[0] * (1.0 + h), reference[0] * (1.0 + h)));
             assert!((v.virial + slope).abs() < 1e-8);
+            let by_references = virial_of_references(&held, 1.0 / 3.0, &x, &reference, Cell::Open);
+            for axis in 0..3 {
+                let slope = five_point(1e-4, |h| {
+                    let stretched = |mut r: Vector3<f64>| {
+                        r[axis] *= 1.0 + h;
+                        r
+                    };
+                    at(stretched(x[0]), stretched(reference[0]))
+                });
+                assert!((by_references[axis] + x[0][axis] * f[0][axis] + slope).abs() < 1e-8);
+            }
         }
     }
 }

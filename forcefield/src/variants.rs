@@ -280,6 +280,12 @@ impl Variants {
         self.pairs.is_stale(x, cell)
     }
 
+    /// The virial of [`Self::evaluate`] along each axis, W_a = Σ r_a F_a over all pairs, less Σ x_a F_a over the atoms at `x` (kJ/mol): what that sum
+    /// misses where pairs meet across a face of the box.
+    pub fn virial_of_images(&self, x: &[Vector3<f64>], cell: Cell, weights: &[f64]) -> Vector3<f64> {
+        self.pairs.virial_of_images(x, cell, weights)
+    }
+
     /// Energies at `x` for the weights of all forms of all sites, one site after the other; adds forces (kJ/mol/nm) to `f` and ∂V/∂λ_α
     /// (kJ/mol) to `dv`, which is as long as `weights`.
     pub fn evaluate(

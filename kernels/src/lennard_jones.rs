@@ -123,6 +123,9 @@ pub struct Sums {
     pub energy: f64,
     /// Virial Σ r·F.
     pub virial: f64,
+    /// What images add to the virial along each axis: Σ d_a F_a over the runs, d the displacement of a run and F its force. With Σ x_a F_a over all
+    /// points it is the virial along the axis, where every pair is met from both sides.
+    pub images: [f64; 3],
 }
 
 /// Energy and virial of `pairs`; the forces of the slots from `first_slot` on replace what `forces` held.
@@ -256,7 +259,7 @@ impl AllRuns<'_> {
         let constants = Constants::new(zero, modified);
         let Clusters { positions, filled } = pairs.clusters;
         let n_clusters = filled.len();
-        let (mut energy, mut virial) = (zero, zero);
+        let (mut energy, mut virial, mut images) = (zero, zero, [0.0; 3]);
         for run in pairs.runs {
             let slot = run.slot as usize;
             let [xs, ys, zs] = &positions[slot / CLUSTER];
@@ -282,11 +285,13 @@ impl AllRuns<'_> {
                 fz = f.mul_add(dz, fz);
             }
             let force = &mut forces[slot - first_slot];
-            force[0] += 6.0 * sum(fx);
-            force[1] += 6.0 * sum(fy);
-            force[2] += 6.0 * sum(fz);
+            for (d, f) in [fx, fy, fz].into_iter().enumerate() {
+                let f = 6.0 * sum(f);
+                force[d] += f;
+                images[d] += 0.5 * shift[d] * f;
+            }
         }
-        Sums { energy: 0.5 * sum(energy), virial: 3.0 * sum(virial) }
+        Sums { energy: 0.5 * sum(energy), virial: 3.0 * sum(virial), images }
     }
 }
 

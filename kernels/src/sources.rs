@@ -127,6 +127,22 @@ impl<T: Real> SourceBlock<T> {
     }
 }
 
+impl<T: Real> SourceBlock<T> {
+    /// Multiply the charges of vector `vector` by a factor for each run, in the order of the runs: (number of sources, factor).
+    ///
+    /// # Panics
+    /// If there is no such vector or the runs have more sources than were gathered.
+    pub fn weigh(&mut self, vector: usize, factors: impl Iterator<Item = (usize, T)>) {
+        assert!(vector < self.n_vec, "there is no such charge vector");
+        let mut charges = &mut self.rows[(3 + vector) * self.stride..][..self.len];
+        for (len, factor) in factors {
+            let (run, rest) = charges.split_at_mut(len);
+            run.iter_mut().for_each(|q| *q *= factor);
+            charges = rest;
+        }
+    }
+}
+
 /// Copy one run to place `at` of every row of `rows`, coordinates displaced.
 fn copy_run<T: Real>(rows: &mut [T], stride: usize, points: Points<'_, T>, charges: &[&[T]], run: &Run<T>, at: usize) {
     let (start, len) = (run.start as usize, run.len as usize);

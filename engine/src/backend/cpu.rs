@@ -9,7 +9,8 @@ pub mod hamiltonian;
 use super::{Backend, Evaluation, ListOrigin};
 use crate::energies::Energies;
 use crate::error::{PhysicsError, Result};
-use crate::motion::barostat::{self, CRescale};
+use crate::motion::barostat::axes::{self, AxesRescale};
+use crate::motion::barostat::{self, Barostat, CRescale};
 use crate::motion::com;
 use crate::motion::langevin::Scratch;
 use crate::motion::leapfrog::{self, LeapFrog, StepEnergies, kinetic_energy};
@@ -19,6 +20,7 @@ use crate::system::System;
 use crate::titration::Biases;
 use forcefield::virtual_sites;
 use hamiltonian::{Forms, Hamiltonian, Point};
+use lambda::SiteValues;
 use nalgebra::Vector3;
 use std::sync::Arc;
 
@@ -75,17 +77,32 @@ impl Cpu {
     fn compute(&mut self, state: &mut State) -> Result<Energies> {
         let step = state.step;
         self.update_lists(state).map_err(|e| e.at_step(step))?;
-        let point = Point {
-            positions: &state.positions,
-            cell: state.cell,
-            restraint_references: &state.restraint_references,
-            restraint_part: self.system.plan.fading.part(step),
-            weights: &self.system.weights(state),
-        };
+        let weights = self.system.weights(state);
+        let point = self.point(state, &weights);
         let Evaluation { energies, forces, by_weight } = &mut self.evaluation;
         *energies = self.hamiltonian.evaluate(point, forces, by_weight).map_err(|e| e.at_step(step))?;
         self.evaluated = true;
         Ok(*energies)
+    }
+
+    /// The virial along each axis of the centres of free atoms and of groups held together by constraints (kJ/mol), of the present evaluation.
+    fn virial_of_molecules(&mut self, state: &State) -> Result<Vector3<f64>> {
+        let system = self.system.clone();
+        let weights = system.weights(state);
+        let virial = self.hamiltonian.virial(self.point(state, &weights), &self.evaluation.forces)?;
+        let (forces, masses) = (&self.evaluation.forces, &system.masses);
+        Ok(virial - axes::inner_virial(&state.positions, forces, masses, &system.constraints))
+    }
+
+    /// Where the Hamiltonian is evaluated.
+    fn point<'a>(&self, state: &'a State, weights: &'a SiteValues) -> Point<'a> {
+        Point {
+            positions: &state.positions,
+            cell: state.cell,
+            restraint_references: &state.restraint_references,
+            restraint_part: self.system.plan.fading.part(state.step),
+            weights,
+        }
     }
 
     /// One step, all of it.
@@ -105,6 +122,11 @@ impl Cpu {
         if plan.removes_com(step) {
             com::remove_motion(&system.masses, &mut state.velocities);
         }
+        let translation = |v: &[Vector3<f64>]| axes::translation(v, &system.masses, &system.constraints);
+        let along = match wants_axes(&system, state) {
+            true => Some((self.virial_of_molecules(state)?, translation(&state.velocities))),
+            false => None,
+        };
         let leap = LeapFrog { masses: &system.masses, constraints: &system.constraints, dt: plan.dt };
         let forces = &self.evaluation.forces;
         let (x, v, scratch) = (&mut state.positions, &mut state.velocities, &mut self.scratch);
@@ -119,7 +141,8 @@ impl Cpu {
         if let Some(sites) = &system.sites {
             sites.advance(&self.biases, &mut state.sites.lambda, &self.evaluation.by_weight, step)?;
         }
-        scale_box(&system, state, &energies, &motion)?;
+        let along = along.map(|(virial, before)| virial + 0.5 * (before + translation(&state.velocities)));
+        scale_box(&system, state, &energies, &motion, along)?;
         virtual_sites::place(&system.topology.virtual_sites, &mut state.positions);
         state.step += 1;
         self.evaluated = false;
@@ -133,26 +156,53 @@ fn on_the_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     rayon::scope(|_| work())
 }
 
-/// Lets the barostat see the pressure of the step just done and, every few steps, change the box.
-fn scale_box(system: &System, state: &mut State, energies: &Energies, motion: &StepEnergies) -> Result<()> {
-    let (Some(barostat), Some(volume)) = (&system.barostat, state.cell.volume()) else {
+/// Lets the barostat see the pressure of the step just done and, every few steps, change the box. `along`: V P_a along each axis (kJ/mol), where it was wanted.
+fn scale_box(
+    system: &System,
+    state: &mut State,
+    energies: &Energies,
+    motion: &StepEnergies,
+    along: Option<Vector3<f64>>,
+) -> Result<()> {
+    let (Some(barostat), Some(periodic)) = (&system.barostat, state.cell.periodic().copied()) else {
         return Ok(());
     };
-    let (plan, step) = (&system.plan, state.step);
-    let pressure = leapfrog::pressure(motion.kinetic(), energies.virial + motion.constraint_virial, volume);
+    let (plan, step, volume) = (&system.plan, state.step, periodic.volume());
+    let (acts, time) = (plan.barostat_acts(step), plan.barostat as f64 * plan.dt);
     let done = &mut state.bath.barostat;
-    CRescale::observe(done, pressure);
-    if !plan.barostat_acts(step) {
-        return Ok(());
-    }
     let failed = |e: &dyn std::fmt::Display| PhysicsError::of("barostat", e);
-    let time = plan.barostat as f64 * plan.dt;
-    let factor = barostat.couple(done, pressure, volume, time, plan.seed, step).map_err(|e| failed(&e))?;
+    let factors = match barostat {
+        Barostat::Isotropic(barostat) => {
+            let pressure = leapfrog::pressure(motion.kinetic(), energies.virial + motion.constraint_virial, volume);
+            CRescale::observe(done, pressure);
+            if !acts {
+                return Ok(());
+            }
+            barostat.couple(done, pressure, volume, time, plan.seed, step).map(Vector3::repeat)
+        }
+        Barostat::Axes(barostat) => {
+            let Some(along) = along else { return Ok(()) };
+            let (pressure, edges) = (along / volume, periodic.diagonal());
+            AxesRescale::observe(done, pressure, edges);
+            if !acts {
+                return Ok(());
+            }
+            barostat.couple(done, pressure, edges, time, (plan.seed, step))
+        }
+    };
+    let factors = factors.map_err(|e| failed(&e))?;
     let (masses, constraints) = (&system.masses, &system.constraints);
     let (positions, velocities) = (&mut state.positions, &mut state.velocities);
-    barostat::rescale(factor, &mut state.cell, positions, velocities, masses, constraints).map_err(|e| failed(&e))?;
-    state.restraint_references.iter_mut().for_each(|x| *x *= factor);
+    barostat::stretch(factors, &mut state.cell, positions, velocities, masses, constraints).map_err(|e| failed(&e))?;
+    state.restraint_references.iter_mut().for_each(|x| x.component_mul_assign(&factors));
     Ok(())
+}
+
+/// Whether the barostat scales axes apart and wants the pressure along each of them in this step: where the box changes at its end, and in the step after, for the other
+/// half of the work.
+fn wants_axes(system: &System, state: &State) -> bool {
+    let pending = state.bath.barostat.pending_edges != [0.0; 3];
+    matches!(system.barostat, Some(Barostat::Axes(_))) && (pending || system.plan.barostat_acts(state.step))
 }
 
 impl Backend for Cpu {
@@ -221,3 +271,6 @@ impl Backend for Cpu {
         Ok(Vec::new())
     }
 }
+
+#[cfg(test)]
+mod tests;

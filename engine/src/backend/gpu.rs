@@ -16,6 +16,7 @@ mod setup;
 use super::{Backend, Evaluation, ListOrigin, Moment};
 use crate::energies::Energies;
 use crate::error::{Error, Result};
+use crate::motion::barostat::Barostat;
 use crate::motion::leapfrog::StepEnergies;
 use crate::state::{BarostatState, BathState, GpuState, State};
 use crate::system::System;
@@ -156,6 +157,11 @@ impl Gpu {
 
 /// Refuses what only the CPU can do.
 fn check(system: &System, state: &State) -> Result<()> {
+    if matches!(system.barostat, Some(Barostat::Axes(_))) {
+        let message = "a GPU scales all axes alike: it computes the trace of the pressure tensor only";
+        let help = "use --device cpu, or coupling = \"isotropic\"";
+        return Err(system.config.error_at("barostat.coupling", message, help));
+    }
     if state.cell.is_periodic() {
         return Ok(());
     }

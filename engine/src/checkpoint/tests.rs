@@ -28,7 +28,10 @@ fn state(step: u64) -> State {
         velocities: vec![Vector3::new(1.0, 2.0, 3.0); 2],
         restraint_references: positions.clone(),
         restraint_work: -3.5,
-        bath: BathState { thermostat_work: 1e-300, barostat: BarostatState { work: f64::MAX, pending_volume: -1e-5 } },
+        bath: BathState {
+            thermostat_work: 1e-300,
+            barostat: BarostatState { work: f64::MAX, pending_volume: -1e-5, pending_edges: [1e-9, 0.0, -0.3] },
+        },
         sites: SitesState {
             lambda: LambdaState { coordinates: vec![0.25], velocities: vec![-1.5], heat: 2.5, held: 4 },
             ph: Some(4.25),

@@ -92,6 +92,14 @@ impl Dimension for CompressibilityDimension {
     const EXAMPLE: &'static str = "4.5e-5 /bar";
 }
 
+/// Dimension of [`SurfaceTension`].
+pub struct SurfaceTensionDimension;
+impl Dimension for SurfaceTensionDimension {
+    const NAME: &'static str = "a surface tension";
+    const UNITS: &'static [(&'static str, f64)] = &[("bar nm", 1.0), ("mN/m", 10.0), ("dyn/cm", 10.0)];
+    const EXAMPLE: &'static str = "20 mN/m";
+}
+
 /// Dimension of [`Mass`].
 pub struct MassDimension;
 impl Dimension for MassDimension {
@@ -153,6 +161,8 @@ pub type Temperature = Quantity<TemperatureDimension>;
 pub type Pressure = Quantity<PressureDimension>;
 /// Isothermal compressibility (1/bar).
 pub type Compressibility = Quantity<CompressibilityDimension>;
+/// Surface tension (bar nm).
+pub type SurfaceTension = Quantity<SurfaceTensionDimension>;
 /// Mass of an atom (u).
 pub type Mass = Quantity<MassDimension>;
 /// Mass of a λ coordinate (u nm²).

@@ -1,4 +1,4 @@
-//! C-rescale: isothermal–isobaric sampling by stochastic cell rescaling, isotropic.
+//! C-rescale: isothermal–isobaric sampling by stochastic cell rescaling, isotropic; along single axes it is in [`axes`].
 //!
 //! Written for λ = √V, where the noise does not depend on the volume:
 //! dλ = −(β_T λ / 2τ) [P₀ − P − RT/2V] dt + √(RT β_T / 2τ) dW,  P = (2K + W)/3V.
@@ -15,6 +15,9 @@
 //! Units: nm, ps, kJ/mol, K; pressure kJ/mol/nm³, β_T its inverse ([`forcefield::units::BAR`]).
 //! Reference: M. Bernetti and G. Bussi, J. Chem. Phys. 153, 114107 (2020), DOI 10.1063/5.0020514.
 
+pub mod axes;
+
+use axes::AxesRescale;
 use forcefield::units::GAS_CONSTANT;
 use nalgebra::Vector3;
 use rand_distr::{Distribution, StandardNormal};
@@ -69,7 +72,16 @@ pub struct BarostatSettings {
     pub compressibility: f64,
 }
 
-/// The C-rescale barostat. What it has done so far is in [`BarostatState`].
+/// How the box is scaled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Barostat {
+    /// All lengths alike.
+    Isotropic(CRescale),
+    /// Some axes apart from others.
+    Axes(AxesRescale),
+}
+
+/// The isotropic C-rescale barostat. What it has done so far is in [`BarostatState`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CRescale {
     settings: BarostatSettings,
@@ -149,7 +161,20 @@ pub fn rescale(
     masses: &[f64],
     constraints: &Constraints,
 ) -> Result<(), CellError> {
-    *cell = cell.scaled(factor)?;
+    stretch(Vector3::repeat(factor), cell, x, v, masses, constraints)
+}
+
+/// The same with a factor for each axis; the turn of a group stays what it is.
+pub fn stretch(
+    factors: Vector3<f64>,
+    cell: &mut Cell,
+    x: &mut [Vector3<f64>],
+    v: &mut [Vector3<f64>],
+    masses: &[f64],
+    constraints: &Constraints,
+) -> Result<(), CellError> {
+    *cell = cell.stretched(factors)?;
+    let (longer, slower) = (factors.add_scalar(-1.0), factors.map(|factor| 1.0 / factor - 1.0));
     let mut free = vec![true; x.len()];
     for group in constraints.groups() {
         let at = || group.iter().map(|&atom| atom as usize);
@@ -157,14 +182,14 @@ pub fn rescale(
         let centre = com::mass_average(&group_masses, &at().map(|i| x[i]).collect::<Vec<_>>());
         let velocity = com::mass_average(&group_masses, &at().map(|i| v[i]).collect::<Vec<_>>());
         for i in at() {
-            x[i] += (factor - 1.0) * centre;
-            v[i] += (1.0 / factor - 1.0) * velocity;
+            x[i] += longer.component_mul(&centre);
+            v[i] += slower.component_mul(&velocity);
             free[i] = false;
         }
     }
     for (i, _) in free.iter().enumerate().filter(|(_, free)| **free) {
-        x[i] *= factor;
-        v[i] /= factor;
+        x[i].component_mul_assign(&factors);
+        v[i].component_div_assign(&factors);
     }
     Ok(())
 }

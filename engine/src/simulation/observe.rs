@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::backend::{Backend, Moment};
+use crate::config;
 use crate::energies::Energies;
 use crate::error::Result;
 use crate::frame::Quantity;
@@ -102,6 +103,12 @@ impl Simulation {
                 add("pressure", "bar", pressure(energies, step, volume) / BAR);
             }
             add("volume", "nm³", volume);
+            let apart = |barostat: &config::Barostat| !barostat.coupling.is_isotropic();
+            if let Some(edges) = moment.cell.edges().filter(|_| system.config.barostat.as_ref().is_some_and(apart)) {
+                for (name, edge) in ["box x", "box y", "box z"].into_iter().zip(edges.iter()) {
+                    add(name, "nm", *edge);
+                }
+            }
             add("density", "kg/m³", system.masses.iter().sum::<f64>() / volume * DENSITY);
         }
         Ok(columns)

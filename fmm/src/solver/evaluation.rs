@@ -38,12 +38,14 @@ pub struct Evaluation<T> {
     pub far: [Vec<T>; 4],
     near: [Vec<T>; 4],
     /// Potential and field in f64, by sorted place.
-    sums: Vec<[f64; 4]>,
+    pub sums: Vec<[f64; 4]>,
     /// Multipole expansions of each level.
     pub multipoles: Vec<Vec<T>>,
     locals: Vec<Vec<T>>,
     /// For each chunk of particles: moments; energy, and whether all results are finite.
     traces: Vec<Trace>,
+    /// That of all particles.
+    trace: Trace,
     energies: Vec<(f64, bool)>,
 }
 
@@ -60,6 +62,7 @@ impl<T: Real> Evaluation<T> {
             multipoles: Vec::new(),
             locals: Vec::new(),
             traces: Vec::new(),
+            trace: Trace::default(),
             energies: Vec::new(),
         }
     }
@@ -94,6 +97,7 @@ impl<T: Real> Evaluation<T> {
         let mut times = StageTimings::default();
         let mut lap = stopwatch();
         let trace = self.sort(to, positions, charges);
+        self.trace = trace;
         lap(&mut times.sort);
         self.p2m(to, &operators.table, operators.stride, pool);
         lap(&mut times.p2m);
@@ -220,6 +224,11 @@ impl<T: Real> Evaluation<T> {
                 p2p(points(sorted, places), &scratch.sources, exceptions(leaf), &mut [FieldMut { phi, ex, ey, ez }]);
             }
         });
+    }
+
+    /// Energy of the trace term at the last evaluation.
+    pub fn trace_energy(&self) -> f64 {
+        self.trace.energy()
     }
 
     /// Near + far + trace in the caller's order and units. Returns the energy, and whether all results are finite.

@@ -39,6 +39,12 @@ impl Trace {
         }
     }
 
+    /// Its energy, ½ Σ q φ.
+    pub fn energy(&self) -> f64 {
+        let dipole2: f64 = self.dipole.iter().map(|d| d * d).sum();
+        self.prefactor * (self.charge * self.second - dipole2)
+    }
+
     /// Potential and field at `y`.
     pub fn at(&self, y: [f64; 3]) -> (f64, [f64; 3]) {
         let (mut phi, mut field) = (self.second, [0.0; 3]);

@@ -134,6 +134,12 @@ impl Clusters {
         order
     }
 
+    /// Where the atom of a slot is in the box, nm.
+    pub fn position(&self, slot: usize) -> [f64; 3] {
+        let [x, y, z] = &self.xyz[slot / CLUSTER];
+        [x, y, z].map(|c| c.0[slot % CLUSTER])
+    }
+
     /// Copy the positions `x` into the clusters.
     pub fn load(&mut self, x: &[Vector3<f64>], cell: Cell) {
         let (atoms, wraps) = (&self.atoms, &self.wraps);

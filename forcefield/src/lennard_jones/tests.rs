@@ -222,6 +222,34 @@ fn periodic_virial_is_the_derivative_by_the_box() {
     }
 }
 
+/// Of atoms in whatever image, in boxes with and without right angles.
+#[test]
+fn the_virial_along_an_axis_is_the_derivative_by_its_length() {
+    let (top, x, edges) = system([7, 8, 9], 0.28);
+    for (top, mut x, cell) in triclinic().into_iter().chain([(top, x, boxed(edges))]) {
+        let vector = |turns| cell.periodic().unwrap().vector(turns);
+        x.iter_mut().enumerate().for_each(|(i, r)| *r += vector([(i % 3) as f64, -1.0, (i % 2) as f64]));
+        let modifier = Modifier::ForceSwitch { r_switch: 0.6 };
+        let mut lj = LennardJones::new(&top, 0.85, modifier, 0.1).unwrap();
+        lj.rebuild(&x, cell).unwrap();
+        let mut f = vec![Vector3::zeros(); x.len()];
+        let trace = lj.evaluate(&x, cell, &mut f).virial;
+        let of_atoms: Vector3<f64> = x.iter().zip(&f).map(|(x, f)| x.component_mul(f)).sum();
+        let virial = of_atoms + lj.virial_of_images(&x, cell);
+        assert!((virial.sum() / trace - 1.0).abs() < 1e-10, "{virial} {trace}");
+        for axis in 0..3 {
+            let slope = crate::bonded::finite_difference::five_point(1e-5, |h| {
+                let mut factors = Vector3::repeat(1.0);
+                factors[axis] += h;
+                let y: Vec<_> = x.iter().map(|r| r.component_mul(&factors)).collect();
+                let cell = cell.stretched(factors).unwrap();
+                lj.clone().evaluate(&y, cell, &mut vec![Vector3::zeros(); y.len()]).energy
+            });
+            assert!((virial[axis] + slope).abs() < 1e-8 * trace.abs(), "axis {axis}: {} {slope}", virial[axis]);
+        }
+    }
+}
+
 #[test]
 fn threads_and_images_change_nothing() {
     let (top, x, edges) = system([7, 8, 9], 0.28);

@@ -320,6 +320,31 @@ impl Pairs {
         dv: &mut [f64],
     ) -> TermEnergy {
         let mut sum = TermEnergy::default();
+        self.each_near(x, cell, weights, dv, |atoms, _, force, energy| {
+            add_pair(atoms, force, f);
+            sum += energy;
+        });
+        sum
+    }
+
+    /// The virial of [`Self::near`] along each axis less Σ x_a F_a over the atoms: what that sum misses where pairs meet across a face of the box.
+    pub fn virial_of_images(&self, x: &[Vector3<f64>], cell: Cell, weights: &[f64]) -> Vector3<f64> {
+        let mut sum = Vector3::zeros();
+        self.each_near(x, cell, weights, &mut vec![0.0; weights.len()], |[i, j], d, force, _| {
+            sum += (d - (x[i as usize] - x[j as usize])).component_mul(&force);
+        });
+        sum
+    }
+
+    /// Hands every pair of the list within the cut-off to `take`: atoms, their difference, the force on the first one, energy.
+    fn each_near(
+        &self,
+        x: &[Vector3<f64>],
+        cell: Cell,
+        weights: &[f64],
+        dv: &mut [f64],
+        mut take: impl FnMut([u32; 2], Vector3<f64>, Vector3<f64>, TermEnergy),
+    ) {
         let limit = self.modified.cutoff * self.modified.cutoff;
         for (this, neighbours) in self.changing.iter().zip(&self.neighbours) {
             for &j in neighbours {
@@ -332,11 +357,9 @@ impl Pairs {
                 let Some(mixing) = self.mixing(Some(this), other) else { continue };
                 let coefficients = |k: usize, l: usize| self.table.get(this.types[k], self.type_of(j, other, l));
                 let [energy, virial] = Powers::modified(&self.modified, r2).mixed(mixing, coefficients, weights, dv);
-                add_pair([this.atom, j], d * (virial / r2), f);
-                sum += TermEnergy { energy, virial };
+                take([this.atom, j], d, d * (virial / r2), TermEnergy { energy, virial });
             }
         }
-        sum
     }
 
     /// 1-4 pairs: plain, whole molecules.

@@ -12,7 +12,7 @@
 
 use crate::backend::fmm_settings::{boundary, choose, describe, slack, workload};
 use crate::config::{self, Precision};
-use fmm::{Fmm, FmmError, Potentials, Settings, StageTimings};
+use fmm::{Fmm, FmmError, Potentials, Settings, StageTimings, TreeShape};
 use forcefield::Cell;
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
@@ -51,7 +51,7 @@ enum Solver {
 
 impl Coulomb {
     /// For the atoms of `topology` in `cell`.
-    /// `start` (nm): positions that the tree is chosen for.
+    /// `start` (nm): positions that the tree is chosen for; `flat`: the same leaf boxes without refinement, for [`Self::virial_of_images`].
     ///
     /// # Errors
     /// What the FMM refuses: order, depth, box.
@@ -60,16 +60,21 @@ impl Coulomb {
         topology: &Topology,
         start: &[Vector3<f64>],
         cell: Cell,
+        flat: bool,
     ) -> Result<Self, FmmError> {
         let n = topology.n_atoms();
         let (boundary, workload) = (boundary(cell), workload(start, cell));
+        let flattened = |chosen: Settings| match flat {
+            true => Settings { tree: TreeShape { root: chosen.tree.leaves(), depth: 0 }, ..chosen },
+            false => chosen,
+        };
         let (solver, chosen) = match settings.precision {
             Precision::Single => {
-                let chosen = choose::<f32>(settings, &workload);
+                let chosen = flattened(choose::<f32>(settings, &workload));
                 (Solver::Single(Box::new(Fmm::new(boundary, chosen)?)), chosen)
             }
             Precision::Double => {
-                let chosen = choose::<f64>(settings, &workload);
+                let chosen = flattened(choose::<f64>(settings, &workload));
                 (Solver::Double(Box::new(Fmm::new(boundary, chosen)?)), chosen)
             }
         };
@@ -154,6 +159,21 @@ impl Coulomb {
         let one_four = 0.5 * q.iter().zip(&self.potential).map(|(q, phi)| q * phi).sum::<f64>();
         complete(&mut self.potential, &mut self.field, &self.output.potential, &self.output.field);
         Ok(CoulombEnergy { fmm: COULOMB * energy, one_four: COULOMB * one_four })
+    }
+
+    /// The virial of the FMM along each axis at the last [`Self::evaluate`], at `x` with charges `q`, less Σ x_a F_a of its forces (kJ/mol).
+    ///
+    /// # Errors
+    /// A tree that is refined.
+    pub fn virial_of_images(&mut self, x: &[Vector3<f64>], q: &[f64]) -> Result<Vector3<f64>, FmmError> {
+        let whole = match &mut self.solver {
+            Solver::Single(fmm) => fmm.virial()?,
+            Solver::Double(fmm) => fmm.virial()?,
+        };
+        let of_atom =
+            |((x, field), q): ((&Vector3<f64>, &[f64; 3]), &f64)| *q * x.component_mul(&Vector3::from(*field));
+        let of_atoms: Vector3<f64> = x.iter().zip(&self.output.field).zip(q).map(of_atom).sum();
+        Ok(COULOMB * (Vector3::from(whole) - of_atoms))
     }
 
     /// φ_i (kJ/mol/e) of the last [`Self::evaluate`].

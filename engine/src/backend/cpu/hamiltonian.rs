@@ -89,8 +89,9 @@ impl Hamiltonian {
         let (topology, changed) = split(config, topology, sites, variants, buffer)?;
         let lennard_jones =
             LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
-        let coulomb =
-            Coulomb::new(&config.electrostatics, &topology, start, cell).map_err(|e| refused("electrostatics", &e))?;
+        let flat = config.barostat.as_ref().is_some_and(|barostat| !barostat.coupling.is_isotropic());
+        let coulomb = Coulomb::new(&config.electrostatics, &topology, start, cell, flat)
+            .map_err(|e| refused("electrostatics", &e))?;
         Ok(Self {
             bonded: Bonded::new(&topology),
             lennard_jones,
@@ -164,6 +165,30 @@ impl Hamiltonian {
         energies.virial += virtual_sites::spread(&self.topology.virtual_sites, x, forces);
         energies.check(forces, &self.topology)?;
         Ok(energies)
+    }
+
+    /// The virial along each axis, W_a = Σ r_a F_a = −dV/dε_a when all positions, references and edges are stretched by 1 + ε along it (kJ/mol), where
+    /// [`Self::evaluate`] was just called, which gave these `forces`.
+    ///
+    /// It is Σ x_a F_a over the atoms and what that misses: pairs that meet across a face of the box, references, and the dispersion beyond the cut-off, which is
+    /// isotropic.
+    ///
+    /// # Errors
+    /// A tree of the FMM that is refined.
+    pub fn virial(&mut self, point: Point<'_>, forces: &[Vector3<f64>]) -> Result<Vector3<f64>> {
+        let Point { positions: x, cell, restraint_references, restraint_part, weights } = point;
+        let coulomb = self.coulomb.virial_of_images(x, &self.charges).map_err(|e| coulomb_error(&e, &self.topology))?;
+        let mut virial: Vector3<f64> = x.iter().zip(forces).map(|(x, f)| x.component_mul(f)).sum();
+        virial += coulomb + self.lennard_jones.virial_of_images(x, cell);
+        let held = &self.topology.position_restraints;
+        virial += restraints::virial_of_references(held, restraint_part, x, restraint_references, cell);
+        if let Some(variants) = &self.variants {
+            virial += variants.virial_of_images(x, cell, weights);
+        }
+        if let (Some(dispersion), Some(volume)) = (&self.dispersion, cell.volume()) {
+            virial += Vector3::repeat(dispersion.at_volume(volume).virial / 3.0);
+        }
+        Ok(virial)
     }
 
     /// Everything that does not depend on charges.

@@ -11,6 +11,7 @@ use crate::backend::gpu::setup::{Lists, ResidentState, Setup};
 use crate::backend::terms::{modifier, split};
 use crate::config;
 use crate::error::Result;
+use crate::motion::barostat::{Barostat, CRescale};
 use crate::motion::device::{Coupling, MotionState};
 use crate::motion::thermostat::Thermostat;
 use crate::state::State;
@@ -61,7 +62,7 @@ pub fn plan(
             thermostat: (system.thermostat.as_ref().and_then(Thermostat::v_rescale))
                 .map(|bath| (*bath, plan.thermostat)),
             langevin: system.thermostat.as_ref().and_then(Thermostat::langevin).copied(),
-            barostat: system.barostat.map(|barostat| (barostat, plan.barostat)),
+            barostat: isotropic(system).map(|barostat| (barostat, plan.barostat)),
             barostat_start: plan.barostat_start,
         },
         lennard_jones: forcefield::device::Settings {
@@ -164,5 +165,13 @@ impl Gpu {
     pub(super) fn take_waits(&mut self) {
         let topology = &self.system.topology;
         self.notices.extend(self.resident.take_waits().iter().map(|wait| wait.describe(topology)));
+    }
+}
+
+/// The barostat; none other comes to a device.
+fn isotropic(system: &System) -> Option<CRescale> {
+    match system.barostat {
+        Some(Barostat::Isotropic(barostat)) => Some(barostat),
+        Some(Barostat::Axes(_)) | None => None,
     }
 }

@@ -35,6 +35,11 @@ impl Job {
             toml::Value::Integer(number) => Some(number.to_string()),
             toml::Value::Float(number) => Some(number.to_string()),
             toml::Value::Boolean(truth) => Some(truth.to_string()),
+            // One for each axis.
+            toml::Value::Array(list) => {
+                let texts = list.iter().map(|one| one.as_str().map(str::to_string)).collect::<Option<Vec<_>>>()?;
+                Some(texts.join(", "))
+            }
             _ => None,
         }
     }

@@ -122,7 +122,7 @@ impl SoftSpheres {
             let kinetic = kinetic_energy(&s.v, &masses);
             scale(&mut s.v, s.thermostat.rescale(&mut s.bath.thermostat_work, kinetic, DT, 6, s.step).unwrap());
             let energies = integrator.step(&mut s.x, &mut s.v, &f, &mut previous).unwrap();
-            let p = pressure(energies.kinetic(), virial, s.cell.volume().unwrap());
+            let p = pressure(energies.kinetic(), virial.sum(), s.cell.volume().unwrap());
             CRescale::observe(&mut s.bath.barostat, p);
             let total = potential + energies.kinetic();
             let conserved = total - s.bath.thermostat_work - s.bath.barostat.work;

@@ -37,6 +37,8 @@ const MIDDLE: Work = work(
     "10.1021/acs.jpca.9b02771",
 );
 const CELL: Work = work("M. Bernetti, G. Bussi, J. Chem. Phys. 2020, 153, 114107", "10.1063/5.0020514");
+const CELL_AXES: Work =
+    work("V. Del Tatto, P. Raiteri, M. Bernetti, G. Bussi, Appl. Sci. 2022, 12, 1139", "10.3390/app12031139");
 const EXCHANGE: Work = work("Y. Sugita, Y. Okamoto, Chem. Phys. Lett. 1999, 314, 141", "10.1016/S0009-2614(99)01123-9");
 const EXCHANGE_PH: Work = work("Y. Meng, A. E. Roitberg, J. Chem. Theory Comput. 2010, 6, 1401", "10.1021/ct900676b");
 const MBAR: Work = work("M. R. Shirts, J. D. Chodera, J. Chem. Phys. 2008, 129, 124105", "10.1063/1.2978177");
@@ -199,10 +201,12 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
         let mut words = format!("Leap-frog steps were {step} long{mass}{held}");
         words += &temperature(method, &background.job);
         if let Some(pressure) = value("barostat", "pressure") {
-            let cited = method.cite(&[CELL]);
+            let coupling = value("barostat", "coupling").filter(|coupling| coupling != "isotropic");
+            let cited = method.cite(if coupling.is_some() { &[CELL, CELL_AXES] } else { &[CELL] });
+            let coupling = coupling.map_or(String::new(), |coupling| format!("{coupling} "));
             let first = value("barostat", "start")
                 .map_or(String::new(), |start| format!("after the first {start}, which had a constant volume, "));
-            words += &format!("; {first}the pressure was {pressure} (stochastic cell rescaling{cited})");
+            words += &format!("; {first}the pressure was {pressure} ({coupling}stochastic cell rescaling{cited})");
         }
         method.add(&(words + "."));
     } else {

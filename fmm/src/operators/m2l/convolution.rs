@@ -45,8 +45,12 @@ pub struct Convolution<T> {
 impl<T: Real> Convolution<T> {
     /// Operators for expansions of order `order` stored with `stride` elements per box.
     pub fn new(grid: &BoxGrid, order: usize, stride: usize) -> Self {
+        Self::from_waves(grid, order, stride, far_field(grid, 2 * order))
+    }
+
+    /// The same with other coefficients in the place of those of [`far_field`].
+    pub fn from_waves(grid: &BoxGrid, order: usize, stride: usize, mut waves: Vec<f64>) -> Self {
         let (torus, unique) = (torus(grid), unique(grid));
-        let mut waves = far_field(grid, 2 * order);
         let n_waves: usize = unique.iter().product();
         let bytes = n_waves * count(order) * stride * size_of::<T>();
         let mut operators = Vec::new();

@@ -24,7 +24,8 @@ impl DeviceMotion {
         self.x.write(stream, bytemuck::cast_slice(&state.x))?;
         self.v.write(stream, bytemuck::cast_slice(&state.v))?;
         self.edges.write(stream, &state.cell.packed())?;
-        let BathState { thermostat_work, barostat: BarostatState { work: barostat_work, pending_volume } } = state.bath;
+        let BathState { thermostat_work, barostat: BarostatState { work: barostat_work, pending_volume, .. } } =
+            state.bath;
         let mut coupling = CouplingState { thermostat_work, barostat_work, pending_volume, ..CouplingState::still() };
         if let Some(prepared) = state.prepared {
             coupling.set_prepared(prepared);
@@ -52,7 +53,11 @@ impl DeviceMotion {
             cell: Cell::from_packed(edges),
             bath: BathState {
                 thermostat_work: coupling.thermostat_work,
-                barostat: BarostatState { work: coupling.barostat_work, pending_volume: coupling.pending_volume },
+                barostat: BarostatState {
+                    work: coupling.barostat_work,
+                    pending_volume: coupling.pending_volume,
+                    ..BarostatState::default()
+                },
             },
             prepared: Some(coupling.prepared()),
         })
