@@ -104,6 +104,10 @@ COMPARING(<) COMPARING(>) COMPARING(<=) COMPARING(>=) COMPARING(==) COMPARING(!=
 CALLED(sqrt, SQRT) CALLED(rsqrt, RSQRT) CALLED(sin, SIN) CALLED(cos, COS) CALLED(exp, EXP) CALLED(log, LOG) CALLED(erfc, ERFC) CALLED(cbrt, CBRT)
 CALLED(floor, ROUND) CALLED(rint, ROUND) CALLED(round, ROUND) CALLED(ceil, ROUND)
 inline Counted atan2(Counted a, Counted b) { counting::note(counting::ATAN2); return Counted(atan2(a.v, b.v)); }
+inline void sincospi(Counted a, Counted *sine, Counted *cosine) {
+    counting::note(counting::SIN), counting::note(counting::COS);
+    sincospi(a.v, &sine->v, &cosine->v);
+}
 inline Counted fma(Counted a, Counted b, Counted c) { counting::note(counting::FMA); return Counted(fma(a.v, b.v, c.v)); }
 inline Counted fabs(Counted a) { return Counted(fabs(a.v)); }
 inline Counted copysign(Counted a, Counted b) { return Counted(copysign(a.v, b.v)); }
@@ -189,11 +193,11 @@ def compile_counted(arguments):
     place = pathlib.Path(arguments[places[0]])
     folder = pathlib.Path(os.environ["OCTITRATE_COUNTS"])
     folder.mkdir(exist_ok=True)
-    text = place.read_text()
-    # The last line of emulator.h, with which the text begins.
-    end = "inline double max(double a, double b) { return a > b ? a : b; }\n"
-    shim = text[: text.index(end) + len(end)]
-    body, launches = text[len(shim):].split('\nextern "C" int emulate_', 1)
+    # The header of the emulator, which counts too, in the text itself and not made ahead.
+    include = arguments.index("-include")
+    shim = pathlib.Path(arguments[include + 1]).read_text()
+    arguments = arguments[:include] + arguments[include + 2 :]
+    body, launches = place.read_text().split('\nextern "C" int emulate_', 1)
     name = place.stem.rsplit("-", 2)[0]
     (folder / f"{name}.cu").write_text(body)
     names = ", ".join(f'"{k}"' for k in KINDS)
