@@ -27,7 +27,7 @@ pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
 use buffer::{ChargeBuffer, Demand};
 pub(crate) use factors::check as check_factors;
-use find::{Found, find, is_known, left_fixed, variants};
+use find::{Found, are_known, find, left_fixed, variants};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use kernels::device::Device;
@@ -173,9 +173,9 @@ impl Sites {
                 None
             }
         };
+        are_known(config, topology, &library, found.iter().filter(|one| !one.is_fixed()))?;
         let mut recipes = Vec::new();
         for (index, one) in found.iter().enumerate().filter(|(_, one)| !one.is_fixed()) {
-            is_known(config, topology, &library, one)?;
             let barrier = one.request.and_then(|(_, request)| request.barrier).unwrap_or(settings.barrier);
             let at = (index, &one.site);
             recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);

@@ -170,7 +170,8 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     let mut facts = vec![
         ("atoms", format!("{} in {} molecules, {mass:.1} u", masses.len(), topology.molecules.len())),
         ("molecules", molecules(topology)),
-        ("net charge", format!("{:+.4} e", topology.net_charge())),
+        // Adding zero takes the sign of what is rounded to zero.
+        ("net charge", format!("{:+.4} e", (topology.net_charge() * 1e4).round() / 1e4 + 0.0)),
     ];
     facts.extend(system.notes.iter().map(|note| ("topology", note.clone())));
     if !topology.virtual_sites.is_empty() {

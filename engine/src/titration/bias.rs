@@ -155,13 +155,16 @@ impl Recipe {
     }
 }
 
+/// What is said of an entry that moves a site and has no V_MM.
+pub(super) const UNCALIBRATED: &str = "has no calibrated correction V_MM";
+
 /// V_MM of a site, of good enough calibration.
 fn correction(config: &Config, settings: &config::Titration, site: &Site) -> Result<Option<ModelCorrection>> {
     let refused = |message: String, help: &str| Err(config.error_at("titration.site", message, help));
     let (entry, name) = (&site.entry, &site.name);
     match &site.correction {
         Correction::Uncalibrated => refused(
-            format!("{entry} of {name} has no calibrated correction V_MM"),
+            format!("{name}: {entry} {UNCALIBRATED}"),
             "run `octitrate calibrate` and name the file it writes in titration.library",
         ),
         Correction::Preliminary(calibration) if !settings.allow_uncalibrated => {

@@ -1,11 +1,12 @@
 //! Which residues titrate, what the library knows of them, and the weights that they start with.
 
+use super::bias::UNCALIBRATED;
 use crate::config::{self, Config, PhTerm, Start};
 use crate::error::{Error, Result};
 use forcefield::Topology;
 use forcefield::fnv::Fnv1a;
 use forcefield::variants::{NamedTerm, NamedVariants, SiteVariants};
-use lambda::library::{Entry, SiteLibrary};
+use lambda::library::{Correction, Entry, SiteLibrary};
 use lambda::site::{Form, ResidueNames, Selection, Site, SiteRequest, Untitrated};
 
 /// A site with the request that asked for it, and the number of that (`None`: all residues of the library are wanted).
@@ -58,13 +59,32 @@ pub(super) fn find<'a>(
     Ok(sites.into_iter().zip(requests).map(|(site, request)| Found { site, request: Some(request) }).collect())
 }
 
-/// Refuses a site at the end of a chain where its correction is not known.
-pub(super) fn is_known(config: &Config, topology: &Topology, library: &SiteLibrary, found: &Found<'_>) -> Result<()> {
-    let entry = library.entry_of(&found.site);
-    let reason = entry.and_then(|entry| lambda::site::no_correction(topology, entry, found.site.residues[0]));
-    let help = "run `octitrate calibrate` and name the file it writes in titration.library, or leave the site out";
-    reason
-        .map_or(Ok(()), |reason| Err(config.error_at("titration.site", format!("{}: {reason}", found.site.name), help)))
+/// Refuses sites without a correction, and those at the end of a chain where it is not known; names all of them.
+pub(super) fn are_known<'a>(
+    config: &Config,
+    topology: &Topology,
+    library: &SiteLibrary,
+    found: impl Iterator<Item = &'a Found<'a>>,
+) -> Result<()> {
+    // Reasons in the order of the sites, with the names of all that have one.
+    let mut lacking: Vec<(String, Vec<&str>)> = Vec::new();
+    for one in found {
+        let entry = library.entry_of(&one.site);
+        let at_an_end = entry.and_then(|entry| lambda::site::no_correction(topology, entry, one.site.residues[0]));
+        let without = matches!(one.site.correction, Correction::Uncalibrated);
+        let reason = at_an_end.or_else(|| without.then(|| format!("{} {UNCALIBRATED}", one.site.entry)));
+        let Some(reason) = reason else { continue };
+        match lacking.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(&one.site.name),
+            None => lacking.push((reason, vec![&one.site.name])),
+        }
+    }
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = lacking.iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect();
+    let help = "run `octitrate calibrate` and name the file it writes in titration.library, or leave the sites out";
+    Err(config.error_at("titration.site", lines.join("; "), help))
 }
 
 /// Groups that the library knows and that are not among the sites.

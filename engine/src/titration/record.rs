@@ -15,9 +15,14 @@ impl Sites {
         let others = (!self.all_are_wanted && !self.untitrated.is_empty()).then(|| {
             let could = self.untitrated.iter().filter(|one| one.reason.is_none()).count();
             let count = self.untitrated.len();
+            let groups = if count == 1 { "group" } else { "groups" };
+            let of_them = match could {
+                0 => "none of them".into(),
+                could => format!("{could} of them"),
+            };
             (
                 "left fixed",
-                format!("{count} more groups that the library knows; {could} of them could titrate as they are built"),
+                format!("{count} more {groups} that the library knows; {of_them} could titrate as they are built"),
             )
         });
         let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
