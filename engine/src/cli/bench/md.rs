@@ -84,9 +84,15 @@ pub fn pace(config: &Config, device: Option<&Device>, replicas: usize, part: u64
     }
     let barrier = Barrier::new(replicas);
     let one = &|index: usize| measure(config, device, (index, replicas == 1), part, &barrier);
+    // Threads of its own for each copy, as runs side by side have.
+    let threads = (rayon::current_num_threads() / replicas).max(1);
+    let pools = (0..replicas).map(|_| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
+    let pools = pools.collect::<std::result::Result<Vec<_>, _>>();
+    let pools = pools.map_err(|e| Error::input(format!("threads cannot be started: {e}"), "take fewer copies"))?;
     let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..replicas).map(|index| scope.spawn(move || one(index))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(stopped()))).collect()
+        let start = |(index, pool): (usize, rayon::ThreadPool)| scope.spawn(move || pool.install(|| one(index)));
+        let copies: Vec<_> = pools.into_iter().enumerate().map(start).collect();
+        copies.into_iter().map(|copy| copy.join().unwrap_or_else(|_| Err(stopped()))).collect()
     });
     let mut slowest = vec![0.0_f64; PARTS as usize];
     let (mut atoms, mut lists) = (0, None);
