@@ -112,7 +112,7 @@ impl CRescale {
     }
 
     /// Factor μ of all lengths, at pressure `pressure` (kJ/mol/nm³) and `volume` (nm³); `dt` (ps): time since the last
-    /// call. The random numbers depend on `seed` and `step` only. Apply it with [`rescale`].
+    /// call. The random numbers depend on `seed` and `step` only. Apply it with [`stretch`].
     ///
     /// # Errors
     /// [`BarostatError::TooFast`] if the factor is far from one.
@@ -151,20 +151,8 @@ impl CRescale {
     }
 }
 
-/// Scale the cell and all positions (nm) by `factor` and velocities (nm/ps) by its inverse: free atoms one by one, groups
-/// connected by constraints as rigid bodies.
-pub fn rescale(
-    factor: f64,
-    cell: &mut Cell,
-    x: &mut [Vector3<f64>],
-    v: &mut [Vector3<f64>],
-    masses: &[f64],
-    constraints: &Constraints,
-) -> Result<(), CellError> {
-    stretch(Vector3::repeat(factor), cell, x, v, masses, constraints)
-}
-
-/// The same with a factor for each axis; the turn of a group stays what it is.
+/// Scale the cell and all positions (nm) by a factor for each axis and velocities (nm/ps) by its inverse: free atoms one by one, groups connected by
+/// constraints by their centres, without turning them.
 pub fn stretch(
     factors: Vector3<f64>,
     cell: &mut Cell,

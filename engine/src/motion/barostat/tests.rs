@@ -68,7 +68,7 @@ fn gas_of_rigid_waters_has_the_distribution_of_its_centres() {
             let energies = integrator.step(&mut x, &mut v, &f, &mut previous).unwrap();
             let p = pressure(energies.kinetic(), energies.constraint_virial, cell.volume().unwrap());
             let factor = barostat.couple(&mut state, p, cell.volume().unwrap(), dt, 5, step).unwrap();
-            rescale(factor, &mut cell, &mut x, &mut v, &masses, &constraints).unwrap();
+            stretch(Vector3::repeat(factor), &mut cell, &mut x, &mut v, &masses, &constraints).unwrap();
             assert!(constraints.largest_deviation(&x).unwrap().0 < 1e-10);
             cell.volume().unwrap()
         })
@@ -129,7 +129,7 @@ impl SoftSpheres {
             if s.step.is_multiple_of(5) {
                 let volume = s.cell.volume().unwrap();
                 let factor = s.barostat.couple(&mut s.bath.barostat, p, volume, 5.0 * DT, 6, s.step).unwrap();
-                rescale(factor, &mut s.cell, &mut s.x, &mut s.v, &masses, &constraints).unwrap();
+                stretch(Vector3::repeat(factor), &mut s.cell, &mut s.x, &mut s.v, &masses, &constraints).unwrap();
             }
             s.step += 1;
             [total, conserved, p]

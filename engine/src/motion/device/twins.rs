@@ -176,7 +176,15 @@ impl Cpu {
             if step >= coupling.barostat_start && (step + 1).is_multiple_of(*every) {
                 let (done, time) = (&mut state.bath.barostat, *every as f64 * DT);
                 let factor = barostat.couple(done, now, volume, time, SEED, step).unwrap();
-                barostat::rescale(factor, &mut state.cell, &mut state.x, &mut state.v, masses, constraints).unwrap();
+                barostat::stretch(
+                    Vector3::repeat(factor),
+                    &mut state.cell,
+                    &mut state.x,
+                    &mut state.v,
+                    masses,
+                    constraints,
+                )
+                .unwrap();
             }
         }
         state.step += 1;
