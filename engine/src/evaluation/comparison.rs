@@ -13,7 +13,7 @@ mod statistics;
 pub use statistics::{Averages, Largest, Statistics};
 
 use super::measured::{Constant, Measured};
-use super::pka::{Evaluation, HillFit, SiteResult};
+use super::pka::{Evaluation, SiteResult};
 use crate::error::Result;
 use lambda::analysis::determined::Determined;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ fn compare(
         measured,
         model,
     };
-    let computed = |step: usize| HillFit::of(&steps[step]).pka;
+    let computed = |step: usize| site.fit(step).pka;
     let model = |step: usize| site.reference(steps[step].from, steps[step].to);
     let single = |&(value, error): &(f64, Option<f64>)| Constant::Value { value, error };
     match (&value.constant, partner) {

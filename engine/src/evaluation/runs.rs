@@ -207,7 +207,7 @@ impl Run {
                 .in_file(&path)
                 .into());
         }
-        self.warnings.push(format!("{name}: the run is not finished: {end} of {} ps", plan.length));
+        self.warnings.push(format!("{name}: not finished: {end} of {} ps", plan.length));
         Ok(())
     }
 

@@ -14,7 +14,7 @@ mod places;
 
 pub use places::Place;
 
-use super::pka::{Evaluation, HillFit, ROTAMERS, SiteResult, TRIPS};
+use super::pka::{Evaluation, ROTAMERS, SiteResult, TRIPS};
 use lambda::analysis::determined::Determined;
 use serde::{Deserialize, Serialize};
 
@@ -167,15 +167,11 @@ impl SiteCheck {
                 reasons.push(format!("the halves of the runs differ by {apart:.2}"));
             }
         }
-        let errors: Option<Vec<f64>> = pkas(site).map(|pka| pka.error()).collect();
+        let errors: Option<Vec<f64>> = site.pkas().map(|pka| pka.error()).collect();
         let error = errors.and_then(|errors| errors.into_iter().reduce(f64::max));
-        let pka = pkas(site).next().unwrap_or(Determined::Unknown).to_string();
+        let pka = site.pkas().next().unwrap_or(Determined::Unknown).to_string();
         Self { site: site.record.name.clone(), pka, error, reasons }
     }
-}
-
-fn pkas(site: &SiteResult) -> impl Iterator<Item = Determined> {
-    site.titration.macroscopic.iter().map(|step| HillFit::of(step).pka)
 }
 
 /// Whether a site is named; or where none is, whether any of its pKa values may lie within the pH values: by its value, or by that of the model compound if
@@ -185,7 +181,7 @@ fn is_asked_for(site: &SiteResult, ph: &[f64], target: &Target) -> bool {
         return target.sites.contains(&site.record.name);
     }
     let (low, high) = (ph[0], ph[ph.len() - 1]);
-    site.titration.macroscopic.iter().any(|step| match HillFit::of(step).pka {
+    site.titration.macroscopic.iter().zip(site.pkas()).any(|(step, pka)| match pka {
         Determined::Value { value, error } => value + BESIDE * error >= low && value - BESIDE * error <= high,
         // A site that never changed may be one that has no pKa there, or one that is stuck: its model compound tells which to expect.
         Determined::AtLeast(_) | Determined::AtMost(_) => {

@@ -229,7 +229,7 @@ fn subtitle(evaluation: &Evaluation) -> String {
     };
     let how = if evaluation.overlap.is_empty() { "from the frames of each pH" } else { "by MBAR from all frames" };
     let trips = match evaluation.round_trips {
-        Some(trips) => format!("; {trips} round trips in pH"),
+        Some(trips) => format!("; {} in pH", count(trips, "round trip", "round trips")),
         None => String::new(),
     };
     format!(

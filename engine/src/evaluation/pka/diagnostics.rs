@@ -90,11 +90,12 @@ impl Diagnostics {
             ));
         }
         if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {
-            reasons.push(format!("forms of equal protonation exchanged {exchanges} times and should {FEW} times"));
+            reasons.push(format!("forms of equal protonation exchanged {} and should {FEW} times", times(exchanges)));
         }
         if let Some(rotamers) = site.diagnostics.rotamers.filter(|rotamers| *rotamers < FEW) {
             reasons.push(format!(
-                "{ROTAMERS} {rotamers} times in all runs and should {FEW} times: the pKa is that of the rotamers visited"
+                "{ROTAMERS} {} in all runs and should {FEW} times: the pKa is that of the rotamers visited",
+                times(rotamers)
             ));
         }
         if let Some(pair) = ph.windows(2).zip(overlap).find(|(_, overlap)| **overlap < CONNECTED) {
@@ -102,6 +103,10 @@ impl Diagnostics {
         }
         reasons
     }
+}
+
+fn times(number: u64) -> String {
+    if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
 /// Whether two results differ by more than two errors.
@@ -146,9 +151,9 @@ pub(super) fn round_trips(runs: &[Run], ph: &[f64]) -> Option<usize> {
 pub(super) fn stuck(runs: &[Run], round_trips: Option<usize>) -> Option<String> {
     let walkers: BTreeSet<u32> = runs.iter().flat_map(|run| &run.series.walker).copied().collect();
     let (trips, wanted) = (round_trips?, walkers.len());
-    (trips < wanted).then(|| {
-        format!("{TRIPS} {trips} round trips in pH and should make {wanted}: what they began with counts too much")
-    })
+    let noun = if trips == 1 { "round trip" } else { "round trips" };
+    (trips < wanted)
+        .then(|| format!("{TRIPS} {trips} {noun} in pH and should make {wanted}: what they began with counts too much"))
 }
 
 #[cfg(test)]

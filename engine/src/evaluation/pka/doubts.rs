@@ -2,6 +2,7 @@
 
 use super::diagnostics::FEW;
 use super::results::{Evaluation, SiteResult};
+use crate::evaluation::runs::Run;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
 use lambda::analysis::titration::PhPoint;
@@ -12,7 +13,7 @@ const MANY_MIXED: f64 = 0.25;
 
 /// Warnings of the runs, and those the numbers give rise to; each once.
 pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
-    let mut warnings: Vec<String> = evaluation.runs.iter().flat_map(|run| run.warnings.clone()).collect();
+    let mut warnings = of_runs(&evaluation.runs);
     for (pair, overlap) in evaluation.ph.windows(2).zip(&evaluation.overlap).filter(|(_, o)| **o < CONNECTED) {
         warnings.push(format!(
             "pH {} and {} hardly overlap: {:.1} % of the frames of one could be of the other, {:.0} % are needed; populations between them and differences across them are \
@@ -29,8 +30,33 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
     warnings
 }
 
+/// Warnings of the runs; what is said of several of them is one sentence.
+fn of_runs(runs: &[Run]) -> Vec<String> {
+    let split = |run: &Run, warning: &str| {
+        let own = warning.strip_prefix(&run.short_name()).and_then(|rest| rest.strip_prefix(": ")).map(str::to_string);
+        own.map_or((String::new(), warning.to_string()), |own| (run.short_name(), own))
+    };
+    let all = runs.iter().flat_map(|run| run.warnings.iter().map(|warning| split(run, warning)));
+    grouped(all)
+        .into_iter()
+        .map(|(names, warning)| match &names[..] {
+            [name, ..] if name.is_empty() => warning,
+            _ if names.len() == runs.len() && runs.len() > 1 => format!("every run: {warning}"),
+            [first, second, third, .., last] => {
+                format!("{first}, {second}, {third} … {last} ({} runs): {warning}", names.len())
+            }
+            _ => format!("{}: {warning}", names.join(", ")),
+        })
+        .collect()
+}
+
 /// Makes one sentence of doubts that hold for several sites, in the order in which they first occur.
 fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    grouped(doubts).into_iter().map(|(names, doubt)| format!("{}: {doubt}", names.join(", "))).collect()
+}
+
+/// Sentences with the names of what they are said of, in the order in which they first occur.
+fn grouped(doubts: impl Iterator<Item = (String, String)>) -> Vec<(Vec<String>, String)> {
     let mut all: Vec<(Vec<String>, String)> = Vec::new();
     for (name, doubt) in doubts {
         match all.iter_mut().find(|(_, known)| *known == doubt) {
@@ -38,7 +64,7 @@ fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
             None => all.push((vec![name], doubt)),
         }
     }
-    all.into_iter().map(|(names, doubt)| format!("{}: {doubt}", names.join(", "))).collect()
+    all
 }
 
 /// Points where a site is partly protonated and seldom changes.
@@ -82,7 +108,7 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
     let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
     let mut sentences = Vec::new();
     match (step.pka.value(), ends) {
-        (None, _) if step.pka_slope_one.value().is_some() && step.pka == Determined::Unknown => sentences.push(
+        (None, _) if site.fit(index).pka.value().is_some() && step.pka == Determined::Unknown => sentences.push(
             "the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
                 .into(),
         ),
@@ -95,7 +121,7 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
         }
         _ => {}
     }
-    if let Some(Determined::Value { value, error }) = step.slope
+    if let Determined::Value { value, error } = site.fit(index).slope
         && (value - 1.0).abs() > (3.0 * error).max(0.3)
     {
         sentences.push(format!(
@@ -119,11 +145,39 @@ fn drift(site: &SiteResult, index: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::series::LambdaSeries;
+    use crate::output::sites::SitesFile;
 
     #[test]
     fn a_doubt_of_several_sites_is_one_sentence() {
         let doubt = |name: &str, text: &str| (name.to_string(), text.to_string());
         let doubts = [doubt("GLU 2", "run longer"), doubt("HIS 3", "few"), doubt("LYS 4", "run longer")];
         assert_eq!(together(doubts.into_iter()), ["GLU 2, LYS 4: run longer", "HIS 3: few"]);
+    }
+
+    #[test]
+    fn what_is_said_of_several_runs_is_one_sentence() {
+        let said = |warnings: [&str; 5]| {
+            let runs = warnings.iter().enumerate().map(|(k, warning)| {
+                let folder = format!("titrate/pH_{k}.00/replica_1");
+                let warnings = warning.split('|').filter(|one| !one.is_empty());
+                let warnings = warnings.map(|one| one.replace('@', &format!("pH_{k}.00/replica_1"))).collect();
+                let (sites, series) = (SitesFile::default(), LambdaSeries::default());
+                Run { folder: folder.into(), ph: k as f64, sites, series, warnings, begun: None }
+            });
+            of_runs(&runs.collect::<Vec<_>>())
+        };
+        let every = said(["small box|@: half", "small box|@: half", "@: half", "@: half", "@: half"]);
+        assert_eq!(every, ["small box", "every run: half"]);
+        assert_eq!(said(["", "@: half", "", "", ""]), ["pH_1.00/replica_1: half"]);
+        assert_eq!(
+            said(["", "@: half", "@: late", "@: half", ""]),
+            ["pH_1.00/replica_1, pH_3.00/replica_1: half", "pH_2.00/replica_1: late"]
+        );
+        let four = said(["@: half", "@: half", "@: half", "@: half", ""]);
+        assert_eq!(
+            four,
+            ["pH_0.00/replica_1, pH_1.00/replica_1, pH_2.00/replica_1 … pH_3.00/replica_1 (4 runs): half"]
+        );
     }
 }

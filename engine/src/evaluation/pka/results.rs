@@ -17,6 +17,8 @@ use super::diagnostics::LARGEST_ERROR;
 pub const BINS: usize = 60;
 /// Number of its errors beyond which a correlation is taken for an interaction.
 pub const SIGNIFICANT: f64 = 3.0;
+/// pH units beyond the pH values up to which a pKa may be extrapolated with a Hill coefficient of one.
+const EXTRAPOLATED: f64 = 1.0;
 
 /// How runs are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,6 +146,17 @@ impl SiteResult {
         (to.pk - from.pk) / (f64::from(to.protons_lost) - f64::from(from.protons_lost))
     }
 
+    /// pKa and Hill coefficient of a step.
+    pub fn fit(&self, step: usize) -> HillFit {
+        let points = &self.titration.points;
+        HillFit::of(&self.titration.macroscopic[step], points.first().zip(points.last()).map(|(a, b)| [a.ph, b.ph]))
+    }
+
+    /// pKa values of all steps.
+    pub fn pkas(&self) -> impl Iterator<Item = Determined> {
+        (0..self.titration.macroscopic.len()).map(|step| self.fit(step).pka)
+    }
+
     /// pKa of a step from the first and the last half of the runs.
     pub fn halves(&self, step: usize) -> Option<[Determined; 2]> {
         let found = &self.convergence;
@@ -174,11 +187,42 @@ pub struct HillFit {
 }
 
 impl HillFit {
-    /// What the fractions determine of a step.
-    pub fn of(step: &Macroscopic) -> Self {
+    /// What the fractions determine of a step between these pH values.
+    fn of(step: &Macroscopic, ph: Option<[f64; 2]>) -> Self {
         match step.pka {
-            Determined::Unknown => Self { pka: step.pka_slope_one, slope: Determined::Unknown },
+            Determined::Unknown => Self { pka: near_enough(step.pka_slope_one, ph), slope: Determined::Unknown },
             pka => Self { pka, slope: step.slope.unwrap_or(Determined::Unknown) },
         }
+    }
+}
+
+/// A pKa of slope one; where it lies farther than [`EXTRAPOLATED`] outside of the pH values by more than two errors, the bound that they are: some
+/// frames in which a group that never changes stands between its forms would else become a number with an error.
+fn near_enough(pka: Determined, ph: Option<[f64; 2]>) -> Determined {
+    let (Some([low, high]), Determined::Value { value, error }) = (ph, pka) else { return pka };
+    if value + 2.0 * error < low - EXTRAPOLATED {
+        Determined::AtMost(low)
+    } else if value - 2.0 * error > high + EXTRAPOLATED {
+        Determined::AtLeast(high)
+    } else {
+        pka
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fractions of 0.999 at every pH from 1.25 on give a pKa of −1.45 ± 0.53 with a slope of one: that is the bound 1.25 and no number.
+    #[test]
+    fn a_pka_far_outside_of_the_ph_values_is_a_bound() {
+        let of = |value: f64, error: f64| near_enough(Determined::Value { value, error }, Some([1.25, 7.0]));
+        assert_eq!(of(-1.45, 0.53), Determined::AtMost(1.25));
+        assert_eq!(of(10.0, 0.5), Determined::AtLeast(7.0));
+        // Near the ends, or too uncertain to say that it is not near, it stays what it is.
+        for [value, error] in [[0.5, 0.2], [7.9, 0.1], [-1.45, 1.0], [4.0, 0.1]] {
+            assert_eq!(of(value, error), Determined::Value { value, error });
+        }
+        assert_eq!(near_enough(Determined::AtLeast(3.0), Some([1.25, 7.0])), Determined::AtLeast(3.0));
     }
 }

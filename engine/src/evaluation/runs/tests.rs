@@ -38,7 +38,7 @@ fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
     assert!(Run::read(&whole).unwrap().warnings.is_empty());
     let short = run(folder.path(), "pH_4.00/replica_2", &times(0, 7, 0.1), |_| 0.0);
     let warnings = Run::read(&short).unwrap().warnings;
-    assert_eq!(warnings, ["pH_4.00/replica_2: the run is not finished: 0.7 of 1 ps"]);
+    assert_eq!(warnings, ["pH_4.00/replica_2: not finished: 0.7 of 1 ps"]);
     std::fs::write(short.join(files::FINAL), "").unwrap();
     let message = Run::read(&short).unwrap_err().to_string();
     assert!(message.contains("the table ends at 0.7 ps, and its run was finished at 1 ps"), "{message}");

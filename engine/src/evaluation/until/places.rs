@@ -7,7 +7,7 @@
 //! - *In a wide gap*: a pKa with no pH nearer than [`FAR`] to it, between two that are more than [`WIDE`] apart.
 
 use super::{SiteCheck, Target};
-use crate::evaluation::pka::{Evaluation, HillFit, SiteResult};
+use crate::evaluation::pka::{Evaluation, SiteResult};
 use crate::evaluation::runs::Run;
 use lambda::analysis::determined::Determined;
 use lambda::analysis::mbar::CONNECTED;
@@ -57,11 +57,7 @@ pub(super) fn of(
         asked.iter().zip(checks).filter(|(_, check)| !check.reasons.is_empty()).map(|(site, _)| *site).collect();
     let chased = others.iter().copied().filter(|site| is_chased(site, asked.is_empty(), ph, target));
     let sites: Vec<&SiteResult> = held.iter().copied().chain(chased).collect();
-    let steps = || {
-        sites.iter().flat_map(|site| {
-            site.titration.macroscopic.iter().map(|step| (site.record.name.as_str(), HillFit::of(step).pka))
-        })
-    };
+    let steps = || sites.iter().flat_map(|site| site.pkas().map(|pka| (site.record.name.as_str(), pka)));
     let mut found: Vec<Place> = Vec::new();
     let mut add = |new: Option<f64>, why: String| {
         // Whole multiples of the grid, as far as others are not nearer.

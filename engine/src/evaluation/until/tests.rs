@@ -100,7 +100,7 @@ impl Model {
                     place.added = true;
                 }
             }
-            let pka = HillFit::of(&found.sites[0].titration.macroscopic[0]).pka;
+            let pka = found.sites[0].fit(0).pka;
             checks.push(check);
             let ended = reached(&checks).is_some();
             if ended || time >= FRAMES {

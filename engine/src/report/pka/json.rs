@@ -69,7 +69,7 @@ pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &
 fn site(evaluation: &Evaluation, background: &Background, measured: &[Measured], index: usize) -> Value {
     let site: &SiteResult = &evaluation.sites[index];
     let steps = site.titration.macroscopic.iter().enumerate().map(|(k, step)| {
-        let (name, HillFit { pka, slope }) = (site.step_name(k), HillFit::of(step));
+        let (name, HillFit { pka, slope }) = (site.step_name(k), site.fit(k));
         let of_step = measured.iter().find(|measured| measured.site == name);
         json!({
             "name": name,

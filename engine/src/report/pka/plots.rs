@@ -87,7 +87,7 @@ fn is_curve(curves: &[Curve]) -> bool {
 
 /// `pKa 4.25 ± 0.10`, of all steps.
 fn pka_of(site: &SiteResult) -> String {
-    let values: Vec<String> = site.titration.macroscopic.iter().map(|step| HillFit::of(step).pka.to_string()).collect();
+    let values: Vec<String> = site.pkas().map(|pka| pka.to_string()).collect();
     format!("pKa {}", values.join(", "))
 }
 
@@ -109,17 +109,17 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
     let hill =
         |pka: f64, slope: f64| grid(range(evaluation)).map(|x| (x, deprotonated_fraction(x, pka, slope))).collect();
     let line = match (&steps[..], &site.titration.equilibrium) {
-        _ if !site.curve.is_empty() && HillFit::of(&steps[0]).pka.value().is_some() => {
+        _ if !site.curve.is_empty() && site.fit(0).pka.value().is_some() => {
             evaluation.grid.iter().zip(&site.curve).map(|(x, populations)| (*x, mean(populations))).collect()
         }
-        ([step], _) => {
-            let HillFit { pka, slope } = HillFit::of(step);
+        ([_], _) => {
+            let HillFit { pka, slope } = site.fit(0);
             pka.value().map(|pka| hill(pka, slope.value().unwrap_or(1.0))).unwrap_or_default()
         }
         (_, Some(fitted)) => grid(range(evaluation)).map(|x| (x, mean(&fitted.populations(x)))).collect(),
         _ => Vec::new(),
     };
-    let mark = if steps.len() == 1 { HillFit::of(&steps[0]).pka.value() } else { None };
+    let mark = if steps.len() == 1 { site.fit(0).pka.value() } else { None };
     Curve { name: site.record.name.clone(), points, line, mark, style: Style::default() }
 }
 

@@ -3,7 +3,7 @@
 use super::tables::{hill, shift};
 use super::{Measured, label};
 use crate::evaluation::background::Background;
-use crate::evaluation::pka::{Evaluation, HillFit, LARGEST_ERROR, SiteResult};
+use crate::evaluation::pka::{Evaluation, LARGEST_ERROR, SiteResult};
 use crate::report::page::escape;
 use crate::report::plot::{Bar, Forest};
 use lambda::analysis::determined::Determined;
@@ -71,12 +71,12 @@ fn rows<'a>(evaluation: &'a Evaluation, background: &Background, measured: &'a [
         for (k, step) in site.titration.macroscopic.iter().enumerate() {
             let name = site.step_name(k);
             let suffix = name.strip_prefix(site.record.name.as_str()).unwrap_or_default().to_string();
-            let pka = HillFit::of(step).pka;
+            let pka = site.fit(k).pka;
             rows.push(Row {
                 site: index,
                 label: label(evaluation, background, index) + &suffix,
                 pka,
-                slope: step.slope,
+                slope: step.slope.map(|_| site.fit(k).slope),
                 model: site.reference(step.from, step.to),
                 verdict: Verdict::of(site, pka),
                 reasons: &site.diagnostics.reasons,

@@ -5,7 +5,7 @@
 
 use crate::atomic::write_atomic;
 use crate::error::Result;
-use crate::evaluation::pka::{Diagnostics, Evaluation, HillFit, PairResult, SIGNIFICANT};
+use crate::evaluation::pka::{Diagnostics, Evaluation, PairResult, SIGNIFICANT, SiteResult};
 use lambda::analysis::hill::Determined;
 use std::fmt::Write;
 use std::path::Path;
@@ -194,11 +194,11 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     for site in &evaluation.sites {
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let reference = site.reference(step.from, step.to);
-            let pka = HillFit::of(step).pka;
+            let pka = site.fit(index).pka;
             rows.push(vec![
                 site.step_name(index),
                 pka.to_string(),
-                step.slope.map_or("–".into(), hill),
+                step.slope.map_or("–".into(), |_| hill(site.fit(index).slope)),
                 optional(reference, 2),
                 shift(pka, reference),
                 site.transitions().to_string(),
@@ -261,13 +261,47 @@ pub(in crate::report) fn aligned<const N: usize>(columns: &[&str; N], rows: Vec<
     text
 }
 
+/// Which sites have not converged, and why: a line for one of them; for several a line for what several have in common, and one for each with reasons of its own.
+pub(super) fn not_converged(sites: &[SiteResult]) -> String {
+    let doubtful: Vec<&SiteResult> = sites.iter().filter(|site| !site.diagnostics.reasons.is_empty()).collect();
+    if let [site] = doubtful[..] {
+        return format!("{} has {}\n", site.record.name, site.diagnostics.verdict());
+    }
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for site in &doubtful {
+        for reason in &site.diagnostics.reasons {
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, names)) => names.push(&site.record.name),
+                None => reasons.push((reason, vec![&site.record.name])),
+            }
+        }
+    }
+    // What holds for many comes first.
+    reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    let mut text = String::new();
+    if !doubtful.is_empty() {
+        let _ = writeln!(text, "{} of {} sites have not converged:", doubtful.len(), sites.len());
+    }
+    let (common, own): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(_, names)| names.len() > 1);
+    for (reason, names) in common {
+        let whose = if names.len() == sites.len() { "every site".into() } else { names.join(", ") };
+        let _ = writeln!(text, "  {whose}: {reason}");
+    }
+    for site in doubtful {
+        let own: Vec<&str> =
+            own.iter().filter(|(_, names)| names[0] == site.record.name).map(|(reason, _)| *reason).collect();
+        if !own.is_empty() {
+            let _ = writeln!(text, "  {}: {}", site.record.name, own.join("; "));
+        }
+    }
+    text
+}
+
 /// The short table at the end of the command, with remarks and warnings, and what was measured.
 pub fn summary(evaluation: &Evaluation) -> String {
     let mut text = aligned(&COLUMNS, rows(evaluation));
     text.push('\n');
-    for site in evaluation.sites.iter().filter(|site| !site.diagnostics.reasons.is_empty()) {
-        let _ = writeln!(text, "{} has {}", site.record.name, site.diagnostics.verdict());
-    }
+    text += &not_converged(&evaluation.sites);
     for remark in remarks(evaluation) {
         let _ = writeln!(text, "{remark}");
     }

@@ -329,3 +329,21 @@ fn sites_are_called_as_people_call_them() {
     let labels: Vec<String> = (0..names.len()).map(|index| label(&evaluation, &background, index)).collect();
     assert_eq!(labels, ["Glu 56", "N-term Met 1", "C-term Glu 56", "Lys 4 (2)", "His 5", "odd"]);
 }
+
+#[test]
+fn a_reason_of_many_sites_is_said_once() {
+    let mut found =
+        evaluation(&[site("GLU 2", &[0.0, 4.4]), site("GLU 5", &[0.0, 4.9]), site("ASP 7", &[0.0, 3.9])], &PH);
+    let mut say = |reasons: [&[&str]; 3]| {
+        for (site, reasons) in found.sites.iter_mut().zip(reasons) {
+            site.diagnostics.reasons = reasons.iter().map(|reason| reason.to_string()).collect();
+        }
+        tables::not_converged(&found.sites)
+    };
+    assert_eq!(say([&[], &[], &[]]), "");
+    assert_eq!(say([&[], &["few", "late"], &[]]), "GLU 5 has not converged: few; late\n");
+    let two = say([&["late", "few", "wide"], &["odd", "few"], &[]]);
+    assert_eq!(two, "2 of 3 sites have not converged:\n  GLU 2, GLU 5: few\n  GLU 2: late; wide\n  GLU 5: odd\n");
+    let all = say([&["late", "few"], &["few"], &["few", "late"]]);
+    assert_eq!(all, "3 of 3 sites have not converged:\n  every site: few\n  GLU 2, ASP 7: late\n");
+}
