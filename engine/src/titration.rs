@@ -174,11 +174,14 @@ impl Sites {
             }
         };
         are_known(config, topology, &library, found.iter().filter(|one| !one.is_fixed()))?;
-        let mut recipes = Vec::new();
+        let (mut recipes, mut offsets) = (Vec::new(), Vec::new());
         for (index, one) in found.iter().enumerate().filter(|(_, one)| !one.is_fixed()) {
             let barrier = one.request.and_then(|(_, request)| request.barrier).unwrap_or(settings.barrier);
             let at = (index, &one.site);
-            recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, temperature)?);
+            let offset = one.request.and_then(|(_, request)| request.offset);
+            offsets.extend(offset.map(|offset| format!("{}: {offset} more for each proton lost", one.site.name)));
+            let offset = offset.map_or(0.0, |offset| offset.get());
+            recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, offset, temperature)?);
         }
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
         let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
@@ -220,9 +223,10 @@ impl Sites {
         let uses =
             |index: usize| sites[index].is_buffer() && free_buffer || recipes.iter().any(|one| one.index == index);
         let used = (0..sites.len()).filter(|&index| uses(index)).map(|index| (&sites[index], &conditions[index]));
-        let Checked { warnings: differing, facts: corrections } =
+        let Checked { warnings: differing, facts: mut corrections } =
             mismatch::check(config, &settings.allow_mismatch, used)?;
         warnings.extend(differing);
+        corrections.extend(offsets);
         let all = Self {
             variants,
             conditions,

@@ -42,7 +42,7 @@ struct Tuning {
 }
 
 impl Recipe {
-    /// Of a titratable site.
+    /// Of a titratable site; `offset` is added to the free energy of its correction for every proton lost (kJ/mol).
     ///
     /// # Errors
     /// No correction, or a preliminary one that the job does not allow.
@@ -52,9 +52,11 @@ impl Recipe {
         (index, site): (usize, &Site),
         coordinate: Coordinate,
         barrier: config::Barrier,
+        offset: f64,
         temperature: f64,
     ) -> Result<Self> {
-        let correction = correction(config, settings, site)?;
+        let offsets: Vec<f64> = site.forms.iter().map(|form| offset * f64::from(form.protons_lost)).collect();
+        let correction = correction(config, settings, site)?.map(|correction| correction.with_offsets(&offsets));
         let tuning = match barrier {
             config::Barrier::Height(_) => None,
             config::Barrier::Adapting(adapting) => {

@@ -57,6 +57,16 @@ impl ModelCorrection {
         self
     }
 
+    /// With the free energy of each form higher by `offsets` (kJ/mol), linearly in the weights; that of form 0 is what the others are measured against.
+    #[must_use]
+    pub fn with_offsets(mut self, offsets: &[f64]) -> Self {
+        debug_assert_eq!(offsets.len(), self.basis.n_forms());
+        for (coefficient, offset) in self.coefficients.iter_mut().zip(&offsets[1..]) {
+            *coefficient += offset - offsets[0];
+        }
+        self
+    }
+
     /// Energy at `weights`, zero at form 0; its derivatives are added to `by_weight`.
     pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> f64 {
         -self.basis.evaluate(&self.coefficients, weights, -1.0, by_weight)
@@ -87,6 +97,32 @@ mod tests {
         // dF/dλ at ½ is 4.
         assert_eq!(slopes[1] - slopes[0], -4.0);
         assert_eq!(v.times(3.0).evaluate(&[0.0, 1.0], &mut slopes), -12.0);
+    }
+
+    /// An offset is linear in the weights and nothing else changes, whatever the number of forms and the degree.
+    #[test]
+    fn offsets_are_linear_in_the_weights() {
+        for (basis, offsets) in [
+            (SimplexBasis::new(2, 1), vec![0.0, 5.0]),
+            (SimplexBasis::new(3, 4).with_interior(1), vec![1.0, 1.0, -7.5]),
+            (SimplexBasis::new(3, 8).with_interior(2), vec![0.0, 2.5, 4.0]),
+        ] {
+            let coefficients: Vec<f64> = (0..basis.len()).map(|k| (1.7 * k as f64).sin()).collect();
+            let plain = ModelCorrection::new(basis, &coefficients).unwrap();
+            let shifted = plain.clone().with_offsets(&offsets);
+            let weights = &[0.2, 0.5, 0.3][3 - basis.n_forms()..];
+            let total: f64 = weights.iter().sum();
+            let weights: Vec<f64> = weights.iter().map(|w| w / total).collect();
+            let mut slopes = [vec![0.0; basis.n_forms()], vec![0.0; basis.n_forms()]];
+            let [before, after] = &mut slopes;
+            let difference = shifted.evaluate(&weights, after) - plain.evaluate(&weights, before);
+            let expected: f64 = -weights.iter().zip(&offsets).map(|(w, o)| w * (o - offsets[0])).sum::<f64>();
+            assert!((difference - expected).abs() < 1e-12, "{difference} and {expected}");
+            for form in 1..basis.n_forms() {
+                let steeper = |slopes: &[f64]| slopes[form] - slopes[0];
+                assert!((steeper(after) - steeper(before) + offsets[form] - offsets[0]).abs() < 1e-12);
+            }
+        }
     }
 
     #[test]

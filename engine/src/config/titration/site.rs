@@ -2,7 +2,7 @@
 
 use super::barrier::Barrier;
 use crate::config::check::{Check, require, wrong};
-use crate::config::quantity::Time;
+use crate::config::quantity::{Energy, Time};
 use crate::config::schema;
 use lambda::coordinate::Variant as Coordinate;
 use lambda::site::SiteRequest;
@@ -38,6 +38,12 @@ pub struct SiteSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::coordinate", extend("x-absent" = "`titration.coordinate`"))]
     pub coordinate: Option<Coordinate>,
+    /// Free energy that the force field gives this group for every proton it has lost, beyond what it gives the model compound of its correction (kJ/mol,
+    /// from -200 to 200), and that is no chemistry. At an end of a chain the neighbour has other charges than the cap of the model compound, and the
+    /// nearest of them do not interact with the group as they would in vacuum. It is added to the free energy of the correction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "none"))]
+    pub offset: Option<Energy>,
     /// Barrier between the forms of this site alone; not together with `fixed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "`titration.barrier`"))]
@@ -74,6 +80,10 @@ impl SiteSettings {
                 ));
             }
             require((-10.0..=30.0).contains(&pka), &key("start_pka"), pka, "a pKa from -10 to 30")?;
+        }
+        if let Some(offset) = self.offset {
+            let valid = "an energy from -200 to 200 kJ/mol for each proton";
+            require(offset.get().abs() <= 200.0, &key("offset"), offset, valid)?;
         }
         if let Some(initial) = &self.initial {
             initial.check(&key("initial"), 0.1)?;

@@ -64,6 +64,7 @@ fn window(
                     initial: None,
                     start_pka: None,
                     coordinate: None,
+                    offset: None,
                     barrier: None,
                     ..(**settings).clone()
                 };
@@ -141,6 +142,7 @@ impl Round<'_> {
                     let free = SiteSettings {
                         start_pka: None,
                         coordinate: None,
+                        offset: None,
                         barrier: None,
                         fixed: None,
                         ..(**settings).clone()
