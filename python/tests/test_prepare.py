@@ -37,6 +37,7 @@ def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Repo
     assert job["minimise"] == {}
     assert job["position_restraints"] == {"duration": "40 ps", "fade": "20 ps"}
     assert job["barostat"] == {"pressure": "1 bar", "start": "20 ps"}
+    assert job["thermostat"] == {"kind": "langevin", "friction": "1 /ps", "temperature": "300 K"}
     assert residues(atoms) == ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"]
     assert {"HE1", "HE2"} <= {name for _, residue, name in atoms if residue == "GL3"}
     system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
@@ -221,8 +222,8 @@ def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp
 
 @pytest.mark.parametrize(("duration", "takes"), [("1 ns", "one H200, 5 minutes;"), ("50 ns", "one H200, 4 hours;"), ("a while", "one H200;")])
 def test_what_a_titration_costs_is_said(duration: str, takes: str) -> None:
-    said = cost(37705, 20, duration)  # one of the two systems that were measured: 5479 ns/day
-    assert "5500 ns/day" in said and f"20 runs of {duration}" in said and takes in said
+    said = cost(27480, 20, duration)  # one of the two systems that were measured: 5803 ns/day
+    assert "5800 ns/day" in said and f"20 runs of {duration}" in said and takes in said
 
 
 def test_mmcif_under_the_name_of_a_pdb_file_is_prepared(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,6 +302,7 @@ def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pyte
     assert main(["--from", str(inputs / "glu.top"), str(inputs / "glu.gro"), "-o", str(output), "-q"]) == 0
     system = openmm.XmlSerializer.deserialize((output / "system.xml").read_text())
     assert system.getNumParticles() == len((inputs / "glu.gro").read_text().splitlines()) - 3
+    assert tomllib.loads((output / "titrate.toml").read_text())["thermostat"] == {"kind": "langevin", "friction": "1 /ps", "temperature": "300 K"}
     assert "GLU    HE2" in (output / "system.gro").read_text()  # the reader of OpenMM calls GLH so, and the library knows it by its hydrogen
     assert main(["--from", str(inputs / "glu.top"), str(inputs.parent / "07-tyr/tyr.gro"), "-o", str(tmp_path / "other"), "-q"]) == 2
     assert "do not belong together" in capsys.readouterr().err
@@ -339,3 +341,17 @@ def test_the_parts_of_the_start_take_a_fiftieth_of_a_run_in_whole_hundreds_of_st
     section = tomllib.loads("\n".join(position_restraints(start)))
     twice = None if start is None else picoseconds(2 * start)
     assert section == ({} if time is None else {"position_restraints": {"duration": twice, "fade": time}})
+
+
+@pytest.mark.parametrize(
+    ("chain", "expected"),
+    [
+        (("ALA", "ARG", "SER", "ARG", "ALA"), {"nterm ALA 1": "4.4 kJ/mol", "cterm ZALA 5": "11.3 kJ/mol"}),
+        # A neighbour that titrates has the backbone of its protonated form, which is neutral.
+        (("ALA", "GLU", "SER", "LEU", "ALA"), {"nterm ALA 1": None, "GL3 2": None, "cterm ZALA 5": None}),
+    ],
+)
+def test_ends_know_the_charges_of_their_neighbours(chain: tuple[str, ...], expected: dict[str, str | None], structure: Write, report: Report) -> None:
+    folder, job, _ = written(structure(peptide_text(*chain)), report)
+    assert {site["residue"]: site.get("offset") for site in job["titration"]["site"]} == expected
+    assert ("stands beside ARG 2 of chain A" in (folder / "prepare.md").read_text()) == (chain[1] == "ARG")

@@ -20,6 +20,7 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
+from .job import thermostat
 from .report import Report
 
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
@@ -173,7 +174,7 @@ def _energy(system: Any, model: Model) -> float:
 
 def _job(files: list[Path], args: argparse.Namespace) -> str:
     low, high = args.ph_range or (1.0, 13.0)
-    temperature, duration = args.temperature or 300.0, args.duration or "1 ns"
+    bath, duration = "\n".join(thermostat(args.temperature or 300.0)), args.duration or "1 ns"
     return f"""# Titration of {files[0].name}, written by octitrate prepare: every group that the library knows and that has its protons titrates.
 
 [system]
@@ -185,8 +186,7 @@ duration = "{duration}"
 time_step = "4 fs"
 hydrogen_mass = "3 u"
 
-[thermostat]
-temperature = "{temperature:g} K"
+{bath}
 
 [barostat]
 pressure = "1 bar"

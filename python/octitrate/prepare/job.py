@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from ..neighbours import offset
 from .options import Options
 from .report import listed
 from .sites import Choice
@@ -36,8 +37,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         'time_step = "4 fs"',
         'hydrogen_mass = "3 u"',
         "",
-        "[thermostat]",
-        f'temperature = "{options.temperature:g} K"',
+        *thermostat(options.temperature),
         "",
         "[barostat]",
         'pressure = "1 bar"',
@@ -50,10 +50,13 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
     lines += allowances([(choice.label, choice.group.status) for choice in titrating] + [("the charge buffer", ff.buffer_status())])
     lines.append('barrier = "10 kJ/mol"')
     names = site_names([choice.group for choice in titrating], topology)
-    for choice, name in zip(titrating, names):
+    beside = offsets(titrating, ff, topology)
+    for choice, name, found in zip(titrating, names, beside):
         lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
         if choice.predicted is not None:
             lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
+        if found is not None:
+            lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {found[1].name} {found[1].id}: what its charges do to the free energy and exclusions hide')
     lines += [
         "",
         "[titration.buffer]",
@@ -68,6 +71,17 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         "",
     ]
     return "\n".join(lines)
+
+
+def offsets(choices: list[Choice], ff: Any, topology: Any) -> list[tuple[float, Any] | None]:
+    """The offset (kJ/mol) of each group and the neighbour that it comes from; none for most."""
+    residues = list(topology.residues())
+    return [offset(ff.name, choice.group.group, residues[choice.group.residue.index]) for choice in choices]
+
+
+def thermostat(temperature: float) -> list[str]:
+    """The section with what keeps the temperature (K): friction takes up what the fastest vibrations gain in steps of 4 fs, v-rescale cannot."""
+    return ["[thermostat]", 'kind = "langevin"', 'friction = "1 /ps"', f'temperature = "{temperature:g} K"']
 
 
 def allowances(statuses: list[tuple[str, str]]) -> list[str]:

@@ -12,10 +12,11 @@ from typing import Any
 import openmm
 
 from .. import __version__, repeatable
+from ..errors import named
 from ..residues import TitratableForceField
 from . import build, chains, choose, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
-from .job import job, length
+from .job import job, length, offsets
 from .options import Options
 from .read import read
 from .names import METALS, SALT, element_of_ion
@@ -67,6 +68,10 @@ def prepare(options: Options, report: Report) -> Path:
     solvated = solvate.parametrise(model, ff, options, report)
     solvate.relax(solvated, ff, options, report)
     charges(choices, ph, solvated, report)
+    titrating = [choice for choice in choices if choice.titrates]
+    for choice, found in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
+        if found is not None:
+            report.note(f"{choice.label} stands beside {named(found[1])}, whose charges its correction does not know: {found[0]:+.1f} kJ/mol in the job (offset)")
     report.step("Cost")
     report.note(cost(len(model.positions), len(ph), options.duration))
     entries = ff.entries(solvated.model.topology)
@@ -137,10 +142,10 @@ def charges(choices: list[sites.Choice], ph: list[float], solvated: solvate.Solv
 
 
 def cost(atoms: int, runs: int, duration: str) -> str:
-    """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs (benchmarks/README.md: 16
-    runs of 37 705 atoms 5 479 ns/day in all, 32 runs of 3 524 atoms 26 614)."""
-    power = math.log(26614 / 5479) / math.log(37705 / 3524)
-    guess = 5479 * (37705 / atoms) ** power
+    """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs (benchmarks/README.md: nine
+    walkers of 27 480 atoms that swap their pH 5 803 ns/day in all, 32 runs of 3 524 atoms 26 614); 10 % too high for 14 513 atoms."""
+    power = math.log(26614 / 5803) / math.log(27480 / 3524)
+    guess = 5803 * (27480 / atoms) ** power
     time = length(duration)
     minutes = 0.0 if time is None else 1440 * runs * time / 1000 / guess
     takes = "" if time is None else f", {counted(max(1, round(minutes)), 'minute')}" if minutes < 100 else f", {minutes / 60:.0f} hours"

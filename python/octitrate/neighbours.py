@@ -1,0 +1,41 @@
+"""What the neighbour of an end of a chain does to its free energy that is no chemistry: the `offset` of a site.
+
+Pairs of atoms one and two bonds apart do not interact, and pairs three bonds apart only in part. What is taken away between an end that titrates and the
+residue beside it depends on the charges of that residue's backbone: AMBER's force fields have one set for neutral residues, one for those of positive and
+one for those of negative charge, and Pro has its own. Corrections V_MM were calibrated beside a cap (ACE, NME), whose charges are those of neutral
+residues. Energies in kJ/mol for the proton that is lost, from `benchmarks/scripts/neighbours.py` (its page of numbers: "Neighbours of ends").
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+OFFSETS = {
+    "cterm": {"ARG": 11.3, "LYS": 11.5, "HIP": 12.5, "ASP": -6.8, "GLU": -6.9, "PRO": -2.1},
+    "nterm": {"ARG": 4.4, "LYS": 4.2, "HIP": 3.2, "ASP": -3.6, "GLU": -3.6, "PRO": 13.3},
+}
+"""By end and neighbour, against Ala, with the charges of ff14SB, which are those of ff19SB and AMBER99SB-ILDN. Residues that are not named have less than
+1.5 kJ/mol. Residues that titrate have the backbone charges of their protonated form: `GL3` and `AS3` those of neutral residues."""
+
+FORCE_FIELDS = ("ff14SB", "ff19SB", "amber99sb-ildn")
+"""Force fields that have these charges."""
+
+
+def offset(force_field: str, end: str, residue: Any) -> tuple[float, Any] | None:
+    """The offset (kJ/mol) of an end (`nterm`, `cterm`) of a chain at an OpenMM residue, and the neighbour that it comes from; none if there is none to speak
+    of, or it is not known for the force field."""
+    if force_field not in FORCE_FIELDS or end not in OFFSETS:
+        return None
+    beside = neighbour(residue, end)
+    value = None if beside is None else OFFSETS[end].get(beside.name)
+    return None if value is None else (value, beside)
+
+
+def neighbour(residue: Any, end: str) -> Any:
+    """The residue before a carboxyl end or after an amino end, by the peptide bond; none for a residue alone."""
+    ours, theirs = ("N", "C") if end == "cterm" else ("C", "N")
+    for a, b in residue.chain.topology.bonds():
+        for one, other in ((a, b), (b, a)):
+            if one.residue is residue and other.residue is not residue and one.name == ours and other.name == theirs:
+                return other.residue
+    return None
