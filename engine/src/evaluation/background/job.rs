@@ -44,6 +44,13 @@ impl Job {
         }
     }
 
+    /// The sites that give a key, each by its residue as the job names it, with the text of the value.
+    pub fn sites_with<'a>(&'a self, key: &str) -> Vec<[&'a str; 2]> {
+        let sites = self.table.get("titration").and_then(|section| section.get("site")).and_then(toml::Value::as_array);
+        let text = |site: &'a toml::Value, key: &str| site.get(key).and_then(toml::Value::as_str);
+        sites.into_iter().flatten().filter_map(|site| Some([text(site, "residue")?, text(site, key)?])).collect()
+    }
+
     /// A path.
     pub fn path(&self, section: &str, key: &str) -> Option<PathBuf> {
         self.value(section, key).map(PathBuf::from)
@@ -68,5 +75,8 @@ mod tests {
         assert_eq!((job.value("dynamics", "seed").as_deref(), job.value("barostat", "pressure")), (Some("1"), None));
         assert_eq!(job.paths("titration", "library"), [PathBuf::from("a.toml")]);
         assert!(job.has("titration") && !Job::parse("= no".into()).has("titration"));
+        let sites = "[[titration.site]]\nresidue = \"GLU 2\"\n[[titration.site]]\nresidue = \"cterm LEU 9\"\noffset = \"11 kJ/mol\"\n";
+        assert_eq!(Job::parse(sites.into()).sites_with("offset"), [["cterm LEU 9", "11 kJ/mol"]]);
+        assert!(job.sites_with("offset").is_empty());
     }
 }

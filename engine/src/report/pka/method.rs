@@ -170,10 +170,25 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     method.add(&format!(
         "The free energy that the force field gives to the loss of a proton was replaced by that of model compounds with known pKa{measured}, by corrections that were calibrated in simulations of these{unfinished}."
     ));
+    if let Some(sentence) = offsets(&background.job) {
+        method.add(&sentence);
+    }
     if records().any(|site| site.kind == Kind::Buffer) {
         let cited = method.cite(&[NEUTRAL]);
         method.add(&format!("Molecules that share a coordinate of their own take up the charge that the sites release, so that the box stays neutral{cited}."));
     }
+}
+
+/// Which sites have a free energy that their model compound has not.
+fn offsets(job: &Job) -> Option<String> {
+    let sites = job.sites_with("offset");
+    let each: Vec<String> = sites.iter().map(|[residue, offset]| format!("{offset} at {residue}")).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "To the free energy of each proton lost was added what the force field has there and not in the model compound: {}.",
+            each.join(", ")
+        )
+    })
 }
 
 /// Interactions, integrator and baths.
@@ -310,6 +325,14 @@ mod tests {
             assert_eq!(text, "; the temperature was 300 K (stochastic velocity rescaling [1])");
             assert_eq!(works, [RESCALING]);
         }
+    }
+
+    #[test]
+    fn offsets_of_sites_are_named() {
+        let site = |rest: &str| format!("[[titration.site]]\nresidue = \"cterm ZLEU 129\"\n{rest}");
+        assert_eq!(offsets(&Job::parse(site(""))), None);
+        let sentence = offsets(&Job::parse(site("offset = \"11.3 kJ/mol\""))).unwrap();
+        assert!(sentence.ends_with("not in the model compound: 11.3 kJ/mol at cterm ZLEU 129."), "{sentence}");
     }
 
     #[test]
