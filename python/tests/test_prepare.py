@@ -346,9 +346,9 @@ def test_the_parts_of_the_start_take_a_fiftieth_of_a_run_in_whole_hundreds_of_st
 @pytest.mark.parametrize(
     ("chain", "expected"),
     [
-        (("ALA", "ARG", "SER", "ARG", "ALA"), {"nterm ALA 1": "4.4 kJ/mol", "cterm ZALA 5": "11.3 kJ/mol"}),
+        (("ALA", "ARG", "SER", "ARG", "ALA"), {"nterm ALA 1": "4.4 kJ/mol", "cterm ZALA 5": "16.2 kJ/mol"}),
         # A neighbour that titrates has the backbone of its protonated form, which is neutral.
-        (("ALA", "GLU", "SER", "LEU", "ALA"), {"nterm ALA 1": None, "GL3 2": None, "cterm ZALA 5": None}),
+        (("ALA", "GLU", "SER", "GLU", "ALA"), {"nterm ALA 1": None, "GL3 2": None, "GL3 4": None, "cterm ZALA 5": "4.5 kJ/mol"}),
     ],
 )
 def test_ends_know_the_charges_of_their_neighbours(chain: tuple[str, ...], expected: dict[str, str | None], structure: Write, report: Report) -> None:
