@@ -12,6 +12,7 @@ mod rotamers;
 mod units;
 
 pub use diagnostics::{FEW, LARGEST_ERROR, ROTAMERS, TRIPS};
+pub use doubts::grouped;
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
 
 use super::runs::Run;

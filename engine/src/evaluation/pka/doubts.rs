@@ -56,7 +56,7 @@ fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
 }
 
 /// Sentences with the names of what they are said of, in the order in which they first occur.
-fn grouped(doubts: impl Iterator<Item = (String, String)>) -> Vec<(Vec<String>, String)> {
+pub fn grouped(doubts: impl Iterator<Item = (String, String)>) -> Vec<(Vec<String>, String)> {
     let mut all: Vec<(Vec<String>, String)> = Vec::new();
     for (name, doubt) in doubts {
         match all.iter_mut().find(|(_, known)| *known == doubt) {

@@ -5,7 +5,7 @@
 
 use crate::atomic::write_atomic;
 use crate::error::Result;
-use crate::evaluation::pka::{Diagnostics, Evaluation, PairResult, SIGNIFICANT, SiteResult};
+use crate::evaluation::pka::{Diagnostics, Evaluation, PairResult, SIGNIFICANT, SiteResult, grouped};
 use lambda::analysis::hill::Determined;
 use std::fmt::Write;
 use std::path::Path;
@@ -267,29 +267,25 @@ pub(super) fn not_converged(sites: &[SiteResult]) -> String {
     if let [site] = doubtful[..] {
         return format!("{} has {}\n", site.record.name, site.diagnostics.verdict());
     }
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for site in &doubtful {
-        for reason in &site.diagnostics.reasons {
-            match reasons.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, names)) => names.push(&site.record.name),
-                None => reasons.push((reason, vec![&site.record.name])),
-            }
-        }
-    }
+    let of = |site: &SiteResult| {
+        let name = site.record.name.clone();
+        site.diagnostics.reasons.clone().into_iter().map(move |reason| (name.clone(), reason))
+    };
+    let mut reasons = grouped(doubtful.iter().flat_map(|site| of(site)));
     // What holds for many comes first.
-    reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    reasons.sort_by_key(|(names, _)| std::cmp::Reverse(names.len()));
     let mut text = String::new();
     if !doubtful.is_empty() {
         let _ = writeln!(text, "{} of {} sites have not converged:", doubtful.len(), sites.len());
     }
-    let (common, own): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(_, names)| names.len() > 1);
-    for (reason, names) in common {
+    let (common, own): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(names, _)| names.len() > 1);
+    for (names, reason) in common {
         let whose = if names.len() == sites.len() { "every site".into() } else { names.join(", ") };
         let _ = writeln!(text, "  {whose}: {reason}");
     }
     for site in doubtful {
         let own: Vec<&str> =
-            own.iter().filter(|(_, names)| names[0] == site.record.name).map(|(reason, _)| *reason).collect();
+            own.iter().filter(|(names, _)| names[0] == site.record.name).map(|(_, reason)| reason.as_str()).collect();
         if !own.is_empty() {
             let _ = writeln!(text, "  {}: {}", site.record.name, own.join("; "));
         }
