@@ -45,7 +45,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         Some(interval) => runs.into_iter().map(|run| run.evenly(interval)).collect(),
         None => runs,
     };
-    let records = titrating(&runs, options)?;
+    let (records, left) = of_one_offset(titrating(&runs, options)?, &runs)?;
     let connected = Connected::new(&runs, options.threshold)?;
     let mut sites: Vec<SiteResult> =
         records.par_iter().map(|record| site(record, &runs, &connected, options)).collect::<Result<_>>()?;
@@ -76,7 +76,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let mut evaluation =
         Evaluation { runs, left_out, ph, grid, overlap, round_trips, sites, pairs, options, warnings, comparison };
     evaluation.warnings = doubts::warnings(&evaluation);
-    evaluation.warnings.extend(connected.reason);
+    evaluation.warnings.extend(connected.reason.into_iter().chain(left));
     Ok(evaluation)
 }
 
@@ -107,6 +107,35 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
         return Err(Error::input("none of the runs has a site that titrates", help));
     }
     Ok(records)
+}
+
+/// The sites that have one `offset` in all runs, and a sentence about each of the others: frames of both would be taken for frames of one free energy.
+fn of_one_offset(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<SiteRecord>, Vec<String>)> {
+    let (mut kept, mut left) = (Vec::new(), Vec::new());
+    for record in records {
+        let mut having = runs.iter().filter(|run| run.weights(&record.name).is_some());
+        let other = having.next().and_then(|first| {
+            let offset = first.offset(&record.name);
+            let other = having.find(|run| run.offset(&record.name) != offset)?;
+            Some((first, offset, other))
+        });
+        let Some((first, offset, other)) = other else {
+            kept.push(record);
+            continue;
+        };
+        left.push(format!(
+            "{} is left out: its offset is {offset} kJ/mol in {} and {} kJ/mol in {}; evaluate these runs apart for it. What this changes of the others comes by their coupling to it alone",
+            record.name,
+            first.folder.display(),
+            other.offset(&record.name),
+            other.folder.display()
+        ));
+    }
+    if kept.is_empty() {
+        let message = "every site that titrates has another offset in some of the runs";
+        return Err(Error::input(message, format!("evaluate runs of the same job together: {}", left.join("; "))));
+    }
+    Ok((kept, left))
 }
 
 /// Evaluates one site.

@@ -137,6 +137,7 @@ mod tests {
             series: LambdaSeries { time: vec![0.0, 1.0], lambda: lambda.to_vec(), ..LambdaSeries::default() },
             warnings: Vec::new(),
             begun: None,
+            offsets: Vec::new(),
         }
     }
 

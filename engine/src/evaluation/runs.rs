@@ -1,7 +1,9 @@
 //! Runs of a titration as they lie on the disk: folders with `lambda.csv` and `sites.toml`.
 
-use crate::config::{RESOLVED, quantity::Time};
+use crate::config::RESOLVED;
+use crate::config::quantity::{Energy, Time};
 use crate::error::{Error, InputError, Result};
+use crate::evaluation::background::Job;
 use crate::output::begun::Begun;
 use crate::output::files;
 use crate::output::series::LambdaSeries;
@@ -25,10 +27,15 @@ pub struct Run {
     pub warnings: Vec<String>,
     /// From which state it began; none if at its first step.
     pub begun: Option<Begun>,
+    /// `offset` (kJ/mol) of the sites that have one, by the residue as the job names it.
+    pub offsets: Vec<(String, f64)>,
 }
 
 /// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
 const DEPTH: usize = 2;
+
+/// A walker of a replica exchange: the folder of its titration, and its number there.
+pub type Walker<'a> = (&'a Path, u32);
 
 /// Folders of runs of a titration among these folders and below them, in the order of their names; each once.
 ///
@@ -90,6 +97,14 @@ pub fn equilibration(folder: &Path) -> Option<f64> {
     Time::parse(time).ok().map(|time| time.get())
 }
 
+/// The sites of the run in this folder whose job gives them an `offset`, with it (kJ/mol).
+fn offsets(folder: &Path) -> Vec<(String, f64)> {
+    let text = std::fs::read_to_string(folder.join(RESOLVED)).unwrap_or_default();
+    let job = Job::parse(text);
+    let read = |[residue, offset]: [&str; 2]| Some((residue.to_string(), Energy::parse(offset).ok()?.get()));
+    job.sites_with("offset").into_iter().filter_map(read).collect()
+}
+
 /// How long a run is meant to be.
 struct Plan {
     /// Length, ps.
@@ -146,7 +161,8 @@ impl Run {
         };
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
-        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun: Begun::read(folder)? };
+        let (begun, offsets) = (Begun::read(folder)?, offsets(folder));
+        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun, offsets };
         run.check_weights()?;
         Ok(run)
     }
@@ -211,6 +227,19 @@ impl Run {
         Ok(())
     }
 
+    /// The folder of its titration, which holds `pH_4.00/replica_1`; its own folder if it is a run by itself.
+    pub fn titration(&self) -> &Path {
+        let starts =
+            |folder: &Path, with: &str| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with));
+        let above = self.folder.parent().filter(|above| starts(&self.folder, "replica_") && starts(above, "pH_"));
+        above.and_then(Path::parent).unwrap_or(&self.folder)
+    }
+
+    /// The walkers of a replica exchange that its frames belong to; of every titration its own, whatever their numbers. None without an exchange.
+    pub fn walkers(&self) -> impl Iterator<Item = Walker<'_>> {
+        self.series.walker.iter().map(|&walker| (self.titration(), walker))
+    }
+
     /// The last two parts of its folder, `pH_4.00/replica_1`.
     pub fn short_name(&self) -> String {
         short_name(&self.folder)
@@ -259,6 +288,11 @@ impl Run {
             return Err(InputError::new(message, "run longer, or shorten the equilibration").in_file(&path).into());
         }
         Ok(self)
+    }
+
+    /// The `offset` (kJ/mol) of a site, 0 without one.
+    pub fn offset(&self, site: &str) -> f64 {
+        self.offsets.iter().find(|(name, _)| name == site).map_or(0.0, |(_, offset)| *offset)
     }
 
     /// The sites that titrate: those that are neither buffers nor fixed, with forms of different protonation.

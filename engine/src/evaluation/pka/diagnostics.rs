@@ -9,7 +9,7 @@
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;
-use crate::evaluation::runs::Run;
+use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,11 +134,10 @@ pub(super) fn round_trips(runs: &[Run], ph: &[f64]) -> Option<usize> {
         return None;
     }
     let ends = runs.iter().filter(|run| run.ph == low || run.ph == high);
-    let visits =
-        ends.flat_map(|run| run.series.time.iter().zip(&run.series.walker).map(|(t, w)| (*t, *w, run.ph == high)));
-    let mut visits: Vec<(f64, u32, bool)> = visits.collect();
+    let visits = ends.flat_map(|run| run.series.time.iter().zip(run.walkers()).map(|(t, w)| (*t, w, run.ph == high)));
+    let mut visits: Vec<(f64, Walker, bool)> = visits.collect();
     visits.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut seen: BTreeMap<u32, (bool, usize)> = BTreeMap::new();
+    let mut seen: BTreeMap<Walker, (bool, usize)> = BTreeMap::new();
     for (_, walker, end) in visits {
         let (last, passages) = seen.entry(walker).or_insert((end, 0));
         *passages += usize::from(*last != end);
@@ -149,7 +148,7 @@ pub(super) fn round_trips(runs: &[Run], ph: &[f64]) -> Option<usize> {
 
 /// What speaks against every site where there were fewer round trips than walkers.
 pub(super) fn stuck(runs: &[Run], round_trips: Option<usize>) -> Option<String> {
-    let walkers: BTreeSet<u32> = runs.iter().flat_map(|run| &run.series.walker).copied().collect();
+    let walkers: BTreeSet<Walker> = runs.iter().flat_map(Run::walkers).collect();
     let (trips, wanted) = (round_trips?, walkers.len());
     let noun = if trips == 1 { "round trip" } else { "round trips" };
     (trips < wanted)

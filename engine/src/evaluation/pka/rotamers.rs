@@ -2,17 +2,19 @@
 //!
 //! A pKa is that of what was visited. A side chain that sits in one rotamer all the time, held by a salt bridge or a hydrogen bond, gives a pKa
 //! with a small error that knows nothing of the others. χ1 (N–CA–CB–γ) is in a rotamer within 40° of 60°, 180° or 300°, and stays in it until it comes as
-//! near to another one, so that swings across a border do not count.
+//! near to another one, so that swings across a border do not count. In a replica exchange of pH a run has the frames of many walkers: a side chain is followed
+//! along its walker, through whatever runs that came.
 //!
 //! Runs without a trajectory, or whose trajectory lacks the side chain, say nothing. Of long trajectories [`MOST`] frames are read, evenly spread: changes
 //! that are undone in between are missed, which is the safe side.
 
-use crate::evaluation::runs::Run;
+use crate::evaluation::runs::{Run, Walker};
 use crate::output::files;
 use crate::trajectory::Frames;
 use forcefield::bonded::dihedral::DihedralAngle;
 use forcefield::gromacs::{Structure, read_gro};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Frames of a run that are read, at most.
 const MOST: usize = 400;
@@ -23,17 +25,52 @@ const GAMMA: [&str; 5] = ["CG", "SG", "OG", "CG1", "OG1"];
 
 /// Changes of the rotamer of each of the sites `names`, all runs together; none for a site that no trajectory shows.
 pub(super) fn changes(runs: &[Run], names: &[&str]) -> Vec<Option<u64>> {
-    let all: Vec<Vec<Option<u64>>> = runs.par_iter().map(|run| of_run(run, names)).collect();
-    let of_site = |site: usize| all.iter().filter_map(|run| run[site]).reduce(|a, b| a + b);
+    let all: Vec<Vec<Option<Vec<Seen>>>> = runs.par_iter().map(|run| of_run(run, names)).collect();
+    let of_site = |site: usize| {
+        let mut pasts: BTreeMap<(usize, Option<Walker>), Vec<Seen>> = BTreeMap::new();
+        let mut any = false;
+        for (index, (run, seen)) in runs.iter().zip(&all).enumerate() {
+            for &one in seen[site].iter().flatten() {
+                let walker = walker_at(run, one.time);
+                // Without a walker the run is what moves.
+                let past = (if walker.is_some() { 0 } else { index }, walker);
+                pasts.entry(past).or_default().push(one);
+            }
+            any |= seen[site].is_some();
+        }
+        any.then(|| pasts.into_values().map(along).sum())
+    };
     (0..names.len()).map(of_site).collect()
 }
 
-/// Those of one run; a trajectory that cannot be read is none.
-fn of_run(run: &Run, names: &[&str]) -> Vec<Option<u64>> {
+/// A dihedral at a time.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// ps.
+    time: f64,
+    /// Degrees.
+    angle: f64,
+}
+
+/// The walker that a run had at a time (ps): that of the first line of λ from then on, as a frame is written before the swap of its step.
+fn walker_at(run: &Run, time: f64) -> Option<Walker<'_>> {
+    let index = run.series.time.partition_point(|&line| line < time - 1e-6);
+    let index = index.min(run.series.walker.len().checked_sub(1)?);
+    Some((run.titration(), run.series.walker[index]))
+}
+
+/// Changes along frames in any order.
+fn along(mut seen: Vec<Seen>) -> u64 {
+    seen.sort_by(|a, b| a.time.total_cmp(&b.time));
+    count(&seen.iter().map(|one| one.angle).collect::<Vec<_>>())
+}
+
+/// The side chains of one run; a trajectory that cannot be read is none.
+fn of_run(run: &Run, names: &[&str]) -> Vec<Option<Vec<Seen>>> {
     series(run, names).unwrap_or_else(|| vec![None; names.len()])
 }
 
-fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<u64>>> {
+fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<Vec<Seen>>>> {
     let trajectory = run.folder.join(files::TRAJECTORY);
     let chosen = run.folder.join(files::TRAJECTORY_STRUCTURE);
     let named = if chosen.exists() { chosen } else { run.folder.join(files::FINAL) };
@@ -46,17 +83,19 @@ fn series(run: &Run, names: &[&str]) -> Option<Vec<Option<u64>>> {
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
     let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
-    let mut angles = vec![Vec::new(); names.len()];
+    let mut found = atoms.iter().map(|atoms| atoms.map(|_| Vec::new())).collect::<Vec<_>>();
     for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
+        let time = frames.entries()[index].time;
         let frame = frames.read(index).ok()?;
         if frame.positions.len() != structure.positions.len() {
             return None;
         }
-        for (list, atoms) in angles.iter_mut().zip(&atoms) {
-            list.extend(atoms.map(|atoms| DihedralAngle::new(atoms, &frame.positions).phi.to_degrees()));
+        for (list, atoms) in found.iter_mut().zip(&atoms) {
+            let Some((list, atoms)) = list.as_mut().zip(*atoms) else { continue };
+            list.push(Seen { time, angle: DihedralAngle::new(atoms, &frame.positions).phi.to_degrees() });
         }
     }
-    Some(atoms.iter().zip(&angles).map(|(atoms, angles)| atoms.map(|_| count(angles))).collect())
+    Some(found)
 }
 
 /// N, CA, CB and the γ atom of the residue that a site such as "GL3 15" is called by; none for the ends of chains, for names with the number of a
@@ -99,6 +138,18 @@ mod tests {
         assert_eq!(count(&[60.0, 110.0, 130.0, 70.0, 125.0, 60.0]), 0);
         assert_eq!(count(&[60.0, 125.0, 180.0, -170.0, -60.0, 300.0, 62.0]), 3);
         assert_eq!(count(&[]), 0);
+    }
+
+    /// Two walkers that sit in a rotamer each, and swap between two runs: nothing turns, whatever the runs show.
+    #[test]
+    fn a_side_chain_is_followed_along_its_walker() {
+        let seen = |angles: [f64; 4]| (1..).zip(angles).map(|(k, angle)| Seen { time: f64::from(k), angle });
+        let runs = [[60.0, 180.0, 60.0, 180.0], [180.0, 60.0, 180.0, 60.0]];
+        let changes: u64 = runs.map(|angles| along(seen(angles).collect())).iter().sum();
+        assert_eq!(changes, 6);
+        let walker =
+            |first: usize| seen(runs[0]).skip(first).step_by(2).chain(seen(runs[1]).skip(1 - first).step_by(2));
+        assert_eq!([0, 1].map(|first| along(walker(first).collect())), [0, 0]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::record::FormRecord;
 use lambda::analysis::counted::Resampling;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::path::Path;
 
 const FRAMES: usize = 4000;
 const PH: [f64; 5] = [2.5, 3.5, 4.0, 4.5, 5.5];
@@ -38,7 +39,15 @@ fn run(ph: f64, pka: f64, replica: usize, random: &mut ChaCha8Rng) -> Run {
         ..LambdaSeries::default()
     };
     let sites = SitesFile { ph: Some(ph), temperature: 300.0, sites: vec![site], ..SitesFile::default() };
-    Run { folder: format!("pH_{ph:.2}/replica_{replica}").into(), ph, sites, series, warnings: Vec::new(), begun: None }
+    Run {
+        folder: format!("pH_{ph:.2}/replica_{replica}").into(),
+        ph,
+        sites,
+        series,
+        warnings: Vec::new(),
+        begun: None,
+        offsets: Vec::new(),
+    }
 }
 
 fn experiment(pka: f64, seed: u64) -> Vec<Run> {
@@ -76,6 +85,31 @@ fn runs_that_differ_in_more_than_the_ph_count_at_their_own() {
     assert!(found.warnings.iter().any(told), "{:?}", found.warnings);
     let step = found.sites[0].titration.macroscopic[0];
     assert!((step.pka.value().unwrap() - 4.1).abs() < 3.5 * step.pka.error().unwrap());
+}
+
+/// Frames of two offsets belong to two free energies: no pKa of a mixture is given, and the other sites keep theirs.
+#[test]
+fn a_site_whose_offset_differs_is_left_out_and_told_of() {
+    let mut runs = experiment(4.1, 2);
+    let mut other = runs[0].sites.sites[0].clone();
+    other.name = "cterm ALA 9".into();
+    for run in &mut runs {
+        run.sites.sites.push(other.clone());
+        run.series.sites.extend(other.columns());
+        let lambda = run.series.lambda.clone();
+        run.series.lambda.extend(lambda);
+        run.offsets = vec![("cterm ALA 9".into(), 4.4)];
+    }
+    assert_eq!(evaluated(runs.clone()).sites.len(), 2);
+    runs[3].offsets.clear();
+    let found = evaluated(runs.clone());
+    assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
+    let told = "cterm ALA 9 is left out: its offset is 4.4 kJ/mol in pH_2.50/replica_1 and 0 kJ/mol in pH_3.50/replica_2; evaluate these runs apart";
+    assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
+    runs.iter_mut().for_each(|run| run.sites.sites[0].coordinate = "fixed".into());
+    let resampling = Resampling { draws: 50, seed: 1 };
+    let refused = evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap_err();
+    assert!(refused.to_string().contains("another offset in some of the runs"), "{refused}");
 }
 
 /// Replicas that disagree are no result, whatever their errors.
@@ -116,6 +150,17 @@ fn round_trips_are_those_of_walkers_between_the_ends() {
     runs[0].series.walker = of([1, 2, 1]);
     runs[4].series.walker = of([2, 1, 2]);
     assert_eq!(diagnostics::round_trips(&runs, &PH), Some(2));
+    // A second titration whose walkers stay: those of the first have the same numbers, and went nowhere by it.
+    let mut both = runs.clone();
+    both.iter_mut().for_each(|run| run.folder = Path::new("first").join(&run.folder));
+    for run in &runs {
+        let mut other = run.clone();
+        other.folder = Path::new("second").join(&other.folder);
+        other.series.walker = of([if run.ph == PH[0] { 2 } else { 1 }; 3]);
+        both.push(other);
+    }
+    assert_eq!(diagnostics::round_trips(&both, &PH), Some(2));
+    assert!(diagnostics::stuck(&both, Some(2)).unwrap().contains("and should make 5"));
     // Two of three walkers.
     let said = diagnostics::stuck(&runs, Some(2)).unwrap();
     assert!(

@@ -2,12 +2,13 @@
 //!
 //! A walker or a run that began with the state of another one keeps what that one was slow to change, and is part of the same unit.
 
-use crate::evaluation::runs::Run;
+use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::determined::Determined;
 use lambda::analysis::occupancy::State;
 use lambda::analysis::titration::Titration;
 use lambda::analysis::units::{Cell, OfUnits, number, told};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Makes the errors of all steps those of walkers or runs where they are larger. `runs` are those of the site, `classes` its protonation in each of their frames.
 ///
@@ -36,34 +37,47 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
 }
 
 /// Which walkers and runs began with the state of which.
-struct Families {
-    walkers: BTreeMap<u32, u32>,
+struct Families<'a> {
+    walkers: BTreeMap<Walker<'a>, Walker<'a>>,
     runs: BTreeMap<usize, usize>,
 }
 
-impl Families {
-    fn of(runs: &[&Run]) -> Self {
-        let begun = || runs.iter().enumerate().filter_map(|(index, run)| Some((index, run.begun.as_ref()?)));
-        let walkers = begun().filter_map(|(_, begun)| begun.walker.zip(begun.from_walker)).collect();
-        let is = |run: &Run, from: &str| run.folder.ends_with(from);
-        let runs = begun().filter_map(|(index, begun)| {
-            Some((index, runs.iter().position(|run| is(run, &begun.from)).filter(|from| *from != index)?))
+/// What has a past of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit<'a> {
+    Walker(Walker<'a>),
+    Run(usize),
+}
+
+impl<'a> Families<'a> {
+    fn of(runs: &[&'a Run]) -> Self {
+        let begun = || runs.iter().enumerate().filter_map(|(index, run)| Some((index, *run, run.begun.as_ref()?)));
+        let walkers = begun().filter_map(|(_, run, begun)| {
+            let titration = run.titration();
+            Some(((titration, begun.walker?), (titration, begun.from_walker?)))
         });
-        Self { walkers, runs: runs.collect() }
+        let is = |run: &Run, titration: &Path, from: &str| run.titration() == titration && run.folder.ends_with(from);
+        let from = begun().filter_map(|(index, run, begun)| {
+            let from = runs.iter().position(|other| is(other, run.titration(), &begun.from));
+            Some((index, from.filter(|from| *from != index)?))
+        });
+        Self { walkers: walkers.collect(), runs: from.collect() }
     }
 
-    /// Whether a frame of a run is that of a walker, or the run one, that began with the state of another.
-    fn has_begun(&self, index: usize, walker: Option<u32>) -> bool {
-        walker.map_or(self.runs.contains_key(&index), |walker| self.walkers.contains_key(&walker))
+    /// Whether this began with the state of another one.
+    fn has_begun(&self, unit: Unit) -> bool {
+        match unit {
+            Unit::Walker(walker) => self.walkers.contains_key(&walker),
+            Unit::Run(index) => self.runs.contains_key(&index),
+        }
     }
 
-    /// The walker with whose first step it all began.
-    fn walker(&self, walker: u32) -> usize {
-        first(&self.walkers, walker) as usize
-    }
-
-    fn run(&self, index: usize) -> usize {
-        first(&self.runs, index)
+    /// The one with whose first step it all began.
+    fn first(&self, unit: Unit<'a>) -> Unit<'a> {
+        match unit {
+            Unit::Walker(walker) => Unit::Walker(first(&self.walkers, walker)),
+            Unit::Run(index) => Unit::Run(first(&self.runs, index)),
+        }
     }
 }
 
@@ -81,21 +95,22 @@ enum Of {
 }
 
 /// Frames of every walker, or of every run if not all of them have walkers, of the two classes of a step.
-fn units(runs: &[&Run], classes: &[Vec<State>], step: usize, family: &Families, of: Of) -> Vec<Vec<Cell>> {
+fn units<'a>(runs: &[&'a Run], classes: &[Vec<State>], step: usize, family: &Families<'a>, of: Of) -> Vec<Vec<Cell>> {
     let have_walkers = runs.iter().all(|run| run.series.walker.len() == run.series.time.len());
-    let mut found: BTreeMap<usize, BTreeMap<u64, Cell>> = BTreeMap::new();
+    let mut found: BTreeMap<Unit, BTreeMap<u64, Cell>> = BTreeMap::new();
     for (index, (run, classes)) in runs.iter().zip(classes).enumerate() {
+        let titration = run.titration();
         for (frame, class) in classes.iter().enumerate() {
             let Some(lost) = class.map(usize::from).and_then(|class| class.checked_sub(step)).filter(|lost| *lost < 2)
             else {
                 continue;
             };
-            let walker = have_walkers.then(|| run.series.walker[frame]);
-            if of == Of::Added && !family.has_begun(index, walker) {
+            let unit =
+                if have_walkers { Unit::Walker((titration, run.series.walker[frame])) } else { Unit::Run(index) };
+            if of == Of::Added && !family.has_begun(unit) {
                 continue;
             }
-            let unit = walker.map_or_else(|| family.run(index), |walker| family.walker(walker));
-            let cells = found.entry(unit).or_default();
+            let cells = found.entry(family.first(unit)).or_default();
             let cell = cells.entry(run.ph.to_bits()).or_insert(Cell { ph: run.ph, ..Cell::default() });
             cell.frames += 1.0;
             cell.lost += lost as f64;
@@ -120,7 +135,15 @@ mod tests {
             from_walker: Some(from_walker),
         });
         let series = LambdaSeries { time: vec![1.0; walker.len()], walker: walker.to_vec(), ..LambdaSeries::default() };
-        Run { folder: folder.into(), ph: 4.0, sites: SitesFile::default(), series, warnings: Vec::new(), begun }
+        Run {
+            folder: folder.into(),
+            ph: 4.0,
+            sites: SitesFile::default(),
+            series,
+            warnings: Vec::new(),
+            begun,
+            offsets: Vec::new(),
+        }
     }
 
     #[test]
@@ -139,6 +162,15 @@ mod tests {
         };
         assert_eq!(frames(&runs, Of::All), [2.0, 10.0]);
         assert_eq!(frames(&runs, Of::Added), [4.0]);
+        // Walkers of another titration are others, whatever their numbers, and so are runs of the same name.
+        let others = ["b/pH_4.00/replica_1", "b/pH_5.00/replica_1"].map(|folder| run(folder, &[2, 3, 3, 2], None));
+        let both: Vec<&Run> = runs.iter().copied().chain(&others).collect();
+        let classes = vec![vec![Some(0); 4]; 5];
+        let frames_of_both: Vec<f64> = {
+            let units = units(&both, &classes, 0, &Families::of(&both), Of::All);
+            units.iter().map(|unit| unit.iter().map(|cell| cell.frames).sum()).collect()
+        };
+        assert_eq!(frames_of_both, [2.0, 10.0, 4.0, 4.0]);
         let alone: Vec<Run> = runs
             .iter()
             .map(|run| Run { series: LambdaSeries { walker: Vec::new(), ..run.series.clone() }, ..(*run).clone() })

@@ -239,6 +239,7 @@ impl<'a> Walk<'a> {
                 },
                 warnings: Vec::new(),
                 begun: self.begun[slot].clone(),
+                offsets: Vec::new(),
             }
         };
         (0..self.ph.len()).filter(|&slot| !self.lambda[slot].is_empty()).map(run).collect()
