@@ -3,7 +3,7 @@
 Pairs of atoms one and two bonds apart do not interact, and pairs three bonds apart only in part. What is taken away between an end that titrates and the
 residue beside it depends on the charges of that residue's backbone: AMBER's force fields have one set for neutral residues, one for those of positive and
 one for those of negative charge, and Pro has its own. Corrections V_MM were calibrated beside a cap (ACE, NME), whose charges are those of neutral
-residues. Energies in kJ/mol for the proton that is lost, from `benchmarks/scripts/neighbours.py` (its page of numbers: "Neighbours of ends").
+residues. Energies in kJ/mol for the proton that is lost, from `benchmarks/scripts/neighbours.py` (its page of numbers: "Neighbours of ends"); two of amino ends from `benchmarks/scripts/neighbour_windows.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ OFFSETS = {
         "ALA": 4.9, "ARG": 16.2, "ASN": 4.6, "ASP": -2.0, "CYS": 4.7, "GLN": 4.5, "GLU": -2.0, "GLY": 4.4, "HIE": 3.9, "HIP": 17.4, "ILE": 3.9,
         "LEU": 4.0, "LYS": 16.4, "MET": 4.3, "PHE": 4.5, "PRO": 2.8, "SER": 4.3, "THR": 4.1, "TRP": 4.2, "TYR": 4.5, "VAL": 3.6,
     },
-    "nterm": {"ARG": 4.4, "ASP": -3.6, "GLU": -3.6, "HIP": 3.2, "LYS": 4.2, "PRO": 13.3},
+    "nterm": {"ARG": 4.4, "ASP": -3.6, "GLU": -3.6, "HIP": 3.2, "LYS": 4.2, "PRO": 10.8},
 }  # fmt: skip
-"""By end and neighbour, with the charges of ff14SB, which are those of ff19SB and AMBER99SB-ILDN: of carboxyl ends against the cap; of amino ends against Ala,
-because what the cap does there has not been settled, where other neighbours have 0.1 to 1.1."""
+"""By end and neighbour, with the charges of ff14SB, which are those of ff19SB and AMBER99SB-ILDN, against the cap. At an amino end Ala has 0.0 ± 0.6 and Pro 10.8 ± 0.5,
+by windows in explicit water; charged residues are against Ala by a generalised Born solvent, by which other neighbours have 0.1 to 1.1 and are left out."""
 
 ALIASES = {"HID": "HIE", "CYX": "CYS", "CYM": "CYS", "LYN": "ALA", "GLH": "GLN", "ASH": "ASN", "GL3": "GLN", "AS3": "ASN", "ZGL3": "GLN", "ZAS3": "ASN"}
 """Residues that have about the backbone charges of another: acids built with their protons that of their amides, whose charges are those of neutral residues."""

@@ -17,7 +17,7 @@ pub struct Electrostatics {
     #[schemars(range(min = 1e-12, max = 0.1), extend("x-absent" = "`order`, `separation` and `depth` decide"))]
     pub tolerance: Option<f64>,
     /// Order of the multipole expansions. A larger one is more accurate and slower; with order 8 the energy drifts some 60 times as much
-    /// as with the default, for 10 to 15 % more speed.
+    /// as with the default, for 10 to 18 % more speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 60), extend("x-absent" = "10, unless `tolerance` is given"))]
     pub order: Option<u32>,
@@ -72,7 +72,7 @@ impl Default for Electrostatics {
 
 impl Electrostatics {
     /// Order where neither a tolerance nor an order is given. With [`Self::DEFAULT_SEPARATION`] the drift of the energy is within its error of
-    /// zero (benchmarks/README.md); order 8 with only those boxes near that touch is 10 to 15 % faster and drifts 60 times as much.
+    /// zero (benchmarks/README.md); order 8 with only those boxes near that touch is 10 to 18 % faster and drifts 60 times as much.
     pub const DEFAULT_ORDER: u32 = 10;
 
     /// Separation where neither a tolerance nor a separation is given.

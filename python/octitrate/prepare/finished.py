@@ -20,7 +20,7 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .job import thermostat
+from .job import electrostatics, thermostat
 from .report import Report
 
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
@@ -174,7 +174,7 @@ def _energy(system: Any, model: Model) -> float:
 
 def _job(files: list[Path], args: argparse.Namespace) -> str:
     low, high = args.ph_range or (1.0, 13.0)
-    bath, duration = "\n".join(thermostat(args.temperature or 300.0)), args.duration or "1 ns"
+    bath, duration = "\n".join([*thermostat(args.temperature or 300.0), "", *electrostatics()]), args.duration or "1 ns"
     return f"""# Titration of {files[0].name}, written by octitrate prepare: every group that the library knows and that has its protons titrates.
 
 [system]

@@ -143,9 +143,10 @@ def charges(choices: list[sites.Choice], ph: list[float], solvated: solvate.Solv
 
 def cost(atoms: int, runs: int, duration: str) -> str:
     """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs (benchmarks/README.md: nine
-    walkers of 27 480 atoms that swap their pH 5 803 ns/day in all, 32 runs of 3 524 atoms 26 614); 10 % too high for 14 513 atoms."""
-    power = math.log(26614 / 5803) / math.log(27480 / 3524)
-    guess = 5803 * (27480 / atoms) ** power
+    walkers of 27 480 atoms that swap their pH 6 838 ns/day in all, 32 runs of 3 524 atoms 26 614); 5 % too high for eight walkers of 14 513 atoms, 3 % too low
+    for nine of 17 719."""
+    power = math.log(26614 / 6838) / math.log(27480 / 3524)
+    guess = 6838 * (27480 / atoms) ** power
     time = length(duration)
     minutes = 0.0 if time is None else 1440 * runs * time / 1000 / guess
     takes = "" if time is None else f", {counted(max(1, round(minutes)), 'minute')}" if minutes < 100 else f", {minutes / 60:.0f} hours"
