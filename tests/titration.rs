@@ -99,6 +99,29 @@ fn an_offset_is_taken_away_with_the_correction() {
     assert!(kept < 0.3 && lost > kept + 0.4, "{kept} {lost}");
 }
 
+/// χ1 and χ2 of Glu have terms of their own, of −B/4 where staggered to −5B/4 where eclipsed each; ∂V/∂λ and whether the correction fits the force field do
+/// not change.
+#[test]
+fn barriers_between_rotamers_are_lowered_in_all_forms_alike() {
+    let run = |eased: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let rest = format!("[titration]\nph = 4.25\n{eased}\n[titration.buffer]\ndistance = \"0.6 nm\"\n");
+        let job = job(folder.path(), 70, &rest);
+        let job = job.to_str().unwrap();
+        let checked = String::from_utf8_lossy(&octitrate(&["check", job]).stdout).into_owned();
+        let computed = octitrate(&["energy", job, "--json", "--device", "cpu"]);
+        assert!(computed.status.success(), "{}", String::from_utf8_lossy(&computed.stderr));
+        (checked, serde_json::from_slice::<serde_json::Value>(&computed.stdout).unwrap())
+    };
+    let ((_, plain), (said, eased)) = (run(""), run("ease_rotamers = \"8 kJ/mol\"\n"));
+    assert!(said.contains("barriers about 2 bonds are 8 kJ/mol lower"), "{said}");
+    let energy = |of: &serde_json::Value, term: &str| of["energies"][term]["value"].as_f64().unwrap();
+    let added = energy(&eased, "proper dihedrals") - energy(&plain, "proper dihedrals");
+    assert!((-20.0..=-4.0).contains(&added), "{added}");
+    assert!((energy(&eased, "potential") - energy(&plain, "potential") - added).abs() < 1e-6);
+    assert_eq!(eased["dvdl (kJ/mol)"], plain["dvdl (kJ/mol)"]);
+}
+
 /// λ of a two-state site with pKa 4.25 in the folders of a titration: what the runs would have written.
 #[test]
 fn a_synthetic_titration_returns_its_pka() {

@@ -55,6 +55,8 @@ pub struct Sites {
     conditions: Vec<Conditions>,
     /// For each entry in use where its correction comes from.
     corrections: Vec<String>,
+    /// What was done to barriers between rotamers.
+    eased: Option<String>,
     config: Config,
     /// What the bias of each site that moves is made of.
     recipes: Vec<Recipe>,
@@ -227,10 +229,20 @@ impl Sites {
             mismatch::check(config, &settings.allow_mismatch, used)?;
         warnings.extend(differing);
         corrections.extend(offsets);
+        // After the fingerprints of the force field, which corrections were calibrated with.
+        let eased = settings.ease_rotamers.map(|lowered| {
+            let groups = sites.iter().filter(|one| !one.is_buffer());
+            let atoms: Vec<u32> = groups.flat_map(|one| one.atoms.iter().copied()).collect();
+            match lambda::site::ease_rotamers(topology, &atoms, lowered.get()) {
+                1 => format!("the barrier about one bond is {lowered} lower"),
+                bonds => format!("barriers about {bonds} bonds are {lowered} lower"),
+            }
+        });
         let all = Self {
             variants,
             conditions,
             corrections,
+            eased,
             sites,
             config: config.clone(),
             recipes,

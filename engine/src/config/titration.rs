@@ -7,7 +7,7 @@ pub mod site;
 
 pub use lambda::coordinate::Variant as Coordinate;
 
-use super::check::{Check, make_absolute, not_negative, ph, positive, temperature, whole_steps, wrong};
+use super::check::{Check, make_absolute, not_negative, ph, positive, require, temperature, whole_steps, wrong};
 use super::electrostatics::Boundary;
 use super::quantity::{Energy, LambdaMass, Temperature, Time};
 use super::schema;
@@ -78,6 +78,12 @@ pub struct Titration {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "half of `titrate.equilibration` in a titration; else zero; no shorter than `[position_restraints]` and `barostat.start` last"))]
     pub relax: Option<Time>,
+    /// By how much the barriers between rotamers of side chains are lowered (kJ/mol, from 0 to 12), such as `"8 kJ/mol"`, in the molecules that have sites. What
+    /// is added to every χ between two saturated carbons is −B((1 + cos 3χ)/2)², which leaves staggered rotamers where and as high as they are. A side chain
+    /// then turns e^(B/RT) times as often; in a protein that is what a pKa waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "barriers are those of the force field"))]
+    pub ease_rotamers: Option<Energy>,
     /// Molecules far from the sites that take up the charge which the sites release, so that the box stays neutral.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "with `[titrate]` in a periodic box its defaults, unless `compensation = \"background\"`; else there are none"))]
@@ -149,6 +155,7 @@ impl Default for Titration {
             sites: Vec::new(),
             compensation: None,
             relax: None,
+            ease_rotamers: None,
             buffer: None,
         }
     }
@@ -203,6 +210,10 @@ impl Titration {
         if let Some(relax) = self.relax {
             not_negative("titration.relax", relax)?;
             whole_steps("titration.relax", relax, surroundings.step)?;
+        }
+        if let Some(lowered) = self.ease_rotamers {
+            let valid = "an energy from 0 to 12 kJ/mol";
+            require((0.0..=12.0).contains(&lowered.get()), "titration.ease_rotamers", lowered, valid)?;
         }
         self.resolve_buffer(surroundings.boundary)?;
         self.check_ph(surroundings.ph_is_set_by_a_workflow)

@@ -26,7 +26,8 @@ impl Sites {
             )
         });
         let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
-        buffer.chain(corrections).chain(others).collect()
+        let eased = self.eased.iter().map(|words| ("rotamers", words.clone()));
+        buffer.chain(corrections).chain(eased).chain(others).collect()
     }
 
     /// Time (ps) from the start in which a run of this state holds λ.

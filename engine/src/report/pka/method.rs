@@ -173,6 +173,11 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     if let Some(sentence) = offsets(&background.job) {
         method.add(&sentence);
     }
+    if let Some(lowered) = background.job.value("titration", "ease_rotamers") {
+        method.add(&format!(
+            "Barriers between rotamers of side chains were lowered by {lowered} in all forms alike, by −B((1 + cos 3χ)/2)² about each bond between two saturated carbons."
+        ));
+    }
     if records().any(|site| site.kind == Kind::Buffer) {
         let cited = method.cite(&[NEUTRAL]);
         method.add(&format!("Molecules that share a coordinate of their own take up the charge that the sites release, so that the box stays neutral{cited}."));
