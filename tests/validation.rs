@@ -39,12 +39,16 @@ fn pages_have_the_numbers_of_the_tables() {
     for (folder, name, expected) in [
         ("1pgb-ff14SB", "1PGB", (0, 11)),
         ("4pti-ff14SB", "4PTI", (3, 6)),
-        ("1pgb-ff14SB-cufix", "1PGB", (0, 11)),
-        ("4pti-ff14SB-cufix", "4PTI", (0, 6)),
-        ("2lzt-ff14SB-cufix", "2LZT", (0, 12)),
+        ("1pgb-ff14SB-cufix", "1PGB", (0, 10)),
+        ("4pti-ff14SB-cufix", "4PTI", (0, 4)),
+        ("2lzt-ff14SB-cufix", "2LZT", (0, 11)),
         ("1stn-ff14SB-cufix", "1STN", (0, 21)),
     ] {
-        let comparison = read(&format!("validation/results/{folder}/comparison.csv"));
+        let mut comparison = read(&format!("validation/results/{folder}/comparison.csv"));
+        // Ends of chains have an offset in the second runs alone, and their pKa from these.
+        if let Ok(ends) = std::fs::read_to_string(root.join(format!("validation/results/{folder}/ends.csv"))) {
+            ends.lines().skip(1).for_each(|line| comparison.extend([line, "\n"]));
+        }
         // Bounds have no difference, steps of coupled groups no model compound: neither is in the averages.
         let known: Vec<bool> = ["computed − measured", "model compound − measured"]
             .map(|name| column(&comparison, name))
