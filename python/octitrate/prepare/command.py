@@ -69,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     st.add_argument("--drop", metavar="NAME", action="append", help="leave out molecules of this name; several: --drop HEM --drop ZN, or HEM,ZN")
     st.add_argument("--keep", metavar="NAME", action="append", help="keep an ion that the force field knows: CA, MG, ZN, …")
     st.add_argument("--keep-ligands", action="store_true", help="refused: there is no force field for ligands yet")
+    st.add_argument("--flips", choices=("auto", "none"), help="turn side chains of Asn, Gln and His whose hydrogen bonds say that N and O, or N and C, are the other way round (default), or none")
     st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
     st.add_argument("--seed", type=int, help="of the places of ions, hydrogens and atoms that are built (default: 1): the same seed and input give the same files")
     mo = p.add_argument_group("a model compound, to calibrate")
@@ -98,7 +99,7 @@ def options(args: argparse.Namespace) -> Options:
             "--keep-ligands: there is no force field for ligands yet", "leave them out with --drop NAME, or prepare the system elsewhere and give it with --from"
         )
     chosen = Options(input=args.structure)
-    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "model", "altloc", "gaps", "ends", "seed"):
+    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "model", "altloc", "gaps", "ends", "flips", "seed"):
         value = getattr(args, name)
         if value is not None:
             setattr(chosen, name, value)

@@ -37,6 +37,8 @@ class Options:
     keep: list[str] = field(default_factory=list)
     mutate: list[str] = field(default_factory=list)
     crystal_water: str = "keep"
+    flips: str = "auto"
+    """Whether side chains of Asn, Gln and His are turned where hydrogen bonds say so: `auto` or `none`."""
     seed: int = 1
     temperature: float = 300.0
     duration: str = "1 ns"

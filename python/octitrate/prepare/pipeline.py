@@ -14,7 +14,7 @@ import openmm
 from .. import __version__, repeatable
 from ..errors import named
 from ..residues import TitratableForceField
-from . import build, chains, choose, molecules, mutate, predict, sites, solvate, structure
+from . import build, chains, choose, flips, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import job, length, offsets
 from .options import Options
@@ -56,6 +56,8 @@ def prepare(options: Options, report: Report) -> Path:
     chains.unlike_numbers(found, report)
     report.step("Missing atoms")
     model = build.build(found, pairs, kept, options.seed, report)
+    if options.flips == "auto":
+        model = flips.flip(model, report)
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
     if ff.buffer_status() == "uncalibrated":
