@@ -1,7 +1,7 @@
 //! `trajectory.xtc` through chemfiles: positions of all atoms, or of some, as precise as wanted.
 //!
-//! chemfiles writes through a buffer of its own and reports no failed write at the end, so that every time the file is
-//! closed (at each checkpoint) its frames are counted by their headers: a trajectory that lost its tail to a full disk is
+//! chemfiles writes through a buffer of its own and reports no failed write at the end, so that at each checkpoint the file is closed and
+//! its frames are counted by their headers: a trajectory that lost its tail to a full disk is
 //! an error, not a shorter trajectory.
 
 use super::tables::open_at;
@@ -13,6 +13,7 @@ use forcefield::cell::PeriodicBox;
 use forcefield::fnv::Fnv1a;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What frames hold.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,7 +50,14 @@ pub struct Xtc {
     open: Option<Trajectory>,
     frame: chemfiles::Frame,
     frames: u64,
+    /// When the file was closed last, and how long it takes to open: chemfiles reads through it.
+    closed: Option<Instant>,
+    opening: Duration,
 }
+
+/// While it is open the file ends with bytes of no frame, which programs that look at a run on its way refuse. So it is closed after a frame, but no more
+/// often than this, and for no more than a fiftieth of the time.
+const CLOSED_EVERY: Duration = Duration::from_secs(1);
 
 impl Xtc {
     /// Opens the trajectory of a run: new and empty, or cut to `length` bytes to be continued. `before` is the fingerprint of the atoms that
@@ -71,7 +79,8 @@ impl Xtc {
         }
         drop(open_at(path, length)?);
         let frames = scan(path)?.entries.len() as u64;
-        Ok(Xtc { path: path.to_path_buf(), contents, open: None, frame: chemfiles::Frame::new(), frames })
+        let (path, frame) = (path.to_path_buf(), chemfiles::Frame::new());
+        Ok(Xtc { path, contents, open: None, frame, frames, closed: None, opening: Duration::ZERO })
     }
 
     /// Adds a frame.
@@ -99,11 +108,24 @@ impl Xtc {
         self.frame.set("time", frame.time);
         let trajectory = match &mut self.open {
             Some(trajectory) => trajectory,
-            None => self.open.insert(Trajectory::open(&self.path, 'a')?),
+            None => {
+                let before = Instant::now();
+                let trajectory = Trajectory::open(&self.path, 'a')?;
+                self.opening = before.elapsed();
+                self.open.insert(trajectory)
+            }
         };
         trajectory.write(&self.frame)?;
         self.frames += 1;
+        if self.closed.is_none_or(|closed| closed.elapsed() > CLOSED_EVERY.max(50 * self.opening)) {
+            self.close();
+        }
         Ok(())
+    }
+
+    fn close(&mut self) {
+        drop(self.open.take());
+        self.closed = Some(Instant::now());
     }
 
     /// Brings all frames to the disk, and gives the length of the file (bytes).
@@ -111,7 +133,7 @@ impl Xtc {
     /// # Errors
     /// [`Error::File`] if the file cannot be written, or holds fewer frames than were written.
     pub fn sync(&mut self) -> Result<u64> {
-        drop(self.open.take());
+        self.close();
         let present = scan(&self.path)?.entries.len() as u64;
         if present != self.frames {
             let message = format!("{present} whole frames are on the disk, {} were written; is it full?", self.frames);
@@ -224,6 +246,25 @@ mod tests {
         let real = |k: usize| f32::from_be_bytes(bytes[16 + 4 * k..20 + 4 * k].try_into().unwrap());
         let expected = rows.into_iter().flatten().map(|x| x as f32);
         assert!((0..9).map(real).zip(expected).all(|(a, b)| (a - b).abs() <= 1e-6), "box of the header");
+    }
+
+    /// Who looks at a run on its way finds whole frames and nothing behind them: the first at once, later ones after a second.
+    #[test]
+    fn frames_can_be_read_while_the_run_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("live.xtc");
+        let mut xtc = Xtc::open(&path, ALL, None, None).unwrap();
+        let mut whole = 0;
+        for (step, frames) in [(0, 1), (1, 2)] {
+            write(&mut xtc, &positions(40, 0.0), step);
+            let found = scan(&path).unwrap();
+            assert_eq!(found.entries.len(), frames);
+            let length = std::fs::metadata(&path).unwrap().len();
+            // Frames of equal positions have equal lengths.
+            whole = if step == 0 { length } else { whole };
+            assert_eq!(length, whole * frames as u64);
+            xtc.closed = Instant::now().checked_sub(2 * CLOSED_EVERY);
+        }
     }
 
     #[test]
