@@ -23,7 +23,7 @@ if [ ! -e "$folder" ]; then
     "$octitrate" prepare "$here/$entry.pdb.gz" --force-field ff14SB --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE---pair-corrections cufix} -o "$folder"
     # Few lines of λ and frames, and pH values where groups titrate: fewer walkers, each of them longer.
     sed -i -e "s/^ph = .*/ph = [$ph]/" -e 's/^exchange = .*/&\nequilibration = "200 ps"/' -e 's/^lambda = .*/lambda = "1 ps"/' \
-        -e 's/^trajectory = .*/trajectory = "20 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
+        -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
         -e "s/^time_step = .*/&\nseed = ${SEED:-1}/" "$folder/titrate.toml"
 fi
 status=0

@@ -64,6 +64,7 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
     place = build(name, "ff14SB", "tip3p", tmp_path / "model")
     job = tomllib.loads((place / "calibrate.toml").read_text())
     assert job["titration"].get("library", []) == ([f"library/{compound(name).entry}.toml"] if site else [])
+    assert job["titration"].get("ease_rotamers") == ("8 kJ/mol" if site else None)
     # The equilibrated structure has the same atoms.
     (place / "equilibrate").mkdir()
     shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
