@@ -26,21 +26,21 @@ const GAMMA: [&str; 5] = ["CG", "SG", "OG", "CG1", "OG1"];
 /// Changes of the rotamer of each of the sites `names`, all runs together; none for a site that no trajectory shows.
 pub(super) fn changes(runs: &[Run], names: &[&str]) -> Vec<Option<u64>> {
     let all: Vec<Vec<Option<Vec<Seen>>>> = runs.par_iter().map(|run| of_run(run, names)).collect();
-    let of_site = |site: usize| {
-        let mut pasts: BTreeMap<(usize, Option<Walker>), Vec<Seen>> = BTreeMap::new();
-        let mut any = false;
-        for (index, (run, seen)) in runs.iter().zip(&all).enumerate() {
-            for &one in seen[site].iter().flatten() {
-                let walker = walker_at(run, one.time);
-                // Without a walker the run is what moves.
-                let past = (if walker.is_some() { 0 } else { index }, walker);
-                pasts.entry(past).or_default().push(one);
-            }
-            any |= seen[site].is_some();
+    (0..names.len()).map(|site| turned(runs, all.iter().map(|run| run[site].as_deref()))).collect()
+}
+
+/// Changes of one side chain that was `seen` so in each of the runs, each walker or run without walkers by itself; none if no run shows it.
+fn turned<'a>(runs: &[Run], seen: impl Iterator<Item = Option<&'a [Seen]>>) -> Option<u64> {
+    let mut pasts: BTreeMap<(usize, Option<Walker>), Vec<Seen>> = BTreeMap::new();
+    let mut is_shown = false;
+    for (index, (run, seen)) in runs.iter().zip(seen).enumerate() {
+        is_shown |= seen.is_some();
+        for &one in seen.into_iter().flatten() {
+            let walker = walker_at(run, one.time);
+            pasts.entry((if walker.is_some() { 0 } else { index }, walker)).or_default().push(one);
         }
-        any.then(|| pasts.into_values().map(along).sum())
-    };
-    (0..names.len()).map(of_site).collect()
+    }
+    is_shown.then(|| pasts.into_values().map(along).sum())
 }
 
 /// A dihedral at a time.
@@ -129,6 +129,8 @@ fn count(angles: &[f64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::series::LambdaSeries;
+    use crate::output::sites::SitesFile;
     use forcefield::Cell;
     use nalgebra::Vector3;
 
@@ -140,16 +142,33 @@ mod tests {
         assert_eq!(count(&[]), 0);
     }
 
-    /// Two walkers that sit in a rotamer each, and swap between two runs: nothing turns, whatever the runs show.
+    /// Two walkers that sit in a rotamer each, and swap between two runs at each frame: nothing turns, whatever the runs show. Without walkers it would, and
+    /// walkers of two titrations are four.
     #[test]
     fn a_side_chain_is_followed_along_its_walker() {
-        let seen = |angles: [f64; 4]| (1..).zip(angles).map(|(k, angle)| Seen { time: f64::from(k), angle });
-        let runs = [[60.0, 180.0, 60.0, 180.0], [180.0, 60.0, 180.0, 60.0]];
-        let changes: u64 = runs.map(|angles| along(seen(angles).collect())).iter().sum();
-        assert_eq!(changes, 6);
-        let walker =
-            |first: usize| seen(runs[0]).skip(first).step_by(2).chain(seen(runs[1]).skip(1 - first).step_by(2));
-        assert_eq!([0, 1].map(|first| along(walker(first).collect())), [0, 0]);
+        let seen = |angles: [f64; 4]| (1..).zip(angles).map(|(k, angle)| Seen { time: f64::from(k), angle }).collect();
+        let shown: [Vec<Seen>; 2] = [[60.0, 180.0, 60.0, 180.0], [180.0, 60.0, 180.0, 60.0]].map(seen);
+        let run = |folder: &str, walker: &[u32]| Run {
+            folder: folder.into(),
+            ph: 4.0,
+            sites: SitesFile::default(),
+            // Two lines of λ to a frame.
+            series: LambdaSeries {
+                time: (1..=8).map(|k| 0.5 * f64::from(k)).collect(),
+                walker: walker.iter().flat_map(|&walker| [walker; 2]).collect(),
+                ..LambdaSeries::default()
+            },
+            warnings: Vec::new(),
+            begun: None,
+            offsets: Vec::new(),
+        };
+        let of = |runs: [Run; 2]| turned(&runs, shown.iter().map(|seen| Some(&seen[..])));
+        let two = |first: &str, second: &str| [run(first, &[1, 2, 1, 2]), run(second, &[2, 1, 2, 1])];
+        assert_eq!(of(two("a/pH_4.00/replica_1", "a/pH_5.00/replica_1")), Some(0));
+        assert_eq!(of([run("a/pH_4.00/replica_1", &[]), run("a/pH_5.00/replica_1", &[])]), Some(6));
+        // Walker 1 of each titration is seen in one rotamer, too; taken for one it would turn.
+        assert_eq!(of([run("a/pH_4.00/replica_1", &[1, 2, 1, 2]), run("b/pH_4.00/replica_1", &[1, 2, 1, 2])]), Some(0));
+        assert_eq!(turned(&two("a", "b"), [None, None].into_iter()), None);
     }
 
     #[test]
