@@ -51,6 +51,8 @@ def flip(model: Model, report: Report) -> Model:
         residue = able.pop(best)
         turn(residue, positions)
         turned.append((residue, gains[best]))
+    if turned:
+        report.step("Side chains")
     for residue, better in sorted(turned, key=lambda one: one[0].index):
         report.note(f"the side chain of {residue.name} {residue.id} of chain {residue.chain.id} is turned by 180°: its hydrogen bonds are better by {better:.1f}")
     return Model(model.topology, positions)
