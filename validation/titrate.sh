@@ -5,7 +5,7 @@
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default), SEED the seed of the runs: with another one they are independent.
-# The job is the one that results/*-cufix/titrate.toml shows: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
+# The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 octitrate=${OCTITRATE:-octitrate}

@@ -80,7 +80,7 @@ pub struct Titration {
     pub relax: Option<Time>,
     /// By how much the barriers between rotamers of side chains are lowered (kJ/mol, from 0 to 12), such as `"8 kJ/mol"`, in the molecules that have sites. What
     /// is added to every χ between two saturated carbons is −B((1 + cos 3χ)/2)², which leaves staggered rotamers where and as high as they are. A side chain
-    /// then turns e^(B/RT) times as often; in a protein that is what a pKa waits for.
+    /// then turns up to e^(B/RT) times as often (His of a model compound 16 times with 8 kJ/mol, where that is 25); in a protein that is what a pKa waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "barriers are those of the force field"))]
     pub ease_rotamers: Option<Energy>,

@@ -99,8 +99,7 @@ pub fn equilibration(folder: &Path) -> Option<f64> {
 
 /// The sites of the run in this folder whose job gives them an `offset`, with it (kJ/mol).
 fn offsets(folder: &Path) -> Vec<(String, f64)> {
-    let text = std::fs::read_to_string(folder.join(RESOLVED)).unwrap_or_default();
-    let job = Job::parse(text);
+    let job = Job::read(&folder.join(RESOLVED));
     let read = |[residue, offset]: [&str; 2]| Some((residue.to_string(), Energy::parse(offset).ok()?.get()));
     job.sites_with("offset").into_iter().filter_map(read).collect()
 }
@@ -290,9 +289,13 @@ impl Run {
         Ok(self)
     }
 
-    /// The `offset` (kJ/mol) of a site, 0 without one.
+    /// The `offset` (kJ/mol) of a site, 0 without one. A job may name all residues of a name, `GL3`, or one of them, `GL3 15`, without its molecule.
     pub fn offset(&self, site: &str) -> f64 {
-        self.offsets.iter().find(|(name, _)| name == site).map_or(0.0, |(_, offset)| *offset)
+        let alone = site.split_once(':').map_or(site, |(_, alone)| alone);
+        let all = |name: &str| alone.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '));
+        let named = |wanted: &dyn Fn(&str) -> bool| self.offsets.iter().find(|(name, _)| wanted(name));
+        let found = named(&|name| name == site).or_else(|| named(&|name| name == alone)).or_else(|| named(&all));
+        found.map_or(0.0, |(_, offset)| *offset)
     }
 
     /// The sites that titrate: those that are neither buffers nor fixed, with forms of different protonation.

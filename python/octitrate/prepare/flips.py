@@ -22,8 +22,8 @@ SWAPPED = {"ASN": (("OD1", "ND2"),), "GLN": (("OE1", "NE2"),), "HIS": (("ND1", "
 
 DONORS = {"LYS": {"NZ"}, "ARG": {"NE", "NH1", "NH2"}, "TRP": {"NE1"}, "ASN": {"ND2"}, "GLN": {"NE2"}}
 ACCEPTORS = {"ASP": {"OD1", "OD2"}, "GLU": {"OE1", "OE2"}, "ASN": {"OD1"}, "GLN": {"OE1"}}
-
 BOTH = {"SER": {"OG"}, "THR": {"OG1"}, "TYR": {"OH"}, "HIS": {"ND1", "NE2"}}
+"""By residue, besides the backbone: atoms that only give a hydrogen, only take one, and do both."""
 
 FAR, NEAR = 0.35, 0.30
 """A partner beyond the first distance (nm) does not count, one within the second counts whole."""

@@ -101,6 +101,10 @@ fn a_site_whose_offset_differs_is_left_out_and_told_of() {
         run.offsets = vec![("cterm ALA 9".into(), 4.4)];
     }
     assert_eq!(evaluated(runs.clone()).sites.len(), 2);
+    for (name, expected) in [("cterm ALA", 4.4), ("cterm", 4.4), ("cterm ALA 99", 0.0), ("ALA", 0.0)] {
+        let named = Run { offsets: vec![(name.into(), 4.4)], ..runs[0].clone() };
+        assert_eq!((named.offset("cterm ALA 9"), named.offset("2:cterm ALA 9")), (expected, expected), "{name}");
+    }
     runs[3].offsets.clear();
     let found = evaluated(runs.clone());
     assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
