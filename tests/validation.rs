@@ -35,7 +35,7 @@ fn pages_have_the_numbers_of_the_tables() {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
     let pages = ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)));
     let mut errors = Vec::new();
-    let mut all = Vec::new();
+    let (mut all, mut newer) = (Vec::new(), Vec::new());
     for (folder, name, expected) in [
         ("1pgb-ff14SB", "1PGB", (0, 11)),
         ("4pti-ff14SB", "4PTI", (3, 6)),
@@ -43,6 +43,8 @@ fn pages_have_the_numbers_of_the_tables() {
         ("4pti-ff14SB-cufix", "4PTI", (0, 4)),
         ("2lzt-ff14SB-cufix", "2LZT", (0, 11)),
         ("1stn-ff14SB-cufix", "1STN", (0, 21)),
+        ("1pgb-ff19SB-opc", "1PGB", (0, 9)),
+        ("4pti-ff19SB-opc", "4PTI", (0, 4)),
     ] {
         let mut comparison = read(&format!("validation/results/{folder}/comparison.csv"));
         // Ends of chains have an offset in the second runs alone, and their pKa from these.
@@ -73,6 +75,9 @@ fn pages_have_the_numbers_of_the_tables() {
         let converged = column(&read(&format!("validation/results/{folder}/diagnostics.csv")), "converged");
         let share = (converged.iter().filter(|verdict| *verdict == "yes").count(), converged.len());
         assert_eq!(share, expected, "{name}: the pages say how many sites converged");
+        if folder.ends_with("opc") {
+            newer.extend(numbers("computed − measured"));
+        }
         if folder.ends_with("cufix") {
             all.extend(numbers("computed − measured"));
             errors.extend(numbers("computed − measured").iter().map(|d| d.abs()).zip(numbers("its error")));
@@ -81,6 +86,8 @@ fn pages_have_the_numbers_of_the_tables() {
     for (page, text) in &pages {
         assert!(text.contains(&averages(&all)), "{page}: the errors of all groups are {}", averages(&all));
     }
+    let both = |line: &str| line.contains("both, 13 groups") && line.contains(&averages(&newer));
+    assert!(pages[0].1.lines().any(both), "the errors with ff19SB are {}", averages(&newer));
     let within = |factor: f64| errors.iter().filter(|(difference, error)| *difference < factor * error).count();
     let sentence = format!(
         "Of the {} groups above {} are within one stated error of experiment\nand {} within two",

@@ -13,7 +13,7 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from octitrate.calibrated import Calibrated, has_correction  # noqa: E402
-from octitrate.entries import entry  # noqa: E402
+from octitrate.entries import buffer_entry, buffer_name, entry  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
 from octitrate.residues import TitratableForceField  # noqa: E402
@@ -112,13 +112,15 @@ def test_corrections_that_come_with_octitrate_are_those_of_the_force_field() -> 
         ff = TitratableForceField(force_field, water)
         for file in sorted(folder.glob("*.toml")):
             # Refused if charges, forms or torsions are others than the force field gives now.
-            found = tomllib.loads(ff.calibrated.written(file.stem, force_field, entry(ff, file.stem)))
+            is_buffer = file.stem == "water"
+            name, text = (buffer_name(ff), buffer_entry(ff)) if is_buffer else (force_field, entry(ff, file.stem))
+            found = tomllib.loads(ff.calibrated.written(file.stem, name, text))
             assert found["correction"] == tomllib.loads(file.read_text())["correction"]
             known = [one for one in (found["correction"], *(place["correction"] for place in found.get("elsewhere", []))) if has_correction(one)]
             assert known
             for one in known:
                 conditions = one["provenance"]["conditions"]
-                assert (conditions["water"].lower(), conditions["interpolation"]) == (water, "hamiltonian")
+                assert (conditions["water"].lower(), conditions["interpolation"]) == (water, "charge" if is_buffer else "hamiltonian")
                 assert one["status"] in ("calibrated", "preliminary")
 
 

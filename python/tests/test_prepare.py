@@ -88,20 +88,21 @@ def test_the_energy_before_is_that_of_the_lengths_of_the_water(report: Report) -
     assert energies(report)[0] == pytest.approx(energy, abs=10)  # single precision beside molecules on each other; 9 000 with the other lengths
 
 
-@pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB"])
-def test_other_force_fields_bring_entries_of_their_own(force_field: str, structure: Write, report: Report) -> None:
+@pytest.mark.parametrize(("force_field", "water"), [("ff14SB", "tip3p"), ("ff19SB", "opc"), ("ff19SB", "tip4pew")])
+def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: str, structure: Write, report: Report) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
-    options.force_field = force_field
+    options.force_field, options.water = force_field, water
     options.sites = ["all"]
     folder, job, atoms = written(options, report)
     assert all((folder / name).is_file() for name in job["titration"]["library"])
     assert "library/glu3.toml" in job["titration"]["library"]
-    four_sites = force_field == "ff19SB"  # its water is OPC
-    assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == four_sites
-    # That of Glu comes with octitrate for ff14SB, those of ends and of the buffer in OPC do not.
-    assert ("GLU 2 of chain A" in job_comment(folder)) == four_sites and "amino end ALA 1" in job_comment(folder)
-    assert ("the charge buffer" in job_comment(folder)) == four_sites == ("the charge buffer has no correction V_MM with opc" in notes(report))
+    assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == (water != "tip3p")
+    # Those of Glu and of the buffer come with octitrate for the first two, those of ends do not.
+    lacking = water == "tip4pew"
+    assert ("GLU 2 of chain A" in job_comment(folder)) == lacking and "amino end ALA 1" in job_comment(folder)
+    assert ("the charge buffer" in job_comment(folder)) == lacking == (f"the charge buffer has no correction V_MM with {water}" in notes(report))
     assert job_comment(folder).startswith("# No correction V_MM is known for") and "allow_uncalibrated" not in job["titration"]
+    assert job["titration"]["ease_rotamers"] == "8 kJ/mol"
 
 
 def job_comment(folder: Path) -> str:

@@ -138,7 +138,7 @@ def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, m
         ({"altloc": "Z"}, "--altloc Z: no atom has such an alternate place"),
         ({"force_field": "ff03"}, "ff03"),
         ({"sites": ["ASP"]}, "nothing that titrates is ASP"),
-        ({"force_field": "ff19SB"}, "no group of this protein between pH 1 and 13 has a correction V_MM with ff19SB and this water: amino end ALA 1"),
+        ({"force_field": "ff19SB", "water": "tip4pew"}, "no group of this protein between pH 1 and 13 has a correction V_MM with ff19SB and this water: amino end ALA 1"),
     ],
 )
 def test_options_that_name_nothing_are_refused(change: dict[str, object], message: str, structure: Write, report: Report) -> None:

@@ -131,6 +131,10 @@ fn wrong_entries_are_refused_with_a_reason() {
 fn a_calibration_is_written_and_read_back() {
     let written = entry_with_calibration(glu(), "glu.toml", None, &calibrated(calibration())).unwrap();
     assert!(written.starts_with("# Glutamic acid"), "comments are kept");
+    let not_yet =
+        glu().replace("[correction]", "# Not calibrated yet: `octitrate calibrate` writes this table.\n[correction]");
+    assert_ne!(not_yet, glu());
+    assert_eq!(entry_with_calibration(&not_yet, "glu.toml", None, &calibrated(calibration())).unwrap(), written);
     let entry = Entry::from_toml(&written, "glu.toml").unwrap();
     assert_eq!(entry.correction, calibrated(calibration()));
     // A second calibration replaces the first.

@@ -3,8 +3,11 @@
 use super::{Correction, Elsewhere, Entry, LibraryError};
 use serde::Serialize;
 
+/// How the comment begins that the Python package and `octitrate site` write above a correction that is not known yet.
+const NOT_YET: &str = "# Not calibrated yet";
+
 /// Text of an entry with its correction replaced by `correction`, that of the model compound or the one at `residue` ([`Elsewhere`]); everything before
-/// the corrections, comments included, is kept as it is.
+/// the corrections, comments included, is kept as it is, but for [`NOT_YET`].
 ///
 /// # Errors
 /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`] for a bad entry, for a table after `[correction]`, and for
@@ -19,11 +22,12 @@ pub fn entry_with_calibration(
     let mut entry = Entry::from_toml(text, file)?;
     let tables = ["[correction", "[[elsewhere", "[elsewhere"];
     let is_correction = |line: &&str| tables.iter().any(|table| line.trim_start().starts_with(table));
-    let head: Vec<&str> = text.lines().take_while(|line| !is_correction(line)).collect();
+    let mut head: Vec<&str> = text.lines().take_while(|line| !is_correction(line)).collect();
     let mut rest = text.lines().skip(head.len());
     if rest.any(|line| line.trim_start().starts_with('[') && !is_correction(&line)) {
         return Err(inconsistent("[correction] must be the last table".into()));
     }
+    head.retain(|line| !line.starts_with(NOT_YET));
     entry.put(residue, correction);
     #[derive(Serialize)]
     struct Tail<'a> {

@@ -20,7 +20,7 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .job import electrostatics, thermostat
+from .job import ROTAMERS, electrostatics, thermostat
 from .report import Report
 
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
@@ -194,6 +194,7 @@ pressure = "1 bar"
 [titration]
 # allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
 barrier = "10 kJ/mol"
+{ROTAMERS}
 
 [titration.buffer]
 
