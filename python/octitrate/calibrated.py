@@ -18,8 +18,8 @@ SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "char
 
 
 class Calibrated:
-    """Entries with corrections in files and folders; folders are searched with everything below them. `shipped`: folders whose entries serve where there
-    is none of that name in the others.
+    """Entries with corrections in files and folders; folders are searched with everything below them. `shipped`: folders whose corrections serve where the
+    others have none of that name and place.
 
     Raises `Refused` for a path that is not there, a file that is no TOML, and entries of one name whose forms differ.
     """
@@ -32,8 +32,20 @@ class Calibrated:
             for file in sorted(path.rglob("*.toml")) if path.is_dir() else [path]:
                 self._add(file, strict=not path.is_dir())
         behind = Calibrated(shipped) if (shipped := list(shipped)) else None
-        if behind:
-            self._entries = behind._entries | self._entries
+        for key, entry in behind._entries.items() if behind else ():
+            self._complete(self._entries.setdefault(key, entry), entry)
+
+    @staticmethod
+    def _complete(own: dict[str, Any], shipped: dict[str, Any]) -> None:
+        """Puts corrections that come with octitrate where an entry has none."""
+        if own is shipped or any(own.get(key) != shipped.get(key) for key in SAME):
+            return
+        if not has_correction(own["correction"]):
+            own["correction"] = shipped["correction"]
+        places = {residue for one in own.get("elsewhere", []) for residue in one["residues"]}
+        others = [one for one in shipped.get("elsewhere", []) if not places & set(one["residues"])]
+        if others:
+            own["elsewhere"] = [*own.get("elsewhere", []), *others]
 
     def __contains__(self, key: tuple[str, str]) -> bool:
         """Whether there is an entry of this name and force field."""
@@ -56,12 +68,13 @@ class Calibrated:
             return
         if different := [key for key in SAME if known.get(key) != entry.get(key)]:
             raise Refused(f"{file}: {different[0]} of the entry {entry['name']} differs from that of another file", "leave one of them out")
-        if has_correction(entry["correction"]):
+        # Folders of model compounds have copies of the entry of the charge buffer.
+        if has_correction(entry["correction"]) and entry["correction"] != known["correction"]:
             if has_correction(known["correction"]):
                 raise Refused(f"{file}: the entry {entry['name']} has a correction in another file, too", "leave one of them out")
             known["correction"] = entry["correction"]
         places = {residue for one in known.get("elsewhere", []) for residue in one["residues"]}
-        for one in entry.get("elsewhere", []):
+        for one in (one for one in entry.get("elsewhere", []) if one not in known.get("elsewhere", [])):
             if twice := places & set(one["residues"]):
                 raise Refused(f"{file}: the entry {entry['name']} has a correction at {min(twice)} in another file, too", "leave one of them out")
             known.setdefault("elsewhere", []).append(one)

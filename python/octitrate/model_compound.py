@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .entries import KINDS, buffer_entry, entry
+from .entries import KINDS, buffer_entry, buffer_name, entry
 from .errors import Refused
 from .peptide import peptide
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
@@ -110,9 +110,13 @@ def build(
             out.write(f"library/{what.entry}.toml", entry(ff, what.entry))
             library.append(f"library/{what.entry}.toml")
         if ff.own_water():
-            if what.entry == "water":
+            # A correction that comes with octitrate serves every other entry: all of them must have been made with one buffer.
+            known = what.entry != "water" and ff.buffer_status() != "uncalibrated"
+            if known:
+                out.write("library/water.toml", ff.calibrated.written("water", buffer_name(ff), buffer_entry(ff)))
+            elif what.entry == "water":
                 out.write("library/water.toml", buffer_entry(ff))
-            library.append("library/water.toml" if what.entry == "water" else "../water/calibrate/water.toml")
+            library.append("library/water.toml" if known or what.entry == "water" else "../water/calibrate/water.toml")
         site = next((residue for residue in model.topology.residues() if residue.index == what.site), None) if what.residues else None
         out.write("equilibrate.toml", equilibrate_job(ff.van_der_waals(), temperature))
         title = f"{ff.called()} in {ff.water} along λ of {'-'.join(what.residues) if what.residues else 'the charge buffer'}"

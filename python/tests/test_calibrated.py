@@ -64,9 +64,12 @@ def test_corrections_get_into_the_entries_of_a_job(folder: Path) -> None:
     assert set(found) == {"tyr.toml", "arg.toml", "cterm.toml"}
     expected = tomllib.loads(MODEL)["correction"]
     assert found["tyr.toml"]["correction"] == expected
-    assert found["arg.toml"]["correction"] == found["cterm.toml"]["correction"] == {"status": "uncalibrated"}
+    assert found["arg.toml"]["correction"] == {"status": "uncalibrated"}
     places = {one["residues"][0]: one["correction"] for one in found["cterm.toml"]["elsewhere"]}
-    assert places == {"GLY": expected, "LEU": expected}
+    # Those that come with octitrate serve where one's own have none: at Ala, the model compound, and at Glu.
+    shipped = tomllib.loads((Path(octitrate.__file__).parent / "corrections/ff14SB-tip3p/cterm.toml").read_text())
+    of_glu = next(one["correction"] for one in shipped["elsewhere"] if one["residues"] == ["GL3"])
+    assert found["cterm.toml"]["correction"] == shipped["correction"] and places == {"GLY": expected, "LEU": expected, "GL3": of_glu}
 
 
 def test_groups_know_their_corrections(folder: Path) -> None:
@@ -74,7 +77,8 @@ def test_groups_know_their_corrections(folder: Path) -> None:
     corrected = [(group.entry, group.corrected) for group in ff.groups(peptide(["TYR", "TYR", "CYS", "LEU"]).topology)]
     # A first residue has other charges: what is known inside of chains is not known there.
     assert corrected == [("nterm", False), ("tyr", False), ("tyr", True), ("cys", False), ("cterm", True)]
-    assert [group.corrected for group in ff.groups(peptide(["ACE", "ALA"]).topology)] == [False]
+    assert [group.corrected for group in ff.groups(peptide(["ACE", "ALA"]).topology)] == [True]
+    assert [group.corrected for group in ff.groups(peptide(["ACE", "VAL"]).topology)] == [False]
     # Another force field has none of them.
     other = TitratableForceField("ff19SB", "tip3p", [folder])
     assert not any(group.corrected for group in other.groups(peptide(["ACE", "TYR", "NME"]).topology))
@@ -82,10 +86,11 @@ def test_groups_know_their_corrections(folder: Path) -> None:
 
 def test_what_does_not_fit_together_is_refused(folder: Path, tmp_path: Path) -> None:
     file = folder / "tyr/calibrate/tyr.toml"
-    with pytest.raises(Refused, match="has a correction in another file, too"):
-        Calibrated([folder, file])
     twice = folder / "more.toml"
-    twice.write_text((folder / "cterm-gly/calibrate/cterm.toml").read_text())
+    twice.write_text(file.read_text().replace("1.25", "1.5"))
+    with pytest.raises(Refused, match="has a correction in another file, too"):
+        Calibrated([folder])
+    twice.write_text((folder / "cterm-gly/calibrate/cterm.toml").read_text().replace("1.25", "1.5"))
     with pytest.raises(Refused, match="has a correction at GLY in another file, too"):
         Calibrated([folder])
     twice.write_text(file.read_text().replace("-0.0858", "-0.0859"))
@@ -135,6 +140,26 @@ def test_corrections_at_ends_are_found_by_the_residue() -> None:
     assert statuses("ALA", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "preliminary"), ("cterm", "preliminary")]
     assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "uncalibrated")]
     assert statuses("ACE", "ALA", "ALA") == [("cterm", "calibrated")]
+
+
+def test_ones_own_correction_at_an_end_leaves_those_that_come_with_octitrate(tmp_path: Path) -> None:
+    """The entry that a calibration of the side chain of a last Glu writes has no correction inside of chains."""
+    shipped = Path(octitrate.__file__).parent / "corrections/ff14SB-tip3p/glu3.toml"
+    of_shipped = tomllib.loads(shipped.read_text())
+    text = entry(TitratableForceField("ff14SB", "tip3p"), "glu3")
+    own = tmp_path / "glu3.toml"
+    own.write_text(calibrated(text, "ASP"))
+    found = tomllib.loads(TitratableForceField("ff14SB", "tip3p", [own]).calibrated.written("glu3", "ff14SB", text))
+    assert found["correction"] == of_shipped["correction"]
+    assert [one["residues"] for one in found["elsewhere"]] == [["ASP"], ["ZGL3"]]
+
+
+def test_copies_of_one_file_are_one_correction(folder: Path) -> None:
+    """Folders of model compounds have copies of the entry of the charge buffer."""
+    for name in ("tyr/calibrate/tyr.toml", "cterm-gly/calibrate/cterm.toml"):
+        (folder / f"copy_of_{Path(name).name}").write_text((folder / name).read_text())
+    known = Calibrated([folder])
+    assert [known.status(name, "ff14SB", residue, False) for name, residue in (("tyr", None), ("cterm", "GLY"))] == ["calibrated"] * 2
 
 
 def test_ones_own_corrections_come_first(tmp_path: Path) -> None:

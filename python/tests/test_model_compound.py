@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import octitrate
+
 openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
@@ -76,13 +78,27 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
 
 
 def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
-    place = build("CYS", "ff19SB", "opc", tmp_path / "model")
+    place = build("CYS", "ff19SB", "tip4pew", tmp_path / "model")
     assert {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} == {
         *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "library/cys.toml")
     }
     assert tomllib.loads((place / "calibrate.toml").read_text())["titration"]["library"] == ["library/cys.toml", "../water/calibrate/water.toml"]
     with pytest.raises(Refused, match="exists"):
-        build("CYS", "ff19SB", "opc", place)
+        build("CYS", "ff19SB", "tip4pew", place)
     with pytest.raises(Refused, match="no water model"):
         build("CYS", "ff19SB", "swm4ndp", tmp_path / "other")
     assert not (tmp_path / "other").exists()
+
+
+def test_the_buffer_that_comes_with_octitrate_serves(tmp_path: Path) -> None:
+    place = build("CYS", "ff19SB", "opc", tmp_path / "model")
+    assert tomllib.loads((place / "calibrate.toml").read_text())["titration"]["library"] == ["library/cys.toml", "library/water.toml"]
+    shipped = Path(octitrate.__file__).parent / "corrections/ff19SB-opc/water.toml"
+    assert tomllib.loads((place / "library/water.toml").read_text()) == tomllib.loads(shipped.read_text())
+    (place / "equilibrate").mkdir()
+    shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
+    answer = subprocess.run([binary(), "check", "calibrate.toml"], cwd=place, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0 and "the job can be run" in answer.stdout, answer.stdout + answer.stderr
+    # The buffer itself is calibrated from nothing.
+    place = build("water", "ff19SB", "opc", tmp_path / "water")
+    assert tomllib.loads((place / "library/water.toml").read_text())["correction"] == {"status": "uncalibrated"}
