@@ -58,6 +58,10 @@ pub struct SiteRecord {
     /// Molecules of a buffer: numbers of their residues in the topology, counted from 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub molecules: Vec<u32>,
+    /// Free energies of the forms that V_MM takes away, the `offset` of the site among them (kJ/mol); absent without V_MM, for buffers, and in the files of
+    /// versions that did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_energies: Option<Vec<f64>>,
     /// Its forms.
     pub forms: Vec<FormRecord>,
     /// What its free energy along λ depends on; absent in the files of versions that did not record it.

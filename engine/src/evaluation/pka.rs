@@ -45,7 +45,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         Some(interval) => runs.into_iter().map(|run| run.evenly(interval)).collect(),
         None => runs,
     };
-    let (records, left) = of_one_offset(titrating(&runs, options)?, &runs)?;
+    let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
     let connected = Connected::new(&runs, options.threshold)?;
     let mut sites: Vec<SiteResult> =
         records.par_iter().map(|record| site(record, &runs, &connected, options)).collect::<Result<_>>()?;
@@ -109,33 +109,50 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
     Ok(records)
 }
 
-/// The sites that have one `offset` in all runs, and a sentence about each of the others: frames of both would be taken for frames of one free energy.
-fn of_one_offset(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<SiteRecord>, Vec<String>)> {
+/// The sites that have one correction and one `offset` in all runs, and a sentence about each of the others: frames of both would be taken for frames of one
+/// free energy.
+fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<SiteRecord>, Vec<String>)> {
     let (mut kept, mut left) = (Vec::new(), Vec::new());
     for record in records {
-        let mut having = runs.iter().filter(|run| run.weights(&record.name).is_some());
-        let other = having.next().and_then(|first| {
-            let offset = first.offset(&record.name);
-            let other = having.find(|run| run.offset(&record.name) != offset)?;
-            Some((first, offset, other))
-        });
-        let Some((first, offset, other)) = other else {
+        let name = &record.name;
+        let having: Vec<&Run> = runs.iter().filter(|run| run.weights(name).is_some()).collect();
+        let said = having.iter().find(|run| run.free_energies(name).is_some());
+        let Some(first) = said.or(having.first()) else { continue };
+        let Some((what, other)) = having.iter().find_map(|run| Some((other_correction(first, run, name)?, run))) else {
             kept.push(record);
             continue;
         };
         left.push(format!(
-            "{} is left out: its offset is {offset} kJ/mol in {} and {} kJ/mol in {}; evaluate these runs apart for it. What this changes of the others comes by their coupling to it alone",
-            record.name,
+            "{name} is left out: {what} in {} and in {}; evaluate these runs apart for it. What this changes of the others comes by their coupling to it alone",
             first.folder.display(),
-            other.offset(&record.name),
             other.folder.display()
         ));
     }
     if kept.is_empty() {
-        let message = "every site that titrates has another offset in some of the runs";
+        let message = "every site that titrates has another correction or offset in some of the runs";
         return Err(Error::input(message, format!("evaluate runs of the same job together: {}", left.join("; "))));
     }
+    // Versions before did not record free energies.
+    let records = || runs.iter().flat_map(|run| run.titrating().map(move |site| (run, site)));
+    let unknown = records().find(|(_, site)| site.free_energies.is_none());
+    if let Some((run, _)) = unknown.filter(|_| records().any(|(_, site)| site.free_energies.is_some())) {
+        let folder = run.folder.display();
+        left.push(format!(
+            "{folder} does not say which corrections V_MM it had, as other runs do: see to it that they are the same"
+        ));
+    }
     Ok((kept, left))
+}
+
+/// What the V_MM of a site differs in between two runs, in words.
+fn other_correction(one: &Run, other: &Run, name: &str) -> Option<String> {
+    let (a, b) = (one.offset(name), other.offset(name));
+    if a != b {
+        return Some(format!("its offset is {a} and {b} kJ/mol"));
+    }
+    let (a, b) = one.free_energies(name).zip(other.free_energies(name))?;
+    let words = |all: &[f64]| all[1..].iter().map(|f| format!("{f:.2}")).collect::<Vec<_>>().join(", ");
+    (a != b).then(|| format!("its correction V_MM has free energies of {} and {} kJ/mol", words(a), words(b)))
 }
 
 /// Evaluates one site.

@@ -298,6 +298,11 @@ impl Run {
         found.map_or(0.0, |(_, offset)| *offset)
     }
 
+    /// Free energies of the forms of a site that its V_MM took away (kJ/mol); none if the run does not say.
+    pub fn free_energies(&self, site: &str) -> Option<&[f64]> {
+        self.sites.sites.iter().find(|one| one.name == site)?.free_energies.as_deref()
+    }
+
     /// The sites that titrate: those that are neither buffers nor fixed, with forms of different protonation.
     pub fn titrating(&self) -> impl Iterator<Item = &SiteRecord> {
         let differ = |site: &SiteRecord| site.forms.iter().any(|form| form.protons_lost != site.forms[0].protons_lost);

@@ -86,6 +86,7 @@ mod tests {
             coordinate: "nexp".into(),
             pka: Some(6.38),
             barrier: Some(7.25),
+            free_energies: Some(vec![0.0, -69.49, -82.125]),
             forms: vec![form("HSP", 0, 1.0, 0.0), form("HSD", 1, 0.0, 6.92), form("HSE", 1, 0.0, 6.53)],
             ..SiteRecord::default()
         };

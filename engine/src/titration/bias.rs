@@ -93,6 +93,11 @@ impl Recipe {
         }
     }
 
+    /// Free energies of the forms that V_MM takes away (kJ/mol), with the `offset` of the site; none without V_MM.
+    pub fn free_energies(&self) -> Option<Vec<f64>> {
+        self.correction.as_ref().map(ModelCorrection::free_energies)
+    }
+
     /// Whether V_pH has smoothed steps.
     pub fn is_smoothed(&self) -> bool {
         self.smoothed && self.has_ph()

@@ -91,6 +91,7 @@ impl Sites {
             } else {
                 site.residues.iter().map(|r| r + 1).collect()
             },
+            free_energies: self.free_energies(index),
             forms: (0..site.forms.len())
                 .map(|k| FormRecord {
                     name: site.forms[k].name.clone(),
@@ -102,6 +103,12 @@ impl Sites {
             conditions: Some(self.conditions[index].clone()),
         };
         self.sites.iter().enumerate().map(record).collect()
+    }
+
+    /// Free energies that V_MM of a titratable site takes away (kJ/mol).
+    fn free_energies(&self, site: usize) -> Option<Vec<f64>> {
+        let titrates = self.sites[site].kind == SiteKind::Titratable;
+        self.recipes.iter().find(|recipe| titrates && recipe.index == site)?.free_energies()
     }
 
     /// Height of the barrier of a titratable site that moves, kJ/mol.

@@ -67,6 +67,12 @@ impl ModelCorrection {
         self
     }
 
+    /// F of each form, kJ/mol; that of form 0 is zero.
+    pub fn free_energies(&self) -> Vec<f64> {
+        let others = &self.coefficients[..self.basis.n_forms() - 1];
+        std::iter::once(0.0).chain(others.iter().copied()).collect()
+    }
+
     /// Energy at `weights`, zero at form 0; its derivatives are added to `by_weight`.
     pub fn evaluate(&self, weights: &[f64], by_weight: &mut [f64]) -> f64 {
         -self.basis.evaluate(&self.coefficients, weights, -1.0, by_weight)
@@ -96,6 +102,7 @@ mod tests {
         assert_eq!(v.evaluate(&[0.5, 0.5], &mut slopes), -2.0 + 0.75);
         // dF/dλ at ½ is 4.
         assert_eq!(slopes[1] - slopes[0], -4.0);
+        assert_eq!(v.free_energies(), [0.0, 4.0]);
         assert_eq!(v.times(3.0).evaluate(&[0.0, 1.0], &mut slopes), -12.0);
     }
 

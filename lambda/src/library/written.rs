@@ -7,7 +7,7 @@ use serde::Serialize;
 const NOT_YET: &str = "# Not calibrated yet";
 
 /// Text of an entry with its correction replaced by `correction`, that of the model compound or the one at `residue` ([`Elsewhere`]); everything before
-/// the corrections, comments included, is kept as it is, but for [`NOT_YET`].
+/// the corrections, comments included, is kept as it is, but for the comment that it is not known yet.
 ///
 /// # Errors
 /// [`LibraryError::Parse`] and [`LibraryError::Inconsistent`] for a bad entry, for a table after `[correction]`, and for

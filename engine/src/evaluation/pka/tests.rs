@@ -108,12 +108,43 @@ fn a_site_whose_offset_differs_is_left_out_and_told_of() {
     runs[3].offsets.clear();
     let found = evaluated(runs.clone());
     assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
-    let told = "cterm ALA 9 is left out: its offset is 4.4 kJ/mol in pH_2.50/replica_1 and 0 kJ/mol in pH_3.50/replica_2; evaluate these runs apart";
+    let told = "cterm ALA 9 is left out: its offset is 4.4 and 0 kJ/mol in pH_2.50/replica_1 and in pH_3.50/replica_2; evaluate these runs apart";
     assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
     runs.iter_mut().for_each(|run| run.sites.sites[0].coordinate = "fixed".into());
     let resampling = Resampling { draws: 50, seed: 1 };
     let refused = evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap_err();
-    assert!(refused.to_string().contains("another offset in some of the runs"), "{refused}");
+    assert!(refused.to_string().contains("another correction or offset in some of the runs"), "{refused}");
+}
+
+/// A correction that was made again shifts the pKa: runs with both are no runs of one titration.
+#[test]
+fn a_site_whose_correction_differs_is_left_out_and_told_of() {
+    let mut runs = experiment(4.1, 2);
+    let mut other = runs[0].sites.sites[0].clone();
+    other.name = "HIS 9".into();
+    for run in &mut runs {
+        run.sites.sites.push(other.clone());
+        run.series.sites.extend(other.columns());
+        let lambda = run.series.lambda.clone();
+        run.series.lambda.extend(lambda);
+        run.sites.sites[0].free_energies = Some(vec![0.0, -80.3]);
+        run.sites.sites[1].free_energies = Some(vec![0.0, -68.54]);
+    }
+    let all = evaluated(runs.clone());
+    assert_eq!((all.sites.len(), all.warnings.iter().any(|warning| warning.contains("V_MM"))), (2, false));
+    runs[3].sites.sites[1].free_energies = Some(vec![0.0, -69.49]);
+    let found = evaluated(runs.clone());
+    assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
+    let told = "HIS 9 is left out: its correction V_MM has free energies of -68.54 and -69.49 kJ/mol in pH_2.50/replica_1 and in pH_3.50/replica_2;";
+    assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
+    // Runs of a version that did not record them, the first one too.
+    runs[0].sites.sites.iter_mut().for_each(|site| site.free_energies = None);
+    assert_eq!(evaluated(runs.clone()).sites.len(), 1);
+    runs[3].sites.sites.iter_mut().for_each(|site| site.free_energies = None);
+    let found = evaluated(runs);
+    assert_eq!(found.sites.len(), 2);
+    let told = |warning: &String| warning.starts_with("pH_2.50/replica_1 does not say which corrections V_MM it had");
+    assert!(found.warnings.iter().any(told), "{:?}", found.warnings);
 }
 
 /// Replicas that disagree are no result, whatever their errors.
