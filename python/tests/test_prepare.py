@@ -136,6 +136,8 @@ def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: 
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
     assert "no correction is known with this force field: they stay in the form of pH 7, unless --sites asks for them: TYR 3" in notes(report)
     assert "no correction is known at this end of a chain: they stay in the form of pH 7, unless --sites asks for them: amino end ALA 1" in notes(report)
+    # The carboxyl end would titrate between these pH values, the amino end and Tyr would not.
+    assert "without a correction V_MM carboxyl end GLY 4 of chain A keeps the form of pH 7 from pH 2 to 7, where another may be right" in notes(report)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def prepare(options: Options, report: Report) -> Path:
         report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it (--model-compound water) and name it with --library")
     ph = sites.values(choices, options)
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
+    sites.held(choices, ph, report)
     report.step("Water and salt")
     model = solvate.solvate(model, ff, options, report)
     report.step("Force field")

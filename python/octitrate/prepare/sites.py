@@ -24,7 +24,7 @@ SWAP = 3.0
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
 
-KNOWN = "corrections come with octitrate for amber99sb-ildn (the default) and ff14SB, both with tip3p"
+KNOWN = "corrections come with octitrate for amber99sb-ildn (the default) and ff14SB, both with tip3p, and for Glu and Asp of ff19SB with opc"
 """Where the way on is short."""
 
 DEPROTONATED_AT_7 = {"GLU", "ASP", "HIS", "cterm"}
@@ -161,6 +161,16 @@ def values(choices: list[Choice], options: Options) -> list[float]:
             break
         found.append(round(here + next((step for step in steps if swaps(here, here + step)), steps[-1]), 3))
     return found
+
+
+def held(choices: list[Choice], ph: list[float], report: Report) -> None:
+    """Warns of groups that would change their form between these pH values if a correction of theirs were known."""
+    change = [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END) and any(ph[0] < pka < ph[-1] for pka in c.estimates)]
+    if change:
+        report.warn(
+            f"without a correction V_MM {listed(change, 6)} {'keep' if len(change) > 1 else 'keeps'} the form of pH 7 from pH {ph[0]:g} to {ph[-1]:g}, where "
+            "another may be right: groups beside it feel the wrong charge there"
+        )
 
 
 def _lowest(choice: Choice) -> float:

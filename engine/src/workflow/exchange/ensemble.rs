@@ -270,10 +270,15 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         } else {
             side_by_side(courses, pools, until, (books, watch), stop)
         };
-        // After a failure lines of before it are good.
-        let written = self.write_lines(Upto::Passed);
-        let waited = ended?;
-        written?;
+        let waited = match ended {
+            Ok(waited) => waited,
+            Err(e) => {
+                // Lines of before a failure are good. Those that have a gap before them are not written: a walker that waits at the step of a swap has the
+                // line there yet, and the one that took its place may have gone on.
+                let _ = self.tell_lines(Upto::Passed);
+                return Err(e);
+            }
+        };
         self.waited.iter_mut().zip(waited).for_each(|(all, now)| *all += now);
         self.moved += began.elapsed();
         for (number, walker) in self.walkers.iter_mut().enumerate() {
@@ -283,14 +288,13 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         Ok(())
     }
 
-    /// Writes lines that walkers have kept.
-    fn write_lines(&mut self, upto: Upto) -> Result<()> {
+    /// Writes lines that walkers have kept, as far as none is missing before them.
+    fn tell_lines(&mut self, upto: Upto) -> Result<()> {
         let (courses, books, _) = self.courses();
         let told: Vec<Result<()>> = courses
             .into_iter()
             .map(|mut course| course.tell_lines(upto, &mut |news| books.take(news).map(|_| ())))
             .collect();
-        books.write_all_lines()?;
         told.into_iter().collect()
     }
 
@@ -312,7 +316,8 @@ impl<'a, W: Walker> Ensemble<'a, W> {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
-        self.write_lines(Upto::Present)?;
+        self.tell_lines(Upto::Present)?;
+        self.books.write_all_lines()?;
         let written = self.books.sync()?;
         let walkers = self.walkers.iter_mut().map(Propagate::state).collect::<Result<Vec<_>>>()?;
         let labels = self.setup.labels();

@@ -20,10 +20,15 @@ const EVERY: u64 = 5;
 
 /// A titration with replicas of so many exchanges in `folder`.
 fn plan(folder: &Path, exchanges: u64, replicas: u32) -> TitrationPlan {
+    plan_with_lines(folder, exchanges, replicas, "10 fs")
+}
+
+/// The same with lines of λ at this interval.
+fn plan_with_lines(folder: &Path, exchanges: u64, replicas: u32, lines: &str) -> TitrationPlan {
     let text = format!(
         "[system]\nstructure = \"water.gro\"\ntopology = \"water.top\"\n[dynamics]\nsteps = {}\nseed = 11\n[thermostat]\n\
          temperature = \"300 K\"\n[titration]\n[titrate]\nph = [5.5, 3.5, 4.5, 4.0]\nexchange = \"10 fs\"\nreplicas = {replicas}\n\
-         [output]\nlambda = \"10 fs\"\nenergy = \"30 fs\"\ntrajectory = \"0 ps\"\n",
+         [output]\nlambda = \"{lines}\"\nenergy = \"30 fs\"\ntrajectory = \"0 ps\"\n",
         exchanges * EVERY
     );
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files/job.toml");
@@ -203,6 +208,20 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     // Finished, it is known as such without its files: somebody may have moved a trajectory away.
     std::fs::remove_file(threads.batch().children[0].config.result(files::ENERGY)).unwrap();
     assert!(go(&threads, true, None), "finished before");
+}
+
+/// Where walkers are stopped, one may wait at the step of a swap, the line of that step not yet told, and the one that took its place be some lines ahead.
+#[test]
+fn the_line_of_a_swap_comes_before_those_of_who_takes_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| plan_with_lines(&folder.path().join(name), 60, 2, "2 fs");
+    assert!(go(&at("whole"), false, None));
+    let pieces = at("pieces");
+    for stop_at in (7..240).step_by(10) {
+        assert!(!go_keeping(&pieces, false, Some(stop_at), true));
+    }
+    assert!(go_keeping(&pieces, false, None, true));
+    assert!(results(&folder.path().join("pieces")) == results(&folder.path().join("whole")));
 }
 
 /// Another barrier is another exchange; a run that is taken away has no place for its walker.
