@@ -45,6 +45,8 @@ fn pages_have_the_numbers_of_the_tables() {
         ("1stn-ff14SB-cufix", "1STN", (0, 21)),
         ("1pgb-ff19SB-opc", "1PGB", (0, 9)),
         ("4pti-ff19SB-opc", "4PTI", (0, 4)),
+        ("2lzt-ff19SB-opc", "2LZT", (0, 12)),
+        ("1stn-ff19SB-opc", "1STN", (0, 21)),
     ] {
         let mut comparison = read(&format!("validation/results/{folder}/comparison.csv"));
         // Ends of chains have an offset in the second runs alone, and their pKa from these.
@@ -86,8 +88,11 @@ fn pages_have_the_numbers_of_the_tables() {
     for (page, text) in &pages {
         assert!(text.contains(&averages(&all)), "{page}: the errors of all groups are {}", averages(&all));
     }
-    let both = |line: &str| line.contains("both, 13 groups") && line.contains(&averages(&newer));
-    assert!(pages[0].1.lines().any(both), "the errors with ff19SB are {}", averages(&newer));
+    for (page, text) in &pages {
+        let together = |line: &str| line.contains("all four, 42 groups") && line.contains(&averages(&newer));
+        assert_eq!(newer.len(), 42);
+        assert!(text.lines().any(together), "{page}: the errors with ff19SB are {}", averages(&newer));
+    }
     let within = |factor: f64| errors.iter().filter(|(difference, error)| *difference < factor * error).count();
     let sentence = format!(
         "Of the {} groups above {} are within one stated error of experiment\nand {} within two",

@@ -4,7 +4,7 @@
 #   validation/titrate.sh 1pgb FOLDER [--device cuda:0 ...]
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
-# FORCE_FIELD is ff14SB (default) or ff19SB, in OPC and with two walkers at each pH: 1pgb and 4pti, whose Glu and Asp have corrections.
+# FORCE_FIELD is ff14SB (default) or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH and without their ends, which have no corrections.
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
 # The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
@@ -21,8 +21,10 @@ case $force_field-$entry in
     ff14SB-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
     ff14SB-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     ff14SB-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
+    ff19SB-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
+    ff19SB-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
     ff14SB-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
-    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn with ff14SB, 1pgb, 4pti with ff19SB" >&2; exit 2 ;;
+    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn with ff14SB or ff19SB" >&2; exit 2 ;;
 esac
 if [ "$force_field" = ff14SB ]; then pairs="--pair-corrections cufix"; else pairs=; fi
 if [ ! -e "$folder" ]; then

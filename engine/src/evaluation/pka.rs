@@ -14,6 +14,7 @@ mod units;
 pub use diagnostics::{FEW, LARGEST_ERROR, ROTAMERS, TRIPS};
 pub use doubts::grouped;
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
+pub use units::Independent;
 
 use super::runs::Run;
 use crate::error::{Error, Result};

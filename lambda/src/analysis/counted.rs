@@ -18,7 +18,8 @@
 //!
 //! The inefficiency of a series without a transition is unknown: it is taken to be the largest of the others, and if there is none, the series
 //! counts as a single sample. One short visit says little about how long visits are, so that series of few transitions have at least the
-//! median inefficiency of those with many. Several series of one pH (replicas) are independent.
+//! median inefficiency of those with many. Several series of one pH (replicas) are independent. A series shorter than two blocks cannot be drawn
+//! anew: the error is at least that of its samples, too.
 
 mod drawing;
 mod link;
@@ -43,6 +44,8 @@ const FEW_TRANSITIONS: u64 = 10;
 const MANY_TRANSITIONS: usize = 50;
 /// Below this share of the most frequent state a series should have transitions.
 const SHARED: f64 = 0.9;
+/// A series of fewer blocks hardly differs from draw to draw: of one block all draws are the series itself.
+const FEWEST_BLOCKS: f64 = 2.0;
 /// Length of the blocks in units of the statistical inefficiency.
 const BLOCK_FACTOR: f64 = 5.0;
 /// Chunks in a block, at least, unless they are frames.
@@ -192,7 +195,7 @@ impl Counted {
         let link = linked.and_then(|question| Link::new(question, series, count));
         let summaries: Vec<SeriesSummary> = series.iter().zip(inefficiencies).map(summary).collect();
         Self {
-            is_sure: link.is_some() && is_frequent(series, count),
+            is_sure: link.is_some() && is_frequent(series, count) && have_blocks(series, count, inefficiencies),
             series: summaries,
             weighted,
             count,
@@ -284,12 +287,22 @@ pub(super) fn is_frequent(series: &[StateSeries<'_>], count: usize) -> bool {
     let counts: Vec<Occupancy> = series.iter().map(|s| occupancy::count(s.states, count)).collect();
     let seen = |form: usize| counts.iter().any(|counts| counts.forms[form] > 0);
     let changes = |form: usize| series.iter().map(|s| occupancy::changes(s.states, form)).sum::<usize>();
-    let shared = |counts: &Occupancy| {
-        let most = (0..count).filter_map(|form| counts.population(form)).fold(0.0, f64::max);
-        (f64::MIN_POSITIVE..SHARED).contains(&most)
-    };
     (0..count).filter(|&form| seen(form)).all(|form| changes(form) >= MANY_TRANSITIONS)
-        && counts.iter().all(|counts| counts.transitions >= FEW_TRANSITIONS || !shared(counts))
+        && counts.iter().all(|counts| counts.transitions >= FEW_TRANSITIONS || !is_shared(counts))
+}
+
+/// Whether two states share the frames.
+fn is_shared(counts: &Occupancy) -> bool {
+    let most = (0..counts.forms.len()).filter_map(|form| counts.population(form)).fold(0.0, f64::max);
+    (f64::MIN_POSITIVE..SHARED).contains(&most)
+}
+
+/// Whether every series of which two states share the frames has blocks enough to be drawn from.
+fn have_blocks(series: &[StateSeries<'_>], count: usize, inefficiencies: &[Inefficiency]) -> bool {
+    series.iter().zip(inefficiencies).all(|(series, inefficiency)| {
+        let blocks = series.states.len() as f64 / (BLOCK_FACTOR * inefficiency.frames);
+        blocks >= FEWEST_BLOCKS || !is_shared(&occupancy::count(series.states, count))
+    })
 }
 
 /// The value of a number for [`Counted::draws`], which leaves out what is not a number: NaN where nothing is determined.

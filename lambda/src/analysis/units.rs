@@ -25,11 +25,11 @@ pub struct Cell {
 pub struct OfUnits {
     /// Error of the pKa.
     pub error: f64,
-    /// Degrees of freedom, at least [`FEWEST`].
+    /// Degrees of freedom ν > 0; below [`FEWEST`] the error itself is hardly known.
     pub free: f64,
 }
 
-/// Fewest degrees of freedom of an error.
+/// Fewest degrees of freedom of an error that is known.
 pub const FEWEST: f64 = 2.0;
 
 /// The number of units that tell anything of a pKa, N; 0 if none does.
@@ -59,7 +59,7 @@ fn information(units: &[Vec<Cell>], pka: f64, slope: f64) -> [f64; 2] {
 }
 
 impl OfUnits {
-    /// From the frames of each unit, with pKa and Hill coefficient of all of them; `None` if fewer than three units tell anything.
+    /// From the frames of each unit, with pKa and Hill coefficient of all of them; `None` if no more than one unit tells anything.
     pub fn new(units: &[Vec<Cell>], pka: f64, slope: f64) -> Option<Self> {
         let score = |unit: &Vec<Cell>| -> f64 {
             unit.iter().map(|cell| cell.lost - expected(cell.ph, pka, slope) * cell.frames).sum()
@@ -68,8 +68,12 @@ impl OfUnits {
         let [total, squares] = information(units, pka, slope);
         let number = total * total / squares;
         let free = number - 1.0;
-        // Rounding must not take away the third of three equal units.
-        (free > FEWEST - 1e-9 && total > 0.0).then(|| Self { error: (number / free * scores).sqrt() / total, free })
+        (free > 0.0 && total > 0.0).then(|| Self { error: (number / free * scores).sqrt() / total, free })
+    }
+
+    /// Whether three units or more tell of the pKa. Rounding must not take away the third of three equal ones.
+    pub fn is_known(&self) -> bool {
+        self.free > FEWEST - 1e-9
     }
 
     /// The error, as much larger as it takes to cover the truth as often as one that is known: a mean over its own error is distributed as Student's t, of which the variance is
@@ -119,7 +123,8 @@ mod tests {
         let eight = OfUnits::new(&units, 4.0, 1.0).unwrap();
         assert!((number(&units, 4.0, 1.0) - 3.0).abs() < 0.1 && number(&[], 4.0, 1.0) == 0.0);
         assert!((eight.error / three.error - 1.0).abs() < 0.02 && (eight.free - 2.0).abs() < 0.1, "{eight:?}");
-        assert_eq!(OfUnits::new(&units[..2], 4.0, 1.0), None);
+        assert!(three.is_known() && eight.is_known() && !OfUnits::new(&units[..2], 4.0, 1.0).unwrap().is_known());
+        assert_eq!(OfUnits::new(&units[..1], 4.0, 1.0), None);
         assert_eq!(OfUnits::new(&[], 4.0, 1.0), None);
         let covering = |free| OfUnits { error: 0.1, free }.covering();
         assert!((covering(4.0) - 0.1 * 2f64.sqrt()).abs() < 1e-12 && covering(2.0) == covering(3.0));

@@ -4,11 +4,12 @@
 //! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
 //! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
 //! and as many changes of the rotamer of the side chain, if trajectories show it;
-//! neighbouring pH values overlap; and the walkers of a replica exchange went from the lowest pH to the highest and back, once each on average: those that
+//! neighbouring pH values overlap; more than one walker tells of the pKa; and the walkers of a replica exchange went from the lowest pH to the highest and back, once each on average: those that
 //! stay where they began keep the conformation that they began with. Everything else is a list of reasons.
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;
+use super::units::Independent;
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
@@ -22,8 +23,8 @@ pub const FEW: u64 = 10;
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
 /// How the reason begins that walkers went to and fro too seldom.
 pub const TRIPS: &str = "the walkers made";
-/// Fewest independent runs that tell of a pKa: as many as an error from whole runs needs.
-const INDEPENDENT: f64 = 3.0;
+/// How the reason begins that too few walkers or runs tell of the pKa.
+pub const PASTS: &str = "what is known of the pKa comes from";
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
 
@@ -36,8 +37,9 @@ pub struct Diagnostics {
     pub rotamers: Option<u64>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
-    /// Number of independent walkers or runs that tell of the pKa, where most of what is known comes from those that began with the states of others.
-    pub independent: Option<f64>,
+    /// Number of independent walkers that tell of the pKa; without walkers that of runs, where most of what is known comes from those that began with the
+    /// states of others.
+    pub independent: Option<Independent>,
     /// Why it has not converged, in words without commas, which end the cells of tables; empty if it has.
     pub reasons: Vec<String>,
 }
@@ -84,9 +86,11 @@ impl Diagnostics {
         if !few.is_empty() {
             reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(" and ")));
         }
-        if let Some(number) = site.diagnostics.independent.filter(|number| *number < INDEPENDENT - 1e-9) {
+        if let Some(Independent { number, needed }) =
+            site.diagnostics.independent.filter(|found| found.number < found.needed - 1e-9)
+        {
             reasons.push(format!(
-                "what is known of the pKa comes from added runs that go back to {number:.1} runs and should go back to {INDEPENDENT}: give more pH values or replicas"
+                "{PASTS} {number:.1} independent walkers or runs and should come from {needed}: give more pH values or replicas"
             ));
         }
         if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {

@@ -10,23 +10,43 @@ use lambda::analysis::units::{Cell, OfUnits, number, told};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// How many walkers or runs that are independent of each other tell of a pKa.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Independent {
+    /// Their number N.
+    pub number: f64,
+    /// How many there should be, at least.
+    pub needed: f64,
+}
+
+/// Walkers that should tell of a pKa: three that share the frames unevenly are more than two.
+const WALKERS: f64 = 2.0;
+/// Runs that should, where most began with the states of others: as many as an error from whole runs needs.
+const RUNS: f64 = 3.0;
+
 /// Makes the errors of all steps those of walkers or runs where they are larger. `runs` are those of the site, `classes` its protonation in each of their frames.
 ///
-/// Where most of what is known of a step comes from walkers or runs that began with the states of others, the answer is the number of units that tell of it (of
-/// the step of which the fewest do): fewer than three have no error of this kind, and the frames of one that has many descendants look like those of many.
-pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<State>]) -> Option<f64> {
+/// The answer is the number of walkers that tell of a step, of the step of which the fewest do; without walkers that of runs, where most of what is
+/// known comes from those that began with the states of others. The frames of one that has many descendants look like those of many, and so do those of a
+/// walker that goes to and fro between two pH values: of fewer than three the error is hardly known, and at least what they say of it.
+pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<State>]) -> Option<Independent> {
     let family = Families::of(runs);
-    let mut fewest: Option<f64> = None;
+    let have_walkers = have_walkers(runs);
+    let mut fewest: Option<Independent> = None;
     for (index, step) in titration.macroscopic.iter_mut().enumerate() {
         let [Some(pka), Some(slope)] = step.counted.map(|number| number.value()) else { continue };
         let units = |of: Of| units(runs, classes, index, &family, of);
         let added = told(&units(Of::Added), pka, slope);
         let units = units(Of::All);
-        if added > 0.5 * told(&units, pka, slope) {
-            let mine = number(&units, pka, slope);
-            fewest = Some(fewest.map_or(mine, |fewest| fewest.min(mine)));
+        let are_kin = added > 0.5 * told(&units, pka, slope);
+        let may_be_few = have_walkers || are_kin;
+        if may_be_few {
+            let mine = Independent { number: number(&units, pka, slope), needed: if are_kin { RUNS } else { WALKERS } };
+            fewest = Some(fewest.filter(|fewest| fewest.number <= mine.number).unwrap_or(mine));
         }
-        let Some(found) = OfUnits::new(&units, pka, slope) else { continue };
+        let Some(found) = OfUnits::new(&units, pka, slope).filter(|found| may_be_few || found.is_known()) else {
+            continue;
+        };
         for number in [&mut step.pka, &mut step.pka_slope_one] {
             if let Determined::Value { error, .. } = number {
                 *error = error.max(found.covering());
@@ -34,6 +54,11 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
         }
     }
     fewest
+}
+
+/// Whether it is known which walker each frame is of.
+fn have_walkers(runs: &[&Run]) -> bool {
+    runs.iter().all(|run| !run.series.walker.is_empty() && run.series.walker.len() == run.series.time.len())
 }
 
 /// Which walkers and runs began with the state of which.
@@ -96,7 +121,7 @@ enum Of {
 
 /// Frames of every walker, or of every run if not all of them have walkers, of the two classes of a step.
 fn units<'a>(runs: &[&'a Run], classes: &[Vec<State>], step: usize, family: &Families<'a>, of: Of) -> Vec<Vec<Cell>> {
-    let have_walkers = runs.iter().all(|run| run.series.walker.len() == run.series.time.len());
+    let have_walkers = have_walkers(runs);
     let mut found: BTreeMap<Unit, BTreeMap<u64, Cell>> = BTreeMap::new();
     for (index, (run, classes)) in runs.iter().zip(classes).enumerate() {
         let titration = run.titration();

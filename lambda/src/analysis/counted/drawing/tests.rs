@@ -1,7 +1,7 @@
 //! Errors of sites that are coupled to something slow, over repeated synthetic sets.
 
 use super::*;
-use crate::analysis::counted::{StateSeries, value_or_nan};
+use crate::analysis::counted::{Inefficiency, StateSeries, have_blocks, value_or_nan};
 use crate::analysis::hill::{self, TitrationPoint};
 use crate::analysis::occupancy::State;
 use crate::analysis::synthetic;
@@ -97,4 +97,20 @@ fn drawings_are_those_that_the_series_allow() {
     assert_eq!(ways(&[4.0]).last(), Some(&Drawing::Blocks(Some(4))));
     let short: Vec<State> = states[..100].to_vec();
     assert_eq!(Counted::new(&[StateSeries { ph: 4.0, states: &short }], 2, None).drawings(), [Drawing::Blocks(None)]);
+}
+
+/// Of a series shorter than two blocks draws are the series itself: they do not show the error, unless there is nothing in it that could scatter.
+#[test]
+fn draws_of_a_series_of_one_block_are_not_the_whole_error() {
+    // Five visits of 200 frames each, and a series that changes at every frame.
+    let slow: Vec<State> = (0..1000).map(|frame| Some(u8::from(frame / 200 % 2 == 1))).collect();
+    let quick: Vec<State> = (0..1000).map(|frame| Some(u8::from(frame % 2 == 1))).collect();
+    let alone = vec![Some(1); 1000];
+    let of = |other: &[State], frames: f64| {
+        let series = [(3.0, &quick[..], 1.0), (4.0, other, frames)];
+        let known: Vec<_> = series.iter().map(|&(_, _, frames)| Inefficiency { frames, is_borrowed: false }).collect();
+        have_blocks(&series.map(|(ph, states, _)| StateSeries { ph, states }), 2, &known)
+    };
+    assert!(!of(&slow, 200.0) && !of(&slow, 101.0) && of(&slow, 99.0));
+    assert!(of(&alone, 1000.0), "one state alone has no error of this kind");
 }
