@@ -4,8 +4,9 @@
 //! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
 //! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
 //! and as many changes of the rotamer of the side chain, if trajectories show it;
-//! neighbouring pH values overlap; more than one walker tells of the pKa; and the walkers of a replica exchange went from the lowest pH to the highest and back, once each on average: those that
-//! stay where they began keep the conformation that they began with. Everything else is a list of reasons.
+//! neighbouring pH values overlap; two independent walkers tell of the pKa, of runs that began with the states of others three; and the walkers of a
+//! replica exchange went from the lowest pH to the highest and back, once each on average: those that stay where they began keep the
+//! conformation that they began with. Everything else is a list of reasons.
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;

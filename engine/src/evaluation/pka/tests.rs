@@ -87,17 +87,23 @@ fn runs_that_differ_in_more_than_the_ph_count_at_their_own() {
     assert!((step.pka.value().unwrap() - 4.1).abs() < 3.5 * step.pka.error().unwrap());
 }
 
+/// Two replicas of an experiment in which a second site of this name has the same frames as the first.
+fn experiment_of_two(name: &str) -> Vec<Run> {
+    let mut runs = experiment(4.1, 2);
+    for run in &mut runs {
+        let other = SiteRecord { name: name.into(), ..run.sites.sites[0].clone() };
+        run.series.sites.extend(other.columns());
+        run.series.lambda.extend_from_within(..);
+        run.sites.sites.push(other);
+    }
+    runs
+}
+
 /// Frames of two offsets belong to two free energies: no pKa of a mixture is given, and the other sites keep theirs.
 #[test]
 fn a_site_whose_offset_differs_is_left_out_and_told_of() {
-    let mut runs = experiment(4.1, 2);
-    let mut other = runs[0].sites.sites[0].clone();
-    other.name = "cterm ALA 9".into();
+    let mut runs = experiment_of_two("cterm ALA 9");
     for run in &mut runs {
-        run.sites.sites.push(other.clone());
-        run.series.sites.extend(other.columns());
-        let lambda = run.series.lambda.clone();
-        run.series.lambda.extend(lambda);
         run.offsets = vec![("cterm ALA 9".into(), 4.4)];
     }
     assert_eq!(evaluated(runs.clone()).sites.len(), 2);
@@ -119,14 +125,8 @@ fn a_site_whose_offset_differs_is_left_out_and_told_of() {
 /// A correction that was made again shifts the pKa: runs with both are no runs of one titration.
 #[test]
 fn a_site_whose_correction_differs_is_left_out_and_told_of() {
-    let mut runs = experiment(4.1, 2);
-    let mut other = runs[0].sites.sites[0].clone();
-    other.name = "HIS 9".into();
+    let mut runs = experiment_of_two("HIS 9");
     for run in &mut runs {
-        run.sites.sites.push(other.clone());
-        run.series.sites.extend(other.columns());
-        let lambda = run.series.lambda.clone();
-        run.series.lambda.extend(lambda);
         run.sites.sites[0].free_energies = Some(vec![0.0, -80.3]);
         run.sites.sites[1].free_energies = Some(vec![0.0, -68.54]);
     }
