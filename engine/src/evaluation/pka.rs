@@ -40,13 +40,17 @@ const BESIDE: f64 = 0.4;
 pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
     let (runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
+    let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
+    // From all lines of λ: between those that are taken below a walker may have been elsewhere.
+    let rotamers = rotamers::changes(&runs, &names);
+    let round_trips = diagnostics::round_trips(&runs);
     // Frames count alike: those of all runs must stand for the same time.
     let interval = runs.iter().filter_map(|run| run.series.interval()).reduce(f64::max);
     let runs: Vec<Run> = match interval {
         Some(interval) => runs.into_iter().map(|run| run.evenly(interval)).collect(),
         None => runs,
     };
-    let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
     let connected = Connected::new(&runs, options.threshold)?;
     let mut sites: Vec<SiteResult> =
         records.par_iter().map(|record| site(record, &runs, &connected, options)).collect::<Result<_>>()?;
@@ -61,9 +65,6 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     });
     let grid = grid(&ph);
     let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
-    let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
-    let rotamers = rotamers::changes(&runs, &names);
-    let round_trips = diagnostics::round_trips(&runs, &ph);
     let stuck = diagnostics::stuck(&runs, round_trips);
     for (site, rotamers) in sites.iter_mut().zip(rotamers) {
         site.diagnostics.rotamers = rotamers;

@@ -133,8 +133,9 @@ fn scatter(values: &[Determined]) -> bool {
 }
 
 /// Passages of all walkers between the lowest and the highest pH, there and back, as far as the frames show them; none where no run has walkers.
-pub(super) fn round_trips(runs: &[Run], ph: &[f64]) -> Option<usize> {
-    let (low, high) = (*ph.first()?, *ph.last()?);
+pub(super) fn round_trips(runs: &[Run]) -> Option<usize> {
+    let low = runs.iter().map(|run| run.ph).reduce(f64::min)?;
+    let high = runs.iter().map(|run| run.ph).reduce(f64::max)?;
     if low == high || runs.iter().all(|run| run.series.walker.is_empty()) {
         return None;
     }

@@ -5,6 +5,8 @@
 //! near to another one, so that swings across a border do not count. In a replica exchange of pH a run has the frames of many walkers: a side chain is followed
 //! along its walker, through whatever runs that came.
 //!
+//! A frame between two lines of λ is left out in a replica exchange: nobody knows which walker it shows.
+//!
 //! Runs without a trajectory, or whose trajectory lacks the side chain, say nothing. Of long trajectories [`MOST`] frames are read, evenly spread: changes
 //! that are undone in between are missed, which is the safe side.
 
@@ -20,6 +22,8 @@ use std::collections::BTreeMap;
 const MOST: usize = 400;
 /// A dihedral is in a rotamer within so many degrees of its centre.
 const CORE: f64 = 40.0;
+/// Times that differ by less are one, ps: trajectories have them in single precision.
+const SAME: f64 = 1e-2;
 /// Names that the γ atom may have.
 const GAMMA: [&str; 5] = ["CG", "SG", "OG", "CG1", "OG1"];
 
@@ -34,9 +38,12 @@ fn turned<'a>(runs: &[Run], seen: impl Iterator<Item = Option<&'a [Seen]>>) -> O
     let mut pasts: BTreeMap<(usize, Option<Walker>), Vec<Seen>> = BTreeMap::new();
     let mut is_shown = false;
     for (index, (run, seen)) in runs.iter().zip(seen).enumerate() {
-        is_shown |= seen.is_some();
         for &one in seen.into_iter().flatten() {
             let walker = walker_at(run, one.time);
+            if walker.is_none() && !run.series.walker.is_empty() {
+                continue;
+            }
+            is_shown = true;
             pasts.entry((if walker.is_some() { 0 } else { index }, walker)).or_default().push(one);
         }
     }
@@ -52,11 +59,11 @@ struct Seen {
     angle: f64,
 }
 
-/// The walker that a run had at a time (ps): that of the first line of λ from then on, as a frame is written before the swap of its step.
+/// The walker that a run had at a time (ps), if it has a line of λ of that time: frame and line are both written before the swap of their step.
 fn walker_at(run: &Run, time: f64) -> Option<Walker<'_>> {
-    let index = run.series.time.partition_point(|&line| line < time - 1e-6);
-    let index = index.min(run.series.walker.len().checked_sub(1)?);
-    Some((run.titration(), run.series.walker[index]))
+    let index = run.series.time.partition_point(|&line| line < time - SAME);
+    let line = run.series.time.get(index).filter(|&&line| line <= time + SAME);
+    line.and_then(|_| run.series.walker.get(index)).map(|&walker| (run.titration(), walker))
 }
 
 /// Changes along frames in any order.
@@ -169,6 +176,10 @@ mod tests {
         // Walker 1 of each titration is seen in one rotamer, too; taken for one it would turn.
         assert_eq!(of([run("a/pH_4.00/replica_1", &[1, 2, 1, 2]), run("b/pH_4.00/replica_1", &[1, 2, 1, 2])]), Some(0));
         assert_eq!(turned(&two("a", "b"), [None, None].into_iter()), None);
+        // Frames between two lines: whose they are is not known.
+        let mut between = two("a/pH_4.00/replica_1", "a/pH_5.00/replica_1");
+        between.iter_mut().for_each(|run| run.series.time.iter_mut().for_each(|time| *time += 0.25));
+        assert_eq!(of(between), None);
     }
 
     #[test]
