@@ -8,6 +8,7 @@ use octitrate::config::Config;
 use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
+use octitrate::trajectory::Frames;
 use octitrate::workflow::children::Child;
 use octitrate::workflow::exchange::titrate;
 use octitrate::workflow::many::{Host, Many};
@@ -178,6 +179,41 @@ fn an_exchange_with_friction_leaves_the_same_bytes_in_pieces() {
     });
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(results(&pieces) == expected);
+}
+
+/// Each replica begins at its own structure, the third one again at the first: here the same box of water, 0.05 nm further along x.
+#[test]
+fn replicas_begin_at_structures_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu/glu.gro");
+    let text = std::fs::read_to_string(&own).unwrap();
+    let moved = folder.path().join("moved.gro");
+    let atoms = text.lines().count() - 3;
+    let edge: f64 = text.lines().last().unwrap().split_whitespace().next().unwrap().parse().unwrap();
+    let shifted = text.lines().enumerate().map(|(number, line)| match (2..2 + atoms).contains(&number) {
+        true => format!("{}{:8.3}{}\n", &line[..20], line[20..28].trim().parse::<f64>().unwrap() + 0.05, &line[28..]),
+        false => format!("{line}\n"),
+    });
+    std::fs::write(&moved, shifted.collect::<String>()).unwrap();
+    let keys = format!("replicas = 3\nstructures = [\"{}\", \"{}\"]", own.display(), moved.display());
+    let plan = titration_with(&folder.path().join("exchange"), &keys, "");
+    assert!(plan.batch().config.inputs().contains(&moved.as_path()));
+    assert!(go(&plan, None, &Stop::default()));
+    let x_of_first = |child: &Child| {
+        let mut frames = Frames::open(&child.config.result("trajectory.xtc")).unwrap();
+        frames.read(0).unwrap().positions.iter().map(|r| r.x).collect::<Vec<_>>()
+    };
+    let starts: Vec<Vec<f64>> = plan.batch().children.iter().map(x_of_first).collect();
+    assert_eq!(starts.len(), 9);
+    for replicas in starts.chunks(3) {
+        assert_eq!(replicas[2], replicas[0]);
+        // Molecules near a face may be written on its other side; positions have three digits in either file.
+        let off = |(moved, x): (&f64, &f64)| {
+            let beyond = moved - x - 0.05;
+            (beyond - (beyond / edge).round() * edge).abs()
+        };
+        assert!(replicas[1].iter().zip(&replicas[0]).map(off).all(|off| off < 0.0011));
+    }
 }
 
 /// Walkers are minimised at once, and each of them as it would be alone.

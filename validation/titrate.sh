@@ -6,6 +6,8 @@
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
 # FORCE_FIELD is ff14SB (default) or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH and without their ends, which have no corrections.
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
+# START is `crystal` (default), or `both`: two walkers at each pH, one ladder from the prepared structure and one from a structure whose side chains were at
+# 500 K for half a nanosecond while the backbone was held (heat.toml; λ held in the forms of pH 4.5). Where the two agree, the start is forgotten.
 # The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,6 +35,19 @@ if [ ! -e "$folder" ]; then
     sed -i -e "s/^ph = .*/ph = [$ph]/" -e "s/^exchange = .*/&\nreplicas = $replicas\nequilibration = \"200 ps\"/" -e 's/^lambda = .*/lambda = "1 ps"/' \
         -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
         -e "s/^time_step = .*/&\nseed = ${SEED:-1}/" "$folder/titrate.toml"
+fi
+if [ "${START:-crystal}" = both ] && [ ! -e "$folder/heated.gro" ]; then
+    # Sections are paragraphs: constant volume, no pH but the one that the forms at the start are those of, the rest as in the titration.
+    awk 'BEGIN { RS = ""; ORS = "\n\n" }
+        /^\[(barostat|titrate|output)\]/ { next }
+        /^\[position_restraints\]/ { print "[position_restraints]\natoms = \"backbone\"\nduration = \"500 ps\"\nfade = \"0 ps\""; next }
+        /^\[dynamics\]/ { sub(/duration = [^\n]*/, "duration = \"500 ps\""); sub(/"4 fs"/, "\"2.5 fs\"") }
+        /^\[thermostat\]/ { sub(/"300 K"/, "\"500 K\"") }
+        /^\[titration\]/ { sub(/\[titration\]/, "&\nph = 4.5\nrelax = \"500 ps\"\nallow_mismatch = [\"temperature\"]") }
+        { print }' "$folder/titrate.toml" > "$folder/heat.toml"
+    "$octitrate" run "$folder/heat.toml" "$@"
+    cp "$folder/heat/final.gro" "$folder/heated.gro"
+    sed -i -e 's/^replicas = .*/replicas = 2\nstructures = ["system.gro", "heated.gro"]/' -e 's/^seed = .*/&\nvelocities = "generate"/' "$folder/titrate.toml"
 fi
 status=0
 "$octitrate" titrate "$folder/titrate.toml" "$@" || status=$?

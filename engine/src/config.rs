@@ -285,6 +285,9 @@ impl Config {
         if let Some(calibrate) = &mut self.calibrate {
             calibrate.resolve_paths(folder)?;
         }
+        if let Some(titrate) = &mut self.titrate {
+            titrate.resolve_paths(folder)?;
+        }
         if let Some(titration) = &mut self.titration {
             titration.make_absolute(folder);
         }
@@ -327,7 +330,8 @@ impl Config {
     pub fn inputs(&self) -> Vec<&Path> {
         let System { structure, topology, include, frame, .. } = &self.system;
         let libraries = self.titration.iter().flat_map(|titration| &titration.library);
-        let starts = self.calibrate.iter().flat_map(|calibrate| &calibrate.structures);
+        let of_titration = self.titrate.iter().flat_map(|titrate| &titrate.structures);
+        let starts = self.calibrate.iter().flat_map(|calibrate| &calibrate.structures).chain(of_titration);
         let more = frame.iter().chain(include).chain(&self.output.index).chain(libraries).chain(starts);
         [self.path(), structure, topology].into_iter().chain(more.map(PathBuf::as_path)).collect()
     }

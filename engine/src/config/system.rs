@@ -59,6 +59,12 @@ impl System {
         Ok(())
     }
 
+    /// Takes positions, velocities and box from another structure, whatever frame was named.
+    pub fn begin_at(&mut self, structure: PathBuf) {
+        self.structure = structure;
+        (self.frame, self.frame_time) = (None, None);
+    }
+
     /// Whether the topology is a system that OpenMM serialised, by the name of its file.
     pub fn has_system_xml(&self) -> bool {
         self.topology.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"))

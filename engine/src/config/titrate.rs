@@ -1,12 +1,13 @@
 //! Section `[titrate]`: runs of one job at many pH values.
 
 use super::auto_or::AutoOr;
-use super::check::{Check, ph, positive, require, whole_steps, wrong};
+use super::check::{Check, exists, make_absolute, ph, positive, require, whole_steps, wrong};
 use super::dynamics::Dynamics;
 use super::quantity::Time;
 use super::values::Values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// Runs that go on at the same time.
 pub type Jobs = AutoOr<1, 4096>;
@@ -22,6 +23,12 @@ pub struct Titrate {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub replicas: u32,
+    /// Structures, GROMACS `.gro` files, at which the replicas of each pH begin in turn in place of `system.structure`; as many as `replicas` at most. They have
+    /// the atoms of `system.structure`, in other conformations: where replicas that began elsewhere agree, the start is forgotten. The paths are
+    /// relative to the job file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-absent" = "all begin at `system.structure`"))]
+    pub structures: Vec<PathBuf>,
     /// Start of each run that is left out of the evaluation at least (ps), shorter than a run. More is left out where the beginning of a run
     /// differs from the rest of it. λ is held during the first part of it, `titration.relax`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,6 +95,21 @@ fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<O
 }
 
 impl Titrate {
+    /// Makes the paths absolute; they are relative to `folder`. Checks that the files exist.
+    pub(super) fn resolve_paths(&mut self, folder: &Path) -> Check {
+        self.structures.iter_mut().for_each(|path| make_absolute(folder, path));
+        let exists = |(index, structure): (usize, &PathBuf)| {
+            exists(&format!("titrate.structures.{index}"), structure, "a GROMACS structure, .gro")
+        };
+        self.structures.iter().enumerate().try_for_each(exists)
+    }
+
+    /// The structure at which this replica (from 1) begins, if it is another one than that of the system.
+    pub fn structure(&self, replica: u32) -> Option<&Path> {
+        let index = (replica as usize - 1).checked_rem(self.structures.len())?;
+        self.structures.get(index).map(PathBuf::as_path)
+    }
+
     /// Start of each run that is left out (ps).
     pub fn equilibration(&self) -> f64 {
         self.equilibration.map_or(0.0, |time| time.get())
@@ -140,6 +162,8 @@ impl Titrate {
         self.ph.check("titrate.ph", "pH value", 1)?;
         self.ph.to_vec().into_iter().try_for_each(|value| ph("titrate.ph", value))?;
         require(self.replicas > 0, "titrate.replicas", self.replicas, "a whole number, 1 or more")?;
+        let (count, valid) = (self.structures.len(), "as many structures as titrate.replicas at most; raise that");
+        require(count <= self.replicas as usize, "titrate.structures", format!("{count} structures"), valid)?;
         self.equilibration.map_or(Ok(()), |time| dynamics.check_equilibration("titrate.equilibration", time))?;
         self.check_until(dynamics)?;
         let Some(exchange) = self.exchange else {

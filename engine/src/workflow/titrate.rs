@@ -204,6 +204,9 @@ fn child(config: &Config, ph: f64, replica: u32) -> Child {
     let short = (ph * 100.0).round() / 100.0 == ph;
     let label = if short { format!("{ph:.2}") } else { format!("{ph}") };
     let mut job = config.clone();
+    if let Some(structure) = config.titrate.as_ref().and_then(|titrate| titrate.structure(replica)) {
+        job.system.begin_at(structure.to_path_buf());
+    }
     job.titrate = None;
     if let Some(titration) = &mut job.titration {
         titration.ph = Some(ph);

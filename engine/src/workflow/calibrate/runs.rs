@@ -54,7 +54,7 @@ fn window(
     structure: Option<PathBuf>,
 ) -> Child {
     let mut job = base(config);
-    begin_at(&mut job, structure);
+    structure.map_or((), |structure| job.system.begin_at(structure));
     if let Some(titration) = &mut job.titration {
         match &target.what {
             What::Site { settings, .. } => {
@@ -81,14 +81,6 @@ fn window(
     };
     job.output.folder = folder.join(format!("lambda_{label}"));
     Child { name: format!("λ = {}{more}", label.replace('_', " ")), config: job }
-}
-
-/// Takes positions, velocities and box from another structure, if there is one.
-fn begin_at(job: &mut Config, structure: Option<PathBuf>) {
-    if let Some(structure) = structure {
-        job.system.structure = structure;
-        (job.system.frame, job.system.frame_time) = (None, None);
-    }
 }
 
 /// A round of free runs: without barrier, at pH = pK, with the V_MM that all before it led to.
@@ -128,7 +120,7 @@ impl Round<'_> {
     /// Run number `run`, from 0.
     fn child(&self, run: usize) -> Child {
         let mut job = base(self.config);
-        begin_at(&mut job, structure(self.config, run));
+        structure(self.config, run).map_or((), |structure| job.system.begin_at(structure));
         job.dynamics.steps = Some((self.length() / self.config.dynamics.time_step.get()).round() as u64);
         if let Some(titration) = &mut job.titration {
             titration.coordinate = Coordinate::Linear;
