@@ -27,11 +27,13 @@ use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, Stream};
 
 use crate::FmmError;
+use crate::checks::check_length;
 use crate::geometry::assignment::Geometry;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::{BoxGrid, NearSet};
 use crate::geometry::tree::MAX_DEVICE_ROOT;
+use crate::members::Members;
 use crate::solver::settings::Settings;
 use assignment::DeviceAssignment;
 use boxes::Boxes;
@@ -63,6 +65,8 @@ pub struct DeviceFmm<T: Real + Pod> {
     boundary: Boundary,
     host: Geometry,
     grid: BoxGrid,
+    n_particles: usize,
+    /// Number of those that lie in boxes.
     n: usize,
     boxes: Boxes<T>,
     assignment: DeviceAssignment,
@@ -116,7 +120,24 @@ impl<T: Real + Pod> DeviceFmm<T> {
         positions: &[[f64; 3]],
         exclusions: &Exclusions,
     ) -> Result<Self, FmmError> {
-        let mut out = Self::near_only(device, boundary, settings, positions, exclusions)?;
+        let members = Members::all(exclusions.n_particles());
+        Self::of_members(device, boundary, settings, positions, (exclusions, &members))
+    }
+
+    /// The same for particles of which the `members` only ever have a charge. Positions, charges and results are those of all particles; potential
+    /// and field of the others are 0 always.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); members of another number of particles.
+    #[inline(never)]
+    pub fn of_members(
+        device: &Device,
+        boundary: Boundary,
+        settings: Settings,
+        positions: &[[f64; 3]],
+        particles: (&Exclusions, &Members),
+    ) -> Result<Self, FmmError> {
+        let mut out = Self::near_only(device, boundary, settings, positions, particles)?;
         out.far = Some(Far::new(device, &settings, &out.host, &out.grid, out.n)?);
         Ok(out)
     }
@@ -128,7 +149,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         boundary: Boundary,
         settings: Settings,
         positions: &[[f64; 3]],
-        exclusions: &Exclusions,
+        (exclusions, members): (&Exclusions, &Members),
     ) -> Result<Self, FmmError> {
         settings.check(MAX_DEVICE_ROOT)?;
         boundary.check()?;
@@ -136,22 +157,27 @@ impl<T: Real + Pod> DeviceFmm<T> {
         if boxes > MAX_BOXES {
             return Err(FmmError::DeviceBoxes { boxes, max: MAX_BOXES });
         }
-        let n = exclusions.n_particles();
-        if n > MAX_PARTICLES {
-            return Err(FmmError::DeviceParticles { particles: n, max: MAX_PARTICLES });
+        let (n_particles, n) = (exclusions.n_particles(), members.len());
+        check_length("exclusions", members.n_particles(), n_particles)?;
+        if n_particles > MAX_PARTICLES {
+            return Err(FmmError::DeviceParticles { particles: n_particles, max: MAX_PARTICLES });
         }
-        let host = Geometry::new(&boundary, settings.tree, positions);
+        // A set-up without positions is for settings alone.
+        let around = if positions.is_empty() { positions.into() } else { members.select(positions) };
+        let host = Geometry::new(&boundary, settings.tree, &around);
         let near = NearSet::checked(&host.unit_basis(), settings.separation)?;
         let grid = BoxGrid { topology: host.topology, basis: host.unit_basis(), near };
         let boxes = Boxes::new(device, &host, &grid)?;
-        let assignment = DeviceAssignment::new(device, &boxes, exclusions, host.shortest() / host.scale())?;
-        let room = n.max(1);
+        let shortest = host.shortest() / host.scale();
+        let assignment = DeviceAssignment::new(device, &boxes, exclusions, members, shortest)?;
+        let (room, all) = (n.max(1), n_particles.max(1));
         Ok(Self {
             device: device.clone(),
             settings,
             boundary,
             host,
             grid,
+            n_particles,
             n,
             boxes,
             assignment,
@@ -161,8 +187,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
             sorted: device.zeros(4 * room)?,
             near_out: device.zeros(4 * room)?,
             far_out: device.zeros(4 * room)?,
-            potential: device.zeros(room)?,
-            field: device.zeros(3 * room)?,
+            potential: device.zeros(all)?,
+            field: device.zeros(3 * all)?,
         })
     }
 
@@ -253,6 +279,11 @@ impl<T: Real + Pod> DeviceFmm<T> {
 
     /// Number of particles.
     pub fn n_particles(&self) -> usize {
+        self.n_particles
+    }
+
+    /// Number of those that lie in boxes: the members.
+    pub fn n_members(&self) -> usize {
         self.n
     }
 
@@ -276,12 +307,12 @@ impl<T: Real + Pod> DeviceFmm<T> {
         &self.field
     }
 
-    /// x', y', z', q by sorted place, relative to the centre of the own box over the scale (`[4N]`).
+    /// x', y', z', q by sorted place, relative to the centre of the own box over the scale (four for each member).
     pub fn sorted(&self) -> &Buffer<T> {
         &self.sorted
     }
 
-    /// Sorted place of each particle.
+    /// Sorted place of each particle; `u32::MAX` of one that is no member.
     pub fn place(&self) -> &Buffer<u32> {
         &self.assignment.place
     }

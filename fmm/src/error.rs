@@ -128,6 +128,14 @@ pub enum FmmError {
         /// The particle.
         particle: usize,
     },
+    /// A charge of a particle that was to have none.
+    #[error("particle {particle} has charge {charge:e}, but was left out as one without charge")]
+    LeftOut {
+        /// The particle.
+        particle: usize,
+        /// Its charge.
+        charge: f64,
+    },
     /// An excluded pair does not lie in near boxes.
     #[error("excluded pair {i}, {j} lies farther apart than two near boxes; choose fewer, larger leaf boxes")]
     ExclusionTooFar {

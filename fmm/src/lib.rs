@@ -46,6 +46,7 @@ mod coulomb;
 pub mod device;
 mod error;
 mod geometry;
+mod members;
 pub mod operators;
 pub mod potentials;
 #[doc(hidden)]
@@ -61,6 +62,7 @@ pub use error::FmmError;
 pub use geometry::boundary::Boundary;
 pub use geometry::exclusions::{self, Exclusions};
 pub use geometry::tree::TreeShape;
+pub use members::{FmmOfMembers, Members};
 pub use operators::{harmonics, lattice};
 pub use potentials::Potentials;
 pub use reference::direct::{self, Direct};

@@ -10,6 +10,7 @@ use kernels::Real;
 use crate::Fmm;
 use crate::coulomb::Coulomb;
 use crate::device::{DeviceCoulomb, DeviceFmm};
+use crate::members::FmmOfMembers;
 use crate::tuning::accuracy;
 
 /// The addresses of the functions in one precision.
@@ -20,7 +21,10 @@ fn functions<T: Real + Pod>() -> impl Iterator<Item = *const ()> {
         Fmm::<T>::assign as *const (),
         Fmm::<T>::evaluate as *const (),
         Fmm::<T>::work as *const (),
+        FmmOfMembers::<T>::assign as *const (),
+        FmmOfMembers::<T>::evaluate as *const (),
         DeviceFmm::<T>::new as *const (),
+        DeviceFmm::<T>::of_members as *const (),
         DeviceFmm::<T>::enqueue_assign as *const (),
         DeviceFmm::<T>::enqueue_evaluate as *const (),
         DeviceFmm::<T>::enqueue_forces as *const (),

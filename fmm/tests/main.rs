@@ -14,6 +14,7 @@ mod invariance;
 mod lattices;
 mod limits;
 mod madelung;
+mod members;
 mod methods;
 mod open;
 mod orders;

@@ -2,15 +2,18 @@
 //
 //   u = inverse · (x − corner);  along each axis that repeats n = ⌊u_a / boxes⌋ and u −= n · lattice_a;  box = ⌊u⌋, image = n
 //
-// box index (x · ny + y) · nz + z. Positions f64, any image, by number; images: those subtracted, by number (home_boxes) or place (arrange).
+// box index (x · ny + y) · nz + z. Positions f64, any image, by number; images: those subtracted, by number among the
+// members (home_boxes) or place (arrange).
+// members: particles that lie in boxes, then those that do not, of which only the positions are looked at; null if all lie in boxes.
 // What is wrong with the particles goes to ParticleFaults of assignment.rs.
 
 KERNEL void home_boxes(const __grid_constant__ HomeArgs args) {
     const BoxGeometry *geometry = args.geometry;
     const LeafGrid *grid = args.grid;
     ParticleFaults *faults = args.faults;
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= args.n) return;
+    const int m = blockIdx.x * blockDim.x + threadIdx.x;
+    if (m >= args.n_particles) return;
+    const unsigned i = args.members ? args.members[m] : (unsigned)m;
     double u[3];
     bool finite = true;
     for (int a = 0; a < 3; ++a) {
@@ -22,15 +25,16 @@ KERNEL void home_boxes(const __grid_constant__ HomeArgs args) {
         }
     }
     if (!finite) {
-        atomicMin(&faults->not_finite, (unsigned)i);
+        atomicMin(&faults->not_finite, i);
         u[0] = u[1] = u[2] = 0.0;
     }
+    if (m >= args.n) return;
     int c[3], image[3] = {0, 0, 0};
     for (int a = 0; a < 3; ++a) {
         if (!grid->periodic[a]) continue;
         double images_away = floor(u[a] / grid->shape[a]);
         if (!(fabs(images_away) <= FARTHEST_IMAGE)) {
-            atomicMin(&faults->too_far, (unsigned)i);
+            atomicMin(&faults->too_far, i);
             images_away = 0.0;
         }
         image[a] = (int)images_away;
@@ -38,19 +42,24 @@ KERNEL void home_boxes(const __grid_constant__ HomeArgs args) {
     }
     for (int a = 0; a < 3; ++a) {
         c[a] = (int)fmin(fmax(floor(u[a]), 0.0), grid->shape[a] - 1.0);
-        args.images[3LL * i + a] = image[a];
+        args.images[3LL * m + a] = image[a];
     }
-    args.keys[i] = (c[0] * grid->shape[1] + c[1]) * grid->shape[2] + c[2];
+    args.keys[m] = (c[0] * grid->shape[1] + c[1]) * grid->shape[2] + c[2];
 }
 
 KERNEL void arrange(const __grid_constant__ ArrangeArgs args) {
     int k = blockIdx.x * blockDim.x + threadIdx.x;
     if (k >= args.n) return;
-    unsigned i = args.order[k];
+    const unsigned m = args.sorted[k];
+    unsigned i = m;
+    if (args.members) {
+        i = args.members[m];
+        args.order[k] = i;
+    }
     args.place[i] = k;
-    args.leaf_of[k] = args.keys[i];
-    for (int a = 0; a < 3; ++a) args.images[3LL * k + a] = args.homes[3LL * i + a];
-    wrapped(args.geometry, args.x + 3LL * i, args.homes + 3LL * i, args.local + 3LL * k);
+    args.leaf_of[k] = args.keys[m];
+    for (int a = 0; a < 3; ++a) args.images[3LL * k + a] = args.homes[3LL * m + a];
+    wrapped(args.geometry, args.x + 3LL * i, args.homes + 3LL * m, args.local + 3LL * k);
 }
 
 // For each near box of each leaf: first place, particles, number of particles in the near boxes before it, slot of its offset. A warp a leaf.

@@ -11,6 +11,7 @@ use super::{BOXES, THREADS};
 use crate::FmmError;
 use crate::geometry::assignment::FARTHEST_IMAGE;
 use crate::geometry::exclusions::Exclusions;
+use crate::members::Members;
 
 structure! {
     /// What is wrong with the particles: in each field the smallest number at fault, or `u32::MAX`.
@@ -37,19 +38,28 @@ arguments! {
         geometry: In<'a, BoxGeometry>,
         grid: In<'a, LeafGrid>,
         x: In<'a, f64>,
+        /// Particles that lie in boxes, then all others; null if all do.
+        members: In<'a, u32>,
         keys: Out<'a, u32>,
         images: Out<'a, i32>,
         faults: Out<'a, ParticleFaults>,
+        /// Particles that lie in boxes, and all of them.
         n: i32,
+        n_particles: i32,
     }
 
     /// Arguments of `arrange`.
     struct ArrangeArgs<'a> {
         geometry: In<'a, BoxGeometry>,
         x: In<'a, f64>,
-        order: In<'a, u32>,
+        /// Member at each sorted place.
+        sorted: In<'a, u32>,
+        /// As in `HomeArgs`.
+        members: In<'a, u32>,
         keys: In<'a, u32>,
         homes: In<'a, i32>,
+        /// Particle at each sorted place, written where members are not all particles.
+        order: Out<'a, u32>,
         place: Out<'a, u32>,
         leaf_of: Out<'a, u32>,
         images: Out<'a, i32>,
@@ -93,12 +103,15 @@ arguments! {
 /// Which box each particle lies in, and the pairs to skip.
 pub struct DeviceAssignment {
     n: u32,
+    n_particles: u32,
     n_leaves: u32,
     sort: CountingSort,
+    /// Particles that lie in boxes, then all others; and the particle at each sorted place. None if all particles lie in boxes.
+    members: Option<(Buffer<u32>, Buffer<u32>)>,
     keys: Buffer<u32>,
     homes: Buffer<i32>,
     local: Buffer<f64>,
-    /// Sorted place of each particle.
+    /// Sorted place of each particle; `u32::MAX` if it lies in no box.
     pub place: Buffer<u32>,
     /// Leaf of each sorted place.
     pub leaf_of: Buffer<u32>,
@@ -129,28 +142,33 @@ impl DeviceAssignment {
         device: &Device,
         boxes: &Boxes<T>,
         exclusions: &Exclusions,
+        members: &Members,
         shortest: f64,
     ) -> Result<Self, DeviceError> {
         let module = device.compile(&source())?;
-        let n = exclusions.n_particles();
+        let (n, n_particles) = (members.len(), members.n_particles());
+        let exclusions = members.among(exclusions);
         let mut host_rows = vec![0];
         let mut host_partners = Vec::with_capacity(2 * exclusions.n_pairs());
-        for i in 0..n {
+        for i in 0..n_particles {
             host_partners.extend_from_slice(exclusions.partners(i));
             host_rows.push(host_partners.len() as u32);
         }
         let owners: Vec<u32> =
-            (0..n).flat_map(|i| std::iter::repeat_n(i as u32, exclusions.partners(i).len())).collect();
+            (0..n_particles).flat_map(|i| std::iter::repeat_n(i as u32, exclusions.partners(i).len())).collect();
         let list = |list: &[u32]| if list.is_empty() { device.zeros(1) } else { device.upload(list) };
         let room = n.max(1);
+        let listed = members.listed().map(|listed| Ok::<_, DeviceError>((device.upload(listed)?, device.zeros(room)?)));
         Ok(Self {
             n: n as u32,
+            n_particles: n_particles as u32,
+            members: listed.transpose()?,
             n_leaves: boxes.n_leaves as u32,
             sort: CountingSort::new(device, n, boxes.n_leaves)?,
             keys: device.zeros(room)?,
             homes: device.zeros(3 * room)?,
             local: device.zeros(3 * room)?,
-            place: device.zeros(room)?,
+            place: device.upload(&vec![u32::MAX; n_particles.max(1)])?,
             leaf_of: device.zeros(room)?,
             images: device.zeros(3 * room)?,
             runs: device.zeros(2 * boxes.near_entries.len())?,
@@ -178,13 +196,25 @@ impl DeviceAssignment {
     ) -> Result<(), DeviceError> {
         let (n, particles) = (self.n as i32, Launch::for_each(self.n as usize, THREADS));
         let (geometry, grid, faults) = (boxes.geometry.arg(), boxes.grid.arg(), self.faults.arg());
-        let (keys, images) = (self.keys.arg(), self.homes.arg());
-        let homes = HomeArgs { geometry, grid, x: x.arg(), keys, images, faults, n };
-        stream.launch(&self.home_boxes, particles, homes)?;
+        let members = self.members();
+        let homes = HomeArgs {
+            geometry,
+            grid,
+            x: x.arg(),
+            members: members.into(),
+            keys: self.keys.arg(),
+            images: self.homes.arg(),
+            faults,
+            n,
+            n_particles: self.n_particles as i32,
+        };
+        stream.launch(&self.home_boxes, Launch::for_each(self.n_particles as usize, THREADS), homes)?;
         self.sort.enqueue(stream, &self.keys)?;
         let arrange = ArrangeArgs {
             geometry,
             x: x.arg(),
+            sorted: self.sort.order().arg(),
+            members: members.into(),
             order: self.order().arg(),
             keys: self.keys.arg(),
             homes: self.homes.arg(),
@@ -233,7 +263,12 @@ impl DeviceAssignment {
 
     /// Particle at each sorted place.
     pub fn order(&self) -> &Buffer<u32> {
-        self.sort.order()
+        self.members.as_ref().map_or(self.sort.order(), |(_, order)| order)
+    }
+
+    /// Particles that lie in boxes, then all others; none if all particles do.
+    pub fn members(&self) -> Option<&Buffer<u32>> {
+        self.members.as_ref().map(|(members, _)| members)
     }
 
     /// First sorted place of each leaf, and the end.

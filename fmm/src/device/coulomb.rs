@@ -12,6 +12,7 @@ use crate::checks::{check_length, check_particles};
 use crate::coulomb::Coulomb;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
+use crate::members::Members;
 use crate::potentials::Potentials;
 use crate::solver::settings::Settings;
 use crate::solver::timings::{StageTimings, stopwatch};
@@ -44,7 +45,8 @@ impl<T: Real + Pod> DeviceCoulomb<T> {
     pub fn new(device: &Device, boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
         // Operators of no particles: settings are refused here, not at the first assignment.
         if boundary.periods().len() == 3 {
-            DeviceFmm::<T>::near_only(device, boundary, settings, &[], &Exclusions::none(0))?;
+            let nobody = (&Exclusions::none(0), &Members::all(0));
+            DeviceFmm::<T>::near_only(device, boundary, settings, &[], nobody)?;
         }
         let streams = [device.stream()?, device.stream()?];
         Ok(Self { device: device.clone(), streams, boundary, settings, state: None, timings: StageTimings::default() })

@@ -101,7 +101,8 @@ KERNEL void gather(const __grid_constant__ GatherArgs args) {
 }
 
 // rows, excluded: partners of each particle as (sorted place, slot of the near offset). has_far: 0 leaves the far field out. forces: if there
-// are any, strength q_i E_i is added to these fixed-point numbers, and `field` is not written.
+// are any, strength q_i E_i is added to these fixed-point numbers, and `field` is not written. members: null, or the particles that lie in boxes;
+// nothing is written for others.
 KERNEL void finish(const __grid_constant__ FinishArgs args) {
     const BoxGeometry *geometry = args.geometry;
     const real4 *sorted = args.sorted;
@@ -117,8 +118,9 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     }
     __syncthreads();
     const real charge = numbers[0], *dipole = numbers + 1, per_scale = numbers[6], volume = numbers[7];
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= args.n) return;
+    const int m = blockIdx.x * blockDim.x + threadIdx.x;
+    if (m >= args.n) return;
+    const int i = args.members ? (int)args.members[m] : m;
     unsigned k = args.place[i];
     real4 own = sorted[k], v = args.near[k];
     real phi = v.x, e[3] = {v.y, v.z, v.w};

@@ -36,6 +36,8 @@ arguments! {
         near: In<'a, [T; 4]>,
         far: In<'a, [T; 4]>,
         place: In<'a, u32>,
+        /// Particles that lie in boxes, in the order of the threads; null if all do.
+        members: In<'a, u32>,
         /// First excluded partner of each particle, and the end.
         rows: In<'a, u32>,
         /// Excluded partners: sorted place, slot of the near offset.
@@ -146,6 +148,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
             near: self.near_out.arg(),
             far: self.far_out.arg(),
             place: to.place.arg(),
+            members: to.members().into(),
             rows: to.rows.arg(),
             excluded: to.excluded.arg(),
             shifts: boxes.shifts.arg(),

@@ -56,6 +56,16 @@ impl Case {
         Self { boundary, root, separation, x, q, exclusions }
     }
 
+    /// Every third particle without charge.
+    fn with_uncharged(mut self) -> Self {
+        self.q.iter_mut().step_by(3).for_each(|q| *q = 0.0);
+        self
+    }
+
+    fn members(&self) -> Members {
+        Members::of(&self.q.iter().map(|q| *q != 0.0).collect::<Vec<_>>())
+    }
+
     fn settings(&self) -> Settings {
         Settings { order: 4, tree: TreeShape { root: self.root, depth: 0 }, separation: self.separation }
     }
@@ -71,7 +81,9 @@ struct Run<T: Real + Pod> {
 impl<T: Real + Pod> Run<T> {
     fn new(case: &Case) -> Self {
         let device = Device::of_tests().unwrap();
-        let fmm = DeviceFmm::near_only(&device, case.boundary, case.settings(), &case.x, &case.exclusions).unwrap();
+        let members = case.members();
+        let particles = (&case.exclusions, &members);
+        let fmm = DeviceFmm::near_only(&device, case.boundary, case.settings(), &case.x, particles).unwrap();
         let stream = device.stream().unwrap();
         let x = device.upload(case.x.as_flattened()).unwrap();
         let q = device.upload(&case.q).unwrap();
@@ -92,16 +104,16 @@ fn expected<T: Real + Pod>(case: &Case, run: &Run<T>) -> (Vec<f64>, Vec<f64>) {
     let (order, starts, leaf_of) = (read(fmm.assignment.order()), read(fmm.starts()), read(fmm.leaf_of()));
     let images = fmm.assignment.images.read(stream).unwrap();
     let (host, topology) = (&fmm.host, fmm.grid.topology);
-    let n = case.x.len();
+    let (n, boxed) = (case.x.len(), fmm.n_members());
     let coordinates = |leaf: u32| topology.coordinates(leaf as usize).map(|c| c as u32);
     let wrapped = |k: usize| host.wrapped(case.x[order[k] as usize], [0, 1, 2].map(|a| images[3 * k + a]));
     let mut trace = Trace::new(host.volume);
-    for k in 0..n {
+    for k in 0..boxed {
         let (r, centre) = (wrapped(k), host.centres(coordinates(leaf_of[k])).0);
         trace.add(case.q[order[k] as usize], [0, 1, 2].map(|a| r[a] - centre[a]));
     }
     let (mut potential, mut field) = (vec![0.0; n], vec![0.0; 3 * n]);
-    for k in 0..n {
+    for k in 0..boxed {
         let (i, c, r) = (order[k] as usize, topology.coordinates(leaf_of[k] as usize), wrapped(k));
         let centre = host.centres(coordinates(leaf_of[k])).0;
         let (mut phi, mut e) = trace.at([0, 1, 2].map(|a| r[a] - centre[a]));
@@ -152,12 +164,16 @@ fn cases() -> Vec<Case> {
     let triclinic = Boundary::Periodic { cell: TRICLINIC };
     vec![
         Case::new(cube, [3; 3], 1.12, (500, 0)),
+        // Uncharged ones, excluded from charged ones, lie in no box.
+        Case::new(cube, [3; 3], 1.12, (500, 0)).with_uncharged(),
         // 300 targets and more sources than fit the stage; some boxes are empty.
         Case::new(cube, [6; 3], 1.2, (700, 300)),
         // One box and its own images.
         Case::new(brick, [1, 2, 1], 1.5, (33, 0)),
         Case::new(triclinic, [3, 4, 3], 1.2, (400, 0)),
+        Case::new(triclinic, [3, 4, 3], 1.2, (400, 0)).with_uncharged(),
         Case::new(Boundary::Open, [4, 3, 5], 1.2, (400, 0)),
+        Case::new(Boundary::Open, [4, 3, 5], 1.2, (400, 0)).with_uncharged(),
         Case::new(Boundary::Open, [1; 3], 1.12, (3, 0)),
     ]
 }
@@ -186,12 +202,15 @@ fn near_field_and_trace_are_those_of_plain_loops() {
 fn assignment_is_that_of_the_host() {
     for case in cases() {
         let run = Run::<f32>::new(&case);
-        let host =
-            crate::geometry::assignment::Assignment::new(run.fmm.host, &run.fmm.grid.near, &case.x, &case.exclusions)
-                .unwrap();
+        let (members, everybody) = (case.members(), (0..case.x.len() as u32).collect::<Vec<_>>());
+        let (x, number, none) = (members.select(&case.x), members.select(&everybody), Exclusions::none(members.len()));
+        let host = crate::geometry::assignment::Assignment::new(run.fmm.host, &run.fmm.grid.near, &x, &none).unwrap();
         let read = |b: &Buffer<u32>| b.read(&run.stream).unwrap();
-        assert_eq!(read(run.fmm.assignment.order()), host.order);
-        assert_eq!(read(run.fmm.place()), host.place);
+        let order: Vec<u32> = host.order.iter().map(|k| number[*k as usize]).collect();
+        assert_eq!(read(run.fmm.assignment.order()), order);
+        let mut place = vec![u32::MAX; case.x.len()];
+        order.iter().zip(0..).for_each(|(i, k)| place[*i as usize] = k);
+        assert_eq!(read(run.fmm.place()), place);
         assert_eq!(read(run.fmm.leaf_of()), host.leaf_of);
         assert_eq!(read(run.fmm.starts()), host.leaves().starts);
         assert_eq!(run.fmm.assignment.images.read(&run.stream).unwrap(), host.images.as_flattened());
@@ -315,6 +334,31 @@ fn what_is_wrong_with_particles_is_found() {
     let device = Device::of_tests().unwrap();
     let deep = DeviceFmm::<f32>::new(&device, Boundary::Open, Settings::new(4, tree), &[], &Exclusions::none(3));
     assert!(matches!(deep.err(), Some(FmmError::DeviceBoxes { boxes: 7_077_888, .. })));
+}
+
+/// Forces are added to members; of the others the position must be a number, and nothing else of them is looked at.
+#[test]
+fn particles_that_are_no_members_feel_nothing() {
+    let mut case = Case::new(Boundary::rectangular([2.0; 3]), [4; 3], 1.12, (60, 0)).with_uncharged();
+    // On top of each other and of a member, and excluded from members that are far.
+    (case.x[0], case.x[3], case.x[6]) = (case.x[10], case.x[10], [1.9, 0.1, 1.0]);
+    case.exclusions = Exclusions::from_pairs(60, [[0, 3], [0, 7], [3, 11], [6, 40], [6, 41]]).unwrap();
+    let run = Run::<f32>::new(&case);
+    run.fmm.check(&run.stream).unwrap();
+    assert_eq!((run.fmm.n_particles(), run.fmm.n_members()), (60, 40));
+    let fixed = Device::of_tests().unwrap().upload(&[7i64; 180]).unwrap();
+    let (potential, field) = run.evaluate();
+    run.fmm.enqueue_forces(&run.stream, &run.q, 138.935, &fixed).unwrap();
+    let forces = fixed.read(&run.stream).unwrap();
+    for i in 0..60 {
+        let of = [potential[i], field[3 * i], field[3 * i + 1], field[3 * i + 2]];
+        let added = forces[3 * i..3 * i + 3] != [7; 3];
+        assert!((of != [0.0; 4]) == (i % 3 != 0) && added == (i % 3 != 0), "particle {i}: {of:?} {added}");
+    }
+    case.x[21][2] = f64::NAN;
+    let run = Run::<f32>::new(&case);
+    let found = run.fmm.check(&run.stream).unwrap_err();
+    assert_eq!(found, FmmError::NotFinite { particle: 21, what: "position" });
 }
 
 /// Between two assignments nothing looks at positions; particles on top of each other, or not numbers, then give forces that stop the

@@ -76,6 +76,21 @@ impl Exclusions {
         Ok(Self { offsets, partners: both.into_iter().map(|[_, j]| j).collect() })
     }
 
+    /// The pairs whose two particles both have a number by `number`, which keeps their order, among `n` particles.
+    pub(crate) fn kept(&self, n: usize, number: impl Fn(u32) -> Option<u32>) -> Self {
+        let (mut offsets, mut partners) = (vec![0; n + 1], Vec::with_capacity(self.partners.len()));
+        let mut next = 0;
+        for i in 0..self.n_particles() {
+            let Some(own) = number(i as u32) else { continue };
+            // Particles that have no pair fill the rows up to this one.
+            offsets[next..=own as usize].fill(partners.len() as u32);
+            partners.extend(self.partners(i).iter().filter_map(|j| number(*j)));
+            next = own as usize + 1;
+        }
+        offsets[next..].fill(partners.len() as u32);
+        Self { offsets, partners }
+    }
+
     /// Number of particles.
     #[must_use]
     pub fn n_particles(&self) -> usize {
