@@ -18,6 +18,7 @@ use forcefield::{Cell, Topology};
 use lambda::SiteValues;
 use nalgebra::Vector3;
 use octitrate::backend::cpu::hamiltonian::{Forms, Hamiltonian, Point as At};
+use octitrate::backend::fmm_settings::charged;
 use octitrate::config::Config;
 use octitrate::energies::Energies;
 use octitrate::fragments::Fragments;
@@ -48,8 +49,13 @@ impl Point {
 
     /// All atoms moved, so that a boundary runs through whatever is there.
     fn shifted(electrostatics: &str, titration: &str, shift: Vector3<f64>) -> Self {
+        Self::of("inputs/01-glu/glu", electrostatics, titration, shift)
+    }
+
+    /// The system of two files of this stem.
+    fn of(stem: &str, electrostatics: &str, titration: &str, shift: Vector3<f64>) -> Self {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let (path, library) = (root.join("inputs/01-glu/glu"), root.join("tests/good/library"));
+        let (path, library) = (root.join(stem), root.join("tests/good/library"));
         let (path, library) = (path.display(), library.display());
         let text = format!(
             "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n[electrostatics]\n{electrostatics}\n\
@@ -152,6 +158,9 @@ const GLU: &str = "[[titration.site]]\nresidue = \"GLH 2\"\nfixed = 0.3\n";
 /// Three sites; the third is the buffer, held so that its λ does not follow.
 /// The entries of the tests do not say for which interpolation they are.
 const ALLOWED: &str = "allow_mismatch = [\"interpolation\"]\n";
+
+/// The same, of water of four sites at another temperature and in another box.
+const ALLOWED_FOUR: &str = "allow_mismatch = [\"interpolation\", \"images\", \"temperature\", \"cutoff\", \"modifier\", \"water\", \"boundary\", \"parameters\"]\n";
 
 const THREE: &str = "library = [\"LIBRARY/glu-three.toml\", \"LIBRARY/acetyl.toml\", \"LIBRARY/water-test.toml\"]\n\
                      [[titration.site]]\nresidue = \"GLH 2\"\nfixed = [0.5, 0.3, 0.2]\n\
@@ -280,7 +289,8 @@ fn open_space_has_straight_lines() {
 /// unit of charge that is nearly −½ k_e 2.837/L, that of a point charge in a cube of edge L with its background.
 #[test]
 fn the_curvature_is_that_of_the_images() {
-    let mut point = Point::new(DOUBLE_8, THREE);
+    // A pass over the change alone has a dozen charges, for which other boxes would be chosen.
+    let mut point = Point::new(&format!("{DOUBLE_8}\ndepth = 2"), THREE);
     let starts = point.sites.layout().starts().to_vec();
     let edge = point.cell.edges().unwrap().x;
     for site in point.interpolated() {
@@ -363,6 +373,33 @@ fn atoms_without_charge_in_one_form_count_in_another() {
         (slopes[2] - slopes[0]).abs() < 150.0 && (slopes[1] - expected(0.4)).abs() < 1e-8 * slopes[0].abs(),
         "{slopes:?}"
     );
+}
+
+/// The oxygen of water of four sites has no charge in the topology and is left out of the FMM, but where it belongs to a charge buffer whose forms
+/// have charges there: ∂V/∂λ is then the central difference.
+#[test]
+fn uncharged_atoms_are_left_out_unless_a_site_has_them() {
+    let settings = "precision = \"double\"\norder = 8\n[van_der_waals]\ncutoff = \"0.9 nm\"\n[neighbour_list]\nbuffer = \"0.1 nm\"";
+    let titration = format!(
+        "ph = 4.0\nallow_uncalibrated = true\nlibrary = [\"LIBRARY/../../../lambda/library/glu.toml\", \"LIBRARY/water-four-test.toml\"]\n\
+         {ALLOWED_FOUR}[[titration.site]]\nresidue = \"GLH 2\"\nfixed = 0.3\n\
+         [titration.buffer]\nmolecules = 3\ndistance = \"0.3 nm\"\nfixed = 0.3\n"
+    );
+    let mut point = Point::of("tests/reference/tip4pew", settings, &titration, Vector3::zeros());
+    let buffer = point.sites.sites.iter().find(|site| site.is_buffer()).unwrap();
+    let uncharged = |atom: &u32| point.topology.atoms[*atom as usize].charge == 0.0;
+    assert_eq!((buffer.atoms.len(), buffer.atoms.iter().filter(|atom| uncharged(atom)).count()), (12, 3));
+    let others = point.topology.settles.len() - 3;
+    let charged = charged(&point.topology, &point.sites.sites);
+    assert_eq!(charged.len(), point.topology.n_atoms() - others);
+    let said = point.hamiltonian.describe_coulomb();
+    assert!(said.ends_with(&format!("; {others} atoms without charge are left out")), "{said}");
+    let energies = point.at(&[0.7, 0.3, 0.6, 0.4]);
+    let ours = point.by_weight[3] - point.by_weight[2];
+    let [after, before] = [0.2, -0.2].map(|h| point.at(&[0.7, 0.3, 0.6 - h, 0.4 + h]).potential());
+    let numerical = (after - before) / 0.4;
+    assert!(ours.abs() > 1.0, "a slope of {ours} is suspicious");
+    assert!((numerical - ours).abs() < 1e-10 * energies.potential().abs(), "{numerical} {ours}");
 }
 
 /// New lists and boxes take the present charges: nothing is left of those at which they were made.

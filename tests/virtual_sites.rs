@@ -253,22 +253,44 @@ fn a_device_feels_and_moves_as_the_cpu_does() {
     }
 }
 
-/// Bit for bit, with a glutamic acid that titrates, buffers of four sites, thermostats and barostat; on the CPU and on a device. The charges of
-/// a buffer include that of its massless site.
-#[test]
-fn runs_with_a_buffer_of_four_sites_continue_bit_for_bit() {
+/// A glutamic acid in TIP4P-Ew that titrates, with three molecules as its buffer; the forms of these have charges on oxygens, which other molecules
+/// have not.
+fn with_buffer(electrostatics: &str) -> Config {
     let library = project("tests/good/library/water-four-test.toml");
     let glu = project("lambda/library/glu.toml");
-    let config = job(
+    job(
         &reference("tip4pew"),
         &format!(
-            "{SHORT}[electrostatics]\norder = 8\n[dynamics]\nsteps = 100\n[thermostat]\n[barostat]\n[titration]\nph = 4.0\n\
+            "{SHORT}[electrostatics]\n{electrostatics}\n[dynamics]\nsteps = 100\n[thermostat]\n[barostat]\n[titration]\nph = 4.0\n\
              allow_uncalibrated = true\nallow_mismatch = [\"interpolation\", \"images\", \"temperature\", \"cutoff\", \"modifier\", \"water\", \"boundary\", \"parameters\"]\nlibrary = [\"{}\", \"{}\"]\n[[titration.site]]\nresidue = \"GLH 2\"\n\
              initial = 0.3\n[titration.buffer]\nmolecules = 3\ndistance = \"0.3 nm\"\n",
             glu.display(),
             library.display()
         ),
-    );
+    )
+}
+
+/// The derivatives by λ of a device that leaves out uncharged oxygens, but not those of the buffer.
+#[test]
+fn a_device_has_the_derivatives_of_the_cpu_with_a_buffer_of_four_sites() {
+    let config = with_buffer("precision = \"double\"\norder = 16");
+    let device = Device::of_tests().unwrap();
+    let [here, there] = [None, Some(&device)].map(|device| {
+        let mut simulation = Simulation::on(&config, device).unwrap();
+        simulation.prepare(&mut |_| Ok(())).unwrap();
+        simulation.frame(Wanted { derivatives: true, ..Wanted::default() }).unwrap().dvdl.clone()
+    });
+    println!("{here:?} {there:?}");
+    assert!(here.len() == 2 && here.iter().all(|slope| slope.abs() > 1.0), "{here:?}");
+    // Truncation of order 16 in other boxes: as in `device.rs`.
+    assert!(here.iter().zip(&there).all(|(a, b)| (a - b).abs() < 1e-2), "{here:?} {there:?}");
+}
+
+/// Bit for bit, with a glutamic acid that titrates, buffers of four sites, thermostats and barostat; on the CPU and on a device. The charges of
+/// a buffer include that of its massless site.
+#[test]
+fn runs_with_a_buffer_of_four_sites_continue_bit_for_bit() {
+    let config = with_buffer("order = 8");
     let (system, state) = System::new(&config).unwrap();
     let buffer = system.titratable().iter().find(|site| site.name == "buffer").unwrap();
     assert_eq!(buffer.atoms.len(), 12);

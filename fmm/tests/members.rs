@@ -151,7 +151,8 @@ fn without_any_charge_nothing_is_felt() {
     let mut solver = FmmOfMembers::new(fmm, members.clone(), &none).unwrap();
     let mut out = Potentials::default();
     solver.assign(&x).unwrap();
-    assert_eq!(solver.evaluate(&x, &q, &mut out), Ok(0.0));
+    let energy = solver.evaluate(&x, &q, &mut out).unwrap();
+    assert!(energy == 0.0 && energy.is_sign_positive(), "{energy}");
     assert_eq!(solver.fmm_mut().virial(), Ok([0.0; 3]));
     assert_eq!(out, Potentials::zero(N));
     let device = Device::of_tests().unwrap();

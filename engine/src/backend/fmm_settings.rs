@@ -3,10 +3,11 @@
 //! Units: nm.
 
 use crate::config::{self, Depth, Precision};
-use fmm::{Boundary, Settings, TreeShape, Workload, accuracy};
-use forcefield::Cell;
+use fmm::{Boundary, Members, Settings, TreeShape, Workload, accuracy};
+use forcefield::{Cell, Topology};
 use kernels::Real;
 use kernels::device::Device;
+use lambda::Site;
 use nalgebra::Vector3;
 
 /// Smallest edge of a leaf box (nm): excluded pairs, 1-4 at most, must lie in the same or in touching boxes.
@@ -40,7 +41,15 @@ pub fn boundary(cell: Cell) -> Boundary {
     }
 }
 
-/// What the cost model sees of the atoms at `start` (nm).
+/// The atoms that the FMM computes: those with a charge in the topology, and all atoms of the sites, buffers among them, whose charges follow λ. No
+/// other charge ever changes, so that the others make no potential, feel none, and nobody asks for it.
+pub fn charged(topology: &Topology, sites: &[Site]) -> Members {
+    let mut charged: Vec<bool> = topology.atoms.iter().map(|atom| atom.charge != 0.0).collect();
+    sites.iter().flat_map(|site| &site.atoms).for_each(|atom| charged[*atom as usize] = true);
+    Members::of(&charged)
+}
+
+/// What the cost model sees of the charged atoms at `start` (nm).
 pub fn workload(start: &[Vector3<f64>], cell: Cell) -> Workload {
     Workload::new(&boundary(cell), bytemuck::cast_slice(start), SMALLEST_LEAF)
 }
@@ -60,32 +69,37 @@ pub fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -
 }
 
 /// Order, separation and boxes for a GPU and the same in words: no refinement, and boxes as small as excluded pairs allow, because there the
-/// near field costs most. `start` (nm): positions that open boxes are laid around.
+/// near field costs most. `start` (nm): positions of all atoms, and which of them are charged; open boxes are laid around these.
 pub fn choose_on_gpu(
     device: &Device,
     settings: &config::Electrostatics,
-    start: &[Vector3<f64>],
+    (start, charged): (&[Vector3<f64>], &Members),
     cell: Cell,
 ) -> (Settings, String) {
-    let workload = workload(start, cell);
+    let workload = workload(&charged.select(start), cell);
     let chosen = choose::<f32>(settings, &workload);
     let tree = match settings.precision {
         Precision::Single => TreeShape::finest_root_on::<f32>,
         Precision::Double => TreeShape::finest_root_on::<f64>,
     };
     let chosen = Settings { tree: tree(device, chosen.order, chosen.separation, &workload), ..chosen };
-    (chosen, describe(settings, &chosen, &workload))
+    (chosen, describe(settings, &chosen, &workload, charged))
 }
 
-/// Order, boxes, and the error that is expected of them, in words.
-pub fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Workload) -> String {
+/// Order, boxes, the error that is expected of them, and how many atoms are left out, in words.
+pub fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Workload, charged: &Members) -> String {
     let [x, y, z] = chosen.tree.leaves();
     let levels = chosen.tree.depth + 1;
     let (plural, near) = (if levels == 1 { "" } else { "s" }, workload.near_boxes(chosen));
     let expected = accuracy::expected(chosen, workload);
     let asked = asked.tolerance.map_or(String::new(), |tolerance| format!(", chosen for at most {tolerance:e}"));
+    let left_out = match charged.n_particles() - charged.len() {
+        0 => String::new(),
+        1 => "; an atom without charge is left out".into(),
+        n => format!("; {n} atoms without charge are left out"),
+    };
     format!(
-        "FMM of order {}, {x} × {y} × {z} leaf boxes ({levels} level{plural}), {near} near boxes; estimated force error {expected:.1e}{asked}",
+        "FMM of order {}, {x} × {y} × {z} leaf boxes ({levels} level{plural}), {near} near boxes; estimated force error {expected:.1e}{asked}{left_out}",
         chosen.order
     )
 }

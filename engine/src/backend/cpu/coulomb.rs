@@ -10,13 +10,14 @@
 //!
 //! Units: nm, e, kJ/mol; φ in kJ/mol/e, E in kJ/mol/nm/e.
 
-use crate::backend::fmm_settings::{boundary, choose, describe, slack, workload};
+use crate::backend::fmm_settings::{boundary, charged, choose, describe, slack, workload};
 use crate::config::{self, Precision};
-use fmm::{Fmm, FmmError, Potentials, Settings, StageTimings, TreeShape};
+use fmm::{Fmm, FmmError, FmmOfMembers, Potentials, Settings, StageTimings, TreeShape};
 use forcefield::Cell;
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
 use forcefield::units::COULOMB;
+use lambda::Site;
 use nalgebra::Vector3;
 
 /// Energy of the effective charges (kJ/mol).
@@ -33,7 +34,6 @@ pub struct Coulomb {
     solver: Solver,
     choice: String,
     cell: Cell,
-    exclusions: fmm::Exclusions,
     pairs: Vec<Pair14>,
     output: Potentials,
     potential: Vec<f64>,
@@ -45,25 +45,28 @@ pub struct Coulomb {
 }
 
 enum Solver {
-    Single(Box<Fmm<f32>>),
-    Double(Box<Fmm<f64>>),
+    Single(Box<FmmOfMembers<f32>>),
+    Double(Box<FmmOfMembers<f64>>),
 }
 
 impl Coulomb {
-    /// For the atoms of `topology` in `cell`.
+    /// For the atoms of `topology` in `cell`, of which those of `sites` may change their charges.
     /// `start` (nm): positions that the tree is chosen for; `flat`: the same leaf boxes without refinement, for [`Self::virial_of_images`].
     ///
     /// # Errors
     /// What the FMM refuses: order, depth, box.
     pub fn new(
         settings: &config::Electrostatics,
-        topology: &Topology,
+        (topology, sites): (&Topology, &[Site]),
         start: &[Vector3<f64>],
         cell: Cell,
         flat: bool,
     ) -> Result<Self, FmmError> {
         let n = topology.n_atoms();
-        let (boundary, workload) = (boundary(cell), workload(start, cell));
+        let charged = charged(topology, sites);
+        let exclusions = fmm::Exclusions::from_pairs(n, topology.exclusions.pairs())
+            .expect("invariant: a topology's exclusions name two different atoms of the system");
+        let (boundary, workload) = (boundary(cell), workload(&charged.select(start), cell));
         let flattened = |chosen: Settings| match flat {
             true => Settings { tree: TreeShape { root: chosen.tree.leaves(), depth: 0 }, ..chosen },
             false => chosen,
@@ -71,20 +74,19 @@ impl Coulomb {
         let (solver, chosen) = match settings.precision {
             Precision::Single => {
                 let chosen = flattened(choose::<f32>(settings, &workload));
-                (Solver::Single(Box::new(Fmm::new(boundary, chosen)?)), chosen)
+                let fmm = FmmOfMembers::new(Fmm::new(boundary, chosen)?, charged.clone(), &exclusions)?;
+                (Solver::Single(Box::new(fmm)), chosen)
             }
             Precision::Double => {
                 let chosen = flattened(choose::<f64>(settings, &workload));
-                (Solver::Double(Box::new(Fmm::new(boundary, chosen)?)), chosen)
+                let fmm = FmmOfMembers::new(Fmm::new(boundary, chosen)?, charged.clone(), &exclusions)?;
+                (Solver::Double(Box::new(fmm)), chosen)
             }
         };
-        let exclusions = fmm::Exclusions::from_pairs(n, topology.exclusions.pairs())
-            .expect("invariant: a topology's exclusions name two different atoms of the system");
         Ok(Self {
             solver,
-            choice: describe(settings, &chosen, &workload),
+            choice: describe(settings, &chosen, &workload, &charged),
             cell,
-            exclusions,
             pairs: topology.pairs.clone(),
             output: Potentials::default(),
             potential: vec![0.0; n],
@@ -98,8 +100,8 @@ impl Coulomb {
     /// Order and tree in use.
     pub fn settings(&self) -> Settings {
         match &self.solver {
-            Solver::Single(fmm) => fmm.settings(),
-            Solver::Double(fmm) => fmm.settings(),
+            Solver::Single(fmm) => fmm.fmm().settings(),
+            Solver::Double(fmm) => fmm.fmm().settings(),
         }
     }
 
@@ -111,8 +113,8 @@ impl Coulomb {
     /// Seconds in each stage of the last [`Self::evaluate`].
     pub fn timings(&self) -> &StageTimings {
         match &self.solver {
-            Solver::Single(fmm) => fmm.timings(),
-            Solver::Double(fmm) => fmm.timings(),
+            Solver::Single(fmm) => fmm.fmm().timings(),
+            Solver::Double(fmm) => fmm.fmm().timings(),
         }
     }
 
@@ -127,8 +129,8 @@ impl Coulomb {
         self.assigned_cell = cell;
         let x: &[[f64; 3]] = bytemuck::cast_slice(x);
         match &mut self.solver {
-            Solver::Single(fmm) => fmm.assign(x, &self.exclusions),
-            Solver::Double(fmm) => fmm.assign(x, &self.exclusions),
+            Solver::Single(fmm) => fmm.assign(x),
+            Solver::Double(fmm) => fmm.assign(x),
         }
     }
 
@@ -167,8 +169,8 @@ impl Coulomb {
     /// A tree that is refined.
     pub fn virial_of_images(&mut self, x: &[Vector3<f64>], q: &[f64]) -> Result<Vector3<f64>, FmmError> {
         let whole = match &mut self.solver {
-            Solver::Single(fmm) => fmm.virial()?,
-            Solver::Double(fmm) => fmm.virial()?,
+            Solver::Single(fmm) => fmm.fmm_mut().virial()?,
+            Solver::Double(fmm) => fmm.fmm_mut().virial()?,
         };
         let of_atom =
             |((x, field), q): ((&Vector3<f64>, &[f64; 3]), &f64)| *q * x.component_mul(&Vector3::from(*field));
@@ -176,12 +178,12 @@ impl Coulomb {
         Ok(COULOMB * (Vector3::from(whole) - of_atoms))
     }
 
-    /// φ_i (kJ/mol/e) of the last [`Self::evaluate`].
+    /// φ_i (kJ/mol/e) of the last [`Self::evaluate`]; that of 1-4 pairs alone at atoms that never have a charge.
     pub fn potential(&self) -> &[f64] {
         &self.potential
     }
 
-    /// E_i (kJ/mol/nm/e) of the last [`Self::evaluate`].
+    /// E_i (kJ/mol/nm/e) of the last [`Self::evaluate`]; likewise.
     pub fn field(&self) -> &[Vector3<f64>] {
         &self.field
     }
@@ -190,8 +192,8 @@ impl Coulomb {
     fn follow(&mut self, cell: Cell) -> Result<(), FmmError> {
         if cell.is_periodic() && cell != self.cell {
             match &mut self.solver {
-                Solver::Single(fmm) => fmm.set_boundary(boundary(cell))?,
-                Solver::Double(fmm) => fmm.set_boundary(boundary(cell))?,
+                Solver::Single(fmm) => fmm.fmm_mut().set_boundary(boundary(cell))?,
+                Solver::Double(fmm) => fmm.fmm_mut().set_boundary(boundary(cell))?,
             }
             self.cell = cell;
         }

@@ -90,7 +90,7 @@ impl Hamiltonian {
         let lennard_jones =
             LennardJones::new(&topology, cutoff, modifier, buffer).map_err(|e| refused("van_der_waals.cutoff", &e))?;
         let flat = config.barostat.as_ref().is_some_and(|barostat| !barostat.coupling.is_isotropic());
-        let coulomb = Coulomb::new(&config.electrostatics, &topology, start, cell, flat)
+        let coulomb = Coulomb::new(&config.electrostatics, (&topology, sites), start, cell, flat)
             .map_err(|e| refused("electrostatics", &e))?;
         Ok(Self {
             bonded: Bonded::new(&topology),

@@ -65,7 +65,7 @@ pub trait LongRange: Send {
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError>;
 
-    /// φ `[N]`, e/nm.
+    /// φ `[N]`, e/nm; 0 at atoms that never have a charge.
     fn potential(&self) -> &Buffer<f64>;
 
     /// Lengths of the boxes, which follow a barostat; none in open systems.
@@ -106,7 +106,7 @@ impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
         let exclusions = Exclusions::from_pairs(setup.masses.len(), setup.topology.exclusions.pairs())
             .expect("invariant: a topology's exclusions name two different atoms of the system");
         let start = bytemuck::cast_slice(setup.start);
-        let fmm = DeviceFmm::new(device, boundary, setup.fmm, start, &exclusions)?;
+        let fmm = DeviceFmm::of_members(device, boundary, setup.fmm, start, (&exclusions, setup.charged))?;
         Ok(Self { fmm, periodic: setup.cell.is_periodic() })
     }
 }

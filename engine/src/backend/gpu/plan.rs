@@ -4,7 +4,7 @@
 use super::Gpu;
 use super::errors::setup_error;
 use crate::backend::Backend;
-use crate::backend::fmm_settings::choose_on_gpu;
+use crate::backend::fmm_settings::{charged, choose_on_gpu};
 use crate::backend::gpu::resident::Resident;
 use crate::backend::gpu::schedule::Schedule;
 use crate::backend::gpu::setup::{Lists, ResidentState, Setup};
@@ -45,7 +45,8 @@ pub fn plan(
 ) -> Result<Plan> {
     let config = &system.config;
     let van_der_waals = &config.van_der_waals;
-    let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, &state.positions, cell);
+    let charged = charged(&system.topology, system.titratable());
+    let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, (&state.positions, &charged), cell);
     let plan = &system.plan;
     let schedule = Schedule::new(system, cell);
     let variants = system.sites.as_ref().map_or(&[][..], |sites| &sites.variants);
@@ -77,6 +78,7 @@ pub fn plan(
         },
         schedule: &schedule,
         fmm,
+        charged: &charged,
         start: &state.positions,
         cell,
         reference: &state.restraint_references,

@@ -7,7 +7,7 @@ use crate::motion::constraints::Constraints;
 use crate::motion::device::{Coupling, MotionError, MotionState};
 use crate::state::ListState;
 use crate::titration::{Biases, Sites};
-use fmm::{FmmError, Settings};
+use fmm::{FmmError, Members, Settings};
 use forcefield::device::DeviceTermError;
 use forcefield::variants::Variants;
 use forcefield::{Cell, Topology};
@@ -75,6 +75,8 @@ pub struct Setup<'a> {
     pub schedule: &'a Schedule,
     /// Order, boxes and separation of the FMM.
     pub fmm: Settings,
+    /// The atoms that it computes.
+    pub charged: &'a Members,
     /// Positions to lay open boxes around, nm.
     pub start: &'a [Vector3<f64>],
     /// Open space or the box.
