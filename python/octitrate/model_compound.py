@@ -35,6 +35,7 @@ from .peptide import peptide
 from .prepare.folder import MARKER, Folder
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
 from .templates import CARBOXYLS
+from .user_library import family
 
 BUFFER = "../water/calibrate/water.toml"
 """The entry of a charge buffer that is calibrated beside the model compound, as its job names it."""
@@ -134,8 +135,7 @@ def build(
     """
     what = compound(name)
     ff = TitratableForceField(force_field, water, pair_corrections=pair_corrections)
-    family = "-".join(filter(None, (ff.name, pair_corrections, ff.water)))
-    place = Path(folder) if folder is not None else Path(family) / what.folder
+    place = Path(folder) if folder is not None else Path(family(ff.name, ff.water, pair_corrections)) / what.folder
     with Folder(place, force) as out:
         model, system = solvated(what, ff)
         from openmm import XmlSerializer

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     ff.add_argument("--force-field", metavar="NAME", help="amber99sb-ildn (default), ff14SB, ff19SB or charmm36m")
     ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
     ff.add_argument("--pair-corrections", metavar="NAME", help="cufix: weaker salt bridges, for ff14SB and amber99sb-ildn in tip3p (default: none)")
-    ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it")
+    ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it; they come before those of your own library (OCTITRATE_LIBRARY, or ~/.local/share/octitrate/library), which is always read")
     box = p.add_argument_group("box")
     box.add_argument("--box", choices=["dodecahedron", "cubic", "octahedron"], help="shape (default: dodecahedron)")
     box.add_argument("--padding", type=float, metavar="NM", help="room between the protein and the faces of the box, nm (default: 1.2)")

@@ -12,6 +12,7 @@ from typing import Any
 import openmm
 
 from .. import __version__, repeatable
+from ..calibrated import SHIPPED
 from ..errors import named
 from ..residues import TitratableForceField
 from . import build, chains, choose, flips, molecules, mutate, predict, sites, solvate, structure
@@ -61,7 +62,8 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
     if ff.buffer_status() == "uncalibrated":
-        report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it (--model-compound water) and name it with --library")
+        report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it: octitrate calibrate --residue water --force-field {ff.name} --water {ff.water}")
+    sites.from_files(choices, ff.buffer_file(), SHIPPED, report)
     ph = sites.values(choices, options)
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
     sites.held(choices, ph, report)
