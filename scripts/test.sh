@@ -13,6 +13,7 @@ fi
 cargo test --release --workspace --locked "$@"
 [ $# = 0 ] || exit 0
 if scripts/prepare_tools.sh test; then
+    (cd python && ../.tools/prepare/bin/mypy)
     # the program that the tests above have built
     OCTITRATE_BINARY="${CARGO_TARGET_DIR:-$PWD/target}/release/octitrate" .tools/prepare/bin/python3 -m pytest python -n auto --dist loadfile
 else

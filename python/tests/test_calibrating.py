@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from conftest import notes, peptide_text, Write
 from test_calibrated import calibrated
-from test_model_compound import ROOT, binary, shorten
+from test_model_compound import binary, shorten
 
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+import octitrate as package  # noqa: E402
 from octitrate import user_library  # noqa: E402
 from octitrate.calibrating import main, plan  # noqa: E402
 from octitrate.entries import buffer_entry, entry  # noqa: E402
@@ -28,7 +29,7 @@ from octitrate.residues import TitratableForceField  # noqa: E402
 
 
 def octitrate(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"OCTITRATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT / "python")}
+    environment = os.environ | {"OCTITRATE_PYTHON": sys.executable, "PYTHONPATH": str(Path(package.__file__).parents[1])}
     return subprocess.run([binary(), *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 

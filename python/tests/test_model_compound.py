@@ -156,3 +156,23 @@ def test_a_water_without_a_buffer_is_calibrated_first(tmp_path: Path, capsys: py
     shutil.rmtree("ff14SB-spce/cys")
     assert main([*asked, "--model-compound", "CYS"]) == 0
     assert capsys.readouterr().err.splitlines() == ["ff14SB-spce/cys is ready:", *of_cys]
+
+
+def test_alchemlyb_integrates_the_windows_of_a_calibration(tmp_path: Path) -> None:
+    estimator = pytest.importorskip("alchemlyb.estimators").TI
+    from octitrate.results import Calibration
+
+    place = build("TYR", "ff14SB", "tip3p", tmp_path / "tyr")
+    shorten(place)
+    for command, job in (("run", "equilibrate.toml"), ("calibrate", "calibrate.toml")):
+        answer = subprocess.run([binary(), command, job], cwd=place, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+    found = Calibration(place / "calibrate").dhdl()
+    assert found.attrs == {"temperature": 300.0, "energy_unit": "kT"}
+    # Of a straight line the trapezoids of TI are exact: 10 - 30 λ of the site, 4 of the buffer, whose λ makes up for the charge of the site by a third for each molecule.
+    found["TYR 2"] = 10.0 - 30.0 * found.index.get_level_values("TYR 2-lambda")
+    found["buffer"] = 4.0
+    buffer = found.index.get_level_values("buffer-lambda")
+    assert [buffer.max(), buffer.min()] == pytest.approx([1 / 2, 1 / 6], abs=1e-6)
+    # λ of the buffer has six decimals.
+    assert estimator().fit(found).delta_f_.iloc[0, -1] == pytest.approx(10.0 - 15.0 - 4.0 / 3.0, abs=1e-5)

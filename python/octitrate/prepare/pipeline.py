@@ -74,9 +74,9 @@ def prepare(options: Options, report: Report) -> Path:
     solvate.relax(solvated, ff, options, report)
     charges(choices, ph, solvated, report)
     titrating = [choice for choice in choices if choice.titrates]
-    for choice, found in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
-        if found is not None:
-            report.note(f"{choice.label} stands beside {named(found[1])}, whose charges its correction does not know: {found[0]:+.1f} kJ/mol in the job (offset)")
+    for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
+        if beside is not None:
+            report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
     report.step("Cost")
     report.note(cost(len(model.positions), len(ph), options.duration))
     entries = ff.entries(solvated.model.topology)
