@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `octitrate prepare` needs, from PyPI: OpenMM, PDBFixer, PROPKA (as python/pyproject.toml lists them), in a Python environment of its own in
-# .tools/prepare, where the program finds it. The package itself is used as it lies in python/. With the argument `test` also pytest, and what
-# `octitrate.results` needs (pandas, pyarrow, matplotlib).
+# .tools/prepare, where the program finds it. The package itself is used as it lies in python/. With the argument `test` also what
+# `octitrate.results` needs (pandas, pyarrow, matplotlib) and what tests need: pytest, maturin, mypy, alchemlyb.
 # Does nothing, quickly, where everything is there.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every test, and without arguments (those of cargo test) also those of the Python package, where its tools can be fetched.
+# Every test, and without arguments (those of cargo test) also those of the Python package, against its wheel, where its tools can be fetched.
 # With NVRTC (scripts/setup.sh fetches it) kernels must compile for GPUs; without it that is left out.
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,8 +13,9 @@ fi
 cargo test --release --workspace --locked "$@"
 [ $# = 0 ] || exit 0
 if scripts/prepare_tools.sh test; then
-    # the program that the tests above have built
-    OCTITRATE_BINARY="${CARGO_TARGET_DIR:-$PWD/target}/release/octitrate" .tools/prepare/bin/python3 -m pytest python -n auto --dist loadfile
+    (cd python && ../.tools/prepare/bin/mypy)
+    # the package and the program as they are installed, from what the tests above have compiled
+    scripts/wheel.sh -n auto --dist loadfile
 else
     echo "test: no tools of the Python package in .tools/prepare: it is not tested"
 fi

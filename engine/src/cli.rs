@@ -14,6 +14,7 @@ macro_rules! line {
 mod analyse;
 mod arguments;
 mod bench;
+mod calibrate;
 mod check;
 mod drift;
 mod energy;
@@ -52,7 +53,7 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Site(arguments) => prepare::site(&arguments),
         Command::Run(arguments) => run::run(&arguments, cli.device),
         Command::Titrate(arguments) => many::titrate(&arguments, cli.device, cli.threads),
-        Command::Calibrate(arguments) => many::calibrate(&arguments, cli.device, cli.threads),
+        Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cli.device, cli.threads),
         Command::Pka(arguments) => pka::pka(&arguments),
         Command::Analyse(arguments) => analyse::analyse(&arguments),
         Command::Drift(arguments) => drift::drift(&arguments, cli.device),

@@ -17,35 +17,45 @@ SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "char
 """Keys that entries of one name and force field must share."""
 
 
+SHIPPED = Path(__file__).parent / "corrections"
+"""The folder with the corrections that come with octitrate, beside those that are built into the program."""
+
+
 class Calibrated:
-    """Entries with corrections in files and folders; folders are searched with everything below them. `shipped`: folders whose corrections serve where the
-    others have none of that name and place.
+    """Entries with corrections in files and folders; folders are searched with everything below them. `behind`: folders whose corrections serve where all
+    before have none of that name and place, one after the other.
 
     Raises `Refused` for a path that is not there, a file that is no TOML, and entries of one name whose forms differ.
     """
 
-    def __init__(self, paths: Iterable[str | Path] = (), shipped: Iterable[Path] = ()) -> None:
+    def __init__(self, paths: Iterable[str | Path] = (), behind: Iterable[Path] = ()) -> None:
         self._entries: dict[tuple[str, str], dict[str, Any]] = {}
+        self._files: dict[tuple[str, str], dict[str, Path]] = {}
+        """Where corrections are from: of an entry by residue, that of the model compound by an empty name."""
         for path in map(Path, paths):
             if not path.exists():
                 raise Refused(f"{path}: there is no such file or folder", "name entries that octitrate calibrate wrote, or a folder with them")
             for file in sorted(path.rglob("*.toml")) if path.is_dir() else [path]:
                 self._add(file, strict=not path.is_dir())
-        behind = Calibrated(shipped) if (shipped := list(shipped)) else None
-        for key, entry in behind._entries.items() if behind else ():
-            self._complete(self._entries.setdefault(key, entry), entry)
+        for folder in behind:
+            next_ones = Calibrated([folder])
+            for key, entry in next_ones._entries.items():
+                self._complete(key, entry, next_ones._files[key])
 
-    @staticmethod
-    def _complete(own: dict[str, Any], shipped: dict[str, Any]) -> None:
-        """Puts corrections that come with octitrate where an entry has none."""
-        if own is shipped or any(own.get(key) != shipped.get(key) for key in SAME):
+    def _complete(self, key: tuple[str, str], behind: dict[str, Any], files: dict[str, Path]) -> None:
+        """Puts corrections of an entry that comes behind where that of before has none."""
+        own = self._entries.setdefault(key, behind)
+        known = self._files.setdefault(key, dict(files))
+        if own is behind or any(own.get(name) != behind.get(name) for name in SAME):
             return
         if not has_correction(own["correction"]):
-            own["correction"] = shipped["correction"]
+            own["correction"] = behind["correction"]
         places = {residue for one in own.get("elsewhere", []) for residue in one["residues"]}
-        others = [one for one in shipped.get("elsewhere", []) if not places & set(one["residues"])]
+        others = [one for one in behind.get("elsewhere", []) if not places & set(one["residues"])]
         if others:
             own["elsewhere"] = [*own.get("elsewhere", []), *others]
+        for place in files.keys() - known.keys():
+            known[place] = files[place]
 
     def __contains__(self, key: tuple[str, str]) -> bool:
         """Whether there is an entry of this name and force field."""
@@ -63,7 +73,11 @@ class Calibrated:
         # Rounds of a calibration have entries that are not finished: the entry lies beside resolved.toml.
         if file.parent.name.startswith("round_"):
             return
-        known = self._entries.setdefault((entry["name"], entry["force_field"]), entry)
+        key = (entry["name"], entry["force_field"])
+        known = self._entries.setdefault(key, entry)
+        files = self._files.setdefault(key, {})
+        for place in _places(entry):
+            files.setdefault(place, file)
         if known is entry:
             return
         if different := [key for key in SAME if known.get(key) != entry.get(key)]:
@@ -88,6 +102,15 @@ class Calibrated:
                 return status(one["correction"])
         return status(entry["correction"]) if entry and (residue is None or model) else "uncalibrated"
 
+    def file(self, name: str, force_field: str, residue: str | None, model: bool) -> Path | None:
+        """The file with the correction that `status` tells of; none where there is none."""
+        files = self._files.get((name, force_field), {})
+        return files.get(residue or "") or (files.get("") if model else None)
+
+    def _calibrate_again(self, name: str, force_field: str) -> str:
+        files = sorted({str(file) for file in self._files.get((name, force_field), {}).values()})
+        return f"calibrate it again, and take {', '.join(files)} away" if files else "calibrate it again"
+
     def written(self, name: str, force_field: str, text: str) -> str:
         """An entry as TOML with the corrections that are known; the text without corrections where none are.
 
@@ -98,7 +121,7 @@ class Calibrated:
             return text
         plain = tomllib.loads(text)
         if different := [key for key in SAME if plain.get(key) != entry.get(key)]:
-            raise Refused(f"{different[0]} of the calibrated entry {name} ({force_field}) is not what the force field has now", "calibrate it again")
+            raise Refused(f"{different[0]} of the calibrated entry {name} ({force_field}) is not what the force field has now", self._calibrate_again(name, force_field))
         head = text[: text.index("[correction]")]
         head = head[: head.rindex("#")] if head.rstrip().endswith("this table.") else head
         lines = [head.rstrip(), ""]
@@ -107,9 +130,15 @@ class Calibrated:
         return "\n".join([*lines, *_table("correction", entry["correction"])])
 
 
+def _places(entry: dict[str, Any]) -> list[str]:
+    """Where an entry has corrections: at residues, and at an empty name in the model compound."""
+    found = [residue for one in entry.get("elsewhere", []) if has_correction(one["correction"]) for residue in one["residues"]]
+    return found + ([""] if has_correction(entry["correction"]) else [])
+
+
 def shipped(force_field: str, water: str) -> list[Path]:
     """The folder with the corrections that come with octitrate for this pair, beside those that are built into the program; none if there are none."""
-    folder = Path(__file__).parent / "corrections" / f"{force_field}-{water}"
+    folder = SHIPPED / f"{force_field}-{water}"
     return [folder] if folder.is_dir() else []
 
 

@@ -6,7 +6,8 @@
 The second form also builds the molecule in water, with the jobs of its calibration (`octitrate.molecule_in_water`); `octitrate site --help` lists all arguments.
 
 Parameters come from whatever made them, each form by itself or within a larger system: AMBER (`.prmtop`, `.parm7`), GROMACS (`.top`), or a system
-that OpenMM serialised (`.xml`) with a `.pdb` of the same name beside it, which has the names of the atoms. Atoms of the two forms are matched by
+that OpenMM serialised (`.xml`) with a `.pdb` of the same name beside it, which has the names of the atoms. Files without parameters (`.sdf`, `.mol`, `.mol2`)
+get those of GAFF2 with AM1-BCC charges, where AmberTools is there (`octitrate.small_molecule`). Atoms of the two forms are matched by
 elements and bonds, whatever their order and names; names of the entry are those of the protonated form, which is what a job must hold.
 Lennard-Jones parameters and bonded terms are those of the protonated form in both forms.
 
@@ -18,12 +19,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .entries import UNCALIBRATED
 from .errors import Refused
+from .prepare.folder import Folder
+from .small_molecule import FORMATS, Parameters, checked, parametrise
 
 ROUNDING = 5e-3
 """Largest deviation (e) of the charge of a form from a whole number: files have four to six decimals for each atom."""
@@ -60,10 +64,7 @@ class Molecule:
         return sum(atom.charge for atom in self.atoms)
 
 
-PARAMETERS = "take .prmtop, .parm7, .top, or .xml with a .pdb of the same name"
-
-DRAWN = (".sdf", ".mol", ".mol2", ".smi")
-"""Files of molecules without parameters."""
+PARAMETERS = "take .prmtop, .parm7, .top, .xml with a .pdb of the same name, or the molecule itself as .sdf, .mol or .mol2"
 
 
 def read(file: str | Path, residue: str | None = None) -> Molecule:
@@ -85,8 +86,6 @@ def load(path: Path, residue: str | None = None) -> tuple[Any, Any]:
     kind = path.suffix.lower()
     if not path.is_file():
         raise Refused(f"{path}: there is no such file", "name the parameters of the molecule")
-    if kind in DRAWN:
-        raise _drawn(path)
     try:
         if kind in (".prmtop", ".parm7", ".top"):
             loaded: Any = app.GromacsTopFile(str(path)) if kind == ".top" else app.AmberPrmtopFile(str(path))
@@ -114,22 +113,6 @@ def load(path: Path, residue: str | None = None) -> tuple[Any, Any]:
     if not found:
         raise Refused(f"{path} has no residue {residue}", f"its residues are {', '.join(sorted({one.name for one in topology.residues()})[:8])}")
     return found[0], system
-
-
-def _drawn(path: Path) -> Refused:
-    """Why a file with a molecule and no parameters is refused; that its hydrogens are missing is said where it can be seen."""
-    without = ""
-    if path.suffix.lower() in (".sdf", ".mol"):
-        from .prepare.read import elements_of_molfile
-
-        elements = elements_of_molfile(path.read_text(errors="replace").splitlines())
-        if elements and "H" not in elements:
-            without = f"; its {len(elements)} atoms have no hydrogens either, and both forms need all of theirs"
-    return Refused(
-        f"{path}: has a molecule and no parameters, and no small-molecule force field comes with octitrate (GAFF and OpenFF need programs that PyPI does not have)"
-        + without,
-        f"make parameters of both forms with antechamber, CGenFF or OpenFF: {PARAMETERS}",
-    )
 
 
 def molecule(path: Path, residue: Any, system: Any) -> Molecule:
@@ -249,8 +232,10 @@ def _colours(molecule: Molecule, neighbours: dict[int, list[int]]) -> dict[int, 
     return colours
 
 
-def entry(protonated: Molecule, deprotonated: Molecule, pka: float, name: str | None = None, source: str = "given by the user") -> str:
-    """The entry of a molecule as TOML, without a correction. `source`: where the pKa is from.
+def entry(
+    protonated: Molecule, deprotonated: Molecule, pka: float, name: str | None = None, source: str = "given by the user", parameters: str = ""
+) -> str:
+    """The entry of a molecule as TOML, without a correction. `source`: where the pKa is from; `parameters`: what made those that the files do not have.
 
     Raises `Refused` for charges that are not whole or not one elementary charge apart, and for names of atoms that repeat.
     """
@@ -275,17 +260,19 @@ def entry(protonated: Molecule, deprotonated: Molecule, pka: float, name: str | 
     changed = [atom.name for k, atom in enumerate(protonated.atoms) if k in found.places and _differs(atom, deprotonated.atoms[found.places[k]])]
     kept = f"; without the proton it would change those of {', '.join(changed)}" if changed else ""
     called = name or protonated.name.lower()
+    files = [Path(one.file).name for one in (protonated, deprotonated)]
+    made = f" by {parameters}" if parameters else ""
     lines = [
         f"# {protonated.name}, which loses {protonated.atoms[found.hydrogen].name} from {parent}. Written by octitrate's Python package.",
         "#",
-        f"# Charges (e): {Path(protonated.file).name} and {Path(deprotonated.file).name}; {parent} takes what rounding leaves.",
+        f"# Charges (e): {files[0]} and {files[1]}{made}; {parent} takes what rounding leaves.",
         f"# Lennard-Jones parameters and bonded terms are those of the protonated form in both forms{kept}.",
         "",
         f'name = "{called}"',
         f'residues = ["{protonated.name}"]',
         f'build = "with its proton {protonated.atoms[found.hydrogen].name}"',
-        f'force_field = "{Path(protonated.file).name}"',
-        f'source = "{Path(protonated.file).name} and {Path(deprotonated.file).name}"',
+        f'force_field = "{files[0]}{made}"',
+        f'source = "{files[0]} and {files[1]}{made}"',
         f'model_compound = "{protonated.name}"',
         f"pka = {pka:.2f}",
         f'pka_source = "{source}"',
@@ -322,32 +309,6 @@ def _syn(molecule: Molecule, found: Match) -> list[str]:
     return [*lines, f"atoms = [{atoms}]", "phase = 180.0", "force_constant = 80.0", "multiplicity = 1", ""]
 
 
-def places(path: Path, structure: Path | None, residue: Any) -> Any:
-    """Places (nm) of the atoms of a residue: from a structure of the same atoms, or from the .pdb beside an .xml.
-
-    Raises `Refused` where there is none, or of other atoms.
-    """
-    import numpy as np
-    from openmm import app, unit
-
-    file = structure or path.with_suffix(".pdb")
-    help = "--structure acid.pdb, .gro, .rst7 or .inpcrd has the places of the atoms"
-    if not file.is_file():
-        raise Refused(f"{path}: there are no places of its atoms" if structure is None else f"{file}: there is no such file", help)
-    readers = {".pdb": app.PDBFile, ".gro": app.GromacsGroFile, ".rst7": app.AmberInpcrdFile, ".inpcrd": app.AmberInpcrdFile}
-    reader = readers.get(file.suffix.lower())
-    if reader is None:
-        raise Refused(f"{file}: a file {file.suffix or 'without an ending'} is not known here", help)
-    try:
-        found = np.array(reader(str(file)).positions.value_in_unit(unit.nanometer))
-    except Exception as error:  # readers of OpenMM raise what they run into
-        raise Refused(f"{file}: OpenMM cannot read it: {error}", "look at the file with the program that wrote it") from None
-    count = residue.chain.topology.getNumAtoms()
-    if len(found) != count:
-        raise Refused(f"{file} has {len(found)} atoms and {path} {count}: they do not belong together", help)
-    return found[[atom.index for atom in residue.atoms()]]
-
-
 def parser() -> argparse.ArgumentParser:
     """All arguments with their help."""
     p = argparse.ArgumentParser(
@@ -355,16 +316,17 @@ def parser() -> argparse.ArgumentParser:
         description="Makes a titratable site of a molecule that loses a proton, from its parameters with the proton and without it: an entry of the library, and "
         "with --model the molecule in water for octitrate calibrate.",
         epilog="example:\n"
-        "  octitrate site --protonated acid.xml --deprotonated base.xml --pka 4.76 --model acetic\n"
+        "  octitrate site --protonated acid.sdf --deprotonated base.sdf --pka 4.76 --model acetic\n"
         "  octitrate run acetic/equilibrate.toml\n"
         "  octitrate calibrate acetic/calibrate.toml",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("--protonated", required=True, type=Path, metavar="FILE", help="parameters with the proton: .prmtop, .parm7, .top, or .xml beside a .pdb")
+    p.add_argument("--protonated", required=True, type=Path, metavar="FILE", help="parameters with the proton: .prmtop, .parm7, .top, or .xml beside a .pdb; or the molecule as .sdf, .mol or .mol2, which gets those of GAFF2 (with --model)")
     p.add_argument("--deprotonated", required=True, type=Path, metavar="FILE", help="parameters without it")
     p.add_argument("--pka", required=True, type=float, help="pKa of the molecule in water")
-    p.add_argument("--residue", metavar="NAME", help="name of the residue in the file with the proton, where it is not the only one")
+    p.add_argument("--residue", metavar="NAME", help="name of the residue in the file with the proton, where it is not the only one; of a drawn molecule (default: LIG)")
     p.add_argument("--residue-deprotonated", metavar="NAME", help="the same in the file without it")
+    p.add_argument("--charge", type=int, metavar="E", help="charge of the molecule with the proton, for a .mol2 file that does not tell it")
     p.add_argument("--name", help="name of the entry (default: that of the residue)")
     p.add_argument("--source", default="given by the user", help="where the pKa is from")
     p.add_argument("-o", "--output", type=Path, metavar="FILE", help="file for the entry (default: standard output, or library/NAME.toml of the model)")
@@ -378,16 +340,47 @@ def parser() -> argparse.ArgumentParser:
 
 def make(chosen: argparse.Namespace) -> None:
     """Writes what the arguments ask for. Raises `Refused`."""
-    residue, system = load(chosen.protonated, chosen.residue)
-    acid, base = molecule(chosen.protonated, residue, system), read(chosen.deprotonated, chosen.residue_deprotonated)
-    text = entry(acid, base, chosen.pka, chosen.name, chosen.source)
     if chosen.output is not None and chosen.output.exists():
         raise Refused(f"{chosen.output}: there is a file already", "choose another name (-o)")
-    if chosen.model is not None:
-        from .molecule_in_water import Source, build
+    drawn = [path for path in (chosen.protonated, chosen.deprotonated) if path.suffix.lower() in FORMATS]
+    if not drawn:
+        if chosen.charge is not None:
+            raise Refused("--charge is for molecules without parameters", "leave it out: the parameters have charges")
+        return _make(chosen, chosen.protonated, chosen.deprotonated)
+    if len(drawn) == 1:
+        raise Refused(f"{drawn[0]}: has no parameters, and the other form has", "give both forms as parameters, or both without")
+    if chosen.model is None:
+        raise Refused(f"{drawn[0]}: has no parameters, and those that are made for it need a place", "--model FOLDER gets them, beside the entry and the box")
+    for path in drawn:
+        if not path.is_file():
+            raise Refused(f"{path}: there is no such file", "name the molecule")
+    Folder(chosen.model)  # a place that is taken is refused before the charges are made
+    charges = [checked(path, None if chosen.charge is None else chosen.charge - lost)[1] for lost, path in enumerate(drawn)]
+    if charges[0] - charges[1] != 1:
+        raise Refused(f"the forms have charges {charges[0]} ({drawn[0]}) and {charges[1]} e ({drawn[1]})", "losing a proton takes one elementary charge: mark formal charges")
+    with TemporaryDirectory(prefix="octitrate-site-") as place:
+        made = []
+        for name, path, charge in zip(("protonated", "deprotonated"), drawn, charges, strict=True):
+            (folder := Path(place) / name).mkdir()
+            made.append(parametrise(path, charge, chosen.residue or "LIG", folder))
+        _make(chosen, made[0].prmtop, made[1].prmtop, made)
+    return None
 
-        source = Source(str(chosen.protonated), residue, system, places(chosen.protonated, chosen.structure, residue))
-        build(source, chosen.name or acid.name.lower(), text, chosen.model, chosen.water, chosen.temperature)
+
+def _make(chosen: argparse.Namespace, protonated: Path, deprotonated: Path, made: Sequence[Parameters] = ()) -> None:
+    """Writes the entry and the model from parameters; `made`: those that were made for files which have none."""
+    residue, system = load(protonated, None if made else chosen.residue)
+    acid, base = molecule(protonated, residue, system), read(deprotonated, None if made else chosen.residue_deprotonated)
+    if made:  # messages and the entry name what was given
+        acid, base = replace(acid, file=str(chosen.protonated)), replace(base, file=str(chosen.deprotonated))
+    text = entry(acid, base, chosen.pka, chosen.name, chosen.source, "GAFF2 and AM1-BCC" if made else "")
+    if chosen.model is not None:
+        from .molecule_in_water import Source, build, places
+
+        structure = chosen.structure or (made[0].coordinates if made else None)
+        source = Source(str(chosen.protonated), residue, system, places(protonated, structure, residue))
+        more = {f"parameters/{name}{file.suffix}": file.read_text() for name, one in zip(("protonated", "deprotonated"), made) for file in one.files()}
+        build(source, chosen.name or acid.name.lower(), text, chosen.model, chosen.water, chosen.temperature, more)
         print(f"{chosen.model} is ready:\n  octitrate run {chosen.model}/equilibrate.toml\n  octitrate calibrate {chosen.model}/calibrate.toml", file=sys.stderr)
     if chosen.output is not None:
         chosen.output.parent.mkdir(parents=True, exist_ok=True)

@@ -22,15 +22,23 @@ name                   molecule            what is calibrated
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import shlex
+import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from . import __version__
 from .entries import KINDS, buffer_entry, buffer_name, entry
 from .errors import Refused
 from .peptide import peptide
+from .prepare.folder import MARKER, Folder
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
 from .templates import CARBOXYLS
+from .user_library import family
+
+BUFFER = "../water/calibrate/water.toml"
+"""The entry of a charge buffer that is calibrated beside the model compound, as its job names it."""
 
 EDGE = 3.3
 """Edge of the cubic box, nm: the buffers find places at least 1.2 nm from the solute and each other."""
@@ -75,6 +83,39 @@ def compound(name: str) -> Compound:
     return Compound(("ACE", base) if end == "cterm" else ("ACE", base, "NME"), 1, chosen, folder)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a folder was built for, as its file `prepare.toml` has it: the name of the model compound, force field, water, temperature (K), pair corrections."""
+
+    name: str
+    force_field: str
+    water: str
+    temperature: float
+    pair_corrections: str | None = None
+
+    def text(self) -> str:
+        """The file."""
+        lines = ["# A model compound was built in this folder with these settings.", f'program = "octitrate {__version__}"']
+        lines += [f"model_compound = {json.dumps(self.name)}", f"force_field = {json.dumps(self.force_field)}", f"water = {json.dumps(self.water)}"]
+        lines += [f"temperature = {self.temperature!r}"] + ([f"pair_corrections = {json.dumps(self.pair_corrections)}"] if self.pair_corrections else [])
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def read(place: Path) -> Asked | None:
+        """What a folder was built for; none for a folder that holds no model compound, or one of an earlier version."""
+        try:
+            found = tomllib.loads((place / MARKER).read_text(encoding="utf-8"))
+            return Asked(found["model_compound"], found["force_field"], found["water"], float(found["temperature"]), found.get("pair_corrections"))
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def command(self, folder: Path) -> str:
+        """The command that builds it in a folder."""
+        words = ["octitrate", "prepare", "--model-compound", self.name, "--force-field", self.force_field, "--water", self.water]
+        words += ["--temperature", f"{self.temperature:g}", *(["--pair-corrections", self.pair_corrections] if self.pair_corrections else []), "-o", str(folder)]
+        return shlex.join(words)
+
+
 def build(
     name: str,
     force_field: str = "ff14SB",
@@ -82,22 +123,20 @@ def build(
     folder: str | Path | None = None,
     temperature: float = 300.0,
     pair_corrections: str | None = None,
+    force: bool = False,
 ) -> Path:
     """Writes a folder with everything that the calibration of a model compound needs, and returns it.
 
     `name` as in the table above, `folder` by default ``FORCE_FIELD-WATER/NAME`` (``FORCE_FIELD-PAIR_CORRECTIONS-WATER/NAME``), temperature in K;
     `pair_corrections` as those of `TitratableForceField`, which change the ends of chains alone that `octitrate.pair_corrections.in_model_compound` names. A folder that
-    is there is refused.
+    is there is refused, or with `force` moved aside.
 
     Raises `Refused`.
     """
-    from .prepare.folder import Folder
-
     what = compound(name)
     ff = TitratableForceField(force_field, water, pair_corrections=pair_corrections)
-    family = "-".join(filter(None, (ff.name, pair_corrections, ff.water)))
-    place = Path(folder) if folder is not None else Path(family) / what.folder
-    with Folder(place) as out:
+    place = Path(folder) if folder is not None else Path(family(ff.name, ff.water, pair_corrections)) / what.folder
+    with Folder(place, force) as out:
         model, system = solvated(what, ff)
         from openmm import XmlSerializer
 
@@ -116,17 +155,39 @@ def build(
                 out.write("library/water.toml", ff.calibrated.written("water", buffer_name(ff), buffer_entry(ff)))
             elif what.entry == "water":
                 out.write("library/water.toml", buffer_entry(ff))
-            library.append("library/water.toml" if known or what.entry == "water" else "../water/calibrate/water.toml")
+            library.append("library/water.toml" if known or what.entry == "water" else BUFFER)
         site = next((residue for residue in model.topology.residues() if residue.index == what.site), None) if what.residues else None
         out.write("equilibrate.toml", equilibrate_job(ff.van_der_waals(), temperature))
         title = f"{ff.called()} in {ff.water} along λ of {'-'.join(what.residues) if what.residues else 'the charge buffer'}"
         called = f"{site.name} {site.id}" if site is not None else None
         end = what.entry if site is not None and KINDS[what.entry].terminus else None
+        out.write(MARKER, Asked(name, ff.name, ff.water, temperature, pair_corrections).text())
         out.write(
             "calibrate.toml",
             calibrate_job(title, ff.van_der_waals(), library, called, end, temperature, _molecules(what, system), ff.water.upper()),
         )
     return place
+
+
+def commands(place: Path) -> list[str]:
+    """The commands that calibrate the model compound of a folder of `build`, in their order. Where its water has no charge buffer that is calibrated they begin
+    with those of the buffer, in the folder ``water`` beside it, and with the one that builds that if it is not there.
+    """
+    asked = Asked.read(place)
+    library = tomllib.loads((place / "calibrate.toml").read_text(encoding="utf-8"))["titration"].get("library", [])
+    found = []
+    if asked is not None and BUFFER in library and not (place / BUFFER).exists():
+        # not `place / "../water"`: the paths are shown
+        water = place.absolute().parent / "water" if place.name in ("", "..") else place.parent / "water"
+        if not (water / "calibrate.toml").exists():
+            found.append(replace(asked, name="water").command(water))
+        found += both(water)
+    return found + both(place)
+
+
+def both(place: Path) -> list[str]:
+    """The two commands of a folder by itself."""
+    return [shlex.join(["octitrate", command, str(place / job)]) for command, job in (("run", "equilibrate.toml"), ("calibrate", "calibrate.toml"))]
 
 
 def solvated(what: Compound, ff: TitratableForceField) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ Lengths in nm, energies in kJ/mol, charges in e.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,43 @@ class Source:
     places: Any
 
 
-def build(source: Source, name: str, entry: str, folder: str | Path, water: str = "tip3p", temperature: float = 300.0) -> Path:
-    """Writes a folder with everything that the calibration of a molecule needs, and returns it. `name`: that of the entry, `entry`: its text; temperature in K.
+def places(path: Path, structure: Path | None, residue: Any) -> Any:
+    """Places (nm) of the atoms of a residue: from a structure of the same atoms, or from the .pdb beside an .xml.
+
+    Raises `Refused` where there is none, or of other atoms.
+    """
+    import numpy as np
+    from openmm import app, unit
+
+    file = structure or path.with_suffix(".pdb")
+    help = "--structure acid.pdb, .gro, .rst7 or .inpcrd has the places of the atoms"
+    if not file.is_file():
+        raise Refused(f"{path}: there are no places of its atoms" if structure is None else f"{file}: there is no such file", help)
+    readers = {".pdb": app.PDBFile, ".gro": app.GromacsGroFile, ".rst7": app.AmberInpcrdFile, ".inpcrd": app.AmberInpcrdFile}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        raise Refused(f"{file}: a file {file.suffix or 'without an ending'} is not known here", help)
+    try:
+        found = np.array(reader(str(file)).positions.value_in_unit(unit.nanometer))
+    except Exception as error:  # readers of OpenMM raise what they run into
+        raise Refused(f"{file}: OpenMM cannot read it: {error}", "look at the file with the program that wrote it") from None
+    count = residue.chain.topology.getNumAtoms()
+    if len(found) != count:
+        raise Refused(f"{file} has {len(found)} atoms and {path} {count}: they do not belong together", help)
+    return found[[atom.index for atom in residue.atoms()]]
+
+
+def build(
+    source: Source,
+    name: str,
+    entry: str,
+    folder: str | Path,
+    water: str = "tip3p",
+    temperature: float = 300.0,
+    more: Mapping[str, str] | None = None,
+) -> Path:
+    """Writes a folder with everything that the calibration of a molecule needs, and returns it. `name`: that of the entry, `entry`: its text; temperature in K;
+    `more`: texts of other files of the folder by their names.
 
     Raises `Refused` for a folder that is there, a water that is not known, and a system with forces that are none of `TERMS`.
     """
@@ -64,6 +99,8 @@ def build(source: Source, name: str, entry: str, folder: str | Path, water: str 
         out.write("system.gro", gro(f"{source.residue.name} in {water}", model))
         out.write("system.xml", XmlSerializer.serialize(system))
         out.write(f"library/{name}.toml", entry)
+        for file, text in (more or {}).items():
+            out.write(file, text)
         library = [f"library/{name}.toml"]
         if ff.own_water():
             out.write("library/water.toml", ff.calibrated.written("water", f"{water.upper()} (AMBER)", buffer_entry(ff)))

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import user_library
 from .calibrated import Calibrated, shipped
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
@@ -72,6 +73,8 @@ class Group:
     """pKa of its model compound."""
     status: str
     """Status of its correction V_MM with this force field and water: `calibrated`, `preliminary` (by octitrate's own tests) or `uncalibrated`."""
+    file: Path | None = None
+    """The file that its correction is from; none for one that is built into the program."""
     corrected_pair: bool = False
     """Whether its model compound holds a pair that corrections of pairs change, so that its correction V_MM must have been made with them."""
 
@@ -85,7 +88,8 @@ class TitratableForceField:
     """A force field of OpenMM with the residues of `octitrate.templates`.
 
     `force_field` and `water` are names of `octitrate.force_fields.FORCE_FIELDS`; water by default is the model that the force field was made for.
-    `library`: entries with corrections that `octitrate calibrate` wrote, or folders with them. `pair_corrections`: a name of
+    `library`: entries with corrections that `octitrate calibrate` wrote, or folders with them; behind them serves the library of the user
+    (`octitrate.user_library`), and behind that what comes with octitrate. `pair_corrections`: a name of
     `octitrate.pair_corrections.CORRECTIONS`, whose force every system gets. Raises `Refused` for what does not go together.
     """
 
@@ -93,7 +97,7 @@ class TitratableForceField:
         family = FORCE_FIELDS.get(force_field)
         self.name = force_field
         self.water = water or (next(iter(family.waters)) if family else "")
-        self.calibrated = Calibrated(library, shipped(self.name, self.water))
+        self.calibrated = Calibrated(library, [*user_library.folders(self.name, self.water, pair_corrections), *shipped(self.name, self.water)])
         self.forcefield: Any = load(force_field, self.water)
         self.pairs = PairCorrections(chosen(pair_corrections, self.name, self.water)) if pair_corrections is not None else None
         if self.pairs is not None:
@@ -204,28 +208,35 @@ class TitratableForceField:
         name = PROTONATED.get(base, base)
         # The name of a first residue is that of one inside of a chain, where the correction is another.
         unknown = group == "side" and first and name not in CARBOXYLS
-        status = "uncalibrated" if unknown else self._status(group, entry, base, first, last)
+        status, file = ("uncalibrated", None) if unknown else self._status(group, entry, base, first, last)
         pair = self.pairs is not None and in_model_compound(base, first, last)
-        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, pair)
+        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, file, pair)
 
-    def _status(self, group: str, entry: str, base: str, first: bool, last: bool) -> str:
-        """Status of the correction: that of the user's own, else of the one that is built in."""
+    def _status(self, group: str, entry: str, base: str, first: bool, last: bool) -> tuple[str, Path | None]:
+        """Status of the correction and its file: that of the user's own, else of the one that comes with octitrate or is built in."""
         from .entries import BUILT_IN, BUILT_IN_STATUS
 
         name, is_end = PROTONATED.get(base, base), group != "side" or first or last
         # Corrections of an end are known by the residue; those of a side chain at an end by its name there.
         called = name if group != "side" else f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
-        known = self.calibrated.status(entry, self.name, called if is_end else None, group != "side" and base == "ALA")
+        place = (entry, self.name, called if is_end else None, group != "side" and base == "ALA")
+        known = self.calibrated.status(*place)
         if known != "uncalibrated" or (self.name, self.water) != BUILT_IN:
-            return known
+            return known, self.calibrated.file(*place)
         where = "" if not is_end else base if group != "side" or not first else None
-        return BUILT_IN_STATUS.get((entry, where), "uncalibrated") if where is not None else "uncalibrated"
+        return (BUILT_IN_STATUS.get((entry, where), "uncalibrated") if where is not None else "uncalibrated"), None
 
     def buffer_status(self) -> str:
         """Status of the correction of the charge buffer, which belongs to the water: that of AMBER's TIP3P is built in."""
         from .entries import buffer_name
 
         return self.calibrated.status("water", buffer_name(self), None, False) if self.own_water() else "calibrated"
+
+    def buffer_file(self) -> Path | None:
+        """The file with the correction of the charge buffer; none for the one that is built into the program."""
+        from .entries import buffer_name
+
+        return self.calibrated.file("water", buffer_name(self), None, False) if self.own_water() else None
 
     def add_hydrogens(self, modeller: Any, names: list[str | None]) -> Any:
         """Renames the residues of an `openmm.app.Modeller` without hydrogens and adds all hydrogens; those of carboxyls point to the other oxygen (syn).

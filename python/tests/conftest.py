@@ -56,6 +56,14 @@ def hetero(name: str, atom: str, element: str, place: tuple[float, float, float]
 Write = Callable[[str], Options]
 
 
+@pytest.fixture(autouse=True)
+def library(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library of the user's that is empty, whatever the one of this machine holds."""
+    place = tmp_path_factory.mktemp("library")
+    monkeypatch.setenv("OCTITRATE_LIBRARY", str(place))
+    return place
+
+
 @pytest.fixture
 def structure(tmp_path: Path) -> Write:
     """Writes a text as a structure; the options that prepare it in a small box."""

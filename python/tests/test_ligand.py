@@ -168,10 +168,10 @@ def test_what_are_no_two_forms_is_refused(tmp_path: Path, capsys: pytest.Capture
     twins = ligand.Molecule(acid.file, acid.name, tuple(ligand.Atom("X", a.element, a.charge, a.sigma, a.epsilon) for a in acid.atoms), acid.bonds)
     with pytest.raises(Refused, match="two atoms have the name X"):
         ligand.entry(twins, base, 4.76)
-    (tmp_path / "acid.mol2").write_text("")
     for arguments, message in (
         (["--protonated", str(tmp_path / "none.xml")], "there is no such file"),
-        (["--protonated", str(tmp_path / "acid.mol2")], "acid.mol2: has a molecule and no parameters"),
+        (["--protonated", str(tmp_path / "acid.mol2")], "acid.mol2: has no parameters, and the other form has"),
+        (["--protonated", str(tmp_path / "none.xml"), "--charge", "0"], "--charge is for molecules without parameters"),
     ):
         assert ligand.main([*arguments, "--deprotonated", "base.xml", "--pka", "4.76"]) == 2
         assert message in capsys.readouterr().err

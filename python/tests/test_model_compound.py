@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -16,7 +18,8 @@ openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from octitrate.errors import Refused  # noqa: E402
-from octitrate.model_compound import build, compound  # noqa: E402
+from octitrate.model_compound import Asked, build, compound  # noqa: E402
+from octitrate.prepare.command import main  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,10 +83,11 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
 def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
     place = build("CYS", "ff19SB", "tip4pew", tmp_path / "model")
     assert {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} == {
-        *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "library/cys.toml")
+        *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "library/cys.toml", "prepare.toml")
     }
+    assert Asked.read(place) == Asked("CYS", "ff19SB", "tip4pew", 300.0)
     assert tomllib.loads((place / "calibrate.toml").read_text())["titration"]["library"] == ["library/cys.toml", "../water/calibrate/water.toml"]
-    with pytest.raises(Refused, match="exists"):
+    with pytest.raises(Refused, match="a model compound was built here already"):
         build("CYS", "ff19SB", "tip4pew", place)
     with pytest.raises(Refused, match="no water model"):
         build("CYS", "ff19SB", "swm4ndp", tmp_path / "other")
@@ -102,3 +106,73 @@ def test_the_buffer_that_comes_with_octitrate_serves(tmp_path: Path) -> None:
     # The buffer itself is calibrated from nothing.
     place = build("water", "ff19SB", "opc", tmp_path / "water")
     assert tomllib.loads((place / "library/water.toml").read_text())["correction"] == {"status": "uncalibrated"}
+
+
+def shorten(place: Path) -> None:
+    """Makes the jobs of a model compound as short as they can be: each takes a second."""
+    for file, changes in (
+        ("equilibrate.toml", {"duration": "0.04 ps"}),
+        ("calibrate.toml", {"duration": "0.08 ps", "equilibration": "0.02 ps", "round": "0.08 ps", "runs": 2, "max_rounds": 1, "starts": 1, "lambda": "0.008 ps", "energy": "0.04 ps"}),
+    ):
+        text = (place / file).read_text()
+        for key, value in changes.items():
+            text, count = re.subn(rf"^{key} = .*$", f"{key} = {value!r}", text, flags=re.MULTILINE)
+            assert count == 1, key
+        (place / file).write_text(text.replace("[calibrate]", "[calibrate]\nwindows = [0.0, 0.5, 1.0]"))
+
+
+def test_the_commands_that_are_printed_calibrate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "of tyr"
+    assert main(["prepare", "--model-compound", "TYR", "--force-field", "ff14SB", "-o", str(place)]) == 0
+    head, *lines = capsys.readouterr().err.splitlines()
+    assert head == f"{place} is ready:"
+    shorten(place)
+    commands = [shlex.split(line) for line in lines]
+    assert [words[:2] for words in commands] == [["octitrate", "run"], ["octitrate", "calibrate"]]
+    for words in commands:
+        answer = subprocess.run([binary(), *words[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+    assert tomllib.loads((place / "calibrate/tyr.toml").read_text())["correction"]["status"] == "preliminary"
+    assert main(["prepare", "--model-compound", "TYR", "-o", str(place)]) == 2
+    assert "a model compound was built here already" in capsys.readouterr().err
+
+
+def test_a_water_without_a_buffer_is_calibrated_first(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["prepare", "--force-field", "ff14SB", "--water", "spce", "--temperature", "310"]
+    both = ["  octitrate run {0}/equilibrate.toml", "  octitrate calibrate {0}/calibrate.toml"]
+    of_water, of_tyr, of_cys = ([line.format(f"ff14SB-spce/{name}") for line in both] for name in ("water", "tyr", "cys"))
+    assert main([*asked, "--model-compound", "TYR"]) == 0
+    first = "  octitrate prepare --model-compound water --force-field ff14SB --water spce --temperature 310 -o ff14SB-spce/water"
+    assert capsys.readouterr().err.splitlines() == ["ff14SB-spce/tyr is ready:", first, *of_water, *of_tyr]
+    # Built together the buffer comes first, and its commands once.
+    shutil.rmtree("ff14SB-spce/tyr")
+    assert main([*asked, "--model-compound", "TYR,CYS,water"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["ff14SB-spce/water is ready:", *of_water, "ff14SB-spce/tyr is ready:", *of_tyr, "ff14SB-spce/cys is ready:", *of_cys]
+    # With a correction that is there nothing comes before.
+    Path("ff14SB-spce/water/calibrate").mkdir()
+    Path("ff14SB-spce/water/calibrate/water.toml").touch()
+    shutil.rmtree("ff14SB-spce/cys")
+    assert main([*asked, "--model-compound", "CYS"]) == 0
+    assert capsys.readouterr().err.splitlines() == ["ff14SB-spce/cys is ready:", *of_cys]
+
+
+def test_alchemlyb_integrates_the_windows_of_a_calibration(tmp_path: Path) -> None:
+    estimator = pytest.importorskip("alchemlyb.estimators").TI
+    from octitrate.results import Calibration
+
+    place = build("TYR", "ff14SB", "tip3p", tmp_path / "tyr")
+    shorten(place)
+    for command, job in (("run", "equilibrate.toml"), ("calibrate", "calibrate.toml")):
+        answer = subprocess.run([binary(), command, job], cwd=place, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+    found = Calibration(place / "calibrate").dhdl()
+    assert found.attrs == {"temperature": 300.0, "energy_unit": "kT"}
+    # Of a straight line the trapezoids of TI are exact: 10 - 30 λ of the site, 4 of the buffer, whose λ makes up for the charge of the site by a third for each molecule.
+    found["TYR 2"] = 10.0 - 30.0 * found.index.get_level_values("TYR 2-lambda")
+    found["buffer"] = 4.0
+    buffer = found.index.get_level_values("buffer-lambda")
+    assert [buffer.max(), buffer.min()] == pytest.approx([1 / 2, 1 / 6], abs=1e-6)
+    # λ of the buffer has six decimals.
+    assert estimator().fit(found).delta_f_.iloc[0, -1] == pytest.approx(10.0 - 15.0 - 4.0 / 3.0, abs=1e-5)

@@ -16,7 +16,7 @@ openmm = pytest.importorskip("openmm")
 
 from octitrate import ligand  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
-from octitrate.molecule_in_water import Source, build, solvated  # noqa: E402
+from octitrate.molecule_in_water import Source, build, places, solvated  # noqa: E402
 from openmm import unit  # noqa: E402
 
 INPUTS = Path(__file__).parents[2] / "inputs"
@@ -26,7 +26,7 @@ MOLECULES = {"14-acetic-acid": ("HAC", 4.76), "15-imidazole": ("IMH", 6.95)}
 def source(folder: str) -> Source:
     file = INPUTS / folder / "acid.xml"
     residue, system = ligand.load(file)
-    return Source(str(file), residue, system, ligand.places(file, None, residue))
+    return Source(str(file), residue, system, places(file, None, residue))
 
 
 def energies(system: Any, places: Any) -> dict[str, float]:
@@ -115,32 +115,7 @@ def test_what_cannot_be_taken_over_is_refused(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "short.pdb").write_text("".join(pdb[:3]) + "END\n")
     residue, _ = ligand.load(Path(file))
     with pytest.raises(Refused, match=r"short\.pdb has 2 atoms and .* 8: they do not belong together"):
-        ligand.places(Path(file), tmp_path / "short.pdb", residue)
+        places(Path(file), tmp_path / "short.pdb", residue)
     with pytest.raises(Refused, match="there are no places of its atoms"):
-        ligand.places(tmp_path / "other.prmtop", None, residue)
+        places(tmp_path / "other.prmtop", None, residue)
     assert capsys.readouterr().out == ""
-
-
-MOLFILE = """acetic acid
-  drawn
-
-  4  3  0  0  0  0  0  0  0  0999 V2000
-   -1.5370   -0.0030    0.0000 C   0  0
-   -0.0180    0.0200    0.0000 C   0  0
-    0.6720    1.0260    0.0000 O   0  0
-    0.5680   -1.1920    0.0000 O   0  0
-  1  2  1  0
-  2  3  2  0
-  2  4  1  0
-M  END
-"""
-
-
-@pytest.mark.parametrize(("element", "said"), [("O", True), ("H", False)])
-def test_a_molecule_without_parameters_is_refused(element: str, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "acid.sdf").write_text(MOLFILE.replace("-1.1920    0.0000 O", f"-1.1920    0.0000 {element}"))
-    status = ligand.main(["--protonated", str(tmp_path / "acid.sdf"), "--deprotonated", "base.sdf", "--pka", "4.76", "--model", str(tmp_path / "model")])
-    error = capsys.readouterr().err
-    assert status == 2 and "has a molecule and no parameters" in error and "antechamber" in error
-    assert ("its 4 atoms have no hydrogens either" in error) == said
-    assert [path.name for path in tmp_path.iterdir()] == ["acid.sdf"]

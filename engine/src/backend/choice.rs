@@ -162,6 +162,16 @@ impl Choice {
         }
     }
 
+    /// The first of several GPUs, for what is one simulation beside a job of many; what names one device, or none, as it is.
+    ///
+    /// # Errors
+    /// A GPU that was asked for and is not there.
+    pub fn first(self) -> Result<Self> {
+        let Self::Cuda(gpus) = self else { return Ok(self) };
+        let present = gpus.present().map_err(|e| refused(self, &e))?;
+        Ok(present.first().map_or(self, |&number| Self::Cuda(Gpus::one(number))))
+    }
+
     /// Looks for the devices of a job of many runs.
     ///
     /// # Errors

@@ -2,9 +2,11 @@
 
 mod accuracy;
 mod bench;
+mod calibrate;
 
 pub use accuracy::{Accuracy, ToleranceOf};
 pub use bench::{Bench, BenchFmm, BenchMd};
+pub use calibrate::CalibrateArguments;
 
 use accuracy::number_between;
 use clap::{Args, Parser, Subcommand};
@@ -100,10 +102,15 @@ The last one prints a Slurm array; call titrate again when its runs are done.")]
     /// Calibrate V_MM of a model compound: fixed-λ windows, a polynomial fit, a library entry.
     #[command(after_help = "\
 The job needs a section [calibrate]. Windows that are finished are not repeated.
+With --residue the Python package builds the model compounds, the charge buffer first where the water
+has none; each is equilibrated and calibrated, and its entry goes to the library that `octitrate
+prepare` reads. What is done is not repeated: the same command continues.
 
 Example:
-  octitrate calibrate glu_model.toml")]
-    Calibrate(WorkflowArguments),
+  octitrate calibrate glu_model.toml
+  octitrate calibrate --residue TYR --force-field ff19SB
+  octitrate calibrate --residue \"CYS,nterm ARG\" --force-field ff14SB --device cuda:0")]
+    Calibrate(CalibrateArguments),
 
     /// Evaluate runs: macroscopic and microscopic pKa values, interactions between sites, convergence, a report.
     #[command(after_help = "\
@@ -255,7 +262,7 @@ pub struct RunArguments {
     pub leash: bool,
 }
 
-/// `titrate` and `calibrate`.
+/// `titrate`, and `calibrate` of a job.
 #[derive(Debug, Args)]
 pub struct WorkflowArguments {
     /// The job.
@@ -264,6 +271,14 @@ pub struct WorkflowArguments {
     /// Folder of the results, instead of output.folder of the job.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    /// How the runs go on.
+    #[command(flatten)]
+    pub how: WorkflowOptions,
+}
+
+/// How the runs of `titrate` and `calibrate` go on.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct WorkflowOptions {
     /// Runs at once, instead of `jobs` of the job: as many as cores, or 32 on each GPU.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub jobs: Option<u32>,

@@ -22,6 +22,7 @@ struct Call<'a> {
     arguments: &'a WorkflowArguments,
     device: Choice,
     threads: Option<u32>,
+    stop: &'a Stop,
 }
 
 /// Titrates: independent runs, or runs that swap their pH in this process.
@@ -29,8 +30,9 @@ struct Call<'a> {
 /// # Errors
 /// A job that is not valid or has no section `[titrate]`; as [`many::run`] and [`exchange::titrate`].
 pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>) -> Result<ExitCode> {
-    let plan = TitrationPlan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.jobs)?;
-    let call = Call { arguments, device, threads };
+    let plan = TitrationPlan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.how.jobs)?;
+    let stop = signals(arguments.how.limits.max_hours, false)?;
+    let call = Call { arguments, device, threads, stop: &stop };
     let config = &plan.batch().config;
     if config.titrate.as_ref().is_none_or(|titrate| titrate.exchange.is_none()) {
         return independent(&plan, &call);
@@ -43,14 +45,14 @@ pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u3
     compute(&plan, &call, &executable, |host, stop| exchange::titrate(&plan, host, stop))
 }
 
-/// Calibrates: windows, then rounds of free runs.
+/// Calibrates a job: windows, then rounds of free runs; until `stop` is asked for.
 ///
 /// # Errors
 /// A job that is not valid or has no section `[calibrate]`; as [`many::run`].
-pub fn calibrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>) -> Result<ExitCode> {
+pub fn calibrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>, stop: &Stop) -> Result<ExitCode> {
     let config = job(&arguments.job, arguments.output.as_deref())?;
-    let call = Call { arguments, device, threads };
-    independent(&CalibrationPlan::new(config, arguments.jobs)?, &call)
+    let call = Call { arguments, device, threads, stop };
+    independent(&CalibrationPlan::new(config, arguments.how.jobs)?, &call)
 }
 
 /// Runs that know nothing of each other, or the script by which a queue runs them.
@@ -59,7 +61,7 @@ fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
     let config = &plan.batch().config;
     if let Some((scheduler, _)) = call.arguments.scheduler() {
         let identity = Simulation::new(plan.batch().first())?.identity();
-        make_room(config, config.folder(), call.arguments.limits.force)?;
+        make_room(config, config.folder(), call.arguments.how.limits.force)?;
         // The runs of a bundle share the cores of a task: they launch kernels, and mostly wait.
         let few = if matches!(call.device, Choice::Cuda(_)) { 8 } else { 1 };
         let of_task = match call.device {
@@ -75,7 +77,7 @@ fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
             device: call.device,
             threads: call.threads.unwrap_or(few),
             jobs: plan.batch().jobs,
-            max_hours: call.arguments.limits.max_hours,
+            max_hours: call.arguments.how.limits.max_hours,
         };
         screen::print(&many::queued(plan, &queue, &identity)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -92,24 +94,28 @@ fn compute(
     executable: &Path,
     work: impl FnOnce(&Host, &Stop) -> Result<bool>,
 ) -> Result<ExitCode> {
-    let (config, limits) = (&plan.batch().config, call.arguments.limits);
+    let (config, limits) = (&plan.batch().config, call.arguments.how.limits);
     let mut place = call.device.open_all()?;
-    let stop = signals(limits.max_hours, false)?;
     let first = Simulation::chosen(plan.batch().first(), &mut place, &mut warn)?;
     let (identity, description) = (first.identity(), first.describe());
     drop(first);
     make_room(config, config.folder(), limits.force)?;
-    let host =
-        Host { executable, place: &place, identity: &identity, description: &description, quiet: call.arguments.quiet };
-    let finished = work(&host, &stop)?;
-    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
+    let host = Host {
+        executable,
+        place: &place,
+        identity: &identity,
+        description: &description,
+        quiet: call.arguments.how.quiet,
+    };
+    let finished = work(&host, call.stop)?;
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(call.stop.exit_status()) })
 }
 
 impl WorkflowArguments {
     /// Whose script is wanted, and the option that asked for it.
     fn scheduler(&self) -> Option<(Scheduler, &'static str)> {
-        let slurm = self.slurm.then_some((Scheduler::Slurm, "--slurm"));
-        slurm.or(self.hyperqueue.then_some((Scheduler::HyperQueue, "--hyperqueue")))
+        let slurm = self.how.slurm.then_some((Scheduler::Slurm, "--slurm"));
+        slurm.or(self.how.hyperqueue.then_some((Scheduler::HyperQueue, "--hyperqueue")))
     }
 }
 
@@ -124,14 +130,14 @@ impl Call<'_> {
         if let Some(output) = &self.arguments.output {
             words.extend(["--output".into(), absolute(output)?]);
         }
-        let numbers = [("--jobs", self.arguments.jobs), ("--threads", self.threads)];
+        let numbers = [("--jobs", self.arguments.how.jobs), ("--threads", self.threads)];
         for (name, number) in numbers.into_iter().filter_map(|(name, number)| Some((name, number?))) {
             words.extend([name.to_string(), number.to_string()]);
         }
         if device != Choice::Auto {
             words.extend(["--device".into(), device.to_string()]);
         }
-        if let Some(hours) = self.arguments.limits.max_hours {
+        if let Some(hours) = self.arguments.how.limits.max_hours {
             words.extend(["--max-hours".into(), hours.to_string()]);
         }
         Ok(words.join(" "))

@@ -1,4 +1,5 @@
-//! `prepare` and `site`: hand their arguments to the Python package `octitrate`, which knows proteins, molecules and force fields.
+//! `prepare` and `site` hand their arguments to the Python package `octitrate`, which knows proteins, molecules and force fields; `calibrate` asks it for model
+//! compounds.
 //!
 //! A Python is looked for where the package is likely to be: the one that OCTITRATE_PYTHON names, the one beside this program (a wheel was installed there),
 //! the one that `make prepare-tools` made in the sources this program was built in, and `python3` of the path. The first one that has the package is taken.
@@ -6,7 +7,8 @@
 use super::arguments::PythonArguments;
 use octitrate::error::{Error, InputError, Result};
 use std::env;
-use std::os::unix::process::CommandExt;
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -36,13 +38,34 @@ pub fn site(arguments: &PythonArguments) -> Result<ExitCode> {
 
 /// Becomes `main` of a module of the package.
 fn start(command: &str, module: &str, arguments: &PythonArguments) -> Result<ExitCode> {
+    let (python, mut main) = program(command, module)?;
+    Err(Error::file(&python, "start", main.args(&arguments.arguments).exec()))
+}
+
+/// What `main` of a module of the package writes to standard output; or the status with which it ended after it has said why.
+///
+/// # Errors
+/// [`Error::Input`] if there is no Python with the package; [`Error::File`] if it cannot be started.
+pub fn ask(command: &str, module: &str, words: &[OsString]) -> Result<std::result::Result<String, ExitCode>> {
+    let (python, mut main) = program(command, module)?;
+    let answer = main.args(words).stderr(Stdio::inherit()).output().map_err(|e| Error::file(&python, "start", e))?;
+    Ok(match answer.status.code() {
+        Some(0) => Ok(String::from_utf8_lossy(&answer.stdout).into_owned()),
+        // ended by a signal, which is told as shells do
+        code => Err(ExitCode::from(code.or(answer.status.signal().map(|signal| 128 + signal)).unwrap_or(2) as u8)),
+    })
+}
+
+/// The Python that has the package, and `main` of a module of it to be started there.
+fn program(command: &str, module: &str) -> Result<(PathBuf, Command)> {
     let python = find(command, env::var_os(ASKED).map(PathBuf::from), env::current_exe().ok().as_deref())?;
     // `-P` would keep the working folder out of the path, but is not known before 3.11
     let code = format!(
         "import sys; sys.path[:] = [p for p in sys.path if p]; from {module} import main; sys.exit(main(sys.argv[1:]))"
     );
-    let error = Command::new(&python).args(["-c", &code]).args(&arguments.arguments).exec();
-    Err(Error::file(&python, "start", error))
+    let mut main = Command::new(&python);
+    main.args(["-c", &code]);
+    Ok((python, main))
 }
 
 /// The first Python that has the package.

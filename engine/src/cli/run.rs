@@ -7,6 +7,7 @@ use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
 use octitrate::error::{Error, Result};
 use octitrate::output::progress::Log;
+use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::many::bundle;
 use octitrate::workflow::run::{Outcome, run as run_simulation};
@@ -19,19 +20,27 @@ use std::process::ExitCode;
 pub fn run(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     let [job_file] = &arguments.jobs[..] else { return several(arguments, device) };
     let config = job(job_file, arguments.output.as_deref())?;
-    check_is_one_run(&config)?;
     let stop = signals(arguments.limits.max_hours, arguments.leash)?;
     if arguments.leash {
         stop.also_when_stdin_ends();
     }
+    one(&config, device, &stop, arguments.quiet, arguments.limits.force)
+}
+
+/// Runs one job on one device until `stop` is asked for; with `force` it starts anew.
+///
+/// # Errors
+/// As [`run`].
+pub fn one(config: &Config, device: Choice, stop: &Stop, quiet: bool, force: bool) -> Result<ExitCode> {
+    check_is_one_run(config)?;
     let mut say = |line: &str| {
-        if !arguments.quiet {
+        if !quiet {
             warn(line);
         }
     };
-    let mut simulation = Simulation::chosen(&config, &mut device.open()?, &mut say)?;
-    make_room(&config, config.folder(), arguments.limits.force)?;
-    match run_simulation(&config, &mut simulation, &stop, arguments.quiet)? {
+    let mut simulation = Simulation::chosen(config, &mut device.open()?, &mut say)?;
+    make_room(config, config.folder(), force)?;
+    match run_simulation(config, &mut simulation, stop, quiet)? {
         Outcome::Finished | Outcome::AlreadyFinished => Ok(ExitCode::SUCCESS),
         Outcome::Stopped(_) => Ok(ExitCode::from(stop.exit_status())),
     }

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     ff.add_argument("--force-field", metavar="NAME", help="amber99sb-ildn (default), ff14SB, ff19SB or charmm36m")
     ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
     ff.add_argument("--pair-corrections", metavar="NAME", help="cufix: weaker salt bridges, for ff14SB and amber99sb-ildn in tip3p (default: none)")
-    ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it")
+    ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it; they come before those of your own library (OCTITRATE_LIBRARY, or ~/.local/share/octitrate/library), which is always read")
     box = p.add_argument_group("box")
     box.add_argument("--box", choices=["dodecahedron", "cubic", "octahedron"], help="shape (default: dodecahedron)")
     box.add_argument("--padding", type=float, metavar="NM", help="room between the protein and the faces of the box, nm (default: 1.2)")
@@ -128,17 +128,21 @@ def _list(texts: list[str]) -> list[str]:
 
 def model_compounds(args: argparse.Namespace) -> int:
     """Builds model compounds; the exit status."""
-    from ..model_compound import build
+    from ..model_compound import build, commands, compound
 
-    names = _list([args.model_compound])
+    # the charge buffer first: the others need it
+    names = sorted(_list([args.model_compound]), key=lambda name: compound(name).entry != "water")
     if args.output is not None and len(names) > 1:
         raise Refused(f"-o {args.output}: one folder for {len(names)} model compounds", "leave -o out: each gets a folder of its own")
+    shown: set[str] = set()
     for name in names:
         place = build(
-            name, args.force_field or Options.force_field, args.water, args.output, args.temperature or Options.temperature, args.pair_corrections
+            name, args.force_field or Options.force_field, args.water, args.output, args.temperature or Options.temperature, args.pair_corrections, args.force
         )
         if not args.quiet:
-            print(f"{place} is ready:\n  octitrate calibrate {place}/calibrate.toml", file=sys.stderr)
+            steps = [line for line in commands(place) if line not in shown]
+            shown |= set(steps)
+            print("\n  ".join([f"{place} is ready:", *steps]), file=sys.stderr)
     return 0
 
 

@@ -1,11 +1,21 @@
 """A finished system of AMBER, CHARMM or GROMACS through the same door: OpenMM reads it, and what it made of it is written for octitrate.
 
 Nothing is built or renamed: what can titrate must hold all its protons already, and what octitrate finds in it is said by `octitrate check`.
+
+No such file holds how its force field is to be cut off; that was in the input of the program that made it (.mdp, mdin, an input of CHARMM). What a family of
+force fields was made with is written into the job, and said:
+
+======================================  ====================================================================================
+a psf, a .top with Urey–Bradley angles  CHARMM: forces switched off between 1.0 and 1.2 nm
+all others                              1.0 nm, the potential shifted to zero there, dispersion beyond it corrected for
+======================================  ====================================================================================
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +30,46 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .job import ROTAMERS, electrostatics, thermostat
-from .report import Report
+from .job import ROTAMERS, electrostatics, picoseconds, position_restraints, settling, thermostat
+from .options import Options
+from .report import Report, listed
+
+LIPIDS = frozenset("POPC POPE POPS POPG DOPC DOPE DOPS DPPC DPPE DMPC DLPC DSPC POPA POPI PSM CHL1 CHL PC PE PS PGR PA OL LAL MY ST".split())  # noqa: SIM905
+"""Names of lipids in the force fields of CHARMM and AMBER (whose residues are heads and tails), the frequent ones."""
 
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
+
+
+@dataclass(frozen=True)
+class Cutoffs:
+    """How Lennard-Jones interactions end: cut-off (nm), where forces begin to be switched off (nm; none: they are not), and why."""
+
+    cutoff: float
+    switch: float | None
+    why: str
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments of `createSystem`."""
+        found = {"nonbondedCutoff": self.cutoff * unit.nanometer}
+        return found | ({"switchDistance": self.switch * unit.nanometer} if self.switch else {})
+
+    def words(self) -> str:
+        """Them in words."""
+        how = "the potential is shifted to zero there, and dispersion beyond it corrected for"
+        if self.switch:
+            how = f"forces are switched off from {self.switch:g} nm on"
+        return f"Lennard-Jones ends at {self.cutoff:g} nm, {how}: {self.why}"
+
+    def lines(self) -> list[str]:
+        """The section of the job."""
+        lines = [f"[van_der_waals] # {self.why}", f'cutoff = "{self.cutoff:g} nm"']
+        if self.switch is None:
+            return [*lines, 'modifier = "potential-shift"', ""]
+        return [*lines, 'modifier = "force-switch"', f'switch_start = "{self.switch:g} nm"', ""]
+
+
+CHARMM = (1.2, 1.0)
+"""Cut-off and start of the switch of CHARMM36 and its relatives (Huang et al. 2017, doi:10.1038/nmeth.4067)."""
 
 
 @dataclass
@@ -33,7 +79,7 @@ class Loaded:
     topology: Any
     source: Any
     positions: Any
-    settings: dict[str, Any]
+    cutoffs: Cutoffs
     parameters: tuple[Any, ...] = ()
 
 
@@ -63,10 +109,11 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     report.step("System")
     try:
         system = loaded.source.createSystem(
-            *loaded.parameters, nonbondedMethod=app.PME, constraints=app.HBonds, rigidWater=True, removeCMMotion=False, **loaded.settings
+            *loaded.parameters, nonbondedMethod=app.PME, constraints=app.HBonds, rigidWater=True, removeCMMotion=False, **loaded.cutoffs.settings()
         )
     except Exception as error:  # readers of OpenMM raise what they run into
         raise Refused(f"{files[0]}: OpenMM cannot make a system of it: {error}", "look at the file with the program that wrote it") from None
+    _whole_pi(system)
     places = np.array(loaded.positions.value_in_unit(unit.nanometer))
     if len(places) != system.getNumParticles():
         raise Refused(f"{files[1]} has {len(places)} atoms and {files[0]} {system.getNumParticles()}: they do not belong together", FORMS)
@@ -75,7 +122,19 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     if not np.isfinite(energy):
         raise Refused(f"{files[1]}: the energy of these positions is not finite", "minimise the system with the program that made it")
     report.note(f"energy {energy:.0f} kJ/mol by OpenMM")
-    job = _job(files, args)
+    report.note(f"{loaded.cutoffs.words()}; it is for you to change in titrate.toml if the system was made with something else")
+    start = settling(args.duration or Options.duration) if _has_solute(loaded.topology) else None
+    if start is not None:
+        report.note(
+            f"the job minimises, holds heavy atoms of the solute where they are for {picoseconds(2 * start)} (the first half of it at constant volume) and lets them "
+            f"go within {picoseconds(start)}, as it does with proteins that are built here"
+        )
+    if lipids := sorted({residue.name for residue in loaded.topology.residues()} & LIPIDS):
+        report.warn(
+            f"there are lipids ({listed(lipids)}): the barostat of the job scales all edges alike, which is right for micelles and wrong for a bilayer; take coupling = "
+            '"semi-isotropic" for one in the x-y plane (on the CPU alone), or the section [barostat] out for a box whose size is known'
+        )
+    job = _job(files, args, loaded.cutoffs, start)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(system))
         folder.write("system.gro", structure.gro(f"{files[1].name}, taken over by octitrate {__version__}", model))
@@ -86,6 +145,13 @@ def take(args: argparse.Namespace, report: Report) -> Path:
         opening = f"Taken over by octitrate {__version__} and OpenMM {openmm.version.version}; `octitrate check {place}/titrate.toml` says what titrates."
         folder.write("prepare.md", report.markdown(f"{files[0].name} and {files[1].name}", opening))
     return place
+
+
+def _whole_pi(system: Any) -> None:
+    """Gives impropers all decimals of π: OpenMM's reader of psf files writes seven of them into their energy, so that one around π is not harmonic at its ends."""
+    for force in system.getForces():
+        if isinstance(force, openmm.CustomTorsionForce):
+            force.setEnergyFunction(re.sub(r"\bpi\s*=\s*3\.14159\d*", f"pi={math.pi!r}", force.getEnergyFunction()))
 
 
 def load(files: list[Path], args: argparse.Namespace) -> Loaded:
@@ -109,7 +175,7 @@ def _amber(files: list[Path]) -> Loaded:
     coordinates = app.AmberInpcrdFile(str(files[1]))
     vectors = coordinates.boxVectors
     prmtop = app.AmberPrmtopFile(str(files[0]), periodicBoxVectors=vectors) if vectors is not None else app.AmberPrmtopFile(str(files[0]))
-    return Loaded(prmtop.topology, prmtop, coordinates.positions, {"nonbondedCutoff": 1.0 * unit.nanometer})
+    return Loaded(prmtop.topology, prmtop, coordinates.positions, Cutoffs(1.0, None, "a prmtop does not say how; AMBER itself truncates, at 0.8 to 1.0 nm"))
 
 
 def _gromacs(files: list[Path]) -> Loaded:
@@ -119,7 +185,17 @@ def _gromacs(files: list[Path]) -> Loaded:
     for residue in top.topology.residues():  # the reader counts residues from 1; the structure has their numbers
         first = next(residue.atoms()).index
         residue.id = rows[first][:5].strip() if first < len(rows) - 1 else residue.id
-    return Loaded(top.topology, top, places * unit.nanometer, {"nonbondedCutoff": 1.0 * unit.nanometer})
+    cutoffs = Cutoffs(1.0, None, "a .top does not say how, the .mdp of its runs does; 1.0 nm is GROMACS's default")
+    if _has_urey_bradley(top):
+        cutoffs = Cutoffs(*CHARMM, "the angles of the .top have Urey–Bradley terms, as CHARMM's have")
+    return Loaded(top.topology, top, places * unit.nanometer, cutoffs)
+
+
+def _has_urey_bradley(top: Any) -> bool:
+    """Whether a topology of GROMACS has angles of function 5 with a force constant between their ends."""
+    types = [fields for fields in top._angleTypes.values() if fields[3] == "5"]
+    own = [fields for one in top._moleculeTypes.values() for fields in one.angles if fields[3] == "5" and len(fields) > 4]
+    return any(float(fields[7]) != 0.0 for fields in [*types, *own] if len(fields) > 7)
 
 
 def gro(path: Path) -> tuple[np.ndarray, Any]:
@@ -161,8 +237,12 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
         raise Refused(f"{files[1]}: has no box", "--box-size 7 7 7 gives its edges in nm")
     psf.setBox(*(edge * unit.nanometer for edge in edges))
     parameters = app.CharmmParameterSet(*map(str, args.parameters))
-    settings = {"nonbondedCutoff": 1.2 * unit.nanometer, "switchDistance": 1.0 * unit.nanometer}
-    return Loaded(psf.topology, psf, coordinates.positions, settings, (parameters,))
+    return Loaded(psf.topology, psf, coordinates.positions, Cutoffs(*CHARMM, "a psf is of CHARMM, whose force fields were made so"), (parameters,))
+
+
+def _has_solute(topology: Any) -> bool:
+    """Whether anything is there but water and ions: a residue with two heavy atoms, which can be held."""
+    return any(sum(atom.element is not None and atom.element.symbol != "H" for atom in residue.atoms()) > 1 for residue in topology.residues())
 
 
 def _energy(system: Any, model: Model) -> float:
@@ -172,15 +252,18 @@ def _energy(system: Any, model: Model) -> float:
     return float(context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))
 
 
-def _job(files: list[Path], args: argparse.Namespace) -> str:
+def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None) -> str:
     low, high = args.ph_range or (1.0, 13.0)
-    bath, duration = "\n".join([*thermostat(args.temperature or 300.0), "", *electrostatics()]), args.duration or "1 ns"
+    bath, duration = "\n".join([*thermostat(args.temperature or Options.temperature), "", *electrostatics()]), args.duration or Options.duration
+    begin = "\n".join([*cutoffs.lines(), "[minimise]", "", *position_restraints(start)])
+    held = "" if start is None else f'\nstart = "{picoseconds(start)}" # the volume is constant until velocities are thermal'
     return f"""# Titration of {files[0].name}, written by octitrate prepare: every group that the library knows and that has its protons titrates.
 
 [system]
 structure = "system.gro"
 topology = "system.xml"
 
+{begin}
 [dynamics]
 duration = "{duration}"
 time_step = "4 fs"
@@ -189,10 +272,11 @@ hydrogen_mass = "3 u"
 {bath}
 
 [barostat]
-pressure = "1 bar"
+pressure = "1 bar"{held}
 
 [titration]
 # allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
+# allow_mismatch = ["parameters"] # where it names parameters that differ, and they are the same but for rounding
 barrier = "10 kJ/mol"
 {ROTAMERS}
 

@@ -35,7 +35,8 @@ class Folder:
         if self.force or not self._taken():
             return
         if (self.place / MARKER).exists():
-            raise Refused(f"{self.place}: a protein was prepared here already", "choose another folder (-o FOLDER), or --force to move this one aside")
+            what = "a model compound was built" if "\nmodel_compound =" in (self.place / MARKER).read_text(errors="replace") else "a protein was prepared"
+            raise Refused(f"{self.place}: {what} here already", "choose another folder (-o FOLDER), or --force to move this one aside")
         raise Refused(f"{self.place}: exists and was not written by a preparation", "choose another folder (-o FOLDER), or --force to move it aside")
 
     def _taken(self) -> bool:

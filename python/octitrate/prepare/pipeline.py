@@ -12,6 +12,7 @@ from typing import Any
 import openmm
 
 from .. import __version__, repeatable
+from ..calibrated import SHIPPED
 from ..errors import named
 from ..residues import TitratableForceField
 from . import build, chains, choose, flips, molecules, mutate, predict, sites, solvate, structure
@@ -61,7 +62,8 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
     if ff.buffer_status() == "uncalibrated":
-        report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it (--model-compound water) and name it with --library")
+        report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it: octitrate calibrate --residue water --force-field {ff.name} --water {ff.water}")
+    sites.from_files(choices, ff.buffer_file(), SHIPPED, report)
     ph = sites.values(choices, options)
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
     sites.held(choices, ph, report)
@@ -72,9 +74,9 @@ def prepare(options: Options, report: Report) -> Path:
     solvate.relax(solvated, ff, options, report)
     charges(choices, ph, solvated, report)
     titrating = [choice for choice in choices if choice.titrates]
-    for choice, found in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
-        if found is not None:
-            report.note(f"{choice.label} stands beside {named(found[1])}, whose charges its correction does not know: {found[0]:+.1f} kJ/mol in the job (offset)")
+    for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
+        if beside is not None:
+            report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
     report.step("Cost")
     report.note(cost(len(model.positions), len(ph), options.duration))
     entries = ff.entries(solvated.model.topology)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import Refused, named
@@ -95,9 +96,8 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     if not titrating and unknown:
         raise Refused(
             f"no group of this protein between pH {low:g} and {high:g} has a correction V_MM with {options.force_field} and this water: {listed(unknown, 6)}",
-            f"{KNOWN}; or calibrate your own: octitrate prepare --model-compound GLU,ASP,HIS --force-field {options.force_field}"
-            f"{f' --water {options.water}' if options.water else ''}, octitrate calibrate, then --library FOLDER here; --sites all builds the system all the same, "
-            "which octitrate refuses to titrate until then",
+            f"{KNOWN}; or calibrate your own, which this command then finds: octitrate calibrate --residue GLU,ASP,HIS --force-field {options.force_field}"
+            f"{f' --water {options.water}' if options.water else ''}; --sites all builds the system all the same, which octitrate refuses to titrate until then",
         )
     if not titrating:
         raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
@@ -113,11 +113,21 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     if pairs := [choice.label for choice in titrating if choice.group.corrected and choice.group.corrected_pair]:
         report.warn(
             f"the model compound of {listed(pairs, 4)} holds a pair that --pair-corrections changes: its correction V_MM must have been calibrated with them "
-            "(octitrate prepare --model-compound … --pair-corrections), which the entry does not say"
+            "(octitrate calibrate --residue … --pair-corrections), which the entry does not say"
         )
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
     return choices
+
+
+def from_files(choices: list[Choice], buffer: Path | None, shipped: Path, report: Report) -> None:
+    """Notes the files of the user that corrections are from: all but those below the folder of what comes with octitrate."""
+    found: dict[Path, list[str]] = {}
+    for file, label in [(choice.group.file, choice.label) for choice in choices if choice.titrates] + [(buffer, "the charge buffer")]:
+        if file is not None and shipped not in file.parents:
+            found.setdefault(file, []).append(label)
+    for file, labels in found.items():
+        report.note(f"the correction V_MM of {listed(labels, 6)} is your own: {file}")
 
 
 def at_ends(choices: list[Choice]) -> None:
