@@ -123,12 +123,12 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
         q: &Buffer<f64>,
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError> {
-        let Streams { main, far, .. } = streams;
+        let Streams { main, near, .. } = streams;
         self.fmm.enqueue_gather(main, x, q)?;
-        far.wait_for(main)?;
-        self.fmm.enqueue_far(far)?;
-        self.fmm.enqueue_near(main)?;
-        main.wait_for(far)?;
+        near.wait_for(main)?;
+        self.fmm.enqueue_far(main)?;
+        self.fmm.enqueue_near(near)?;
+        main.wait_for(near)?;
         self.fmm.enqueue_forces(main, q, COULOMB, forces)?;
         Ok(())
     }

@@ -113,14 +113,14 @@ impl Resident {
         let n = setup.masses.len();
         let Parts { long_range, lennard_jones, bonded, variants, mut motion, virtual_sites, sites } =
             Parts::new(device, setup)?;
-        let main = device.stream()?;
+        // A chain of short kernels beside the near field, which has blocks enough to hold it up.
+        let main = if setup.alone { device.urgent_stream()? } else { device.stream()? };
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         motion.watch_lists(device, &main, &setup.schedule.limits)?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
-                // A chain of short kernels beside the near field, which has blocks enough to hold it up.
-                far: if setup.alone { device.urgent_stream()? } else { main.clone() },
+                near: stream()?,
                 short: stream()?,
                 sites: stream()?,
                 behind: stream()?,

@@ -241,6 +241,7 @@ KERNEL __launch_bounds__(THREADS, 3) void leap(const __grid_constant__ LeapArgs 
     const double *x = a.x, *x_out = a.x_out;
     SHARED(double, stage);
     const uint4 block = a.units.blocks[blockIdx.x];
+    await_predecessor();
     if (a.status->stopped) return;
     const int count = block.z;
     const bool mine = (int)threadIdx.x < count;

@@ -148,7 +148,7 @@ pub fn sources(langevin: bool) -> [Source; 2] {
         .header(include_str!("constraints.cuh"))
         .header(include_str!("../../random/philox.cuh"))
         .header(include_str!("langevin.cuh"))
-        .kernel::<LeapArgs<'static>>("leap")
+        .early_kernel::<LeapArgs<'static>>("leap")
         .kernel::<RescaleArgs<'static>>("rescale");
     let coupling = source("coupling", include_str!("coupling.cu"))
         .define("WIDE", WIDE)
