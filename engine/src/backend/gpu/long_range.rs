@@ -3,10 +3,11 @@
 use super::setup::{ResidentError, Setup, Streams};
 use crate::backend::fmm_settings::boundary;
 use fmm::Exclusions;
+use fmm::device::far::Step;
 use fmm::device::{BoxGeometry, DeviceFmm};
 use forcefield::Cell;
 use forcefield::units::COULOMB;
-use kernels::device::{Buffer, Device, Stream};
+use kernels::device::{Buffer, Device, Launch, Stream};
 
 /// Pieces of [`LongRange::enqueue_forces`], for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +18,23 @@ pub enum Part {
     Near,
     /// Far field.
     Far,
+    /// A kernel of it, in a tree without refinement.
+    Step(Step),
     /// Sums and forces.
     Forces,
 }
 
 impl Part {
-    /// All of them with their names in tables.
-    pub const ALL: [(Self, &'static str); 4] = [
+    /// All of them with their names in tables; kernels of a part stand below it, further to the right.
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Gather, "coordinates in boxes"),
         (Self::Near, "near field"),
         (Self::Far, "far field"),
+        (Self::Step(Step::Multipoles), "  P2M, along z"),
+        (Self::Step(Step::Forward), "  along y, x"),
+        (Self::Step(Step::Operators), "  operators"),
+        (Self::Step(Step::Back), "  along x, y"),
+        (Self::Step(Step::Potentials), "  along z, L2P"),
         (Self::Forces, "sum of the fields, forces"),
     ];
 }
@@ -64,6 +72,12 @@ pub trait LongRange: Send {
         q: &Buffer<f64>,
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError>;
+
+    /// Whether there is such a part.
+    fn has(&self, part: Part) -> bool;
+
+    /// How many threads run each kernel that waits for the one before it ([`DeviceFmm::chain`]).
+    fn chain(&self) -> Vec<Launch>;
 
     /// φ `[N]`, e/nm.
     fn potential(&self) -> &Buffer<f64>;
@@ -145,9 +159,18 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
             Part::Gather => self.fmm.enqueue_gather(stream, x, q)?,
             Part::Near => self.fmm.enqueue_near(stream)?,
             Part::Far => self.fmm.enqueue_far(stream)?,
+            Part::Step(step) => self.fmm.enqueue_far_step(stream, step)?,
             Part::Forces => self.fmm.enqueue_forces(stream, q, COULOMB, forces)?,
         }
         Ok(())
+    }
+
+    fn has(&self, part: Part) -> bool {
+        !matches!(part, Part::Step(_)) || self.fmm.root_field().is_some()
+    }
+
+    fn chain(&self) -> Vec<Launch> {
+        self.fmm.chain()
     }
 
     fn potential(&self) -> &Buffer<f64> {
