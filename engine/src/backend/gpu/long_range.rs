@@ -9,7 +9,7 @@ use forcefield::Cell;
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Launch, Stream};
 
-/// Pieces of [`LongRange::enqueue_forces`], for measurements.
+/// Pieces of [`LongRange::enqueue_fields`] and [`LongRange::enqueue_forces`], for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Coordinates in boxes.
@@ -47,20 +47,19 @@ pub trait LongRange: Send {
     /// Of the device.
     fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), ResidentError>;
 
-    /// Potentials of charges `q` `[N]` at `x` `[3N]`, and their `forces` `[3N]` (fixed point, kJ/mol/nm), which are added. Begins and ends on the
-    /// main stream.
+    /// Fields of charges `q` `[N]` at `x` `[3N]`. Begins on the main stream, where the far field is made; the near field is left on its own.
     ///
     /// # Errors
     /// Of the device.
-    fn enqueue_forces(
-        &self,
-        streams: &Streams,
-        x: &Buffer<f64>,
-        q: &Buffer<f64>,
-        forces: &Buffer<i64>,
-    ) -> Result<(), ResidentError>;
+    fn enqueue_fields(&self, streams: &Streams, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), ResidentError>;
 
-    /// One piece of [`enqueue_forces`](Self::enqueue_forces).
+    /// Potentials from both fields, and their `forces` `[3N]` (fixed point, kJ/mol/nm), which are added.
+    ///
+    /// # Errors
+    /// Of the device.
+    fn enqueue_forces(&self, stream: &Stream, q: &Buffer<f64>, forces: &Buffer<i64>) -> Result<(), ResidentError>;
+
+    /// One piece of these two.
     ///
     /// # Errors
     /// Of the device.
@@ -130,21 +129,16 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
         Ok(self.fmm.enqueue_assign(stream, x)?)
     }
 
-    fn enqueue_forces(
-        &self,
-        streams: &Streams,
-        x: &Buffer<f64>,
-        q: &Buffer<f64>,
-        forces: &Buffer<i64>,
-    ) -> Result<(), ResidentError> {
+    fn enqueue_fields(&self, streams: &Streams, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), ResidentError> {
         let Streams { main, near, .. } = streams;
         self.fmm.enqueue_gather(main, x, q)?;
         near.wait_for(main)?;
         self.fmm.enqueue_far(main)?;
-        self.fmm.enqueue_near(near)?;
-        main.wait_for(near)?;
-        self.fmm.enqueue_forces(main, q, COULOMB, forces)?;
-        Ok(())
+        Ok(self.fmm.enqueue_near(near)?)
+    }
+
+    fn enqueue_forces(&self, stream: &Stream, q: &Buffer<f64>, forces: &Buffer<i64>) -> Result<(), ResidentError> {
+        Ok(self.fmm.enqueue_forces(stream, q, COULOMB, forces)?)
     }
 
     fn enqueue_part(
@@ -160,7 +154,7 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
             Part::Near => self.fmm.enqueue_near(stream)?,
             Part::Far => self.fmm.enqueue_far(stream)?,
             Part::Step(step) => self.fmm.enqueue_far_step(stream, step)?,
-            Part::Forces => self.fmm.enqueue_forces(stream, q, COULOMB, forces)?,
+            Part::Forces => self.enqueue_forces(stream, q, forces)?,
         }
         Ok(())
     }
