@@ -419,7 +419,8 @@ fn a_profile_leaves_no_trace() {
             let parts = simulation.profile().unwrap();
             println!("{parts:?}");
             let names: Vec<&str> = parts.iter().map(|part| part.0).collect();
-            for name in ["near field", "far field", "Lennard-Jones", "λ", "motion"] {
+            let (split, floor) = (["  operators", "  v, x, constraints"], "as many kernels as wait for each other");
+            for name in ["near field", "far field", "Lennard-Jones", "λ", "motion", floor].into_iter().chain(split) {
                 assert!(names.contains(&name), "{name} is not among {names:?}");
             }
             assert!(parts.iter().all(|part| part.1 > 0.0), "{parts:?}");

@@ -194,7 +194,7 @@ impl Device {
     /// # Errors
     /// [`DeviceError::Compile`] with what the compiler said.
     pub fn compile(&self, source: &Source) -> Result<Module, DeviceError> {
-        let key = format!("{} {:?}", source.whole(), source.options());
+        let key = format!("{} {:?} {:?}", source.whole(), source.options(), source.kernels());
         // Others may compile other sources meanwhile; who wants the same one waits for it.
         let slot = Arc::clone(self.0.modules.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         let mut compiled = slot.lock().unwrap_or_else(PoisonError::into_inner);

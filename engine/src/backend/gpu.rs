@@ -3,6 +3,7 @@
 //! Nothing of the CPU's way is built beside it: neither its FMM nor its lists. Units: nm, ps, u, kJ/mol.
 
 mod coulomb;
+mod empty;
 mod errors;
 mod long_range;
 mod moments;
@@ -344,7 +345,7 @@ impl Backend for Gpu {
     }
 
     fn profile(&mut self, state: &State) -> Result<Vec<(&'static str, f64)>> {
-        self.resident.profile().map_err(self.failed(state.step))
+        self.resident.profile(&self.device).map_err(self.failed(state.step))
     }
 }
 

@@ -57,10 +57,15 @@ KERNEL void gather(const __grid_constant__ GatherArgs args) {
     __shared__ bool last;
     int k = blockIdx.x * GATHER_THREADS + threadIdx.x;
     real own[8] = {};
-    if (k < args.n) {
-        const long long i = args.order[k];
+    const bool mine = k < args.n;
+    // Which particle it is and where it lies changes with the lists, not in a step.
+    const long long i = mine ? args.order[k] : 0;
+    const int leaf = mine ? args.leaf_of[k] : 0;
+    int image[3] = {0, 0, 0};
+    for (int a = 0; mine && a < 3; ++a) image[a] = args.images[3LL * k + a];
+    await_predecessor();
+    if (mine) {
         const double *x = args.x + 3 * i, per_scale = geometry->per_scale;
-        const int *image = args.images + 3LL * k, leaf = args.leaf_of[k];
         double y[3];
         int c[3];
         for (int a = 0; a < 3; ++a) y[a] = x[a] - geometry->corner[a];
@@ -107,6 +112,11 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     const BoxGeometry *geometry = args.geometry;
     const real4 *sorted = args.sorted;
     const unsigned *rows = args.rows;
+    const int m = blockIdx.x * blockDim.x + threadIdx.x;
+    const bool mine = m < args.n;
+    const int i = mine && args.members ? (int)args.members[m] : m;
+    const unsigned k = mine ? args.place[i] : 0, begin = mine ? rows[i] : 0, end = mine ? rows[i + 1] : 0;
+    await_predecessor();
     // The moments, then lengths and the volume: the same for all particles.
     __shared__ real numbers[8];
     if (threadIdx.x < 8) {
@@ -118,14 +128,11 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     }
     __syncthreads();
     const real charge = numbers[0], *dipole = numbers + 1, per_scale = numbers[6], volume = numbers[7];
-    const int m = blockIdx.x * blockDim.x + threadIdx.x;
-    if (m >= args.n) return;
-    const int i = args.members ? (int)args.members[m] : m;
-    unsigned k = args.place[i];
+    if (!mine) return;
     real4 own = sorted[k], v = args.near[k];
     real phi = v.x, e[3] = {v.y, v.z, v.w};
     // What the near field has of these pairs goes before anything is added to it.
-    for (unsigned p = rows[i]; p < rows[i + 1]; ++p) {
+    for (unsigned p = begin; p < end; ++p) {
         uint2 partner = args.excluded[p];
         real4 pair = make_real4(0, 0, 0, 0);
         add_pair(own, shifted(sorted[partner.x], args.shifts[partner.y]), pair);

@@ -173,6 +173,6 @@ pub(super) fn source<T: Real>(depth: usize) -> Source {
         .define("REAL", real_name::<T>())
         .define("GATHER_THREADS", THREADS)
         .define("DEPTH", depth)
-        .kernel::<GatherArgs<'static, T>>("gather")
-        .kernel::<FinishArgs<'static, T>>("finish")
+        .early_kernel::<GatherArgs<'static, T>>("gather")
+        .early_kernel::<FinishArgs<'static, T>>("finish")
 }

@@ -187,6 +187,12 @@ impl<T: Real + Pod> FarField<T> {
         Step::ALL.into_iter().try_for_each(|step| self.enqueue_step(step, stream, sorted, starts, out))
     }
 
+    /// How many threads run a step.
+    pub fn launch(&self, step: Step) -> Launch {
+        let [blocks, threads, shared] = self.plan.launches()[step as usize].map(|n| n as u32);
+        Launch::new(blocks, threads).with_shared(shared)
+    }
+
     /// One step of [`enqueue`](Self::enqueue).
     ///
     /// # Errors
@@ -202,8 +208,7 @@ impl<T: Real + Pod> FarField<T> {
         let Self { operators: o, columns, waves, .. } = self;
         let ([along_z, along_xy], [turns_x, turns_y]) = (&self.tables, &self.turns);
         let (sources, weights) = &self.gradient;
-        let [blocks, threads, shared] = self.plan.launches()[step as usize].map(|n| n as u32);
-        let (kernels, launch) = (&self.kernels, Launch::new(blocks, threads).with_shared(shared));
+        let (kernels, launch) = (&self.kernels, self.launch(step));
         let tables = along_xy.arg();
         let (turns_x, turns_y) = (turns_x.arg(), turns_y.arg());
         match step {

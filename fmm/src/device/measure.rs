@@ -2,16 +2,24 @@
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{DeviceError, Stream};
+use kernels::device::{DeviceError, Launch, Stream};
 
 use super::far::{FarField, Step};
-use super::{DeviceFmm, Far};
+use super::{DeviceFmm, Far, THREADS};
 
 impl<T: Real + Pod> DeviceFmm<T> {
     /// One step of the far field. Nothing in a refined tree, which has others.
     pub fn enqueue_far_step(&self, stream: &Stream, step: Step) -> Result<(), DeviceError> {
         let Some(far) = self.root_field() else { return Ok(()) };
         far.enqueue_step(step, stream, &self.sorted, self.starts(), &self.far_out)
+    }
+
+    /// How many threads run each kernel of an evaluation that waits for the one before it: coordinates, the far field, sums. Those of a refined tree's
+    /// far field are not among them.
+    pub fn chain(&self) -> Vec<Launch> {
+        let far = self.root_field().into_iter().flat_map(|far| Step::ALL.map(|step| far.launch(step)));
+        let particles = || std::iter::once(Launch::for_each(self.n, THREADS));
+        particles().chain(far).chain(particles()).collect()
     }
 
     /// The far field of a tree without refinement.

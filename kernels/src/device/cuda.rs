@@ -22,6 +22,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 /// Turing, the oldest that NVRTC 13 serves. Kernels need Volta's independent threads in a warp.
 pub const MINIMUM_CAPABILITY: (u32, u32) = (7, 5);
 
+/// Hopper, the oldest that starts kernels early, and the oldest driver that records this (major · 1000 + minor · 10).
+const EARLY: ((u32, u32), i32) = ((9, 0), 12_030);
+
+/// Variable of the environment that lets kernels start early where it is 1: the tests of devices have not been run on a GPU with it yet.
+const EARLY_VARIABLE: &str = "OCTITRATE_EARLY_KERNELS";
+
 /// Dynamic shared memory that needs no permission, bytes.
 const FREE_SHARED: u32 = 48 * 1024;
 
@@ -139,6 +145,8 @@ pub struct Context {
     quiet: Mutex<()>,
     /// Whether threads that wait for the GPU sleep.
     asleep: AtomicBool,
+    /// Whether kernels may be started before those ahead of them have ended.
+    early: bool,
 }
 
 /// The driver's context of a device, released when dropped.
@@ -207,7 +215,12 @@ impl Context {
         let context = Primary { device, context };
         context.bind()?;
         let pool = memory::Pool::new(device)?;
-        Ok(Self { pool, context, gpu, quiet: Mutex::new(()), asleep: AtomicBool::new(false) })
+        let mut driver = 0;
+        // SAFETY: a place to write to.
+        check("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut driver) }.result())?;
+        let is_wanted = std::env::var(EARLY_VARIABLE).is_ok_and(|value| value == "1");
+        let early = is_wanted && gpu.capability >= EARLY.0 && driver >= EARLY.1;
+        Ok(Self { pool, context, gpu, quiet: Mutex::new(()), asleep: AtomicBool::new(false), early })
     }
 
     /// What it is.
@@ -278,12 +291,13 @@ impl Module {
         check("cuModuleLoadData", unsafe { result::module::load_data(code.as_ptr().cast()) })
     }
 
-    /// The kernel of this name.
-    pub fn function(self: &Arc<Self>, name: &str) -> Option<Function> {
+    /// The kernel of this name; `early`: it may be started before the one ahead of it has ended.
+    pub fn function(self: &Arc<Self>, name: &str, early: bool) -> Option<Function> {
         self.context.bind().ok()?;
         // SAFETY: the module is loaded as long as `self` lives, which the function keeps.
         let function = unsafe { result::module::get_function(self.module, CString::new(name).ok()?) }.ok()?;
-        Some(Function { name: name.into(), module: Arc::clone(self), function, shared: AtomicU32::new(FREE_SHARED) })
+        let (early, shared) = (early && self.context.early, AtomicU32::new(FREE_SHARED));
+        Some(Function { name: name.into(), module: Arc::clone(self), function, early, shared })
     }
 }
 
@@ -301,6 +315,8 @@ pub struct Function {
     name: String,
     module: Arc<Module>,
     function: sys::CUfunction,
+    /// Whether it may be started before the kernel ahead of it has ended.
+    early: bool,
     /// Dynamic shared memory it may have so far.
     shared: AtomicU32,
 }
@@ -336,11 +352,38 @@ impl Function {
             self.shared.store(shared, Ordering::Relaxed);
         }
         let mut pointers = [argument.as_ptr().cast_mut().cast::<c_void>()];
-        let (g, b) = ((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]));
-        // SAFETY: the caller promises that the argument is that of the kernel; the driver only reads it, during the call.
-        let launched = check("cuLaunchKernel", unsafe {
-            result::launch_kernel(self.function, g, b, shared, stream.stream, &mut pointers)
-        });
+        // What has been enqueued before on this stream must be a kernel, and nothing else is waited for.
+        let early = self.early && stream.after_kernel.load(Ordering::Relaxed);
+        let mut attributes = [sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        }];
+        let launched = if early {
+            let config = sys::CUlaunchConfig {
+                gridDimX: grid[0],
+                gridDimY: grid[1],
+                gridDimZ: grid[2],
+                blockDimX: block[0],
+                blockDimY: block[1],
+                blockDimZ: block[2],
+                sharedMemBytes: shared,
+                hStream: stream.stream,
+                attrs: attributes.as_mut_ptr(),
+                numAttrs: 1,
+            };
+            let (function, pointers) = (self.function, pointers.as_mut_ptr());
+            // SAFETY: the caller promises that the argument is that of the kernel; the driver reads it and the attributes during the call.
+            let launched = unsafe { sys::cuLaunchKernelEx(&config, function, pointers, std::ptr::null_mut()) };
+            check("cuLaunchKernelEx", launched.result())
+        } else {
+            let (g, b) = ((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]));
+            // SAFETY: as above.
+            check("cuLaunchKernel", unsafe {
+                result::launch_kernel(self.function, g, b, shared, stream.stream, &mut pointers)
+            })
+        };
+        stream.after_kernel.store(true, Ordering::Relaxed);
         launched.map_err(|error| match error {
             DeviceError::Driver { call, code, text } => {
                 let text = format!("{text}; kernel {}, grid {grid:?}, block {block:?}, {shared} bytes", self.name);

@@ -70,6 +70,7 @@ struct Fiber {
     State state;
     dim3 thread;
     unsigned turn;
+    bool awaited;
     std::vector<unsigned char> stack;
 #if defined(__x86_64__)
     void *sp;
@@ -85,6 +86,7 @@ struct Warp {
 static std::vector<Fiber> fibers;
 static std::vector<Warp> warps;
 static unsigned current;
+static bool hasty; // A thread has ended without having waited for the kernel ahead.
 static void (*body)(void *);
 static void *arguments;
 
@@ -175,6 +177,7 @@ static int run_block(unsigned n) {
         Fiber &fiber = fibers[i];
         fiber.thread = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
         fiber.turn = 0;
+        fiber.awaited = false;
         fiber.state = READY;
         start(fiber);
     }
@@ -187,14 +190,18 @@ static int run_block(unsigned n) {
         }
         bool done = true;
         for (unsigned i = 0; i < n; i++) done = done && fibers[i].state == DONE;
+        for (unsigned i = 0; done && i < n; i++) hasty = hasty || !fibers[i].awaited;
         if (done) return 0;
         if (!release(n)) return 1;
     }
 }
 
-// Runs a kernel on its argument, a structure of `size` bytes. 0: done; 1: threads wait at different barriers; 2: an argument of another size.
-template <class A> int launch(void (*kernel)(A), const dim3 *grid, const dim3 *block, unsigned shared, const void *argument, size_t size) {
+// Runs a kernel on its argument, a structure of `size` bytes. 0: done; 1: threads wait at different barriers; 2: an argument of another size; 3: a kernel
+// that may start early has threads that do not wait for the one ahead of it.
+template <class A>
+int launch(void (*kernel)(A), const dim3 *grid, const dim3 *block, unsigned shared, const void *argument, size_t size, bool early) {
     if (size != sizeof(A)) return 2;
+    hasty = false;
     struct Bound {
         void (*kernel)(A);
         const A *argument;
@@ -219,7 +226,7 @@ template <class A> int launch(void (*kernel)(A), const dim3 *grid, const dim3 *b
                 dynamic_shared.assign(shared + 16, 0xff);
                 if (int code = run_block(n)) return code;
             }
-    return 0;
+    return early && hasty ? 3 : 0;
 }
 
 // Values of all lanes of the warp, as they meet here.
@@ -239,6 +246,9 @@ template <class T> T lane_value(const unsigned char (*slots)[16], unsigned lane)
 }
 
 } // namespace emulator
+
+// Kernels run one after the other here: it is only noted that a thread has waited.
+inline void await_predecessor() { emulator::fibers[emulator::current].awaited = true; }
 
 inline void __syncthreads() { emulator::wait(emulator::AT_BLOCK); }
 inline void __syncwarp(unsigned = 0xffffffffu) { emulator::wait(emulator::AT_WARP); }

@@ -80,18 +80,18 @@ pub struct Module {
 impl Module {
     /// Compiles and loads.
     pub fn new(source: &Source) -> Result<Self, DeviceError> {
-        let kernels: Vec<&str> = source.kernels().iter().map(|kernel| kernel.name).collect();
+        let kernels = source.kernels().iter().map(|kernel| (kernel.name, kernel.early));
         let mut text = source.whole();
-        for kernel in &kernels {
+        for (kernel, early) in kernels.clone() {
             text.push_str(&format!(
-                "\nextern \"C\" int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, const void *a, size_t n) {{ return emulator::launch({kernel}, g, b, s, a, n); }}\n"
+                "\nextern \"C\" int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, const void *a, size_t n) {{ return emulator::launch({kernel}, g, b, s, a, n, {early}); }}\n"
             ));
         }
         let path = build(source.name(), &text)?;
         // SAFETY: code compiled from our own text; it has no initialisers with effects.
         let library = unsafe { Library::new(&path) }.map_err(|e| DeviceError::Emulator(e.to_string()))?;
         let mut entries = HashMap::new();
-        for kernel in kernels {
+        for (kernel, _) in kernels {
             // SAFETY: the symbol was defined above with this signature.
             let entry = unsafe { library.get::<Entry>(format!("emulate_{kernel}").as_bytes()) };
             entries.insert(kernel.into(), *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?);
@@ -223,6 +223,10 @@ impl Work {
                 match code {
                     0 => Ok(()),
                     1 => Err(failure(&function.name, "its threads wait at different barriers")),
+                    3 => Err(failure(
+                        &function.name,
+                        "may start early, but not all its threads wait for the kernel ahead",
+                    )),
                     _ => Err(failure(&function.name, "arguments of another size")),
                 }
             }

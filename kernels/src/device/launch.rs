@@ -25,9 +25,9 @@ impl Module {
     /// # Errors
     /// [`DeviceError::NoKernel`] unless the source declares such a kernel with these arguments ([`Source::kernel`](super::Source::kernel)).
     pub fn kernel<A: Arguments + 'static>(&self, name: &str) -> Result<Kernel<A>, DeviceError> {
-        let declared = self.kernels.iter().any(|k| k.name == name && k.arguments == TypeId::of::<A>());
-        let function = declared.then(|| match &self.code {
-            Code::Cuda(module) => module.function(name).map(|f| Function::Cuda(Arc::new(f))),
+        let declared = self.kernels.iter().find(|k| k.name == name && k.arguments == TypeId::of::<A>());
+        let function = declared.map(|declared| match &self.code {
+            Code::Cuda(module) => module.function(name, declared.early).map(|f| Function::Cuda(Arc::new(f))),
             Code::Emulator(module) => module.function(name).map(|f| Function::Emulator(Arc::new(f))),
         });
         let kernel = format!("{name}({})", A::NAME);

@@ -34,6 +34,18 @@ struct alignas(4 * sizeof(real) > 16 ? 16 : 4 * sizeof(real)) real4 {
 #endif
 
 #define DEVICE __device__ __forceinline__
+
+#ifndef EMULATOR
+// Waits until the kernel ahead in this stream has ended and what it wrote is there, then lets the next one start. Called once by all threads of a kernel that
+// is declared as one that may start early (`Source::early_kernel`); without effect where it was not started early, and on GPUs that do not do it.
+DEVICE void await_predecessor() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+#endif
+
 #define ALL_LANES 0xffffffffu
 #define FIXED_ONE 4294967296.0
 #define ENERGY_ONE 16777216.0

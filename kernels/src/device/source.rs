@@ -22,6 +22,8 @@ pub struct Source {
 pub(super) struct KernelType {
     pub name: &'static str,
     pub arguments: TypeId,
+    /// Whether it may be started before the kernel ahead of it has ended.
+    pub early: bool,
     structure: &'static str,
 }
 
@@ -63,9 +65,22 @@ impl Source {
     /// With the kernel `name` that takes arguments of type `A`. The definition of `A` is put before the text, and the text does not compile
     /// if it has no kernel of this name and type, or if it lays out `A` in another way than Rust. Only such kernels can be launched.
     #[must_use]
-    pub fn kernel<A: Arguments + 'static>(mut self, name: &'static str) -> Self {
+    pub fn kernel<A: Arguments + 'static>(self, name: &'static str) -> Self {
+        self.with_kernel::<A>(name, false)
+    }
+
+    /// The same for a kernel that a GPU may start before the kernel ahead of it in its stream has ended, so that it does not wait for the start of
+    /// its blocks and for tables. All its threads call `await_predecessor` (`prelude.cuh`); before that they read nothing that the kernel ahead
+    /// writes, and write nothing to memory that others see. Kernels farther ahead have ended: none lets the next one start before it has
+    /// waited itself. The emulator finds threads that do not wait.
+    #[must_use]
+    pub fn early_kernel<A: Arguments + 'static>(self, name: &'static str) -> Self {
+        self.with_kernel::<A>(name, true)
+    }
+
+    fn with_kernel<A: Arguments + 'static>(mut self, name: &'static str, early: bool) -> Self {
         A::add_layouts(&mut self.layouts);
-        self.kernels.push(KernelType { name, arguments: TypeId::of::<A>(), structure: A::NAME });
+        self.kernels.push(KernelType { name, arguments: TypeId::of::<A>(), early, structure: A::NAME });
         self
     }
 

@@ -3,6 +3,7 @@ use crate::{arguments, structure};
 use std::mem::offset_of;
 
 mod arguments;
+mod early;
 
 structure! {
     /// A structure within another.

@@ -3,12 +3,13 @@
 use super::setup::{ResidentError, Setup, Streams};
 use crate::backend::fmm_settings::boundary;
 use fmm::Exclusions;
+use fmm::device::far::Step;
 use fmm::device::{BoxGeometry, DeviceFmm};
 use forcefield::Cell;
 use forcefield::units::COULOMB;
-use kernels::device::{Buffer, Device, Stream};
+use kernels::device::{Buffer, Device, Launch, Stream};
 
-/// Pieces of [`LongRange::enqueue_forces`], for measurements.
+/// Pieces of [`LongRange::enqueue_fields`] and [`LongRange::enqueue_forces`], for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Coordinates in boxes.
@@ -17,16 +18,23 @@ pub enum Part {
     Near,
     /// Far field.
     Far,
+    /// A kernel of it, in a tree without refinement.
+    Step(Step),
     /// Sums and forces.
     Forces,
 }
 
 impl Part {
-    /// All of them with their names in tables.
-    pub const ALL: [(Self, &'static str); 4] = [
+    /// All of them with their names in tables; kernels of a part stand below it, further to the right.
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Gather, "coordinates in boxes"),
         (Self::Near, "near field"),
         (Self::Far, "far field"),
+        (Self::Step(Step::Multipoles), "  P2M, along z"),
+        (Self::Step(Step::Forward), "  along y, x"),
+        (Self::Step(Step::Operators), "  operators"),
+        (Self::Step(Step::Back), "  along x, y"),
+        (Self::Step(Step::Potentials), "  along z, L2P"),
         (Self::Forces, "sum of the fields, forces"),
     ];
 }
@@ -39,20 +47,19 @@ pub trait LongRange: Send {
     /// Of the device.
     fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), ResidentError>;
 
-    /// Potentials of charges `q` `[N]` at `x` `[3N]`, and their `forces` `[3N]` (fixed point, kJ/mol/nm), which are added. Begins and ends on the
-    /// main stream.
+    /// Fields of charges `q` `[N]` at `x` `[3N]`. Begins on the main stream, where the far field is made; the near field is left on its own.
     ///
     /// # Errors
     /// Of the device.
-    fn enqueue_forces(
-        &self,
-        streams: &Streams,
-        x: &Buffer<f64>,
-        q: &Buffer<f64>,
-        forces: &Buffer<i64>,
-    ) -> Result<(), ResidentError>;
+    fn enqueue_fields(&self, streams: &Streams, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), ResidentError>;
 
-    /// One piece of [`enqueue_forces`](Self::enqueue_forces).
+    /// Potentials from both fields, and their `forces` `[3N]` (fixed point, kJ/mol/nm), which are added.
+    ///
+    /// # Errors
+    /// Of the device.
+    fn enqueue_forces(&self, stream: &Stream, q: &Buffer<f64>, forces: &Buffer<i64>) -> Result<(), ResidentError>;
+
+    /// One piece of these two.
     ///
     /// # Errors
     /// Of the device.
@@ -64,6 +71,12 @@ pub trait LongRange: Send {
         q: &Buffer<f64>,
         forces: &Buffer<i64>,
     ) -> Result<(), ResidentError>;
+
+    /// Whether there is such a part.
+    fn has(&self, part: Part) -> bool;
+
+    /// How many threads run each kernel that waits for the one before it ([`DeviceFmm::chain`]).
+    fn chain(&self) -> Vec<Launch>;
 
     /// φ `[N]`, e/nm; 0 at atoms that never have a charge.
     fn potential(&self) -> &Buffer<f64>;
@@ -116,21 +129,16 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
         Ok(self.fmm.enqueue_assign(stream, x)?)
     }
 
-    fn enqueue_forces(
-        &self,
-        streams: &Streams,
-        x: &Buffer<f64>,
-        q: &Buffer<f64>,
-        forces: &Buffer<i64>,
-    ) -> Result<(), ResidentError> {
-        let Streams { main, far, .. } = streams;
+    fn enqueue_fields(&self, streams: &Streams, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), ResidentError> {
+        let Streams { main, near, .. } = streams;
         self.fmm.enqueue_gather(main, x, q)?;
-        far.wait_for(main)?;
-        self.fmm.enqueue_far(far)?;
-        self.fmm.enqueue_near(main)?;
-        main.wait_for(far)?;
-        self.fmm.enqueue_forces(main, q, COULOMB, forces)?;
-        Ok(())
+        near.wait_for(main)?;
+        self.fmm.enqueue_far(main)?;
+        Ok(self.fmm.enqueue_near(near)?)
+    }
+
+    fn enqueue_forces(&self, stream: &Stream, q: &Buffer<f64>, forces: &Buffer<i64>) -> Result<(), ResidentError> {
+        Ok(self.fmm.enqueue_forces(stream, q, COULOMB, forces)?)
     }
 
     fn enqueue_part(
@@ -145,9 +153,18 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
             Part::Gather => self.fmm.enqueue_gather(stream, x, q)?,
             Part::Near => self.fmm.enqueue_near(stream)?,
             Part::Far => self.fmm.enqueue_far(stream)?,
-            Part::Forces => self.fmm.enqueue_forces(stream, q, COULOMB, forces)?,
+            Part::Step(step) => self.fmm.enqueue_far_step(stream, step)?,
+            Part::Forces => self.enqueue_forces(stream, q, forces)?,
         }
         Ok(())
+    }
+
+    fn has(&self, part: Part) -> bool {
+        !matches!(part, Part::Step(_)) || self.fmm.root_field().is_some()
+    }
+
+    fn chain(&self) -> Vec<Launch> {
+        self.fmm.chain()
     }
 
     fn potential(&self) -> &Buffer<f64> {

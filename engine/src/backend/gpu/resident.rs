@@ -113,14 +113,14 @@ impl Resident {
         let n = setup.masses.len();
         let Parts { long_range, lennard_jones, bonded, variants, mut motion, virtual_sites, sites } =
             Parts::new(device, setup)?;
-        let main = device.stream()?;
+        // A chain of short kernels beside the near field, which has blocks enough to hold it up.
+        let main = if setup.alone { device.urgent_stream()? } else { device.stream()? };
         let stream = || if setup.alone { device.stream() } else { Ok(main.clone()) };
         motion.watch_lists(device, &main, &setup.schedule.limits)?;
         Ok(Self {
             streams: Streams {
                 main: main.clone(),
-                // A chain of short kernels beside the near field, which has blocks enough to hold it up.
-                far: if setup.alone { device.urgent_stream()? } else { main.clone() },
+                near: stream()?,
                 short: stream()?,
                 sites: stream()?,
                 behind: stream()?,
@@ -315,8 +315,9 @@ impl Resident {
         Ok(main.wait_for(short)?)
     }
 
-    /// Adds all forces at the present positions, with charges at the present λ, to what is there.
-    fn enqueue_forces(&self, with_energy: bool) -> Result<(), ResidentError> {
+    /// Adds all forces at the present positions, with charges at the present λ, to what is there. What follows them on the main stream waits for `behind`,
+    /// too, if there is one. All streams meet at one kernel, that before the last: the others of the chain follow each other and may start early.
+    fn enqueue_forces(&self, with_energy: bool, behind: Option<&Stream>) -> Result<(), ResidentError> {
         let streams = &self.streams;
         let (x, edges) = (self.motion.x(), self.motion.edges());
         if with_energy {
@@ -345,14 +346,15 @@ impl Resident {
             )?;
         }
         self.enqueue_variants(&streams.short, with_energy)?;
-        self.long_range.enqueue_forces(streams, x, &self.charges, &self.forces)?;
+        self.long_range.enqueue_fields(streams, x, &self.charges)?;
+        let bracket = corrected.is_some().then_some(&streams.sites);
+        for beside in [Some(&streams.near), Some(&streams.short), bracket, behind].into_iter().flatten() {
+            streams.main.wait_for(beside)?;
+        }
+        self.long_range.enqueue_forces(&streams.main, &self.charges, &self.forces)?;
         let potential = self.long_range.potential();
         if with_energy {
             self.coulomb.enqueue(&streams.main, &self.charges, potential, &self.energies)?;
-        }
-        streams.main.wait_for(&streams.short)?;
-        if corrected.is_some() {
-            streams.main.wait_for(&streams.sites)?;
         }
         if let Some(sites) = &self.virtual_sites {
             sites.enqueue_spread(&streams.main, x, &self.forces, &self.energies, with_energy)?;
@@ -371,7 +373,7 @@ impl Resident {
     }
 
     fn enqueue_evaluation(&self, with_energy: bool) -> Result<(), ResidentError> {
-        self.enqueue_forces(with_energy)?;
+        self.enqueue_forces(with_energy, None)?;
         self.sites.as_ref().map_or(Ok(()), |sites| self.enqueue_derivatives(&self.streams.main, sites))
     }
 

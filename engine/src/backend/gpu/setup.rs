@@ -117,10 +117,10 @@ pub struct Lists {
 
 /// Streams of a step.
 pub struct Streams {
-    /// Begins and ends the step.
+    /// Begins and ends the step, with the far field between: the chain of short kernels that a step takes as long as.
     pub main: Stream,
-    /// Far field.
-    pub far: Stream,
+    /// Near field.
+    pub near: Stream,
     /// Lennard-Jones and bonded terms.
     pub short: Stream,
     /// Sites.

@@ -5,7 +5,8 @@
 // coordinates, the in-plane angle θ from α sin θ + β cos θ = γ.
 // SHAKE: bond after bond, both atoms move along r by g r/m, g = (d² − s²)/(2 s·r (1/m_i + 1/m_j)), s the moved bond, until
 // |s² − d²| ≤ 2 tol d² for all; sweeps alternate forwards and backwards. The order of the CPU is kept: bonds of one level
-// share no atom and may be done together, bonds that share one are in levels of the same order.
+// share no atom and may be done together, bonds that share one are in levels of the same order. A star, one thread, is solved for all its g
+// together: their equations are the same, and the way to the solution has a third of the operations that wait for each other.
 // Units: nm, ps, u; f64. Virial sums are Σ g r², to be divided by dt².
 // References: DOI 10.1002/jcc.540130805; DOI 10.1016/0021-9991(77)90098-5.
 
@@ -64,57 +65,147 @@ DEVICE int relax(Vec &a, Vec &b, Vec r, double wa, double wb, double wanted, dou
     return OPEN;
 }
 
-// A heavy atom with up to LEAVES bonds: registers only.
-struct Star {
-    int leaves;
-    double weight, weights[LEAVES], wanted[LEAVES]; // 1/m of the centre and of the leaves (1/u), d² (nm²)
-    Vec reference[LEAVES];                          // leaf − centre before the step
-    Vec centre, leaf[LEAVES];                       // moved positions
+// A heavy atom with N bonds: registers only.
+template <int N> struct Star {
+    double weight, weights[N], wanted[N]; // 1/m of the centre and of the leaves (1/u), d² (nm²)
+    Vec reference[N];                     // leaf − centre before the step
 };
 
-// Returns −1 or the bond that stands in the way; adds Σ g r² to `virial`. How far a bond is from its length is found in f64 and brought to
-// zero; what is done about it need be no better than 1e-7 of itself, and is found in f32. s·r is followed from sweep to sweep: it changes with g.
-DEVICE int shake_star(Star &s, double tolerance, double &virial) {
-    int worst = -1;
-    double moved[LEAVES];
-    float projection[LEAVES], wanted[LEAVES], weight[LEAVES];
+// Leaf − centre where they flew, the centre first.
+template <int N> DEVICE void flown(const Vec (&r)[N + 1], Vec (&bond)[N]) {
 #pragma unroll
-    for (int k = 0; k < LEAVES; k++) {
-        moved[k] = 0.0;
-        if (k >= s.leaves) continue;
-        projection[k] = (float)dot(s.leaf[k] - s.centre, s.reference[k]);
-        wanted[k] = (float)s.wanted[k];
-        weight[k] = (float)(s.weights[k] + s.weight);
+    for (int k = 0; k < N; k++) bond[k] = r[k + 1] - r[0];
+}
+
+// Moves the bonds of a star by multipliers g: leaves along their own r, the centre against all of them.
+template <int N> DEVICE void pull(const Star<N> &s, const double (&g)[N], Vec (&bond)[N]) {
+    Vec together = (g[0] * s.weight) * s.reference[0];
+#pragma unroll
+    for (int k = 1; k < N; k++) together = together + (g[k] * s.weight) * s.reference[k];
+#pragma unroll
+    for (int k = 0; k < N; k++) bond[k] = bond[k] + ((g[k] * s.weights[k]) * s.reference[k] + together);
+}
+
+// How far each bond is from its length, d² − s²: found in f64, what is done about it need be no better than 1e-7 of itself. Whether all are good.
+template <int N> DEVICE bool measure(const Vec (&bond)[N], const double (&wanted)[N], float allowed, float (&miss)[N]) {
+    bool good = true;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const Vec b = bond[k];
+        miss[k] = (float)(wanted[k] - b.x * b.x - b.y * b.y - b.z * b.z);
+        good = good && fabsf(miss[k]) <= allowed * (float)wanted[k];
     }
-    const float allowed = 2.0f * (float)tolerance;
+    return good;
+}
+
+// The inverse of a matrix near one that is symmetric and positive, in its place (Gauss-Jordan without exchanges). Not a number where there is none.
+template <int N> DEVICE void invert(float (&m)[N][N]) {
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const float per = __fdividef(1.0f, m[k][k]);
+        m[k][k] = 1.0f;
+#pragma unroll
+        for (int j = 0; j < N; j++) m[k][j] *= per;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (i == k) continue;
+            const float part = m[i][k];
+            m[i][k] = 0.0f;
+#pragma unroll
+            for (int j = 0; j < N; j++) m[i][j] -= part * m[k][j];
+        }
+    }
+}
+
+// All bonds of a star at once, by Newton's method with one matrix: d(s_k²) = Σ_l A_kl g_l, A_kl = 2 s_k·r_l (1/m_c + δ_kl/m_k), whose inverse is found
+// once. Its rows change in proportion to p_k = s_k·r_k, and where that ends is known but for what the other bonds do: √(p² + d² miss). So the first
+// step takes the mean of both, with which it is exact for a bond by itself, and all others take the end. False, with g of no use, if a bond has turned
+// by more than 60° or the iteration does not end in so many rounds: that happens where a step is far too long.
+template <int N> DEVICE bool newton(const Star<N> &s, const Vec (&r)[N + 1], float allowed, int rounds, double (&g)[N]) {
+    Vec bond[N];
+    float inverse[N][N], miss[N], now[N], later[N];
+    bool sound = true;
+    flown(r, bond);
+#pragma unroll
+    for (int k = 0; k < N; k++) g[k] = 0.0;
+    bool good = measure(bond, s.wanted, allowed, miss);
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        const float x = (float)bond[k].x, y = (float)bond[k].y, z = (float)bond[k].z, wanted = (float)s.wanted[k];
+        float own = 0.0f;
+#pragma unroll
+        for (int l = 0; l < N; l++) {
+            const float along = x * (float)s.reference[l].x + y * (float)s.reference[l].y + z * (float)s.reference[l].z;
+            if (l == k) own = along;
+            inverse[k][l] = 2.0f * along * (float)(l == k ? s.weight + s.weights[k] : s.weight);
+        }
+        sound = sound && own >= 0.5f * wanted;
+        const float square = own * own + wanted * miss[k], per_end = rsqrtf(square);
+        now[k] = __fdividef(2.0f * own, own + square * per_end);
+        later[k] = own * per_end;
+    }
+    if (!sound) return false;
+    invert(inverse);
+    for (int round = 0; round < rounds && !good; round++) {
+        double more[N];
+#pragma unroll
+        for (int k = 0; k < N; k++) miss[k] *= round == 0 ? now[k] : later[k];
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            float small = inverse[k][0] * miss[0];
+#pragma unroll
+            for (int l = 1; l < N; l++) small += inverse[k][l] * miss[l];
+            more[k] = (double)small;
+            g[k] += more[k];
+        }
+        pull(s, more, bond);
+        good = measure(bond, s.wanted, allowed, miss);
+    }
+    return good;
+}
+
+// Bond after bond, in the order of the CPU: slower, but it ends wherever that does, and says as that does which bond stands in the way. s·r is followed
+// from sweep to sweep: it changes with g.
+template <int N> DEVICE int sweep(const Star<N> &s, const Vec (&r)[N + 1], float allowed, int sweeps, double (&g)[N]) {
+    int worst = -1;
+    Vec bond[N];
+    float projection[N];
+    flown(r, bond);
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        g[k] = 0.0;
+        projection[k] = (float)dot(bond[k], s.reference[k]);
+    }
     bool converged = false, stuck = false;
-    for (int sweep = 0; sweep < MAX_SWEEPS && !converged && !stuck; sweep++) {
+    for (int sweep = 0; sweep < sweeps && !converged && !stuck; sweep++) {
         converged = true;
 #pragma unroll
-        for (int step = 0; step < 2 * LEAVES; step++) {
+        for (int step = 0; step < 2 * N; step++) {
             // Forwards in even sweeps, backwards in odd ones.
-            int k = step < LEAVES ? step : 2 * LEAVES - 1 - step;
-            if (stuck || k >= s.leaves || (step < LEAVES) != (sweep % 2 == 0)) continue;
-            Vec bond = s.leaf[k] - s.centre;
-            const float miss = (float)(s.wanted[k] - bond.x * bond.x - bond.y * bond.y - bond.z * bond.z);
-            if (fabsf(miss) <= allowed * wanted[k]) continue;
+            const int k = step < N ? step : 2 * N - 1 - step;
+            if (stuck || (step < N) != (sweep % 2 == 0)) continue;
+            const float wanted = (float)s.wanted[k], weight = (float)(s.weights[k] + s.weight);
+            const float miss = (float)(s.wanted[k] - dot(bond[k], bond[k]));
+            if (fabsf(miss) <= allowed * wanted) continue;
             converged = false;
             worst = k;
             // A bond that turned by nearly 90° in one step cannot be restored along its old direction.
-            stuck = !(projection[k] >= 1e-3f * wanted[k]);
-            const float small = miss / (2.0f * projection[k] * weight[k]);
-            const double g = stuck ? 0.0 : (double)small;
-            s.leaf[k] = s.leaf[k] + (g * s.weights[k]) * s.reference[k];
-            s.centre = s.centre - (g * s.weight) * s.reference[k];
-            projection[k] += small * weight[k] * wanted[k];
-            moved[k] += g;
+            stuck = !(projection[k] >= 1e-3f * wanted);
+            const float small = stuck ? 0.0f : miss / (2.0f * projection[k] * weight);
+            double more[N] = {};
+            more[k] = (double)small;
+            pull(s, more, bond);
+            projection[k] += small * weight * wanted;
+            g[k] += more[k];
         }
     }
-#pragma unroll
-    for (int k = 0; k < LEAVES; k++) {
-        if (k < s.leaves) virial += moved[k] * dot(s.reference[k], s.reference[k]);
-    }
     return converged ? -1 : worst;
+}
+
+// Multipliers g of the bonds of a star that has flown to r, the centre first. Returns −1 or the bond that stands in the way.
+template <int N> DEVICE int shake_star(const Star<N> &s, const Vec (&r)[N + 1], double tolerance, double (&g)[N]) {
+    const float allowed = 2.0f * (float)tolerance;
+    return newton(s, r, allowed, MAX_ROUNDS, g) ? -1 : sweep(s, r, allowed, MAX_SWEEPS, g);
 }
 
 // A group of any shape, one warp: slots of `moved` and `reference` (3 doubles each), bonds in levels.

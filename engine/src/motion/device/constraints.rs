@@ -1,6 +1,7 @@
 //! The units of work of a step on a GPU: rigid waters, stars of fixed bonds, other groups, free atoms; tables for `integrate.cu`.
 //!
-//! A star is an atom with up to four fixed bonds to atoms that have no other (XH, XH₂, XH₃ …): a thread solves it in registers.
+//! A star is an atom with up to four fixed bonds to atoms that have no other (XH, XH₂, XH₃ …): a thread solves it in registers. Stars of a block have
+//! as many bonds each, so that its threads go the same way, and those of most bonds come first.
 //! Any other group takes a warp: its bonds are sorted into levels, level(k) = 1 + max level of the bonds before k that share
 //! an atom with it. Bonds of one level are independent; sweeps over levels give what sweeps over bonds in their order give.
 //! Blocks of waters that follow each other in memory are marked, because the kernel loads them contiguously.
@@ -8,12 +9,17 @@
 use crate::motion::constraints::shake::BondGroup;
 use crate::motion::constraints::{Constraints, Group};
 use kernels::device::{Buffer, Device, DeviceError, In, Out, arguments, structure};
+use std::ops::Range;
 
 /// Threads of a block.
 pub const THREADS: usize = 128;
 
 /// Most bonds of a star.
 pub const LEAVES: usize = 4;
+
+/// Most rounds of Newton's method for a star. Steps that make sense take up to seven at the tightest tolerance; what has not ended by then is
+/// solved bond after bond.
+pub const MAX_ROUNDS: usize = 16;
 
 /// Units of one block: fewer than threads, so that they come to more multiprocessors. Where these have two units for double precision a block
 /// takes as long as all its warps one after the other.
@@ -97,7 +103,8 @@ impl Triangle {
 /// Lists of units, as the kernels read them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
-    /// For each block of threads: the kind of its units, the first unit, their number, and the first atom if they are waters in a row.
+    /// For each block of threads: the kind of its units, the first unit, their number, and the first atom if they are waters in a row, the
+    /// number of bonds of each if they are stars.
     pub blocks: Vec<[u32; 4]>,
     /// The three atoms of each water, O first, and its kind.
     pub waters: Vec<[u32; 4]>,
@@ -131,7 +138,7 @@ impl Units {
     pub fn new(masses: &[f64], constraints: &Constraints) -> Self {
         let mut units = Self { level_starts: vec![0], ..Self::default() };
         let mut free: Vec<bool> = masses.iter().map(|&mass| mass > 0.0).collect();
-        let mut stars = Vec::new();
+        let mut stars: Vec<Star> = Vec::new();
         for group in constraints.all() {
             group.atoms().iter().for_each(|&atom| free[atom as usize] = false);
             match group {
@@ -146,6 +153,7 @@ impl Units {
         for kind in constraints.kinds() {
             units.kinds.push(Triangle::new(kind.mass_o, kind.mass_h, kind.radii()));
         }
+        stars.sort_by_key(|star| std::cmp::Reverse(star.bonds()));
         units.n_stars = stars.len();
         for row in 0..2 + LEAVES {
             units.stars.extend(stars.iter().map(|star| star.atoms[row]));
@@ -153,15 +161,20 @@ impl Units {
         for row in 0..1 + 2 * LEAVES {
             units.star_numbers.extend(stars.iter().map(|star| star.numbers[row]));
         }
-        units.add_blocks(GROUPS, units.groups.len(), GROUPS_OF_BLOCK);
-        units.add_blocks(STARS, units.n_stars, STARS_OF_BLOCK);
+        units.add_blocks(GROUPS, 0..units.groups.len(), GROUPS_OF_BLOCK, SCATTERED);
+        let mut first = 0;
+        for same in stars.chunk_by(|a, b| a.bonds() == b.bonds()) {
+            units.add_blocks(STARS, first..first + same.len(), STARS_OF_BLOCK, same[0].bonds());
+            first += same.len();
+        }
         units.add_waters();
-        units.add_blocks(FREE, units.free.len(), THREADS);
+        units.add_blocks(FREE, 0..units.free.len(), THREADS, SCATTERED);
         units
     }
 
-    fn add_blocks(&mut self, kind: u32, n: usize, size: usize) {
-        let blocks = (0..n).step_by(size).map(|first| [kind, first as u32, size.min(n - first) as u32, SCATTERED]);
+    fn add_blocks(&mut self, kind: u32, units: Range<usize>, size: usize, what: u32) {
+        let end = units.end;
+        let blocks = units.step_by(size).map(|first| [kind, first as u32, size.min(end - first) as u32, what]);
         self.blocks.extend(blocks);
     }
 
@@ -220,6 +233,11 @@ struct Star {
 }
 
 impl Star {
+    /// How many there are.
+    fn bonds(&self) -> u32 {
+        self.atoms[1]
+    }
+
     /// The group as a star; `None` if it has another shape.
     fn new(group: &BondGroup) -> Option<Self> {
         let n = group.bonds.len();

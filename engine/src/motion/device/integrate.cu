@@ -24,13 +24,17 @@ DEVICE Vec kick(const LeapArgs &a, Vec v, Vec force, double mass, double per_mas
 
 DEVICE bool beyond(long long fixed) { return fixed > SUM_LIMIT || fixed < -SUM_LIMIT; }
 
-// Force on one atom, in units of 1/FIXED_ONE; beyond the range of the numbers something is wrong.
-DEVICE Vec take_force(const LeapArgs &a, unsigned atom) {
+// Force on one atom, in units of 1/FIXED_ONE, that has been read and is cleared; beyond the range of the numbers something is wrong.
+DEVICE Vec take_force(const LeapArgs &a, unsigned atom, long long x, long long y, long long z) {
+    if (beyond(x) || beyond(y) || beyond(z)) fail(a.status, NOT_FINITE, atom, atom);
     long long *f = a.forces + 3LL * atom;
-    if (beyond(f[0]) || beyond(f[1]) || beyond(f[2])) fail(a.status, NOT_FINITE, atom, atom);
-    Vec force = vec((double)f[0], (double)f[1], (double)f[2]);
     if (a.flags & CLEAR_FORCES) f[0] = f[1] = f[2] = 0;
-    return force;
+    return vec((double)x, (double)y, (double)z);
+}
+
+DEVICE Vec take_force(const LeapArgs &a, unsigned atom) {
+    const long long *f = a.forces + 3LL * atom;
+    return take_force(a, atom, f[0], f[1], f[2]);
 }
 
 // Adds the final velocity of an atom to the sums; returns its momentum.
@@ -43,12 +47,24 @@ DEVICE Vec add_motion(Vec v, double mass, Sums &sums) {
     return p;
 }
 
+// Where an atom was when lists were made, and 1/(how far it may be from there)², if anyone asks.
+struct Listed {
+    Vec at;
+    float per_farthest2;
+};
+
+DEVICE Listed listed(const LeapArgs &a, unsigned atom) {
+    if (!(a.flags & MOVES_FROM_LISTS)) return {};
+    return {a.scaling->list_scale * load(a.listed + 3LL * atom), a.per_farthest2[atom]};
+}
+
 // Squared distance from where the atom was when lists were made, as a part of what it may be. Not a number counts as far away. The farthest
 // beyond that is told, and of those as far the first.
-DEVICE void add_move(const LeapArgs &a, Vec x, unsigned atom, Sums &sums) {
-    const Vec d = x - a.scaling->list_scale * load(a.listed + 3LL * atom);
+DEVICE void add_move(const LeapArgs &a, Vec x, unsigned atom, Listed from, Sums &sums) {
+    if (!(a.flags & MOVES_FROM_LISTS)) return;
+    const Vec d = x - from.at;
     const float dx = (float)d.x, dy = (float)d.y, dz = (float)d.z;
-    float part = (dx * dx + dy * dy + dz * dz) * a.per_farthest2[atom];
+    float part = (dx * dx + dy * dy + dz * dz) * from.per_farthest2;
     part = part <= 1e30f ? part : 1e30f;
     sums.moved = fmaxf(sums.moved, part);
     if (part > 1.0f) atomicMax(&a.status->astray, ((unsigned long long)__float_as_uint(part) << 32) | ~atom);
@@ -138,13 +154,73 @@ DEVICE void waters_in_a_row(const LeapArgs &a, double *stage, unsigned base, int
         a.x_out[first + i] = at[i];
         a.v_out[first + i] = speed[i];
     }
-    if (a.flags & MOVES_FROM_LISTS) {
-        for (int i = threadIdx.x; i < 3 * count; i += THREADS) add_move(a, load(at + 3 * i), base + i, sums);
-    }
+    for (int i = threadIdx.x; i < 3 * count; i += THREADS) add_move(a, load(at + 3 * i), base + i, listed(a, base + i), sums);
 }
 
-// The free flight of one atom; positions and velocities are left in x_out, v_out. Returns the new position. With a bath it is the kick alone,
-// of which the velocity is left.
+// Leaves an atom where the step has taken it; returns its momentum.
+DEVICE Vec arrive(const LeapArgs &a, unsigned atom, Vec r, Vec u, double mass, Listed from, Sums &sums) {
+    store(a.x_out + 3LL * atom, r);
+    store(a.v_out + 3LL * atom, u);
+    add_move(a, r, atom, from, sums);
+    return add_motion(u, mass, sums);
+}
+
+// A star of N bonds. All that it needs is read at once, so that its thread waits for memory twice: for its atoms, and for what they are.
+template <int N> DEVICE void move_star(const LeapArgs &a, unsigned star, Sums &sums) {
+    const int n_stars = a.units.n_stars;
+    const double *numbers = a.units.star_numbers + star;
+    unsigned atom[N + 1];
+    Star<N> s;
+#pragma unroll
+    for (int k = 0; k <= N; k++) atom[k] = a.units.stars[(k ? 1 + k : 0) * n_stars + star];
+    s.weight = numbers[0];
+#pragma unroll
+    for (int k = 0; k < N; k++) s.weights[k] = numbers[(1 + k) * n_stars], s.wanted[k] = numbers[(1 + LEAVES + k) * n_stars];
+    Vec r[N + 1], u[N + 1];
+    long long f[N + 1][3];
+    double mass[N + 1];
+#pragma unroll
+    for (int k = 0; k <= N; k++) {
+        const long long i = 3LL * atom[k];
+        r[k] = load(a.x + i), u[k] = load(a.v + i);
+        f[k][0] = a.forces[i], f[k][1] = a.forces[i + 1], f[k][2] = a.forces[i + 2];
+        mass[k] = a.masses[atom[k]];
+    }
+#pragma unroll
+    for (int k = 0; k < N; k++) s.reference[k] = r[k + 1] - r[0];
+#pragma unroll
+    for (int k = 0; k <= N; k++) {
+        const Vec force = take_force(a, atom[k], f[k][0], f[k][1], f[k][2]);
+        u[k] = kick(a, u[k], force, mass[k], k ? s.weights[k ? k - 1 : 0] : s.weight, sums);
+        if (!LANGEVIN) r[k] = r[k] + a.dt * u[k];
+    }
+    if (LANGEVIN) bathe_star(a, s, atom, mass, r, u, sums);
+    double g[N];
+    const int stuck = shake_star(s, r, a.tolerance, g);
+    Listed from[N + 1];
+#pragma unroll
+    for (int k = 0; k <= N; k++) from[k] = listed(a, atom[k]);
+    Vec back = vec(0.0, 0.0, 0.0), p = back;
+    double whole = 0.0;
+#pragma unroll
+    for (int k = N; k >= 0; k--) {
+        // The centre comes last, when it is known what its leaves want of it.
+        const int leaf = k ? k - 1 : 0;
+        const Vec pulled = g[leaf] * s.reference[leaf];
+        const Vec shift = k ? s.weights[leaf] * pulled : s.weight * back;
+        if (k) {
+            back = back - pulled;
+            sums.value[CONSTRAINT] += g[leaf] * dot(s.reference[leaf], s.reference[leaf]);
+            if (leaf == stuck) fail(a.status, SHAKE, min(atom[0], atom[k]), max(atom[0], atom[k]));
+        }
+        p = p + arrive(a, atom[k], r[k] + shift, u[k] + a.per_dt * shift, mass[k], from[k], sums);
+        whole += mass[k];
+    }
+    sums.value[TRANSLATION] += dot(p, p) / whole;
+}
+
+// The free flight of one atom of a group; positions and velocities are left in x_out, v_out. Returns the new position. With a bath it is the kick
+// alone, of which the velocity is left.
 DEVICE Vec fly(const LeapArgs &a, unsigned atom, double per_mass, Vec position, Sums &sums) {
     Vec u = kick(a, load(a.v + 3LL * atom), take_force(a, atom), a.masses[atom], per_mass, sums);
     Vec r = LANGEVIN ? position : position + a.dt * u;
@@ -153,23 +229,20 @@ DEVICE Vec fly(const LeapArgs &a, unsigned atom, double per_mass, Vec position, 
     return r;
 }
 
-// Moves an atom that has flown by what constraints want, Δ; returns its momentum.
+// Moves an atom of a group that has flown by what constraints want, Δ; returns its momentum.
 DEVICE Vec correct(const LeapArgs &a, unsigned atom, Vec shift, Sums &sums) {
     Vec r = load(a.x_out + 3LL * atom) + shift;
     Vec u = load(a.v_out + 3LL * atom) + a.per_dt * shift;
-    store(a.x_out + 3LL * atom, r);
-    store(a.v_out + 3LL * atom, u);
-    if (a.flags & MOVES_FROM_LISTS) add_move(a, r, atom, sums);
-    return add_motion(u, a.masses[atom], sums);
+    return arrive(a, atom, r, u, a.masses[atom], listed(a, atom), sums);
 }
 
-KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) {
-    const unsigned *stars = a.units.stars, *group_atoms = a.units.group_atoms, *ends = a.units.ends;
-    const double *star_numbers = a.units.star_numbers, *x = a.x, *x_out = a.x_out;
-    const int n_stars = a.units.n_stars;
+KERNEL __launch_bounds__(THREADS, 3) void leap(const __grid_constant__ LeapArgs a) {
+    const unsigned *group_atoms = a.units.group_atoms, *ends = a.units.ends;
+    const double *x = a.x, *x_out = a.x_out;
     SHARED(double, stage);
-    if (a.status->stopped) return;
     const uint4 block = a.units.blocks[blockIdx.x];
+    await_predecessor();
+    if (a.status->stopped) return;
     const int count = block.z;
     const bool mine = (int)threadIdx.x < count;
     const unsigned unit_index = block.y + threadIdx.x;
@@ -189,40 +262,18 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
             move_water(a, atoms, r, u, f, sums);
             for (int k = 0; k < 3; k++) {
                 store(a.x_out + 3LL * at[k], r[k]), store(a.v_out + 3LL * at[k], u[k]);
-                if (a.flags & MOVES_FROM_LISTS) add_move(a, r[k], at[k], sums);
+                add_move(a, r[k], at[k], listed(a, at[k]), sums);
             }
         }
     } else if (block.x == STARS && mine) {
-        Star s;
-        const unsigned centre = stars[unit_index];
-        s.leaves = stars[n_stars + unit_index];
-        s.weight = star_numbers[unit_index];
-        unsigned leaf[LEAVES];
-        const Vec origin = load(x + 3LL * centre);
-        s.centre = fly(a, centre, s.weight, origin, sums) - origin;
-#pragma unroll
-        for (int k = 0; k < LEAVES; k++) {
-            if (k >= s.leaves) continue;
-            leaf[k] = stars[(2 + k) * n_stars + unit_index];
-            s.weights[k] = star_numbers[(1 + k) * n_stars + unit_index];
-            s.wanted[k] = star_numbers[(1 + LEAVES + k) * n_stars + unit_index];
-            Vec old = load(x + 3LL * leaf[k]);
-            s.reference[k] = old - origin;
-            s.leaf[k] = fly(a, leaf[k], s.weights[k], old, sums) - origin;
+        // All stars of a block have as many bonds.
+        static_assert(LEAVES == 4, "a case for each number of bonds");
+        switch (block.w) {
+            case 1: move_star<1>(a, unit_index, sums); break;
+            case 2: move_star<2>(a, unit_index, sums); break;
+            case 3: move_star<3>(a, unit_index, sums); break;
+            default: move_star<4>(a, unit_index, sums);
         }
-        if (LANGEVIN) bathe_star(a, s, centre, leaf, origin, sums);
-        int stuck = shake_star(s, a.tolerance, sums.value[CONSTRAINT]);
-        Vec p = correct(a, centre, s.centre - (load(x_out + 3LL * centre) - origin), sums);
-        double mass = a.masses[centre];
-#pragma unroll
-        for (int k = 0; k < LEAVES; k++) {
-            if (k >= s.leaves) continue;
-            if (k == stuck) fail(a.status, SHAKE, min(centre, leaf[k]), max(centre, leaf[k]));
-            Vec shift = s.leaf[k] - (load(x_out + 3LL * leaf[k]) - origin);
-            p = p + correct(a, leaf[k], shift, sums);
-            mass += a.masses[leaf[k]];
-        }
-        sums.value[TRANSLATION] += dot(p, p) / mass;
     } else if (block.x == GROUPS && (int)(threadIdx.x / 32) < count) {
         const uint4 group = a.units.groups[block.y + threadIdx.x / 32];
         const int lane = threadIdx.x % 32, end = group.x + group.y;
@@ -261,11 +312,14 @@ KERNEL __launch_bounds__(THREADS) void leap(const __grid_constant__ LeapArgs a) 
         if (lane == 0) sums.value[TRANSLATION] += dot(p, p) / mass;
     } else if (block.x == FREE && mine) {
         const unsigned atom = a.units.free_atoms[unit_index];
-        Vec r = fly(a, atom, 1.0 / a.masses[atom], load(x + 3LL * atom), sums);
-        if (LANGEVIN) r = bathe_atom(a, atom, sums);
+        const double mass = a.masses[atom];
+        const Listed from = listed(a, atom);
+        Vec r = load(x + 3LL * atom), u = kick(a, load(a.v + 3LL * atom), take_force(a, atom), mass, 1.0 / mass, sums);
+        if (LANGEVIN) bathe_atom(a, atom, mass, r, u, sums);
+        else r = r + a.dt * u;
         if (!is_number(r.x + r.y + r.z)) fail(a.status, NOT_FINITE, atom, atom);
-        Vec p = correct(a, atom, vec(0.0, 0.0, 0.0), sums);
-        sums.value[TRANSLATION] += dot(p, p) / a.masses[atom];
+        Vec p = arrive(a, atom, r, u, mass, from, sums);
+        sums.value[TRANSLATION] += dot(p, p) / mass;
     }
     leave_sums(sums, a.partials, gridDim.x);
 }

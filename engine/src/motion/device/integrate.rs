@@ -172,6 +172,11 @@ impl DeviceMotion {
         In::within(&self.clock, offset_of!(Clock, due))
     }
 
+    /// How many threads move the atoms.
+    pub fn launch(&self) -> Launch {
+        Launch::new(self.units.n_blocks, THREADS as u32).with_shared(STAGE)
+    }
+
     /// Makes a whole step with `forces` `[3N]` at the present positions.
     ///
     /// The virial is made of slots of `energies`. The boxes of the FMM (`geometry`) and the positions that restraints hold (`reference`)
@@ -234,8 +239,7 @@ impl DeviceMotion {
             bath,
             flags,
         };
-        let launch = Launch::new(self.units.n_blocks, THREADS as u32).with_shared(STAGE);
-        stream.launch(&self.kernels.leap, launch, arguments)
+        stream.launch(&self.kernels.leap, self.launch(), arguments)
     }
 
     /// Lets positions and velocities follow the box. It does nothing but in steps for which [`Coupling::box_changes`].

@@ -2,7 +2,7 @@
 //!
 //! They are compiled for a motion with Langevin dynamics or for one without, where nothing of it is left.
 
-use super::constraints::{LEAVES, THREADS, UnitTables};
+use super::constraints::{LEAVES, MAX_ROUNDS, THREADS, UnitTables};
 use super::coupling::MAX_TERMS;
 use super::shared::{Bath, Clock, CouplingSettings, CouplingState, MotionStatus, Observed, StepNumbers};
 use crate::motion::barostat::LARGEST_CHANGE;
@@ -138,6 +138,7 @@ pub fn sources(langevin: bool) -> [Source; 2] {
             .define("QUANTITIES", quantities(langevin))
             .define("LEAVES", LEAVES)
             .define("MAX_SWEEPS", MAX_SWEEPS)
+            .define("MAX_ROUNDS", MAX_ROUNDS)
             .define("MAX_TERMS", MAX_TERMS)
             .define("LARGEST_CHANGE", LARGEST_CHANGE)
             .header(include_str!("shared.cuh"))
@@ -147,7 +148,7 @@ pub fn sources(langevin: bool) -> [Source; 2] {
         .header(include_str!("constraints.cuh"))
         .header(include_str!("../../random/philox.cuh"))
         .header(include_str!("langevin.cuh"))
-        .kernel::<LeapArgs<'static>>("leap")
+        .early_kernel::<LeapArgs<'static>>("leap")
         .kernel::<RescaleArgs<'static>>("rescale");
     let coupling = source("coupling", include_str!("coupling.cu"))
         .define("WIDE", WIDE)

@@ -82,31 +82,34 @@ DEVICE Vec leave(const LeapArgs &a, unsigned atom, Vec change, Sums &sums) {
 // What the bath wants of an atom whose velocity after the kick v_out holds.
 DEVICE Vec stir_left(const LeapArgs &a, unsigned atom) { return stir(a, atom, a.masses[atom], load(a.v_out + 3LL * atom)); }
 
-// A free atom. Returns the new position.
-DEVICE Vec bathe_atom(const LeapArgs &a, unsigned atom, Sums &sums) { return leave(a, atom, stir_left(a, atom), sums); }
+// A free atom from its position before the step and its velocity after the kick, both changed in place.
+DEVICE void bathe_atom(const LeapArgs &a, unsigned atom, double mass, Vec &r, Vec &u, Sums &sums) {
+    drift(a, r, u, stir(a, atom, mass, u), mass, sums);
+}
 
-// A star, whose `reference` is there and whose moved positions are left, relative to `origin`.
-DEVICE void bathe_star(const LeapArgs &a, Star &s, unsigned centre, const unsigned leaf[LEAVES], Vec origin, Sums &sums) {
-    Vec middle = stir_left(a, centre), change[LEAVES];
-    double m[LEAVES][LEAVES] = {}, p[LEAVES] = {};
+// The same of a star, the centre first, with its `reference` and weights.
+template <int N>
+DEVICE void bathe_star(const LeapArgs &a, const Star<N> &s, const unsigned (&atom)[N + 1], const double (&mass)[N + 1], Vec (&r)[N + 1],
+                       Vec (&u)[N + 1], Sums &sums) {
+    Vec change[N + 1];
+    double m[N][N] = {}, p[N];
 #pragma unroll
-    for (int k = 0; k < LEAVES; k++) {
-        m[k][k] = 1.0;
-        if (k >= s.leaves) continue;
-        change[k] = stir_left(a, leaf[k]);
+    for (int k = 0; k <= N; k++) change[k] = stir(a, atom[k], mass[k], u[k]);
+#pragma unroll
+    for (int k = 0; k < N; k++) {
 #pragma unroll
         for (int l = 0; l <= k; l++) m[k][l] = s.weight * dot(s.reference[k], s.reference[l]);
         m[k][k] += s.weights[k] * dot(s.reference[k], s.reference[k]);
-        p[k] = dot(middle - change[k], s.reference[k]);
+        p[k] = dot(change[0] - change[k + 1], s.reference[k]);
     }
     solve(m, p);
 #pragma unroll
-    for (int k = 0; k < LEAVES; k++) {
-        if (k >= s.leaves) continue;
-        middle = middle - (s.weight * p[k]) * s.reference[k];
-        s.leaf[k] = leave(a, leaf[k], change[k] + (s.weights[k] * p[k]) * s.reference[k], sums) - origin;
+    for (int k = 0; k < N; k++) {
+        change[0] = change[0] - (s.weight * p[k]) * s.reference[k];
+        change[k + 1] = change[k + 1] + (s.weights[k] * p[k]) * s.reference[k];
     }
-    s.centre = leave(a, centre, middle, sums) - origin;
+#pragma unroll
+    for (int k = 0; k <= N; k++) drift(a, r[k], u[k], change[k], mass[k], sums);
 }
 
 // P of a group, one warp: `change` and `moved` have 3 numbers for each slot, `bonds` three rows of one for each bond. Every lane says whether

@@ -14,6 +14,7 @@ use kernels::device::{Device, check_layouts, compiles};
 use nalgebra::Vector3;
 
 mod langevin;
+mod stars;
 
 #[test]
 fn units_are_what_the_groups_are() {
@@ -22,6 +23,14 @@ fn units_are_what_the_groups_are() {
     assert_eq!((units.waters.len(), units.n_stars, units.groups.len(), units.free.len()), (153, 7, 2, 5 + 3));
     let rows: Vec<_> = units.blocks.iter().filter(|b| b[0] == 0).map(|b| (b[2], b[3] != u32::MAX)).collect();
     assert_eq!(rows, [(64, true), (64, true), (22, true), (3, false)]);
+    // Stars of as many bonds, most first.
+    let of_stars: Vec<_> = units.blocks.iter().filter(|b| b[0] == 1).collect();
+    assert_eq!(of_stars.iter().map(|b| (b[3], b[2])).collect::<Vec<_>>(), [(4, 1), (3, 2), (2, 1), (1, 3)]);
+    for block in of_stars {
+        let stars = block[1] as usize..(block[1] + block[2]) as usize;
+        let bonds = &units.stars[units.n_stars..2 * units.n_stars][stars];
+        assert!(bonds.iter().all(|&n| n == block[3]), "a block of {} has {bonds:?}", block[3]);
+    }
     // The chain: bonds follow each other, hydrogens at its start share an atom with the first.
     assert_eq!((units.groups[0][1], units.groups[0][3]), (48, 44));
     let mut seen: Vec<u32> = units.waters.iter().flat_map(|w| w[..3].to_vec()).collect();

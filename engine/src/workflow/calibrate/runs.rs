@@ -54,7 +54,9 @@ fn window(
     structure: Option<PathBuf>,
 ) -> Child {
     let mut job = base(config);
-    structure.map_or((), |structure| job.system.begin_at(structure));
+    if let Some(structure) = structure {
+        job.system.begin_at(structure);
+    }
     if let Some(titration) = &mut job.titration {
         match &target.what {
             What::Site { settings, .. } => {
@@ -120,7 +122,9 @@ impl Round<'_> {
     /// Run number `run`, from 0.
     fn child(&self, run: usize) -> Child {
         let mut job = base(self.config);
-        structure(self.config, run).map_or((), |structure| job.system.begin_at(structure));
+        if let Some(structure) = structure(self.config, run) {
+            job.system.begin_at(structure);
+        }
         job.dynamics.steps = Some((self.length() / self.config.dynamics.time_step.get()).round() as u64);
         if let Some(titration) = &mut job.titration {
             titration.coordinate = Coordinate::Linear;

@@ -38,6 +38,8 @@ KERNEL __launch_bounds__(THREADS) void far_multipoles(const __grid_constant__ Mu
     load(a.table_z, table, AlongZ::TABLE);
     for (int i = thread; i <= MZ; i += THREADS) bounds[i] = a.starts[column * MZ + i];
     for (int i = thread; i < MZ * KS; i += THREADS) moments[i] = 0;
+    // Tables, and which particles lie where: that changes with the lists, not in a step.
+    await_predecessor();
     __syncthreads();
     const unsigned end = bounds[MZ];
     for (unsigned chunk = bounds[0]; chunk < end; chunk += THREADS) {

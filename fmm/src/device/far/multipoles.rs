@@ -24,5 +24,5 @@ pub(super) fn source<T: Real>(plan: &Plan) -> Source {
     cut::<T>("far_multipoles", include_str!("multipoles.cu"), plan, (plan.column_threads, plan.column_waves))
         .header(HARMONICS)
         .define("ROWS", plan.rows)
-        .kernel::<MultipoleArgs<'static, T>>("far_multipoles")
+        .early_kernel::<MultipoleArgs<'static, T>>("far_multipoles")
 }

@@ -130,6 +130,7 @@ KERNEL __launch_bounds__(THREADS) void far_operators(const __grid_constant__ Ope
         v[plus] = value;
     }
     for (int i = thread; i < SOURCES; i += THREADS) origin[i] = a.origins[i];
+    await_predecessor();
     for (int i = thread; i < IMAGES * K; i += THREADS) {
         const int channel = i % K, image = i / K, row = image_of(ux, uy, image);
         const Channel c = a.channels[channel];

@@ -55,5 +55,5 @@ pub(super) fn source<T: Real>(plan: &Plan) -> Source {
         .define("IMAGES", plan.images)
         .define("ROWS", plan.tile)
         .define("UNIQUE_Y", plan.unique[1])
-        .kernel::<OperatorArgs<'static, T>>("far_operators")
+        .early_kernel::<OperatorArgs<'static, T>>("far_operators")
 }

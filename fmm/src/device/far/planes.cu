@@ -69,6 +69,7 @@ KERNEL __launch_bounds__(THREADS) void far_forward(const __grid_constant__ Plane
     real2 *table_x = shared, *table_y = table_x + AlongX::TABLE, *plane = table_y + AlongY::TABLE;
     const int kz = blockIdx.x / GROUPS, channel = blockIdx.x % GROUPS * CG;
     load(a.tables, shared, AlongX::TABLE + AlongY::TABLE);
+    await_predecessor();
     for (int i = threadIdx.x; i < MX * MY * CG; i += THREADS) {
         const int c = i % CG, y = i / CG % MY, x = i / (CG * MY);
         real2 value = columns[in_columns(kz, x, y) + channel + c];
@@ -92,6 +93,7 @@ KERNEL __launch_bounds__(THREADS) void far_back(const __grid_constant__ PlaneArg
     real2 *table_x = shared, *table_y = table_x + AlongX::TABLE, *plane = table_y + AlongY::TABLE;
     const int kz = blockIdx.x / GROUPS, channel = blockIdx.x % GROUPS * CG;
     load(a.tables, shared, AlongX::TABLE + AlongY::TABLE);
+    await_predecessor();
     for (int i = threadIdx.x; i < NX * NY * CG; i += THREADS) {
         const int c = i % CG, ky = i / CG % NY, kx = i / (CG * NY);
         plane[(kx * PITCH + ky) * CG + c] = waves[in_waves(kz, kx, ky) + channel + c];

@@ -27,6 +27,6 @@ pub(super) fn source<T: Real>(plan: &Plan) -> Source {
         .define("CG", plan.channels)
         .define("PER_ROUND", plan.lines)
         .define("SHEARED", u32::from(plan.sheared))
-        .kernel::<PlaneArgs<'static, T>>("far_forward")
-        .kernel::<PlaneArgs<'static, T>>("far_back")
+        .early_kernel::<PlaneArgs<'static, T>>("far_forward")
+        .early_kernel::<PlaneArgs<'static, T>>("far_back")
 }

@@ -28,6 +28,7 @@ KERNEL __launch_bounds__(THREADS) void far_potentials(const __grid_constant__ Po
     const int column = blockIdx.x, thread = threadIdx.x;
     load(a.table_z, table, AlongZ::TABLE);
     for (int i = thread; i <= MZ; i += THREADS) bounds[i] = a.starts[column * MZ + i];
+    await_predecessor();
     for (int i = thread; i < HZ * (KS / 2); i += THREADS) {
         const size_t at = (size_t(i / (KS / 2)) * (MX * MY) + column) * (KS / 2) + i % (KS / 2);
         spectrum[i] = reinterpret_cast<const real4 *>(a.columns)[at];

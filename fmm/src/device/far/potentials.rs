@@ -32,5 +32,5 @@ pub(super) fn source<T: Real>(plan: &Plan) -> Source {
         .header(HARMONICS)
         .define("BOXES", plan.boxes)
         .define("STRANDS", strands)
-        .kernel::<PotentialArgs<'static, T>>("far_potentials")
+        .early_kernel::<PotentialArgs<'static, T>>("far_potentials")
 }

@@ -211,6 +211,7 @@ impl Memory {
     /// Writes in stream order, then waits.
     pub fn write(&self, stream: &Stream, content: &[u8]) -> Result<(), DeviceError> {
         self.context.bind()?;
+        stream.other_work();
         // SAFETY: lengths were compared by the caller; `content` lives until the stream is done.
         check("cuMemcpyHtoDAsync", unsafe { result::memcpy_htod_async(self.pointer, content, stream.stream) })?;
         stream.synchronize()

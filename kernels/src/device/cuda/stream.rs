@@ -5,7 +5,7 @@ use crate::device::DeviceError;
 use cudarc::driver::result;
 use cudarc::driver::sys;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Between two looks whether the GPU is done: short beside the hundreds of steps that are waited for.
@@ -15,6 +15,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub struct Stream {
     context: Arc<Context>,
     pub(super) stream: sys::CUstream,
+    /// Whether the last work it has been given is a kernel, which the next one may then overlap.
+    pub(super) after_kernel: AtomicBool,
 }
 
 // SAFETY: handles of the driver, valid in every thread.
@@ -55,7 +57,12 @@ impl Stream {
             check("cuStreamCreate", result::stream::create(kind))?
         };
         context.pool.enter(stream);
-        Ok(Self { context: Arc::clone(context), stream })
+        Ok(Self { context: Arc::clone(context), stream, after_kernel: AtomicBool::new(false) })
+    }
+
+    /// What comes next waits for all that is here, in the ordinary way.
+    pub(super) fn other_work(&self) {
+        self.after_kernel.store(false, Ordering::Relaxed);
     }
 
     /// Waits for all its work.
@@ -78,6 +85,7 @@ impl Stream {
         if memory.bytes == 0 {
             return Ok(());
         }
+        self.other_work();
         // SAFETY: memory of this size.
         check("cuMemsetD8Async", unsafe { result::memset_d8_async(memory.pointer, 0, memory.bytes, self.stream) })
     }
@@ -88,6 +96,7 @@ impl Stream {
         if from.bytes == 0 {
             return Ok(());
         }
+        self.other_work();
         // SAFETY: both have `from.bytes` bytes: the caller compared lengths.
         check("cuMemcpyDtoDAsync", unsafe {
             result::memcpy_dtod_async(to.pointer, from.pointer, from.bytes, self.stream)
@@ -99,6 +108,7 @@ impl Stream {
         self.context.bind()?;
         let event = Event::new(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
         event.record(other)?;
+        self.other_work();
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
         // SAFETY: stream and event live.
         check("cuStreamWaitEvent", unsafe { result::stream::wait_event(self.stream, event.0, flags) })
@@ -124,7 +134,9 @@ impl Stream {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         let _quiet = self.context.quiet();
         RECORDING.set(true);
+        self.other_work();
         let recorded = self.record(mode, enqueue);
+        self.other_work();
         RECORDING.set(false);
         Ok(Graph::new(&self.context, recorded?)?)
     }
@@ -181,6 +193,7 @@ impl Graph {
     /// Enqueues all of it.
     pub fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
         self.context.bind()?;
+        stream.other_work();
         // SAFETY: both live.
         check("cuGraphLaunch", unsafe { result::graph::launch(self.executable, stream.stream) })
     }

@@ -1,12 +1,15 @@
 //! Where the time of a step goes: each part is timed alone, by replay of graphs.
 //!
 //! In a step most parts run beside each other, so that their times add up to more than a step. Parts that move something are repeated a few
-//! times only; the state is put back afterwards.
+//! times only; the state is put back afterwards. Last comes the time of empty kernels of the sizes of those that wait for each other in a step:
+//! no step is shorter, however little they do.
 
 use super::{Graphs, Resident, ResidentError};
+use crate::backend::gpu::empty::Empty;
 use crate::backend::gpu::long_range::Part;
 use crate::backend::gpu::replay::{Replays, median, replayed};
 use crate::backend::gpu::schedule::Schedule;
+use kernels::device::{Device, Launch};
 
 /// Rounds of lists and steps that whole steps are timed in.
 const ROUNDS: u64 = 5;
@@ -25,11 +28,11 @@ impl Resident {
     ///
     /// # Errors
     /// A lost device; whatever stops the motion.
-    pub fn profile(&mut self) -> Result<Parts, ResidentError> {
+    pub fn profile(&mut self, device: &Device) -> Result<Parts, ResidentError> {
         let (state, lists) = self.download()?;
         let references = self.bonded.references().read(&self.streams.main)?;
         let mut parts = Vec::new();
-        let measured = self.whole_step(&mut parts).and_then(|()| self.parts(&mut parts));
+        let measured = self.whole_step(&mut parts).and_then(|()| self.parts(device, &mut parts));
         self.upload(&state, &[], Some(&lists))?;
         self.bonded.references().write(&self.streams.main, &references)?;
         self.streams.main.zero(&self.forces)?;
@@ -73,9 +76,11 @@ impl Resident {
         Ok(())
     }
 
-    fn parts(&mut self, parts: &mut Parts) -> Result<(), ResidentError> {
+    fn parts(&mut self, device: &Device, parts: &mut Parts) -> Result<(), ResidentError> {
         let step = self.motion.check(&self.streams.main)?.step;
-        self.motion.cover(&self.streams.main, step, FEW.times())?;
+        // Whole, and its sums alone.
+        self.motion.cover(&self.streams.main, step, 2 * FEW.times())?;
+        let empty = Empty::new(device)?;
         let Self { long_range, lennard_jones, bonded, motion, virtual_sites, forces, energies, charges, .. } = &*self;
         // Most steps need no energies.
         let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), false);
@@ -97,7 +102,7 @@ impl Resident {
         if self.variants.is_some() {
             part("forms of other types and terms", MANY, &|| self.enqueue_variants(main, with_energy))?;
         }
-        for (piece, name) in Part::ALL {
+        for (piece, name) in Part::ALL.into_iter().filter(|(piece, _)| long_range.has(*piece)) {
             part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
         }
         if let Some(sites) = &self.sites {
@@ -124,7 +129,16 @@ impl Resident {
         part("motion", FEW, &|| {
             Ok(motion.enqueue_step(main, forces, energies, long_range.geometry(), reference, true)?)
         })?;
+        // Of these three a step waits for the first. The box changes in few steps.
+        part("  v, x, constraints", FEW, &|| Ok(motion.enqueue_advance(main, forces, true)?))?;
+        part("  sums, what the next step does", FEW, &|| Ok(motion.enqueue_finish(main, energies, None)?))?;
+        if motion.coupling().barostat.is_some() {
+            part("  another box", FEW, &|| Ok(motion.enqueue_rescale(main, reference)?))?;
+        }
         self.motion.check(main)?;
+        let chain: Vec<Launch> = long_range.chain().into_iter().chain([motion.launch()]).collect();
+        part("as many kernels as wait for each other", MANY, &|| Ok(empty.enqueue(main, &chain, false)?))?;
+        part("the same, started early", MANY, &|| Ok(empty.enqueue(main, &chain, true)?))?;
         Ok(())
     }
 }

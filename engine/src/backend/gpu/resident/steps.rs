@@ -71,9 +71,8 @@ impl Resident {
             self.streams.sites.wait_for(&self.streams.main)?;
             sites.enqueue_prepare(&self.streams.sites)?;
         }
-        self.enqueue_forces(kind != Kind::Plain)?;
         let (main, behind) = (&self.streams.main, &self.streams.behind);
-        main.wait_for(behind)?;
+        self.enqueue_forces(kind != Kind::Plain, Some(behind))?;
         if let Some(sites) = &self.sites {
             // λ, and the charges of the next step.
             let beside = &self.streams.sites;
