@@ -29,4 +29,5 @@ mod titration;
 mod triclinic;
 mod validation;
 mod variants;
+mod virial;
 mod virtual_sites;
