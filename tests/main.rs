@@ -3,6 +3,7 @@
 mod axes;
 mod chains;
 mod config;
+mod corrections;
 mod device;
 mod drift;
 mod dvdl;
