@@ -3,6 +3,7 @@
 mod axes;
 mod chains;
 mod config;
+mod corrections;
 mod device;
 mod drift;
 mod dvdl;
@@ -29,4 +30,5 @@ mod titration;
 mod triclinic;
 mod validation;
 mod variants;
+mod virial;
 mod virtual_sites;

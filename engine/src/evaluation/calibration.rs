@@ -166,7 +166,7 @@ impl Estimate {
             coefficients: scaled(&self.surface.coefficients),
             errors: scaled(&each),
             free_energy_errors: scaled(&errors),
-            error_covers: systematic.as_ref().map(|_| systematic::COVERS.into()),
+            error_covers: Some(if systematic.is_some() { systematic::COVERS } else { systematic::STATISTICS }.into()),
             systematic_errors: systematic,
             flatness: self.rounds.last().map(|round| round.deviation.value),
             range,

@@ -22,6 +22,10 @@ use lambda::analysis::symmetry::Space;
 pub const COVERS: &str = "free_energy_errors: statistics of windows and free runs; systematic_errors: differences between starts, between halves of \
     runs and between polynomials of this and one more degree, beyond statistics; neither covers motions slower than all runs";
 
+/// What they cover where systematic ones were not estimated: in the entries that the rounds of a calibration start from, which is not finished.
+pub const STATISTICS: &str = "free_energy_errors: statistics of windows and of the free runs so far, widened by what halves and starts differ by; \
+    systematic errors were not estimated; motions slower than all runs are not covered";
+
 /// Systematic errors of the free energy of each form against form 0 (kJ/mol).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Systematic {

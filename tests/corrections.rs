@@ -1,0 +1,230 @@
+//! The entries of the library that come with octitrate, and the tables of the manual that repeat their numbers: entries are the truth.
+
+use lambda::library::{Correction, Entry};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder of the entries that are built in, and those of the Python package.
+const BUILTIN: &str = "lambda/library";
+const FF14SB: &str = "python/octitrate/corrections/ff14SB-tip3p";
+const FF19SB: &str = "python/octitrate/corrections/ff19SB-opc";
+const CHARMM: &str = "python/octitrate/corrections/charmm36m-tip3p";
+
+fn entry(path: &Path) -> Entry {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    Entry::from_toml(&text, &path.display().to_string()).unwrap()
+}
+
+/// Every entry that comes with octitrate, with its file.
+fn entries() -> Vec<(PathBuf, Entry)> {
+    let mut found = Vec::new();
+    for folder in [BUILTIN, FF14SB, FF19SB, CHARMM] {
+        let files = std::fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        found.extend(files.map(|path| (path.clone(), entry(&path))));
+    }
+    assert!(std::fs::read_dir(root().join("python/octitrate/corrections")).unwrap().count() == 3, "another folder");
+    found
+}
+
+/// Corrections of an entry, each with the place that it is for.
+fn corrections(entry: &Entry) -> Vec<(String, &Correction)> {
+    let elsewhere = entry.elsewhere.iter().map(|one| (one.residues.join(", "), &one.correction));
+    std::iter::once((String::new(), &entry.correction)).chain(elsewhere).collect()
+}
+
+/// Nobody has to guess what an error is made of: the statistical part, the systematic one if it was estimated, and what neither sees.
+#[test]
+fn every_entry_says_what_its_error_covers() {
+    let mut count = 0;
+    for (path, entry) in entries() {
+        for (place, correction) in corrections(&entry) {
+            let Some(calibration) = correction.calibration() else { continue };
+            let name = format!("{} {place}", path.display());
+            let covers = calibration.error_covers.as_deref().unwrap_or_else(|| panic!("{name}: no error_covers"));
+            let systematic = calibration.systematic_errors.is_some();
+            assert!(covers.contains("free_energy_errors: statistics of windows"), "{name}: {covers}");
+            assert!(covers.contains("slower than all runs"), "{name}: {covers}");
+            assert_eq!(covers.contains("systematic_errors: "), systematic, "{name}: {covers}");
+            assert_eq!(covers.contains("systematic errors were not estimated"), !systematic, "{name}: {covers}");
+            count += 1;
+        }
+    }
+    assert!(count >= 35, "{count} corrections");
+}
+
+/// What a line of a table is about: file, residue of an end of a chain (empty: that of the model compound), form.
+fn about(line: &str) -> Option<(&'static str, &'static str, usize)> {
+    let ends = ["amino end, ", "carboxyl end, "];
+    let known = [
+        ("His, HSP → HSD", ("his", "", 1)),
+        ("His, HSP → HSE", ("his", "", 2)),
+        ("Glu, one hydrogen", ("glu", "", 1)),
+        ("Asp, one hydrogen", ("asp", "", 1)),
+        ("side chain of Glu at a carboxyl end", ("glu3", "ZGL3", 2)),
+        ("Glu", ("glu3", "", 2)),
+        ("Asp", ("asp3", "", 2)),
+        ("Lys", ("lys", "", 1)),
+        ("Arg", ("arg", "", 1)),
+        ("Tyr", ("tyr", "", 1)),
+        ("Cys", ("cys", "", 1)),
+        ("water as buffer", ("water", "", 1)),
+        ("charge buffer", ("water", "", 1)),
+    ];
+    let residues = ["Ala", "Gly", "Leu", "Glu", "Met", "Arg", "Lys"];
+    let names = ["", "GLY", "LEU", "GL3", "MET", "ARG", "LYS"];
+    for (end, (file, form)) in ends.iter().zip([("nterm", 1), ("cterm", 2)]) {
+        if let Some(rest) = line.strip_prefix(end) {
+            if let Some(index) = residues.iter().position(|residue| rest.starts_with(residue)) {
+                return Some((file, names[index], form));
+            }
+        }
+        if line.starts_with(end.trim_end_matches(", ")) {
+            return Some((file, "", form));
+        }
+    }
+    known.into_iter().find(|(name, _)| line.starts_with(name)).map(|(_, found)| found)
+}
+
+/// Reasons of a preliminary status, as entries have them, and the words of the tables.
+const REASONS: [(&str, &[&str]); 6] = [
+    ("windows only", &["windows only"]),
+    ("halves of windows", &["halves of windows", "their halves", "whose halves"]),
+    (
+        "halves of the free runs",
+        &["halves of free runs", "halves of the free runs", "and of the free runs", "and of free runs"],
+    ),
+    ("starts of windows", &["starts"]),
+    ("the polynomial does not follow", &["polynomial"]),
+    ("free runs deviate", &["free runs deviate"]),
+];
+
+/// A number as the tables write it.
+fn number(value: f64) -> String {
+    format!("{value:.2}").replace('-', "−")
+}
+
+/// What is wrong with a line of a table of these columns about an entry.
+fn complaints(columns: &[&str], cells: &[&str], folder: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (file, place, form) = about(cells[0]).unwrap_or_else(|| panic!("no entry is known for \"{}\"", cells[0]));
+    let correction = |folder: &str| {
+        let entry = entry(&root().join(folder).join(format!("{file}.toml")));
+        entry.own_correction((!place.is_empty()).then_some(place)).unwrap().clone()
+    };
+    let free_energy = |correction: &Correction| {
+        let calibration = correction.calibration().unwrap();
+        let (value, error) = (calibration.coefficients[form - 1], calibration.free_energy_errors[form]);
+        format!("{} ± {}", number(value), number(error))
+    };
+    let own = correction(folder);
+    let calibration = own.calibration().unwrap();
+    for (column, cell) in columns.iter().zip(cells) {
+        let is_preliminary = cell.replace("**", "").starts_with("preliminary");
+        let expected = match *column {
+            "free energy (kJ/mol)" => free_energy(&own),
+            "systematic" | "± systematic" => {
+                calibration.systematic_errors.as_ref().map_or(String::new(), |errors| number(errors[form]))
+            }
+            "with AMBER99SB-ILDN" if cell.is_empty() => continue,
+            "with AMBER99SB-ILDN" => free_energy(&correction(BUILTIN)),
+            // The second line of His has its status in the first.
+            "status" if cell.is_empty() && file == "his" && form == 2 => continue,
+            "status" if is_preliminary && own.status() == "preliminary" => {
+                let reason = calibration.reason.clone().unwrap_or_default();
+                for (ours, theirs) in REASONS {
+                    let named = theirs.iter().any(|words| cell.contains(words));
+                    if reason.contains(ours) != named {
+                        wrong.push(format!("status \"{cell}\", where the entry has \"{reason}\""));
+                    }
+                }
+                continue;
+            }
+            "status" => own.status().to_string(),
+            _ => continue,
+        };
+        if *cell != expected {
+            wrong.push(format!("{column} \"{cell}\", where the entry has \"{expected}\""));
+        }
+    }
+    wrong
+}
+
+/// Every table of free energies has the values, errors and status of the entries, and all corrections of a folder are in its table.
+#[test]
+fn tables_of_corrections_are_the_entries() {
+    let mut wrong = Vec::new();
+    for (page, ends, folders) in [
+        ("docs/src/accuracy.md", 2, vec![BUILTIN]),
+        ("docs/src/force-fields.md", 3, vec![FF14SB, FF19SB, CHARMM]),
+        ("benchmarks/README.md", 2, vec![BUILTIN]),
+    ] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let (mut columns, mut tables, mut lines): (Vec<&str>, usize, usize) = (Vec::new(), 0, 0);
+        let mut seen: Vec<BTreeSet<_>> = folders.iter().map(|_| BTreeSet::new()).collect();
+        for line in text.lines() {
+            let cells: Vec<&str> = match line.strip_prefix("| ").and_then(|rest| rest.strip_suffix(" |")) {
+                Some(row) => row.split(" | ").map(str::trim).collect(),
+                None if line.starts_with("|--") => continue,
+                None => {
+                    columns.clear();
+                    continue;
+                }
+            };
+            if cells.contains(&"free energy (kJ/mol)") || line.contains("| free energy (kJ/mol) |") {
+                columns = line.trim_matches('|').split('|').map(str::trim).collect();
+                tables += 1;
+            } else if !columns.is_empty() {
+                let row: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+                let which = (tables - 1).min(folders.len() - 1);
+                assert_eq!(row.len(), columns.len(), "{page}: {line}");
+                let named = complaints(&columns, &row, folders[which]).into_iter();
+                wrong.extend(named.map(|complaint| format!("{page}: {}: {complaint}", row[0])));
+                seen[which].insert(about(row[0]).unwrap());
+                lines += 1;
+            }
+        }
+        assert_eq!(tables, ends, "{page}: tables of free energies");
+        for (folder, seen) in folders.iter().zip(seen) {
+            let inside = |path: &PathBuf| path.starts_with(root().join(folder));
+            let all = entries().into_iter().filter(|(path, _)| inside(path));
+            // HSD and HSE are two lines of one correction.
+            let number: usize = all
+                .map(|(_, entry)| {
+                    let known = corrections(&entry).iter().filter(|(_, one)| one.calibration().is_some()).count();
+                    known + usize::from(entry.name == "his")
+                })
+                .sum();
+            if seen.len() != number {
+                wrong
+                    .push(format!("{page}: {} lines about the {number} corrections of {folder}: {seen:?}", seen.len()));
+            }
+        }
+        assert!(lines > 10, "{page}: {lines} lines");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Free energies of ends that the chapter of the library names in a sentence, to whole kJ/mol.
+#[test]
+fn the_chapter_of_the_library_has_the_ends_of_the_entries() {
+    let chapter = std::fs::read_to_string(root().join("docs/src/library.md")).unwrap();
+    let value = |file: &str, residue: Option<&str>, form: usize| {
+        let entry = entry(&root().join(BUILTIN).join(format!("{file}.toml")));
+        let correction = entry.own_correction(residue).unwrap().clone();
+        format!("{:.0}", correction.calibration().unwrap().coefficients[form - 1]).replace('-', "−")
+    };
+    let carboxyl = [Some("GLY"), None, Some("LEU")].map(|residue| value("cterm", residue, 2));
+    let amino = [None, Some("GLY"), Some("MET")].map(|residue| value("nterm", residue, 1));
+    let plain = chapter.split_whitespace().collect::<Vec<_>>().join(" ");
+    let [gly, ala, leu] = carboxyl;
+    let sentence = format!("{gly} kJ/mol for the carboxyl end of Gly, {ala} for Ala and {leu} for Leu");
+    assert!(plain.contains(&sentence), "{sentence}");
+    let [ala, gly, met] = amino;
+    let sentence = format!("{ala} kJ/mol for the amino end of Ala, {gly} for Gly and {met} for Met");
+    assert!(plain.contains(&sentence), "{sentence}");
+}
