@@ -78,10 +78,10 @@ fn about(line: &str) -> Option<(&'static str, &'static str, usize)> {
     let residues = ["Ala", "Gly", "Leu", "Glu", "Met", "Arg", "Lys"];
     let names = ["", "GLY", "LEU", "GL3", "MET", "ARG", "LYS"];
     for (end, (file, form)) in ends.iter().zip([("nterm", 1), ("cterm", 2)]) {
-        if let Some(rest) = line.strip_prefix(end) {
-            if let Some(index) = residues.iter().position(|residue| rest.starts_with(residue)) {
-                return Some((file, names[index], form));
-            }
+        if let Some(rest) = line.strip_prefix(end)
+            && let Some(index) = residues.iter().position(|residue| rest.starts_with(residue))
+        {
+            return Some((file, names[index], form));
         }
         if line.starts_with(end.trim_end_matches(", ")) {
             return Some((file, "", form));

@@ -44,7 +44,7 @@ fn every_mismatch_is_refused_by_its_name_and_allowed_by_it() {
     assert!(refusal(folder, own.clone(), "").is_none());
 
     type Change = fn(&mut Conditions);
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 9] = [
         ("interpolation", |c| c.interpolation = "charge".into()),
         ("images", |c| c.images = true),
         ("temperature", |c| c.temperature = 310.0),
@@ -53,6 +53,7 @@ fn every_mismatch_is_refused_by_its_name_and_allowed_by_it() {
         ("water", |c| c.water = "SPC/E".into()),
         ("boundary", |c| c.boundary = "open".into()),
         ("parameters", |c| c.parameters = "0000000000000000".into()),
+        ("pairs", |c| c.pairs = Some("0000000000000000".into())),
     ];
     for (name, change) in changes {
         let mut other = own.clone();
@@ -87,6 +88,36 @@ fn every_mismatch_is_refused_by_its_name_and_allowed_by_it() {
             "{error:?}"
         );
     }
+}
+
+/// A background where the correction had buffers is no reason to refuse a job, since no calibration in water has what the background changes; the reason is said. The
+/// range of the charge and what it depends on are said to every job with a background, and to none with buffers.
+#[test]
+fn a_background_is_warned_of_with_what_it_depends_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let own = conditions(&job(folder, &library_with(folder, None), ""));
+    let warnings = |compensation: &str, titration: &str| {
+        let library = library_with(folder, Some(Conditions { compensation: compensation.into(), ..own.clone() }));
+        System::new(&job(folder, &library, titration)).unwrap().0.sites.unwrap().warnings()
+    };
+    let composition = |warnings: &[String]| warnings.iter().find(|one| one.contains("uniform background")).cloned();
+    let same = warnings("background", "");
+    let said = composition(&same).unwrap();
+    // Neutral with the proton, -1 e without it.
+    for part in ["between +0.00 and -1.00 e", "the size of the box and on what is in it", "compensation = \"buffers\""]
+    {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!same.iter().any(|one| one.contains("other conditions")), "{same:?}");
+    let other = warnings("buffers", "");
+    let said = other.iter().find(|one| one.contains("other conditions: compensation: ")).unwrap();
+    for part in ["background in this job, buffers in the calibration of glu", "another calibration does not mend it"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(composition(&other), composition(&same));
+    let neutral = warnings("buffers", "compensation = \"buffers\"\nallow_uncalibrated = true");
+    assert!(!neutral.iter().any(|one| one.contains("background") || one.contains("compensation: ")), "{neutral:?}");
 }
 
 /// A topology with another torsion in the side chain of Glu, or with SPC/E water, tells of itself.

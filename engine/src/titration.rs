@@ -218,8 +218,9 @@ impl Sites {
         );
         let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
         let common = conditions::common(config, topology, &sites, temperature, is_neutral);
-        let conditions: Vec<Conditions> =
-            sites.iter().map(|site| conditions::of_site(&common, topology, &library, site)).collect();
+        let solvent = conditions::solvent_atoms(topology, &sites);
+        let of_site = |site| conditions::of_site(&common, topology, &library, site, solvent.as_ref());
+        let conditions: Vec<Conditions> = sites.iter().map(of_site).collect();
         // The windows of a calibration hold its buffer, and the free runs after them need its correction.
         let free_buffer = settings.buffer.as_ref().is_some_and(|buffer| buffer.fixed.is_none());
         let uses =

@@ -60,6 +60,11 @@ pub fn known_waters() -> impl Iterator<Item = &'static str> {
 /// What the system is dissolved in: the name of a water model, "fingerprint " with 16 hexadecimal digits for anything else, `None` if no
 /// neutral molecule of one residue is left when those are passed over for which `is_solute` (index of the molecule) holds.
 pub fn solvent(topology: &Topology, is_solute: impl Fn(u32) -> bool) -> Option<String> {
+    Some(model(topology, solvent_molecule(topology, is_solute)?))
+}
+
+/// The first molecule (index) of the kind that [`solvent`] names.
+pub fn solvent_molecule(topology: &Topology, is_solute: impl Fn(u32) -> bool) -> Option<u32> {
     let mut kinds: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
     for (index, molecule) in (0..).zip(&topology.molecules) {
         let atoms = &topology.atoms[molecule.atoms.start as usize..molecule.atoms.end as usize];
@@ -70,8 +75,7 @@ pub fn solvent(topology: &Topology, is_solute: impl Fn(u32) -> bool) -> Option<S
         }
     }
     // The first of equally numerous kinds, by their names.
-    let &(_, molecule) = kinds.values().rev().max_by_key(|(count, _)| *count)?;
-    Some(model(topology, molecule))
+    kinds.values().rev().max_by_key(|(count, _)| *count).map(|(_, molecule)| *molecule)
 }
 
 fn model(topology: &Topology, molecule: u32) -> String {

@@ -9,7 +9,7 @@ use forcefield::topology::{BondConstraints, PeriodicDihedral, RyckaertBellemans}
 use lambda::SiteLibrary;
 use lambda::library::Entry;
 use lambda::site::{
-    Parameters, Selection, Site, SiteKind, buffer_site, find_sites, hold_torsions, parameters, untitrated,
+    Parameters, Selection, Site, SiteKind, buffer_site, find_sites, hold_torsions, pair_terms, parameters, untitrated,
 };
 
 fn topology(name: &str) -> Topology {
@@ -264,4 +264,35 @@ fn equal_charges_and_other_parameters_have_other_fingerprints() {
     assert!(elsewhere.propers.iter().any(|term| foreign(&term.atoms)));
     elsewhere.propers.iter_mut().filter(|term| foreign(&term.atoms)).for_each(|term| term.k += 1.0);
     assert_eq!(fingerprints(&elsewhere, "asp").remove(0), before);
+}
+
+/// A pair term of the group with an atom of its own residue, or with the solvent, is part of its model compound and is seen with its numbers; one with an ion is not.
+#[test]
+fn pair_terms_of_the_model_compound_count_and_those_of_the_protein_do_not() {
+    let mut top = topology("13-hirustasin/hirustasin");
+    let library = SiteLibrary::builtin().unwrap();
+    let site = all(&top).into_iter().find(|site| site.entry == "glu3").unwrap();
+    let (entry, residue) = (library.entry_of(&site).unwrap(), site.residues[0]);
+    let atoms_of = |top: &Topology, name: &str| {
+        top.residues.iter().find(|residue| residue.name.starts_with(name)).unwrap().atoms.clone()
+    };
+    let (water, ion) = (atoms_of(&top, "SOL"), atoms_of(&top, "CL"));
+    let own = top.residues[residue as usize].atoms.clone();
+    let type_of = |atom: u32| top.atoms[atom as usize].type_index;
+    let named = |name: &str| type_of(own.clone().find(|&atom| top.atoms[atom as usize].name == name).unwrap());
+    let (oxygen, nitrogen, solvent, chloride) = (named("OE1"), named("N"), type_of(water.start), type_of(ion.start));
+    assert_eq!(pair_terms(&top, entry, residue, Some(water.clone())), None);
+    let plain = top.lj.clone();
+    let mut with = |other: u32, factor: f64| {
+        top.lj = plain.clone();
+        let n = plain.n_types as u32;
+        for place in [oxygen * n + other, other * n + oxygen] {
+            top.lj.c12[place as usize] *= factor;
+        }
+        pair_terms(&top, entry, residue, Some(water.clone()))
+    };
+    let [inside, stronger, outside] = [with(nitrogen, 1.3), with(nitrogen, 1.4), with(solvent, 1.3)];
+    assert!(inside.is_some() && stronger.is_some() && outside.is_some());
+    assert!(inside != stronger && inside != outside);
+    assert_eq!(with(chloride, 1.3), None);
 }

@@ -101,6 +101,7 @@ fn entry(entry: &Entry) -> Result<()> {
             row("boundary", &format!("{}; charge taken up by: {}", conditions.boundary, conditions.compensation))?;
             let joint = conditions.attached.as_deref().unwrap_or("none");
             row("parameters", &format!("group {}, joint to the backbone {joint}", conditions.parameters))?;
+            row("pairs", conditions.pairs.as_deref().unwrap_or("by the combination rule"))?;
         }
         None => {
             row("temperature", &format!("{} K", calibration.provenance.temperature))?;

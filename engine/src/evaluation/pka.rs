@@ -10,10 +10,12 @@ mod equilibrated;
 mod results;
 mod rotamers;
 mod units;
+mod walks;
 
-pub use diagnostics::{FEW, LARGEST_ERROR, ROTAMERS, TRIPS};
+pub use diagnostics::{END, FEW, LARGEST_ERROR, ROTAMERS, SECOND, TRIPS};
 pub use doubts::grouped;
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
+pub use rotamers::{Held, Torsions};
 pub use units::Independent;
 
 use super::runs::Run;
@@ -25,6 +27,7 @@ use lambda::analysis::occupancy::{classes, exchanges};
 use lambda::analysis::pairs::{self, PairSeries};
 use lambda::analysis::titration::{self, TitrationSeries, protonation};
 use rayon::prelude::*;
+use walks::Walks;
 
 /// Parts of the runs for which the pKa is found to show its convergence.
 const PARTS: u32 = 20;
@@ -43,8 +46,9 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
     let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
     // From all lines of λ: between those that are taken below a walker may have been elsewhere.
-    let rotamers = rotamers::changes(&runs, &names);
-    let round_trips = diagnostics::round_trips(&runs);
+    let torsions = rotamers::torsions(&runs, &names);
+    let walks = Walks::of(&runs);
+    let round_trips = walks.as_ref().map(Walks::round_trips);
     // Frames count alike: those of all runs must stand for the same time.
     let interval = runs.iter().filter_map(|run| run.series.interval()).reduce(f64::max);
     let runs: Vec<Run> = match interval {
@@ -66,8 +70,12 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let grid = grid(&ph);
     let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
     let stuck = diagnostics::stuck(&runs, round_trips);
-    for (site, rotamers) in sites.iter_mut().zip(rotamers) {
-        site.diagnostics.rotamers = rotamers;
+    for (site, torsions) in sites.iter_mut().zip(torsions) {
+        // An entry of the user's own may leave its hydrogens free.
+        let held = torsions.held.filter(|_| rotamers::HELD.contains(&site.record.entry.as_str()));
+        site.diagnostics.torsions = Torsions { held, ..torsions };
+        let pka: Vec<f64> = site.pkas().filter_map(|pka| pka.value()).collect();
+        site.diagnostics.round_trips = walks.as_ref().map(|walks| walks.round_trips_about(pka.iter().copied()));
         site.diagnostics.reasons = Diagnostics::judge(site, options.largest_error, &ph, &overlap);
         site.diagnostics.reasons.extend(stuck.clone());
         let at = |all: &Vec<Option<Vec<f64>>>| all[connected.site(&site.record.name)?].clone();

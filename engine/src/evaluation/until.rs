@@ -14,7 +14,7 @@ mod places;
 
 pub use places::Place;
 
-use super::pka::{Evaluation, ROTAMERS, SiteResult, TRIPS};
+use super::pka::{END, Evaluation, ROTAMERS, SECOND, SiteResult, TRIPS};
 use lambda::analysis::determined::Determined;
 use serde::{Deserialize, Serialize};
 
@@ -93,8 +93,10 @@ impl Check {
         let outside = others.iter().map(|site| site.record.name.clone()).collect();
         let mut advice = advice::of(&asked, &evaluation.ph);
         let places = places::of(&asked, &sites, &others, evaluation, target);
-        let rigid =
-            asked.iter().filter(|site| site.diagnostics.rotamers == Some(0)).map(|site| site.record.name.as_str());
+        let rigid = asked
+            .iter()
+            .filter(|site| site.diagnostics.torsions.first == Some(0))
+            .map(|site| site.record.name.as_str());
         let rigid: Vec<&str> = rigid.collect();
         if !rigid.is_empty() {
             advice
@@ -156,9 +158,11 @@ impl Check {
 
 impl SiteCheck {
     fn new(site: &SiteResult, target: &Target) -> Self {
-        let never_turned = site.diagnostics.rotamers == Some(0);
+        let found = &site.diagnostics.torsions;
+        let never_turned = [(ROTAMERS, found.first), (SECOND, found.second), (END, found.end)];
+        let never_turned = never_turned.map(|(reason, count)| (reason, count == Some(0)));
         let mut reasons = site.diagnostics.reasons.clone();
-        reasons.retain(|reason| !(never_turned && reason.starts_with(ROTAMERS)));
+        reasons.retain(|reason| !never_turned.iter().any(|(what, never)| *never && reason.starts_with(what)));
         // The target has its own number of them.
         reasons.retain(|reason| !reason.starts_with(TRIPS));
         for step in 0..site.titration.macroscopic.len() {

@@ -2,10 +2,11 @@
 
 use crate::config::{Boundary, Config, Interpolation, Modifier};
 use forcefield::Topology;
-use forcefield::solvent::solvent;
+use forcefield::solvent::{solvent, solvent_molecule};
 use lambda::SiteLibrary;
 use lambda::library::Conditions;
-use lambda::site::{Site, SiteKind, parameters};
+use lambda::site::{Site, SiteKind, pair_terms, parameters};
+use std::ops::Range;
 
 /// Whether the bracket of Hamiltonian interpolation holds the site's own periodic images.
 pub(super) const IMAGES: bool = false;
@@ -18,11 +19,7 @@ pub(super) fn common(
     temperature: f64,
     neutral: bool,
 ) -> Conditions {
-    let titratable = sites.iter().filter(|site| site.kind == SiteKind::Titratable);
-    let solutes: Vec<u32> = titratable
-        .flat_map(|site| &site.residues)
-        .map(|&residue| topology.residues[residue as usize].molecule)
-        .collect();
+    let solutes = solutes(topology, sites);
     let open = config.electrostatics.boundary == Boundary::Open;
     let interpolation = config.titration.as_ref().map(|titration| titration.interpolation);
     let hamiltonian = interpolation.is_none_or(|kind| kind == Interpolation::Hamiltonian);
@@ -45,14 +42,36 @@ pub(super) fn common(
         .into(),
         parameters: String::new(),
         attached: None,
+        pairs: None,
     }
 }
 
+/// Molecules that have sites.
+fn solutes(topology: &Topology, sites: &[Site]) -> Vec<u32> {
+    let titratable = sites.iter().filter(|site| site.kind == SiteKind::Titratable);
+    titratable.flat_map(|site| &site.residues).map(|&residue| topology.residues[residue as usize].molecule).collect()
+}
+
+/// Atoms of a molecule of the solvent.
+pub(super) fn solvent_atoms(topology: &Topology, sites: &[Site]) -> Option<Range<u32>> {
+    let solutes = solutes(topology, sites);
+    let molecule = solvent_molecule(topology, |molecule| solutes.contains(&molecule))?;
+    Some(topology.molecules[molecule as usize].atoms.clone())
+}
+
 /// Those of one site, from what all have in common.
-pub(super) fn of_site(common: &Conditions, topology: &Topology, library: &SiteLibrary, site: &Site) -> Conditions {
-    let found = library.entry_of(site).map(|entry| parameters(topology, entry, site.residues[0]));
+pub(super) fn of_site(
+    common: &Conditions,
+    topology: &Topology,
+    library: &SiteLibrary,
+    site: &Site,
+    solvent: Option<&Range<u32>>,
+) -> Conditions {
+    let (entry, residue) = (library.entry_of(site), site.residues[0]);
+    let found = entry.map(|entry| parameters(topology, entry, residue));
     let (own, attached) = found.map_or((String::new(), None), |found| (found.own, found.attached));
-    let mut conditions = Conditions { parameters: own, attached, ..common.clone() };
+    let pairs = entry.and_then(|entry| pair_terms(topology, entry, residue, solvent.cloned()));
+    let mut conditions = Conditions { parameters: own, attached, pairs, ..common.clone() };
     if site.is_buffer() {
         // Its charges are interpolated in either case.
         (conditions.interpolation, conditions.images) = ("charge".into(), false);

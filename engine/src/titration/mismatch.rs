@@ -12,10 +12,15 @@
 //! | `water` | solvent | several kJ/mol between models |
 //! | `boundary` | periodic or open | k_e ΔQ²/L |
 //! | `parameters` | Lennard-Jones, angles, torsions of the group | up to the size of the torsions |
+//! | `pairs` | Lennard-Jones pairs beside the combination rule (CUFIX) in its model compound | 3 kJ/mol for a contact of amine and carboxyl |
 //!
 //! Coordinates of λ, masses, barriers and thermostats do not enter, since F is an average at fixed weights. Neither does the size of the box: with the
-//! images left to the whole system, whose solvent screens them, F does not depend on it. What takes up the charge of the sites is warned of
-//! only: a job without buffers has asked for the background by name. A buffer always has interpolated charges and is always calibrated alone.
+//! images left to the whole system, whose solvent screens them, F does not depend on it. A buffer always has interpolated charges and is always calibrated alone.
+//!
+//! What takes up the charge of the sites is warned of only, because a correction of the other kind would not help. In a box of water both give the same F within its error: they differ by a
+//! charge and its images behind the water, ½ k_e 2.8373 ΔQ²/(εL), 0.6 kJ/mol at 3.3 nm and ε = 97 (TIP3P). In a box that holds a protein the
+//! potential has its mean over water *and* protein at zero, which moves the energy of every charge by ΔQ (2π/3) k_e T/V, T = Σ q r² of what is in the box. A buffer has the opposite change in the same
+//! box, so that both cancel. With a background nothing cancels it, and no calibration in water has it: refusing would send people to a calibration that changes nothing.
 //!
 //! Entries of versions that recorded no [`Conditions`] tell some of it in words, which are compared where they can be read.
 
@@ -30,6 +35,10 @@ use std::collections::BTreeMap;
 /// 0.1 kJ/mol/K (acetic acid: −92 J/mol/K), so that 2 K are 0.2 kJ/mol or 0.035 pK units: below the error of a calibration (0.4 to 0.6 kJ/mol),
 /// and enough for a job at 298.15 K with corrections of 300 K.
 const TEMPERATURE: f64 = 2.0;
+
+/// What a person can do about another compensation of the charge.
+const COMPENSATION: &str = "in a box with more than water in it a background moves pKa values by what its mean potential differs from that of water, and another calibration does not \
+                            mend it: use buffers";
 
 /// Lengths that were written and read back are the same to this (nm).
 const LENGTH: f64 = 1e-9;
@@ -87,7 +96,8 @@ pub(super) fn check<'a>(
             What::Refused(name) => name.name(),
             What::Warned(name) => name,
         };
-        format!("{name}: {job} in this job, {calibration} in the calibration of {}", entries.join(", "))
+        let words = format!("{name}: {job} in this job, {calibration} in the calibration of {}", entries.join(", "));
+        if *what == What::Warned("compensation") { format!("{words} ({COMPENSATION})") } else { words }
     };
     let is_refused = |what: What| matches!(what, What::Refused(name) if !allowed.contains(&name));
     let (refused, warned): (Vec<_>, Vec<_>) = found.iter().partition(|(difference, _)| is_refused(difference.what));
@@ -195,6 +205,11 @@ fn differences(job: &Conditions, provenance: &Provenance, is_buffer: bool) -> Ve
         let words = |hash: &String| format!("joint to the backbone {hash}");
         unless(ours == theirs, refused(Mismatch::Parameters), &words(ours), &words(theirs));
     }
+    let [ours, theirs] = [job, calibration].map(|one| match &one.pairs {
+        Some(hash) => format!("pairs of their own {hash}"),
+        None => "the combination rule for all pairs".into(),
+    });
+    unless(job.pairs == calibration.pairs, refused(Mismatch::Pairs), &ours, &theirs);
     found
 }
 

@@ -63,7 +63,8 @@ pub fn evaluate(
     question: Option<&Question<'_>>,
     resampling: Resampling,
 ) -> Pair {
-    // The joint state forgets as slowly as the slower one of the two sites.
+    // The joint state forgets as slowly as the slower one of the two sites, or, if they do not feel each other, up to twice as fast: errors are too large by √2 at most. Its own inefficiency
+    // would be exact for sites that change often, and unknown for one that hardly does, whose frames look like those of the other.
     let [first, second] = inefficiencies;
     let slower = |(a, b): (&Inefficiency, &Inefficiency)| Inefficiency {
         frames: a.frames.max(b.frames),

@@ -35,4 +35,8 @@ pub struct Conditions {
     /// Fingerprint of the terms that join the group to its backbone; absent at the ends of chains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<String>,
+    /// Fingerprint of Lennard-Jones interactions of the group that its force field has beside the combination rule, such as CUFIX, with atoms of its own residue and
+    /// of the solvent ([`crate::site::pair_terms()`]); absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<String>,
 }

@@ -48,7 +48,7 @@ pub fn parameters(topology: &Topology, entry: &Entry, residue: u32) -> Parameter
     Parameters { own: hash(own), attached }
 }
 
-fn hash(mut lines: Vec<String>) -> String {
+pub(super) fn hash(mut lines: Vec<String>) -> String {
     lines.sort_unstable();
     let mut hash = Fnv1a::default();
     lines.iter().for_each(|line| hash.line(line));
@@ -187,7 +187,7 @@ impl<'a> Group<'a> {
 }
 
 /// A number to six digits; nothing is −0.
-fn digits(number: f64) -> String {
+pub(super) fn digits(number: f64) -> String {
     format!("{:.5e}", number + 0.0)
 }
 

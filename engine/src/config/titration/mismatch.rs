@@ -23,6 +23,8 @@ pub enum Mismatch {
     Boundary,
     /// Parameters of the force field for the group besides charges: Lennard-Jones, angles, torsions.
     Parameters,
+    /// Lennard-Jones interactions of the group beside the combination rule (CUFIX, NBFIX), with atoms of its own residue and of the solvent.
+    Pairs,
 }
 
 impl Mismatch {
@@ -37,6 +39,7 @@ impl Mismatch {
             Self::Water => "water",
             Self::Boundary => "boundary",
             Self::Parameters => "parameters",
+            Self::Pairs => "pairs",
         }
     }
 }

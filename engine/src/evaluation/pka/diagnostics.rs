@@ -3,18 +3,20 @@
 //! A site is *converged* if each of its pKa values is determined with an error below [`LARGEST_ERROR`]; the pKa of the two halves of the runs agree
 //! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
 //! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
-//! and as many changes of the rotamer of the side chain, if trajectories show it;
+//! and as many changes of the rotamers of the side chain (χ1, χ2) or of the torsion at the end of a chain, if trajectories show them; no hydrogen of a carboxyl group that
+//! is held syn was seen anti;
 //! neighbouring pH values overlap; two independent walkers tell of the pKa, of runs that began with the states of others three; and the walkers of a
 //! replica exchange went from the lowest pH to the highest and back, once each on average: those that stay where they began keep the
 //! conformation that they began with. Everything else is a list of reasons.
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;
+use super::rotamers::Torsions;
 use super::units::Independent;
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Largest error of a pKa that has converged, unless [`super::Options`] say otherwise.
 pub const LARGEST_ERROR: f64 = 0.2;
@@ -22,6 +24,10 @@ pub const LARGEST_ERROR: f64 = 0.2;
 pub const FEW: u64 = 10;
 /// How the reason begins that the side chain turned too seldom.
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
+/// The same of χ2.
+pub const SECOND: &str = "the outer part of the side chain (χ2) changed its rotamer";
+/// The same of the torsion beside the end of a chain.
+pub const END: &str = "the residue at the end of the chain (φ or ψ) turned";
 /// How the reason begins that walkers went to and fro too seldom.
 pub const TRIPS: &str = "the walkers made";
 /// How the reason begins that too few walkers or runs tell of the pKa.
@@ -34,8 +40,10 @@ const ERRORS: f64 = 2.0;
 pub struct Diagnostics {
     /// Changes between forms of equal protonation, such as the hydrogen of a carboxyl going to the other oxygen; none without such forms.
     pub exchanges: Option<u64>,
-    /// Changes of the rotamer (χ1) of the side chain in all runs; none without trajectories that show it.
-    pub rotamers: Option<u64>,
+    /// What trajectories show of its torsions.
+    pub torsions: Torsions,
+    /// Round trips of walkers between pH values where the site has its protons and where it has not; none without walkers.
+    pub round_trips: Option<usize>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
     /// Number of independent walkers that tell of the pKa; without walkers that of runs, where most of what is known comes from those that began with the
@@ -97,17 +105,32 @@ impl Diagnostics {
         if let Some(exchanges) = site.diagnostics.exchanges.filter(|exchanges| *exchanges < FEW) {
             reasons.push(format!("forms of equal protonation exchanged {} and should {FEW} times", times(exchanges)));
         }
-        if let Some(rotamers) = site.diagnostics.rotamers.filter(|rotamers| *rotamers < FEW) {
-            reasons.push(format!(
-                "{ROTAMERS} {} in all runs and should {FEW} times: the pKa is that of the rotamers visited",
-                times(rotamers)
-            ));
-        }
+        reasons.extend(turned(&site.diagnostics.torsions));
         if let Some(pair) = ph.windows(2).zip(overlap).find(|(_, overlap)| **overlap < CONNECTED) {
             reasons.push(format!("pH {} and {} hardly overlap", pair.0[0], pair.0[1]));
         }
         reasons
     }
+}
+
+/// What torsions say against a site.
+fn turned(found: &Torsions) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for (what, count) in [(ROTAMERS, found.first), (SECOND, found.second), (END, found.end)] {
+        if let Some(count) = count.filter(|count| *count < FEW) {
+            let times = times(count);
+            reasons.push(format!(
+                "{what} {times} in all runs and should {FEW} times: the pKa is that of the rotamers visited"
+            ));
+        }
+    }
+    if let Some(held) = found.held.filter(|held| held.farthest > 90.0) {
+        let (angle, changes) = (held.farthest, times(held.changes));
+        reasons.push(format!(
+            "a hydrogen of its carboxyl group that should be held syn was seen {angle:.0} degrees from it and changed sides {changes}: its correction is of another state"
+        ));
+    }
+    reasons
 }
 
 fn times(number: u64) -> String {
@@ -132,26 +155,6 @@ fn scatter(values: &[Determined]) -> bool {
     square > free + ERRORS * (2.0 * free).sqrt()
 }
 
-/// Passages of all walkers between the lowest and the highest pH, there and back, as far as the frames show them; none where no run has walkers.
-pub(super) fn round_trips(runs: &[Run]) -> Option<usize> {
-    let low = runs.iter().map(|run| run.ph).reduce(f64::min)?;
-    let high = runs.iter().map(|run| run.ph).reduce(f64::max)?;
-    if low == high || runs.iter().all(|run| run.series.walker.is_empty()) {
-        return None;
-    }
-    let ends = runs.iter().filter(|run| run.ph == low || run.ph == high);
-    let visits = ends.flat_map(|run| run.series.time.iter().zip(run.walkers()).map(|(t, w)| (*t, w, run.ph == high)));
-    let mut visits: Vec<(f64, Walker, bool)> = visits.collect();
-    visits.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut seen: BTreeMap<Walker, (bool, usize)> = BTreeMap::new();
-    for (_, walker, end) in visits {
-        let (last, passages) = seen.entry(walker).or_insert((end, 0));
-        *passages += usize::from(*last != end);
-        *last = end;
-    }
-    Some(seen.values().map(|(_, passages)| passages / 2).sum())
-}
-
 /// What speaks against every site where there were fewer round trips than walkers.
 pub(super) fn stuck(runs: &[Run], round_trips: Option<usize>) -> Option<String> {
     let walkers: BTreeSet<Walker> = runs.iter().flat_map(Run::walkers).collect();
@@ -163,6 +166,7 @@ pub(super) fn stuck(runs: &[Run], round_trips: Option<usize>) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::rotamers::Held;
     use super::*;
 
     fn value(value: f64, error: f64) -> Determined {
@@ -176,6 +180,26 @@ mod tests {
         // Two values: χ² = Δ²/2e², more than 1 + 2 √2 from Δ = 2.77 e on.
         assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));
         assert!(!scatter(&[value(4.0, 0.1), Determined::Unknown]) && !scatter(&[]));
+    }
+
+    /// Each torsion has its own count; what no trajectory shows is no reason; held hydrogens may swing and not change sides.
+    #[test]
+    fn torsions_that_hardly_turn_and_hydrogens_that_go_anti_are_reasons() {
+        let held = |farthest, changes| Some(Held { farthest, changes });
+        let said = |torsions: Torsions| turned(&torsions);
+        assert_eq!(said(Torsions::default()), [""; 0]);
+        let enough = Torsions { first: Some(FEW), second: Some(FEW), end: Some(FEW), held: held(89.0, 0) };
+        assert_eq!(said(enough), [""; 0]);
+        for (torsions, start) in [
+            (Torsions { first: Some(FEW - 1), ..enough }, ROTAMERS),
+            (Torsions { second: Some(1), ..enough }, SECOND),
+            (Torsions { end: Some(0), ..enough }, END),
+        ] {
+            let said = said(torsions);
+            assert!(said.len() == 1 && said[0].starts_with(start) && !said[0].contains(','), "{said:?}");
+        }
+        let anti = said(Torsions { held: held(171.3, 1), ..enough });
+        assert!(anti.len() == 1 && anti[0].contains("171 degrees") && anti[0].contains("once"), "{anti:?}");
     }
 
     #[test]

@@ -192,14 +192,14 @@ fn round_trips_are_counted_in_frames_that_are_not_taken_too() {
 #[test]
 fn round_trips_are_those_of_walkers_between_the_ends() {
     let mut runs: Vec<Run> = experiment(4.1, 6).into_iter().step_by(2).collect();
-    let count = diagnostics::round_trips(&runs);
+    let count = Walks::of(&runs).map(|walks| walks.round_trips());
     assert_eq!(count, None);
     // Walker 1 is low, high, low; walker 2 high, low, high; each a third of the time.
     let of = |order: [u32; 3]| (0..FRAMES).map(|k| order[3 * k / FRAMES]).collect::<Vec<u32>>();
     runs.iter_mut().for_each(|run| run.series.walker = of([3, 3, 3]));
     runs[0].series.walker = of([1, 2, 1]);
     runs[4].series.walker = of([2, 1, 2]);
-    assert_eq!(diagnostics::round_trips(&runs), Some(2));
+    assert_eq!(Walks::of(&runs).map(|walks| walks.round_trips()), Some(2));
     // A second titration whose walkers stay: those of the first have the same numbers, and went nowhere by it.
     let mut both = runs.clone();
     both.iter_mut().for_each(|run| run.folder = Path::new("first").join(&run.folder));
@@ -209,7 +209,7 @@ fn round_trips_are_those_of_walkers_between_the_ends() {
         other.series.walker = of([if run.ph == PH[0] { 2 } else { 1 }; 3]);
         both.push(other);
     }
-    assert_eq!(diagnostics::round_trips(&both), Some(2));
+    assert_eq!(Walks::of(&both).map(|walks| walks.round_trips()), Some(2));
     assert!(diagnostics::stuck(&both, Some(2)).unwrap().contains("and should make 5"));
     // Two of three walkers.
     let said = diagnostics::stuck(&runs, Some(2)).unwrap();

@@ -480,7 +480,7 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
     // What may be held in one rotamer does not hold up, and is told.
     let told = |rotamers: Option<u64>| {
         let mut found = found.clone();
-        found.sites[0].diagnostics.rotamers = rotamers;
+        found.sites[0].diagnostics.torsions.first = rotamers;
         let target = Target { error: 0.2, sites: vec!["ASP 1".into()], round_trips: 0 };
         let check = Check::new(&found, &target, 1000.0);
         check

@@ -87,7 +87,9 @@ pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation) {
         "pKa",
         "transitions",
         "exchanges of equal forms",
-        "rotamer changes",
+        "rotamer changes: χ1, χ2, end",
+        "hydrogens from syn",
+        "round trips about its pKa",
         "mixed",
         "first half",
         "last half",
@@ -110,9 +112,12 @@ fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
             let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
             let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
             let mut row = vec![site.step_name(index), step.pka.to_string(), site.transitions().to_string()];
-            row.extend(
-                [found.exchanges, found.rotamers].map(|count| count.map_or("–".into(), |count| count.to_string())),
-            );
+            let whole = |count: Option<u64>| count.map_or("–".into(), |count| count.to_string());
+            let torsions = &found.torsions;
+            row.push(whole(found.exchanges));
+            row.push([torsions.first, torsions.second, torsions.end].map(whole).join(", "));
+            row.push(torsions.held.map_or("–".into(), |held| format!("{:.0}° at most", held.farthest)));
+            row.push(whole(found.round_trips.map(|trips| trips as u64)));
             row.push(format!("{:.1} %", 100.0 * site.mixed().unwrap_or(0.0)));
             row.extend(halves);
             if has_replicas(evaluation) {

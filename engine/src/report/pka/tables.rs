@@ -80,7 +80,7 @@ fn verdict(diagnostics: &Diagnostics) -> String {
 
 fn diagnostics(evaluation: &Evaluation) -> String {
     let mut text = String::from(
-        "site,protons lost,pKa,pKa error,transitions,exchanges,rotamer changes,round trips,first half,its error,last half,its error,spread of replicas,least overlap,converged,reasons\n",
+        "site,protons lost,pKa,pKa error,transitions,exchanges,rotamer changes,χ2 changes,end torsion changes,farthest from syn (°),syn changes,round trips,its round trips,first half,its error,last half,its error,spread of replicas,least overlap,converged,reasons\n",
     );
     let whole = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
     let overlap = optional(evaluation.overlap.iter().copied().reduce(f64::min), 3);
@@ -90,11 +90,15 @@ fn diagnostics(evaluation: &Evaluation) -> String {
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(both).join(",");
             let (pka, transitions, exchanges) = (both(step.pka), site.transitions(), whole(found.exchanges));
-            let rotamers = whole(found.rotamers);
+            let turned = [found.torsions.first, found.torsions.second, found.torsions.end].map(whole).join(",");
+            let held = found.torsions.held;
+            let held =
+                format!("{},{}", optional(held.map(|held| held.farthest), 0), whole(held.map(|held| held.changes)));
+            let own_trips = whole(found.round_trips.map(|trips| trips as u64));
             let (spread, verdict) = (optional(found.spread(index), 3), verdict(found));
             let _ = writeln!(
                 text,
-                "{},{},{pka},{transitions},{exchanges},{rotamers},{trips},{halves},{spread},{overlap},{verdict}",
+                "{},{},{pka},{transitions},{exchanges},{turned},{held},{trips},{own_trips},{halves},{spread},{overlap},{verdict}",
                 site.record.name, step.to
             );
         }

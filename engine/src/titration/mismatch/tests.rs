@@ -15,6 +15,7 @@ fn conditions() -> Conditions {
         compensation: "buffers".into(),
         parameters: "0123456789abcdef".into(),
         attached: Some("fedcba9876543210".into()),
+        pairs: None,
     }
 }
 
@@ -62,6 +63,7 @@ fn changes() -> Vec<(&'static str, Change)> {
         ("compensation", |c| c.compensation = "background".into()),
         ("parameters", |c| c.parameters = "0000000000000000".into()),
         ("parameters", |c| c.attached = Some("0000000000000000".into())),
+        ("pairs", |c| c.pairs = Some("0000000000000000".into())),
     ]
 }
 
@@ -97,7 +99,7 @@ fn what_an_old_entry_says_in_words_is_compared() {
             "interpolation" => &["interpolation"],
             "images" => &[],
             "temperature" => &["temperature", "images"],
-            "compensation" | "parameters" => &["images"],
+            "compensation" | "parameters" | "pairs" => &["images"],
             name => &["images", name],
         };
         assert_eq!(names(&job, &old, false), expected, "{name}");

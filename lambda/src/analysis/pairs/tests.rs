@@ -93,6 +93,25 @@ fn two_independent_sites_have_two_curves_and_no_interaction() {
     assert!(square.iter().all(|square| (0.5 * SQUARE.start * 0.85..0.5 * SQUARE.end).contains(square)), "{square:?}");
 }
 
+/// Why errors of pairs are too large by up to √2: with the inefficiency of the joint state in place of that of the slower site χ² is one. Of two sites that forget as
+/// c^k each, their product forgets as c^2k: (1 + c²)/(1 − c²) = 9.53 frames with c = 0.9, where (1 + c)/(1 − c) = 19 count for a site.
+#[test]
+fn errors_of_independent_sites_are_exact_with_the_inefficiency_of_their_joint_state() {
+    let (c, frames): (f64, usize) = (0.9, 20_000);
+    let joint = [Inefficiency { frames: (1.0 + c * c) / (1.0 - c * c), is_borrowed: false }; PH.len()];
+    let mut square = [0.0; 2];
+    for seed in 300..300 + RUNS {
+        let states = experiment([5.6, 6.2, 0.0], frames, seed);
+        let series: Vec<PairSeries> =
+            PH.iter().zip(&states).map(|(&ph, [first, second])| PairSeries { ph, first, second }).collect();
+        let pair = evaluate(&series, [&joint, &joint], None, Resampling { draws: 50, seed: 1 });
+        square[0] += pull(pair.correlation, 0.0).powi(2) / RUNS as f64;
+        square[1] += pull(pair.interaction, 0.0).powi(2) / RUNS as f64;
+    }
+    println!("χ² {square:?}");
+    assert!(square.iter().all(|square| SQUARE.contains(square)), "{square:?}");
+}
+
 #[test]
 fn sites_that_never_change_have_no_correlation() {
     let stuck = vec![[vec![Some(0); 100], vec![Some(1); 100]]; 7];

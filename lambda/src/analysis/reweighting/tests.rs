@@ -35,13 +35,17 @@ struct Model {
     base: Vec<f64>,
 }
 
-/// Wells, barrier and walls, and what is left of a force field: a tilt and a curvature that the analysis does not know of.
+/// Wells, barrier and walls, and what is left of a force field: a tilt and a curvature that the analysis does not know of, in units of RT.
 fn energy(barrier: &Barrier, weights: &[f64]) -> f64 {
     let bias = SiteBias { separation: Separation::Wells(*barrier), ph: None, correction: None, entropy: None };
     let mut slopes = vec![0.0; weights.len()];
     let separated = bias.evaluate(weights, &mut slopes);
-    let rest = 0.9 * weights[0] + 1.5 * weights[0] * weights[1];
-    (separated.barrier + separated.walls + rest) / (GAS_CONSTANT * T)
+    (separated.barrier + separated.walls) / (GAS_CONSTANT * T) + rest(weights)
+}
+
+/// What is left of a force field, in units of RT.
+fn rest(weights: &[f64]) -> f64 {
+    (0.9 * weights[0] + 1.5 * weights[0] * weights[1]) / (GAS_CONSTANT * T)
 }
 
 impl Model {
@@ -115,8 +119,13 @@ impl Model {
     }
 
     fn experiment(&self, ph: &[f64], frames: usize, seed: u64) -> Vec<RunFrames> {
+        self.runs(ph, &vec![frames; ph.len()], seed)
+    }
+
+    /// A run of so many frames at each pH.
+    fn runs(&self, ph: &[f64], frames: &[usize], seed: u64) -> Vec<RunFrames> {
         let mut rng = random(seed);
-        ph.iter().map(|&ph| self.run(ph, frames, &mut rng)).collect()
+        ph.iter().zip(frames).map(|(&ph, &frames)| self.run(ph, frames, &mut rng)).collect()
     }
 
     /// ln Σ e^{−F₀} over the points of each joint form of all sites, the last site counting fastest.
@@ -384,3 +393,5 @@ fn a_pair_with_a_site_that_hardly_changes_is_as_uncertain_as_that_site() {
     // Two samples in each of five runs leave ln 10 σ = 1/√(10 · ¼).
     assert!(pair.interaction.error().unwrap() > 0.27, "{pair:?}");
 }
+
+mod measures;

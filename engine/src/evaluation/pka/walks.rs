@@ -1,0 +1,111 @@
+//! How often the walkers of a replica exchange went to and fro between acidic and basic pH values.
+//!
+//! A round trip is a passage from one side to the other and back. For all sites together the sides are the lowest and the highest pH. What a
+//! site has to learn from a walker is what the walker is like where the site has its proton and where it has not: its own sides are the pH values at least
+//! [`BESIDE`] below its lowest and above its highest pKa, or the last ones that there are.
+
+use crate::evaluation::runs::Run;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// pH units from a pKa at which ten of eleven groups have one form.
+const BESIDE: f64 = 1.0;
+
+/// Which walker was at which pH when.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Walks {
+    /// Time (ps), number of the titration, walker, pH; in the order of time.
+    visits: Vec<(f64, u32, u32, f64)>,
+    /// Lowest and highest pH of all runs.
+    range: [f64; 2],
+    ph: Vec<f64>,
+}
+
+impl Walks {
+    /// Of all lines of λ; none where no run has walkers, or all have one pH.
+    pub fn of(runs: &[Run]) -> Option<Self> {
+        let mut ph: Vec<f64> = runs.iter().map(|run| run.ph).collect();
+        ph.sort_by(f64::total_cmp);
+        ph.dedup();
+        if ph.len() < 2 || runs.iter().all(|run| run.series.walker.is_empty()) {
+            return None;
+        }
+        let mut titrations: BTreeMap<PathBuf, u32> = BTreeMap::new();
+        let mut visits = Vec::new();
+        for run in runs {
+            let next = titrations.len() as u32;
+            let titration = *titrations.entry(run.titration().to_path_buf()).or_insert(next);
+            let lines = run.series.time.iter().zip(&run.series.walker);
+            visits.extend(lines.map(|(time, walker)| (*time, titration, *walker, run.ph)));
+        }
+        visits.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Some(Self { visits, range: [ph[0], ph[ph.len() - 1]], ph })
+    }
+
+    /// Round trips of all walkers between the lowest and the highest pH.
+    pub fn round_trips(&self) -> usize {
+        self.between(self.range)
+    }
+
+    /// Those between the sides of a site with these pKa values; between the ends if none is known.
+    pub fn round_trips_about(&self, pka: impl Iterator<Item = f64> + Clone) -> usize {
+        let (lowest, highest) = (pka.clone().reduce(f64::min), pka.reduce(f64::max));
+        let low = lowest.and_then(|pka| self.ph.iter().rfind(|ph| **ph <= pka - BESIDE)).copied();
+        let high = highest.and_then(|pka| self.ph.iter().find(|ph| **ph >= pka + BESIDE)).copied();
+        self.between([low.unwrap_or(self.range[0]), high.unwrap_or(self.range[1])])
+    }
+
+    /// Round trips between pH values up to the first and from the second.
+    fn between(&self, [low, high]: [f64; 2]) -> usize {
+        let mut seen: BTreeMap<(u32, u32), (bool, usize)> = BTreeMap::new();
+        for &(_, titration, walker, ph) in self.visits.iter().filter(|visit| visit.3 <= low || visit.3 >= high) {
+            let end = ph >= high;
+            let (last, passages) = seen.entry((titration, walker)).or_insert((end, 0));
+            *passages += usize::from(*last != end);
+            *last = end;
+        }
+        seen.values().map(|(_, passages)| passages / 2).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::series::LambdaSeries;
+    use crate::output::sites::SitesFile;
+
+    /// pH values 2, 3, 5 and 7 with a walker in each; `order[frame][run]`.
+    fn runs(order: &[[u32; 4]]) -> Vec<Run> {
+        let run = |(index, ph): (usize, f64)| Run {
+            folder: format!("a/pH_{ph:.2}/replica_1").into(),
+            ph,
+            sites: SitesFile::default(),
+            series: LambdaSeries {
+                time: (0..order.len()).map(|k| k as f64).collect(),
+                walker: order.iter().map(|walkers| walkers[index]).collect(),
+                ..LambdaSeries::default()
+            },
+            warnings: Vec::new(),
+            begun: None,
+            offsets: Vec::new(),
+        };
+        [2.0, 3.0, 5.0, 7.0].into_iter().enumerate().map(run).collect()
+    }
+
+    /// Walkers 2 and 3 swap between pH 3 and 5, back, and once more: one round trip each about a pKa of 4, and half of one more; nobody went from end to end.
+    #[test]
+    fn a_site_has_round_trips_of_its_own_about_its_pka() {
+        let (there, back) = ([1, 3, 2, 4], [1, 2, 3, 4]);
+        let walks = Walks::of(&runs(&[back, there, back, there])).unwrap();
+        assert_eq!(walks.round_trips(), 0);
+        let about = |pka: &[f64]| walks.round_trips_about(pka.iter().copied());
+        assert_eq!(about(&[4.0]), 2);
+        // pH 3 and 5 are nearer than one unit.
+        assert_eq!((about(&[3.9]), about(&[4.1])), (0, 0));
+        // Two protons; below all pH values; none known.
+        assert_eq!((about(&[4.0, 4.5]), about(&[1.0]), about(&[])), (0, 0, 0));
+        let ends = Walks::of(&runs(&[back, [4, 2, 3, 1], back])).unwrap();
+        assert_eq!((ends.round_trips(), ends.round_trips_about([4.0].into_iter())), (2, 2));
+        assert!(Walks::of(&runs(&[back])[..1]).is_none());
+    }
+}
