@@ -26,7 +26,7 @@ UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
 
 KNOWN = (
-    "corrections come with octitrate for amber99sb-ildn (the default) and ff14SB, both with tip3p, for Glu, Asp, His, Lys and two ends of ff19SB "
+    "corrections come with octitrate for amber99sb-ildn (the default) and ff14SB, both with tip3p, for Glu, Asp, His, Lys and some ends of ff19SB "
     "with opc, and for Glu and Asp of charmm36m with tip3p"
 )
 """Where the way on is short."""
