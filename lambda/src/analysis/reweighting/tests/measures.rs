@@ -6,6 +6,9 @@ use crate::bias::Entropy;
 use crate::coordinate::Coordinate;
 use std::f64::consts::{FRAC_PI_2, LN_10};
 
+/// Protons lost by each form, and its cumulative pK.
+type Forms = [(u32, f64)];
+
 /// Runs of 400 to 7000 frames, 21 to 370 independent ones.
 const UNEQUAL: [usize; 5] = [1200, 7000, 2000, 4400, 400];
 const EQUAL: [usize; 5] = [3000; 5];
@@ -37,7 +40,7 @@ fn even(coordinate: Coordinate) -> Vec<Vec<f64>> {
 }
 
 /// A site that moves in `coordinate`; `measured`: with the correction of the measure.
-fn site(coordinate: Coordinate, forms: &[(u32, f64)], height: f64, smoothed: bool, measured: bool) -> Model {
+fn site(coordinate: Coordinate, forms: &Forms, height: f64, smoothed: bool, measured: bool) -> Model {
     let plain = Model::one(forms, height, smoothed, 0.04);
     let entropy = Entropy::new(coordinate, T).filter(|_| measured);
     let bias = SiteBias { separation: Separation::Parabola(height), ph: None, correction: None, entropy };
@@ -83,7 +86,7 @@ fn near_and_middle<'a>(points: impl Iterator<Item = (&'a Vec<f64>, f64)>) -> Vec
 }
 
 /// pKa of the first proton of forms that lose 0, …, 0, 1 protons: 10^−pKa = Σ over the protonated ones.
-fn macroscopic(forms: &[(u32, f64)], pure: &[f64]) -> f64 {
+fn macroscopic(forms: &Forms, pure: &[f64]) -> f64 {
     let kappa: Vec<f64> = forms.iter().zip(pure).map(|((_, pk), f)| pk - f / LN_10).collect();
     let (last, first) = kappa.split_last().unwrap();
     last + first.iter().map(|k| 10f64.powf(-k)).sum::<f64>().log10()
@@ -95,7 +98,7 @@ const THREE: [(u32, f64); 3] = [(0, 0.0), (0, 0.5), (1, 4.4)];
 /// The correction leaves weights distributed as linear ones are, and without it they are elsewhere: what is sampled in any coordinate is one and the same titration.
 #[test]
 fn the_measure_is_taken_back() {
-    let cases: [(Coordinate, &[(u32, f64)], f64); 4] = [
+    let cases: [(Coordinate, &Forms, f64); 4] = [
         (Coordinate::Circle, &TWO, 3.0),
         (Coordinate::Nexp, &TWO, 3.0),
         (Coordinate::Sphere, &THREE, 2.0),
@@ -124,7 +127,7 @@ fn the_measure_is_taken_back() {
 #[test]
 fn unequal_runs_and_other_coordinates_have_slope_one_and_pka_values_within_their_errors() {
     let linear = |forms, smoothed| Model::one(forms, 5.0, smoothed, 0.01);
-    let cases: [(&str, Model, &[(u32, f64)], [usize; 5]); 6] = [
+    let cases: [(&str, Model, &Forms, [usize; 5]); 6] = [
         ("linear, unequal", linear(&TWO, false), &TWO, UNEQUAL),
         ("linear, smoothed, unequal", linear(&TWO, true), &TWO, UNEQUAL),
         ("circle", site(Coordinate::Circle, &TWO, 3.0, false, true), &TWO, EQUAL),
