@@ -139,13 +139,15 @@ def lysozyme(arguments, folder):
             from openmm import app
 
             system = openmm.XmlSerializer.deserialize((place / "system.xml").read_text())
-            for index in range(system.getNumConstraints()):
-                i, j, _ = system.getConstraintParameters(index)
-                masses = [system.getParticleMass(k)._value for k in (i, j)]
-                light, heavy = (i, j) if masses[0] < masses[1] else (j, i)
-                if min(masses) < 1.5 and max(masses) < 15.5:
+            pairs = [system.getConstraintParameters(index)[:2] for index in range(system.getNumConstraints())]
+            mass = [system.getParticleMass(k)._value for k in range(system.getNumParticles())]
+            # Water stays as it is: its hydrogens are those that a constraint joins to each other. Hydroxyl groups do not.
+            of_water = {k for i, j in pairs if mass[i] < 1.5 and mass[j] < 1.5 for k in (i, j)}
+            for i, j in pairs:
+                light, heavy = (i, j) if mass[i] < mass[j] else (j, i)
+                if mass[light] < 1.5 and light not in of_water:
                     system.setParticleMass(light, 3.0)
-                    system.setParticleMass(heavy, max(masses) + min(masses) - 3.0)
+                    system.setParticleMass(heavy, system.getParticleMass(heavy)._value + mass[light] - 3.0)
             for force in system.getForces():
                 if isinstance(force, openmm.NonbondedForce):
                     force.setNonbondedMethod(openmm.NonbondedForce.PME)
