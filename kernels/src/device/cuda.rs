@@ -25,7 +25,7 @@ pub const MINIMUM_CAPABILITY: (u32, u32) = (7, 5);
 /// Hopper, the oldest that starts kernels early, and the oldest driver that records this (major · 1000 + minor · 10).
 const EARLY: ((u32, u32), i32) = ((9, 0), 12_030);
 
-/// Variable of the environment that lets kernels start early where it is 1: the tests of devices have not been run on a GPU with it yet.
+/// Variable of the environment that makes kernels wait for the end of those before them where it is 0: to find out whether early starts are to blame.
 const EARLY_VARIABLE: &str = "OCTITRATE_EARLY_KERNELS";
 
 /// Dynamic shared memory that needs no permission, bytes.
@@ -218,8 +218,8 @@ impl Context {
         let mut driver = 0;
         // SAFETY: a place to write to.
         check("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut driver) }.result())?;
-        let is_wanted = std::env::var(EARLY_VARIABLE).is_ok_and(|value| value == "1");
-        let early = is_wanted && gpu.capability >= EARLY.0 && driver >= EARLY.1;
+        let is_unwanted = std::env::var(EARLY_VARIABLE).is_ok_and(|value| value == "0");
+        let early = !is_unwanted && gpu.capability >= EARLY.0 && driver >= EARLY.1;
         Ok(Self { pool, context, gpu, quiet: Mutex::new(()), asleep: AtomicBool::new(false), early })
     }
 
