@@ -10,6 +10,7 @@
 // sums of more are f64.
 
 #define WARPS (GATHER_THREADS / 32)
+#define AT_ONCE 4 // excluded partners that a thread reads at once
 
 // Sums over the block of five numbers (the other three of `v` are zero), to total[0] … total[4].
 template <class T> DEVICE void add_up(T (&v)[8], double *scratch, double *total) {
@@ -116,6 +117,12 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     const bool mine = m < args.n;
     const int i = mine && args.members ? (int)args.members[m] : m;
     const unsigned k = mine ? args.place[i] : 0, begin = mine ? rows[i] : 0, end = mine ? rows[i + 1] : 0;
+    // Some partners are read at once, and the next ones beside their pairs, so that a thread does not wait for memory once for each.
+    uint2 partners[AT_ONCE];
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; ++j) {
+        if (begin + j < end) partners[j] = args.excluded[begin + j];
+    }
     await_predecessor();
     // The moments, then lengths and the volume: the same for all particles.
     __shared__ real numbers[8];
@@ -126,28 +133,39 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
                                                   : &geometry->volume;
         numbers[threadIdx.x] = (real)*number;
     }
+    const real4 none = make_real4(0, 0, 0, 0);
+    const real4 own = mine ? sorted[k] : none, near = mine ? args.near[k] : none, far = mine && args.has_far ? args.far[k] : none;
+    const double q = mine && args.forces ? args.q[i] : 0.0;
     __syncthreads();
     const real charge = numbers[0], *dipole = numbers + 1, per_scale = numbers[6], volume = numbers[7];
     if (!mine) return;
-    real4 own = sorted[k], v = args.near[k];
-    real phi = v.x, e[3] = {v.y, v.z, v.w};
+    real phi = near.x, e[3] = {near.y, near.z, near.w};
     // What the near field has of these pairs goes before anything is added to it.
-    for (unsigned p = begin; p < end; ++p) {
-        uint2 partner = args.excluded[p];
-        real4 pair = make_real4(0, 0, 0, 0);
-        add_pair(own, shifted(sorted[partner.x], args.shifts[partner.y]), pair);
-        phi -= pair.x;
-        e[0] -= pair.y;
-        e[1] -= pair.z;
-        e[2] -= pair.w;
+    for (unsigned p = begin; p < end; p += AT_ONCE) {
+        real4 source[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; ++j) {
+            if (p + j < end) source[j] = shifted(sorted[partners[j].x], args.shifts[partners[j].y]);
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; ++j) {
+            if (p + AT_ONCE + j < end) partners[j] = args.excluded[p + AT_ONCE + j];
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; ++j) {
+            if (p + j >= end) break;
+            real4 pair = none;
+            add_pair(own, source[j], pair);
+            phi -= pair.x;
+            e[0] -= pair.y;
+            e[1] -= pair.z;
+            e[2] -= pair.w;
+        }
     }
-    if (args.has_far) {
-        v = args.far[k];
-        phi += v.x;
-        e[0] += v.y;
-        e[1] += v.z;
-        e[2] += v.w;
-    }
+    phi += far.x;
+    e[0] += far.y;
+    e[1] += far.z;
+    e[2] += far.w;
     phi *= per_scale;
     for (int a = 0; a < 3; ++a) e[a] *= per_scale * per_scale;
     if (volume > 0) {
@@ -162,7 +180,7 @@ KERNEL void finish(const __grid_constant__ FinishArgs args) {
     }
     args.potential[i] = (double)phi;
     if (args.forces) {
-        const real strength = (real)(args.strength * args.q[i]);
+        const real strength = (real)(args.strength * q);
         for (int a = 0; a < 3; ++a) add_fixed(args.forces + 3LL * i + a, strength * e[a]);
     } else {
         for (int a = 0; a < 3; ++a) args.field[3LL * i + a] = (double)e[a];

@@ -126,13 +126,21 @@ DEVICE void move_water(const LeapArgs &a, uint4 atoms, Vec r[3], Vec v[3], const
 DEVICE void waters_in_a_row(const LeapArgs &a, double *stage, unsigned base, int count, uint4 atoms, Sums &sums) {
     double *at = stage, *speed = stage + 9 * THREADS, *push = stage + 18 * THREADS;
     const long long first = 3LL * base;
-    for (int i = threadIdx.x; i < 9 * count; i += THREADS) {
-        at[i] = a.x[first + i];
-        speed[i] = a.v[first + i];
-        long long f = a.forces[first + i];
-        if (beyond(f)) fail(a.status, NOT_FINITE, base + i / 3, base + i / 3);
+    // All is read before anything is left, so that a thread waits for memory once and not for each of its numbers.
+    double place[9], velocity[9];
+    long long force[9];
+#pragma unroll
+    for (int k = 0; k < 9; k++) {
+        const int i = threadIdx.x + k * THREADS;
+        if (i < 9 * count) place[k] = a.x[first + i], velocity[k] = a.v[first + i], force[k] = a.forces[first + i];
+    }
+#pragma unroll
+    for (int k = 0; k < 9; k++) {
+        const int i = threadIdx.x + k * THREADS;
+        if (i >= 9 * count) break;
+        at[i] = place[k], speed[i] = velocity[k], push[i] = (double)force[k];
+        if (beyond(force[k])) fail(a.status, NOT_FINITE, base + i / 3, base + i / 3);
         if (a.flags & CLEAR_FORCES) a.forces[first + i] = 0;
-        push[i] = (double)f;
     }
     __syncthreads();
     if ((int)threadIdx.x < count) {
@@ -149,12 +157,22 @@ DEVICE void waters_in_a_row(const LeapArgs &a, double *stage, unsigned base, int
             store(at + i, r[k]), store(speed + i, u[k]);
         }
     }
+    Listed from[3];
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const int i = threadIdx.x + k * THREADS;
+        if (i < 3 * count) from[k] = listed(a, base + i);
+    }
     __syncthreads();
     for (int i = threadIdx.x; i < 9 * count; i += THREADS) {
         a.x_out[first + i] = at[i];
         a.v_out[first + i] = speed[i];
     }
-    for (int i = threadIdx.x; i < 3 * count; i += THREADS) add_move(a, load(at + 3 * i), base + i, listed(a, base + i), sums);
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const int i = threadIdx.x + k * THREADS;
+        if (i < 3 * count) add_move(a, load(at + 3 * i), base + i, from[k], sums);
+    }
 }
 
 // Leaves an atom where the step has taken it; returns its momentum.
