@@ -15,7 +15,7 @@ use kernels::device::{Device, Launch};
 const ROUNDS: u64 = 5;
 
 /// Replays of a part that moves something, which must not get far.
-const FEW: Replays = Replays { launches: 3, most: 4 };
+const FEW: Replays = Replays { launches: 3, most: 2 };
 
 /// Replays of a part that moves nothing.
 const MANY: Replays = Replays { launches: 5, most: 100 };
@@ -126,11 +126,20 @@ impl Resident {
         main.zero(forces)?;
         main.zero(energies)?;
         let reference = (!bonded.restrained().is_empty()).then(|| bonded.references());
-        part("motion", FEW, &|| {
-            Ok(motion.enqueue_step(main, forces, energies, long_range.geometry(), reference, true)?)
-        })?;
-        // Of these three a step waits for the first. The box changes in few steps.
-        part("  v, x, constraints", FEW, &|| Ok(motion.enqueue_advance(main, forces, true)?))?;
+        let step = || Ok(motion.enqueue_step(main, forces, energies, long_range.geometry(), reference, true)?);
+        let advance = || Ok(motion.enqueue_advance(main, forces, true)?);
+        // Of the three parts of the motion a step waits for the first. The box changes in few steps.
+        let moving: [(_, &dyn Fn() -> Result<(), ResidentError>); 2] =
+            [("motion", &step), ("  v, x, constraints", &advance)];
+        // Kernels that wait for new lists take no time.
+        let mut stopped = Vec::new();
+        for (name, enqueue) in moving {
+            self.enqueue_both()?;
+            part(name, FEW, enqueue)?;
+            if motion.check(main)?.waits {
+                stopped.push(name);
+            }
+        }
         part("  sums, what the next step does", FEW, &|| Ok(motion.enqueue_finish(main, energies, None)?))?;
         if motion.coupling().barostat.is_some() {
             part("  another box", FEW, &|| Ok(motion.enqueue_rescale(main, reference)?))?;
@@ -139,6 +148,7 @@ impl Resident {
         let chain: Vec<Launch> = long_range.chain().into_iter().chain([motion.launch()]).collect();
         part("as many kernels as wait for each other", MANY, &|| Ok(empty.enqueue(main, &chain, false)?))?;
         part("the same, started early", MANY, &|| Ok(empty.enqueue(main, &chain, true)?))?;
+        parts.retain(|(name, _)| !stopped.contains(name));
         Ok(())
     }
 }
