@@ -89,8 +89,8 @@ fn pages_have_the_numbers_of_the_tables() {
         assert!(text.contains(&averages(&all)), "{page}: the errors of all groups are {}", averages(&all));
     }
     for (page, text) in &pages {
-        let together = |line: &str| line.contains("all four, 42 groups") && line.contains(&averages(&newer));
-        assert_eq!(newer.len(), 42);
+        let together = |line: &str| line.contains("all four, 45 groups") && line.contains(&averages(&newer));
+        assert_eq!(newer.len(), 45);
         assert!(text.lines().any(together), "{page}: the errors with ff19SB are {}", averages(&newer));
     }
     let within = |factor: f64| errors.iter().filter(|(difference, error)| *difference < factor * error).count();
@@ -101,4 +101,26 @@ fn pages_have_the_numbers_of_the_tables() {
         within(2.0)
     );
     assert!(pages[0].1.contains(&sentence), "{sentence}");
+}
+
+#[test]
+fn model_compounds_in_one_box_have_the_means_that_the_pages_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let table = read("validation/results/compounds-ff19SB-opc/pka.csv");
+    let (names, pka, given) = (column(&table, "site"), column(&table, "pKa"), column(&table, "model compound"));
+    let pages = ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)));
+    for (kind, name, count) in [("GL3", "Glu", 5), ("AS3", "Asp", 4), ("HIP", "His", 3)] {
+        let rows: Vec<usize> = (0..names.len()).filter(|&row| names[row].contains(kind)).collect();
+        assert_eq!(rows.len(), count, "{name}");
+        let mean = rows.iter().map(|&row| pka[row].parse::<f64>().unwrap()).sum::<f64>() / count as f64;
+        let difference = mean - given[rows[0]].parse::<f64>().unwrap();
+        for (page, text) in &pages {
+            let said = |line: &str| line.contains(&format!("{mean:.2}")) && line.contains(&format!("{difference:+.2}"));
+            assert!(
+                text.lines().any(|line| line.contains(name) && said(line)),
+                "{page}: {name} {mean:.2}, {difference:+.2}"
+            );
+        }
+    }
 }
