@@ -65,26 +65,10 @@ fn the_structure_and_its_viewer_are_in_the_page() {
     assert_eq!((json["sites"][1]["label"].as_str(), json["runs"].as_array().unwrap().len()), (Some("Glu 4"), 14));
 }
 
-/// What a reader does, as a script at the end of the page: the slider goes to a pH, a site is chosen; then what the page shows is noted on it.
-const READER: &str = r#"<script>
-const errors = [];
-window.addEventListener("error", (event) => errors.push(event.message));
-window.addEventListener("load", () => setTimeout(() => {
-  const slider = document.getElementById("ph");
-  const percent = () => Array.from(document.querySelectorAll(".percent"), (cell) => cell.textContent).join(",");
-  const note = (key, value) => { document.body.setAttribute("data-" + key, value); };
-  const at = (ph) => { slider.value = ph; slider.dispatchEvent(new Event("input")); return percent(); };
-  note("low", at("2.5"));
-  note("high", at("8.5"));
-  document.querySelector(".results a[data-site='1']").click();
-  note("chosen", document.querySelector(".protonation .focused button").textContent);
-  note("said", slider.getAttribute("aria-valuetext"));
-  note("wide", String(document.documentElement.scrollWidth - document.documentElement.clientWidth));
-  note("fetched", String(performance.getEntriesByType("resource").length));
-  note("errors", errors.join("; "));
-  if (parent !== window) parent.postMessage(window.innerWidth + " " + document.body.dataset.wide, "*");
-}, 100));
-</script></body>"#;
+/// What a reader does, as a script at the end of the page: the slider goes to a pH, a site is chosen; then what the page shows is noted on it. A reader with a
+/// keyboard gets to everything that does something and sees where she is; the view turns, and leaves keys alone that mean nothing to it. Last the page is put
+/// on paper: the rules for print are laid over it, and whatever has a colour then, is cut off or stays folded is noted.
+const READER: &str = concat!("<script>\n", include_str!("report/reader.js"), "</script></body>");
 
 /// The page in a frame as wide as a phone, narrower than a window of the browser may be.
 const PHONE: &str = r#"<html><body><iframe src="read.html" width="390" height="800" style="border: 0"></iframe>
@@ -151,6 +135,16 @@ fn a_browser_without_network_shows_the_page() {
         assert_eq!((noted("chosen").as_str(), noted("said").as_str()), ("Glu 4", "pH 8.5"));
         assert_eq!((noted("fetched").as_str(), noted("errors").as_str()), ("0", ""));
         assert_eq!(noted("wide"), "0", "the page scrolls sideways at {width} pixels");
+        let keyboard = noted("keyboard");
+        let (count, lost) = keyboard.split_once(' ').unwrap();
+        assert!(count.parse::<u32>().unwrap() > 10 && lost.is_empty(), "out of reach, or without a mark: {keyboard}");
+        let keys = if alive { "true true true true false false" } else { "false false false false false false" };
+        assert_eq!(noted("keys"), keys);
+        assert_eq!(
+            (noted("paper").as_str(), noted("picture") == "true"),
+            ("1  /  / ", alive),
+            "coloured / cut off / folded on paper"
+        );
         // With WebGL there is a canvas; without it a sentence, and everything else.
         assert_eq!(shown.contains("data-viewer=\"alive\""), alive);
         assert_eq!(shown.contains("<canvas"), alive);
