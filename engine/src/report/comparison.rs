@@ -132,7 +132,7 @@ pub fn json(comparison: &Comparison) -> Value {
         let largest = json!({ "site": found.largest.site, "difference": found.largest.difference });
         json!({ "mean": found.mean, "mae": found.mae, "rmse": found.rmse, "largest": largest })
     };
-    let statistics = |found: &Statistics| json!({ "of": found.of, "values": found.values, "computed": averages(&found.computed), "null_model": found.null.as_ref().map(averages) });
+    let statistics = |found: &Statistics| json!({ "of": found.of, "values": found.values, "computed": averages(&found.computed), "null_model": found.null.as_ref().map(averages), "rmse_of_stated_errors": found.stated });
     let [met, missed, open] = comparison.bounds();
     let without = comparison.without_site.iter().map(|(group, value)| json!({ "group": group, "measured": value }));
     json!({
@@ -197,6 +197,14 @@ pub fn summary(comparison: &Comparison) -> String {
     if !table.is_empty() {
         text.push('\n');
         text += &super::pka::aligned(&["differences of", "", "MAE", "RMSE", "mean", "largest"], table);
+    }
+    if let Some(all) = comparison.statistics.first() {
+        let Statistics { stated, computed, .. } = all;
+        let _ = writeln!(
+            text,
+            "of the RMSE of {:.2} the errors of sampling and measurement that are stated account for {stated:.2}",
+            computed.rmse
+        );
     }
     text.push('\n');
     let [met, missed, open] = comparison.bounds();

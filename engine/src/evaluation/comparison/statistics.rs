@@ -14,6 +14,8 @@ pub struct Statistics {
     pub computed: Averages,
     /// Those of the null model, for the same values; `None` if a model compound has no pKa.
     pub null: Option<Averages>,
+    /// Root mean square of the errors that computed and measured values state: what [`Averages::rmse`] would be if nothing else was wrong.
+    pub stated: f64,
 }
 
 /// Averages of differences.
@@ -60,7 +62,20 @@ fn statistics(of: &str, rows: &[&Compared]) -> Option<Statistics> {
         _ => None,
     });
     let null = null.collect::<Option<Vec<_>>>().and_then(|list| averages(&list));
-    Some(Statistics { of: of.into(), values: rows.len(), computed: averages(&computed.collect::<Vec<_>>())?, null })
+    let computed = averages(&computed.collect::<Vec<_>>())?;
+    Some(Statistics { of: of.into(), values: rows.len(), computed, null, stated: stated(rows) })
+}
+
+/// Root mean square of the errors of computed values and of those that measured ones have.
+fn stated(rows: &[&Compared]) -> f64 {
+    let square = |row: &&Compared| {
+        let measured = match row.measured {
+            Constant::Value { error, .. } => error.unwrap_or_default(),
+            _ => 0.0,
+        };
+        row.computed.error().unwrap_or_default().powi(2) + measured.powi(2)
+    };
+    (rows.iter().map(square).sum::<f64>() / rows.len() as f64).sqrt()
 }
 
 /// `None` without a difference.
@@ -88,7 +103,7 @@ mod tests {
             is_usual,
             computed: Determined::Value { value: computed, error: 0.1 },
             is_converged,
-            measured: Constant::Value { value: measured, error: None },
+            measured: Constant::Value { value: measured, error: (site == "B").then_some(0.2) },
             model: Some(model),
             verdict: Verdict::Difference(computed - measured),
         }
@@ -112,6 +127,8 @@ mod tests {
         near(computed.mae, 2.5 / 3.0);
         near(computed.rmse, (2.25f64 / 3.0).sqrt());
         near(computed.largest.difference, -1.0);
+        // Three of 0.1, and 0.2 of the measured value of B.
+        near(found[0].stated, (0.07f64 / 3.0).sqrt());
         near(null.mae, 1.1 / 3.0);
         assert_eq!(null.largest.site, "C");
         assert!(of(&rows[..1])[0].values == 1 && of(&rows[..1]).len() == 1 && of(&[]).is_empty());
