@@ -14,7 +14,7 @@ import openmm
 
 
 def platform(seed: int | None = None) -> Any:
-    """The platform. With a seed also Python's random numbers begin anew, by which OpenMM places hydrogens and chooses water that becomes an ion."""
+    """The platform. With a seed also Python's random numbers begin anew, by which OpenMM places hydrogens."""
     if seed is not None:
         random.seed(seed)
     os.environ["OPENMM_CPU_THREADS"] = "1"  # what its PME looks at

@@ -43,7 +43,9 @@ def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Repo
     assert {"HE1", "HE2"} <= {name for _, residue, name in atoms if residue == "GL3"}
     system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
     assert system.getNumParticles() == len(atoms)
-    assert solvate.charge(system) == pytest.approx(0, abs=1e-6)  # charges of force fields have six digits
+    # +3 e with every proton and -3 e without: neutral in the middle, without ions.
+    assert solvate.charge(system) == pytest.approx(3, abs=1e-6)  # charges of force fields have six digits
+    assert {"NA", "CL"}.isdisjoint(residue for _, residue, _ in atoms) and ", which charge buffers take up" in notes(report)
     rows = (folder / "system.gro").read_text().splitlines()[2:-1]
     places = [openmm.Vec3(*(float(row[20 + 11 * k : 31 + 11 * k]) for k in range(3))) for row in rows]
     context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
@@ -58,6 +60,63 @@ def test_a_folder_holds_a_system_that_openmm_runs(structure: Write, report: Repo
     text = (folder / "prepare.md").read_text()
     assert "| GLU 2 of chain A | 4.25 |" in text and "PROPKA" in text
     assert {p.name for p in folder.parent.iterdir()} == {"protein.pdb", "prepared"}
+
+
+@pytest.mark.parametrize(
+    ("chain", "ends", "wanted", "ions"),
+    [
+        (("GLY", "GLU", "GLU", "GLU", "GLU", "GLY"), "capped", [], (2, 0)),  # 0 to -4 e
+        (("GLY", "GLU", "GLU", "LYS", "ARG", "LYS", "LYS", "GLY"), "capped", ["GLU"], (0, 3)),  # +4 to +2 e
+        (("GLY", "GLU", "LYS", "LYS", "ALA", "GLY"), "capped", ["GLU 2"], (0, 2)),  # +2 to +1 e: a half goes up
+    ],
+)
+def test_ions_make_the_box_neutral_in_the_middle_of_the_titration(
+    chain: tuple[str, ...], ends: str, wanted: list[str], ions: tuple[int, int], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text(*chain))
+    options.ends, options.sites, options.ph_range = ends, wanted, (1.0, 8.0)
+    folder, job, atoms = written(options, report)
+    names = [residue for _, residue, _ in atoms]
+    assert (names.count("NA"), names.count("CL")) == ions
+    assert (job["titrate"]["ph"][0], job["titrate"]["ph"][-1]) == (1.0, 8.0)
+    # What buffers take up at either end of the range is as much as at the other, within half a charge.
+    low, high = (float(number) for number in re.search(r"least to take up: (\S+) to (\S+) e", notes(report)).groups())  # type: ignore[union-attr]
+    assert abs(low + high) <= 1.0 and high - low == pytest.approx(sum(name in ("GL3",) for _, name, atom in atoms if atom == "CA"), abs=0.1)
+    system = openmm.XmlSerializer.deserialize((folder / "system.xml").read_text())
+    built = sum(name in ("LYS", "ARG") for _, name, atom in atoms if atom == "CA")
+    assert solvate.charge(system) == pytest.approx(built + ions[0] - ions[1], abs=1e-6)
+
+
+def test_the_middle_of_the_charges_is_a_whole_one() -> None:
+    assert [solvate.middle(5.0, lost) for lost in ([0.0, 0.0], [0.01, 3.97], [4.0, 0.0], [0.0, 0.9], [0.0, 1.0], [0.0, 1.1])] == [5, 3, 3, 5, 5, 4]
+    assert solvate.middle(-2.0000001, [0.0, 0.0]) == -2 and solvate.middle(-2.0000001, [0.0, 1.0]) == solvate.middle(-1.9999999, [0.0, 1.0]) == -2
+
+
+def test_ions_are_apart_and_the_same_for_a_seed() -> None:
+    def placed(seed: int, excess: int = 3, salt: float = 1.0) -> tuple[Any, np.ndarray]:
+        modeller = app.Modeller(app.Topology(), [] * unit.nanometer)
+        ff = app.ForceField("amber14/tip3p.xml")
+        vectors = [openmm.Vec3(*(2.0 * x for x in vector)) for vector in solvate.SHAPES["dodecahedron"]]
+        modeller.addSolvent(ff, boxVectors=vectors * unit.nanometer, neutralize=False)
+        waters = list(modeller.topology.residues())
+        solvate.add_ions(modeller, waters[5:], excess, salt, seed)
+        places = np.array(modeller.positions.value_in_unit(unit.nanometer))
+        assert [atom.index for atom in list(modeller.topology.residues())[4].atoms()] == [12, 13, 14]  # the first five are not among those that may go
+        return modeller.topology, places
+
+    topology, places = placed(1)
+    names = [residue.name for residue in topology.residues()]
+    pairs = names.count("CL")
+    assert (names.count("NA"), pairs) == (pairs + 3, math.floor((len(names) - 5 - 3) / 55.4 + 0.5)) and pairs >= 3
+    ions = places[[atom.index for atom in topology.atoms() if atom.residue.name != "HOH"]]
+    vectors = np.array(topology.getPeriodicBoxVectors().value_in_unit(unit.nanometer))
+    shifts = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)]) @ vectors
+    apart = np.linalg.norm(ions[:, None, None] - ions[None, :, None] + shifts, axis=3)
+    assert np.sort(apart.ravel())[len(ions)] > solvate.ION_SPACING  # each is at a distance of zero from itself
+    assert (placed(1)[1] == places).all() and len(placed(2)[1]) == len(places) and not (placed(2)[1] == places).all()
+    with pytest.raises(Refused, match="no room for .* ions 0.5 nm apart"):
+        placed(1, 0, 20.0)
 
 
 def energies(report: Report) -> list[float]:

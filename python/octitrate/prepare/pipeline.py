@@ -68,11 +68,10 @@ def prepare(options: Options, report: Report) -> Path:
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
     sites.held(choices, ph, report)
     report.step("Water and salt")
-    model = solvate.solvate(model, ff, options, report)
+    model = solvate.solvate(model, ff, options, [sites.lost(choices, value) for value in (ph[0], ph[-1])], report)
     report.step("Force field")
     solvated = solvate.parametrise(model, ff, options, report)
     solvate.relax(solvated, ff, options, report)
-    charges(choices, ph, solvated, report)
     titrating = [choice for choice in choices if choice.titrates]
     for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
         if beside is not None:
@@ -132,18 +131,6 @@ def knows_ion(ff: Any, name: str) -> bool:
     residue = topology.addResidue(name, topology.addChain())
     topology.addAtom(name, element, residue)
     return not ff.forcefield.getUnmatchedResidues(topology)
-
-
-def charges(choices: list[sites.Choice], ph: list[float], solvated: solvate.Solvated, report: Report) -> None:
-    """Notes the charge at full protonation, and that in the middle of the pH range by the pKa that are estimated."""
-    ours = [atom.index for atom in solvated.model.topology.atoms() if atom.residue.name not in ("HOH", "NA", "CL")]
-    full = solvate.charge(solvated.system, ours)
-    middle = (ph[0] + ph[-1]) / 2
-    lost = sum(1 / (1 + 10 ** (choice.estimates[-1] - middle)) for choice in choices if choice.titrates)
-    report.note(
-        f"charge of the protein as it is built, every group that titrates protonated: {full:+.0f} e, about {full - lost:+.1f} e at pH {middle:g}; "
-        "ions make the first neutral, and charge buffers, molecules of water that octitrate chooses, take up the difference"
-    )
 
 
 def cost(atoms: int, runs: int, duration: str) -> str:

@@ -176,6 +176,11 @@ def values(choices: list[Choice], options: Options) -> list[float]:
     return found
 
 
+def lost(choices: list[Choice], ph: float) -> float:
+    """How many protons the groups that titrate have lost at this pH, each by itself with the pKa of PROPKA, or of its model compound where that says nothing."""
+    return sum(1 / (1 + 10 ** (choice.estimates[-1] - ph)) for choice in choices if choice.titrates)
+
+
 def held(choices: list[Choice], ph: list[float], report: Report) -> None:
     """Warns of groups that would change their form between these pH values if a correction of theirs were known."""
     change = [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END) and any(ph[0] < pka < ph[-1] for pka in c.estimates)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +30,12 @@ SHAPES = {
 LIST_BUFFER = 0.25
 """nm; opposite faces of the box must be farther apart than twice the cut-off and the buffer of the lists."""
 
+ION_SPACING = 0.5
+"""nm between two ions as they are placed."""
+
+WATER_MOLAR = 55.4
+"""Molecules of water in a litre of it, mol."""
+
 STEPS = 25
 """Steps of the minimisation: enough to part atoms that lie on each other. A titration minimises for itself."""
 
@@ -40,20 +48,28 @@ class Solvated:
     system: Any
 
 
-def solvate(model: Model, ff: Any, options: Options, report: Report) -> Model:
-    """Puts the protein into a box of water with ions that make it neutral and give the concentration of salt."""
+def solvate(model: Model, ff: Any, options: Options, lost: list[float], report: Report) -> Model:
+    """Puts the protein into a box of water with ions, which give the concentration of salt and decide how much charge the buffers have to take.
+
+    `lost`: the numbers of protons that are gone at the lowest and the highest pH of the titration, as they are estimated. While pH goes from one to the other,
+    the protein goes from one charge to the other, and buffers take up what ions do not: least if the box is neutral in the middle of the two.
+    """
     modeller = app.Modeller(model.topology, model.quantity())
     cutoff = ff.cutoffs()["nonbondedCutoff"].value_in_unit(unit.nanometer)
     solute = [atom.index for atom in model.topology.atoms() if atom.residue.name != "HOH"]
     modeller.addExtraParticles(ff.forcefield, residueTemplates=ff.templates(modeller.topology))  # sites without mass of the water of the crystal
+    templates = ff.templates(modeller.topology)
+    built = charge(ff.forcefield.createSystem(modeller.topology, residueTemplates=templates))
+    before = modeller.topology.getNumResidues()
     modeller.addSolvent(
         ff.forcefield,
         model=ff.water_model,
         boxVectors=box_vectors(model.positions[solute], options, cutoff) * unit.nanometer,
-        ionicStrength=options.salt * unit.molar,
-        neutralize=True,
-        residueTemplates=ff.templates(modeller.topology),
+        neutralize=False,
+        residueTemplates=templates,
     )
+    excess = -middle(built, lost)
+    add_ions(modeller, list(modeller.topology.residues())[before:], excess, options.salt, options.seed)
     places = np.array(modeller.positions.value_in_unit(unit.nanometer))
     count = {"HOH": 0}
     for residue in modeller.topology.residues():
@@ -64,7 +80,58 @@ def solvate(model: Model, ff: Any, options: Options, report: Report) -> Model:
         + ", ".join(f"{number} {name}" for name, number in count.items())
         + f"; {len(places)} atoms"
     )
+    note_charges(built, lost, excess, report)
     return Model(modeller.topology, places)
+
+
+def middle(built: float, lost: list[float]) -> int:
+    """The charge (e) in the middle of those that the protein has while `lost` protons are gone, to whole e. `built`: with all of them."""
+    return round(built) - math.ceil((min(lost) + max(lost)) / 2 - 0.5)
+
+
+def note_charges(built: float, lost: list[float], excess: int, report: Report) -> None:
+    """Notes what the protein, ions and charge buffers have to do with each other."""
+    low, high = (built - gone for gone in (max(lost), min(lost)))
+    report.note(
+        f"charge of the protein as it is built, every group that titrates protonated: {round(built):+d} e; by the pKa that are estimated {high:+.1f} e at the lowest "
+        f"pH and {low:+.1f} e at the highest. {abs(excess) or 'No'} {'Na+' if excess > 0 else 'Cl-' if excess else 'ions'} beside the salt, so that the box is neutral in "
+        f"the middle of these and charge buffers, molecules of water that octitrate chooses, have the least to take up: {-(high + excess):+.1f} to {-(low + excess):+.1f} e"
+    )
+
+
+def add_ions(modeller: Any, waters: list[Any], excess: int, salt: float, seed: int) -> None:
+    """Replaces some of these `waters` by Na+ and Cl-: as many of one kind as make the charge `excess` (e), and pairs of both for the concentration `salt` (mol/l).
+
+    Which ones is chosen at random, the same for the same seed; no two, nor an image of one, are within `ION_SPACING`.
+    """
+    pairs = math.floor(max(len(waters) - abs(excess), 0) * salt / WATER_MOLAR + 0.5)
+    positive, wanted = pairs + max(excess, 0), 2 * pairs + abs(excess)
+    vectors = np.array(modeller.topology.getPeriodicBoxVectors().value_in_unit(unit.nanometer))
+    places = np.array(modeller.positions.value_in_unit(unit.nanometer))
+    oxygens = [next(places[atom.index] for atom in water.atoms() if atom.element == app.element.oxygen) for water in waters]
+    order = list(range(len(waters)))
+    random.Random(seed).shuffle(order)
+    chosen: list[int] = []
+    for candidate in order:
+        if len(chosen) == wanted:
+            break
+        apart = (np.array([oxygens[k] for k in chosen]).reshape(-1, 3) - oxygens[candidate]) @ np.linalg.inv(vectors)
+        apart = (apart - np.round(apart)) @ vectors
+        if (np.linalg.norm(apart, axis=1) > ION_SPACING).all():
+            chosen.append(candidate)
+    if len(chosen) < wanted:
+        raise Refused(
+            f"the box has no room for {wanted} ions {ION_SPACING:g} nm apart: {pairs} pairs are {salt:g} mol/l of salt, {abs(excess)} more take up the charge of the protein",
+            "take less salt (--salt) or a larger box (--padding)",
+        )
+    modeller.delete([waters[k] for k in chosen])
+    ions, last = app.Topology(), modeller.topology.getNumResidues()
+    chain = ions.addChain()
+    for number, _ in enumerate(chosen):
+        element = app.element.sodium if number < positive else app.element.chlorine
+        ions.addAtom(element.symbol, element, ions.addResidue(element.symbol.upper(), chain, str(last + number + 1)))
+    if chosen:
+        modeller.add(ions, [openmm.Vec3(*map(float, oxygens[k])) for k in chosen] * unit.nanometer)
 
 
 def box_vectors(positions: np.ndarray, options: Options, cutoff: float = 1.0) -> Any:
@@ -87,7 +154,8 @@ def enclosing_radius(positions: np.ndarray) -> float:
 def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solvated:
     """The OpenMM system: bonds to hydrogen fixed, water rigid. Cut-offs and PME in it are OpenMM's; octitrate has settings of its own."""
     system = _system(model, ff, options, rigid=True)
-    report.note(f"{options.force_field} with {ff.water}; charge of the box {round(charge(system), 3) + 0.0:+.3f} e")
+    net = round(charge(system), 3) + 0.0
+    report.note(f"{options.force_field} with {ff.water}; charge of the box as it is built {net:+.3f} e" + (", which charge buffers take up" if net else ""))
     if ff.pairs is not None:
         note_pairs(ff.pairs, options, report)
     return Solvated(model, system)
@@ -157,6 +225,7 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
 
 
 def _context(system: Any, model: Model) -> Any:
+    """PME gives a box with a charge a uniform background, which has no forces; the buffers of a titration take up the charge later."""
     context = openmm.Context(system, openmm.VerletIntegrator(0.001), platform())
     context.setPositions(model.quantity())
     return context
