@@ -35,7 +35,7 @@ def test_a_prmtop_is_taken_over_and_titrates(tmp_path: Path) -> None:
     assert job["minimise"] == {}
     assert job["position_restraints"] == {"duration": "40 ps", "fade": "20 ps"}
     assert job["barostat"] == {"pressure": "1 bar", "start": "20 ps"}
-    # AMBER's numbers are those of GROMACS in other roundings, TIP3P has 0.635968 for 0.636386 kJ/mol: octitrate says so, and the job has the line that allows it.
+    # AMBER's numbers are those of GROMACS in other roundings (`ROUNDINGS`): octitrate says so, and the job has the line that allows it.
     answer = check(tmp_path / "amber")
     assert answer.returncode == 2 and answer.stderr.count(" in this job") == answer.stderr.count("parameters: ") == 3, answer.stderr
     file = tmp_path / "amber/titrate.toml"
@@ -46,6 +46,49 @@ def test_a_prmtop_is_taken_over_and_titrates(tmp_path: Path) -> None:
     assert "titratable sites     GLU 2, buffer" in answer.stdout
     said = (tmp_path / "amber/prepare.md").read_text()
     assert "Lennard-Jones ends at 1 nm, the potential is shifted to zero there" in said and "AMBER itself truncates" in said
+
+
+ROUNDINGS = ("torsions", "Lennard-Jones", "1-4 charges", "well of water", "shape of water")
+"""What differs between AMBER's files of AMBER99SB-ILDN with TIP3P and those of GROMACS, by which the corrections that are built in were made."""
+
+
+@pytest.mark.parametrize("left", (None, *ROUNDINGS))
+def test_a_prmtop_differs_from_the_built_in_corrections_by_five_roundings(left: str | None, tmp_path: Path) -> None:
+    """With all of them undone the program knows Glu and its water, with one left it does not: nothing else differs, charges among it."""
+    import openmm
+
+    place = tmp_path / "amber"
+    taken(PRMTOP, place)
+    system = openmm.XmlSerializer.deserialize((place / "system.xml").read_text())
+    of_kind = {type(force).__name__: force for force in system.getForces()}
+    torsions, pairs = of_kind["PeriodicTorsionForce"], of_kind["NonbondedForce"]
+    for k in range(torsions.getNumTorsions()) if left != "torsions" else ():
+        *term, amplitude = torsions.getTorsionParameters(k)
+        torsions.setTorsionParameters(k, *term, round(amplitude._value, 5))
+    wells = []
+    for k in range(pairs.getNumParticles()):
+        charge, sigma, epsilon = (value._value for value in pairs.getParticleParameters(k))
+        if left != "well of water" and epsilon == pytest.approx(0.635968, abs=1e-6):
+            sigma, epsilon = 0.315061, 0.636386
+        if left != "Lennard-Jones":
+            sigma, epsilon = float(f"{sigma:.5e}"), float(f"{epsilon:.5e}")
+        wells.append((sigma, epsilon))
+        pairs.setParticleParameters(k, charge, sigma, epsilon)
+    for k in range(pairs.getNumExceptions()):
+        a, b, *numbers = pairs.getExceptionParameters(k)
+        product, sigma, epsilon = (value._value for value in numbers)
+        if product or epsilon:
+            if left != "Lennard-Jones":
+                sigma, epsilon = (wells[a][0] + wells[b][0]) / 2, (wells[a][1] * wells[b][1]) ** 0.5 / 2
+            pairs.setExceptionParameters(k, a, b, product * (1 if left == "1-4 charges" else 0.8333 * 1.2), sigma, epsilon)
+    for k in range(system.getNumConstraints()) if left != "shape of water" else ():
+        a, b, length = system.getConstraintParameters(k)
+        if length._value == pytest.approx(0.15136, abs=1e-6):
+            system.setConstraintParameters(k, a, b, 0.15139)
+    (place / "system.xml").write_text(openmm.XmlSerializer.serialize(system))
+    answer = check(place)
+    assert answer.returncode == (0 if left is None else 2), answer.stderr
+    assert ("parameters: " in answer.stderr) == (left is not None)
 
 
 def test_a_psf_gets_the_switch_of_charmm(tmp_path: Path) -> None:
