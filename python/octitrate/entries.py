@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .force_fields import View, patched, pdb_view, view
+from .force_fields import View, generator, patched, pdb_view, view
 from .templates import BACKBONE, CARBOXYLS
 
 if TYPE_CHECKING:
@@ -105,8 +105,23 @@ class Forms:
     origin: str
     balanced_at: str
     backbone: tuple[str, ...]
-    kept: str
-    """What Lennard-Jones types and bonded terms are, in words."""
+    base: str
+    """Whose Lennard-Jones types and bonded terms all forms have, in words."""
+    retyped: tuple[str, ...] = ()
+    """Atoms that have other types, and with them other bonded terms, in other forms of the force field."""
+    resized: tuple[str, ...] = ()
+    """Those of them that have other Lennard-Jones parameters there."""
+
+    def differences(self) -> str:
+        """Atoms whose types the force field would change, in words; empty if it changes none."""
+        sizes = f", with other Lennard-Jones parameters of {', '.join(self.resized)}" if self.resized else ""
+        return ", ".join(self.retyped) + sizes
+
+    @property
+    def kept(self) -> str:
+        """What Lennard-Jones types and bonded terms are, in a sentence."""
+        change = f"; the force field has other types in other forms for {self.differences()}." if self.retyped else "."
+        return f"Lennard-Jones types and bonded terms are those of the {self.base} in all forms{change}"
 
 
 def forms(ff: TitratableForceField, name: str) -> Forms:
@@ -122,9 +137,7 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
         charges[atom] = [charges[atom][0]] * len(kind.forms)
     _balance(charges, "CB", [float(kind.charge - lost) for _, lost, _ in kind.forms])
     base = "deprotonated residue" if residue in CARBOXYLS else f"residue {built.name}"
-    changes = _changes(ff, built, residue)
-    kept = f"Lennard-Jones types and bonded terms are those of the {base} in all forms"
-    return Forms(charges, origin, "CB", BACKBONE, kept + (f"; the force field would change those of {changes}." if changes else "."))
+    return Forms(charges, origin, "CB", BACKBONE, base, *_changes(ff, built, _other_forms(ff, residue), [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]]))
 
 
 def _balance(charges: dict[str, list[float]], at: str, net: list[float]) -> None:
@@ -171,29 +184,36 @@ def _charges(residue: View) -> dict[str, float]:
     return {name: atom.charge for name, atom in pdb_view(residue).atoms.items()}
 
 
-def _changes(ff: TitratableForceField, built: View, residue: str) -> str:
-    """Atoms whose class, and with it Lennard-Jones and bonded parameters, the force field changes between its forms."""
+def _other_forms(ff: TitratableForceField, residue: str) -> list[View]:
+    """The forms that the force field has of a residue besides the one whose types are built."""
     if residue in CARBOXYLS:
         base, protonated, patch, *_ = CARBOXYLS[residue]
-        others = [view(ff.forcefield, patched(ff.forcefield, base, patch)) if ff.residues.is_patched else ff.residues.plain(protonated)]
-    elif residue == "HIP":
-        others = [ff.residues.plain(name) for name in ("HID", "HIE")]
-    elif ff.residues.is_patched and residue in ("LYS", "CYS", "ARG"):
-        others = [view(ff.forcefield, patched(ff.forcefield, residue, {"LYS": "LSN", "CYS": "CYSD", "ARG": "RN2"}[residue]))]
-    elif residue in ("LYS", "CYS"):
-        others = [ff.residues.plain({"LYS": "LYN", "CYS": "CYM"}[residue])]
-    else:
-        return ""
+        return [view(ff.forcefield, patched(ff.forcefield, base, patch)) if ff.residues.is_patched else ff.residues.plain(protonated)]
+    if residue == "HIP":
+        return [ff.residues.plain(name) for name in ("HID", "HIE")]
+    if ff.residues.is_patched and residue in ("LYS", "CYS", "ARG"):
+        return [view(ff.forcefield, patched(ff.forcefield, residue, {"LYS": "LSN", "CYS": "CYSD", "ARG": "RN2"}[residue]))]
+    return [ff.residues.plain({"LYS": "LYN", "CYS": "CYM"}[residue])] if residue in ("LYS", "CYS") else []
 
-    def of_class(one: Any) -> str:
-        return str(ff.forcefield._atomTypes[one.type].atomClass)
 
-    found = [
-        name
-        for name, atom in built.atoms.items()
-        if name not in BACKBONE and any(name in other and of_class(other[name]) != of_class(atom) for other in (pdb_view(one).atoms for one in others))
-    ]
-    return ", ".join(found)
+def _changes(ff: TitratableForceField, built: View, others: list[View], but: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Atoms `but` some whose class, and with it bonded terms, the force field changes between its forms, and those whose Lennard-Jones parameters change."""
+    of_forms = [pdb_view(one).atoms for one in others]
+    pairs = [(name, atom.type, other[name].type) for name, atom in built.atoms.items() if name not in but for other in of_forms if name in other]
+
+    def of_class(one: str) -> str:
+        return str(ff.forcefield._atomTypes[one].atomClass)
+
+    def well(one: str) -> tuple[float, float]:
+        special = generator(ff.forcefield, "LennardJonesGenerator")
+        found = (special.ljTypes if special is not None else generator(ff.forcefield, "NonbondedGenerator").params).paramsForType[one]
+        sigma, epsilon = float(found["sigma"]), float(found["epsilon"])
+        return (sigma, epsilon) if epsilon else (0.0, 0.0)
+
+    return (
+        tuple(dict.fromkeys(name for name, one, other in pairs if of_class(one) != of_class(other))),
+        tuple(dict.fromkeys(name for name, one, other in pairs if well(one) != well(other))),
+    )
 
 
 def _end(ff: TitratableForceField, kind: Kind) -> Forms:
@@ -216,8 +236,8 @@ def _end(ff: TitratableForceField, kind: Kind) -> Forms:
         charges = {name: [built.atoms[name].charge, neutral.get(name, 0.0)] for name in ("N", "H1", "H2", "H3", "CA")}
     start = sum(values[0] for values in charges.values())
     _balance(charges, "CA", [start - lost for _, lost, _ in kind.forms])
-    kept = "Lennard-Jones types and bonded terms are those of the residue as it is built, in all forms."
-    return Forms(charges, origin, "CA", (), kept)
+    others = [view(ff.forcefield, patched(ff.forcefield, "ALA", "CNEU" if kind.terminus == "c" else "NNEU"))] if ff.residues.is_patched else []
+    return Forms(charges, origin, "CA", (), "residue as it is built,", *_changes(ff, built, others, ["HO1", "HO2"]))
 
 
 def entry(ff: TitratableForceField, name: str) -> str:

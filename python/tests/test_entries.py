@@ -53,6 +53,23 @@ def test_the_forms_are_those_of_the_library(force_field: str, name: str) -> None
         assert made[atom] == pytest.approx(charges, abs=1.1e-5), atom
 
 
+@pytest.mark.parametrize(
+    ("force_field", "name", "retyped", "resized"),
+    [
+        ("ff14SB", "glu3", "CD OE1 OE2", "OE2"), ("ff19SB", "asp3", "CG OD1 OD2", "OD2"), ("ff14SB", "his", "ND1 NE2 CD2", ""),
+        ("ff14SB", "lys", "CB CG CD CE", ""), ("ff14SB", "tyr", "", ""), ("ff14SB", "nterm", "", ""), ("ff14SB", "cterm", "", ""),
+        ("charmm36m", "glu3", "CD OE1 OE2", "OE2"), ("charmm36m", "cys", "CB SG", "CB SG"), ("charmm36m", "cterm", "C O OXT", "OXT"),
+        ("charmm36m", "nterm", "N H1 H2", ""), ("charmm36m", "tyr", "", ""),
+    ],
+)  # fmt: skip
+def test_what_the_force_field_changes_besides_charges_is_said(force_field: str, name: str, retyped: str, resized: str) -> None:
+    ff = loaded(force_field)
+    found = forms(ff, name)
+    assert (set(found.retyped), set(found.resized)) == (set(retyped.split()), set(resized.split()))
+    assert ("other types in other forms for" in entry(ff, name)) == bool(retyped)
+    assert ("with other Lennard-Jones parameters of" in entry(ff, name)) == bool(resized)
+
+
 @pytest.mark.parametrize("force_field", FORCE_FIELDS)
 def test_every_form_has_a_whole_charge(force_field: str) -> None:
     for name, kind in KINDS.items():

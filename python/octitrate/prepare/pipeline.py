@@ -13,6 +13,7 @@ import openmm
 
 from .. import __version__, repeatable
 from ..calibrated import SHIPPED
+from ..entries import forms
 from ..errors import named
 from ..residues import TitratableForceField
 from . import build, chains, choose, flips, molecules, mutate, predict, sites, solvate, structure
@@ -73,6 +74,7 @@ def prepare(options: Options, report: Report) -> Path:
     solvated = solvate.parametrise(model, ff, options, report)
     solvate.relax(solvated, ff, options, report)
     titrating = [choice for choice in choices if choice.titrates]
+    note_types(titrating, ff, report)
     for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
         if beside is not None:
             report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
@@ -131,6 +133,16 @@ def knows_ion(ff: Any, name: str) -> bool:
     residue = topology.addResidue(name, topology.addChain())
     topology.addAtom(name, element, residue)
     return not ff.forcefield.getUnmatchedResidues(topology)
+
+
+def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: Report) -> None:
+    """Notes what the force field would change with a proton besides charges, which is not changed."""
+    found = {choice.group.entry: forms(ff, choice.group.entry).differences() for choice in titrating}
+    if differences := [f"{name} ({atoms})" for name, atoms in found.items() if atoms]:
+        report.note(
+            "λ changes charges alone: Lennard-Jones types and bonded terms stay those of one form, in proteins and in the model compounds of V_MM. The force field has other "
+            f"types in other forms for {'; '.join(differences)}"
+        )
 
 
 def cost(atoms: int, runs: int, duration: str) -> str:
