@@ -106,6 +106,21 @@ def test_bad_input_gives_one_message_and_writes_nothing(case: str, structure: Wr
     assert sorted(options.input.parent.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("force_field", "message", "help"),
+    [
+        ("amber99sb-ildn", "^amber99sb-ildn does not know CA 200 of chain A: a metal or an ion$", "^--drop CA leaves it out$"),
+        ("ff19SB", "^ff19SB has a charged sphere, and no more, for CA 200 of chain A: a metal or an ion$", "^--drop CA leaves it out, --keep CA takes the charged sphere"),
+    ],
+)
+def test_an_ion_that_the_force_field_has_is_not_called_unknown(force_field: str, message: str, help: str, structure: Write, report: Report) -> None:
+    options = structure(peptide_text("GLY", "GLU", "GLY") + hetero("CA", "CA", "CA", FAR))
+    options.force_field = force_field
+    with pytest.raises(Refused) as caught:
+        prepare(options, report)
+    assert re.search(message, caught.value.message) and re.search(help, caught.value.help), str(caught.value)
+
+
 LOOP = ("ALA", "GLU", "GLY", *["SER", "GLY"] * 10, "LYS", "HIS", "GLY")
 
 

@@ -110,7 +110,7 @@ def _refusal(
     problems: dict[str, list[Residue]], protein: list[Residue], options: Options, knows_ion: Callable[[str], bool]
 ) -> Refused:
     """One message for everything that is not known."""
-    lines, helps = [], []
+    lines, spheres, helps = [], [], []
     if nucleic := [name for name in problems if name in names.NUCLEOTIDES]:
         chains = dict.fromkeys(residue.chain for residue in protein)
         apart = all(chains) and not any(residue.chain in chains for name in nucleic for residue in problems[name])
@@ -129,8 +129,8 @@ def _refusal(
             helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
         elif name in names.METALS or len(first.atoms) == 1:
             held = listed(_neighbours(first, protein, COORDINATION), 6)
-            lines.append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
             known = knows_ion(name)
+            (spheres if known else lines).append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
             helps.append(f"--drop {name} leaves it out" + (f", --keep {name} takes the charged sphere of the force field" if known else ""))
         elif name in names.MODIFIED or first.has("N", "CA", "C"):
             what, parent = names.MODIFIED.get(name, ("an amino acid that the force field does not know", ""))
@@ -145,4 +145,6 @@ def _refusal(
             holds = f" around {metals.capitalize()}" if metals else ""
             lines.append(f"{name} {places}: a ligand of {len(first.atoms)} heavy atoms{holds}{bond}")
             helps.append(f"--drop {name} leaves it out")
-    return Refused(f"{options.force_field} does not know " + "; ".join(lines), "; ".join(dict.fromkeys(helps)))
+    unknown = [f"{options.force_field} does not know {'; '.join(lines)}"] if lines else []
+    known_ions = [f"{options.force_field} has a charged sphere, and no more, for {'; '.join(spheres)}"] if spheres else []
+    return Refused("; ".join(unknown + known_ions), "; ".join(dict.fromkeys(helps)))
