@@ -110,7 +110,9 @@ def _refusal(
     problems: dict[str, list[Residue]], protein: list[Residue], options: Options, knows_ion: Callable[[str], bool]
 ) -> Refused:
     """One message for everything that is not known."""
-    lines, spheres, helps = [], [], []
+    lines: list[str] = []
+    spheres: list[str] = []
+    helps: list[str] = []
     if nucleic := [name for name in problems if name in names.NUCLEOTIDES]:
         chains = dict.fromkeys(residue.chain for residue in protein)
         apart = all(chains) and not any(residue.chain in chains for name in nucleic for residue in problems[name])
