@@ -2,7 +2,7 @@
 //
 // Blocks run one after the other. Between two barriers the threads of a block run one by one, every other time in reverse order, so
 // that a missing barrier or a reliance on lockstep shows. Dynamic shared memory starts as not-a-number patterns. Statics are shared
-// memory: one launch at a time in a process.
+// memory: one launch at a time of the kernels of a library.
 
 #include <algorithm>
 #include <cmath>

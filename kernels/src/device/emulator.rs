@@ -6,33 +6,65 @@ use super::cache::digest;
 use super::{DeviceError, Extent, Launch, Source};
 use libloading::Library;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 /// Shared memory that one block may have, bytes: as on Hopper.
 pub const SHARED_MEMORY: u32 = 227 * 1024;
 
+/// Optimised a little: more takes longer to compile than it saves. `fma` is an instruction on the machine that compiles, not a call; numbers are the
+/// same. Symbols are hidden: otherwise libraries would share statics of inline functions and templates, that is, shared memory.
+const FLAGS: &[&str] = &[
+    "-std=c++17",
+    "-O1",
+    #[cfg(target_arch = "x86_64")]
+    "-march=native",
+    "-w",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-ffp-contract=off",
+];
+
 /// What makes CUDA C++ of C++.
 const HEADER: &str = include_str!("emulator.h");
 
-/// Shared memory of kernels is static in the loaded code: one launch at a time.
-static ONE_LAUNCH: Mutex<()> = Mutex::new(());
+/// A loaded library. Shared memory of its kernels is static in it, and whoever loads it again gets the same memory: one launch at a time.
+struct Loaded {
+    library: Library,
+    one_launch: Mutex<()>,
+}
+
+/// The libraries that are loaded.
+static LOADED: Mutex<BTreeMap<PathBuf, Weak<Loaded>>> = Mutex::new(BTreeMap::new());
+
+impl Loaded {
+    fn new(path: &Path) -> Result<Arc<Self>, DeviceError> {
+        let mut all = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = all.get(path).and_then(Weak::upgrade) {
+            return Ok(loaded);
+        }
+        // SAFETY: code compiled from our own text; it has no initialisers with effects.
+        let library = unsafe { Library::new(path) }.map_err(|e| DeviceError::Emulator(e.to_string()))?;
+        let loaded = Arc::new(Self { library, one_launch: Mutex::new(()) });
+        all.insert(path.into(), Arc::downgrade(&loaded));
+        Ok(loaded)
+    }
+}
 
 fn compiler() -> String {
     std::env::var("CXX").unwrap_or_else(|_| "c++".into())
 }
 
-/// Whether there is a C++ compiler.
+/// Whether there is a C++ compiler; it is asked once.
 pub fn check() -> Result<(), DeviceError> {
-    match Command::new(compiler()).arg("--version").output() {
-        Ok(out) if out.status.success() => Ok(()),
-        _ => Err(DeviceError::Emulator(format!("no C++ compiler {:?}; set CXX", compiler()))),
-    }
+    static THERE: LazyLock<bool> =
+        LazyLock::new(|| Command::new(compiler()).arg("--version").output().is_ok_and(|out| out.status.success()));
+    if *THERE { Ok(()) } else { Err(DeviceError::Emulator(format!("no C++ compiler {:?}; set CXX", compiler()))) }
 }
 
 /// Host memory that kernels write through raw addresses.
@@ -74,7 +106,7 @@ type Entry = unsafe extern "C" fn(*const Extent, *const Extent, u32, *const c_vo
 /// Compiled and loaded kernels.
 pub struct Module {
     entries: HashMap<String, Entry>,
-    library: Arc<Library>,
+    library: Arc<Loaded>,
 }
 
 impl Module {
@@ -84,25 +116,24 @@ impl Module {
         let mut text = source.whole();
         for (kernel, early) in kernels.clone() {
             text.push_str(&format!(
-                "\nextern \"C\" int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, const void *a, size_t n) {{ return emulator::launch({kernel}, g, b, s, a, n, {early}); }}\n"
+                "\nextern \"C\" __attribute__((visibility(\"default\"))) int emulate_{kernel}(const dim3 *g, const dim3 *b, unsigned s, const void *a, size_t n) {{ return emulator::launch({kernel}, g, b, s, a, n, {early}); }}\n"
             ));
         }
         let path = build(source.name(), &text)?;
-        // SAFETY: code compiled from our own text; it has no initialisers with effects.
-        let library = unsafe { Library::new(&path) }.map_err(|e| DeviceError::Emulator(e.to_string()))?;
+        let library = Loaded::new(&path)?;
         let mut entries = HashMap::new();
         for (kernel, _) in kernels {
             // SAFETY: the symbol was defined above with this signature.
-            let entry = unsafe { library.get::<Entry>(format!("emulate_{kernel}").as_bytes()) };
+            let entry = unsafe { library.library.get::<Entry>(format!("emulate_{kernel}").as_bytes()) };
             entries.insert(kernel.into(), *entry.map_err(|e| DeviceError::Emulator(e.to_string()))?);
         }
-        Ok(Self { entries, library: Arc::new(library) })
+        Ok(Self { entries, library })
     }
 
     /// The kernel of this name.
     pub fn function(&self, name: &str) -> Option<Function> {
         let entry = *self.entries.get(name)?;
-        Some(Function { name: name.into(), entry, _library: Arc::clone(&self.library) })
+        Some(Function { name: name.into(), entry, library: Arc::clone(&self.library) })
     }
 }
 
@@ -111,7 +142,7 @@ fn build(name: &str, text: &str) -> Result<PathBuf, DeviceError> {
     let failed = |e: std::io::Error| DeviceError::Emulator(format!("cannot write kernels: {e}"));
     let folder = std::env::temp_dir().join("octitrate-emulator");
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let stem = format!("{name}-{}", digest(&[HEADER.as_bytes(), text.as_bytes(), compiler().as_bytes()]));
+    let stem = format!("{name}-{}", digest(&[HEADER.as_bytes(), text.as_bytes(), how().as_bytes()]));
     let library = folder.join(format!("{stem}.so"));
     if library.exists() {
         return Ok(library);
@@ -134,7 +165,7 @@ fn build(name: &str, text: &str) -> Result<PathBuf, DeviceError> {
 /// The header in a folder of its own, beside it what the compiler makes of it once for all kernels, each of which takes half of the time then. A compiler
 /// that makes nothing of it reads the header itself.
 fn header(folder: &Path) -> std::io::Result<PathBuf> {
-    let stem = format!("header-{}", digest(&[HEADER.as_bytes(), compiler().as_bytes()]));
+    let stem = format!("header-{}", digest(&[HEADER.as_bytes(), how().as_bytes()]));
     let kept = folder.join(&stem).join("emulator.h");
     if kept.exists() {
         return Ok(kept);
@@ -152,21 +183,25 @@ fn header(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(kept)
 }
 
+/// How libraries are made, for their names.
+fn how() -> String {
+    format!("{} {}", compiler(), FLAGS.join(" "))
+}
+
 /// A name that no other thread or process has.
 fn own(stem: &str) -> String {
     format!("{stem}-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "")
 }
 
 fn compile(flags: &[&str], from: &[&Path], to: &Path) -> std::io::Result<std::process::Output> {
-    let all = ["-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off"];
-    Command::new(compiler()).args(all).args(flags).args(from).arg("-o").arg(to).output()
+    Command::new(compiler()).args(FLAGS).args(flags).args(from).arg("-o").arg(to).output()
 }
 
 /// One kernel.
 pub struct Function {
     name: String,
     entry: Entry,
-    _library: Arc<Library>,
+    library: Arc<Loaded>,
 }
 
 /// A copy of the argument of a kernel, aligned for every number type.
@@ -217,7 +252,7 @@ impl Work {
         match self {
             Self::Launch(function, Launch { blocks, threads, shared_bytes }, argument) => {
                 let (at, size) = (argument.words.as_ptr().cast::<c_void>(), argument.size);
-                let _one = ONE_LAUNCH.lock().unwrap_or_else(PoisonError::into_inner);
+                let _one = function.library.one_launch.lock().unwrap_or_else(PoisonError::into_inner);
                 // SAFETY: whoever made the work promised that the function takes these bytes; they live through the call.
                 let code = unsafe { (function.entry)(blocks, threads, *shared_bytes, at, size) };
                 match code {
