@@ -34,7 +34,7 @@ pub enum Outcome {
 /// # Errors
 /// [`Error::Physics`] if the simulation cannot go on, with the frame in `failed.gro`; [`Error::File`] if a result cannot be written;
 /// [`Error::Input`] if the checkpoint in the folder is of another job, or another program is at work there.
-pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet: bool) -> Result<Outcome> {
+pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: bool) -> Result<Outcome> {
     let folder = config.folder();
     let mut held = Folder::claim(folder, Kind::Run)?;
     let identity = simulation.identity();
@@ -97,9 +97,9 @@ pub fn run<P: Propagate>(config: &Config, simulation: &mut P, stop: &Stop, quiet
 }
 
 /// Writes the names of the atoms of `trajectory.xtc` beside it at its start, if they are not all.
-pub(super) fn name_trajectory_atoms<P: Propagate>(
+pub(super) fn name_trajectory_atoms(
     config: &Config,
-    simulation: &mut P,
+    simulation: &mut dyn Propagate,
     written: &BTreeMap<String, Written>,
 ) -> Result<()> {
     let path = config.result(files::TRAJECTORY_STRUCTURE);
@@ -111,7 +111,7 @@ pub(super) fn name_trajectory_atoms<P: Propagate>(
 }
 
 /// Writes the positions of a failed step, and what they tell of the cause, and names their file in the error.
-pub(super) fn keep_frame<P: Propagate>(path: &Path, simulation: &mut P, error: Error) -> Error {
+pub(super) fn keep_frame(path: &Path, simulation: &mut dyn Propagate, error: Error) -> Error {
     match error {
         Error::Physics(mut physics) => {
             // If the frame cannot be written, the physics is still the error to report.
@@ -137,7 +137,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn steps<P: Propagate>(&mut self, simulation: &mut P, stop: &Stop) -> Result<Outcome> {
+    fn steps(&mut self, simulation: &mut dyn Propagate, stop: &Stop) -> Result<Outcome> {
         let last = self.config.steps();
         let logged = self.config.interval(self.config.output.log);
         let pause = Duration::from_secs_f64(self.config.output.checkpoint.get());
@@ -186,14 +186,14 @@ impl Work<'_> {
 
     /// The step to go to next: one at which something is due, or a multiple of the pace of the simulation. It does not depend on where the
     /// run was stopped before.
-    fn next<P: Propagate>(&self, simulation: &P, logged: Option<u64>) -> u64 {
+    fn next(&self, simulation: &dyn Propagate, logged: Option<u64>) -> u64 {
         let (step, pace) = (simulation.step(), simulation.pace());
         let due = [Some(self.files.calendar().next(step)), logged.map(|every| (step / every + 1) * every)];
         due.into_iter().flatten().chain([(step / pace + 1) * pace]).min().unwrap_or(step + 1)
     }
 
     /// Writes what is due at the present step.
-    fn outputs<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
+    fn outputs(&mut self, simulation: &mut dyn Propagate) -> Result<()> {
         let due = self.files.calendar().due(simulation.step());
         if due.any() {
             self.files.write(&simulation.frame(due.wanted())?, due)?;
@@ -202,11 +202,11 @@ impl Work<'_> {
     }
 
     /// Writes lines that the simulation has kept.
-    fn lines<P: Propagate>(&mut self, simulation: &mut P, upto: Upto) -> Result<()> {
+    fn lines(&mut self, simulation: &mut dyn Propagate, upto: Upto) -> Result<()> {
         simulation.lines(upto)?.iter().try_for_each(|line| self.files.line(line))
     }
 
-    fn checkpoint<P: Propagate>(&mut self, simulation: &mut P) -> Result<()> {
+    fn checkpoint(&mut self, simulation: &mut dyn Propagate) -> Result<()> {
         self.lines(simulation, Upto::Present)?;
         let written = self.files.sync()?;
         Checkpoint { state: simulation.state()?, identity: self.identity.clone(), written }
