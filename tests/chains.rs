@@ -45,7 +45,7 @@ fn octitrate(arguments: &[&str]) {
 
 #[test]
 fn every_site_of_two_equal_chains_has_its_own_pka_and_name() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     two_chains(folder.path());
     let all = ["1:LYS 4", "1:CYS 8", "2:LYS 4", "2:CYS 8"];
     let path = job(folder.path(), &["LYS", "CYS"], "ph = 7.0");

@@ -38,7 +38,7 @@ fn complaint(path: &Path) -> Option<String> {
     if errors.is_empty() {
         return Some("it has no `# error:` comment".into());
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let mut arguments = vec![command.first().copied().unwrap_or("check"), path.to_str().unwrap()];
     if arguments[0] == "run" {
         arguments.extend(["--output", folder.path().to_str().unwrap()]);
@@ -70,7 +70,7 @@ fn bad_jobs_are_refused_with_their_message() {
 
 #[test]
 fn good_jobs_are_accepted_and_resolve_to_themselves() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     for path in files("good") {
         let output = octitrate(&["check", path.to_str().unwrap()]);
         assert!(output.status.success(), "{}: {}", path.display(), plain(&output.stderr));
@@ -118,7 +118,7 @@ fn exit_statuses_are_in_the_help() {
 
 /// What `check` says of a job with these lines in `[system]` and `[titration]`.
 fn checked(system: &str, titration: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("job.toml");
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/peptide");
     let text = format!(
@@ -165,7 +165,7 @@ fn ends_of_chains_titrate_where_their_correction_is_known() {
     // The model compound is alanine.
     let output = check(&inputs.join("12-cterm/titrate.toml"));
     assert!(output.status.success() && !String::from_utf8(output.stdout).unwrap().contains("does not titrate"));
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let named = folder.path().join("named.toml");
     let text = std::fs::read_to_string(hirustasin.join("run.toml")).unwrap();
     let text = text.replace("\"hirustasin.", &format!("\"{}/hirustasin.", hirustasin.display()));
@@ -193,7 +193,7 @@ fn limited(blocks: u32, arguments: &[&str]) -> Output {
 /// from which the run continues.
 #[test]
 fn a_full_disk_ends_a_run_without_damage() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/water.toml");

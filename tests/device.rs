@@ -278,7 +278,7 @@ fn a_motion_that_cannot_go_on_leaves_its_last_frame() {
     simulation.restore(&state).unwrap();
     let error = simulation.advance(100).unwrap_err().to_string();
     assert!(error.contains("motion") && error.contains("step "), "{error}");
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let frame = folder.path().join("failed.gro");
     simulation.write_structure(&frame, None).unwrap();
     let text = std::fs::read_to_string(&frame).unwrap();

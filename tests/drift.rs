@@ -23,7 +23,7 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 #[test]
 fn a_job_is_run_at_constant_energy_and_its_drift_is_judged() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let job = folder.path().join("job.toml");
     let text = std::fs::read_to_string(root.join("inputs/09-glu3/titrate.toml")).unwrap();
     let text = text.replace("\"glu3.", &format!("\"{}/inputs/09-glu3/glu3.", root.display()));

@@ -107,7 +107,7 @@ fn results(plan: &TitrationPlan) -> Vec<Vec<u8>> {
 #[test]
 fn an_exchange_on_a_device_leaves_the_same_bytes_in_pieces() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let whole = titration(&folder.path().join("whole"), "");
     assert!(go(&whole, Some(&device), &Stop::default()));
     let expected = results(&whole);
@@ -152,7 +152,7 @@ fn an_exchange_on_a_device_leaves_the_same_bytes_in_pieces() {
 #[test]
 fn an_exchange_with_friction_leaves_the_same_bytes_in_pieces() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let titration = |name: &str, more: &str| {
         let sections = format!(
             "[dynamics]\nsteps = 12\nseed = 5\n[titrate]\nph = [3.5, 4.5]\nexchange = \"4 fs\"\n\
@@ -184,7 +184,7 @@ fn an_exchange_with_friction_leaves_the_same_bytes_in_pieces() {
 /// Each replica begins at its own structure, the third one again at the first: here the same box of water, 0.05 nm further along x.
 #[test]
 fn replicas_begin_at_structures_in_turn() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu/glu.gro");
     let text = std::fs::read_to_string(&own).unwrap();
     let moved = folder.path().join("moved.gro");
@@ -220,7 +220,7 @@ fn replicas_begin_at_structures_in_turn() {
 #[test]
 fn walkers_are_minimised_as_they_are_alone() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let sections = format!(
         "[dynamics]\nsteps = 2\nseed = 5\n[titrate]\nph = [3.5, 4.5]\nexchange = \"4 fs\"\n[minimise]\nsteps = 3\n\
          [output]\nfolder = \"{}\"\nenergy = \"0 ps\"\nlambda = \"4 fs\"\ntrajectory = \"0 ps\"\n",
@@ -246,7 +246,7 @@ fn walkers_are_minimised_as_they_are_alone() {
 #[test]
 fn looks_leave_no_trace_and_are_the_same_in_pieces() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let equilibration = "equilibration = \"4 fs\"";
     let until = format!("{equilibration}\nuntil = 0.01\nuntil_from = \"12 fs\"\nuntil_max_ph = 0");
     let plain = titration_with(&folder.path().join("plain"), equilibration, "");
@@ -301,7 +301,7 @@ fn looks_leave_no_trace_and_are_the_same_in_pieces() {
 #[test]
 fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let titration = |name: &str, more: &str| {
         let sections = format!(
             "[dynamics]\nsteps = 24\nseed = 5\n[titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nexchange = \"4 fs\"\nequilibration = \"4 fs\"\n\

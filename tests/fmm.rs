@@ -71,7 +71,7 @@ fn more_near_boxes_are_more_accurate() {
 
 #[test]
 fn charges_without_results_are_compared_with_exact_sums() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("plain.json");
     let positions: Vec<[f64; 3]> =
         (0..27).map(|i| [i / 9, i / 3 % 3, i % 3].map(|x| f64::from(x * x + i) * 0.1)).collect();
@@ -119,7 +119,7 @@ fn charges_without_results_are_compared_with_exact_sums() {
 /// A slip in a key would leave the cell out and compute another system, with errors as small as ever.
 #[test]
 fn a_slip_in_the_file_is_refused_and_the_boundary_is_shown() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("charges.json");
     let cell = [[5.0, 0.0, 0.0], [0.0, 6.0, 0.0], [0.0, 0.5, 7.0]];
     let write = |more: Value| {

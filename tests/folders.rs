@@ -92,7 +92,7 @@ impl Titration {
 /// A titration that was started again with other settings printed the old numbers under the new settings.
 #[test]
 fn a_titration_of_other_settings_is_refused_and_named_and_more_of_it_is_not() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let titration = || Titration::new(&place.path().join("a"));
     let folder = place.path().join("a");
     let first = titration();
@@ -145,7 +145,7 @@ fn a_titration_of_other_settings_is_refused_and_named_and_more_of_it_is_not() {
 
 #[test]
 fn a_replica_exchange_compares_and_grows_as_well() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let titration = || Titration { more: "exchange = \"4 fs\"", ..Titration::new(place.path()) };
     let out = place.path().join("out");
     done(&["titrate", &titration().job()]);
@@ -189,7 +189,7 @@ fn water(folder: &Path, steps: u64) -> String {
 
 #[test]
 fn nothing_of_others_is_written_over() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let job = water(place.path(), 20);
     let here = place.path().display().to_string();
     // The folder of the inputs, a file, a folder of others.
@@ -260,7 +260,7 @@ fn nothing_of_others_is_written_over() {
 /// People paste the log into questions: it says what was computed, where, when, by what command and how fast.
 #[test]
 fn the_log_says_what_a_helper_would_ask() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let job = water(place.path(), 20);
     let (status, said) = octitrate(&["run", &job, "--quiet"]);
     assert!(status == Some(0) && said.is_empty(), "{said}");
@@ -289,7 +289,7 @@ fn the_log_says_what_a_helper_would_ask() {
 /// The script of an array as the queue would start it: `exec` puts the program in the place of the shell, which gets the signal.
 #[test]
 fn tasks_of_a_queue_get_the_signal_and_the_advice_repeats_all_options() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let titration = Titration { steps: 100_000, ph: "[4.0]", ..Titration::new(place.path()) };
     let (job, out) = (titration.job(), place.path().join("results of mine"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_octitrate"));

@@ -131,19 +131,20 @@ fn evaluate(file: &Path) {
 fn all(from: &Path, files: &[&str], count: u64, work: fn(&Path)) -> Vec<String> {
     let mut complaints = Vec::new();
     for seed in 0..count {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         damaged(from, folder.path(), files, &mut ChaCha8Rng::seed_from_u64(seed));
         let first = folder.path().join(files[0]);
         if let Some(complaint) = guarded(move || work(&first)) {
-            complaints.push(format!("{}: {complaint}", folder.keep().display()));
+            complaints.push(format!("{}: {complaint}", folder.path().display()));
+            folder.leak();
         }
     }
     complaints
 }
 
 /// Waters in a box, and two titratable chains in the open.
-fn sources() -> (tempfile::TempDir, Vec<Vec<&'static str>>) {
-    let folder = tempfile::tempdir().unwrap();
+fn sources() -> (temp_dir::TempDir, Vec<Vec<&'static str>>) {
+    let folder = temp_dir::TempDir::new().unwrap();
     let project = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
     for name in ["water.gro", "water.top"] {
         std::fs::copy(project("tests/bad/files").join(name), folder.path().join(name)).unwrap();

@@ -28,7 +28,7 @@ const LANGEVIN: &str = "kind = \"langevin\"\nfriction = \"2 /ps\"";
 
 #[test]
 fn a_continued_run_is_the_same_run_and_another_thermostat_is_refused() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let folders = ["whole", "pieces"].map(|name| place.path().join(name));
     folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
     let [whole, pieces] = &folders;
@@ -53,7 +53,7 @@ fn a_continued_run_is_the_same_run_and_another_thermostat_is_refused() {
 /// What the log says, how many degrees of freedom there are, and that the energy less the work is conserved.
 #[test]
 fn a_job_says_its_thermostat_and_counts_its_work() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let path = job(place.path(), LANGEVIN, 5000);
     let (done, said) = run(&path, "2");
     assert!(done, "{said}");
@@ -86,7 +86,7 @@ fn a_job_says_its_thermostat_and_counts_its_work() {
 /// What checkpoints say of the settings of jobs that name no kind is what it was before there were two.
 #[test]
 fn checkpoints_of_v_rescale_have_the_settings_they_had() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     for thermostat in ["", "kind = \"v-rescale\"", "coupling_time = \"0.1 ps\""] {
         let settings = Config::load(job(place.path(), thermostat, 10)).unwrap().trajectory_settings().unwrap();
         let section = "[thermostat]\ntemperature = \"300 K\"\ncoupling_time = \"0.1 ps\"\n\n[barostat]";

@@ -229,7 +229,7 @@ fn documented(chapter: &str) -> BTreeMap<String, BTreeSet<String>> {
 /// manual names is there.
 #[test]
 fn output_files_and_columns_are_documented() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     results(folder.path());
     let chapter = std::fs::read_to_string(root().join("docs/src/output.md")).unwrap();
     let documented = documented(&chapter);

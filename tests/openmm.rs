@@ -99,7 +99,7 @@ fn residues_are_sites_under_the_names_of_openmm() {
 /// Without a factor of 1-4 pairs λ would move charges whose pairs are not known.
 #[test]
 fn sites_whose_pairs_have_no_factor_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let topology = folder.path().join("system.xml");
     let text_of = std::fs::read_to_string(file("ff14sb", "xml")).unwrap();
     let settings = format!("{TITRATION}allow_mismatch = [\"parameters\"]\n");
@@ -137,7 +137,7 @@ fn forces_with_virtual_sites_are_those_of_openmm() {
 /// The commands of the program, one after the other.
 #[test]
 fn a_system_of_openmm_runs_and_titrates() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let settings = format!("{TITRATION}allow_mismatch = [\"parameters\"]\n");
     let run = |name: &str, text: String, command: &str| {
         let path = folder.path().join(name);

@@ -146,7 +146,7 @@ fn check(evaluation: &Evaluation) {
 
 #[test]
 fn a_titration_of_known_constants_returns_them() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     coupled(folder.path());
     let runs = runs::find(&[folder.path().to_path_buf()]).unwrap();
     assert_eq!(runs.len(), 14);
@@ -200,7 +200,7 @@ fn a_titration_of_known_constants_returns_them() {
 
 #[test]
 fn runs_may_be_named_one_by_one_and_go_elsewhere() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let mut random = ChaCha8Rng::seed_from_u64(6);
     let runs: Vec<PathBuf> = [("a", 4.0), ("b", 5.0), ("c", 6.5)]
         .iter()
@@ -225,7 +225,7 @@ fn runs_may_be_named_one_by_one_and_go_elsewhere() {
 
 #[test]
 fn what_is_missing_or_wrong_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let run = folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
     let refused = |arguments: &[&str]| {
@@ -260,7 +260,7 @@ fn what_is_missing_or_wrong_is_named() {
 /// Measured values in the columns of PKAD, beside a titration of two coupled acids and a histidine: differences, a bound, a site and values that are alone.
 #[test]
 fn computed_values_are_compared_with_measured_ones() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     coupled(folder.path());
     let file = folder.path().join("measured.csv");
     let write = |rows: &str| {

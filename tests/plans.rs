@@ -39,7 +39,7 @@ fn argon(folder: &Path, sections: &str) -> Config {
 #[test]
 fn a_box_that_shrinks_by_a_third_is_planned_anew() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let config = argon(folder.path(), "");
     let start = || {
         let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
@@ -77,7 +77,7 @@ fn a_box_that_shrinks_by_a_third_is_planned_anew() {
 #[test]
 fn a_list_without_room_for_all_neighbours_gets_it() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let mut config = argon(folder.path(), "");
     (config.barostat, config.thermostat) = (None, None);
     let mut start = Simulation::on(&config, Some(&device)).unwrap();

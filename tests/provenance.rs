@@ -34,7 +34,7 @@ fn refusal(folder: &Path, conditions: Conditions, titration: &str) -> Option<Err
 
 #[test]
 fn every_mismatch_is_refused_by_its_name_and_allowed_by_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let folder = folder.path();
     let own = conditions(&job(folder, &library_with(folder, None), ""));
     assert_eq!(
@@ -94,7 +94,7 @@ fn every_mismatch_is_refused_by_its_name_and_allowed_by_it() {
 /// range of the charge and what it depends on are said to every job with a background, and to none with buffers.
 #[test]
 fn a_background_is_warned_of_with_what_it_depends_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let folder = folder.path();
     let own = conditions(&job(folder, &library_with(folder, None), ""));
     let warnings = |compensation: &str, titration: &str| {
@@ -123,7 +123,7 @@ fn a_background_is_warned_of_with_what_it_depends_on() {
 /// A topology with another torsion in the side chain of Glu, or with SPC/E water, tells of itself.
 #[test]
 fn a_topology_with_another_torsion_or_water_is_refused() {
-    let place = tempfile::tempdir().unwrap();
+    let place = temp_dir::TempDir::new().unwrap();
     let folder = place.path();
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu");
     let own = conditions(&job(folder, &library_with(folder, None), ""));
@@ -163,7 +163,7 @@ fn a_topology_with_another_torsion_or_water_is_refused() {
 
 #[test]
 fn info_shows_the_conditions_and_what_errors_cover() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let own = conditions(&job(folder.path(), &library_with(folder.path(), None), ""));
     let library = library_with(folder.path(), Some(own.clone()));
     let text = std::fs::read_to_string(&library).unwrap();

@@ -41,7 +41,7 @@ const RESULTS: [&str; 4] = ["energy.csv", "trajectory.xtc", "final.gro", "checkp
 #[test]
 fn runs_side_by_side_stop_and_continue_and_leave_the_bytes_of_single_ones() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     // Long enough to be stopped on the way: two looks at the clock on the emulator.
     let steps = if device.gpu().is_some() { 20_000 } else { 200 };
     let make = |folder: &Path| -> Vec<Child> {
@@ -89,7 +89,7 @@ fn runs_side_by_side_stop_and_continue_and_leave_the_bytes_of_single_ones() {
 #[test]
 fn a_run_that_fails_is_named_and_the_others_keep_their_checkpoints() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let names = [("first", "water"), ("second", "overlap"), ("third", "water")];
     let children = names.map(|(name, structure)| child(folder.path(), name, structure, 1, 10_000_000));
     let error = all(&children, folder.path(), &device, &Stop::default()).unwrap_err();
@@ -108,7 +108,7 @@ fn a_run_that_fails_is_named_and_the_others_keep_their_checkpoints() {
 #[test]
 fn a_titration_runs_on_one_device() {
     let device = Device::of_tests().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let glu = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu");
     let text = format!(
         "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\

@@ -45,7 +45,7 @@ fn page(folder: &Path) -> PathBuf {
 
 #[test]
 fn the_structure_and_its_viewer_are_in_the_page() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let report = std::fs::read_to_string(page(folder.path())).unwrap();
     assert!(
         report.contains("BSD-3-Clause") && report.contains("3Dmol.js 2.5.5") && report.len() < 5_000_000,
@@ -114,7 +114,7 @@ fn a_browser_without_network_shows_the_page() {
         std::io::stderr().write_all(words.as_bytes()).unwrap();
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let report = std::fs::read_to_string(page(folder.path())).unwrap();
     let read = folder.path().join("read.html");
     std::fs::write(&read, report.replace("</body>", READER)).unwrap();

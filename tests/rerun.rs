@@ -50,7 +50,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
 /// The frames of a run, in full precision, have the energies, the pressure and ∂V/∂λ that the run had; on the device as well.
 #[test]
 fn frames_of_a_run_have_its_energies() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let output = "positions = \"10 fs\"\nvelocities = \"10 fs\"\nfull_precision = \"double\"\ntrajectory = \"20 fs\"\n";
     let config = buffered(folder.path(), output, "");
     let outcome = run(&config, &mut Simulation::new(&config).unwrap(), &Stop::default(), true).unwrap();
@@ -108,7 +108,7 @@ fn frames_of_a_run_have_its_energies() {
 /// A trajectory of some atoms has a structure beside it, and is no input for what needs all atoms.
 #[test]
 fn chosen_atoms_have_names_and_no_energies() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let output = "trajectory = \"20 fs\"\ntrajectory_atoms = \"resname GLH and not hydrogen\"\nforces = \"20 fs\"";
     let config = buffered(folder.path(), output, "");
     let mut simulation = Simulation::new(&config).unwrap();
@@ -143,7 +143,7 @@ fn chosen_atoms_have_names_and_no_energies() {
 /// What a device gives for `trajectory.trr` belongs together: its forces are those of its positions and its box, in the middle of a run.
 #[test]
 fn positions_and_forces_of_a_device_belong_together() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let config = buffered(folder.path(), "", "");
     let mut there = Simulation::on(&config, Some(&Device::of_tests().unwrap())).unwrap();
     there.prepare(&mut |_| Ok(())).unwrap();
@@ -165,7 +165,7 @@ fn positions_and_forces_of_a_device_belong_together() {
 /// A run that starts from a frame of another one goes the same way, and one that starts from the structure does not.
 #[test]
 fn a_run_from_a_frame_goes_the_same_way() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("inputs/03-water/water");
     let water = |system: &str, steps: u64, name: &str| {
         let path = path.display();
@@ -202,7 +202,7 @@ fn a_run_from_a_frame_goes_the_same_way() {
 /// The command, with the resolved job of the run, and what it says of a λ that is not there.
 #[test]
 fn the_command_writes_a_table() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let config = buffered(folder.path(), "positions = \"20 fs\"\n", "");
     run(&config, &mut Simulation::new(&config).unwrap(), &Stop::default(), true).unwrap();
     let octitrate = |arguments: &[&str]| {

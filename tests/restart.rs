@@ -54,7 +54,7 @@ const RESULTS: [&str; 6] =
 
 #[test]
 fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let job = job(folder.path(), 3);
     let (whole, pieces) = (folder.path().join("whole"), folder.path().join("pieces"));
     let (status, said) = end(start(&job, &whole));
@@ -101,7 +101,7 @@ fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
 
 #[test]
 fn a_damaged_checkpoint_is_passed_over_and_a_foreign_one_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let (first, out) = (job(folder.path(), 3), folder.path().join("out"));
     assert_eq!(end(start(&first, &out)).0, Some(0));
     let whole = std::fs::read(out.join("energy.csv")).unwrap();
@@ -121,7 +121,7 @@ fn a_damaged_checkpoint_is_passed_over_and_a_foreign_one_refused() {
 /// Queues give a time, and a checkpoint must be there before it is over.
 #[test]
 fn a_limit_of_time_stops_the_run_with_a_checkpoint() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
     let text = std::fs::read_to_string(&job).unwrap().replace("steps = 30000", "steps = 300000000");
     std::fs::write(&job, text).unwrap();
@@ -147,7 +147,7 @@ fn a_limit_of_time_stops_the_run_with_a_checkpoint() {
 /// `nohup` and a closed terminal: HUP is left alone where it was ignored, and nobody reading the messages ends nothing.
 #[test]
 fn a_run_goes_on_when_nobody_reads_its_messages() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(env!("CARGO_BIN_EXE_octitrate"));
@@ -186,7 +186,7 @@ fn printing_ends_quietly_when_nobody_reads_and_with_an_error_on_a_full_disk() {
 /// What is written of a run may change when it continues, but one file never holds frames of different atoms.
 #[test]
 fn another_selection_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
     let change = |steps: &str, atoms: &str| {
         let text = std::fs::read_to_string(&job).unwrap();

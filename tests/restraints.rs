@@ -229,7 +229,7 @@ fn heavy_atoms_of_the_solute_are_held_by_default() {
 /// A titration with exchange that is killed again and again, in every stage: its files are those of one that was left alone.
 #[test]
 fn an_exchange_that_is_killed_leaves_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu/glu");
     let text = format!(
         "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[electrostatics]\norder = 3\n[minimise]\nsteps = 3\n\

@@ -80,7 +80,7 @@ fn job(folder: &Path, steps: u64, rest: &str) -> PathBuf {
 #[test]
 fn an_offset_is_taken_away_with_the_correction() {
     let run = |offset: &str, expected: &str| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let rest = format!(
             "[titration]\nph = 4.25\nbarrier = \"0 kJ/mol\"\n\n[[titration.site]]\nresidue = \"GLH 2\"\ninitial = 0.5\noffset = \"{offset}\"\n\n[titration.buffer]\ndistance = \"0.6 nm\"\n"
         );
@@ -104,7 +104,7 @@ fn an_offset_is_taken_away_with_the_correction() {
 #[test]
 fn barriers_between_rotamers_are_lowered_in_all_forms_alike() {
     let run = |eased: &str| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let rest = format!("[titration]\nph = 4.25\n{eased}\n[titration.buffer]\ndistance = \"0.6 nm\"\n");
         let job = job(folder.path(), 70, &rest);
         let job = job.to_str().unwrap();
@@ -125,7 +125,7 @@ fn barriers_between_rotamers_are_lowered_in_all_forms_alike() {
 /// λ of a two-state site with pKa 4.25 in the folders of a titration: what the runs would have written.
 #[test]
 fn a_synthetic_titration_returns_its_pka() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let rest = "[titration]\n\n[titrate]\nph = { min = 2.75, max = 5.75, step = 0.5 }\nreplicas = 2\nequilibration = \"1 ps\"\n";
     let config = Config::load(job(folder.path(), 20_500, rest)).unwrap();
     let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(11);
@@ -197,7 +197,7 @@ fn a_synthetic_titration_returns_its_pka() {
 
 #[test]
 fn a_titration_runs_skips_what_is_finished_and_names_damage() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let rest = format!(
         "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 5.0]\njobs = 2\n",
         library(folder.path()).display()
@@ -231,7 +231,7 @@ fn a_titration_runs_skips_what_is_finished_and_names_damage() {
 
 #[test]
 fn a_slurm_script_names_every_run() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let rest = format!(
         "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 4.0, 5.0]\nreplicas = 2\n",
         library(folder.path()).display()
@@ -257,7 +257,7 @@ fn a_slurm_script_names_every_run() {
 
 #[test]
 fn a_calibration_writes_an_entry_that_the_library_reads() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let rest = "[titration.buffer]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 0.5, 1.0]\ndegree = 2\njobs = 2\n\
                 max_rounds = 1\nround = \"60 fs\"\nwater_model = \"TIP3P\"\n";
     let job = job(folder.path(), 12, rest);
@@ -305,7 +305,7 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
 
 #[test]
 fn walkers_that_swap_their_ph_continue_where_they_were() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let library = library(folder.path());
     let start = |steps: u64, out: &str| {
         let rest = format!(
@@ -335,7 +335,7 @@ fn walkers_that_swap_their_ph_continue_where_they_were() {
 /// Independent runs that are looked at on the way leave the same bytes as runs of the same length.
 #[test]
 fn runs_that_are_looked_at_are_the_same_runs() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let library = library(folder.path());
     let start = |keys: &str, out: &str| {
         let rest = format!(
@@ -361,7 +361,7 @@ fn runs_that_are_looked_at_are_the_same_runs() {
 /// A site that is deprotonated at all pH values gets lower ones; by Slurm arrays, one for each look, the same with the same bytes. The report tells of them, also after `pka`.
 #[test]
 fn ph_values_are_added_to_independent_runs() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let library = library(folder.path());
     let rest = format!(
         "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
@@ -434,7 +434,7 @@ fn lambdas(run: &Path) -> Vec<(f64, f64)> {
 #[test]
 fn a_titration_holds_the_form_of_its_ph_first_and_has_buffers() {
     for exchange in ["", "exchange = \"40 fs\"\n"] {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let library = library(place.path());
         let titrate = |steps: u64| {
             let rest =
@@ -469,7 +469,7 @@ fn a_titration_holds_the_form_of_its_ph_first_and_has_buffers() {
 
 #[test]
 fn what_a_titration_leaves_out_has_defaults_and_limits() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let config = |titration: &str, titrate: &str| {
         let path =
             job(folder.path(), 5000, &format!("[titration]\n{titration}\n[titrate]\nph = [3.0, 5.0]\n{titrate}\n"));

@@ -61,7 +61,7 @@ fn difference(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> f64 {
 /// one copy, each force the same.
 #[test]
 fn two_dodecahedra_fill_a_box_with_right_angles() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let stem = "tests/reference/dodecahedron";
     // The file has its halves rounded to 1e-5 nm.
     let [a, _, c] = read_gro(&project(&format!("{stem}.gro"))).unwrap().cell.periodic().unwrap().rows();
@@ -98,7 +98,7 @@ fn two_dodecahedra_fill_a_box_with_right_angles() {
 /// Forms of other types and terms in a skewed box: on a device as on the CPU.
 #[test]
 fn other_types_and_terms_in_a_skewed_box_are_those_of_the_cpu() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let l = read_gro(&project("inputs/01-glu/glu.gro")).unwrap().cell.edges().unwrap().x;
     let shifts = [Vector3::zeros(), Vector3::new(l, 0.0, 0.0)];
     let rows = [[2.0 * l, 0.0, 0.0], [l, l, 0.0], [l, 0.0, l]];
@@ -136,7 +136,7 @@ fn other_types_and_terms_in_a_skewed_box_are_those_of_the_cpu() {
 /// another one of its lattice. ∂V/∂λ of both sites is that of the one.
 #[test]
 fn a_titrating_crystal_is_the_same_in_every_box() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let l = read_gro(&project("inputs/01-glu/glu.gro")).unwrap().cell.edges().unwrap().x;
     let sections = "[van_der_waals]\ndispersion_correction = false\n\
                     [electrostatics]\nprecision = \"double\"\norder = 16\n[titration]\nph = 4.0\ntemperature = \"300 K\"\nallow_uncalibrated = true\n\
@@ -185,7 +185,7 @@ fn scaled(simulation: &mut Simulation, start: &StoredFrame, scale: f64) -> f64 {
 /// Lennard-Jones, the FMM in its sheared boxes, the correction for dispersion.
 #[test]
 fn the_virial_is_the_derivative_by_the_size_of_the_box() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     for name in ["dodecahedron", "octahedron"] {
         let sections = "[van_der_waals]\ncutoff = \"0.9 nm\"\nmodifier = \"force-switch\"\n[neighbour_list]\nbuffer = \"0.1 nm\"\n\
                         [electrostatics]\nprecision = \"double\"\norder = 8\n";
@@ -207,7 +207,7 @@ fn the_virial_is_the_derivative_by_the_size_of_the_box() {
 
 #[test]
 fn a_few_steps_on_a_device_are_those_of_the_cpu() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let device = Device::of_tests().unwrap();
     let sections =
         "[electrostatics]\nprecision = \"double\"\norder = 16\n[dynamics]\nsteps = 20\n[thermostat]\n[barostat]\n";
@@ -248,7 +248,7 @@ fn a_few_steps_on_a_device_are_those_of_the_cpu() {
 
 #[test]
 fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let device = Device::of_tests().unwrap();
     let config =
         dodecahedron(folder.path(), "[electrostatics]\norder = 4\n[dynamics]\nsteps = 40\n[thermostat]\n[barostat]\n");
@@ -270,7 +270,7 @@ fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
 /// Minimised, moved at constant pressure, written in every format, read again: box, energies and whole molecules are those of the run.
 #[test]
 fn what_a_run_writes_is_read_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let output = "folder = \"run\"\nenergy = \"40 fs\"\npositions = \"40 fs\"\nvelocities = \"40 fs\"\n\
                   full_precision = \"double\"\ntrajectory = \"40 fs\"\n";
     let sections = "[electrostatics]\norder = 12\nprecision = \"double\"\n[minimise]\nsteps = 20\n[dynamics]\nsteps = 100\n\
@@ -325,7 +325,7 @@ fn what_a_run_writes_is_read_again() {
 /// λ, buffers and their restraints in the skewed crystal, on the CPU and on a device.
 #[test]
 fn buffers_titrate_in_a_triclinic_box() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let device = Device::of_tests().unwrap();
     let l = read_gro(&project("inputs/01-glu/glu.gro")).unwrap().cell.edges().unwrap().x;
     let rows = [[2.0 * l, 0.0, 0.0], [l, l, 0.0], [l, 0.0, l]];
@@ -360,7 +360,7 @@ fn buffers_titrate_in_a_triclinic_box() {
 
 #[test]
 fn boxes_that_are_too_small_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let stem = project("tests/reference/dodecahedron");
     let refused = |sections: &str, device: Option<&Device>| {
         Simulation::on(&config(folder.path(), &stem, sections), device).err().unwrap().to_string()

@@ -89,7 +89,7 @@ fn of_forms(energies: &Energies) -> [f64; 2] {
 fn energy_is_conserved_while_lambda_moves() {
     let device = Device::of_tests().unwrap();
     // Forms that differ by so much that it would be missed.
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let other = folder.path().join("glu-varied.toml");
     let text = std::fs::read_to_string(library()).unwrap();
     let text = text

@@ -117,7 +117,7 @@ fn single_points_are_those_of_openmm() {
 /// so that the virial holds forces only), with the site on the bond and with one of function 2 of three atoms in its place.
 #[test]
 fn other_kinds_of_sites_are_those_of_gromacs() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let stem = decorated(folder.path());
     let sections = "[van_der_waals]\ncutoff = \"0.9 nm\"\nmodifier = \"none\"\ndispersion_correction = false\n\
                     [electrostatics]\nprecision = \"double\"\norder = 24\n[dynamics]\nconstraints = \"none\"\n";
@@ -139,7 +139,7 @@ fn other_kinds_of_sites_are_those_of_gromacs() {
 /// Without Lennard-Jones, which jumps at a plain cut-off in both programs; the reference is a numerical derivative, good to 1e-7.
 #[test]
 fn the_virial_is_that_of_openmm() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     for model in MODELS {
         let stem = folder.path().join(model);
         std::fs::copy(reference(model).with_extension("gro"), stem.with_extension("gro")).unwrap();
@@ -167,7 +167,7 @@ fn the_virial_is_that_of_openmm() {
 /// All terms, sites that are no linear function of their parents: −dE/ds of all lengths s, on the CPU and on a device.
 #[test]
 fn the_virial_is_the_derivative_by_the_size_of_the_box() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let device = Device::of_tests().unwrap();
     for stem in [reference("tip5p"), decorated(folder.path())] {
         // A smooth end of Lennard-Jones, and an FMM whose truncation does not show.
@@ -213,7 +213,7 @@ fn difference(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> f64 {
 
 #[test]
 fn a_device_feels_and_moves_as_the_cpu_does() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let device = Device::of_tests().unwrap();
     for stem in [reference("tip5p"), decorated(folder.path())] {
         let config = job(
@@ -334,7 +334,7 @@ fn degrees_of_freedom_are_those_of_the_atoms() {
 /// Energy over 1 000 steps of TIP5P water and of the decorated peptide, whose forces are spread in the least simple ways.
 #[test]
 fn energy_is_conserved() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     for stem in [reference("tip5p"), decorated(folder.path())] {
         let config = job(
             &stem,

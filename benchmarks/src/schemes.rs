@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn every_scheme_is_measured_and_drawn() {
         let device = Device::of_tests().unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let schemes = [Scheme::Naive, Scheme::Gemm, Scheme::Tensor].map(SchemeArgument).to_vec();
         let mut arguments = M2l {
             scheme: schemes,

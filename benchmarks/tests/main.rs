@@ -48,7 +48,7 @@ fn what_a_gpu_has_to_do_with_it_is_said() {
 
 #[test]
 fn the_results_page_is_made_by_one_command() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("results");
     let sizes = ["--largest", "1000", "--highest-order", "6", "--particles", "216"];
     let output = benchmarks(&[&["plots", "--output", path.to_str().unwrap()], &sizes[..]].concat());

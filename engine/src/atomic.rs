@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_write_that_fails_leaves_what_was_there_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("result");
         write_atomic(&path, "write", b"first").unwrap();
         write_atomic(&path, "write", b"second").unwrap();

@@ -13,9 +13,10 @@
 //!
 //! let text = "[ defaults ]\n1 2 no\n[ atomtypes ]\nAR 39.948 0.0 A 0.34 1.0\n[ moleculetype ]\nDIMER 0\n[ atoms ]\n\
 //!             1 AR 1 DIM A1 1\n2 AR 1 DIM A2 2\n[ bonds ]\n1 2 1 0.33 1000\n[ system ]\nA dimer\n[ molecules ]\nDIMER 1\n";
-//! let file = tempfile::NamedTempFile::new()?;
+//! let folder = temp_dir::TempDir::new()?;
+//! let file = folder.child("dimer.top");
 //! std::fs::write(&file, text)?;
-//! let topology = gromacs::read_topology(file.path(), &[], &[])?;
+//! let topology = gromacs::read_topology(&file, &[], &[])?;
 //! let x = [Vector3::zeros(), Vector3::new(0.34, 0.0, 0.0)];
 //! let mut forces = [Vector3::zeros(); 2];
 //! let bonds = bonded::evaluate(&topology, &x, &mut forces).bonds;

@@ -12,7 +12,7 @@ const METHANE: &str = "[ moleculetype ]\nMET 3\n[ atoms ]\n1 C 1 MET C 1\n2 H 1 
 const TAIL: &str = "[ system ]\nmethane\n[ molecules ]\nMET 1\n";
 
 fn read(text: &str, defines: &[(String, Option<String>)]) -> Result<Topology, TopologyError> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("test.top");
     std::fs::write(&path, text).unwrap();
     read_topology(&path, &[], defines)
@@ -246,7 +246,7 @@ fn names_that_nothing_asks_for_are_told() {
         "{HEAD}{METHANE}#ifndef GUARD\n#define GUARD\n#endif\n#ifdef POSRES\n#ifdef FAR\n#endif\n#endif\n#ifndef FLEXIBLE\n#endif\n\
          [ bonds ]\n1 2 1 0.1 K\n{TAIL}"
     );
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("test.top");
     std::fs::write(&path, text).unwrap();
     let symbols = |names: &[&str]| {
@@ -263,7 +263,7 @@ fn names_that_nothing_asks_for_are_told() {
 
 #[test]
 fn includes_are_found_beside_the_including_file_and_in_given_directories() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -100,7 +100,7 @@ fn values_that_do_not_fit_are_not_written() {
         let message = format_gro(&s, 3, Path::new("x.gro")).unwrap_err().to_string();
         assert!(message.contains("position of atom 2"), "{message}");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("x.gro");
     assert!(write_gro(&path, &s, 3).is_err());
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());

@@ -78,7 +78,7 @@ fn wrong_names_and_numbers_are_explained() {
 
 #[test]
 fn types_of_other_forms_are_kept_on_demand() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let with_more = folder.path().join("more.top");
     let text = std::fs::read_to_string(path()).unwrap();
     let more = "[ atomtypes ]\nZZ 6 12.01 0.0 A 0.3 0.4";

@@ -85,7 +85,7 @@ fn any_cut_and_any_flipped_bit_is_noticed() {
 
 #[test]
 fn a_damaged_checkpoint_falls_back_on_the_one_before() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let load = || <Checkpoint>::load(folder.path());
     assert!(load().unwrap().is_none());
     example(1).save(folder.path()).unwrap();
@@ -167,7 +167,7 @@ fn tables_of_one_name_are_told_apart() {
 /// A table that was shortened after the checkpoint, as by a full disk: the checkpoint before it may still fit.
 #[test]
 fn a_shortened_table_falls_back_on_the_checkpoint_before() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let table = folder.path().join("energy.csv");
     let save = |step, length| {
         let written = BTreeMap::from([("energy.csv".to_string(), Written::from(length))]);

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_damage_is_named() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("lambda.csv");
         let check =
             |length: u64| super::check(folder.path(), &BTreeMap::from([("lambda.csv".into(), Written::from(length))]));

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_folder_of_a_titration_is_found_from_its_runs() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let run = place.path().join("pH_4.00/replica_1");
         std::fs::create_dir_all(&run).unwrap();
         assert_eq!(root(&run), run);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_table_of_an_exchange_names_its_ladders() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         assert!(mixing(place.path()).is_none());
         let head = "time (ps),pH_3.50/replica_1,pH_3.50/replica_2,pH_4.00/replica_1,pH_4.00/replica_2";
         std::fs::write(place.path().join(files::EXCHANGE), format!("{head}\n0,1,2,3,4\n1,3,2,1,4\n")).unwrap();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_preparation_is_found_beside_its_structure() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let structure = place.path().join("system.gro");
         assert!(Preparation::beside(&structure).is_none());
         std::fs::write(place.path().join(PREPARED), "# Preparation of a.pdb\n").unwrap();

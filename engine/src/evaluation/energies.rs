@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn averages_drifts_and_equilibrium_are_found() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         table(folder.path(), 4000);
         let run = RunEnergies::read(folder.path(), None).unwrap();
         // 50 e^{−t/5} is below the error of a mean of 4000 lines, 0.016, after 40 ps; at most a tenth of the run more.
@@ -258,7 +258,7 @@ mod tests {
     /// Two runs that agree have an error smaller by √2; runs that disagree have that of their spread.
     #[test]
     fn runs_are_averaged_together() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         table(folder.path(), 1000);
         let run = RunEnergies::read(folder.path(), Some(100.0)).unwrap();
         let mut shifted = run.clone();
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_start_that_is_given_is_taken_and_too_little_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         table(folder.path(), 200);
         let run = RunEnergies::read(folder.path(), Some(60.0)).unwrap();
         // 120 lines up to 60 ps, and the one at 60 ps.

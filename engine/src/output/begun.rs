@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_and_damage_is_told() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         assert_eq!(Begun::read(folder.path()).unwrap(), None);
         let begun = Begun {
             time: 120.0,

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name_and_a_line_in_the_making_is_left_out() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("energy.csv");
         std::fs::write(&path, "time (ps),temperature (K),λ temperature (K),x\n0,300.5,10,1\n1,301,20,2\n2,30").unwrap();
         let series = EnergySeries::read(&path).unwrap();

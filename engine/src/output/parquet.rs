@@ -195,7 +195,7 @@ mod tests {
     type Table = (Vec<String>, Vec<Vec<f64>>, Vec<(String, String)>);
 
     fn read(content: Vec<u8>) -> Table {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, content).unwrap();
         let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((rows.len(), &rows[2][3..]), (4, &[0.5, 0.5][..]));
         let frame: Value = serde_json::from_str(&pairs[0].1).unwrap();
         assert_eq!(frame["index_columns"], json!(["time", "GLU 2-lambda", "buffer-lambda"]));
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let other = LambdaSeries { sites: vec!["GLU 2".into(), "GLU 3".into()], ..second.clone() };
         assert!(write_windows(folder.path(), &[first.clone(), other], 300.0).is_err());
         write_windows(folder.path(), &[first, second], 300.0).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     /// Where λ moves, frames of equal λ are no samples of a state, and there is no file.
     #[test]
     fn a_run_with_free_lambda_has_no_dhdl() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let mut series = window(0.25, [1.0, 2.0]);
         series.lambda[0][1] = 0.26;
         assert!(dhdl(&[&series], 300.0).unwrap().is_none());

@@ -203,7 +203,7 @@ mod tests {
     /// A run of days in a queue leaves some hundred lines, not thousands.
     #[test]
     fn without_a_terminal_progress_becomes_seldom() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let mut log = Log::open(&folder.path().join("log.txt"), true).unwrap();
         log.terminal = false;
         let pause = |seconds| log.pause(Duration::from_secs(seconds)).as_secs();

@@ -156,7 +156,7 @@ mod tests {
     const HEAD: &str = "time (ps),lambda A,dV/dlambda A (kJ/mol)\n";
 
     fn read(text: &str) -> Result<LambdaSeries> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("lambda.csv");
         std::fs::write(&path, text).unwrap();
         LambdaSeries::read(&path)

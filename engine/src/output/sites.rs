@@ -103,7 +103,7 @@ mod tests {
         let (sites, ph, temperature) = (vec![his, buffer], Some(4.25), 300.0);
         let description = Description { sites, untitrated, ph, temperature, ..Description::default() };
         assert_eq!(description.lambdas(), ["HIS 5:HSP", "HIS 5:HSD", "HIS 5:HSE", "buffer"]);
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("sites.toml");
         write(&path, &description).unwrap();
         let back = read(&path).unwrap();
@@ -114,7 +114,7 @@ mod tests {
     /// Such a file counts one site for two.
     #[test]
     fn equal_names_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("sites.toml");
         let site = || SiteRecord { name: "GLU 2".into(), ..SiteRecord::default() };
         write(&path, &Description { sites: vec![site(), site()], ..Description::default() }).unwrap();

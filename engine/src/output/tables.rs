@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn lambda_table_is_read_back_and_cut() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("lambda.csv");
         let sites = ["GLU 2".to_string()];
         let mut table = Table::open(&path, None).unwrap();
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_walker_has_its_column() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("lambda.csv");
         let names = ["HIS 5:HSP", "HIS 5:HSD", "HIS 5:HSE"].map(str::to_string);
         let mut table = Table::open(&path, None).unwrap();
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_file_shorter_than_the_checkpoint_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("energy.csv");
         std::fs::write(&path, "time").unwrap();
         let message = Table::open(&path, Some(100)).unwrap_err().to_string();

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn continuation_is_exact() {
         for atoms in [5, 40] {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = temp_dir::TempDir::new().unwrap();
             let (whole, pieces) = (folder.path().join("whole.xtc"), folder.path().join("pieces.xtc"));
             let frames: Vec<_> = (0..6).map(|k| positions(atoms, 0.01 * k as f64)).collect();
             let mut xtc = Xtc::open(&whole, ALL, None, None).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     /// All numbers of a triclinic box are read back, with the 24 bits of the format and in the order that GROMACS gives them.
     #[test]
     fn boxes_without_right_angles_are_read_back() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("triclinic.xtc");
         let half = 2.3456789;
         let rows = [[2.0 * half, 0.0, 0.0], [0.1, 4.5, 0.0], [half, -1.25, 3.3]];
@@ -251,7 +251,7 @@ mod tests {
     /// Who looks at a run on its way finds whole frames and nothing behind them: the first at once, later ones after a second.
     #[test]
     fn frames_can_be_read_while_the_run_goes_on() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("live.xtc");
         let mut xtc = Xtc::open(&path, ALL, None, None).unwrap();
         let mut whole = 0;
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_lost_tail_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("cut.xtc");
         let mut xtc = Xtc::open(&path, ALL, None, None).unwrap();
         (0..3).for_each(|k| write(&mut xtc, &positions(40, 0.0), k));
@@ -282,7 +282,7 @@ mod tests {
     /// Frames hold the chosen atoms alone, as precisely as wanted.
     #[test]
     fn chosen_atoms_are_written_with_the_precision_wanted() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("some.xtc");
         let all: Vec<Vector3<f64>> = positions(40, 0.0).iter().map(|x| x + Vector3::repeat(0.000_123_4)).collect();
         let atoms: Vec<u32> = (0..40).filter(|atom| atom % 3 == 1).collect();
@@ -304,7 +304,7 @@ mod tests {
     /// A file never holds frames of different atoms.
     #[test]
     fn another_selection_is_not_continued() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("some.xtc");
         let some = |atoms: &[u32]| Contents { atoms: Some(atoms.to_vec()), precision: 0.001 };
         let first = some(&[1, 2, 3]);

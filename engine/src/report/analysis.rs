@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn table_plot_and_page_are_written() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let runs: Vec<PathBuf> =
             ["pH_4.00/replica_1", "pH_4.00/replica_2"].iter().map(|name| folder.path().join(name)).collect();
         runs.iter().for_each(|folder| run(folder));
@@ -265,7 +265,7 @@ mod tests {
     /// A titration at constant pressure shows its box; without energy.csv there is nothing to show, and no mistake.
     #[test]
     fn the_box_of_a_titration_is_shown() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         run(folder.path());
         let section = |folder: &Path| {
             let mut page = Page::new("t", "");

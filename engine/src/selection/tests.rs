@@ -118,7 +118,7 @@ fn sites_and_the_buffer_are_known() {
 
 #[test]
 fn index_groups_are_read_and_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("index.ndx");
     std::fs::write(&path, "; made by hand\n[ Backbone ]\n4 6 ; CA\n 9\n[ C alphas ]\n6\n[ Backbone ]\n10\n").unwrap();
     let groups = IndexGroups::read(&path, 25).unwrap();

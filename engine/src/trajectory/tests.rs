@@ -27,7 +27,7 @@ fn a_frame_has_the_layout_of_the_format() {
 
 #[test]
 fn frames_with_any_parts_are_read_back() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("all.trr");
     let (x, v) = (vectors(12, 1.5), vectors(12, -0.3));
     let whole = Parts { forces: &v, ..parts(3, &x, &v) };
@@ -64,7 +64,7 @@ fn frames_with_any_parts_are_read_back() {
 /// chemfiles has a reader of its own: it finds the same numbers, in Å.
 #[test]
 fn another_program_reads_our_trr() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let path = folder.path().join("ours.trr");
     let (x, v) = (vectors(12, 0.5), vectors(12, 0.1));
     let bytes: Vec<u8> =
@@ -87,7 +87,7 @@ fn another_program_reads_our_trr() {
 
 #[test]
 fn damaged_and_foreign_files_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let refused = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();

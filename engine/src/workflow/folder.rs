@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_new_or_ones_own() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let path = place.path().join("run");
         let mut folder = Folder::claim(&path, Kind::Run).unwrap();
         assert!(message(Folder::claim(&path, Kind::Run)).contains("another octitrate is running"));
@@ -309,7 +309,7 @@ mod tests {
     /// A program that another thread starts holds copies of all files for a moment.
     #[test]
     fn a_lock_ends_although_a_copy_of_its_file_is_open() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let lock = hold(folder.path()).unwrap();
         let copy = lock.0.try_clone().unwrap();
         assert!(hold(folder.path()).is_err());
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_folder_with_files_of_others_is_refused_and_stays_as_it_is() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let path = place.path().join("run");
         std::fs::create_dir(&path).unwrap();
         for name in [".hidden", "slurm-1.out", "hq-1.out", "hq-1.err", "run.toml"] {
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn an_evaluation_lies_beside_its_runs_or_alone() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let claim = |name: &str, evaluated: &[PathBuf]| {
             let path = place.path().join(name);
             std::fs::create_dir_all(&path).unwrap();
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn what_is_moved_aside_gets_the_next_free_name_and_inputs_stay() {
-        let place = tempfile::tempdir().unwrap();
+        let place = temp_dir::TempDir::new().unwrap();
         let path = place.path().join("run");
         assert_eq!(move_aside(&path, &[]).unwrap(), None);
         for number in 1..=2 {

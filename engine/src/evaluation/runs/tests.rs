@@ -33,7 +33,7 @@ fn times(from: usize, to: usize, interval: f64) -> Vec<f64> {
 
 #[test]
 fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let whole = run(folder.path(), "pH_4.00/replica_1", &times(0, 10, 0.1), |_| 0.0);
     assert!(Run::read(&whole).unwrap().warnings.is_empty());
     let short = run(folder.path(), "pH_4.00/replica_2", &times(0, 7, 0.1), |_| 0.0);
@@ -51,7 +51,7 @@ fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
 /// Ten frames protonated in the first ps, then two deprotonated in two ps: two thirds of the time, not one sixth of the frames.
 #[test]
 fn frames_count_by_their_time_when_the_interval_was_changed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let changing: Vec<f64> = times(0, 10, 0.1).into_iter().chain([2.0, 3.0, 4.0]).collect();
     let path = run(folder.path(), "changing", &changing, |index| f64::from(u8::from(index > 10)));
     let steady = run(folder.path(), "steady", &times(0, 40, 0.1), |index| f64::from(u8::from(index > 10)));

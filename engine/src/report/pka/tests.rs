@@ -188,7 +188,7 @@ fn a_single_ph_has_no_curve_and_what_is_not_determined_has_no_panel() {
 
 #[test]
 fn files_of_plots_are_complete_or_absent() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let evaluated = evaluation(&[site("GLU 2", &[0.0, 4.5])], &PH);
     write(&evaluated, folder.path(), Beside::default()).unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name));
@@ -204,7 +204,7 @@ fn files_of_plots_are_complete_or_absent() {
 
 #[test]
 fn the_report_links_the_page_of_an_exchange_if_there_is_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let evaluation = evaluation(&[site("GLU 2", &[0.0, 4.5])], &PH);
     let report = || {
         write(&evaluation, folder.path(), Beside::default()).unwrap();

@@ -217,7 +217,7 @@ fn entry_of_two() -> String {
 
 /// The correction after all runs of two forms of five kJ/mol of noise, with the titles of the stages.
 fn two_forms(fault: Fault, calibrate: &str) -> (Correction, Vec<String>) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), &entry_of_two(), &format!("degree = 4\nruns = 4\n{calibrate}"), site());
     let coefficients = vec![-120.0, 200.0, 15.0, -8.0];
     let truth = Truth { basis: SimplexBasis::new(2, 4), coefficients, molecules: 1.0, wrong: 0.0, fault };
@@ -231,7 +231,7 @@ const CALIBRATE: &str = "degree = 4\nruns = 2\nround = \"2 ps\"\n";
 
 #[test]
 fn rounds_correct_what_the_windows_do_not_show() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let (truth, plan) = (histidine(2.5), plan(folder.path(), ENTRY, CALIBRATE, site()));
     let titles = truth.go(&plan);
     // Start 2 of the windows, and rounds.
@@ -277,13 +277,13 @@ fn rounds_at_another_residue_have_its_correction() {
     let calibrate = "degree = 4\nruns = 4\n";
     let basis = SimplexBasis::new(2, 4);
     let truth = |coefficients| Truth { basis, coefficients, molecules: 1.0, wrong: 0.0, fault: Fault::None };
-    let model = tempfile::tempdir().unwrap();
+    let model = temp_dir::TempDir::new().unwrap();
     let inside = plan(model.path(), &entry_of_two(), calibrate, site());
     truth(vec![20.0, 40.0, 5.0, 1.0]).go(&inside);
     inside.conclude().unwrap();
     let calibrated = std::fs::read_to_string(model.path().join("his.toml")).unwrap();
     for entry in [entry_of_two(), calibrated] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let plan = plan_at(Some("HIS"), folder.path(), &entry, calibrate, site());
         let before = plan.target.entry.correction.clone();
         truth(vec![-120.0, 200.0, 15.0, -8.0]).go(&plan);
@@ -300,7 +300,7 @@ fn rounds_at_another_residue_have_its_correction() {
 
 #[test]
 fn windows_alone_are_preliminary() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), ENTRY, "max_rounds = 0\nequilibration = \"0.1 ps\"\n", site());
     let titles = histidine(0.0).go(&plan);
     assert_eq!(titles.len(), 1);
@@ -318,7 +318,7 @@ fn windows_alone_are_preliminary() {
 
 #[test]
 fn a_buffer_is_stored_per_molecule() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let truth = Truth {
         basis: SimplexBasis::new(2, 3),
         coefficients: vec![4.0, -55.0, 3.0],
@@ -344,7 +344,7 @@ fn a_buffer_is_stored_per_molecule() {
 
 #[test]
 fn free_runs_have_neither_barrier_nor_ph() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), ENTRY, CALIBRATE, site());
     let runs = plan.round(3).children();
     let settings = |run: &Child| run.config.titration.clone().unwrap();
@@ -411,7 +411,7 @@ fn starts_that_disagree_are_a_systematic_error() {
 /// Two forms that are the same: mirror images are not run, and the free energy is symmetric.
 #[test]
 fn forms_that_are_the_same_are_calibrated_as_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let one = plan(folder.path(), CARBOXYL, CALIBRATE, site());
     // Of 45 windows: 8 between A and B, 15 between A and C, A once, two of three inside.
     assert_eq!(one.windows.len(), 8 + 15 - 1 + 2);
@@ -437,7 +437,7 @@ fn forms_that_are_the_same_are_calibrated_as_one() {
 /// Later starts begin where others ended, each elsewhere, or at structures that the job names.
 #[test]
 fn starts_come_from_elsewhere() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let three = plan(folder.path(), ENTRY, "starts = 3\nwindows = [0.0, 0.25, 0.5, 0.75, 1.0]\ninterior = 0\n", site());
     assert_eq!((three.windows.len(), three.batch.children.len(), three.later.len()), (12, 12, 2));
     let structure = |start: usize, window: usize| &three.runs(window).nth(start).unwrap().config.system.structure;

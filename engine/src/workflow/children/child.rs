@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn time_of_a_growing_table_is_that_of_its_last_whole_line() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("lambda.csv");
         assert_eq!(last_time(&path), None);
         std::fs::write(&path, "time (ps),lambda A\n").unwrap();

@@ -227,7 +227,7 @@ mod tests {
 
     /// Seven runs, four at once; the result, what the log says, and how many were asked to stop.
     fn in_room_for(room: usize, looks: usize, failing: &'static str, stop: &Stop) -> (Result<bool>, String, usize) {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let children: Vec<Child> =
             (0..7).map(|index| Child::of_tests(folder.path(), &format!("run {index}"))).collect();
         let path = folder.path().join("log");

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_run_has_a_task() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let names: Vec<String> = (1..=5).map(|number| format!("run {number}")).collect();
         let children: Vec<Child> = names.iter().map(|name| Child::of_tests(folder.path(), name)).collect();
         let queue = queue("cuda:0-1".parse().unwrap(), 2);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_gpu_is_asked_for_if_it_was_chosen() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let script = |device| {
             let queue = queue(device, 4);
             TaskArray { children: &[], folder: folder.path(), name: "titrate", atoms: 1, queue: &queue }

@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_error_of_its_run() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let child = Child::of_tests(folder.path(), "pH 4.00");
         std::fs::create_dir(child.config.folder()).unwrap();
         let end_of = |work: fn(&Stop, &AtomicBool) -> Result<Outcome>| {

@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn lines_of_before_have_empty_cells() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("exchange.csv");
         let text = "time (ps),a,c\n0,1,2\n1,2,1\n";
         std::fs::write(&path, format!("{text}2,1,")).unwrap();

@@ -82,7 +82,7 @@ fn states(plan: &TitrationPlan, slot: usize) -> Vec<usize> {
 /// What happens on the way of a walker stands in the log of the exchange, once.
 #[test]
 fn notices_of_walkers_are_logged() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), 4, 1);
     let mut built = 0;
     let mut build = |config: &Config| {
@@ -98,7 +98,7 @@ fn notices_of_walkers_are_logged() {
 
 #[test]
 fn populations_and_acceptance_are_the_exact_ones() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let n = 40_000;
     let plan = plan(folder.path(), n, 1);
     assert!(go(&plan, false, None));
@@ -162,7 +162,7 @@ fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn a_run_in_pieces_leaves_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let at = |name: &str| plan(&folder.path().join(name), 60, 2);
     let whole = at("whole");
     assert!(go(&whole, false, None));
@@ -213,7 +213,7 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
 /// Where walkers are stopped, one may wait at the step of a swap, the line of that step not yet told, and the one that took its place be some lines ahead.
 #[test]
 fn the_line_of_a_swap_comes_before_those_of_who_takes_over() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let at = |name: &str| plan_with_lines(&folder.path().join(name), 60, 2, "2 fs");
     assert!(go(&at("whole"), false, None));
     let pieces = at("pieces");
@@ -227,7 +227,7 @@ fn the_line_of_a_swap_comes_before_those_of_who_takes_over() {
 /// Another barrier is another exchange; a run that is taken away has no place for its walker.
 #[test]
 fn another_exchange_is_refused_and_nothing_is_touched() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     assert!(!go(&plan(folder.path(), 60, 2), false, Some(40)));
     let before = results(folder.path());
     let refused = |other: TitrationPlan| {
@@ -252,7 +252,7 @@ fn another_exchange_is_refused_and_nothing_is_touched() {
 /// New walkers go alone as far as the others; then all swap. Runs have equal lengths, and what had been written stays.
 #[test]
 fn ph_values_and_replicas_may_be_added() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let at = |exchanges, replicas| plan(folder.path(), exchanges, replicas);
     assert!(go(&at(40, 1), false, None));
     let before = results(folder.path());

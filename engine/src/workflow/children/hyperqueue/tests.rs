@@ -9,14 +9,14 @@ use std::process::{Command, Output};
 
 /// A folder with a script, its jobs, and programs.
 struct Place {
-    folder: tempfile::TempDir,
+    folder: temp_dir::TempDir,
     script: PathBuf,
 }
 
 impl Place {
     /// Five runs; octitrate finishes those of a bundle and leaves with `status`.
     fn new(name: &str, device: &str, max_hours: Option<f64>, status: i32) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = temp_dir::TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);
         let program = |name: &str, text: &str| {
             std::fs::write(at(name), format!("#!/bin/sh\necho \"{name} $*\" >>'{}'\n{text}", at("said").display()))

@@ -36,7 +36,7 @@ fn wait_until(is_so: impl Fn() -> bool) -> Result<()> {
 /// the second, and at the third it waits for one that waits for one that waits for the first. Nothing of it is seen in the results.
 #[test]
 fn a_walker_waits_for_its_partner_alone() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let at = |name: &str| plan(&folder.path().join(name), 12, 1);
     assert!(go(&at("turns"), false, None));
     let farthest = Arc::new(AtomicU64::new(0));
@@ -64,7 +64,7 @@ fn a_walker_waits_for_its_partner_alone() {
 /// Whoever is fast, wherever all come to rest for checkpoints, and whenever they are stopped: all that is left is the same.
 #[test]
 fn the_speed_of_walkers_leaves_no_trace() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let at = |name: &str| plan(&folder.path().join(name), 60, 2);
     assert!(go(&at("turns"), false, None));
     let expected = results(&folder.path().join("turns"));
@@ -98,7 +98,7 @@ fn the_speed_of_walkers_leaves_no_trace() {
 /// The others do not wait for it, what came before stays, and the exchange goes on from its last checkpoint if the cause is gone.
 #[test]
 fn a_walker_that_fails_is_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let at = |name: &str| plan(&folder.path().join(name), 40, 1);
     assert!(go(&at("whole"), false, None));
     let broken = at("broken");
@@ -128,7 +128,7 @@ fn a_walker_that_fails_is_named() {
 /// Each waits for all others to begin, which one after the other would never end.
 #[test]
 fn walkers_with_threads_are_prepared_at_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
     let begun = Arc::new(AtomicU64::new(0));
     let mut build = |config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
