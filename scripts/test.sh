@@ -10,9 +10,15 @@ if [ -e .tools/nvrtc/libnvrtc.so ]; then
 elif [ -z "${OCTITRATE_NEEDS_NVRTC:-}" ]; then
     echo "test: no NVRTC in .tools/nvrtc: kernels are not compiled for GPUs"
 fi
-cargo test --release --workspace --locked "$@"
-[ $# = 0 ] || exit 0
-if scripts/prepare_tools.sh test; then
+if [ $# != 0 ]; then
+    cargo test --release --workspace --locked "$@"
+    exit 0
+fi
+# the tools of the Python package are fetched while cargo compiles
+scripts/prepare_tools.sh test &
+fetching=$!
+cargo test --release --workspace --locked || { status=$? && wait && exit $status; }
+if wait $fetching; then
     (cd python && ../.tools/prepare/bin/mypy)
     # the package and the program as they are installed, from what the tests above have compiled
     scripts/wheel.sh -n auto --dist loadfile
