@@ -12,7 +12,6 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
-#include <vector>
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -29,7 +28,7 @@
 #define __align__(n) alignas(n)
 #define __grid_constant__
 #define KERNEL extern "C"
-#define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator::dynamic_shared.data())
+#define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator::dynamic_shared)
 
 struct dim3 {
     unsigned x, y, z;
@@ -61,8 +60,10 @@ EMULATOR_VECTOR(unsigned char, uchar)
 
 namespace emulator {
 
-static std::vector<unsigned char> dynamic_shared;
+static unsigned char *dynamic_shared;
+static size_t dynamic_room;
 static const size_t STACK = 128 * 1024;
+static const unsigned MAX_THREADS = 1024; // of a block
 
 enum State { READY, AT_BLOCK, AT_WARP, DONE };
 
@@ -71,7 +72,7 @@ struct Fiber {
     dim3 thread;
     unsigned turn;
     bool awaited;
-    std::vector<unsigned char> stack;
+    unsigned char *stack;
 #if defined(__x86_64__)
     void *sp;
 #else
@@ -83,8 +84,14 @@ struct Warp {
     alignas(16) unsigned char slots[2][32][16];
 };
 
-static std::vector<Fiber> fibers;
-static std::vector<Warp> warps;
+static Fiber fibers[MAX_THREADS];
+static Warp warps[MAX_THREADS / 32];
+static struct Memory {
+    ~Memory() {
+        for (Fiber &fiber : fibers) free(fiber.stack);
+        free(dynamic_shared);
+    }
+} memory;
 static unsigned current;
 static bool hasty; // A thread has ended without having waited for the kernel ahead.
 static void (*body)(void *);
@@ -118,7 +125,7 @@ static void entry();
 inline void leave() { emulator_switch(&fibers[current].sp, scheduler); }
 inline void enter() { emulator_switch(&scheduler, fibers[current].sp); }
 static void start(Fiber &fiber) {
-    uintptr_t top = reinterpret_cast<uintptr_t>(fiber.stack.data() + STACK) & ~uintptr_t(15);
+    uintptr_t top = reinterpret_cast<uintptr_t>(fiber.stack + STACK) & ~uintptr_t(15);
     void **sp = reinterpret_cast<void **>(top);
     *--sp = nullptr;
     *--sp = reinterpret_cast<void *>(entry);
@@ -132,7 +139,7 @@ inline void leave() { swapcontext(&fibers[current].context, &scheduler); }
 inline void enter() { swapcontext(&scheduler, &fibers[current].context); }
 static void start(Fiber &fiber) {
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_sp = fiber.stack;
     fiber.context.uc_stack.ss_size = STACK;
     fiber.context.uc_link = &scheduler;
     makecontext(&fiber.context, entry, 0);
@@ -197,7 +204,7 @@ static int run_block(unsigned n) {
 }
 
 // Runs a kernel on its argument, a structure of `size` bytes. 0: done; 1: threads wait at different barriers; 2: an argument of another size; 3: a kernel
-// that may start early has threads that do not wait for the one ahead of it.
+// that may start early has threads that do not wait for the one ahead of it; 4: too many threads; 5: no memory.
 template <class A>
 int launch(void (*kernel)(A), const dim3 *grid, const dim3 *block, unsigned shared, const void *argument, size_t size, bool early) {
     if (size != sizeof(A)) return 2;
@@ -214,16 +221,20 @@ int launch(void (*kernel)(A), const dim3 *grid, const dim3 *block, unsigned shar
     gridDim = *grid;
     blockDim = *block;
     const unsigned n = block->x * block->y * block->z;
-    if (fibers.size() < n) fibers.resize(n);
+    if (n > MAX_THREADS) return 4;
     for (unsigned i = 0; i < n; i++) {
-        if (fibers[i].stack.size() < STACK) fibers[i].stack.resize(STACK);
+        if (!fibers[i].stack && !(fibers[i].stack = static_cast<unsigned char *>(calloc(STACK, 1)))) return 5;
     }
-    if (warps.size() < (n + 31) / 32) warps.resize((n + 31) / 32);
+    if (dynamic_room < shared + 16) {
+        free(dynamic_shared);
+        dynamic_shared = static_cast<unsigned char *>(malloc(dynamic_room = shared + 16));
+        if (!dynamic_shared) return dynamic_room = 0, 5;
+    }
     for (unsigned z = 0; z < grid->z; z++)
         for (unsigned y = 0; y < grid->y; y++)
             for (unsigned x = 0; x < grid->x; x++) {
                 blockIdx = {x, y, z};
-                dynamic_shared.assign(shared + 16, 0xff);
+                memset(dynamic_shared, 0xff, shared + 16);
                 if (int code = run_block(n)) return code;
             }
     return early && hasty ? 3 : 0;

@@ -262,6 +262,8 @@ impl Work {
                         &function.name,
                         "may start early, but not all its threads wait for the kernel ahead",
                     )),
+                    4 => Err(failure(&function.name, "more threads in a block than any GPU has")),
+                    5 => Err(failure(&function.name, "no memory for its threads")),
                     _ => Err(failure(&function.name, "arguments of another size")),
                 }
             }
