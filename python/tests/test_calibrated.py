@@ -64,10 +64,10 @@ def test_corrections_get_into_the_entries_of_a_job(folder: Path) -> None:
     assert set(found) == {"tyr.toml", "arg.toml", "cterm.toml"}
     expected = tomllib.loads(MODEL)["correction"]
     assert found["tyr.toml"]["correction"] == expected
-    assert found["arg.toml"]["correction"] == {"status": "uncalibrated"}
     places = {one["residues"][0]: one["correction"] for one in found["cterm.toml"]["elsewhere"]}
-    # Those that come with octitrate serve where one's own have none: at Ala, the model compound, and at Glu.
-    shipped = tomllib.loads((Path(octitrate.__file__).parent / "corrections/ff14SB-tip3p/cterm.toml").read_text())
+    # Those that come with octitrate serve where one's own have none: Arg, and at Ala, the model compound, and at Glu.
+    arg, shipped = (tomllib.loads((Path(octitrate.__file__).parent / f"corrections/ff14SB-tip3p/{name}.toml").read_text()) for name in ("arg", "cterm"))
+    assert found["arg.toml"]["correction"] == arg["correction"]
     of_glu = next(one["correction"] for one in shipped["elsewhere"] if one["residues"] == ["GL3"])
     assert found["cterm.toml"]["correction"] == shipped["correction"] and places == {"GLY": expected, "LEU": expected, "GL3": of_glu}
 
@@ -76,7 +76,7 @@ def test_groups_know_their_corrections(folder: Path) -> None:
     ff = TitratableForceField("ff14SB", "tip3p", [folder])
     corrected = [(group.entry, group.corrected) for group in ff.groups(peptide(["TYR", "TYR", "CYS", "LEU"]).topology)]
     # A first residue has other charges: what is known inside of chains is not known there.
-    assert corrected == [("nterm", False), ("tyr", False), ("tyr", True), ("cys", False), ("cterm", True)]
+    assert corrected == [("nterm", False), ("tyr", False), ("tyr", True), ("cys", True), ("cterm", True)]
     assert [group.corrected for group in ff.groups(peptide(["ACE", "ALA"]).topology)] == [True]
     assert [group.corrected for group in ff.groups(peptide(["ACE", "VAL"]).topology)] == [False]
     # Another force field has none of them.

@@ -168,6 +168,6 @@ def test_groups() -> None:
         ("cterm", "cterm", 3.67, "preliminary"),
     ]
     other = loaded("ff14SB").groups(peptide(["MET", "CYS", "SER"]).topology)
-    assert [(group.group, group.corrected) for group in other] == [("nterm", False), ("side", False), ("cterm", False)]
+    assert [(group.group, group.corrected) for group in other] == [("nterm", False), ("side", True), ("cterm", False)]
     # The side chain of a first residue has charges that nothing was calibrated with.
     assert [(group.group, group.corrected) for group in ff.groups(peptide(["GLU", "ALA"]).topology)][:2] == [("nterm", False), ("side", False)]

@@ -187,11 +187,12 @@ def test_rings_have_one_order_of_impropers_whichever_comes_first(structure: Writ
 
 def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
-    text = entry(TitratableForceField("ff19SB"), "glu3")
+    # Nothing comes with octitrate for this water.
+    text = entry(TitratableForceField("ff19SB", "tip3p"), "glu3")
     (tmp_path / "own").mkdir()
     (tmp_path / "own/glu3.toml").write_text(text[: text.index("[correction]")] + '[correction]\nstatus = "calibrated"\n')
     options = structure(peptide_text("ALA", "GLU", "TYR", "GLY"))
-    options.force_field, options.library = "ff19SB", [tmp_path / "own"]
+    options.force_field, options.water, options.library = "ff19SB", "tip3p", [tmp_path / "own"]
     _, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
     assert "no correction is known with this force field: they stay in the form of pH 7, unless --sites asks for them: TYR 3" in notes(report)

@@ -26,8 +26,8 @@ UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
 
 KNOWN = (
-    "corrections come with octitrate for amber99sb-ildn (the default) and ff14SB, both with tip3p, for Glu, Asp, His, Lys and some ends of ff19SB "
-    "with opc, and for Glu and Asp of charmm36m with tip3p"
+    "corrections come with octitrate for all residues that titrate and some ends of amber99sb-ildn (the default) and ff14SB with tip3p, "
+    "ff19SB with opc and charmm36m with tip3p"
 )
 """Where the way on is short."""
 
