@@ -3,6 +3,7 @@
 #
 #   scripts/docs.sh         build the book with mdBook, which is built into .tools/ the first time (about a minute on two cores), and check it
 #   scripts/docs.sh keys    write docs/src/keys.md again from the program
+#   scripts/docs.sh tools   build mdBook alone, if it is not there
 #
 # mdBook comes from crates.io, because that is where everything else comes from: no optimisation and no server, which nobody needs here.
 set -eu
@@ -21,15 +22,20 @@ mdbook_from_crates_io() {
         --no-default-features --features search --force --root "$PWD/.tools" && rm -rf .tools/mdbook
 }
 
+tools() {
+    [ "$(mdbook --version 2> /dev/null)" = "mdbook v$version" ] || mdbook_from_crates_io
+}
+
 case "${1:-build}" in
 keys) keys ;;
+tools) tools ;;
 build)
-    [ "$(mdbook --version 2> /dev/null)" = "mdbook v$version" ] || mdbook_from_crates_io
+    tools
     mdbook build docs
     python3 scripts/check_links.py target/manual
     ;;
 *)
-    echo "docs.sh: unknown argument '$1': nothing, or keys" >&2
+    echo "docs.sh: unknown argument '$1': nothing, keys or tools" >&2
     exit 2
     ;;
 esac
