@@ -218,6 +218,17 @@ def test_groups_of_one_last_residue_titrate_together(side: str, end: str, expect
     assert all(choice.titrates or choice.why == sites.UNKNOWN_AT_END for choice in choices)
 
 
+@pytest.mark.parametrize(("asked", "expected"), [(["GLU"], ["GL3 2"]), (["GLU", "cterm"], ["GL3 2", "ZGL3 4", "cterm ZGL3 4"])])
+def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], expected: list[str], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job of `--sites GLU,ASP` for 1PGB, whose last residue is Glu, was refused by the program: its correction is that beside a protonated end."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text("GLY", "GLU", "GLY", "GLU"))
+    options.force_field, options.sites = "ff14SB", asked
+    _, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == expected
+    assert (f"{sites.WITHOUT_ITS_END}: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
+
+
 def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "GLU", "TYR", "GLY"))

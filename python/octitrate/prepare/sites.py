@@ -24,6 +24,7 @@ SWAP = 3.0
 
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
+WITHOUT_ITS_END = "the correction of this side chain was made beside a carboxyl end with its proton, which --sites does not ask for (cterm)"
 
 KNOWN = (
     "corrections come with octitrate for all residues that titrate and some ends of amber99sb-ildn (the default) and ff14SB with tip3p, "
@@ -85,7 +86,9 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         elif not group.corrected:
             choice.titrates, choice.why = False, UNKNOWN_AT_END if id(group.residue) in ends else UNKNOWN
         choices.append(choice)
-    if not asked:
+    if asked:
+        beside_ends(choices)
+    else:
         at_ends(choices)
     if unused := [options.sites[i] for i in range(len(asked)) if i not in used]:
         raise Refused(
@@ -142,6 +145,15 @@ def at_ends(choices: list[Choice]) -> None:
             choice.titrates, choice.why = False, UNKNOWN_AT_END
         if choice.group.group == "cterm" and side.titrates and not choice.titrates:
             side.titrates, side.why = False, UNKNOWN_AT_END
+
+
+def beside_ends(choices: list[Choice]) -> None:
+    """Leaves out the side chain of a last residue where its carboxyl end was not asked for and is charged, so that the correction of the side chain does not serve:
+    `--sites GLU,ASP` means the groups that can titrate. Without any correction it stays, for a library that comes later."""
+    ends = {id(choice.group.residue) for choice in choices if choice.group.group == "cterm" and not choice.titrates}
+    for choice in choices:
+        if choice.group.group == "side" and id(choice.group.residue) in ends and choice.titrates and choice.group.corrected:
+            choice.titrates, choice.why = False, WITHOUT_ITS_END
 
 
 def values(choices: list[Choice], options: Options) -> list[float]:
