@@ -83,6 +83,8 @@ def main() -> None:
     parser.add_argument("--salt", type=float, default=0.15, help="of the simulation, mol/l")
     parser.add_argument("--experiment", type=float, default=0.1, help="salt of the experiment, mol/l")
     args = parser.parse_args()
+    if args.charge <= 0 or args.radius <= 0 or args.waters <= 0 or args.salt <= 0 or args.experiment <= 0:
+        parser.error("all values are above 0; around a protein with as much negative charge pKa values are too low by as much")
     outer = (args.radius**3 + args.waters * WATER * 3 / (4 * np.pi)) ** (1 / 3)
     experiment = alone(args.charge, args.radius, args.experiment) / np.log(10)
     of_the_salt = alone(args.charge, args.radius, args.salt) / np.log(10)
