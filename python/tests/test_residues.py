@@ -18,6 +18,7 @@ pytest.importorskip("pdbfixer")
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS, View, load, pdb_view  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
+from octitrate.prepare.solvate import without_pair_tables  # noqa: E402
 from octitrate.residues import AMINO_ACIDS, TitratableForceField  # noqa: E402
 from openmm import app, unit  # noqa: E402
 
@@ -215,6 +216,19 @@ def test_caps_of_charmm_are_the_patches_of_their_neighbours() -> None:
     theirs = terms(ff.forcefield.createSystem(merged), modeller.positions)
     assert ours == pytest.approx(theirs, abs=1e-8)
     assert any(abs(energy) > 0.1 for name, energy in ours.items() if name == "CMAPTorsionForce")
+
+
+def test_lennard_jones_of_charmm_without_its_table_of_pairs() -> None:
+    """What `prepare` minimises with has the energy of the force field where no pair of types has numbers of its own."""
+    ff = loaded("charmm36m")
+    modeller = built(ff, "ACE", "ALA", "SER", "ILE", "NME")
+    system = ff.forcefield.createSystem(modeller.topology, residueTemplates=ff.templates(modeller.topology))
+    tabled = terms(system, modeller.positions)
+    plainer = terms(without_pair_tables(system), modeller.positions)
+    table = (tabled.keys() - plainer.keys()).pop()
+    assert abs(tabled[table]) > 1
+    assert plainer.pop("NonbondedForce") == pytest.approx(tabled.pop("NonbondedForce") + tabled.pop(table), rel=1e-9)
+    assert plainer == tabled
 
 
 @pytest.mark.slow
