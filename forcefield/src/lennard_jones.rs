@@ -9,6 +9,7 @@ mod classes;
 mod clusters;
 mod dispersion;
 mod drift;
+pub(crate) mod faint;
 mod list;
 mod modifier;
 #[cfg(test)]

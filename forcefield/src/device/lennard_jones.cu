@@ -56,7 +56,7 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
 
 template <bool ENERGY>
 DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict__ atoms,
-                                 const unsigned *__restrict__ list, const unsigned *__restrict__ chunks,
+                                 const unsigned *__restrict__ list, const unsigned *__restrict__ entries,
                                  const real2 *__restrict__ table, const double *__restrict__ edges, long long *forces,
                                  long long *energies, ListWords *status, const Dispersion &dispersion, int capacity, int n) {
     int site = (int)((blockIdx.x * blockDim.x + threadIdx.x) / LANES), lane = threadIdx.x % LANES;
@@ -66,7 +66,7 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
     steps_of(edges, step);
     real2 only = table[0];
     Sums sum = {0, 0, 0, 0, 0};
-    int count = site < n ? (int)chunks[i] : 0;
+    int count = site < n ? (int)(entries[i] / CHUNK) : 0;
     const uint4 *row = (const uint4 *)(list + (long long)i * capacity) + lane;
     uint4 next = count > 0 ? row[0] : uint4{i, i, i, i};
     for (int c = 0; c < count; ++c) {
@@ -103,9 +103,9 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
 }
 
 KERNEL void lennard_jones(const __grid_constant__ PairArgs a) {
-    sum_pairs<false>(a.sites, a.atoms, a.list, a.chunks, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
+    sum_pairs<false>(a.sites, a.atoms, a.list, a.entries, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
 }
 
 KERNEL void lennard_jones_energy(const __grid_constant__ PairArgs a) {
-    sum_pairs<true>(a.sites, a.atoms, a.list, a.chunks, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
+    sum_pairs<true>(a.sites, a.atoms, a.list, a.entries, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
 }

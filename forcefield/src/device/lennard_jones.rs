@@ -4,6 +4,7 @@
 //! stands in both rows, so that a force is summed in one place and in one order). Between two rebuilds a step is two
 //! kernels: positions → fixed-point sites in cell order (`sites.cuh`), then pairs. Rows have a fixed capacity, found from the
 //! density with a reserve; more neighbours than that are counted in the status, and [`DeviceLennardJones::rebuild`] makes room.
+//! Pairs of hydrogens that hardly feel each other are left out ([`faint`](crate::lennard_jones::faint)).
 //! The correction for dispersion beyond the cut-off is added on the device, so that it follows the volume. `list.cu` makes the list,
 //! `lennard_jones.cu` the forces.
 
@@ -17,22 +18,40 @@ use std::mem::offset_of;
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
+use crate::lennard_jones::faint::faint_first;
 use crate::lennard_jones::{
     Classes, DispersionCorrection, LennardJonesError, Modifier, check_cell_on_device, check_settings,
 };
 use crate::topology::Topology;
 use crate::variants::Variants;
-use list::{Columns, Frame, ListWords, capacity, exclusions, grid};
+use list::{Columns, Frame, ListWords, capacity, exclusions, grid, neighbours};
 use source::{Kernels, compile, table};
 
 /// Threads of a block.
 const THREADS: u32 = 128;
 
-/// Threads that share the neighbours of one site.
-const LANES: u32 = 8;
+/// How the work on lists and pairs is shared out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sharing {
+    /// Sites whose rows a warp makes together. The larger the group, the less a warp does for each; with short rows a single system has too few
+    /// warps to fill a GPU, and groups of four would take a sixth longer than groups of one.
+    group: usize,
+    /// Threads that share the neighbours of one site in the sums of forces.
+    lanes: usize,
+}
 
-/// Entries that the threads of one site read at once; rows are multiples of it.
-pub(super) const CHUNK: usize = 4 * LANES as usize;
+impl Sharing {
+    /// For sites with about so many `neighbours`. Rows of some hundred leave a warp to four sites; longer ones, which differ in length where some pairs are
+    /// left out, take one each.
+    fn new(neighbours: f64) -> Self {
+        if neighbours > 400.0 { Self { group: 4, lanes: 32 } } else { Self { group: 2, lanes: 8 } }
+    }
+
+    /// Entries that the threads of one site read at once; rows are multiples of it.
+    fn chunk(self) -> usize {
+        4 * self.lanes
+    }
+}
 
 structure! {
     /// The correction for dispersion beyond the cut-off, of one volume V.
@@ -62,7 +81,8 @@ arguments! {
         sites: In<'a, u64> as Site,
         atoms: In<'a, u32>,
         list: In<'a, u32>,
-        chunks: In<'a, u32>,
+        /// Entries of each row.
+        entries: In<'a, u32>,
         /// c6 and c12 of each pair of classes.
         table: In<'a, u8> as real2,
         edges: In<'a, f64>,
@@ -111,6 +131,7 @@ pub struct DeviceLennardJones {
     pub(super) n: usize,
     reach: f64,
     pub(super) capacity: usize,
+    sharing: Sharing,
     grid: [i32; 3],
     periodic: bool,
     /// Whether the kernels are made for boxes without right angles; they serve one with right angles, too.
@@ -126,7 +147,8 @@ pub struct DeviceLennardJones {
     pub(super) sites: Buffer<u64>,
     pub(super) atoms: Buffer<u32>,
     pub(super) list: Buffer<u32>,
-    pub(super) chunks: Buffer<u32>,
+    /// Entries of each row.
+    pub(super) entries: Buffer<u32>,
     /// Edges and origin of the frame; zeros for periodic systems, whose edges are those of the cell.
     frame: Buffer<Frame>,
     /// Cells of the list.
@@ -175,11 +197,13 @@ impl DeviceLennardJones {
         };
         let active: Vec<u32> = (0..top.atoms.len() as u32).filter(acts).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
-        let Classes { of_atoms: kinds, table: classes } = Classes::new(&types, &top.lj);
+        let (Classes { of_atoms: kinds, table: classes }, n_faint) = faint_first(Classes::new(&types, &top.lj));
         let (excluded_starts, excluded) = exclusions(top, &active);
         let n = active.len();
-        let grid = grid(n, reach, cell);
-        let capacity = capacity(n, reach, cell);
+        let neighbours = neighbours(n, reach, cell);
+        let sharing = Sharing::new(neighbours);
+        let grid = grid(n, sharing.group, reach, cell);
+        let capacity = capacity(n, neighbours).next_multiple_of(sharing.chunk());
         let words = match settings.precision {
             Precision::Single => 2,
             Precision::Double => 4,
@@ -193,10 +217,11 @@ impl DeviceLennardJones {
         let n_cells = grid.iter().map(|&c| c as usize).product();
         Ok(Self {
             device: device.clone(),
-            kernels: compile(device, settings, classes.n_types, cell.is_triclinic())?,
+            kernels: compile(device, settings, [classes.n_types, n_faint], sharing, cell.is_triclinic())?,
             n,
             reach,
             capacity,
+            sharing,
             grid,
             periodic: cell.is_periodic(),
             triclinic: cell.is_triclinic(),
@@ -211,7 +236,7 @@ impl DeviceLennardJones {
             sites: device.zeros(words * n)?,
             atoms: device.zeros(n)?,
             list: device.zeros(n * capacity)?,
-            chunks: device.zeros(n)?,
+            entries: device.zeros(n)?,
             frame: device.zeros(1)?,
             columns: device.zeros(1)?,
             status: device.zeros(1)?,
@@ -258,7 +283,7 @@ impl DeviceLennardJones {
             sites: self.sites.arg(),
             atoms: self.atoms.arg(),
             list: self.list.arg(),
-            chunks: self.chunks.arg(),
+            entries: self.entries.arg(),
             table: self.table.arg(),
             edges,
             forces: forces.arg(),
@@ -269,7 +294,7 @@ impl DeviceLennardJones {
             n,
         };
         let kernel = if with_energy { &k.energy } else { &k.forces };
-        stream.launch(kernel, Launch::for_each(LANES as usize * self.n, THREADS), pairs)
+        stream.launch(kernel, Launch::for_each(self.sharing.lanes * self.n, THREADS), pairs)
     }
 
     /// The status once the stream has done its work so far; waits for it.

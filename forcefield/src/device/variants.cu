@@ -61,7 +61,7 @@ template <bool ENERGY> DEVICE void sum_changing(const ChangingArgs &a) {
     for (int form = 0; form < FORMS; ++form) by_form[form] = 0.0;
     bool within = true;
     const unsigned *row = a.list + (long long)i * a.capacity;
-    const int count = (int)a.chunks[i] * CHUNK;
+    const int count = (int)a.entries[i];
     for (int t = threadIdx.x; t < count; t += blockDim.x) {
         const unsigned j = row[t];
         if (j == i) continue;

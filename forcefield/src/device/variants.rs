@@ -9,7 +9,7 @@ use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Sour
 
 use super::bonded::{KINDS, Kind, kinds};
 use super::lennard_jones::source::{potential, sites};
-use super::lennard_jones::{CHUNK, DeviceLennardJones, Settings};
+use super::lennard_jones::{DeviceLennardJones, Settings};
 use super::{DeviceBonded, DeviceTermError};
 use crate::cell::Cell;
 use crate::topology::{Pair14, Topology};
@@ -49,7 +49,7 @@ arguments! {
         sites: In<'a, u64> as Site,
         atoms: In<'a, u32>,
         list: In<'a, u32>,
-        chunks: In<'a, u32>,
+        entries: In<'a, u32>,
         places: In<'a, u32>,
         changing: In<'a, Changing>,
         /// Types of the atoms that change, form by form.
@@ -161,7 +161,7 @@ impl DeviceVariants {
                 sites: lennard_jones.sites.arg(),
                 atoms: lennard_jones.atoms.arg(),
                 list: lennard_jones.list.arg(),
-                chunks: lennard_jones.chunks.arg(),
+                entries: lennard_jones.entries.arg(),
                 places: pairs.places.arg(),
                 changing: pairs.changing.arg(),
                 form_types: pairs.form_types.arg(),
@@ -234,7 +234,6 @@ fn source(settings: Settings, forms: usize, triclinic: bool) -> Source {
     let source = Source::new("variants", include_str!("variants.cu"))
         .define("REAL", "double")
         .define("FORMS", forms)
-        .define("CHUNK", CHUNK)
         .define("CONSTANT", format!("{CONSTANT}u"))
         .header(include_str!("forces.cuh"))
         .kernel::<PlacesArgs<'static>>("find_changing")

@@ -4,7 +4,7 @@
 //!
 //! The buffer of the list follows from a tolerance on the drift of the energy ([`ListDrift`]): pairs may come within the cut-off unseen as long as
 //! all of them together matter as little as that. No single atom decides. 40 fs are where the costs are flat: a list takes as long as one step,
-//! which is a twentieth of 20 steps; at 80 fs the longer buffer costs in every step what rarer lists save.
+//! two of CHARMM's, which is a tenth or a fifth of 10 steps; at 60 fs the longer buffer costs in every step what rarer lists save.
 //!
 //! Boxes of the FMM serve for as long as accuracy allows. An atom that leaves its box keeps its near pairs and its excluded ones, which are exact
 //! wherever it is; expansions converge more slowly. With boxes of 0.52 nm, a protein in water at 300 K, the relative error of the forces is

@@ -3,13 +3,16 @@
 // 1. frame_of_atoms (open systems): origin and edges of a frame that holds all atoms with a margin of 2 (cut-off + buffer).
 // 2. cell_keys: cell of every active atom, z fastest; the counting sort makes `order` and `starts` of it.
 // 3. place_sites: fixed-point sites by place.
-// 4. build_list: one warp per site. Each lane works out which cells of one column (x, y) the sphere of radius `reach` can
-//    touch (contiguous in place, two pieces where it wraps); then the warp tests the sites of 32 columns, 32 at a time.
-//    Row i: places of all sites within `reach`, ascending by column, exclusions left out; both directions of a pair are
-//    listed. Rows have `capacity` entries and are filled up with i itself to a multiple of CHUNK; `chunks[i]` = how many.
+// 4. build_list: one warp per GROUP of sites that follow each other, which are close: cells hold some GROUP sites, and those of every other
+//    column are in falling order, so that columns that follow each other touch. Each lane works out which cells of one column (x, y) the spheres of
+//    radius `reach` around the group can touch (contiguous in place, two pieces where it wraps), and writes their places down; then the warp
+//    tests the sites of 32 columns, 32 at a time, against every site of the group.
+//    Row i: places of all sites within `reach`, ascending by column, exclusions left out; of the N_FAINT first classes with each other only those
+//    within the root of FAINT_REACH2, which is no longer than `reach`. Both directions of a pair are listed. Rows have room for `capacity` places and
+//    are filled up with i itself to a multiple of CHUNK, to `entries[i]` of them.
 //    In a chunk entries stand in the order in which the lanes of the force kernel load them.
 // In a box without right angles (TRICLINIC) cells lie along its edges, columns along c; a column is left out if all of its prism is beyond the
-// reach, and its piece is what the sphere can touch anywhere in the prism.
+// reach, and its piece is what the spheres can touch anywhere in the prism.
 // The order of a row depends on the positions only. Units: nm. Needs sites.cuh.
 
 KERNEL void frame_of_atoms(const __grid_constant__ FrameArgs args) {
@@ -82,7 +85,8 @@ KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
     if (i >= a.n) return;
     const int nx = a.cells[0], ny = a.cells[1], nz = a.cells[2];
     Site s = site_at(a.x, a.active[i], a.origin, axes, 0);
-    a.keys[i] = (unsigned)((cell_of(s.x, nx) * ny + cell_of(s.y, ny)) * nz + cell_of(s.z, nz));
+    const int column = cell_of(s.x, nx) * ny + cell_of(s.y, ny), z = cell_of(s.z, nz);
+    a.keys[i] = (unsigned)(column * nz + (column % 2 ? nz - 1 - z : z));
     if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->unfit, 1u);
 }
 
@@ -120,110 +124,160 @@ DEVICE float in_cells(UCOORD u, int cells) {
     return (float)(unsigned)(place >> 32) + (float)(unsigned)place * (1.0f / 4294967296.0f);
 }
 
-// Squared distance (in cells²) from position f in [0, 1] of cell 0 to cell d.
-DEVICE float cell_distance(float f, int d) {
-    float gap = d > 0 ? d - f : (d < 0 ? f - d - 1.0f : 0.0f);
-    return gap > 0.0f ? gap : 0.0f;
-}
+// Places that a warp writes down at once before it tests their sites.
+#define WINDOW 256
+
+// Where the sites of a group are along one axis, in cells.
+struct Range {
+    float low, high;
+};
+
+// Distance (in cells) from a range to cell d.
+DEVICE float cell_distance(Range range, int d) { return fmaxf(fmaxf(d - range.high, range.low - d - 1.0f), 0.0f); }
 
 // The same for the nearest image of cell d on a ring of `cells`.
-DEVICE float ring_distance(float f, int d, int cells) {
-    return fminf(cell_distance(f, d), fminf(cell_distance(f, d - cells), cell_distance(f, d + cells)));
+DEVICE float ring_distance(Range range, int d, int cells) {
+    return fminf(cell_distance(range, d), fminf(cell_distance(range, d - cells), cell_distance(range, d + cells)));
 }
 
-// Cells of `width` on each side that lie within `reach`.
-DEVICE int span(float reach, float width, int cells) {
-    float h = ceilf(reach / width);
-    return h < cells ? (int)h : cells;
+// Cells that some cells follow each other from, on a ring.
+struct Run {
+    int first, count;
+};
+
+// Those within `reach` (in cells) of a range.
+DEVICE Run run_of(Range range, float reach, int cells) {
+    const int first = (int)floorf(range.low - reach);
+    return {first, min((int)floorf(range.high + reach) - first + 1, cells)};
 }
+
+// The cell of a ring that i is an image of.
+DEVICE int on_ring(int i, int cells) { return (i % cells + cells) % cells; }
 
 #if TRICLINIC
 DEVICE float across(const Columns &p, float u, float v) { return p.uu * u * u + 2.0f * p.uv * u * v + p.vv * v * v; }
 
-// Smallest squared distance across c of the prism u … u + 1, v … v + 1. The form is convex: where the origin is outside, the least is on an edge.
-DEVICE float least_across(const Columns &p, float u, float v) {
-    if (u <= 0.0f && u >= -1.0f && v <= 0.0f && v >= -1.0f) return 0.0f;
+// Smallest squared distance across c of the prism over `u` and `v`. The form is convex: where the origin is outside, the least is on an edge.
+DEVICE float least_across(const Columns &p, Range u, Range v) {
+    if (u.low <= 0.0f && u.high >= 0.0f && v.low <= 0.0f && v.high >= 0.0f) return 0.0f;
     float least = 1e30f;
     for (int side = 0; side < 2; ++side) {
-        float at = u + side, best = -p.uv * at / p.vv;
-        least = fminf(least, across(p, at, fminf(fmaxf(best, v), v + 1.0f)));
-        at = v + side, best = -p.uv * at / p.uu;
-        least = fminf(least, across(p, fminf(fmaxf(best, u), u + 1.0f), at));
+        float at = side ? u.high : u.low, best = -p.uv * at / p.vv;
+        least = fminf(least, across(p, at, fminf(fmaxf(best, v.low), v.high)));
+        at = side ? v.high : v.low, best = -p.uv * at / p.uu;
+        least = fminf(least, across(p, fminf(fmaxf(best, u.low), u.high), at));
     }
     return least;
 }
 #endif
 
 // Where entry t of a row is stored: lane s of the LANES that share a chunk reads entries s, s + LANES, … with one load.
-DEVICE int stored(int t) {
-    int in_chunk = t % CHUNK;
+DEVICE unsigned stored(unsigned t) {
+    unsigned in_chunk = t % CHUNK;
     return t - in_chunk + in_chunk % (CHUNK / 4) * 4 + in_chunk / (CHUNK / 4);
 }
 
-KERNEL void build_list(const __grid_constant__ BuildArgs args) {
+// Whether a site is of the classes that come first and hardly feel each other.
+DEVICE bool is_faint(const Site &s) { return N_FAINT > 0 && s.kind < (UCOORD)N_FAINT; }
+
+// Numbers among which a site and its excluded partners are.
+struct Partners {
+    unsigned lowest, span;
+};
+
+DEVICE Partners partners_of(const BuildArgs &args, unsigned site) {
+    const unsigned first = args.excluded_starts[site], end = args.excluded_starts[site + 1];
+    const unsigned lowest = first < end ? min(site, args.excluded[first]) : site, highest = first < end ? max(site, args.excluded[end - 1]) : site;
+    return {lowest, highest - lowest};
+}
+
+// Whether `other` is the site itself or an excluded partner.
+DEVICE bool is_excluded(const BuildArgs &args, unsigned site, unsigned other) {
+    bool found = other == site;
+    for (unsigned e = args.excluded_starts[site]; e < args.excluded_starts[site + 1]; ++e) found = found || args.excluded[e] == other;
+    return found;
+}
+
+KERNEL __launch_bounds__(THREADS, 5) void build_list(const __grid_constant__ BuildArgs args) {
     const Site *sites = args.sites;
-    const unsigned *starts = args.starts, *order = args.order, *excluded = args.excluded;
+    const unsigned *starts = args.starts, *order = args.order;
     const Columns prism = *args.columns;
     const int nx = args.cells[0], ny = args.cells[1], nz = args.cells[2], capacity = args.capacity, n = args.n;
-    int i = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
-    if (i >= n) return;
-    Site a = sites[i];
+    const int first_site = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5) * GROUP, lane = threadIdx.x & 31;
+    if (first_site >= n) return;
+    __shared__ int windows[THREADS / 32][WINDOW];
+    int *window = windows[threadIdx.x / 32];
     real step[EDGES];
     steps_of(args.edges, step);
     const real reach2 = (real)args.reach2;
-    unsigned first_excluded = args.excluded_starts[order[i]], end_excluded = args.excluded_starts[order[i] + 1];
-
     const float limit = args.limit, limit2 = limit * limit, wx = prism.wx, wy = prism.wy;
 #if !TRICLINIC
     const float wz = prism.wz;
 #endif
-    int cx = cell_of(a.x, nx), cy = cell_of(a.y, ny);
-    float fx = in_cells(a.x, nx) - cx, fy = in_cells(a.y, ny) - cy, z = in_cells(a.z, nz);
-    int hx = span(limit, wx, nx), hy = span(limit, wy, ny);
-    int wide = min(2 * hx + 1, nx), along = min(2 * hy + 1, ny), columns = wide * along;
 
-    unsigned *row = args.list + (long long)i * capacity;
-    int found = 0;
+    // The group, and where it is: in cells from those of its first site.
+    Site own[GROUP];
+    Partners partners[GROUP];
+    int found[GROUP];
+#pragma unroll
+    for (int k = 0; k < GROUP; ++k) {
+        const int i = min(first_site + k, n - 1);
+        own[k] = sites[i];
+        partners[k] = partners_of(args, order[i]);
+        found[k] = 0;
+    }
+    const int cx = cell_of(own[0].x, nx), cy = cell_of(own[0].y, ny);
+    const float fx = in_cells(own[0].x, nx) - cx, fy = in_cells(own[0].y, ny) - cy, fz = in_cells(own[0].z, nz);
+    Range x = {fx, fx}, y = {fy, fy}, z = {fz, fz};
+#pragma unroll
+    for (int k = 1; k < GROUP; ++k) {
+        const float dx = (float)nearest(own[k].x, own[0].x, (real)(nx / QUANTA)), dy = (float)nearest(own[k].y, own[0].y, (real)(ny / QUANTA)),
+                    dz = (float)nearest(own[k].z, own[0].z, (real)(nz / QUANTA));
+        x = {fminf(x.low, fx + dx), fmaxf(x.high, fx + dx)};
+        y = {fminf(y.low, fy + dy), fmaxf(y.high, fy + dy)};
+        z = {fminf(z.low, fz + dz), fmaxf(z.high, fz + dz)};
+    }
+    const Run along_x = run_of(x, limit / wx, nx), along_y = run_of(y, limit / wy, ny);
+    const int columns = along_x.count * along_y.count;
+#if TRICLINIC
+    // Where columns are reached from two sides they are searched in all their height.
+    const bool whole = along_x.count == nx || along_y.count == ny;
+#endif
+
     for (int batch = 0; batch < columns; batch += 32) {
         // Places first … first + length and second … of the column of this lane.
         int first = 0, length = 0, second = 0, total = 0, k = batch + lane;
         if (k < columns) {
-            int dx = k / along - wide / 2, dy = k % along - along / 2;
+            const int dx = along_x.first + k / along_y.count, dy = along_y.first + k % along_y.count;
 #if TRICLINIC
-            // A column that is reached from two sides is searched in all its height.
-            const bool whole = 2 * hx + 1 > nx || 2 * hy + 1 > ny;
-            float u = dx - fx, v = dy - fy, left = limit2 - (whole ? 0.0f : least_across(prism, u, v));
+            const Range u = {dx - x.high, dx + 1.0f - x.low}, v = {dy - y.high, dy + 1.0f - y.low};
+            const float left = limit2 - (whole ? 0.0f : least_across(prism, u, v));
 #else
-            float gx = wx * ring_distance(fx, dx, nx), gy = wy * ring_distance(fy, dy, ny);
-            float left = limit2 - gx * gx - gy * gy;
+            const float gx = wx * ring_distance(x, dx, nx), gy = wy * ring_distance(y, dy, ny);
+            const float left = limit2 - gx * gx - gy * gy;
 #endif
             if (left > 0.0f) {
-                int column = ((cx + dx + nx) % nx * ny + (cy + dy + ny) % ny) * nz;
-                int low = 0, height = nz;
+                const int column = on_ring(cx + dx, nx) * ny + on_ring(cy + dy, ny);
 #if TRICLINIC
-                // The sphere is within `half` of minus the length along c of some place in the prism.
-                float half = sqrtf(left), start = u * prism.along_u + v * prism.along_v;
-                float first_end = start + fminf(prism.along_u, 0.0f) + fminf(prism.along_v, 0.0f);
-                float last_end = start + fmaxf(prism.along_u, 0.0f) + fmaxf(prism.along_v, 0.0f);
-                float from = (-last_end - half) / prism.along_w - 1e-3f, to = (-first_end + half) / prism.along_w + 1e-3f;
-                if (!whole && to - from + 2.0f < nz) {
-                    low = (int)floorf(z + from);
-                    height = (int)floorf(z + to) - low + 1;
-                    low = (low % nz + nz) % nz;
-                }
+                // The spheres are within `half` of minus the length along c of some place in the prism.
+                const float half = sqrtf(left);
+                const float first_end = fminf(u.low * prism.along_u, u.high * prism.along_u) + fminf(v.low * prism.along_v, v.high * prism.along_v);
+                const float last_end = fmaxf(u.low * prism.along_u, u.high * prism.along_u) + fmaxf(v.low * prism.along_v, v.high * prism.along_v);
+                const float from = (-last_end - half) / prism.along_w - 1e-3f, to = (-first_end + half) / prism.along_w + 1e-3f;
+                int low = (int)floorf(z.low + from), height = whole ? nz : (int)floorf(z.high + to) - low + 1;
 #else
-                float half = sqrtf(left) / wz + 1e-3f;
-                if (2.0f * half + 2.0f < nz) {
-                    low = (int)floorf(z - half);
-                    height = (int)floorf(z + half) - low + 1;
-                    low = (low + nz) % nz;
-                }
+                const float half = sqrtf(left) / wz + 1e-3f;
+                int low = (int)floorf(z.low - half), height = (int)floorf(z.high + half) - low + 1;
 #endif
-                int end = min(low + height, nz), rest = low + height - end;
-                first = (int)starts[column + low];
-                length = (int)starts[column + end] - first;
-                second = (int)starts[column];
-                total = length + (int)starts[column + rest] - second;
+                height = min(height, nz);
+                // In falling order the last cell comes first.
+                low = height == nz ? 0 : on_ring(column % 2 ? -low - height : low, nz);
+                const unsigned *cells = starts + (long long)column * nz;
+                const int end = min(low + height, nz), rest = low + height - end;
+                first = (int)cells[low];
+                length = (int)cells[end] - first;
+                second = (int)cells[0];
+                total = length + (int)cells[rest] - second;
             }
         }
         // The sites of all these columns behind each other: columns are short, and one at a time would leave most lanes without work.
@@ -233,35 +287,58 @@ KERNEL void build_list(const __grid_constant__ BuildArgs args) {
             if (lane >= k) end += other;
         }
         const int begin = end - total, sum = __shfl_sync(ALL_LANES, end, 31);
-        for (int base = 0; base < sum; base += 32) {
-            // The column of site t is the number of columns that end at or before it.
-            int t = base + lane, c = 0;
-            for (int half = 16; half > 0; half /= 2) {
-                int ends = __shfl_sync(ALL_LANES, end, c + half - 1);
-                if (ends <= t) c += half;
+        for (int start = 0; start < sum; start += WINDOW) {
+            // Every lane writes down what is in its column; then the sites of the window are shared out.
+            const int stop = min(end, start + WINDOW);
+            for (int t = max(begin, start); t < stop; ++t) {
+                const int in_column = t - begin;
+                window[t - start] = in_column < length ? first + in_column : second + (in_column - length);
             }
-            int in_column = t - __shfl_sync(ALL_LANES, begin, c), column_length = __shfl_sync(ALL_LANES, length, c);
-            int column_first = __shfl_sync(ALL_LANES, first, c), column_second = __shfl_sync(ALL_LANES, second, c);
-            int place = in_column < column_length ? column_first + in_column : column_second + (in_column - column_length);
-            bool hit = false;
-            if (t < sum && place != i && distance_squared(a, sites[place], step) < reach2) {
-                hit = true;
-                if (first_excluded < end_excluded) {
-                    unsigned partner = order[place];
-                    for (unsigned e = first_excluded; e < end_excluded; ++e) hit = hit && excluded[e] != partner;
+            __syncwarp();
+            const int many = min(sum - start, WINDOW);
+            int next = window[min(lane, many - 1)];
+            Site next_site = sites[next];
+            unsigned next_number = order[next];
+            for (int base = 0; base < many; base += 32) {
+                const bool is_site = base + lane < many;
+                const int place = next;
+                const Site other = next_site;
+                const unsigned number = next_number;
+                next = window[min(base + 32 + lane, many - 1)];
+                next_site = sites[next];
+                next_number = order[next];
+                bool hit[GROUP], may_be_excluded = false;
+                const real reach2_of_faint = is_faint(other) ? (real)FAINT_REACH2 : reach2;
+#pragma unroll
+                for (int k = 0; k < GROUP; ++k) {
+                    hit[k] = is_site && distance_squared(own[k], other, step) < (is_faint(own[k]) ? reach2_of_faint : reach2);
+                    may_be_excluded = may_be_excluded || number - partners[k].lowest <= partners[k].span;
+                }
+                if (may_be_excluded) {
+#pragma unroll
+                    for (int k = 0; k < GROUP; ++k) hit[k] = hit[k] && !is_excluded(args, order[min(first_site + k, n - 1)], number);
+                }
+#pragma unroll
+                for (int k = 0; k < GROUP; ++k) {
+                    const unsigned hits = __ballot_sync(ALL_LANES, hit[k]);
+                    const int at = found[k] + __popc(hits & ((1u << lane) - 1u));
+                    if (hit[k] && at < capacity && first_site + k < n) args.list[(long long)(first_site + k) * capacity + stored((unsigned)at)] = (unsigned)place;
+                    found[k] += __popc(hits);
                 }
             }
-            unsigned hits = __ballot_sync(ALL_LANES, hit);
-            int at = found + __popc(hits & ((1u << lane) - 1u));
-            if (hit && at < capacity) row[stored(at)] = (unsigned)place;
-            found += __popc(hits);
+            __syncwarp();
         }
     }
-    int used = min((found + CHUNK - 1) / CHUNK * CHUNK, capacity);
-    for (int t = found + lane; t < used; t += 32) row[stored(t)] = (unsigned)i;
-    if (lane == 0) {
-        args.chunks[i] = (unsigned)(used / CHUNK);
-        // The maximum only grows: an old value read here costs at most an atomic that changes nothing.
-        if ((unsigned)found > args.status->neighbours) atomicMax(&args.status->neighbours, (unsigned)found);
+#pragma unroll
+    for (int k = 0; k < GROUP; ++k) {
+        const int i = first_site + k;
+        if (i >= n) break;
+        const int used = min((found[k] + CHUNK - 1) / CHUNK * CHUNK, capacity);
+        for (int t = found[k] + lane; t < used; t += 32) args.list[(long long)i * capacity + stored((unsigned)t)] = (unsigned)i;
+        if (lane == 0) {
+            args.entries[i] = (unsigned)used;
+            // The maximum only grows: an old value read here costs at most an atomic that changes nothing.
+            if ((unsigned)found[k] > args.status->neighbours) atomicMax(&args.status->neighbours, (unsigned)found[k]);
+        }
     }
 }

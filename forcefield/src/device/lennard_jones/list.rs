@@ -5,7 +5,8 @@
 
 use kernels::device::{Buffer, DeviceError, In, Launch, Out, Stream, arguments, structure};
 
-use super::{CHUNK, DeviceLennardJones, THREADS};
+use super::{DeviceLennardJones, THREADS};
+
 use crate::cell::Cell;
 use crate::topology::Topology;
 
@@ -102,7 +103,7 @@ arguments! {
         excluded_starts: In<'a, u32>,
         excluded: In<'a, u32>,
         list: Out<'a, u32>,
-        chunks: Out<'a, u32>,
+        entries: Out<'a, u32>,
         status: Out<'a, ListWords>,
         /// Square of the reach, nm².
         reach2: f64,
@@ -168,7 +169,7 @@ impl DeviceLennardJones {
             excluded_starts: self.excluded_starts.arg(),
             excluded: self.excluded.arg(),
             list: self.list.arg(),
-            chunks: self.chunks.arg(),
+            entries: self.entries.arg(),
             status: self.status.arg(),
             reach2: reach * reach,
             limit: (1.0001 * reach) as f32,
@@ -176,8 +177,8 @@ impl DeviceLennardJones {
             capacity: self.capacity as i32,
             n,
         };
-        // A warp for each site.
-        stream.launch(&k.build, Launch::for_each(32 * self.n, THREADS), build)
+        // A warp for each group.
+        stream.launch(&k.build, Launch::for_each(32 * self.n.div_ceil(self.sharing.group), THREADS), build)
     }
 
     /// [`DeviceLennardJones::enqueue_rebuild`], then waits and makes room until every neighbour has its place. Graphs that
@@ -202,7 +203,7 @@ impl DeviceLennardJones {
     /// # Errors
     /// Out of memory.
     pub(super) fn set_capacity(&mut self, neighbours: usize) -> Result<(), DeviceError> {
-        self.capacity = neighbours.max(1).next_multiple_of(CHUNK);
+        self.capacity = neighbours.max(1).next_multiple_of(self.sharing.chunk());
         self.list = self.device.zeros(self.n * self.capacity)?;
         Ok(())
     }
@@ -222,22 +223,32 @@ pub(super) fn exclusions(top: &Topology, active: &[u32]) -> (Vec<u32>, Vec<u32>)
     (starts, partners)
 }
 
-/// Cells of half the reach between opposite faces, but not many more than atoms; in open systems about four atoms to a cell.
-pub(super) fn grid(n: usize, reach: f64, cell: Cell) -> [i32; 3] {
+/// Cells that are columns of two to a cube, which holds the sites of a group or has half the reach for its edge, but not many more than atoms; in open
+/// systems about two atoms to a cell.
+pub(super) fn grid(n: usize, group: usize, reach: f64, cell: Cell) -> [i32; 3] {
     let most = (8 * n).max(64) as f64;
     match cell.periodic() {
         Some(periodic) => {
-            let wanted = periodic.heights().map(|e| 2.0 * e / reach);
-            let coarser = (most / wanted.product()).cbrt().min(1.0);
-            std::array::from_fn(|d| (wanted[d] * coarser).floor().clamp(1.0, 1024.0) as i32)
+            let of_group = (group as f64 * periodic.volume() / n.max(1) as f64).cbrt();
+            let wanted = periodic.heights() / of_group.min(0.5 * reach);
+            let coarser = (most / (2.0 * wanted.product())).cbrt().min(1.0);
+            let halves = [1.0, 1.0, 2.0];
+            std::array::from_fn(|d| (halves[d] * wanted[d] * coarser).floor().clamp(1.0, 1024.0) as i32)
         }
-        None => [(n as f64 / 4.0).cbrt().ceil().clamp(1.0, 64.0) as i32; 3],
+        None => {
+            let cubes = (n as f64 / 4.0).cbrt().ceil().clamp(1.0, 64.0) as i32;
+            [cubes, cubes, 2 * cubes]
+        }
     }
 }
 
-/// Room for the neighbours at the mean density and a quarter more; in open systems at the density of heavy atoms in a liquid.
-pub(super) fn capacity(n: usize, reach: f64, cell: Cell) -> usize {
+/// Neighbours of a site at the mean density; in open systems at the density of heavy atoms in a liquid.
+pub(super) fn neighbours(n: usize, reach: f64, cell: Cell) -> f64 {
     let density = cell.volume().map_or(40.0, |volume| n as f64 / volume);
-    let expected = 4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) * density;
-    ((1.25 * expected + 32.0) as usize).min(n).max(1).next_multiple_of(CHUNK)
+    4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) * density
+}
+
+/// Room for so many neighbours and a quarter more.
+pub(super) fn capacity(n: usize, neighbours: f64) -> usize {
+    ((1.25 * neighbours + 32.0) as usize).min(n).max(1)
 }

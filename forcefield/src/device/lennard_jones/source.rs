@@ -3,9 +3,10 @@
 use kernels::device::{Device, DeviceError, Kernel, Source};
 
 use super::list::{BuildArgs, FrameArgs, KeyArgs, PlaceArgs};
-use super::{CHUNK, GatherArgs, LANES, PairArgs, Settings};
+use super::{GatherArgs, PairArgs, Settings, Sharing, THREADS};
 use crate::device::{EnergyTerm, Precision};
 use crate::lennard_jones::Modifier;
+use crate::lennard_jones::faint::FAINT_DISTANCE;
 use crate::topology::LennardJonesTable;
 
 /// Kernels of the term.
@@ -19,15 +20,24 @@ pub(super) struct Kernels {
     pub energy: Kernel<PairArgs<'static>>,
 }
 
-/// Kernels of the list, and of forces; `triclinic`: in a box without right angles.
-pub(super) fn sources(settings: Settings, n_classes: usize, triclinic: bool) -> [Source; 2] {
+/// Kernels of the list, and of forces, for a number of classes, of which some at the beginning are faint; `triclinic`: in a box without right angles.
+pub(super) fn sources(
+    settings: Settings,
+    [n_classes, n_faint]: [usize; 2],
+    sharing: Sharing,
+    triclinic: bool,
+) -> [Source; 2] {
     let real = match settings.precision {
         Precision::Single => "float",
         Precision::Double => "double",
     };
     let of_sites = |source| sites(source, settings.precision, triclinic).define("REAL", real).option("--ftz=true");
     let list = of_sites(Source::new("list", include_str!("list.cu")))
-        .define("CHUNK", CHUNK)
+        .define("CHUNK", sharing.chunk())
+        .define("GROUP", sharing.group)
+        .define("THREADS", THREADS)
+        .define("N_FAINT", n_faint)
+        .define("FAINT_REACH2", format!("{:e}", (FAINT_DISTANCE.min(settings.cutoff) + settings.buffer).powi(2)))
         .kernel::<FrameArgs<'static>>("frame_of_atoms")
         .kernel::<KeyArgs<'static>>("cell_keys")
         .kernel::<PlaceArgs<'static>>("place_sites")
@@ -37,7 +47,8 @@ pub(super) fn sources(settings: Settings, n_classes: usize, triclinic: bool) -> 
         .kernel::<GatherArgs<'static>>("gather_sites")
         .kernel::<PairArgs<'static>>("lennard_jones")
         .kernel::<PairArgs<'static>>("lennard_jones_energy")
-        .define("LANES", LANES)
+        .define("LANES", sharing.lanes)
+        .define("CHUNK", sharing.chunk())
         .define("N_CLASSES", n_classes)
         .define("SLOT_DISPERSION", EnergyTerm::Dispersion as usize);
     [list, potential(pairs, settings)]
@@ -83,14 +94,15 @@ pub(in super::super) fn potential(source: Source, settings: Settings) -> Source 
     numbers.into_iter().fold(slots, |source, (name, value)| source.define(name, format!("{value:e}")))
 }
 
-/// Compiled for settings, a number of classes of atoms, and boxes with or without right angles.
+/// Compiled for settings, numbers of classes of atoms and of faint ones, a way of sharing, and boxes with or without right angles.
 pub(super) fn compile(
     device: &Device,
     settings: Settings,
-    n_classes: usize,
+    classes: [usize; 2],
+    sharing: Sharing,
     triclinic: bool,
 ) -> Result<Kernels, DeviceError> {
-    let [list, pairs] = sources(settings, n_classes, triclinic);
+    let [list, pairs] = sources(settings, classes, sharing, triclinic);
     let (list, pairs) = (device.compile(&list)?, device.compile(&pairs)?);
     Ok(Kernels {
         frame: list.kernel("frame_of_atoms")?,

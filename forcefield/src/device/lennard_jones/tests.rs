@@ -4,6 +4,7 @@ use super::source::sources;
 use super::*;
 use crate::TermEnergy;
 use crate::device::{ENERGY_SLOTS, EnergyTerm, FORCE_ONE};
+use crate::lennard_jones::faint::FAINT_DISTANCE;
 use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
 use crate::lennard_jones::{LennardJones, LennardJonesError};
 use kernels::device::{check_layouts, compiles};
@@ -28,8 +29,9 @@ impl ListStatus {
 impl DeviceLennardJones {
     /// All pairs of the list as atom numbers, each in both directions.
     fn read_list(&self, stream: &Stream) -> Vec<[u32; 2]> {
-        let [atoms, chunks, list] = [&self.atoms, &self.chunks, &self.list].map(|buffer| buffer.read(stream).unwrap());
-        let row = |i: usize| &list[i * self.capacity..][..chunks[i] as usize * CHUNK];
+        let [atoms, entries, list] =
+            [&self.atoms, &self.entries, &self.list].map(|buffer| buffer.read(stream).unwrap());
+        let row = |i: usize| &list[i * self.capacity..][..entries[i] as usize];
         let pairs = |i: usize| row(i).iter().filter(move |&&j| j as usize != i).map(move |&j| (i, j as usize));
         (0..self.n).flat_map(pairs).map(|(i, j)| [atoms[i], atoms[j]]).collect()
     }
@@ -180,10 +182,14 @@ fn brute_force(top: &Topology, x: &[Vector3<f64>], reach: f64, cell: Cell) -> Ve
 
 #[test]
 fn the_list_is_that_of_brute_force() {
-    let mut slanting = 0;
-    for (sides, spacing, cutoff) in
-        [(SIDES, 0.28, 0.85), ([6, 7, 20], 0.35, 0.6), ([9, 3, 3], 0.7, 0.94), ([13, 12, 11], 0.3, 0.5)]
-    {
+    let (mut slanting, mut groups) = (0, Vec::new());
+    for (sides, spacing, cutoff) in [
+        (SIDES, 0.28, 0.85),
+        ([6, 7, 20], 0.35, 0.6),
+        ([9, 3, 3], 0.7, 0.94),
+        ([13, 12, 11], 0.3, 0.5),
+        ([13, 14, 12], 0.16, 0.85),
+    ] {
         let (top, x, edges) = system(sides, spacing);
         // The same lattice in other edges, which are much longer than the distances of its faces.
         let [a, b, c] = boxed(edges).periodic().unwrap().rows().map(Vector3::from);
@@ -196,6 +202,7 @@ fn the_list_is_that_of_brute_force() {
             let settings = Settings { cutoff, ..SETTINGS };
             slanting += usize::from(cell.is_triclinic());
             let case = Case::new(&top, &x, settings, cell);
+            groups.push(case.lj.sharing.group);
             let mut found = case.lj.read_list(&case.stream);
             found.sort_unstable();
             let expected = brute_force(&top, &x, cutoff + 0.1, cell);
@@ -207,6 +214,33 @@ fn the_list_is_that_of_brute_force() {
         }
     }
     assert!(slanting >= 3, "{slanting}");
+    assert!(groups.contains(&2) && groups.contains(&4));
+}
+
+/// Two of five atoms are faint, as hydrogens of CHARMM are.
+#[test]
+fn faint_pairs_are_left_out_where_they_are_nothing() {
+    for (mut top, x, cell) in cells() {
+        top.lj.c6[2 * 4 + 2] = 3.15e-9;
+        top.lj.c12[2 * 4 + 2] = 1.29e-17;
+        let case = Case::new(&top, &x, SETTINGS, cell);
+        let is_faint = |i: u32| top.atoms[i as usize].type_index == 2;
+        let mut found = case.lj.read_list(&case.stream);
+        found.sort_unstable();
+        let all = brute_force(&top, &x, 0.95, cell);
+        let near = |&[i, j]: &[u32; 2]| cell.minimum_image(x[i as usize] - x[j as usize]).norm() < FAINT_DISTANCE + 0.1;
+        let expected: Vec<[u32; 2]> =
+            all.iter().filter(|pair| !(is_faint(pair[0]) && is_faint(pair[1])) || near(pair)).copied().collect();
+        assert!(expected.len() < all.len());
+        assert_eq!(found, expected, "{cell:?}");
+        // What is left out: less than 1e-5 kJ/mol for each atom, and a part of it in forces of thousands.
+        let (v, forces) = on_cpu(&top, &x, SETTINGS, cell);
+        let (energies, found) = case.evaluate();
+        let error = (EnergyTerm::LennardJones.of(&energies) - v.energy).abs() / x.len() as f64;
+        assert!(error < 1e-5, "{error} {cell:?}");
+        let worst = found.iter().zip(&forces).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        assert!(worst < 1e-4, "{worst} {cell:?}");
+    }
 }
 
 #[test]
@@ -215,12 +249,13 @@ fn a_list_that_overflows_says_so_and_grows() {
     let mut case = Case::new(&top, &x, SETTINGS, boxed(edges));
     let expected = case.evaluate();
     let needed = case.status().neighbours;
-    assert!(needed > CHUNK);
-    case.lj.set_capacity(CHUNK).unwrap();
+    let chunk = case.lj.sharing.chunk();
+    assert!(needed > chunk);
+    case.lj.set_capacity(chunk).unwrap();
     case.lj.reset_status(&case.stream).unwrap();
     case.lj.enqueue_rebuild(&case.stream, &case.x, &case.edges).unwrap();
     let status = case.status();
-    assert_eq!((status.neighbours, status.capacity), (needed, CHUNK));
+    assert_eq!((status.neighbours, status.capacity), (needed, chunk));
     assert!(!status.is_complete());
     assert_ne!(case.evaluate(), expected, "a list that is too short still meets all pairs");
     assert!(case.lj.rebuild(&case.stream, &case.x, &case.edges).unwrap());
@@ -348,8 +383,8 @@ fn bad_settings_are_named() {
 fn layouts_are_those_of_the_device() {
     let device = Device::of_tests().unwrap();
     for precision in [Precision::Single, Precision::Double] {
-        for triclinic in [false, true] {
-            for source in sources(Settings { precision, ..SETTINGS }, 3, triclinic) {
+        for (triclinic, neighbours) in [(false, 100.0), (true, 1000.0)] {
+            for source in sources(Settings { precision, ..SETTINGS }, [3, 1], Sharing::new(neighbours), triclinic) {
                 check_layouts(&device, &source).unwrap();
             }
         }
@@ -360,8 +395,10 @@ fn layouts_are_those_of_the_device() {
 #[test]
 fn kernels_compile_for_gpus() {
     for (modifier, precision) in MODIFIERS.into_iter().zip([Precision::Single, Precision::Double, Precision::Single]) {
-        for triclinic in [false, true] {
-            for source in sources(Settings { modifier, precision, ..SETTINGS }, 3, triclinic) {
+        for (triclinic, neighbours) in [(false, 100.0), (true, 1000.0)] {
+            for source in
+                sources(Settings { modifier, precision, ..SETTINGS }, [3, 1], Sharing::new(neighbours), triclinic)
+            {
                 ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
             }
         }
