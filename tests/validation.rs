@@ -47,6 +47,9 @@ fn pages_have_the_numbers_of_the_tables() {
         ("4pti-ff19SB-opc", "4PTI", (0, 4)),
         ("2lzt-ff19SB-opc", "2LZT", (0, 12)),
         ("1stn-ff19SB-opc", "1STN", (0, 21)),
+        ("1pgb-charmm36m", "1PGB", (0, 11)),
+        ("4pti-charmm36m", "4PTI", (0, 6)),
+        ("2lzt-charmm36m", "2LZT", (0, 12)),
     ] {
         let mut comparison = read(&format!("validation/results/{folder}/comparison.csv"));
         // Ends of chains have an offset in the second runs alone, and their pKa from these.
