@@ -225,8 +225,8 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
 
 
 def without_pair_tables(system: Any) -> Any:
-    """The system with the Lennard-Jones parameters of its types in place of a table of pairs of types (CHARMM), which OpenMM evaluates some twenty times as slowly on
-    a CPU. Pairs that the table has by themselves (NBFIX) get what the combination rule gives: near enough to part atoms, and nothing else is made of this system.
+    """The system with the Lennard-Jones parameters of its types in place of a table of pairs of types (CHARMM), which OpenMM evaluates far more slowly
+    on a CPU. Pairs that the table has by themselves (NBFIX) get what the combination rule gives: near enough to part atoms, and nothing else is made of this system.
     """
     plain = next(force for force in system.getForces() if isinstance(force, openmm.NonbondedForce))
     for place in reversed(range(system.getNumForces())):

@@ -233,7 +233,7 @@ fn faint_pairs_are_left_out_where_they_are_nothing() {
             all.iter().filter(|pair| !(is_faint(pair[0]) && is_faint(pair[1])) || near(pair)).copied().collect();
         assert!(expected.len() < all.len());
         assert_eq!(found, expected, "{cell:?}");
-        // What is left out: less than 1e-5 kJ/mol for each atom, and a part of it in forces of thousands.
+        // What is left out gives an atom less than 1e-5 kJ/mol; no pair has a force above 1e-5 kJ/mol/nm, and few are beyond the distance.
         let (v, forces) = on_cpu(&top, &x, SETTINGS, cell);
         let (energies, found) = case.evaluate();
         let error = (EnergyTerm::LennardJones.of(&energies) - v.energy).abs() / x.len() as f64;
