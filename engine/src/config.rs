@@ -76,7 +76,8 @@ pub struct Config {
     #[serde(default)]
     pub electrostatics: Electrostatics,
     /// Lennard-Jones interactions with a cut-off. Combination rules and parameters are those of the topology. On a GPU pairs of atoms with σ of
-    /// some 0.04 nm, hydrogens of CHARMM, are left out beyond 0.45 nm, where all of them together give an atom less than 1e-5 kJ/mol.
+    /// some 0.04 nm, hydrogens of CHARMM, are left out beyond 0.45 nm, where all of them together give an atom less than 1e-5 kJ/mol, and what
+    /// hydrogens of CHARMM's rigid water do to other atoms beyond 0.75 to 0.85 nm their oxygen does in their place (forces right to 2e-5).
     #[serde(default)]
     pub van_der_waals: VanDerWaals,
     /// Lists of the pairs of atoms within the cut-off and a buffer, and with them the boxes that the atoms belong to. On the CPU they are made

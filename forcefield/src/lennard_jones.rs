@@ -9,9 +9,9 @@ mod classes;
 mod clusters;
 mod dispersion;
 mod drift;
-pub(crate) mod faint;
+pub(crate) mod kinds;
 mod list;
-mod modifier;
+pub(crate) mod modifier;
 #[cfg(test)]
 pub(crate) mod tests;
 

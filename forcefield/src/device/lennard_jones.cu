@@ -5,7 +5,19 @@
 // −d/dr → α/r^(α+1) + A x² + B x³, Φ = 1/r^α − A x³/3 − B x⁴/4 − C (GROMACS manual 2022, DOI 10.5281/zenodo.6451567).
 // Every pair is met twice, so energy and virial are halved. Lane s of a site reads four list entries of each chunk of 4 LANES
 // at once, those numbered s, s + LANES, …: lanes side by side meet sites that are close in space and in memory. Sums over lanes in fixed order, then fixed-point.
-// `table`[class_i N_CLASSES + class_j] = (c6, c12). Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
+// `table`[kind_i N_KINDS + kind_j] = (c6, c12), and if TAKEN_OVER what S adds to both, S = t² (3 − 2t), t = (r² − FAR_FROM2)/(FAR_TO2 − FAR_FROM2) from 0
+// to 1 (lennard_jones/kinds.rs); r·F has −r dS/dr times the potential of what is added, which is below R_SWITCH.
+// Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
+
+#if TAKEN_OVER
+struct alignas(4 * sizeof(real) > 16 ? 16 : 4 * sizeof(real)) Coefficients {
+    real c6, c12, far_c6, far_c12;
+};
+#else
+struct alignas(2 * sizeof(real)) Coefficients {
+    real c6, c12;
+};
+#endif
 
 // Sites of this step from positions.
 KERNEL void gather_sites(const __grid_constant__ GatherArgs a) {
@@ -22,19 +34,36 @@ struct Sums {
 // Adds one pair; forces and virial divided by 6.
 template <bool ENERGY>
 DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, unsigned j, const real *step,
-                                const real2 *table, real2 only) {
+                     const Coefficients *table, Coefficients only) {
     Site b = sites[j];
     Difference d = difference(a, b, step);
     real r2 = d.x * d.x + d.y * d.y + d.z * d.z;
-    real2 c = N_CLASSES == 1 ? only : table[(unsigned)a.kind * N_CLASSES + (unsigned)b.kind];
+    Coefficients c = N_KINDS == 1 ? only : table[(unsigned)a.kind * N_KINDS + (unsigned)b.kind];
     bool inside = r2 < (real)(CUTOFF * CUTOFF) && j != i;
-    real inverse = rsqrt_r(r2), u = inverse * inverse, p = u * u * u, repulsion = c.y * p;
-    real plain = p * (repulsion - c.x), w = p * (2 * repulsion - c.x);
+    real inverse = rsqrt_r(r2), u = inverse * inverse, p = u * u * u;
+#if TAKEN_OVER
+    const real per_width = (real)(1.0 / (FAR_TO2 - FAR_FROM2));
+    real t = (r2 - (real)FAR_FROM2) * per_width;
+    t = t > 0 ? (t < 1 ? t : 1) : 0;
+    const real part = t * t * (3 - 2 * t), rise = 2 * per_width * r2 * t * (1 - t);
+#if MODE == 0
+    const real added = p * (c.far_c12 * p - c.far_c6);
+#else
+    const real added = c.far_c12 * (p * p - (real)SHIFT12) - c.far_c6 * (p - (real)SHIFT6);
+#endif
+    c.c6 += part * c.far_c6;
+    c.c12 += part * c.far_c12;
+#endif
+    const real repulsion = c.c12 * p;
+    real plain = p * (repulsion - c.c6), w = p * (2 * repulsion - c.c6);
 #if MODE == 2
     real x = r2 * inverse - (real)R_SWITCH;
     x = x > 0 ? x : 0;
     real x2 = x * x;
-    w += r2 * inverse * x2 * (c.y * ((real)(A12 / 6) + (real)(B12 / 6) * x) - c.x * ((real)(A6 / 6) + (real)(B6 / 6) * x));
+    w += r2 * inverse * x2 * (c.c12 * ((real)(A12 / 6) + (real)(B12 / 6) * x) - c.c6 * ((real)(A6 / 6) + (real)(B6 / 6) * x));
+#endif
+#if TAKEN_OVER
+    w -= rise * added;
 #endif
     w = inside ? w : 0;
     real f = inside ? w * u : 0;
@@ -43,11 +72,11 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
     sum.fz += f * d.z;
     if (ENERGY) {
 #if MODE == 1
-        plain -= c.y * (real)SHIFT12 - c.x * (real)SHIFT6;
+        plain -= c.c12 * (real)SHIFT12 - c.c6 * (real)SHIFT6;
 #elif MODE == 2
         real x3 = x2 * x;
-        plain -= c.y * ((real)SHIFT12 + x3 * ((real)(A12 / 3) + (real)(B12 / 4) * x)) -
-                 c.x * ((real)SHIFT6 + x3 * ((real)(A6 / 3) + (real)(B6 / 4) * x));
+        plain -= c.c12 * ((real)SHIFT12 + x3 * ((real)(A12 / 3) + (real)(B12 / 4) * x)) -
+                 c.c6 * ((real)SHIFT6 + x3 * ((real)(A6 / 3) + (real)(B6 / 4) * x));
 #endif
         sum.energy += inside ? plain : 0;
         sum.virial += w;
@@ -57,14 +86,14 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
 template <bool ENERGY>
 DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict__ atoms,
                                  const unsigned *__restrict__ list, const unsigned *__restrict__ entries,
-                                 const real2 *__restrict__ table, const double *__restrict__ edges, long long *forces,
+                                 const Coefficients *__restrict__ table, const double *__restrict__ edges, long long *forces,
                                  long long *energies, ListWords *status, const Dispersion &dispersion, int capacity, int n) {
     int site = (int)((blockIdx.x * blockDim.x + threadIdx.x) / LANES), lane = threadIdx.x % LANES;
     unsigned i = (unsigned)min(site, n - 1);
     Site a = sites[i];
     real step[EDGES];
     steps_of(edges, step);
-    real2 only = table[0];
+    Coefficients only = table[0];
     Sums sum = {0, 0, 0, 0, 0};
     int count = site < n ? (int)(entries[i] / CHUNK) : 0;
     const uint4 *row = (const uint4 *)(list + (long long)i * capacity) + lane;

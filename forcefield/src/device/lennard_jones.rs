@@ -4,7 +4,8 @@
 //! stands in both rows, so that a force is summed in one place and in one order). Between two rebuilds a step is two
 //! kernels: positions → fixed-point sites in cell order (`sites.cuh`), then pairs. Rows have a fixed capacity, found from the
 //! density with a reserve; more neighbours than that are counted in the status, and [`DeviceLennardJones::rebuild`] makes room.
-//! Pairs of hydrogens that hardly feel each other are left out ([`faint`](crate::lennard_jones::faint)).
+//! Hydrogens that hardly feel each other are not in each other's rows, and the oxygen of a water molecule takes over what its hydrogens do far away
+//! ([`kinds`](crate::lennard_jones::kinds)).
 //! The correction for dispersion beyond the cut-off is added on the device, so that it follows the volume. `list.cu` makes the list,
 //! `lennard_jones.cu` the forces.
 
@@ -18,14 +19,14 @@ use std::mem::offset_of;
 
 use super::{DeviceTermError, Precision};
 use crate::cell::Cell;
-use crate::lennard_jones::faint::faint_first;
+use crate::lennard_jones::kinds::Kinds;
 use crate::lennard_jones::{
     Classes, DispersionCorrection, LennardJonesError, Modifier, check_cell_on_device, check_settings,
 };
 use crate::topology::Topology;
 use crate::variants::Variants;
-use list::{Columns, Frame, ListWords, capacity, exclusions, grid, neighbours};
-use source::{Kernels, compile, table};
+use list::{Columns, Frame, ListWords, capacity, exclusions, grid, neighbours, waters};
+use source::{Kernels, compile, reaches, table};
 
 /// Threads of a block.
 const THREADS: u32 = 128;
@@ -44,7 +45,7 @@ impl Sharing {
     /// For sites with about so many `neighbours`. Rows of some hundred leave a warp to four sites; longer ones, which differ in length where some pairs are
     /// left out, take one each.
     fn new(neighbours: f64) -> Self {
-        if neighbours > 400.0 { Self { group: 4, lanes: 32 } } else { Self { group: 2, lanes: 8 } }
+        if neighbours > 800.0 { Self { group: 4, lanes: 32 } } else { Self { group: 2, lanes: 8 } }
     }
 
     /// Entries that the threads of one site read at once; rows are multiples of it.
@@ -83,8 +84,8 @@ arguments! {
         list: In<'a, u32>,
         /// Entries of each row.
         entries: In<'a, u32>,
-        /// c6 and c12 of each pair of classes.
-        table: In<'a, u8> as real2,
+        /// Of each pair of kinds.
+        table: In<'a, u8> as Coefficients,
         edges: In<'a, f64>,
         forces: Out<'a, i64>,
         energies: Out<'a, i64>,
@@ -197,12 +198,17 @@ impl DeviceLennardJones {
         };
         let active: Vec<u32> = (0..top.atoms.len() as u32).filter(acts).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
-        let (Classes { of_atoms: kinds, table: classes }, n_faint) = faint_first(Classes::new(&types, &top.lj));
+        // Atoms that change their type meet hydrogens of water in their rows.
+        let waters = if changing.is_none() { waters(top, &active) } else { Vec::new() };
+        let kinds = Kinds::new(&Classes::new(&types, &top.lj), &waters, &modifier.at_cutoff(cutoff));
         let (excluded_starts, excluded) = exclusions(top, &active);
         let n = active.len();
-        let neighbours = neighbours(n, reach, cell);
+        let n_faint = kinds.of_atoms.iter().filter(|&&kind| (kind as usize) < kinds.n_faint).count();
+        let neighbours = neighbours([n_faint, n - n_faint], reaches(&kinds, settings), cell);
         let sharing = Sharing::new(neighbours);
-        let grid = grid(n, sharing.group, reach, cell);
+        // Faint sites have cells of their own.
+        let grids = if n_faint > 0 { 2 } else { 1 };
+        let grid = grid(n.div_ceil(grids), sharing.group, reach, cell);
         let capacity = capacity(n, neighbours).next_multiple_of(sharing.chunk());
         let words = match settings.precision {
             Precision::Single => 2,
@@ -214,10 +220,10 @@ impl DeviceLennardJones {
         } else {
             [0.0; 3]
         };
-        let n_cells = grid.iter().map(|&c| c as usize).product();
+        let n_cells = grids * grid.iter().map(|&c| c as usize).product::<usize>();
         Ok(Self {
             device: device.clone(),
-            kernels: compile(device, settings, [classes.n_types, n_faint], sharing, cell.is_triclinic())?,
+            kernels: compile(device, settings, &kinds, sharing, cell.is_triclinic())?,
             n,
             reach,
             capacity,
@@ -227,8 +233,8 @@ impl DeviceLennardJones {
             triclinic: cell.is_triclinic(),
             dispersion: Dispersion { energy, constant, virial },
             active: device.upload(&active)?,
-            kinds: device.upload(&kinds)?,
-            table: device.upload(&table(&classes, settings.precision))?,
+            kinds: device.upload(&kinds.of_atoms)?,
+            table: device.upload(&table(&kinds, settings.precision))?,
             excluded_starts: device.upload(&excluded_starts)?,
             excluded: device.upload(&excluded)?,
             keys: device.zeros(n)?,

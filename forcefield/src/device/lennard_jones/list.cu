@@ -3,13 +3,14 @@
 // 1. frame_of_atoms (open systems): origin and edges of a frame that holds all atoms with a margin of 2 (cut-off + buffer).
 // 2. cell_keys: cell of every active atom, z fastest; the counting sort makes `order` and `starts` of it.
 // 3. place_sites: fixed-point sites by place.
+//    Where some kinds are faint (the first N_FAINT), their sites come first and have cells of their own, with the same walls.
 // 4. build_list: one warp per GROUP of sites that follow each other, which are close: cells hold some GROUP sites, and those of every other
-//    column are in falling order, so that columns that follow each other touch. Each lane works out which cells of one column (x, y) the spheres of
-//    radius `reach` around the group can touch (contiguous in place, two pieces where it wraps), and writes their places down; then the warp
-//    tests the sites of 32 columns, 32 at a time, against every site of the group.
-//    Row i: places of all sites within `reach`, ascending by column, exclusions left out; of the N_FAINT first classes with each other only those
-//    within the root of FAINT_REACH2, which is no longer than `reach`. Both directions of a pair are listed. Rows have room for `capacity` places and
-//    are filled up with i itself to a multiple of CHUNK, to `entries[i]` of them.
+//    column are in falling order, so that columns that follow each other touch. Each lane works out which cells of one column (x, y) the spheres around
+//    the group can touch (contiguous in place, in two parts where it wraps), and writes their places down; then the warp
+//    tests the sites of 32 columns, 32 at a time, against every site of the group; first the cells of faint sites, if there are any, then the others.
+//    Row i: places of all sites within reach, ascending by column, exclusions left out. Faint sites reach each other within FAINT_REACH, others within
+//    MIXED_REACH, neither longer than `reach`, which is that of all others. Both directions of a pair are listed. Rows have room for `capacity` places
+//    and are filled up with i itself to a multiple of CHUNK, to `entries[i]` of them.
 //    In a chunk entries stand in the order in which the lanes of the force kernel load them.
 // In a box without right angles (TRICLINIC) cells lie along its edges, columns along c; a column is left out if all of its prism is beyond the
 // reach, and its piece is what the spheres can touch anywhere in the prism.
@@ -86,7 +87,8 @@ KERNEL void cell_keys(const __grid_constant__ KeyArgs a) {
     const int nx = a.cells[0], ny = a.cells[1], nz = a.cells[2];
     Site s = site_at(a.x, a.active[i], a.origin, axes, 0);
     const int column = cell_of(s.x, nx) * ny + cell_of(s.y, ny), z = cell_of(s.z, nz);
-    a.keys[i] = (unsigned)(column * nz + (column % 2 ? nz - 1 - z : z));
+    const int others = N_FAINT > 0 && a.kinds[i] >= N_FAINT ? nx * ny * nz : 0;
+    a.keys[i] = (unsigned)(others + column * nz + (column % 2 ? nz - 1 - z : z));
     if (!position_is_finite(a.x, a.active[i])) atomicMax(&a.status->unfit, 1u);
 }
 
@@ -124,8 +126,11 @@ DEVICE float in_cells(UCOORD u, int cells) {
     return (float)(unsigned)(place >> 32) + (float)(unsigned)place * (1.0f / 4294967296.0f);
 }
 
-// Places that a warp writes down at once before it tests their sites.
-#define WINDOW 256
+// Places of the sites of one column that a warp tests, numbered with those of the columns before it: number t is at to_first + t, from `split` on at
+// to_second + t.
+struct Piece {
+    int begin, split, to_first, to_second;
+};
 
 // Where the sites of a group are along one axis, in cells.
 struct Range {
@@ -177,9 +182,6 @@ DEVICE unsigned stored(unsigned t) {
     return t - in_chunk + in_chunk % (CHUNK / 4) * 4 + in_chunk / (CHUNK / 4);
 }
 
-// Whether a site is of the classes that come first and hardly feel each other.
-DEVICE bool is_faint(const Site &s) { return N_FAINT > 0 && s.kind < (UCOORD)N_FAINT; }
-
 // Numbers among which a site and its excluded partners are.
 struct Partners {
     unsigned lowest, span;
@@ -203,14 +205,17 @@ KERNEL __launch_bounds__(THREADS, 5) void build_list(const __grid_constant__ Bui
     const unsigned *starts = args.starts, *order = args.order;
     const Columns prism = *args.columns;
     const int nx = args.cells[0], ny = args.cells[1], nz = args.cells[2], capacity = args.capacity, n = args.n;
-    const int first_site = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5) * GROUP, lane = threadIdx.x & 31;
-    if (first_site >= n) return;
-    __shared__ int windows[THREADS / 32][WINDOW];
-    int *window = windows[threadIdx.x / 32];
+    const int group = (int)((blockIdx.x * blockDim.x + threadIdx.x) >> 5), lane = threadIdx.x & 31;
+    // No group has faint and other sites: between the last of these and the first of those is the whole box.
+    const int n_faint = N_FAINT > 0 ? (int)starts[nx * ny * nz] : 0, groups_of_faint = (n_faint + GROUP - 1) / GROUP;
+    const bool all_faint = group < groups_of_faint;
+    const int first_site = all_faint ? group * GROUP : n_faint + (group - groups_of_faint) * GROUP, end_site = all_faint ? n_faint : n;
+    if (first_site >= end_site) return;
+    __shared__ Piece pieces[THREADS / 32][33];
+    Piece *const piece = pieces[threadIdx.x / 32];
     real step[EDGES];
     steps_of(args.edges, step);
-    const real reach2 = (real)args.reach2;
-    const float limit = args.limit, limit2 = limit * limit, wx = prism.wx, wy = prism.wy;
+    const float wx = prism.wx, wy = prism.wy;
 #if !TRICLINIC
     const float wz = prism.wz;
 #endif
@@ -221,7 +226,7 @@ KERNEL __launch_bounds__(THREADS, 5) void build_list(const __grid_constant__ Bui
     int found[GROUP];
 #pragma unroll
     for (int k = 0; k < GROUP; ++k) {
-        const int i = min(first_site + k, n - 1);
+        const int i = min(first_site + k, end_site - 1);
         own[k] = sites[i];
         partners[k] = partners_of(args, order[i]);
         found[k] = 0;
@@ -237,92 +242,99 @@ KERNEL __launch_bounds__(THREADS, 5) void build_list(const __grid_constant__ Bui
         y = {fminf(y.low, fy + dy), fmaxf(y.high, fy + dy)};
         z = {fminf(z.low, fz + dz), fmaxf(z.high, fz + dz)};
     }
-    const Run along_x = run_of(x, limit / wx, nx), along_y = run_of(y, limit / wy, ny);
-    const int columns = along_x.count * along_y.count;
+    for (int pass = N_FAINT > 0 ? 0 : 1; pass < 2; ++pass) {
+        const bool faint = pass == 0;
+        const unsigned *const cells_of_pass = starts + (N_FAINT > 0 && !faint ? nx * ny * nz : 0);
+        const real reach = all_faint && faint ? (real)FAINT_REACH : (all_faint || faint ? (real)MIXED_REACH : (real)args.reach), reach2 = reach * reach;
+        // A little more: rounding of the geometry of cells must not lose a pair.
+        const float limit = 1.0001f * (float)reach, limit2 = limit * limit;
+        const Run along_x = run_of(x, limit / wx, nx), along_y = run_of(y, limit / wy, ny);
+        const int columns = along_x.count * along_y.count;
 #if TRICLINIC
-    // Where columns are reached from two sides they are searched in all their height.
-    const bool whole = along_x.count == nx || along_y.count == ny;
+        // Where columns are reached from two sides they are searched in all their height.
+        const bool whole = along_x.count == nx || along_y.count == ny;
 #endif
 
-    for (int batch = 0; batch < columns; batch += 32) {
-        // Places first … first + length and second … of the column of this lane.
-        int first = 0, length = 0, second = 0, total = 0, k = batch + lane;
-        if (k < columns) {
-            const int dx = along_x.first + k / along_y.count, dy = along_y.first + k % along_y.count;
+        for (int batch = 0; batch < columns; batch += 32) {
+            // Places first … first + length and second … of the column of this lane.
+            int first = 0, length = 0, second = 0, total = 0, k = batch + lane;
+            if (k < columns) {
+                const int dx = along_x.first + k / along_y.count, dy = along_y.first + k % along_y.count;
 #if TRICLINIC
-            const Range u = {dx - x.high, dx + 1.0f - x.low}, v = {dy - y.high, dy + 1.0f - y.low};
-            const float left = limit2 - (whole ? 0.0f : least_across(prism, u, v));
+                const Range u = {dx - x.high, dx + 1.0f - x.low}, v = {dy - y.high, dy + 1.0f - y.low};
+                const float left = limit2 - (whole ? 0.0f : least_across(prism, u, v));
 #else
-            const float gx = wx * ring_distance(x, dx, nx), gy = wy * ring_distance(y, dy, ny);
-            const float left = limit2 - gx * gx - gy * gy;
+                const float gx = wx * ring_distance(x, dx, nx), gy = wy * ring_distance(y, dy, ny);
+                const float left = limit2 - gx * gx - gy * gy;
 #endif
-            if (left > 0.0f) {
-                const int column = on_ring(cx + dx, nx) * ny + on_ring(cy + dy, ny);
+                if (left > 0.0f) {
+                    const int column = on_ring(cx + dx, nx) * ny + on_ring(cy + dy, ny);
 #if TRICLINIC
-                // The spheres are within `half` of minus the length along c of some place in the prism.
-                const float half = sqrtf(left);
-                const float first_end = fminf(u.low * prism.along_u, u.high * prism.along_u) + fminf(v.low * prism.along_v, v.high * prism.along_v);
-                const float last_end = fmaxf(u.low * prism.along_u, u.high * prism.along_u) + fmaxf(v.low * prism.along_v, v.high * prism.along_v);
-                const float from = (-last_end - half) / prism.along_w - 1e-3f, to = (-first_end + half) / prism.along_w + 1e-3f;
-                int low = (int)floorf(z.low + from), height = whole ? nz : (int)floorf(z.high + to) - low + 1;
+                    // The spheres are within `half` of minus the length along c of some place in the prism.
+                    const float half = sqrtf(left);
+                    const float first_end = fminf(u.low * prism.along_u, u.high * prism.along_u) + fminf(v.low * prism.along_v, v.high * prism.along_v);
+                    const float last_end = fmaxf(u.low * prism.along_u, u.high * prism.along_u) + fmaxf(v.low * prism.along_v, v.high * prism.along_v);
+                    const float from = (-last_end - half) / prism.along_w - 1e-3f, to = (-first_end + half) / prism.along_w + 1e-3f;
+                    int low = (int)floorf(z.low + from), height = whole ? nz : (int)floorf(z.high + to) - low + 1;
 #else
-                const float half = sqrtf(left) / wz + 1e-3f;
-                int low = (int)floorf(z.low - half), height = (int)floorf(z.high + half) - low + 1;
+                    const float half = sqrtf(left) / wz + 1e-3f;
+                    int low = (int)floorf(z.low - half), height = (int)floorf(z.high + half) - low + 1;
 #endif
-                height = min(height, nz);
-                // In falling order the last cell comes first.
-                low = height == nz ? 0 : on_ring(column % 2 ? -low - height : low, nz);
-                const unsigned *cells = starts + (long long)column * nz;
-                const int end = min(low + height, nz), rest = low + height - end;
-                first = (int)cells[low];
-                length = (int)cells[end] - first;
-                second = (int)cells[0];
-                total = length + (int)cells[rest] - second;
+                    height = min(height, nz);
+                    // In falling order the last cell comes first.
+                    low = height == nz ? 0 : on_ring(column % 2 ? -low - height : low, nz);
+                    const unsigned *cells = cells_of_pass + (long long)column * nz;
+                    const int end = min(low + height, nz), rest = low + height - end;
+                    first = (int)cells[low];
+                    length = (int)cells[end] - first;
+                    second = (int)cells[0];
+                    total = length + (int)cells[rest] - second;
+                }
             }
-        }
-        // The sites of all these columns behind each other: columns are short, and one at a time would leave most lanes without work.
-        int end = total;
-        for (int k = 1; k < 32; k *= 2) {
-            int other = __shfl_up_sync(ALL_LANES, end, k);
-            if (lane >= k) end += other;
-        }
-        const int begin = end - total, sum = __shfl_sync(ALL_LANES, end, 31);
-        for (int start = 0; start < sum; start += WINDOW) {
-            // Every lane writes down what is in its column; then the sites of the window are shared out.
-            const int stop = min(end, start + WINDOW);
-            for (int t = max(begin, start); t < stop; ++t) {
-                const int in_column = t - begin;
-                window[t - start] = in_column < length ? first + in_column : second + (in_column - length);
+            // The sites of all these columns behind each other: columns are short, and one at a time would leave most lanes without work.
+            int end = total;
+            for (int k = 1; k < 32; k *= 2) {
+                int other = __shfl_up_sync(ALL_LANES, end, k);
+                if (lane >= k) end += other;
             }
+            const int begin = end - total, sum = __shfl_sync(ALL_LANES, end, 31);
+            const unsigned with_sites = __ballot_sync(ALL_LANES, total > 0);
+            if (total > 0) piece[__popc(with_sites & ((1u << lane) - 1u))] = {begin, begin + length, first - begin, second - begin - length};
+            if (lane == 0) piece[__popc(with_sites)].begin = sum;
             __syncwarp();
-            const int many = min(sum - start, WINDOW);
-            int next = window[min(lane, many - 1)];
+            // Numbers of a lane rise, so that the piece that holds one is that of the last number or soon behind it.
+            int rank = 0;
+            auto place_of = [&](int number) {
+                const int t = min(number, sum - 1);
+                while (t >= piece[rank + 1].begin) ++rank;
+                return t + (t < piece[rank].split ? piece[rank].to_first : piece[rank].to_second);
+            };
+            int next = sum > 0 ? place_of(lane) : 0;
             Site next_site = sites[next];
             unsigned next_number = order[next];
-            for (int base = 0; base < many; base += 32) {
-                const bool is_site = base + lane < many;
+            for (int base = 0; base < sum; base += 32) {
+                const bool is_site = base + lane < sum;
                 const int place = next;
                 const Site other = next_site;
                 const unsigned number = next_number;
-                next = window[min(base + 32 + lane, many - 1)];
+                next = place_of(base + 32 + lane);
                 next_site = sites[next];
                 next_number = order[next];
                 bool hit[GROUP], may_be_excluded = false;
-                const real reach2_of_faint = is_faint(other) ? (real)FAINT_REACH2 : reach2;
 #pragma unroll
                 for (int k = 0; k < GROUP; ++k) {
-                    hit[k] = is_site && distance_squared(own[k], other, step) < (is_faint(own[k]) ? reach2_of_faint : reach2);
+                    hit[k] = is_site && distance_squared(own[k], other, step) < reach2;
                     may_be_excluded = may_be_excluded || number - partners[k].lowest <= partners[k].span;
                 }
                 if (may_be_excluded) {
 #pragma unroll
-                    for (int k = 0; k < GROUP; ++k) hit[k] = hit[k] && !is_excluded(args, order[min(first_site + k, n - 1)], number);
+                    for (int k = 0; k < GROUP; ++k) hit[k] = hit[k] && !is_excluded(args, order[min(first_site + k, end_site - 1)], number);
                 }
 #pragma unroll
                 for (int k = 0; k < GROUP; ++k) {
                     const unsigned hits = __ballot_sync(ALL_LANES, hit[k]);
                     const int at = found[k] + __popc(hits & ((1u << lane) - 1u));
-                    if (hit[k] && at < capacity && first_site + k < n) args.list[(long long)(first_site + k) * capacity + stored((unsigned)at)] = (unsigned)place;
+                    if (hit[k] && at < capacity && first_site + k < end_site) args.list[(long long)(first_site + k) * capacity + stored((unsigned)at)] = (unsigned)place;
                     found[k] += __popc(hits);
                 }
             }
@@ -332,7 +344,7 @@ KERNEL __launch_bounds__(THREADS, 5) void build_list(const __grid_constant__ Bui
 #pragma unroll
     for (int k = 0; k < GROUP; ++k) {
         const int i = first_site + k;
-        if (i >= n) break;
+        if (i >= end_site) break;
         const int used = min((found[k] + CHUNK - 1) / CHUNK * CHUNK, capacity);
         for (int t = found[k] + lane; t < used; t += 32) args.list[(long long)i * capacity + stored((unsigned)t)] = (unsigned)i;
         if (lane == 0) {

@@ -8,7 +8,7 @@ use kernels::device::{Buffer, DeviceError, In, Launch, Out, Stream, arguments, s
 use super::{DeviceLennardJones, THREADS};
 
 use crate::cell::Cell;
-use crate::topology::Topology;
+use crate::topology::{Settle, Topology};
 
 structure! {
     /// What the kernels have seen since the status was reset; all only grow.
@@ -68,6 +68,7 @@ arguments! {
     pub(super) struct KeyArgs<'a> {
         x: In<'a, f64>,
         active: In<'a, u32>,
+        kinds: In<'a, u32>,
         edges: In<'a, f64>,
         origin: In<'a, f64>,
         keys: Out<'a, u32>,
@@ -105,10 +106,8 @@ arguments! {
         list: Out<'a, u32>,
         entries: Out<'a, u32>,
         status: Out<'a, ListWords>,
-        /// Square of the reach, nm².
-        reach2: f64,
-        /// The reach and a little more, nm: rounding of the geometry of cells must not lose a pair.
-        limit: f32,
+        /// Reach of pairs of which neither is faint, nm.
+        reach: f64,
         cells: [i32; 3],
         capacity: i32,
         n: i32,
@@ -136,6 +135,7 @@ impl DeviceLennardJones {
         let keys = KeyArgs {
             x: x.arg(),
             active,
+            kinds: self.kinds.arg(),
             edges,
             origin,
             keys: self.keys.arg(),
@@ -171,14 +171,13 @@ impl DeviceLennardJones {
             list: self.list.arg(),
             entries: self.entries.arg(),
             status: self.status.arg(),
-            reach2: reach * reach,
-            limit: (1.0001 * reach) as f32,
+            reach,
             cells,
             capacity: self.capacity as i32,
             n,
         };
-        // A warp for each group.
-        stream.launch(&k.build, Launch::for_each(32 * self.n.div_ceil(self.sharing.group), THREADS), build)
+        // A warp for each group, and one more: faint sites and others may both leave a group that is not full.
+        stream.launch(&k.build, Launch::for_each(32 * (self.n.div_ceil(self.sharing.group) + 1), THREADS), build)
     }
 
     /// [`DeviceLennardJones::enqueue_rebuild`], then waits and makes room until every neighbour has its place. Graphs that
@@ -223,6 +222,16 @@ pub(super) fn exclusions(top: &Topology, active: &[u32]) -> (Vec<u32>, Vec<u32>)
     (starts, partners)
 }
 
+/// Numbers among the active atoms of the oxygen and the hydrogens of each rigid molecule of water that is active as a whole.
+pub(super) fn waters(top: &Topology, active: &[u32]) -> Vec<[usize; 3]> {
+    let number = |atom: u32| active.binary_search(&atom).ok();
+    let of_molecule = |settle: &Settle| {
+        let [first, second] = settle.hydrogens;
+        Some([number(settle.oxygen)?, number(first)?, number(second)?])
+    };
+    top.settles.iter().filter_map(of_molecule).collect()
+}
+
 /// Cells that are columns of two to a cube, which holds the sites of a group or has half the reach for its edge, but not many more than atoms; in open
 /// systems about two atoms to a cell.
 pub(super) fn grid(n: usize, group: usize, reach: f64, cell: Cell) -> [i32; 3] {
@@ -242,10 +251,14 @@ pub(super) fn grid(n: usize, group: usize, reach: f64, cell: Cell) -> [i32; 3] {
     }
 }
 
-/// Neighbours of a site at the mean density; in open systems at the density of heavy atoms in a liquid.
-pub(super) fn neighbours(n: usize, reach: f64, cell: Cell) -> f64 {
-    let density = cell.volume().map_or(40.0, |volume| n as f64 / volume);
-    4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) * density
+/// Neighbours of a site at the mean density, the longer of the rows of faint sites and others; in open systems at the density of heavy atoms in a liquid.
+/// `numbers` of sites that are faint and that are not, `reaches` (nm) of two faint ones, of a faint and another one, and of two others.
+pub(super) fn neighbours(numbers: [usize; 2], reaches: [f64; 3], cell: Cell) -> f64 {
+    let [faint, others] = numbers.map(|n| n as f64);
+    let volume = cell.volume().unwrap_or((faint + others) / 40.0);
+    let [two_faint, mixed, two_others] = reaches.map(|reach| 4.0 / 3.0 * std::f64::consts::PI * reach.powi(3) / volume);
+    let row_of_faint = if faint > 0.0 { faint * two_faint + others * mixed } else { 0.0 };
+    row_of_faint.max(faint * mixed + others * two_others)
 }
 
 /// Room for so many neighbours and a quarter more.

@@ -6,8 +6,7 @@ use super::list::{BuildArgs, FrameArgs, KeyArgs, PlaceArgs};
 use super::{GatherArgs, PairArgs, Settings, Sharing, THREADS};
 use crate::device::{EnergyTerm, Precision};
 use crate::lennard_jones::Modifier;
-use crate::lennard_jones::faint::FAINT_DISTANCE;
-use crate::topology::LennardJonesTable;
+use crate::lennard_jones::kinds::{FAR_FROM, FAR_TO, Kinds};
 
 /// Kernels of the term.
 pub(super) struct Kernels {
@@ -20,24 +19,21 @@ pub(super) struct Kernels {
     pub energy: Kernel<PairArgs<'static>>,
 }
 
-/// Kernels of the list, and of forces, for a number of classes, of which some at the beginning are faint; `triclinic`: in a box without right angles.
-pub(super) fn sources(
-    settings: Settings,
-    [n_classes, n_faint]: [usize; 2],
-    sharing: Sharing,
-    triclinic: bool,
-) -> [Source; 2] {
+/// Kernels of the list, and of forces, for `kinds` of atoms; `triclinic`: in a box without right angles.
+pub(super) fn sources(settings: Settings, kinds: &Kinds, sharing: Sharing, triclinic: bool) -> [Source; 2] {
     let real = match settings.precision {
         Precision::Single => "float",
         Precision::Double => "double",
     };
     let of_sites = |source| sites(source, settings.precision, triclinic).define("REAL", real).option("--ftz=true");
+    let [faint, mixed, _] = reaches(kinds, settings);
     let list = of_sites(Source::new("list", include_str!("list.cu")))
         .define("CHUNK", sharing.chunk())
         .define("GROUP", sharing.group)
         .define("THREADS", THREADS)
-        .define("N_FAINT", n_faint)
-        .define("FAINT_REACH2", format!("{:e}", (FAINT_DISTANCE.min(settings.cutoff) + settings.buffer).powi(2)))
+        .define("N_FAINT", kinds.n_faint)
+        .define("FAINT_REACH", format!("{faint:e}"))
+        .define("MIXED_REACH", format!("{mixed:e}"))
         .kernel::<FrameArgs<'static>>("frame_of_atoms")
         .kernel::<KeyArgs<'static>>("cell_keys")
         .kernel::<PlaceArgs<'static>>("place_sites")
@@ -49,7 +45,10 @@ pub(super) fn sources(
         .kernel::<PairArgs<'static>>("lennard_jones_energy")
         .define("LANES", sharing.lanes)
         .define("CHUNK", sharing.chunk())
-        .define("N_CLASSES", n_classes)
+        .define("N_KINDS", kinds.n)
+        .define("TAKEN_OVER", i32::from(kinds.taken_over))
+        .define("FAR_FROM2", format!("{:e}", FAR_FROM * FAR_FROM))
+        .define("FAR_TO2", format!("{:e}", FAR_TO * FAR_TO))
         .define("SLOT_DISPERSION", EnergyTerm::Dispersion as usize);
     [list, potential(pairs, settings)]
 }
@@ -94,15 +93,21 @@ pub(in super::super) fn potential(source: Source, settings: Settings) -> Source 
     numbers.into_iter().fold(slots, |source, (name, value)| source.define(name, format!("{value:e}")))
 }
 
-/// Compiled for settings, numbers of classes of atoms and of faint ones, a way of sharing, and boxes with or without right angles.
+/// How far (nm) rows of the list reach: between two faint sites, a faint and another one, two others.
+pub(super) fn reaches(kinds: &Kinds, settings: Settings) -> [f64; 3] {
+    let distances = [kinds.reach_of_two_faint(settings.cutoff), kinds.reach_of_faint(settings.cutoff), settings.cutoff];
+    distances.map(|distance| distance + settings.buffer)
+}
+
+/// Compiled for settings, kinds of atoms, a way of sharing, and boxes with or without right angles.
 pub(super) fn compile(
     device: &Device,
     settings: Settings,
-    classes: [usize; 2],
+    kinds: &Kinds,
     sharing: Sharing,
     triclinic: bool,
 ) -> Result<Kernels, DeviceError> {
-    let [list, pairs] = sources(settings, classes, sharing, triclinic);
+    let [list, pairs] = sources(settings, kinds, sharing, triclinic);
     let (list, pairs) = (device.compile(&list)?, device.compile(&pairs)?);
     Ok(Kernels {
         frame: list.kernel("frame_of_atoms")?,
@@ -115,11 +120,12 @@ pub(super) fn compile(
     })
 }
 
-/// c6 and c12 side by side, in the precision of the kernel.
-pub(super) fn table(classes: &LennardJonesTable, precision: Precision) -> Vec<u8> {
-    let both = classes.c6.iter().zip(&classes.c12).flat_map(|(c6, c12)| [*c6, *c12]);
+/// Coefficients side by side, in the precision of the kernel: c6, c12 and, where something is taken over, what is added to both.
+pub(super) fn table(kinds: &Kinds, precision: Precision) -> Vec<u8> {
+    let used = if kinds.taken_over { 4 } else { 2 };
+    let numbers = kinds.table.iter().flat_map(|c| [c.c6, c.c12, c.far_c6, c.far_c12].into_iter().take(used));
     match precision {
-        Precision::Single => both.flat_map(|c| (c as f32).to_ne_bytes()).collect(),
-        Precision::Double => both.flat_map(f64::to_ne_bytes).collect(),
+        Precision::Single => numbers.flat_map(|c| (c as f32).to_ne_bytes()).collect(),
+        Precision::Double => numbers.flat_map(f64::to_ne_bytes).collect(),
     }
 }
