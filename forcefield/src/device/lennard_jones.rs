@@ -192,14 +192,12 @@ impl DeviceLennardJones {
         check_settings(top, cutoff, modifier, buffer)?;
         let reach = cutoff + buffer;
         check_cell_on_device(cell, reach)?;
-        let acts = |atom: &u32| {
-            let changes = changing.is_some_and(|(variants, _)| variants.changes_type(*atom));
-            changes || !top.lj.is_inert(top.atoms[*atom as usize].type_index)
-        };
+        let changes = |atom: u32| changing.is_some_and(|(variants, _)| variants.changes_type(atom));
+        let acts = |atom: &u32| changes(*atom) || !top.lj.is_inert(top.atoms[*atom as usize].type_index);
         let active: Vec<u32> = (0..top.atoms.len() as u32).filter(acts).collect();
         let types: Vec<u32> = active.iter().map(|&a| top.atoms[a as usize].type_index).collect();
-        // Atoms that change their type meet hydrogens of water in their rows.
-        let waters = if changing.is_none() { waters(top, &active) } else { Vec::new() };
+        // An atom that changes its type meets hydrogens of water in its row, as far as the cut-off.
+        let waters = if active.iter().any(|&atom| changes(atom)) { Vec::new() } else { waters(top, &active) };
         let kinds = Kinds::new(&Classes::new(&types, &top.lj), &waters, &modifier.at_cutoff(cutoff));
         let (excluded_starts, excluded) = exclusions(top, &active);
         let n = active.len();

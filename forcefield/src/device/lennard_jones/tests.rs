@@ -8,6 +8,8 @@ use crate::lennard_jones::kinds::tests::{HYDROGEN, OXYGEN, mixed};
 use crate::lennard_jones::kinds::{FAINT_DISTANCE, FAR_TO};
 use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
 use crate::lennard_jones::{LennardJones, LennardJonesError};
+use crate::topology::Bond;
+use crate::variants::{BondedTerm, SiteVariants, TypeVariant};
 use kernels::device::{check_layouts, compiles};
 use nalgebra::Vector3;
 
@@ -354,6 +356,37 @@ fn oxygens_take_over_from_far_hydrogens() {
             let error = (squares / x.len() as f64).sqrt();
             assert!(error > 1e-4 && error < 0.03, "{what}: forces off by {error}");
         }
+    }
+}
+
+/// Such an atom has no interaction here, but its row is what its own kernel reads.
+#[test]
+fn nothing_is_taken_over_beside_atoms_that_change_their_type() {
+    let (whole, x, cell) = water().swap_remove(0);
+    let is = |atom: u32, type_index: u32| whole.atoms[atom as usize].type_index == type_index;
+    let carbons: Vec<u32> = (0..x.len() as u32).filter(|&atom| is(atom, 2)).collect();
+    let types = vec![TypeVariant { atom: carbons[0], types: vec![2, 1] }];
+    let bond = BondedTerm::Bond(Bond { atoms: [carbons[0], carbons[1]], r0: 0.3, k: 10.0 });
+    let device = Device::of_tests().unwrap();
+    let stream = device.stream().unwrap();
+    for (site, taken_over) in [
+        (SiteVariants { types, ..Default::default() }, false),
+        (SiteVariants { terms: vec![vec![], vec![bond]], ..Default::default() }, true),
+    ] {
+        let Settings { cutoff, modifier, buffer, .. } = OF_WATER;
+        let mut top = whole.clone();
+        let variants = Variants::new(&mut top, &[site], &[2], cutoff, modifier, buffer).unwrap();
+        let mut lj = DeviceLennardJones::with_variants(&device, &top, (&variants, &whole), OF_WATER, cell).unwrap();
+        let [positions, edges] = [&flat(&x), &cell.packed().to_vec()].map(|numbers| device.upload(numbers).unwrap());
+        lj.rebuild(&stream, &positions, &edges).unwrap();
+        let far = |&[i, j]: &[u32; 2]| {
+            let distance = cell.minimum_image(x[i as usize] - x[j as usize]).norm();
+            i == carbons[0] && is(j, 1) && distance > FAR_TO + buffer && distance < cutoff
+        };
+        // Hydrogens of molecules that are not rigid are there in any case.
+        let listed = lj.read_list(&stream).iter().filter(|pair| far(pair)).count();
+        let all = (0..x.len() as u32).filter(|&j| far(&[carbons[0], j])).count();
+        assert!(if taken_over { 2 * listed < all } else { listed == all }, "{listed} of {all}");
     }
 }
 
