@@ -2,7 +2,7 @@
 """Calibrates the library: the buffer first, then each model compound beside that buffer; as long as said here, on whatever `octitrate` finds.
 
     python3 calibrate.py OCTITRATE FOLDER NAME... [--window "100 ps"] [--starts 2] [--structures DIR] [--round "150 ps"] [--runs 32] [--jobs 32]
-        [--interpolation hamiltonian] [--dynamics 'time_step = "4 fs"']
+        [--interpolation hamiltonian] [--dynamics 'time_step = "4 fs"'] [--titration 'ease_rotamers = "8 kJ/mol"']
 
 NAME: water (the buffer), or the name of a folder NN-NAME of inputs. With --structures the runs of each window begin at DIR/NAME/*.gro, in
 turn: frames with other rotamers of the side chain. --windows "-0.1 0 0.5 1 1.1" takes others than octitrate does by itself. Entries are written to FOLDER/NAME/NAME.toml; they replace those of
@@ -50,6 +50,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=32)
     parser.add_argument("--interpolation", default="hamiltonian")
     parser.add_argument("--dynamics", action="append", default=[], help="KEY=VALUE of [dynamics], VALUE as in TOML")
+    parser.add_argument("--titration", action="append", default=[], help="KEY=VALUE of [titration], VALUE as in TOML")
     parser.add_argument("--lambda-every", default="0.2 ps", help="time between two frames of λ")
     parser.add_argument("--trajectory", default="0 ps", help="time between two frames of the solute")
     arguments, more = parser.parse_known_args()
@@ -63,6 +64,9 @@ def main():
         for option in arguments.dynamics:
             job["dynamics"] |= tomllib.loads(option)
         job["titration"]["interpolation"] = arguments.interpolation
+        if name != "water":
+            for option in arguments.titration:
+                job["titration"] |= tomllib.loads(option)
         job["titration"].setdefault("buffer", {})
         buffer = base / "water" / "water.toml"
         if name != "water" and buffer.exists():
