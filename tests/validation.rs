@@ -50,6 +50,7 @@ fn pages_have_the_numbers_of_the_tables() {
         ("1pgb-charmm36m", "1PGB", (0, 11)),
         ("4pti-charmm36m", "4PTI", (0, 6)),
         ("2lzt-charmm36m", "2LZT", (0, 12)),
+        ("1stn-charmm36m", "1STN", (0, 21)),
     ] {
         let mut comparison = read(&format!("validation/results/{folder}/comparison.csv"));
         // Ends of chains have an offset in the second runs alone, and their pKa from these.
