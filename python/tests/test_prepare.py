@@ -229,6 +229,20 @@ def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], ex
     assert (f"{sites.WITHOUT_ITS_END}: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
 
 
+def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job of `--sites cterm` for 1PGB was refused by the program: the correction of this end is that beside Glu with its proton."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text("GLY", "GLU", "GLY", "GLU"))
+    options.force_field, options.sites = "ff14SB", ["cterm"]
+    with pytest.raises(Refused, match="carboxyl end GLU 4 of chain A cannot titrate alone") as refused:
+        written(options, report)
+    assert "--sites 'cterm,GLU 4'" in str(refused.value.help)
+    options.sites = ["cterm", "2"]
+    _, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2"]
+    assert f"{sites.WITHOUT_ITS_SIDE_CHAIN}: carboxyl end GLU 4 of chain A" in notes(report)
+
+
 def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "GLU", "TYR", "GLY"))

@@ -25,6 +25,7 @@ SWAP = 3.0
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
 WITHOUT_ITS_END = "the correction of this side chain was made beside a carboxyl end with its proton, which --sites does not ask for (cterm)"
+WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chain with every proton, which --sites does not ask for"
 
 KNOWN = (
     "corrections come with octitrate for all residues that titrate and some ends of amber99sb-ildn (the default) and ff14SB with tip3p, "
@@ -102,6 +103,11 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             f"{KNOWN}; or calibrate your own, which this command then finds: octitrate calibrate --residue GLU,ASP,HIS --force-field {options.force_field}"
             f"{f' --water {options.water}' if options.water else ''}; --sites all builds the system all the same, which octitrate refuses to titrate until then",
         )
+    if together := [choice for choice in choices if choice.why in (WITHOUT_ITS_END, WITHOUT_ITS_SIDE_CHAIN) and not titrating]:
+        raise Refused(
+            f"{listed([choice.label for choice in together], 4)} cannot titrate alone: {together[0].why}",
+            f"ask for both: --sites '{','.join([*options.sites, _other(together[0])])}'",
+        )
     if not titrating:
         raise Refused(f"no group of this protein titrates between pH {low:g} and {high:g}", "ask for another range (--ph-range) or for groups (--sites)")
     report.note(f"{len(titrating)} of {len(choices)} groups titrate between pH {low:g} and {high:g}")
@@ -148,12 +154,24 @@ def at_ends(choices: list[Choice]) -> None:
 
 
 def beside_ends(choices: list[Choice]) -> None:
-    """Leaves out the side chain of a last residue where its carboxyl end was not asked for and is charged, so that the correction of the side chain does not serve:
-    `--sites GLU,ASP` means the groups that can titrate. Without any correction it stays, for a library that comes later."""
-    ends = {id(choice.group.residue) for choice in choices if choice.group.group == "cterm" and not choice.titrates}
+    """Leaves out groups of a residue at an end of a chain whose correction was made beside the other group with its proton, where that was not asked for and stays
+    charged: the side chain beside a carboxyl end, and an end beside a side chain. `--sites GLU,ASP` and `--sites cterm` mean the groups that can titrate.
+    Without any correction they stay, for a library that comes later."""
+    left_out = [choice for choice in choices if not choice.titrates]
+    ends = {id(choice.group.residue) for choice in left_out if choice.group.group == "cterm"}
+    sides = {id(choice.group.residue) for choice in left_out if choice.group.group == "side" and choice.group.residue.name in PROTONATED}
     for choice in choices:
-        if choice.group.group == "side" and id(choice.group.residue) in ends and choice.titrates and choice.group.corrected:
+        if not (choice.titrates and choice.group.corrected):
+            continue
+        if choice.group.group == "side" and id(choice.group.residue) in ends:
             choice.titrates, choice.why = False, WITHOUT_ITS_END
+        elif choice.group.group != "side" and id(choice.group.residue) in sides:
+            choice.titrates, choice.why = False, WITHOUT_ITS_SIDE_CHAIN
+
+
+def _other(choice: Choice) -> str:
+    """What `--sites` calls the group that this one cannot titrate without."""
+    return "cterm" if choice.group.group == "side" else f"{choice.group.residue.name} {choice.group.residue.id}"
 
 
 def values(choices: list[Choice], options: Options) -> list[float]:
