@@ -66,12 +66,12 @@ def library(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def structure(tmp_path: Path) -> Write:
-    """Writes a text as a structure; the options that prepare it in a small box."""
+    """Writes a text as a structure; the options that prepare it in a small box, with the force field whose corrections serve most ends of chains."""
 
     def write(text: str, name: str = "protein.pdb") -> Options:
         path = tmp_path / name
         path.write_text(text)
-        return Options(input=path, output=tmp_path / "prepared", padding=0.6, salt=0.0)
+        return Options(input=path, output=tmp_path / "prepared", force_field="amber99sb-ildn", padding=0.6, salt=0.0)
 
     return write
 

@@ -21,7 +21,7 @@ from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.command import main
 from octitrate.prepare.finished import gro
-from octitrate.prepare.job import picoseconds, position_restraints, settling
+from octitrate.prepare.job import between_lines, picoseconds, position_restraints, settling
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import cost, prepare
@@ -229,6 +229,15 @@ def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], ex
     assert (f"{sites.WITHOUT_ITS_END}: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
 
 
+def test_the_force_field_that_nobody_names_is_that_with_the_smallest_errors(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text("GLY", "GLU", "HIS", "GLU"))
+    options.force_field = Options.force_field
+    folder, job, _ = written(options, report)
+    assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2", "HIP 3", "ZGL3 4", "cterm ZGL3 4"]
+    assert "ff19SB with opc" in notes(report) and (folder / "library" / "glu3.toml").is_file()
+
+
 def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     """The job of `--sites cterm` for 1PGB was refused by the program: the correction of this end is that beside Glu with its proton."""
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
@@ -308,6 +317,11 @@ def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp
     assert [one["residue"] for one in job["titration"]["site"]] == ["TYR 2"]
     assert "-318.0" in (folder / "library/tyr.toml").read_text()
     assert str(own.parent) in (folder / "prepare.toml").read_text()
+
+
+@pytest.mark.parametrize(("duration", "lines"), [("1 ns", "0.1 ps"), ("1.5 ns", "1 ps"), (Options.duration, "1 ps"), ("a while", "0.1 ps")])
+def test_long_runs_have_fewer_lines_of_lambda(duration: str, lines: str) -> None:
+    assert between_lines(duration) == lines
 
 
 @pytest.mark.parametrize(("duration", "takes"), [("1 ns", "one H200, 4 minutes;"), ("50 ns", "one H200, 4 hours;"), ("a while", "one H200;")])

@@ -30,7 +30,7 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .job import ROTAMERS, electrostatics, picoseconds, position_restraints, settling, thermostat
+from .job import ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat
 from .options import Options
 from .report import Report, listed
 
@@ -287,6 +287,6 @@ ph = {{ min = {low:g}, max = {high:g}, step = 1.0 }}
 exchange = "1 ps"
 
 [output]
-lambda = "0.1 ps"
+lambda = "{between_lines(duration)}"
 trajectory = "100 ps"
 """

@@ -68,7 +68,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         'exchange = "1 ps"',
         "",
         "[output]",
-        'lambda = "0.1 ps"',
+        f'lambda = "{between_lines(options.duration)}"',
         'trajectory = "100 ps"',
         "",
     ]
@@ -136,6 +136,12 @@ def settling(duration: str) -> float | None:
         return None
     hundreds = math.floor(min(LONGEST, time / 50) / HUNDRED_STEPS + 1e-9)
     return None if hundreds < 1 else hundreds * HUNDRED_STEPS
+
+
+def between_lines(duration: str) -> str:
+    """The time between two lines of λ in a run of this `duration`: each tenth of a picosecond while these are ten thousand at most, then each picosecond."""
+    time = length(duration)
+    return "0.1 ps" if time is None or time <= 1000 else "1 ps"
 
 
 def picoseconds(time: float) -> str:

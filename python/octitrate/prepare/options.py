@@ -13,7 +13,8 @@ class Options:
     input: Path
     output: Path | None = None
     force: bool = False
-    force_field: str = "amber99sb-ildn"
+    force_field: str = "ff19SB"
+    """With OPC it has the smallest errors over the four proteins of validation/."""
     water: str | None = None
     pair_corrections: str | None = None
     """A name of `octitrate.pair_corrections.CORRECTIONS`."""
@@ -41,5 +42,6 @@ class Options:
     """Whether side chains of Asn, Gln and His are turned where hydrogen bonds say so: `auto` or `none`."""
     seed: int = 1
     temperature: float = 300.0
-    duration: str = "1 ns"
+    duration: str = "10 ns"
+    """A beginning for a small protein: docs/src/is-it-right.md, "How long"."""
     """Of each run of the titration."""
