@@ -9,6 +9,7 @@ mod doubts;
 mod equilibrated;
 mod results;
 mod rotamers;
+mod trails;
 mod units;
 mod walks;
 
@@ -198,7 +199,14 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let found = titration::slope_one(&protons, &some, part.as_ref(), &g).map_err(refused)?;
         replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
     }
-    let exchanges = states.iter().map(|states| exchanges(states, &class)).sum();
+    let own: Vec<&Run> = mine.iter().map(|&run| &runs[run]).collect();
+    let trails = trails::along(&own, &states);
+    let exchanges = trails.iter().map(|trail| exchanges(&trail.states, &class)).sum();
+    let transitions = trails::transitions(&trails, &class, own.len());
+    for point in &mut titration.points {
+        let here = own.iter().zip(&transitions).filter(|(run, _)| run.ph == point.ph);
+        point.occupancy.transitions = here.map(|(_, count)| count).sum();
+    }
     let diagnostics = Diagnostics { exchanges, replicas, independent, ..Diagnostics::default() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);

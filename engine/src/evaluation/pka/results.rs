@@ -164,7 +164,7 @@ impl SiteResult {
         Some([found.forward.get(step)?[half], found.reverse.get(step)?[half]])
     }
 
-    /// Number of changes of the form, all runs together.
+    /// How often the protonation changed along walkers, all runs together.
     pub fn transitions(&self) -> u64 {
         self.titration.points.iter().map(|point| point.occupancy.transitions).sum()
     }

@@ -282,3 +282,28 @@ fn a_pka_of_one_walker_has_not_converged() {
     let (number, refused, two) = of(|index, _| u32::from(index > 1));
     assert!((1.0..2.0).contains(&number) && refused && two > many, "{number} {two} {many}");
 }
+
+/// Walkers that never change their form and visit each pH in turn: the files are full of changes that none of them has made.
+#[test]
+fn transitions_are_those_of_walkers() {
+    let mut runs: Vec<Run> = experiment(4.1, 8).into_iter().step_by(2).collect();
+    for (index, run) in runs.iter_mut().enumerate() {
+        let walker = |frame: usize| (index + frame / 10) % PH.len();
+        // Two keep the proton, each on an oxygen of its own, and three are without.
+        let form = |frame: usize| walker(frame).min(2);
+        run.series.lambda =
+            (0..3).map(|k| (0..FRAMES).map(|frame| f64::from(u8::from(form(frame) == k))).collect()).collect();
+        run.series.walker = (0..FRAMES).map(|frame| walker(frame) as u32 + 1).collect();
+    }
+    let found = evaluated(runs.clone());
+    let site = &found.sites[0];
+    assert_eq!((site.transitions(), site.diagnostics.exchanges), (0, Some(0)));
+    assert!(
+        site.diagnostics.verdict().contains("fewer than 10 transitions at pH 3.5 and 4 and 4.5"),
+        "{:?}",
+        site.diagnostics
+    );
+    runs.iter_mut().for_each(|run| run.series.walker.clear());
+    let site = &evaluated(runs).sites[0];
+    assert!(site.transitions() > 500 && site.diagnostics.exchanges > Some(500), "{}", site.transitions());
+}
