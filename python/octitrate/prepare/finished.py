@@ -30,7 +30,7 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .job import ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat
+from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat
 from .options import Options
 from .report import Report, listed
 
@@ -277,7 +277,7 @@ pressure = "1 bar"{held}
 [titration]
 # allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
 # allow_mismatch = ["parameters"] # where it names parameters that differ, and they are the same but for rounding
-barrier = "10 kJ/mol"
+{BARRIER}
 {ROTAMERS}
 
 [titration.buffer]

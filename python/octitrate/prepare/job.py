@@ -50,7 +50,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
     if libraries:
         lines.append(f"library = {json.dumps(libraries)}")
     lines += allowances([(choice.label, choice.group.status) for choice in titrating] + [("the charge buffer", ff.buffer_status())])
-    lines += ['barrier = "10 kJ/mol"', ROTAMERS]
+    lines += [BARRIER, ROTAMERS]
     names = site_names([choice.group for choice in titrating], topology)
     beside = offsets(titrating, ff, topology)
     for choice, name, found in zip(titrating, names, beside):
@@ -96,6 +96,9 @@ def electrostatics() -> list[str]:
         "separation = 1.12",
     ]
 
+
+BARRIER = 'barrier = "5 kJ/mol" # between the forms of a group; with a higher one it changes its form less often and is less often between two'
+"""With 10 kJ/mol groups change their protonation three times less often, and walkers of an exchange make round trips two to six times less often (benchmarks, "Barriers")."""
 
 ROTAMERS = 'ease_rotamers = "8 kJ/mol" # barriers between rotamers of side chains are lower by this, in all forms alike'
 """Side chains turn two to four times as often with it (validation, "Rotamers"), and titrations wait for nothing longer."""
