@@ -23,8 +23,9 @@ case $force_field-$entry in
     ff14SB-1pgb | charmm36m-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
     ff14SB-4pti | charmm36m-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     *-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
+    ff19SB-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;
     *-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
-    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn with ff14SB, ff19SB or charmm36m" >&2; exit 2 ;;
+    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn with ff14SB, ff19SB or charmm36m, and not 2ovo with ff19SB" >&2; exit 2 ;;
 esac
 if [ "$force_field" = ff14SB ]; then pairs="--pair-corrections cufix"; else pairs=; fi
 if [ ! -e "$folder" ]; then
