@@ -78,7 +78,7 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
 const PART: [u64; 2] = [200, 20];
 
 /// How long a job takes, in words, from a short run of as many copies as will go side by side. Swaps of pH, output and the evaluation come on top, some
-/// hundredths of it.
+/// hundredths of it; with `until` in a job of minutes, a sixth.
 fn hours(config: &Config, device: Choice) -> Result<String> {
     let place = device.open_all()?;
     let devices = place.devices();
@@ -118,7 +118,7 @@ fn hours(config: &Config, device: Choice) -> Result<String> {
                 0 => String::new(),
                 more => format!(" (with {more} pH values added at the first look)"),
             };
-            format!("{} to the first look, {most} at most{with}; {step}", time(first))
+            format!("{} to the first look, {most} at most{with}, and what starts and looks take; {step}", time(first))
         }
         None if config.calibrate.is_some() => format!("{} for the windows; {step}", time(config.steps())),
         None => format!("{}; {step}", time(config.steps())),

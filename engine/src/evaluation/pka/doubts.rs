@@ -87,20 +87,26 @@ fn doubts(site: &SiteResult) -> Vec<(String, String)> {
     };
     let few: Vec<String> = few_transitions(site).iter().map(|point| format!("{}", point.ph)).collect();
     let mixed = list(&|point| point.occupancy.mixed_fraction().is_some_and(|mixed| mixed > MANY_MIXED));
-    if !few.is_empty() {
-        // A lower barrier makes transitions, and more mixed frames.
-        let lower = if mixed.is_empty() { ", or lower titration.barrier" } else { "" };
-        let doubt = format!("fewer than {FEW} transitions at {}; run longer{lower}", at(&few));
-        doubts.push((name.clone(), doubt));
-    } else if !mixed.is_empty() {
-        let share = 100.0 * MANY_MIXED;
-        let doubt =
-            format!("more than {share:.0} % of the frames are mixed at {}; raise titration.site.barrier", at(&mixed));
-        doubts.push((name.clone(), doubt));
-    }
+    let where_any = |list: &[String]| (!list.is_empty()).then(|| at(list));
+    doubts.extend(of_changes(where_any(&few), where_any(&mixed)).map(|doubt| (name.clone(), doubt)));
     let steps = (0..site.titration.macroscopic.len()).flat_map(|index| doubts_of_step(site, index));
     doubts.extend(steps);
     doubts
+}
+
+/// What transitions that are few and frames that are mixed, each with the pH values where that is so, say of the barrier: a high one makes the first,
+/// a low one the second, and a well between the forms both.
+fn of_changes(few: Option<String>, mixed: Option<String>) -> Option<String> {
+    let seldom = few.map(|at| format!("fewer than {FEW} transitions at {at}"));
+    let between = mixed.map(|at| format!("more than {:.0} % of the frames are mixed at {at}", 100.0 * MANY_MIXED));
+    Some(match (seldom, between) {
+        (Some(seldom), None) => format!("{seldom}; run longer, or lower titration.barrier"),
+        (None, Some(between)) => format!("{between}; raise titration.site.barrier"),
+        (Some(seldom), Some(between)) => {
+            format!("{seldom} and {between}: λ stays between the forms; raise titration.site.barrier and run longer")
+        }
+        (None, None) => return None,
+    })
 }
 
 /// Reasons to doubt the pKa and Hill coefficient of a step: its name, and a sentence.
@@ -148,6 +154,22 @@ mod tests {
     use super::*;
     use crate::output::series::LambdaSeries;
     use crate::output::sites::SitesFile;
+
+    /// A barrier that is too high is to be lowered, one that is too low or a well between the forms asks for a higher one.
+    #[test]
+    fn a_barrier_is_doubted_in_both_directions() {
+        let said = |few: Option<&str>, mixed: Option<&str>| of_changes(few.map(String::from), mixed.map(String::from));
+        assert_eq!(said(None, None), None);
+        let high = said(Some("pH 4"), None).unwrap();
+        assert_eq!(high, "fewer than 10 transitions at pH 4; run longer, or lower titration.barrier");
+        let low = said(None, Some("every pH")).unwrap();
+        assert_eq!(low, "more than 60 % of the frames are mixed at every pH; raise titration.site.barrier");
+        let well = said(Some("pH 4"), Some("pH 4, 5")).unwrap();
+        assert!(
+            well.starts_with("fewer than 10 transitions at pH 4 and more than 60 %") && well.contains("raise"),
+            "{well}"
+        );
+    }
 
     #[test]
     fn a_doubt_of_several_sites_is_one_sentence() {
