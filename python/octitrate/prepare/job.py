@@ -98,7 +98,7 @@ def electrostatics() -> list[str]:
 
 
 BARRIER = 'barrier = "5 kJ/mol" # between the forms of a group; with a higher one it changes its form less often and is less often between two'
-"""With 10 kJ/mol groups change their protonation three times less often, and walkers of an exchange make round trips two to six times less often (benchmarks, "Barriers")."""
+"""Groups change their protonation two to three times as often as with 10 kJ/mol, and walkers of an exchange make more round trips (benchmarks, "Barriers between forms")."""
 
 ROTAMERS = 'ease_rotamers = "8 kJ/mol" # barriers between rotamers of side chains are lower by this, in all forms alike'
 """Side chains turn two to four times as often with it (validation, "Rotamers"), and titrations wait for nothing longer."""
