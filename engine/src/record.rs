@@ -103,6 +103,13 @@ pub struct FormRecord {
 }
 
 impl SiteRecord {
+    /// Whether the forms are those of another record, whatever pK they were given.
+    pub fn has_the_forms_of(&self, other: &Self) -> bool {
+        let form = |one: &FormRecord| (one.protons_lost, one.charge);
+        self.forms.len() == other.forms.len()
+            && self.forms.iter().zip(&other.forms).all(|(a, b)| a.name == b.name && form(a) == form(b))
+    }
+
     /// Names of its columns in `lambda.csv`.
     pub fn columns(&self) -> Vec<String> {
         if self.forms.len() == 2 {

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .residues import TitratableForceField
 
 THURLKILL = "Thurlkill et al. 2006, doi:10.1110/ps.051840806"
+GRIMSLEY = f"Grimsley, Scholtz, Pace 2009, doi:10.1002/pro.19 (3.67 in {THURLKILL}, which this one corrects)"
 
 TYR_MINUS = {
     "HB2": -0.0105, "HB3": -0.0105, "CG": -0.2119, "CD1": 0.0876, "HD1": -0.0379, "CE1": -0.2639, "HE1": -0.0336, "CZ": 0.4544, "OH": -0.2561,
@@ -72,7 +73,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("glu3", "Glutamic acid", ("GL3", "NGL3", "ZGL3"), "ACE-GLU-NME", 4.25, _three("OE2", "OE1", 3.949), 0),
-        Kind("asp3", "Aspartic acid", ("AS3", "NAS3", "ZAS3"), "ACE-ASP-NME", 3.67, _three("OD2", "OD1", 3.369), 0),
+        Kind("asp3", "Aspartic acid", ("AS3", "NAS3", "ZAS3"), "ACE-ASP-NME", 3.90, _three("OD2", "OD1", 3.599), 0, GRIMSLEY),
         Kind("his", "Histidine", ("HIP", "ZHIP"), "ACE-HIS-NME", 6.54, (("HSP", 0, 0.0), ("HSD", 1, 7.08), ("HSE", 1, 6.69)), 1, TANOKURA),
         Kind("lys", "Lysine", ("LYS", "ZLYS"), "ACE-LYS-NME", 10.40, _two(10.40), 1),
         Kind("arg", "Arginine", ("ARG", "ZARG"), "ACE-ARG-NME", 13.80, _two(13.80), 1, "Fitch et al. 2015, doi:10.1002/pro.2647"),

@@ -52,8 +52,8 @@ PROTONATED = {"GLU": "GL3", "ASP": "AS3", "HIS": "HIP"}
 USUAL = {"HIS": "HIE"}
 """Residues that get another name at pH 7."""
 
-PKA = {"GL3": 4.25, "AS3": 3.67, "HIP": 6.54, "LYS": 10.40, "ARG": 13.80, "TYR": 9.84, "CYS": 8.55, "nterm": 8.00, "cterm": 3.67}
-"""pKa of model compounds: Thurlkill et al. 2006, doi:10.1110/ps.051840806; Arg: Fitch et al. 2015, doi:10.1002/pro.2647."""
+PKA = {"GL3": 4.25, "AS3": 3.90, "HIP": 6.54, "LYS": 10.40, "ARG": 13.80, "TYR": 9.84, "CYS": 8.55, "nterm": 8.00, "cterm": 3.67}
+"""pKa of model compounds: Thurlkill et al. 2006, doi:10.1110/ps.051840806; Asp: corrected by Grimsley et al. 2009, doi:10.1002/pro.19; Arg: Fitch et al. 2015, doi:10.1002/pro.2647."""
 
 ENTRIES = {"GL3": "glu3", "AS3": "asp3", "HIP": "his", "LYS": "lys", "ARG": "arg", "TYR": "tyr", "CYS": "cys"}
 """Entry of the library for the side chain of a residue."""

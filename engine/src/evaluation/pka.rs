@@ -104,9 +104,9 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
         for site in run.titrating() {
             match records.iter().find(|known| known.name == site.name) {
                 None => records.push(site.clone()),
-                Some(known) if known.forms != site.forms => {
+                Some(known) if !known.has_the_forms_of(site) => {
                     let message = format!("{} has other forms in {} than before", site.name, run.folder.display());
-                    return Err(Error::input(message, "evaluate runs of the same library together"));
+                    return Err(Error::input(message, "evaluate runs that had the same library together"));
                 }
                 Some(_) => {}
             }
@@ -120,10 +120,10 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
     Ok(records)
 }
 
-/// The sites that have one correction and one `offset` in all runs, and a sentence about each of the others: frames of both would be taken for frames of one
-/// free energy.
+/// The sites that have the same pK, one correction and one `offset` in all runs, and sentences about the others: frames of both would be taken for frames
+/// of one free energy.
 fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<SiteRecord>, Vec<String>)> {
-    let (mut kept, mut left) = (Vec::new(), Vec::new());
+    let (mut kept, mut others) = (Vec::new(), Vec::<(Vec<String>, String)>::new());
     for record in records {
         let name = &record.name;
         let having: Vec<&Run> = runs.iter().filter(|run| run.weights(name).is_some()).collect();
@@ -133,14 +133,22 @@ fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<Site
             kept.push(record);
             continue;
         };
-        left.push(format!(
-            "{name} is left out: {what} in {} and in {}; evaluate these runs apart for it. What this changes of the others comes by their coupling to it alone",
-            first.folder.display(),
-            other.folder.display()
-        ));
+        let reason = format!("{what} in {} and in {}", first.folder.display(), other.folder.display());
+        match others.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => names.push(name.clone()),
+            None => others.push((vec![name.clone()], reason)),
+        }
     }
+    let told = |(names, reason): &(Vec<String>, String)| {
+        let (be, which, them) = if names.len() == 1 { ("is", "its", "it") } else { ("are", "their", "them") };
+        let names = names.join(", ");
+        format!(
+            "{names} {be} left out: {which} {reason}; evaluate these runs apart for {them}. What this changes of the others comes by their coupling to {them} alone"
+        )
+    };
+    let mut left: Vec<String> = others.iter().map(told).collect();
     if kept.is_empty() {
-        let message = "every site that titrates has another correction or offset in some of the runs";
+        let message = "every site that titrates has another pK, correction or offset in some of the runs";
         return Err(Error::input(message, format!("evaluate runs of the same job together: {}", left.join("; "))));
     }
     // Versions before did not record free energies.
@@ -155,15 +163,20 @@ fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<Site
     Ok((kept, left))
 }
 
-/// What the V_MM of a site differs in between two runs, in words.
+/// What the free energies that a site was given differ in between two runs, in words that follow "its".
 fn other_correction(one: &Run, other: &Run, name: &str) -> Option<String> {
+    let (a, b) = (one.pk(name), other.pk(name));
+    if a != b {
+        let words = |all: Vec<f64>| all.iter().map(|pk| format!("{pk:.2}")).collect::<Vec<_>>().join(", ");
+        return Some(format!("pK as a model compound is {} and {}", words(a), words(b)));
+    }
     let (a, b) = (one.offset(name), other.offset(name));
     if a != b {
-        return Some(format!("its offset is {a} and {b} kJ/mol"));
+        return Some(format!("offset is {a} and {b} kJ/mol"));
     }
     let (a, b) = one.free_energies(name).zip(other.free_energies(name))?;
     let words = |all: &[f64]| all[1..].iter().map(|f| format!("{f:.2}")).collect::<Vec<_>>().join(", ");
-    (a != b).then(|| format!("its correction V_MM has free energies of {} and {} kJ/mol", words(a), words(b)))
+    (a != b).then(|| format!("correction V_MM has free energies of {} and {} kJ/mol", words(a), words(b)))
 }
 
 /// Evaluates one site.

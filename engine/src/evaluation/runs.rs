@@ -298,6 +298,12 @@ impl Run {
         found.map_or(0.0, |(_, offset)| *offset)
     }
 
+    /// pK of the forms of a site that have lost protons; none of a site that the run does not have.
+    pub fn pk(&self, site: &str) -> Vec<f64> {
+        let forms = self.sites.sites.iter().filter(|one| one.name == site).flat_map(|one| &one.forms);
+        forms.filter(|form| form.protons_lost > 0).map(|form| form.pk).collect()
+    }
+
     /// Free energies of the forms of a site that its V_MM took away (kJ/mol); none if the run does not say.
     pub fn free_energies(&self, site: &str) -> Option<&[f64]> {
         self.sites.sites.iter().find(|one| one.name == site)?.free_energies.as_deref()

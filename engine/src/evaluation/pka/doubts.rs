@@ -8,9 +8,9 @@ use lambda::analysis::mbar::CONNECTED;
 use lambda::analysis::titration::PhPoint;
 use std::collections::BTreeSet;
 
-/// With a larger share of mixed frames than this, λ is too seldom at its ends. Carboxyls with a barrier of 5 kJ/mol, which `octitrate prepare` writes, have up
-/// to 0.5, without one 0.75, and change their form the more often.
-const MANY_MIXED: f64 = 0.6;
+/// With a larger share of mixed frames than this, λ is too seldom at its ends. With a barrier of 5 kJ/mol, which `octitrate prepare` writes, model compounds
+/// have up to 0.53 and most groups of lysozyme and nuclease up to 0.74 (`validation/`); those above it have a well between their forms.
+const MANY_MIXED: f64 = 0.75;
 
 /// Warnings of the runs, and those the numbers give rise to; each once.
 pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
@@ -163,10 +163,10 @@ mod tests {
         let high = said(Some("pH 4"), None).unwrap();
         assert_eq!(high, "fewer than 10 transitions at pH 4; run longer, or lower titration.barrier");
         let low = said(None, Some("every pH")).unwrap();
-        assert_eq!(low, "more than 60 % of the frames are mixed at every pH; raise titration.site.barrier");
+        assert_eq!(low, "more than 75 % of the frames are mixed at every pH; raise titration.site.barrier");
         let well = said(Some("pH 4"), Some("pH 4, 5")).unwrap();
         assert!(
-            well.starts_with("fewer than 10 transitions at pH 4 and more than 60 %") && well.contains("raise"),
+            well.starts_with("fewer than 10 transitions at pH 4 and more than 75 %") && well.contains("raise"),
             "{well}"
         );
     }

@@ -119,7 +119,41 @@ fn a_site_whose_offset_differs_is_left_out_and_told_of() {
     runs.iter_mut().for_each(|run| run.sites.sites[0].coordinate = "fixed".into());
     let resampling = Resampling { draws: 50, seed: 1 };
     let refused = evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap_err();
-    assert!(refused.to_string().contains("another correction or offset in some of the runs"), "{refused}");
+    assert!(refused.to_string().contains("another pK, correction or offset in some of the runs"), "{refused}");
+}
+
+/// A model compound that was measured again shifts V_pH, and the pKa of the site with it.
+#[test]
+fn a_site_whose_reference_differs_is_left_out_and_told_of() {
+    let mut runs = experiment_of_two("ASP 9");
+    let own = runs[0].sites.sites[1].forms[2].pk;
+    runs[3].sites.sites[1].forms[2].pk = own + 0.23;
+    let found = evaluated(runs.clone());
+    assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
+    let told = format!(
+        "ASP 9 is left out: its pK as a model compound is {own:.2} and {:.2} in pH_2.50/replica_1 and",
+        own + 0.23
+    );
+    assert!(found.warnings.iter().any(|warning| warning.starts_with(&told)), "{:?}", found.warnings);
+    let apart = "frames count at their own pH only, without MBAR: site ASP 9 differs";
+    assert!(found.warnings.iter().any(|warning| warning.starts_with(apart)), "{:?}", found.warnings);
+    // Both sites in one sentence.
+    let mut third = runs.clone();
+    for (index, run) in third.iter_mut().enumerate() {
+        let other = SiteRecord { name: "ASP 11".into(), ..run.sites.sites[1].clone() };
+        run.series.sites.extend(other.columns());
+        let weights = run.series.lambda[..3].to_vec();
+        run.series.lambda.extend(weights);
+        run.sites.sites.push(other);
+        assert_eq!(run.sites.sites[2].forms[2].pk > own, index == 3);
+    }
+    let told = "ASP 9, ASP 11 are left out: their pK as a model compound is";
+    let found = evaluated(third);
+    assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
+    runs[3].sites.sites[1].forms[2].name = "other".into();
+    let resampling = Resampling { draws: 50, seed: 1 };
+    let refused = evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap_err();
+    assert!(refused.to_string().contains("ASP 9 has other forms in pH_3.50/replica_2 than before"), "{refused}");
 }
 
 /// A correction that was made again shifts the pKa: runs with both are no runs of one titration.

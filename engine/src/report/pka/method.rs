@@ -47,6 +47,7 @@ const MODELS: Work = work(
     "R. L. Thurlkill, G. R. Grimsley, J. M. Scholtz, C. N. Pace, Protein Sci. 2006, 15, 1214",
     "10.1110/ps.051840806",
 );
+const MODEL_ASP: Work = work("G. R. Grimsley, J. M. Scholtz, C. N. Pace, Protein Sci. 2009, 18, 247", "10.1002/pro.19");
 const OPENMM: Work = work("P. Eastman et al., J. Phys. Chem. B 2024, 128, 109", "10.1021/acs.jpcb.3c06662");
 const PROPKA: Work = work(
     "M. H. M. Olsson, C. R. Søndergaard, M. Rostkowski, J. H. Jensen, J. Chem. Theory Comput. 2011, 7, 525",
@@ -153,12 +154,14 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
         let what = atoms.map_or(String::new(), |atoms| format!(", in {atoms}"));
         method.add(&format!("Charges of the forms are those of {}{water}{what}.", fields.join(" and ")));
     }
-    let from_source = background.corrections.iter().filter_map(|one| Some(&one.pka.as_ref()?.1));
-    let measured = if from_source.clone().any(|source| source.contains("Thurlkill")) {
-        method.cite(&[MODELS])
-    } else {
-        String::new()
-    };
+    let sources = || background.corrections.iter().filter_map(|one| Some(&one.pka.as_ref()?.1));
+    let known = [("Thurlkill", MODELS), ("Grimsley", MODEL_ASP)];
+    let used: Vec<Work> = known
+        .into_iter()
+        .filter(|(name, _)| sources().any(|source| source.contains(name)))
+        .map(|(_, work)| work)
+        .collect();
+    let measured = if used.is_empty() { String::new() } else { method.cite(&used) };
     let unfinished: BTreeSet<&str> =
         sites().filter(|one| one.status != "calibrated").map(|one| one.entry.as_str()).collect();
     let unfinished = if unfinished.is_empty() {
