@@ -70,7 +70,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     });
     let grid = grid(&ph);
     let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
-    let stuck = diagnostics::stuck(&runs, round_trips);
+    let stuck = diagnostics::stuck(&runs, walks.as_ref());
     for (site, torsions) in sites.iter_mut().zip(torsions) {
         // An entry of the user's own may leave its hydrogens free.
         let held = torsions.held.filter(|_| rotamers::HELD.contains(&site.record.entry.as_str()));

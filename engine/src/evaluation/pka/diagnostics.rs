@@ -13,6 +13,7 @@ use super::doubts::few_transitions;
 use super::results::SiteResult;
 use super::rotamers::Torsions;
 use super::units::Independent;
+use super::walks::Walks;
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
@@ -156,12 +157,17 @@ fn scatter(values: &[Determined]) -> bool {
 }
 
 /// What speaks against every site where there were fewer round trips than walkers.
-pub(super) fn stuck(runs: &[Run], round_trips: Option<usize>) -> Option<String> {
+pub(super) fn stuck(runs: &[Run], walks: Option<&Walks>) -> Option<String> {
     let walkers: BTreeSet<Walker> = runs.iter().flat_map(Run::walkers).collect();
-    let (trips, wanted) = (round_trips?, walkers.len());
-    let noun = if trips == 1 { "round trip" } else { "round trips" };
-    (trips < wanted)
-        .then(|| format!("{TRIPS} {trips} {noun} in pH and should make {wanted}: what they began with counts too much"))
+    let (trips, passages, wanted) = (walks?.round_trips(), walks?.passages(), walkers.len());
+    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    (trips < wanted).then(|| {
+        format!(
+            "{TRIPS} {} in pH ({} between its ends) and should make {wanted}: what they began with counts too much",
+            counted(trips, "round trip"),
+            counted(passages, "passage")
+        )
+    })
 }
 
 #[cfg(test)]

@@ -229,10 +229,10 @@ fn round_trips_are_those_of_walkers_between_the_ends() {
     let count = Walks::of(&runs).map(|walks| walks.round_trips());
     assert_eq!(count, None);
     // Walker 1 is low, high, low; walker 2 high, low, high; each a third of the time.
-    let of = |order: [u32; 3]| (0..FRAMES).map(|k| order[3 * k / FRAMES]).collect::<Vec<u32>>();
-    runs.iter_mut().for_each(|run| run.series.walker = of([3, 3, 3]));
-    runs[0].series.walker = of([1, 2, 1]);
-    runs[4].series.walker = of([2, 1, 2]);
+    let of = |order: &[u32]| (0..FRAMES).map(|k| order[order.len() * k / FRAMES]).collect::<Vec<u32>>();
+    runs.iter_mut().for_each(|run| run.series.walker = of(&[3]));
+    runs[0].series.walker = of(&[1, 2, 1]);
+    runs[4].series.walker = of(&[2, 1, 2]);
     assert_eq!(Walks::of(&runs).map(|walks| walks.round_trips()), Some(2));
     // A second titration whose walkers stay: those of the first have the same numbers, and went nowhere by it.
     let mut both = runs.clone();
@@ -240,18 +240,22 @@ fn round_trips_are_those_of_walkers_between_the_ends() {
     for run in &runs {
         let mut other = run.clone();
         other.folder = Path::new("second").join(&other.folder);
-        other.series.walker = of([if run.ph == PH[0] { 2 } else { 1 }; 3]);
+        other.series.walker = of(&[if run.ph == PH[0] { 2 } else { 1 }]);
         both.push(other);
     }
     assert_eq!(Walks::of(&both).map(|walks| walks.round_trips()), Some(2));
-    assert!(diagnostics::stuck(&both, Some(2)).unwrap().contains("and should make 5"));
+    let stuck = |runs: &[Run]| diagnostics::stuck(runs, Walks::of(runs).as_ref());
+    assert!(stuck(&both).unwrap().contains("and should make 5"));
     // Two of three walkers.
-    let said = diagnostics::stuck(&runs, Some(2)).unwrap();
-    assert!(
-        said.starts_with("the walkers made 2 round trips in pH and should make 3") && !said.contains(','),
-        "{said}"
-    );
-    assert_eq!((diagnostics::stuck(&runs, Some(3)), diagnostics::stuck(&runs, None)), (None, None));
+    let said = stuck(&runs).unwrap();
+    let told = "the walkers made 2 round trips in pH (4 passages between its ends) and should make 3";
+    assert!(said.starts_with(told) && !said.contains(','), "{said}");
+    assert_eq!(diagnostics::stuck(&runs, None), None);
+    // Twice to and fro are four round trips of three walkers.
+    let mut enough = runs.clone();
+    enough[0].series.walker = of(&[1, 2, 1, 2, 1]);
+    enough[4].series.walker = of(&[2, 1, 2, 1, 2]);
+    assert_eq!((Walks::of(&enough).map(|walks| walks.round_trips()), stuck(&enough)), (Some(4), None));
     let found = evaluated(runs);
     assert!(found.sites.iter().all(|site| site.diagnostics.reasons.contains(&said)));
 }

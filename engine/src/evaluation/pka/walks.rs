@@ -47,6 +47,11 @@ impl Walks {
         self.between(self.range)
     }
 
+    /// Passages of all walkers from one end to the other.
+    pub fn passages(&self) -> usize {
+        self.passages_between(self.range).sum()
+    }
+
     /// Those between the sides of a site with these pKa values; between the ends if none is known.
     pub fn round_trips_about(&self, pka: impl Iterator<Item = f64> + Clone) -> usize {
         let (lowest, highest) = (pka.clone().reduce(f64::min), pka.reduce(f64::max));
@@ -56,7 +61,12 @@ impl Walks {
     }
 
     /// Round trips between pH values up to the first and from the second.
-    fn between(&self, [low, high]: [f64; 2]) -> usize {
+    fn between(&self, sides: [f64; 2]) -> usize {
+        self.passages_between(sides).map(|passages| passages / 2).sum()
+    }
+
+    /// Passages of each walker from one of these sides to the other.
+    fn passages_between(&self, [low, high]: [f64; 2]) -> impl Iterator<Item = usize> {
         let mut seen: BTreeMap<(u32, u32), (bool, usize)> = BTreeMap::new();
         for &(_, titration, walker, ph) in self.visits.iter().filter(|visit| visit.3 <= low || visit.3 >= high) {
             let end = ph >= high;
@@ -64,7 +74,7 @@ impl Walks {
             *passages += usize::from(*last != end);
             *last = end;
         }
-        seen.values().map(|(_, passages)| passages / 2).sum()
+        seen.into_values().map(|(_, passages)| passages)
     }
 }
 
@@ -97,7 +107,7 @@ mod tests {
     fn a_site_has_round_trips_of_its_own_about_its_pka() {
         let (there, back) = ([1, 3, 2, 4], [1, 2, 3, 4]);
         let walks = Walks::of(&runs(&[back, there, back, there])).unwrap();
-        assert_eq!(walks.round_trips(), 0);
+        assert_eq!((walks.round_trips(), walks.passages()), (0, 0));
         let about = |pka: &[f64]| walks.round_trips_about(pka.iter().copied());
         assert_eq!(about(&[4.0]), 2);
         // pH 3 and 5 are nearer than one unit.
@@ -106,6 +116,9 @@ mod tests {
         assert_eq!((about(&[4.0, 4.5]), about(&[1.0]), about(&[])), (0, 0, 0));
         let ends = Walks::of(&runs(&[back, [4, 2, 3, 1], back])).unwrap();
         assert_eq!((ends.round_trips(), ends.round_trips_about([4.0].into_iter())), (2, 2));
+        // Walkers 1 and 4 went to the other end once and stayed.
+        let halfway = Walks::of(&runs(&[back, [4, 2, 3, 1]])).unwrap();
+        assert_eq!((ends.passages(), halfway.passages(), halfway.round_trips()), (4, 2, 0));
         assert!(Walks::of(&runs(&[back])[..1]).is_none());
     }
 }
