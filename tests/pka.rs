@@ -290,6 +290,19 @@ fn computed_values_are_compared_with_measured_ones() {
     assert_eq!((json["sites"][1]["verdict"].as_str(), json["bounds"]["missed"].as_u64()), (Some("missed"), Some(1)));
     let csv = std::fs::read_to_string(folder.path().join("comparison.csv")).unwrap();
     assert_eq!(csv.lines().count(), 3);
+    assert!(csv.lines().nth(1).unwrap().ends_with(",no") && !said.contains("outside the pH values"), "{csv}{said}");
+    // Of the runs from pH 6.5 on, which leave the acid few of its protons.
+    let basic = [6.5, 7.5, 8.5].map(|ph| folder.path().join(format!("pH_{ph:.2}")));
+    let basic: Vec<String> =
+        basic.iter().flat_map(|ph| [1, 2].map(|k| format!("{}/replica_{k}", ph.display()))).collect();
+    let out = folder.path().join("basic");
+    let options = ["--draws", "20", "--no-parquet", "--compare", table, "--entry", "1abc", "-o", out.to_str().unwrap()];
+    let output = octitrate(&[&["pka"][..], &basic.iter().map(String::as_str).collect::<Vec<_>>(), &options].concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("\nGLU 4 is in the averages, but its pKa lies outside the pH values\n"), "{said}");
+    let csv = std::fs::read_to_string(out.join("comparison.csv")).unwrap();
+    assert!(csv.lines().any(|line| line.starts_with("\"GLU 4\"") && line.ends_with(",yes")), "{csv}");
 
     // Two sites of two steps each are a pair: its macroscopic pKa values.
     write("1ABC,ASP,A,3,\"3.5,5.7\",0.1\n1ABC,GLU,A,4,\"3.9,5.8\",0.1\n");

@@ -29,11 +29,28 @@ fn column(table: &str, name: &str) -> Vec<String> {
     table.lines().skip(1).map(|line| cells(line).swap_remove(index)).collect()
 }
 
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// The pages, by their names.
+fn pages() -> [(&'static str, String); 2] {
+    ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)))
+}
+
+/// Computed and measured values of a folder of results. Ends of chains have an offset in the second runs alone, and their pKa from these.
+fn comparison(folder: &str) -> String {
+    let mut table = read(&format!("validation/results/{folder}/comparison.csv"));
+    let ends = format!("validation/results/{folder}/ends.csv");
+    if Path::new(env!("CARGO_MANIFEST_DIR")).join(&ends).exists() {
+        read(&ends).lines().skip(1).for_each(|line| table.extend([line, "\n"]));
+    }
+    table
+}
+
 #[test]
 fn pages_have_the_numbers_of_the_tables() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let pages = ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)));
+    let pages = pages();
     let mut errors = Vec::new();
     let (mut all, mut newer) = (Vec::new(), Vec::new());
     for (folder, name, expected) in [
@@ -52,11 +69,7 @@ fn pages_have_the_numbers_of_the_tables() {
         ("2lzt-charmm36m", "2LZT", (0, 12)),
         ("1stn-charmm36m", "1STN", (0, 21)),
     ] {
-        let mut comparison = read(&format!("validation/results/{folder}/comparison.csv"));
-        // Ends of chains have an offset in the second runs alone, and their pKa from these.
-        if let Ok(ends) = std::fs::read_to_string(root.join(format!("validation/results/{folder}/ends.csv"))) {
-            ends.lines().skip(1).for_each(|line| comparison.extend([line, "\n"]));
-        }
+        let comparison = comparison(folder);
         // Bounds have no difference, steps of coupled groups no model compound: neither is in the averages.
         let known: Vec<bool> = ["computed − measured", "model compound − measured"]
             .map(|name| column(&comparison, name))
@@ -109,11 +122,9 @@ fn pages_have_the_numbers_of_the_tables() {
 
 #[test]
 fn model_compounds_in_one_box_have_the_means_that_the_pages_say() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
     let table = read("validation/results/compounds-ff19SB-opc/pka.csv");
     let (names, pka, given) = (column(&table, "site"), column(&table, "pKa"), column(&table, "model compound"));
-    let pages = ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)));
+    let pages = pages();
     for (kind, name, count) in [("GL3", "Glu", 5), ("AS3", "Asp", 4), ("HIP", "His", 3)] {
         let rows: Vec<usize> = (0..names.len()).filter(|&row| names[row].contains(kind)).collect();
         assert_eq!(rows.len(), count, "{name}");
@@ -125,6 +136,57 @@ fn model_compounds_in_one_box_have_the_means_that_the_pages_say() {
                 text.lines().any(|line| line.contains(name) && said(line)),
                 "{page}: {name} {mean:.2}, {difference:+.2}"
             );
+        }
+    }
+}
+
+/// Runs with a lower barrier, and all groups with the pKa that the model compound of Asp has since.
+#[test]
+fn pages_say_what_the_barrier_and_the_reference_of_asp_change() {
+    let pages = pages();
+    for folder in ["2lzt-ff19SB-opc-barrier5", "1stn-ff19SB-opc-barrier5"] {
+        let table = comparison(folder);
+        let pairs = column(&table, "computed − measured").into_iter().zip(column(&table, "verdict"));
+        let numbers: Vec<f64> =
+            pairs.filter(|(_, verdict)| verdict == "difference").map(|(n, _)| n.parse().unwrap()).collect();
+        for (page, text) in &pages {
+            assert!(text.contains(&averages(&numbers)), "{page}: the errors of {folder} are {}", averages(&numbers));
+        }
+    }
+    for kind in ["ff14SB-cufix", "ff19SB-opc", "charmm36m"] {
+        let (mut computed, mut null) = (Vec::new(), Vec::new());
+        for entry in ["1pgb", "4pti", "2lzt", "1stn"] {
+            let table = comparison(&format!("{entry}-{kind}"));
+            let cells =
+                ["site", "verdict", "computed − measured", "model compound − measured"].map(|n| column(&table, n));
+            for row in (0..cells[0].len()).filter(|&row| cells[1][row] == "difference") {
+                let shift = if cells[0][row].starts_with("AS3") { 3.90 - 3.67 } else { 0.0 };
+                computed.push(cells[2][row].parse::<f64>().unwrap() + shift);
+                null.push(cells[3][row].parse::<f64>().unwrap() + shift);
+            }
+        }
+        assert_eq!(computed.len(), 45, "{kind}");
+        for numbers in [&computed, &null] {
+            let said = averages(numbers);
+            assert!(pages[1].1.contains(&said), "{}: the errors with {kind} are {said}", pages[1].0);
+            // The other page leaves the largest out.
+            let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
+            assert!(pages[0].1.contains(&format!("{mean} / {square}")), "{}: {kind}, {said}", pages[0].0);
+        }
+    }
+}
+
+#[test]
+fn pentapeptides_differ_from_residues_between_caps_as_the_pages_say() {
+    let number = |name: &str, head: &str| -> f64 {
+        column(&read(&format!("validation/results/pentapeptides-ff19SB-opc/{name}.csv")), head)[0].parse().unwrap()
+    };
+    for (name, capped, peptide) in [("Glu", "glu", "aaeaa"), ("Asp", "asp", "aadaa"), ("His", "his", "aahaa")] {
+        let difference = number(peptide, "pKa") - number(capped, "pKa");
+        let error = number(peptide, "pKa error").hypot(number(capped, "pKa error"));
+        let said = format!("{difference:+.2} ± {error:.2}").replace('-', "−");
+        for (page, text) in pages() {
+            assert!(text.lines().any(|line| line.contains(name) && line.contains(&said)), "{page}: {name} {said}");
         }
     }
 }

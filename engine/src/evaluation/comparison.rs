@@ -44,6 +44,8 @@ pub struct Compared {
     pub is_usual: bool,
     /// Computed pKa.
     pub computed: Determined,
+    /// Whether the computed value lies outside the pH values of the runs, from where it was extrapolated.
+    pub is_extrapolated: bool,
     /// Whether the runs of the site have converged.
     pub is_converged: bool,
     /// Measured pKa, a value or a bound.
@@ -83,7 +85,7 @@ impl Comparison {
                 None => unmeasured.push(site.record.name.clone()),
                 Some(value) => {
                     let partner = partner(evaluation, index, &of_site);
-                    let (compared, left) = compare(site, value, partner);
+                    let (compared, left) = compare(site, value, partner, &evaluation.ph);
                     rows.extend(compared);
                     unmeasured.extend(left);
                 }
@@ -129,6 +131,7 @@ fn compare(
     site: &SiteResult,
     value: &Measured,
     partner: Option<(&SiteResult, [Determined; 2])>,
+    ph: &[f64],
 ) -> (Vec<Compared>, Vec<String>) {
     let steps = &site.titration.macroscopic;
     let is_converged = site.diagnostics.reasons.is_empty();
@@ -137,6 +140,7 @@ fn compare(
         group: value.place.to_string(),
         is_usual: value.place.group.is_usual(),
         verdict: verdict(computed, &measured),
+        is_extrapolated: computed.value().is_some_and(|pka| !(ph[0]..=ph[ph.len() - 1]).contains(&pka)),
         computed,
         is_converged,
         measured,

@@ -85,7 +85,7 @@ fn measured_parts(measured: &Constant) -> ([Option<f64>; 3], Option<f64>) {
 
 fn csv(comparison: &Comparison) -> String {
     let mut text = String::from(
-        "site,group,computed,its error,computed at least,at most,measured,its error,measured above,below,computed − measured,model compound,model compound − measured,verdict,converged\n",
+        "site,group,computed,its error,computed at least,at most,measured,its error,measured above,below,computed − measured,model compound,model compound − measured,verdict,converged,extrapolated\n",
     );
     let number = |value: Option<f64>| value.map(|value| format!("{value:.4}")).unwrap_or_default();
     for row in &comparison.rows {
@@ -105,9 +105,11 @@ fn csv(comparison: &Comparison) -> String {
             model_difference(row),
         ];
         let cells = cells.map(number).join(",");
-        let converged = if row.is_converged { "yes" } else { "no" };
+        let [converged, extrapolated] =
+            [row.is_converged, row.is_extrapolated].map(|is_so| if is_so { "yes" } else { "no" });
+        let word = word(row.verdict);
         // Names of steps have a comma.
-        let _ = writeln!(text, "\"{}\",{},{cells},{},{converged}", row.site, row.group, word(row.verdict));
+        let _ = writeln!(text, "\"{}\",{},{cells},{word},{converged},{extrapolated}", row.site, row.group);
     }
     text
 }
@@ -122,7 +124,7 @@ pub fn json(comparison: &Comparison) -> Value {
             _ => Value::Null,
         };
         json!({
-            "site": row.site, "group": row.group, "converged": row.is_converged,
+            "site": row.site, "group": row.group, "converged": row.is_converged, "extrapolated": row.is_extrapolated,
             "computed": { "value": value, "error": row.computed.error(), "at_least": low, "at_most": high },
             "measured": { "value": measured, "error": error, "above": above, "below": below, "steps": steps },
             "difference": difference(row), "model": row.model, "model_difference": model_difference(row), "verdict": word(row.verdict),
@@ -205,6 +207,13 @@ pub fn summary(comparison: &Comparison) -> String {
             "of the RMSE of {:.2} the errors of sampling and measurement that are stated account for {stated:.2}",
             computed.rmse
         );
+    }
+    let is_counted = |row: &&Compared| row.is_extrapolated && matches!(row.verdict, Verdict::Difference(_));
+    let outside: Vec<&str> = comparison.rows.iter().filter(is_counted).map(|row| row.site.as_str()).collect();
+    if !outside.is_empty() {
+        let (are, their) = if outside.len() == 1 { ("is", "its") } else { ("are", "their") };
+        let _ =
+            writeln!(text, "{} {are} in the averages, but {their} pKa lies outside the pH values", outside.join(", "));
     }
     text.push('\n');
     let [met, missed, open] = comparison.bounds();

@@ -101,6 +101,7 @@ mod tests {
             site: site.into(),
             group: site.into(),
             is_usual,
+            is_extrapolated: false,
             computed: Determined::Value { value: computed, error: 0.1 },
             is_converged,
             measured: Constant::Value { value: measured, error: (site == "B").then_some(0.2) },
