@@ -8,18 +8,12 @@
 import sys
 
 from octitrate.peptide import peptide
-from openmm import unit
+from openmm.app import PDBFile
 
 
 def main():
     molecule = peptide(["ACE", *sys.argv[1:], "NME"], phi=-75.0, psi=145.0)
-    positions = molecule.positions.value_in_unit(unit.angstrom)
-    heavy = [atom for atom in molecule.topology.atoms() if atom.element.symbol != "H"]
-    for number, atom in enumerate(heavy, 1):
-        record = "HETATM" if atom.residue.name in ("ACE", "NME") else "ATOM"
-        x, y, z = positions[atom.index]
-        print(f"{record:6s}{number:5d}  {atom.name:<3s} {atom.residue.name:3s} A{atom.residue.index + 1:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {atom.element.symbol:>2s}")
-    print("END")
+    PDBFile.writeFile(molecule.topology, molecule.positions, sys.stdout)
 
 
 if __name__ == "__main__":
