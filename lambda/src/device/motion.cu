@@ -9,7 +9,7 @@
 // it has been applied to: both multipliers of the velocities follow from g·v, g·(what chance adds) and g·m⁻¹g, one round of sums.
 //
 // The atoms wait for this kernel. All that does not follow from the forces has been prepared (prepare.cu); a thread loads all of its PER_THREAD
-// sites at once, after one load that says where they are, and keeps them in registers. What is left are rounds of sums: one for the velocities, one
+// sites at once, after one load that says where they are, and keeps them in registers, while the kernel that makes ∂V/∂λ still runs. What is left are rounds of sums: one for the velocities, one
 // for the charge, one for each iteration (one where all is linear), and one more for Z where coordinates are not.
 //
 // While the step is below `held` neither ξ nor v changes; energies are those of what is held.
@@ -111,8 +111,13 @@ KERNEL __launch_bounds__(THREADS) void advance_sites(const __grid_constant__ Adv
         EACH(a, r.forms) {
             const int at = r.first_weight + a;
             o.weights[a] = args.weights[at], o.charges[a] = args.charges[at];
-            o.by_weight[a] = args.derivatives[at] + args.bias[at];
+            o.by_weight[a] = args.bias[at];
         }
+    }
+    await_predecessor();
+    EACH_SITE {
+        Moving &o = own[k];
+        EACH(a, o.row.forms) o.by_weight[a] = args.derivatives[o.row.first_weight + a] + o.by_weight[a];
     }
     if (stopped != 0 || step < 0) return;
     // A row for the tables, before anything moves. Nobody writes ξ before the sums below, for which all wait. The quotient of steps, below 2^53, is whole

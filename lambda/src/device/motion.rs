@@ -223,5 +223,5 @@ pub(super) fn source(sites: usize, shape: Shape) -> Source {
         .define("PER_THREAD", per_thread)
         .define("KEPT_ROWS", KEPT_ROWS)
         .define("ESCAPE", text(ESCAPE))
-        .kernel::<AdvanceArgs<'static>>("advance_sites")
+        .early_kernel::<AdvanceArgs<'static>>("advance_sites")
 }

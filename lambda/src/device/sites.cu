@@ -12,13 +12,18 @@
 // point) by atom of the system. FORMS: most forms of a site.
 
 KERNEL void set_charges(const __grid_constant__ ChargeArgs a) {
-    const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    if (at >= a.n_atoms) return;
+    // Threads without an atom do what the last one does.
+    const int at = min((int)(blockIdx.x * blockDim.x + threadIdx.x), a.n_atoms - 1);
     const int site = a.site_of[at], n = a.starts[site + 1] - a.starts[site], k = at - a.starts[site];
-    const int first = a.first_weight[site], n_forms = a.first_weight[site + 1] - first;
+    const int first = a.first_weight[site], n_forms = a.first_weight[site + 1] - first, atom = a.atoms[at];
+    const double *own = a.form_charges + a.values[site] + k;
+    double charges[FORMS];
+    for (int form = 0; form < FORMS; form++) charges[form] = form < n_forms ? own[form * n] : 0.0;
+    await_predecessor();
     double q = 0.0;
-    for (int form = 0; form < n_forms; form++) q += a.weights[first + form] * a.form_charges[a.values[site] + form * n + k];
-    a.charges[a.atoms[at]] = q;
+    for (int form = 0; form < FORMS; form++)
+        if (form < n_forms) q += a.weights[first + form] * charges[form];
+    a.charges[atom] = q;
 }
 
 // Sums of N numbers of each thread over the block, in a fixed order, to `sums`; all threads take part.
@@ -95,9 +100,11 @@ KERNEL __launch_bounds__(THREADS) void differentiate_sites(const __grid_constant
     __shared__ double sums[FORMS];
     double by_form[FORMS];
     for (int form = 0; form < FORMS; form++) by_form[form] = 0.0;
+    long long atom = a.atoms[first + min((int)threadIdx.x, n - 1)];
+    await_predecessor();
 #pragma unroll 1
     for (int k = threadIdx.x; k < n; k += THREADS) {
-        const long long atom = a.atoms[first + k];
+        if (k >= THREADS) atom = a.atoms[first + k];
         const double phi = a.coulomb * a.potential[atom] + a.potential_14[atom] / FIXED_ONE;
         for (int form = 0; form < FORMS; form++)
             if (form < n_forms) by_form[form] += form_charges[form * n + k] * phi;

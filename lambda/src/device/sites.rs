@@ -173,7 +173,7 @@ pub(super) fn source(forms: usize) -> Source {
         .define("REAL", "double")
         .define("THREADS", THREADS)
         .define("FORMS", forms)
-        .kernel::<ChargeArgs<'static>>("set_charges")
+        .early_kernel::<ChargeArgs<'static>>("set_charges")
         .kernel::<BracketArgs<'static>>("bracket_sites")
-        .kernel::<DifferentiateArgs<'static>>("differentiate_sites")
+        .early_kernel::<DifferentiateArgs<'static>>("differentiate_sites")
 }
