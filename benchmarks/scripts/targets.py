@@ -77,7 +77,7 @@ def openmm_of(name, x, system, dt, steps):
 
 def water(arguments, folder):
     """Boxes of TIP3P."""
-    for n, steps in [(25, 5000), (32, 4000)] + ([(69, 600)] if arguments.large else []):
+    for n, steps in [(25, 5000), (32, 4000)] + ([(69, 1000)] if arguments.large else []):
         place = folder / f"water-{n}"
         if not (place / "equilibrated" / "final.gro").exists():
             subprocess.run([sys.executable, HERE / "water_box.py", str(n), place], check=True, capture_output=True)

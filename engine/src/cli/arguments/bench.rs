@@ -31,7 +31,7 @@ pub struct BenchMd {
     /// The job.
     #[arg(value_name = "JOB.toml")]
     pub job: PathBuf,
-    /// Steps that are timed, in five parts, after a tenth as many that are not.
+    /// Steps that are timed, in five parts, each of whole hundreds on a GPU, after a tenth as many that are not.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(5..=1_000_000_000))]
     pub steps: u64,
     /// Copies of the system that run side by side in one process.

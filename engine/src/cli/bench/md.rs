@@ -73,7 +73,8 @@ pub struct Pace {
     pub slowest: Vec<f64>,
 }
 
-/// Times so many copies of a system side by side, in parts of `part` steps.
+/// Times so many copies of a system side by side, in parts of `part` steps, or a few more: parts end where the host waits for what it has told the
+/// device to do.
 ///
 /// # Errors
 /// A job that is not valid, a device without memory for all copies, and [`Error::Physics`] if a simulation cannot go on.
@@ -144,24 +145,31 @@ fn measure(
     // The others must not wait for one that failed.
     all.wait();
     let mut simulation = prepared?;
-    let mut times = Vec::new();
-    for _ in 0..PARTS {
-        let start = Instant::now();
-        steps(&mut simulation, part)?;
-        times.push(start.elapsed().as_secs_f64() / part as f64);
-    }
+    let times = timed(&mut simulation, part)?;
     Ok(Measured { atoms: simulation.topology().n_atoms(), list_interval: simulation.list_interval(), times })
+}
+
+/// Seconds per step of each part, all of whole paces.
+fn timed(simulation: &mut impl Propagate, part: u64) -> Result<Vec<f64>> {
+    let part = part.next_multiple_of(simulation.pace());
+    let one = |_| {
+        let start = Instant::now();
+        steps(simulation, part)?;
+        Ok(start.elapsed().as_secs_f64() / part as f64)
+    };
+    (0..PARTS).map(one).collect()
 }
 
 fn prepare(config: &Config, device: Option<&Device>, alone: bool, part: u64) -> Result<Simulation> {
     let mut simulation = if alone { Simulation::on(config, device)? } else { Simulation::among_many(config, device)? };
     simulation.prepare(&mut |_| Ok(()))?;
-    steps(&mut simulation, (part / 2).max(1))?;
+    let first = (part / 2).max(1).next_multiple_of(simulation.pace());
+    steps(&mut simulation, first)?;
     Ok(simulation)
 }
 
 /// Advances at the pace of a run.
-fn steps(simulation: &mut Simulation, steps: u64) -> Result<()> {
+fn steps(simulation: &mut impl Propagate, steps: u64) -> Result<()> {
     let end = simulation.step() + steps;
     while simulation.step() < end {
         let (step, pace) = (simulation.step(), simulation.pace());
@@ -172,4 +180,28 @@ fn steps(simulation: &mut Simulation, steps: u64) -> Result<()> {
 
 fn stopped() -> Error {
     Error::input("a copy of the system stopped unexpectedly", "this is a fault of the program")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A GPU is told to make a hundred steps and waited for at their end: a part of thirty would be over when it has been told.
+    #[test]
+    fn parts_end_where_the_host_waits_for_the_device() {
+        let device = Device::of_tests().unwrap();
+        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files");
+        let text = format!(
+            "[system]\nstructure = \"{0}/water.gro\"\ntopology = \"{0}/water.top\"\n[electrostatics]\norder = 4\n\
+             [neighbour_list]\nbuffer = \"0.1 nm\"\n[dynamics]\nsteps = 1\n",
+            files.display()
+        );
+        let config = Config::parse(&text, &files.join("job.toml")).unwrap();
+        let mut simulation = prepare(&config, Some(&device), true, 30).unwrap();
+        let pace = simulation.pace();
+        assert_eq!(simulation.step(), pace);
+        assert_eq!(timed(&mut simulation, 30).unwrap().len() as u64, PARTS);
+        assert_eq!(simulation.step(), (1 + PARTS) * pace);
+    }
 }
