@@ -1,69 +1,81 @@
 #!/usr/bin/env python3
-"""Copies of the box of inputs/01-glu side by side: NX x NY x NZ glutamic acids in water, all of them titrating, and the same without sites.
+"""Copies of the box of inputs/09-glu3 side by side: N x N x N glutamic acids in water, all of them titrating, and the same without sites.
 
-    python3 benchmarks/scripts/replicate.py 3 3 3 folder        27 sites in 95 364 atoms; 7 7 6: 294 in 1 038 408
+    python3 benchmarks/scripts/replicate.py 3 folder                   27 sites in 95 148 atoms
+    python3 benchmarks/scripts/replicate.py 8 folder --edge 2.72       512 sites in 993 280 atoms: each in a smaller cube of its water
+    octitrate run folder/equilibrate.toml --device cuda:0
+    octitrate bench md folder/sites.toml --steps 4000 --device cuda:0  # and plain.toml
 
-Writes folder/system.gro, system.top, sites.toml and plain.toml.
+Writes folder/system.gro, system.top and the three jobs. Of a smaller cube waters at its faces that would overlap with those of the next one are left out; the
+equilibration closes the gaps (8 ps at 1 bar after a minimisation, without titration). Needs numpy.
 """
 
+import argparse
+import itertools
 import pathlib
-import sys
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent / "inputs" / "01-glu"
+import numpy
 
-JOB = """[system]
-structure = "system.gro"
-topology = "system.top"
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "inputs" / "09-glu3"
+# Two oxygens of water nearer than that (nm) overlap.
+OVERLAP = 0.20
 
-[dynamics]
-steps = 1000
-time_step = "2 fs"
-constraints = "h-bonds"
-velocities = "generate"
+SYSTEM = '[system]\nstructure = "{structure}"\ntopology = "system.top"\n\n[electrostatics]\norder = 8\nseparation = 1.12\n\n'
+DYNAMICS = '[dynamics]\nsteps = {steps}\ntime_step = "2 fs"\nconstraints = "h-bonds"\n{more}\n[thermostat]\ntemperature = "300 K"\n\n'
+OUTPUT = '[output]\nfolder = "{folder}"\ntrajectory = "0 ps"\nlog = "0 ps"\n'
+SITES = '[titration]\nph = 4.25\nbarrier = "2.5 kJ/mol"\n\n[[titration.site]]\nresidue = "GL3"\n\n[titration.buffer]\n\n'
 
-[thermostat]
-temperature = "300 K"
 
-[output]
-folder = "{name}"
-trajectory = "0 ps"
-log = "0 ps"
-"""
-
-SITES = """
-[titration]
-ph = 4.25
-
-[[titration.site]]
-residue = "GLH"
-"""
+def cut(rows, x, edge, new):
+    """Rows of the solute, and of the waters within a cube of edge `new` around it, of a periodic box of `edge`; positions x (nm) from its corner."""
+    solute = [k for k, row in enumerate(rows) if row[5:8] != "SOL"]
+    centre = (x[solute].min(0) + x[solute].max(0)) / 2
+    waters = numpy.arange(len(solute), len(rows), 3)
+    for k in waters:
+        x[k : k + 3] -= edge * numpy.round((x[k] - centre) / edge)
+    waters = waters[(numpy.abs(x[waters] - centre) < new / 2).all(1)]
+    d = x[waters][:, None] - x[waters][None]
+    d -= new * numpy.round(d / new)
+    gone = set()
+    for i, j in zip(*numpy.nonzero(numpy.triu((d**2).sum(-1) < OVERLAP**2, 1))):
+        if i not in gone:
+            gone.add(j)
+    kept = [k + a for m, k in enumerate(waters) if m not in gone for a in range(3)]
+    order = solute + kept
+    return order, len(solute), x[order] - centre + new / 2
 
 
 def main():
-    nx, ny, nz = map(int, sys.argv[1:4])
-    folder = pathlib.Path(sys.argv[4])
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = (SOURCE / "glu.gro").read_text().splitlines()
-    n, rows, box = int(lines[1]), lines[2:-1], [float(v) for v in lines[-1].split()[:3]]
-    width = rows[0].index(".", rows[0].index(".") + 1) - rows[0].index(".")
-    split = [(row[:15], [float(row[20 + width * k:20 + width * (k + 1)]) for k in range(3)]) for row in rows]
-    copies = [(i, j, k) for i in range(nx) for j in range(ny) for k in range(nz)]
-    with open(folder / "system.gro", "w") as out:
-        out.write(f"glutamic acids\n{n * len(copies)}\n")
-        number = 0
-        for copy in copies:
-            for head, x in split:
-                number += 1
-                moved = "".join(f"{x[a] + copy[a] * box[a]:{width}.{width - 5}f}" for a in range(3))
-                out.write(f"{head}{number % 100000:5d}{moved}\n")
-        out.write(" ".join(f"{c * b:.5f}" for c, b in zip((nx, ny, nz), box)) + "\n")
-    top = (SOURCE / "glu.top").read_text()
-    head, molecules = top.split("[ molecules ]")
-    entries = "\n".join(line for line in molecules.splitlines() if line.strip() and not line.strip().startswith(";"))
-    (folder / "system.top").write_text(head + "[ molecules ]\n" + (entries + "\n") * len(copies))
-    (folder / "plain.toml").write_text(JOB.format(name="plain"))
-    (folder / "sites.toml").write_text(JOB.format(name="sites") + SITES)
-    print(f"{len(copies)} sites, {n * len(copies)} atoms")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("copies", type=int, help="along each axis")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--edge", type=float, help="of the cube around each, nm; that of the input unless given")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    lines = (SOURCE / "glu3.gro").read_text().splitlines()
+    rows, edge = lines[2:-1], float(lines[-1].split()[0])
+    x = numpy.array([[float(row[20 + 8 * c : 28 + 8 * c]) for c in range(3)] for row in rows])
+    new, n = arguments.edge or edge, arguments.copies
+    order, solute, y = cut(rows, x, edge, new)
+    with open(arguments.folder / "system.gro", "w") as out:
+        out.write(f"glutamic acids in water\n{len(order) * n**3}\n")
+        numbers = itertools.count(1)
+        for copy in itertools.product(range(n), repeat=3):
+            for m, (k, place) in enumerate(zip(order, y + new * numpy.array(copy))):
+                residue = rows[k][:5] if m < solute else f"{(4 + (m - solute) // 3) % 100000:5d}"
+                out.write(f"{residue}{rows[k][5:15]}{next(numbers) % 100000:5d}" + "".join(f"{c:8.3f}" for c in place) + "\n")
+        out.write(" ".join([f"{n * new:.5f}"] * 3) + "\n")
+    head = (SOURCE / "glu3.top").read_text().split("[ molecules ]")[0]
+    copies = f"Protein_chain_A 1\nSOL {(len(order) - solute) // 3}\n" * n**3
+    (arguments.folder / "system.top").write_text(f"{head}[ molecules ]\n{copies}")
+    equilibration = DYNAMICS.format(steps=4000, more='velocities = "generate"\n') + '[barostat]\npressure = "1 bar"\n\n[minimise]\nsteps = 200\n\n'
+    start = SYSTEM.format(structure="system.gro") + equilibration + OUTPUT.format(folder="equilibrated")
+    (arguments.folder / "equilibrate.toml").write_text(start)
+    plain = SYSTEM.format(structure="equilibrated/final.gro") + DYNAMICS.format(steps=1000, more="")
+    (arguments.folder / "plain.toml").write_text(plain + OUTPUT.format(folder="plain"))
+    (arguments.folder / "sites.toml").write_text(plain + SITES + OUTPUT.format(folder="sites"))
+    print(f"{n**3} sites, {len(order) * n**3} atoms")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -99,7 +99,7 @@ def dhfr(arguments, folder):
         job.write_text(f'[system]\nstructure = "{start.relative_to(place)}"\ntopology = "dhfr.top"\n\n{FMM}\n[dynamics]\nsteps = 100000\n{HEAVY}constraints = "h-bonds"\n\n'
                        + BATHS.format(kind=kind, more=more))
         bench(arguments, f"DHFR, 23 558 atoms, {kind}", job, 5000)
-    bench(arguments, "DHFR, in all", place / "langevin.toml", 400, 32)
+    bench(arguments, "DHFR, in all", place / "langevin.toml", 1000, 32)
     if arguments.openmm:
         from openmm import MonteCarloBarostat, app, unit
 
@@ -133,7 +133,7 @@ def lysozyme(arguments, folder):
             job = place / f"{name.split()[0].strip(',')}-{kind}.toml"
             job.write_text(text.replace('"system.gro"', f'"{start.relative_to(place)}"') + "\n" + BATHS.format(kind=kind, more=more))
             bench(arguments, f"lysozyme, {box}, {name}", job, 4000)
-        bench(arguments, f"lysozyme, {box}, titrating, in all", place / "titrating-langevin.toml", 400, 18)
+        bench(arguments, f"lysozyme, {box}, titrating, in all", place / "titrating-langevin.toml", 1000, 18)
         if arguments.openmm:
             import openmm
             from openmm import app
