@@ -85,12 +85,15 @@ fn titration_with(folder: &Path, keys: &str, more: &str) -> TitrationPlan {
 }
 
 fn go(plan: &TitrationPlan, device: Option<&Device>, stop: &Stop) -> bool {
-    let place = Chosen::from(device.cloned());
-    let first = Simulation::on(plan.batch().first(), device).unwrap();
+    go_on(plan, &Chosen::from(device.cloned()), stop)
+}
+
+fn go_on(plan: &TitrationPlan, place: &Chosen, stop: &Stop) -> bool {
+    let first = Simulation::on(plan.batch().first(), place.device.as_ref()).unwrap();
     let (identity, description) = (first.identity(), first.describe());
     // No program: a process could not be started.
     let executable = Path::new("/nonexistent");
-    let host = Host { executable, place: &place, identity: &identity, description: &description, quiet: true };
+    let host = Host { executable, place, identity: &identity, description: &description, quiet: true };
     titrate(plan, &host, stop).unwrap()
 }
 
@@ -214,6 +217,29 @@ fn replicas_begin_at_structures_in_turn() {
         };
         assert!(replicas[1].iter().zip(&replicas[0]).map(off).all(|off| off < 0.0011));
     }
+}
+
+/// Walkers that are dealt out to two devices swap across them, and leave what they leave on one. On a machine with several GPUs the second is another card if
+/// OCTITRATE_TEST_DEVICE names the first (`cuda:0`).
+#[test]
+fn walkers_on_two_devices_leave_the_bytes_of_one() {
+    let one = Device::of_tests().unwrap();
+    let other = match one.gpu() {
+        Some(gpu) => Device::cuda(gpu.ordinal + 1).unwrap_or_else(|_| one.clone()),
+        None => Device::emulator().unwrap(),
+    };
+    let folder = temp_dir::TempDir::new().unwrap();
+    let [on_one, on_two] = ["one", "two"].map(|name| titration(&folder.path().join(name), ""));
+    assert!(go(&on_one, Some(&one), &Stop::default()));
+    let before = [one.counts().graphs, other.counts().graphs];
+    let place = Chosen::from(vec![one.clone(), other.clone()]);
+    assert!(go_on(&on_two, &place, &Stop::default()));
+    // Both have worked: two walkers here, one there.
+    assert!(one.counts().graphs > before[0] && other.counts().graphs > before[1]);
+    let (found, expected) = (results(&on_two), results(&on_one));
+    let journal = String::from_utf8(found[12].clone()).unwrap();
+    assert!(journal.lines().skip(2).any(|line| !line.ends_with(",1,2,3")), "nobody swaps: {journal}");
+    assert!(found == expected);
 }
 
 /// Walkers are minimised at once, and each of them as it would be alone.
