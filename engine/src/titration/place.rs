@@ -8,9 +8,16 @@
 //! Distances are those of nearest images, nm, of a molecule's first atom to every atom of the solute: whatever is neither a candidate,
 //! nor a rigid water, nor a single atom.
 
+use forcefield::cell::PeriodicBox;
 use forcefield::{Cell, Topology};
 use nalgebra::Vector3;
 use rayon::prelude::*;
+
+/// Least distance between faces of the bins that places are looked up in, nm.
+const BIN: f64 = 0.5;
+
+/// Of so many atoms of the solute the first is compared with all places.
+const COARSE: usize = 16;
 
 /// Bisections of the distance of a dense packing.
 const BISECTIONS: usize = 12;
@@ -64,11 +71,15 @@ pub fn place(
     let solute = solute(topology, &candidates);
     let at = |r: &u32| x[topology.residues[*r as usize].atoms.start as usize];
     let places: Vec<Vector3<f64>> = candidates.iter().map(at).collect();
-    let field = Field { places: &places, cell };
-    let start: Vec<f64> = places
+    let field = Field { places: &places, cell, bins: cell.periodic().map(|cell| Bins::new(&places, cell)) };
+    // Some atoms of the solute say how far away the others need to be looked for.
+    let coarse = || solute.iter().step_by(COARSE);
+    let mut start: Vec<f64> = places
         .par_iter()
-        .map(|p| solute.iter().map(|&a| field.squared(*p, x[a as usize])).fold(f64::INFINITY, f64::min))
+        .map(|p| coarse().map(|&a| field.squared(*p, x[a as usize])).fold(f64::INFINITY, f64::min))
         .collect();
+    let largest = start.iter().copied().fold(0.0, f64::max);
+    solute.iter().for_each(|&a| field.approach(&mut start, x[a as usize], largest));
     let (mut chosen, mut reached) = field.farthest(&start, count);
     if reached < wanted {
         let (mut low, mut high) = (reached, wanted);
@@ -109,6 +120,62 @@ fn solute(topology: &Topology, candidates: &[u32]) -> Vec<u32> {
 struct Field<'a> {
     places: &'a [Vector3<f64>],
     cell: Cell,
+    bins: Option<Bins>,
+}
+
+/// Places of a periodic cell in bins of its fractions.
+struct Bins {
+    n: [usize; 3],
+    /// Distance between faces of a bin, nm.
+    thickness: [f64; 3],
+    cell: PeriodicBox,
+    /// Places of each bin.
+    places: Vec<Vec<usize>>,
+}
+
+impl Bins {
+    fn new(places: &[Vector3<f64>], cell: &PeriodicBox) -> Self {
+        let heights: [f64; 3] = cell.heights().into();
+        let n = heights.map(|height| (height / BIN).floor().max(1.0) as usize);
+        let thickness = [0, 1, 2].map(|a| heights[a] / n[a] as f64);
+        let mut bins = Self { n, thickness, cell: *cell, places: vec![Vec::new(); n.iter().product()] };
+        for (k, x) in places.iter().enumerate() {
+            let index = bins.index(bins.of(*x));
+            bins.places[index].push(k);
+        }
+        bins
+    }
+
+    /// Bin of a position along each edge.
+    fn of(&self, x: Vector3<f64>) -> [usize; 3] {
+        let turns = self.cell.coordinates(x);
+        [0, 1, 2].map(|a| (((turns[a] - turns[a].floor()) * self.n[a] as f64) as usize).min(self.n[a] - 1))
+    }
+
+    fn index(&self, [x, y, z]: [usize; 3]) -> usize {
+        (x * self.n[1] + y) * self.n[2] + z
+    }
+
+    /// All places that may be within `reach` (nm) of `x` (nm), and others.
+    fn near(&self, x: Vector3<f64>, reach: f64) -> Vec<usize> {
+        let of = self.of(x);
+        let [x, y, z] = [0, 1, 2].map(|a| {
+            let (n, at) = (self.n[a], of[a]);
+            let away = reach / self.thickness[a] + 1.0;
+            if 2.0 * away + 1.0 >= n as f64 {
+                return (0..n).collect::<Vec<_>>();
+            }
+            let away = away as usize;
+            (n + at - away..=n + at + away).map(|bin| bin % n).collect()
+        });
+        let mut near = Vec::new();
+        for &x in &x {
+            for &y in &y {
+                z.iter().for_each(|&z| near.extend(&self.places[self.index([x, y, z])]));
+            }
+        }
+        near
+    }
 }
 
 impl Field<'_> {
@@ -116,35 +183,58 @@ impl Field<'_> {
         self.cell.minimum_image(a - b).norm_squared()
     }
 
-    /// Distances (squared) once molecule `taken` is one of the obstacles; its own is negative.
-    fn take(&self, free: &mut [f64], taken: usize) {
-        let place = self.places[taken];
-        free.iter_mut().zip(self.places).for_each(|(free, p)| *free = free.min(self.squared(place, *p)));
+    /// Distances (squared), none beyond `largest`, once there is an obstacle at `x`.
+    fn approach(&self, free: &mut [f64], x: Vector3<f64>, largest: f64) {
+        let nearer = |free: f64, p: &Vector3<f64>| free.min(self.squared(x, *p));
+        match &self.bins {
+            Some(bins) => {
+                bins.near(x, largest.sqrt()).into_iter().for_each(|k| free[k] = nearer(free[k], &self.places[k]));
+            }
+            None => free.iter_mut().zip(self.places).for_each(|(free, p)| *free = nearer(*free, p)),
+        }
+    }
+
+    /// The same once molecule `taken` is one of the obstacles; its own is negative.
+    fn take(&self, free: &mut [f64], taken: usize, largest: f64) {
+        self.approach(free, self.places[taken], largest);
         free[taken] = -1.0;
     }
 
     fn farthest(&self, start: &[f64], count: usize) -> (Vec<usize>, f64) {
         let (mut free, mut chosen, mut least) = (start.to_vec(), Vec::new(), f64::INFINITY);
         for _ in 0..count {
-            // The first of equals.
-            let best = (0..free.len()).fold(0, |best, k| if free[k] > free[best] { k } else { best });
+            let best = first_of(&free, |_| true, |a, b| a > b).unwrap_or_default();
             least = least.min(free[best]);
             chosen.push(best);
-            self.take(&mut free, best);
+            let largest = free[best];
+            self.take(&mut free, best, largest);
         }
         (chosen, least.max(0.0).sqrt())
     }
 
     fn dense(&self, start: &[f64], count: usize, distance: f64) -> Option<Vec<usize>> {
         let (mut free, mut chosen) = (start.to_vec(), Vec::new());
+        let largest = free.iter().copied().fold(0.0, f64::max);
         for _ in 0..count {
-            let far = (0..free.len()).filter(|&k| free[k] >= distance * distance);
-            let nearest = far.min_by(|&a, &b| free[a].total_cmp(&free[b]))?;
+            let nearest = first_of(&free, |free| free >= distance * distance, |a, b| a < b)?;
             chosen.push(nearest);
-            self.take(&mut free, nearest);
+            self.take(&mut free, nearest, largest);
         }
         Some(chosen)
     }
+}
+
+/// Index of the first of those values that may be taken and that none of the others is before.
+fn first_of(
+    values: &[f64],
+    may_be: impl Fn(f64) -> bool + Sync,
+    is_before: impl Fn(f64, f64) -> bool + Sync,
+) -> Option<usize> {
+    let allowed = (0..values.len()).into_par_iter().filter(|&k| may_be(values[k]));
+    allowed.reduce_with(|a, b| {
+        let (first, second) = (a.min(b), a.max(b));
+        if is_before(values[second], values[first]) { second } else { first }
+    })
 }
 
 #[cfg(test)]
@@ -211,6 +301,30 @@ mod tests {
             let room = cell.volume().unwrap() / (count as f64 + 1.0);
             assert!(placed.distance >= wanted || placed.distance > 0.75 * room.cbrt(), "{count}: {placed:?}");
             assert_eq!(placed, place(&topology, &x, cell, "SOL", count, wanted).unwrap());
+        }
+    }
+
+    /// Whoever looks at all places takes the same ones, in boxes of any angles.
+    #[test]
+    fn bins_leave_no_place_out() {
+        let rectangular = Cell::rectangular(Vector3::new(4.0, 6.0, 9.0)).unwrap();
+        let sheared = Cell::from_packed([6.0, 5.5, 5.0, 2.5, -2.0, 2.4]);
+        for cell in [rectangular, sheared] {
+            let mut state = 1_u64;
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 11) as f64 / (1_u64 << 53) as f64
+            };
+            let places: Vec<_> =
+                (0..3000).map(|_| Vector3::from([next(), next(), next()].map(|x| 20.0 * x - 10.0))).collect();
+            let start: Vec<f64> = (0..3000).map(|_| 4.0 * next()).collect();
+            let bins = cell.periodic().map(|cell| Bins::new(&places, cell));
+            let near = bins.as_ref().unwrap().near(places[7], 1.0);
+            assert!(near.len() < 1500 && near.contains(&7));
+            let [all, binned] = [None, bins].map(|bins| Field { places: &places, cell, bins });
+            assert_eq!(all.farthest(&start, 60), binned.farthest(&start, 60));
+            let dense = binned.dense(&start, 60, 0.7);
+            assert!(dense.is_some() && dense == all.dense(&start, 60, 0.7));
         }
     }
 

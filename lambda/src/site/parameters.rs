@@ -14,6 +14,7 @@
 //! Force constants of bonds do not enter because a run may hold bonds fixed.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use forcefield::Topology;
 use forcefield::fnv::Fnv1a;
@@ -69,15 +70,20 @@ struct Group<'a> {
     entry: &'a Entry,
     /// Names by index.
     members: BTreeMap<u32, &'a str>,
+    /// From the first to the last of them.
+    range: RangeInclusive<u32>,
     /// Backbone atoms that are bonded to the side chain.
     anchors: Vec<u32>,
 }
 
 impl<'a> Group<'a> {
     fn new(topology: &'a Topology, entry: &'a Entry, members: BTreeMap<u32, &'a str>) -> Self {
-        let mut group = Self { topology, entry, members, anchors: Vec::new() };
+        let [first, last] =
+            [members.first_key_value(), members.last_key_value()].map(|end| end.map_or(0, |(atom, _)| *atom));
+        let mut group = Self { topology, entry, members, range: first..=last, anchors: Vec::new() };
         let bonds = topology.bonds.iter().map(|bond| bond.atoms);
-        for [i, j] in bonds.chain(topology.constraints.iter().map(|one| one.atoms)) {
+        let all = bonds.chain(topology.constraints.iter().map(|one| one.atoms));
+        for [i, j] in all.filter(|atoms| atoms.iter().all(|atom| group.range.contains(atom))).collect::<Vec<_>>() {
             for [a, b] in [[i, j], [j, i]] {
                 if group.is_side(a) && group.members.contains_key(&b) && !group.is_side(b) {
                     group.anchors.push(b);
@@ -92,10 +98,12 @@ impl<'a> Group<'a> {
         self.members.get(&atom).is_some_and(|name| !self.entry.backbone.iter().any(|backbone| backbone == name))
     }
 
+    /// Whether a term of these atoms belongs to a part. Most terms are of other residues, and are told by their first atom.
     fn is_of(&self, part: Part, atoms: &[u32]) -> bool {
-        let inside = atoms.iter().all(|atom| self.members.contains_key(atom));
-        let near = atoms.iter().all(|&atom| self.is_side(atom) || self.anchors.contains(&atom));
-        inside && atoms.iter().any(|&atom| self.is_side(atom)) && near == (part == Part::Own)
+        let near = |&atom: &u32| self.is_side(atom) || self.anchors.contains(&atom);
+        atoms.iter().all(|atom| self.range.contains(atom) && self.members.contains_key(atom))
+            && atoms.iter().any(|&atom| self.is_side(atom))
+            && atoms.iter().all(near) == (part == Part::Own)
     }
 
     /// Names of the atoms of a term in the one of both directions that comes first.
@@ -117,7 +125,7 @@ impl<'a> Group<'a> {
         };
         topology.bonds.iter().for_each(|bond| add("bond", &bond.atoms, &[bond.r0]));
         topology.constraints.iter().for_each(|one| add("bond", &one.atoms, &[one.length]));
-        for water in &topology.settles {
+        for water in topology.settles.iter().filter(|water| self.range.contains(&water.oxygen)) {
             let [first, second] = water.hydrogens;
             add("bond", &[water.oxygen, first], &[water.d_oh]);
             add("bond", &[water.oxygen, second], &[water.d_oh]);
