@@ -9,8 +9,9 @@
 // it has been applied to: both multipliers of the velocities follow from g·v, g·(what chance adds) and g·m⁻¹g, one round of sums.
 //
 // The atoms wait for this kernel. All that does not follow from the forces has been prepared (prepare.cu); a thread loads all of its PER_THREAD
-// sites at once, after one load that says where they are, and keeps them in registers, while the kernel that makes ∂V/∂λ still runs. What is left are rounds of sums: one for the velocities, one
-// for the charge, one for each iteration (one where all is linear), and one more for Z where coordinates are not.
+// sites at once, after one load that says where they are, and keeps them in registers, while the kernel that makes ∂V/∂λ still runs. What is left
+// are rounds of sums: one for the velocities, one for the charge, one for each iteration (one where all is linear), and one more for Z where
+// coordinates are not.
 //
 // While the step is below `held` neither ξ nor v changes; energies are those of what is held.
 //
