@@ -136,7 +136,9 @@ struct Bins {
 impl Bins {
     fn new(places: &[Vector3<f64>], cell: &PeriodicBox) -> Self {
         let heights: [f64; 3] = cell.heights().into();
-        let n = heights.map(|height| (height / BIN).floor().max(1.0) as usize);
+        // No more bins than places, however empty the box is.
+        let least = (cell.volume() / places.len() as f64).cbrt().max(BIN);
+        let n = heights.map(|height| (height / least).floor().max(1.0) as usize);
         let thickness = [0, 1, 2].map(|a| heights[a] / n[a] as f64);
         let mut bins = Self { n, thickness, cell: *cell, places: vec![Vec::new(); n.iter().product()] };
         for (k, x) in places.iter().enumerate() {

@@ -150,7 +150,7 @@ fn measure(
 }
 
 /// Seconds per step of each part, all of whole paces.
-fn timed(simulation: &mut impl Propagate, part: u64) -> Result<Vec<f64>> {
+fn timed(simulation: &mut Simulation, part: u64) -> Result<Vec<f64>> {
     let part = part.next_multiple_of(simulation.pace());
     let one = |_| {
         let start = Instant::now();
@@ -169,7 +169,7 @@ fn prepare(config: &Config, device: Option<&Device>, alone: bool, part: u64) -> 
 }
 
 /// Advances at the pace of a run.
-fn steps(simulation: &mut impl Propagate, steps: u64) -> Result<()> {
+fn steps(simulation: &mut Simulation, steps: u64) -> Result<()> {
     let end = simulation.step() + steps;
     while simulation.step() < end {
         let (step, pace) = (simulation.step(), simulation.pace());
