@@ -57,6 +57,29 @@ fn every_entry_says_what_its_error_covers() {
     assert!(count >= 51, "{count} corrections");
 }
 
+/// A proton on either oxygen of a carboxyl group is the same, with the bonded terms of each form as well; so both edges get one correction.
+#[test]
+fn both_oxygens_of_carboxyls_are_the_same_with_the_bonded_terms_of_each_form() {
+    let mut with_terms = 0;
+    for (path, entry) in entries() {
+        let three = entry.forms.len() == 3 && entry.name != "his";
+        let expected = if three { vec![[0, 1]] } else { Vec::new() };
+        assert_eq!(entry.equivalent_forms(), expected, "{}", path.display());
+        if entry.bonded.is_empty() {
+            continue;
+        }
+        with_terms += 1;
+        // A number of one form alone.
+        let mut changed = entry.clone();
+        let form = changed.bonded.iter_mut().find_map(|term| term.parameters[0].get_mut(1)).unwrap();
+        *form *= 1.01;
+        assert!(changed.equivalent_forms().is_empty(), "{}", path.display());
+        let inside = &entry.residues[0];
+        assert!(entry.bonded.iter().all(|term| term.residues == [inside.clone()]), "{}", path.display());
+    }
+    assert_eq!(with_terms, 6, "Glu and Asp with ff14SB, ff19SB and CHARMM36m");
+}
+
 /// What a line of a table is about: file, residue of an end of a chain (empty: that of the model compound), form.
 fn about(line: &str) -> Option<(&'static str, &'static str, usize)> {
     let ends = ["amino end, ", "carboxyl end, "];

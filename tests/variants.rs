@@ -11,9 +11,14 @@ use octitrate::simulation::Simulation;
 use octitrate::state::{SitesState, State};
 use std::path::{Path, PathBuf};
 
-/// Glutamic acid of three forms with other types and angles, in water; λ free.
-fn varied(sections: &str) -> Config {
-    of_library("tests/good/glu/glu", &library(), sections)
+/// Glutamic acid of three forms in water, λ free: with other types and angles, and with other angles alone, which a device computes on a stream of their own.
+/// The folder has the second entry.
+fn varied(folder: &Path, sections: &str) -> [Config; 2] {
+    let angles_alone = folder.join("glu-varied.toml");
+    let text = std::fs::read_to_string(library()).unwrap();
+    let types = text.find("[lj_types]").unwrap()..text.find("[[bonded]]").unwrap();
+    std::fs::write(&angles_alone, [&text[..types.start], &text[types.end..]].concat()).unwrap();
+    [library(), angles_alone].map(|entry| of_library("tests/good/glu/glu", &entry, sections))
 }
 
 fn library() -> PathBuf {
@@ -40,43 +45,53 @@ fn difference(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> f64 {
 #[test]
 fn they_feel_and_move_as_on_the_cpu() {
     let device = Device::of_tests().unwrap();
-    let config = varied(
+    let folder = temp_dir::TempDir::new().unwrap();
+    let configs = varied(
+        folder.path(),
         "[electrostatics]\nprecision = \"double\"\norder = 14\nseparation = 1.12\n[dynamics]\nsteps = 20\n\
          time_step = \"1 fs\"\nconstraints = \"h-bonds\"\n[thermostat]\n[barostat]\n",
     );
-    let run = |device: Option<&Device>| {
-        let mut simulation = Simulation::on(&config, device).unwrap();
-        simulation.prepare(&mut |_| Ok(())).unwrap();
-        let before = simulation.frame(Wanted::ALL).unwrap();
-        let (energies, dvdl) = (before.energies.clone(), before.dvdl.clone());
-        let forces = simulation.forces().to_vec();
-        simulation.advance(11).unwrap();
-        let after = simulation.frame(Wanted::ALL).unwrap().dvdl.clone();
-        (forces, energies, dvdl, simulation.state().unwrap(), simulation.weights().unwrap(), after)
-    };
-    let (here, there) = (run(None), run(Some(&device)));
-    // Boxes differ, and with them the error of the expansions of order 14.
-    let apart = difference(&there.0, &here.0);
-    println!("forces differ by {apart:.1e}; ∂V/∂λ {:?} and {:?}; {:?} and {:?}", here.2, there.2, here.4, there.4);
-    assert!(apart < 2e-5, "forces differ by {apart:e}");
-    for (a, b) in here.1.iter().zip(&there.1) {
-        let tolerance = if a.unit == "bar" { 2.0 } else { 1e-5 * a.value.abs() + 1e-2 };
-        assert!((a.value - b.value).abs() <= tolerance, "{}: {} and {}", a.name, a.value, b.value);
-        // Terms without electrostatics agree to the quanta of energies.
-        if ["angles", "Lennard-Jones", "Lennard-Jones 1-4"].contains(&a.name) {
-            assert!((a.value - b.value).abs() < 1e-6 * a.value.abs() + 1e-5, "{}: {} and {}", a.name, a.value, b.value);
+    for config in &configs {
+        let run = |device: Option<&Device>| {
+            let mut simulation = Simulation::on(config, device).unwrap();
+            simulation.prepare(&mut |_| Ok(())).unwrap();
+            let before = simulation.frame(Wanted::ALL).unwrap();
+            let (energies, dvdl) = (before.energies.clone(), before.dvdl.clone());
+            let forces = simulation.forces().to_vec();
+            simulation.advance(11).unwrap();
+            let after = simulation.frame(Wanted::ALL).unwrap().dvdl.clone();
+            (forces, energies, dvdl, simulation.state().unwrap(), simulation.weights().unwrap(), after)
+        };
+        let (here, there) = (run(None), run(Some(&device)));
+        // Boxes differ, and with them the error of the expansions of order 14.
+        let apart = difference(&there.0, &here.0);
+        println!("forces differ by {apart:.1e}; ∂V/∂λ {:?} and {:?}; {:?} and {:?}", here.2, there.2, here.4, there.4);
+        assert!(apart < 2e-5, "forces differ by {apart:e}");
+        for (a, b) in here.1.iter().zip(&there.1) {
+            let tolerance = if a.unit == "bar" { 2.0 } else { 1e-5 * a.value.abs() + 1e-2 };
+            assert!((a.value - b.value).abs() <= tolerance, "{}: {} and {}", a.name, a.value, b.value);
+            // Terms without electrostatics agree to the quanta of energies.
+            if ["angles", "Lennard-Jones", "Lennard-Jones 1-4"].contains(&a.name) {
+                assert!(
+                    (a.value - b.value).abs() < 1e-6 * a.value.abs() + 1e-5,
+                    "{}: {} and {}",
+                    a.name,
+                    a.value,
+                    b.value
+                );
+            }
         }
+        // Truncation of order 14 in different boxes: 1e-5 of potentials of some 100 kJ/mol/e at a dozen charges.
+        for (a, b) in here.2.iter().zip(&there.2).chain(here.5.iter().zip(&there.5)) {
+            assert!((a - b).abs() < 2e-2 + 1e-5 * a.abs(), "{:?} {:?}; {:?} {:?}", here.2, there.2, here.5, there.5);
+        }
+        let apart = here.3.positions.iter().zip(&there.3.positions).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        assert!(apart < 5e-6, "positions differ by {apart:e} nm");
+        for (a, b) in here.4.iter().zip(&there.4) {
+            assert!((a - b).abs() < 2e-6, "{:?} {:?}", here.4, there.4);
+        }
+        assert!((here.4[0] - 0.3).abs() > 1e-4, "{:?}", here.4);
     }
-    // Truncation of order 14 in different boxes: 1e-5 of potentials of some 100 kJ/mol/e at a dozen charges.
-    for (a, b) in here.2.iter().zip(&there.2).chain(here.5.iter().zip(&there.5)) {
-        assert!((a - b).abs() < 2e-2 + 1e-5 * a.abs(), "{:?} {:?}; {:?} {:?}", here.2, there.2, here.5, there.5);
-    }
-    let apart = here.3.positions.iter().zip(&there.3.positions).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-    assert!(apart < 5e-6, "positions differ by {apart:e} nm");
-    for (a, b) in here.4.iter().zip(&there.4) {
-        assert!((a - b).abs() < 2e-6, "{:?} {:?}", here.4, there.4);
-    }
-    assert!((here.4[0] - 0.3).abs() > 1e-4, "{:?}", here.4);
 }
 
 /// What changes between forms: Lennard-Jones with its 1-4 pairs, and angles.
@@ -130,19 +145,23 @@ fn energy_is_conserved_while_lambda_moves() {
 #[test]
 fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
     let device = Device::of_tests().unwrap();
-    let config = varied("[electrostatics]\norder = 4\n[dynamics]\nsteps = 60\n[thermostat]\n[barostat]\n");
-    let mut whole = Simulation::on(&config, Some(&device)).unwrap();
-    whole.prepare(&mut |_| Ok(())).unwrap();
-    whole.advance(13).unwrap();
-    let state = whole.state().unwrap();
-    whole.advance(31).unwrap();
-    let mut continued = Simulation::on(&config, Some(&device)).unwrap();
-    continued.restore(&state).unwrap();
-    for steps in [3, 20, 8] {
-        continued.advance(steps).unwrap();
-        continued.frame(Wanted::ALL).unwrap();
+    let folder = temp_dir::TempDir::new().unwrap();
+    for config in
+        &varied(folder.path(), "[electrostatics]\norder = 4\n[dynamics]\nsteps = 60\n[thermostat]\n[barostat]\n")
+    {
+        let mut whole = Simulation::on(config, Some(&device)).unwrap();
+        whole.prepare(&mut |_| Ok(())).unwrap();
+        whole.advance(13).unwrap();
+        let state = whole.state().unwrap();
+        whole.advance(31).unwrap();
+        let mut continued = Simulation::on(config, Some(&device)).unwrap();
+        continued.restore(&state).unwrap();
+        for steps in [3, 20, 8] {
+            continued.advance(steps).unwrap();
+            continued.frame(Wanted::ALL).unwrap();
+        }
+        let (a, b) = (whole.state().unwrap(), continued.state().unwrap());
+        assert!(a.sites.lambda.coordinates != state.sites.lambda.coordinates);
+        assert!(a == b, "the continued run differs");
     }
-    let (a, b) = (whole.state().unwrap(), continued.state().unwrap());
-    assert!(a.sites.lambda.coordinates != state.sites.lambda.coordinates);
-    assert!(a == b, "the continued run differs");
 }

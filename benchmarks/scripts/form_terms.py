@@ -8,60 +8,31 @@ distances of Urey and Bradley that differ, with the largest change of a length (
 residue stands by itself, without terms to its neighbours. It needs the Python package of octitrate.
 """
 
-import math
 import sys
 
-import openmm
-from octitrate.force_fields import View, generator, patched, pdb_view, register, view
+from octitrate.bonded import lennard_jones, terms
+from octitrate.force_fields import patched, view
 from octitrate.residues import TitratableForceField
 from octitrate.templates import BACKBONE
-from openmm import app
 
 KINDS = {"bond": "nm", "angle": "°", "torsion": "kJ/mol", "improper": "kJ/mol", "Urey-Bradley": "nm"}
 
 
-def terms(ff, residue, called):
-    """Numbers of every term of a residue by its kind and the names of its atoms, and these names."""
-    plain = pdb_view(residue)
-    alone = View(called, plain.atoms, plain.bonds, [])
-    register(ff.forcefield, alone)
-    topology = app.Topology()
-    place = topology.addResidue(called, topology.addChain())
-    atoms = {name: topology.addAtom(name, app.Element.getBySymbol(atom.element), place) for name, atom in alone.atoms.items()}
-    for a, b in alone.bonds:
-        topology.addBond(atoms[a], atoms[b])
-    system = ff.forcefield.createSystem(topology, residueTemplates={place: called}, constraints=None, rigidWater=False)
-    names, bonded, found = list(atoms), {frozenset(bond) for bond in alone.bonds}, {}
-
-    def add(kind, indices, more, value):
-        forward = tuple(names[k] for k in indices)
-        ordered = tuple(sorted(forward)) if kind == "improper" else min(forward, forward[::-1])
-        found.setdefault((kind, ordered, more), [0.0])[0] += value
-
-    for force in system.getForces():
-        if isinstance(force, openmm.HarmonicBondForce):
-            for k in range(force.getNumBonds()):
-                a, b, length, _ = force.getBondParameters(k)
-                add("bond" if frozenset((names[a], names[b])) in bonded else "Urey-Bradley", (a, b), 0, length._value)
-        elif isinstance(force, openmm.HarmonicAngleForce):
-            for k in range(force.getNumAngles()):
-                *indices, angle, _ = force.getAngleParameters(k)
-                add("angle", indices, 0, math.degrees(angle._value))
-        elif isinstance(force, openmm.PeriodicTorsionForce):
-            for k in range(force.getNumTorsions()):
-                *indices, period, phase, amplitude = force.getTorsionParameters(k)
-                proper = all(frozenset((names[a], names[b])) in bonded for a, b in zip(indices, indices[1:]))
-                add("torsion" if proper else "improper", indices, period, math.cos(phase._value) * amplitude._value)
-        elif isinstance(force, openmm.CustomTorsionForce):
-            for k in range(force.getNumTorsions()):
-                *indices, parameters = force.getTorsionParameters(k)
-                add("improper", indices, 0, parameters[0])
-    special = generator(ff.forcefield, "LennardJonesGenerator")
-    wells = (special.ljTypes if special is not None else generator(ff.forcefield, "NonbondedGenerator").params).paramsForType
-    for name, atom in alone.atoms.items():
-        sigma, epsilon = (float(wells[atom.type][key]) for key in ("sigma", "epsilon"))
-        found[("Lennard-Jones", (name,), 0)] = [sigma if epsilon else 0.0, epsilon]
-    return found, set(names)
+def numbers(ff, residue, called):
+    """The number of every term of a residue that is compared, by its kind and the names of its atoms (of torsions also by the multiplicity), and these names."""
+    own = terms(ff.forcefield, residue, called)
+    found = {}
+    for atoms, (length, _) in own.bonds.items():
+        found["bond" if frozenset(atoms) in own.bonded else "Urey-Bradley", atoms, 0] = [length]
+    for atoms, (angle, _) in own.angles.items():
+        found["angle", atoms, 0] = [angle]
+    for atoms, values in own.torsions.items():
+        for phase, amplitude, period in values:
+            found.setdefault(("torsion", atoms, period), [0.0])[0] += amplitude if phase == 0.0 else -amplitude
+    for atoms, values in own.impropers.items():
+        # AMBER: phase, amplitude and multiplicity; CHARMM: force constant and angle.
+        found["improper", atoms, 0] = [sum(one[1] if len(one) == 3 else one[0] for one in values)]
+    return found | {("Lennard-Jones", (name,), 0): list(well) for name, well in lennard_jones(ff.forcefield, residue).items()}, own.names
 
 
 def residues(ff):
@@ -87,7 +58,7 @@ def main():
         ff = TitratableForceField(name)
         print(name)
         for label, forms in residues(ff).items():
-            (one, names), (other, more) = (terms(ff, form, f"{label}-{k}") for k, form in enumerate(forms))
+            (one, names), (other, more) = (numbers(ff, form, f"{label}-{k}") for k, form in enumerate(forms))
             both, changed = names & more, {}
             backbone = () if label.endswith("end") else BACKBONE
             for key in sorted(one.keys() | other.keys(), key=str):

@@ -216,7 +216,8 @@ impl Sites {
             motion,
             total_charge,
         );
-        let variants = sites.iter().map(|site| variants(config, topology, &library, site)).collect::<Result<_>>()?;
+        let of_forms = |site| variants(config, topology, &library, site);
+        let mut variants: Vec<SiteVariants> = sites.iter().map(of_forms).collect::<Result<_>>()?;
         let common = conditions::common(config, topology, &sites, temperature, is_neutral);
         let solvent = conditions::solvent_atoms(topology, &sites);
         let of_site = |site| conditions::of_site(&common, topology, &library, site, solvent.as_ref());
@@ -234,7 +235,10 @@ impl Sites {
         let eased = settings.ease_rotamers.map(|lowered| {
             let groups = sites.iter().filter(|one| !one.is_buffer());
             let atoms: Vec<u32> = groups.flat_map(|one| one.atoms.iter().copied()).collect();
-            match lambda::site::ease_rotamers(topology, &atoms, lowered.get()) {
+            let before = topology.propers.len();
+            let bonds = lambda::site::ease_rotamers(topology, &atoms, lowered.get());
+            variants.iter_mut().for_each(|one| one.share(&topology.propers[before..]));
+            match bonds {
                 1 => format!("the barrier about one bond is {lowered} lower"),
                 bonds => format!("barriers about {bonds} bonds are {lowered} lower"),
             }

@@ -101,6 +101,16 @@ impl SiteVariants {
         hash.value()
     }
 
+    /// Gives those of `terms`, which the topology has for all forms alike, to each form where terms of this site replace all others on their atoms.
+    /// Weights sum to 1, so that the energy is that of the term.
+    pub fn share(&mut self, terms: &[PeriodicDihedral]) {
+        for term in terms.iter().map(|&term| BondedTerm::Periodic(term)) {
+            if self.terms.iter().flatten().any(|own| own.replaces(&term)) {
+                self.terms.iter_mut().for_each(|form| form.push(term));
+            }
+        }
+    }
+
     /// Adds what changes in another residue of the same site.
     pub fn extend(&mut self, other: Self) {
         self.types.extend(other.types);

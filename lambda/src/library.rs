@@ -134,6 +134,16 @@ pub struct BondedEntry {
     pub function: u32,
     /// Parameters in each form, in the order and units of a topology.
     pub parameters: Vec<Vec<f64>>,
+    /// Names of the residues that have it; all of the entry where none is named. Ends of chains may have no such form in the force field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residues: Vec<String>,
+}
+
+impl BondedEntry {
+    /// Whether a residue of this name has the term.
+    pub fn is_in(&self, residue: &str) -> bool {
+        self.residues.is_empty() || self.residues.iter().any(|one| one == residue)
+    }
 }
 
 /// One titratable residue of one force field.
@@ -328,8 +338,15 @@ impl Entry {
         if let Some((atom, types)) = self.lj_types.iter().find(|(_, types)| types.len() != n) {
             return Err(format!("lj_types.{atom}: {types:?}, expected {n} names"));
         }
-        match self.bonded.iter().find(|term| term.parameters.len() != n || !(2..=4).contains(&term.atoms.len())) {
-            Some(term) => Err(format!("bonded {:?}: expected 2 to 4 atoms and parameters of {n} forms", term.atoms)),
+        if let Some(term) =
+            self.bonded.iter().find(|term| term.parameters.len() != n || !(2..=4).contains(&term.atoms.len()))
+        {
+            return Err(format!("bonded {:?}: expected 2 to 4 atoms and parameters of {n} forms", term.atoms));
+        }
+        match self.bonded.iter().flat_map(|term| &term.residues).find(|name| !self.residues.contains(name)) {
+            Some(name) => {
+                Err(format!("bonded: residue {name} is not among those of the entry, {}", self.residues.join(", ")))
+            }
             None => Ok(()),
         }
     }

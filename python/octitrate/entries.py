@@ -7,9 +7,9 @@ An entry is a TOML file, as `lambda/library/*.toml` (manual: "The library of res
   and the patches
   LSN, CYSD, RN2, NNEU). The backbone keeps the charges of form 0, because a reference energy would depend on the neighbouring residues otherwise;
 - a hydrogen that leaves has no charge, and one named atom (CB; at ends of chains CA) takes what is left, so that every form has a whole charge;
-- Lennard-Jones parameters and bonded terms are those of the residue as it is built, in every form: what that costs in free energy is part of the
-  correction, because the model
-  compound is treated alike. Entries name what the force field would change.
+- bonded terms of Glu and Asp inside of chains are those that the force field has for each form (`octitrate.bonded`);
+- Lennard-Jones parameters, and bonded terms of all other groups, are those of the residue as it is built, in every form: what that costs in free energy is
+  part of the correction, because the model compound is treated alike. Entries name what the force field would change.
 
 AMBER has no tyrosinate, neutral arginine, neutral amino end or acid at carboxyl ends, CHARMM no tyrosinate: they are made by analogy, as the entries say.
 
@@ -21,7 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .force_fields import View, generator, patched, pdb_view, view
+from .bonded import OfForms, lennard_jones, of_carboxyl
+from .force_fields import View, patched, pdb_view, view
 from .templates import BACKBONE, CARBOXYLS
 
 if TYPE_CHECKING:
@@ -112,16 +113,24 @@ class Forms:
     """Atoms that have other types, and with them other bonded terms, in other forms of the force field."""
     resized: tuple[str, ...] = ()
     """Those of them that have other Lennard-Jones parameters there."""
+    bonded: tuple[OfForms, ...] = ()
+    """Bonded terms that differ between the forms, inside of chains."""
 
     def differences(self) -> str:
-        """Atoms whose types the force field would change, in words; empty if it changes none."""
-        sizes = f", with other Lennard-Jones parameters of {', '.join(self.resized)}" if self.resized else ""
-        return ", ".join(self.retyped) + sizes
+        """What the force field would change besides charges and the terms in `bonded`, in words; empty if it changes nothing."""
+        sizes = f"other Lennard-Jones parameters of {', '.join(self.resized)}" if self.resized else ""
+        if self.bonded:
+            return sizes
+        types = f"other types of {', '.join(self.retyped)}" if self.retyped else ""
+        return ", and ".join(filter(None, (types, sizes)))
 
     @property
     def kept(self) -> str:
         """What Lennard-Jones types and bonded terms are, in a sentence."""
-        change = f"; the force field has other types in other forms for {self.differences()}." if self.retyped else "."
+        differences = self.differences()
+        change = f"; the force field has {differences} in other forms." if differences else "."
+        if self.bonded:
+            return f"Bonded terms inside of chains are those of each form, below. Lennard-Jones types are those of the {self.base} in all forms{change}"
         return f"Lennard-Jones types and bonded terms are those of the {self.base} in all forms{change}"
 
 
@@ -138,7 +147,10 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
         charges[atom] = [charges[atom][0]] * len(kind.forms)
     _balance(charges, "CB", [float(kind.charge - lost) for _, lost, _ in kind.forms])
     base = "deprotonated residue" if residue in CARBOXYLS else f"residue {built.name}"
-    return Forms(charges, origin, "CB", BACKBONE, base, *_changes(ff, built, _other_forms(ff, residue), [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]]))
+    # The library that is built in has no such terms, and corrections of one force field must be of one kind.
+    bonded = of_carboxyl(ff.name, residue) if residue in CARBOXYLS and ff.name != BUILT_IN[0] else ()
+    changes = _changes(ff, built, _other_forms(ff, residue), [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]])
+    return Forms(charges, origin, "CB", BACKBONE, base, *changes, bonded)
 
 
 def _balance(charges: dict[str, list[float]], at: str, net: list[float]) -> None:
@@ -205,15 +217,12 @@ def _changes(ff: TitratableForceField, built: View, others: list[View], but: lis
     def of_class(one: str) -> str:
         return str(ff.forcefield._atomTypes[one].atomClass)
 
-    def well(one: str) -> tuple[float, float]:
-        special = generator(ff.forcefield, "LennardJonesGenerator")
-        found = (special.ljTypes if special is not None else generator(ff.forcefield, "NonbondedGenerator").params).paramsForType[one]
-        sigma, epsilon = float(found["sigma"]), float(found["epsilon"])
-        return (sigma, epsilon) if epsilon else (0.0, 0.0)
-
+    wells = lennard_jones(ff.forcefield, built)
+    others_wells = [lennard_jones(ff.forcefield, one) for one in others]
+    resized = [name for name in wells if name not in but for other in others_wells if name in other and other[name] != wells[name]]
     return (
         tuple(dict.fromkeys(name for name, one, other in pairs if of_class(one) != of_class(other))),
-        tuple(dict.fromkeys(name for name, one, other in pairs if well(one) != well(other))),
+        tuple(dict.fromkeys(resized)),
     )
 
 
@@ -268,7 +277,7 @@ def entry(ff: TitratableForceField, name: str) -> str:
     ]
     if found.backbone:
         head.append(f"backbone = {_texts(found.backbone)}")
-    head += [f'balanced_at = "{found.balanced_at}"', ""]
+    head += [f'balanced_at = "{found.balanced_at}"', *_bonded(kind, found), ""]
     for form, lost, pk in kind.forms:
         head += ["[[forms]]", f'name = "{form}"', f"protons_lost = {lost}", f"net_charge = {kind.charge - lost}", f"pk = {pk}", ""]
     head += [f"# atom = [{', '.join(form for form, *_ in kind.forms)}]", "[charges]"]
@@ -277,6 +286,17 @@ def entry(ff: TitratableForceField, name: str) -> str:
 
 
 UNCALIBRATED = ["# Not calibrated yet: `octitrate calibrate` writes this table.", "[correction]", 'status = "uncalibrated"', ""]
+
+
+def _bonded(kind: Kind, found: Forms) -> list[str]:
+    """Bonded terms of each form, one in a line."""
+    if not found.bonded:
+        return []
+    lines = ["", "# Bonded terms of each form, by the functions and units of GROMACS (nm, degrees, kJ/mol). Ends of chains keep those of the residue as it is built.", "bonded = ["]
+    for term in found.bonded:
+        numbers = ", ".join("[" + ", ".join(f"{value:.10g}" if value % 1 else f"{value:.1f}" for value in form) + "]" for form in term.numbers)
+        lines.append(f"    {{ atoms = {_texts(term.atoms)}, function = {term.function}, parameters = [{numbers}], residues = {_texts(kind.residues[:1])} }},")
+    return [*lines, "]"]
 
 
 def _torsions(kind: Kind) -> list[str]:

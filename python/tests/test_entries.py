@@ -66,8 +66,17 @@ def test_what_the_force_field_changes_besides_charges_is_said(force_field: str, 
     ff = loaded(force_field)
     found = forms(ff, name)
     assert (set(found.retyped), set(found.resized)) == (set(retyped.split()), set(resized.split()))
-    assert ("other types in other forms for" in entry(ff, name)) == bool(retyped)
-    assert ("with other Lennard-Jones parameters of" in entry(ff, name)) == bool(resized)
+    text = entry(ff, name)
+    # Bonded terms of Glu and Asp are those of each form.
+    follows = name in ("glu3", "asp3")
+    assert ("\nbonded = [" in text, "Bonded terms inside of chains are those of each form" in text) == (follows, follows)
+    assert ("other types of" in text) == bool(retyped and not follows)
+    assert ("other Lennard-Jones parameters of" in text) == bool(resized)
+
+
+def test_the_built_in_force_field_has_no_terms_of_forms() -> None:
+    """As the entries that are built into the program."""
+    assert "bonded = [" not in entry(loaded("amber99sb-ildn"), "asp3")
 
 
 @pytest.mark.parametrize("force_field", FORCE_FIELDS)

@@ -155,7 +155,8 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: 
     folder, job, atoms = written(options, report)
     assert all((folder / name).is_file() for name in job["titration"]["library"])
     assert "library/glu3.toml" in job["titration"]["library"]
-    assert "types in other forms for glu3 (CD, OE1, OE2, with other Lennard-Jones parameters of OE2)" in notes(report)
+    assert "bonded terms of glu3, which are those that the force field has for each form" in notes(report)
+    assert "glu3 (other Lennard-Jones parameters of OE2)" in notes(report)
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == (water != "tip3p")
     # Those of Glu and of the buffer come with octitrate for the first two, those of ends do not.
     lacking = water == "tip4pew"

@@ -119,7 +119,8 @@ fn named(entry: &Entry, topology: &Topology, residue: u32) -> NamedVariants {
         parameters: term.parameters.clone(),
     };
     let lj_types = entry.lj_types.iter().map(|(atom, types)| (name(atom), types.clone())).collect();
-    NamedVariants { lj_types, bonded: entry.bonded.iter().map(term).collect() }
+    let here = &topology.residues[residue as usize].name;
+    NamedVariants { lj_types, bonded: entry.bonded.iter().filter(|one| one.is_in(here)).map(term).collect() }
 }
 
 /// What differs between the forms of `site` besides charges.

@@ -126,6 +126,11 @@ impl DeviceVariants {
         &self.by_weight
     }
 
+    /// Whether atoms change their type, so that the forces of the ordinary Lennard-Jones term must have been enqueued before on the same stream.
+    pub fn follow_lennard_jones(&self) -> bool {
+        self.pairs.is_some()
+    }
+
     /// Looks where the atoms are in the list of `lennard_jones`; to be called after every new list.
     ///
     /// # Errors
@@ -141,8 +146,8 @@ impl DeviceVariants {
         stream.launch(&pairs.find, Launch::for_each(lennard_jones.n, THREADS), arguments)
     }
 
-    /// Adds to `sums`, and ∂V/∂λ_α to [`Self::by_weight`], at `x` (3N, nm) and the `weights` of all forms. The forces of `lennard_jones` have been
-    /// enqueued before on the same stream at the same positions; `cell` as there.
+    /// Adds to `sums`, and ∂V/∂λ_α to [`Self::by_weight`], at `x` (3N, nm) and the `weights` of all forms; if they [`Self::follow_lennard_jones`], the
+    /// forces of `lennard_jones` have been enqueued before on the same stream at the same positions. `cell` as there.
     ///
     /// # Errors
     /// What the driver says against the launches.

@@ -34,6 +34,11 @@ impl BondedTerm {
         }
     }
 
+    /// Whether a term of the topology is taken out for this one: of the same kind, on the same atoms.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        self.kind() == other.kind() && same(self.atoms(), other.atoms())
+    }
+
     /// Its atoms.
     pub fn atoms(&self) -> &[u32] {
         match self {

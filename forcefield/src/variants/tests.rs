@@ -248,6 +248,35 @@ fn sites_that_do_not_change_leave_the_topology_alone() {
 }
 
 #[test]
+fn terms_that_all_forms_share_stay_where_forms_replace_others_on_their_atoms() {
+    let term = |atoms: [u32; 4]| PeriodicDihedral { atoms, phi0: 0.0, k: -4.0, multiplicity: 3, improper: false };
+    // On the atoms of the dihedrals of site 0, the same as an improper one, and on atoms that no form names.
+    let shared =
+        [term([0, 1, 2, 11]), PeriodicDihedral { improper: true, ..term([0, 1, 2, 11]) }, term([9, 10, 11, 12])];
+    let (plain, x, _) = topology();
+    let energy = |more: &[PeriodicDihedral]| {
+        let (mut top, mut of_sites) = (plain.clone(), sites());
+        top.propers.extend(more);
+        of_sites.iter_mut().for_each(|site| site.share(more));
+        assert_eq!(of_sites[1].terms, sites()[1].terms);
+        let variants = Variants::new(&mut top, &of_sites, &FORMS, CUTOFF, Modifier::None, BUFFER).unwrap();
+        let (mut f, mut dv) = (vec![Vector3::zeros(); x.len()], vec![0.0; FRACTIONAL.len()]);
+        let ordinary = bonded::evaluate(&top, &x, &mut f).total().energy;
+        let of_forms = variants.evaluate(&x, Cell::Open, &FRACTIONAL, &mut f, &mut dv).bonded.total().energy;
+        (ordinary + of_forms, f)
+    };
+    let ((with, forces), (without, before)) = (energy(&shared), energy(&[]));
+    let alone = Topology { propers: shared.to_vec(), ..Topology::default() };
+    let mut expected = vec![Vector3::zeros(); x.len()];
+    let alone = bonded::evaluate(&alone, &x, &mut expected).total().energy;
+    assert!(alone.abs() > 0.1, "{alone}");
+    assert!((with - without - alone).abs() < 1e-11 * alone.abs(), "{} {alone}", with - without);
+    for (atom, expected) in expected.iter().enumerate() {
+        assert!((forces[atom] - before[atom] - expected).norm() < 1e-9, "atom {atom}");
+    }
+}
+
+#[test]
 fn the_strongest_types_are_those_that_attract_most() {
     let (top, ..) = topology();
     let sites = sites();

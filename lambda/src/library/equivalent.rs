@@ -1,9 +1,11 @@
 //! Forms that are the same chemically: a proton on one oxygen of a carboxyl group, or on the other.
 //!
 //! Two forms are the same if the molecule with its atoms renamed shows one as the other: they lost as many protons, have the same pK and the same net charge, and
-//! some exchange of atoms of the same element turns the charges of each into those of the other while those of all other forms stay. Bonded terms
-//! between atoms are not part of an entry: atoms that charges exchange are taken to be bonded alike, as both oxygens of a carboxyl group are.
-//! Entries with bonded terms that differ between forms are not judged.
+//! some exchange of atoms of the same element turns the charges of each into those of the other while those of all other forms stay, and does the same to
+//! the bonded terms of the entry. Bonded terms that all forms share are not part of an entry: atoms that charges exchange are taken to be bonded alike, as both
+//! oxygens of a carboxyl group are.
+
+use std::collections::BTreeMap;
 
 use super::Entry;
 
@@ -18,31 +20,71 @@ impl Entry {
     fn are_equivalent(&self, [a, b]: [usize; 2]) -> bool {
         let (one, other) = (&self.forms[a], &self.forms[b]);
         let alike = one.protons_lost == other.protons_lost && one.pk == other.pk && one.net_charge == other.net_charge;
+        let exchange = |form: usize| match form {
+            _ if form == a => b,
+            _ if form == b => a,
+            _ => form,
+        };
         alike
-            && self.bonded.is_empty()
-            && self.atoms(|form| form)
-                == self.atoms(|form| match form {
-                    _ if form == a => b,
-                    _ if form == b => a,
-                    _ => form,
+            && self.atoms(|form| form) == self.atoms(exchange)
+            && (self.bonded.is_empty()
+                || self.partners(exchange).is_some_and(|names| self.same_terms(exchange, &names)))
+    }
+
+    /// The atom that each becomes: itself where its charges stay, else the only one of its element that has its charges with the forms exchanged.
+    fn partners(&self, exchange: impl Fn(usize) -> usize) -> Option<BTreeMap<&str, &str>> {
+        let mut partners = BTreeMap::new();
+        for (name, charges) in &self.charges {
+            let wanted: Vec<f64> = (0..charges.len()).map(|form| charges[exchange(form)]).collect();
+            let mut alike =
+                self.charges.iter().filter(|(other, its)| element(other) == element(name) && **its == wanted);
+            let partner = if wanted == *charges { name } else { alike.next().filter(|_| alike.next().is_none())?.0 };
+            partners.insert(name.as_str(), partner.as_str());
+        }
+        Some(partners)
+    }
+
+    /// Whether the bonded terms are the same with forms exchanged and atoms renamed.
+    fn same_terms(&self, exchange: impl Fn(usize) -> usize, names: &BTreeMap<&str, &str>) -> bool {
+        let terms = |renamed: bool| {
+            let mut all: Vec<_> = self
+                .bonded
+                .iter()
+                .map(|term| {
+                    let name = |atom: &String| {
+                        names.get(atom.as_str()).filter(|_| renamed).map_or(atom.clone(), ToString::to_string)
+                    };
+                    let atoms: Vec<String> = term.atoms.iter().map(name).collect();
+                    let backward = atoms.iter().rev().cloned().collect();
+                    let form = |form| &term.parameters[if renamed { exchange(form) } else { form }];
+                    let parameters: Vec<String> = (0..self.forms.len()).map(|one| format!("{:?}", form(one))).collect();
+                    (term.function, atoms.min(backward), parameters, &term.residues)
                 })
+                .collect();
+            all.sort_unstable();
+            all
+        };
+        terms(false) == terms(true)
     }
 
     /// Element, charges and Lennard-Jones types of every atom by form, in the order of their values; forms are exchanged as told.
     fn atoms(&self, exchange: impl Fn(usize) -> usize) -> Vec<(char, Vec<u64>, Vec<&str>)> {
         let forms = 0..self.forms.len();
         let one = |(name, charges): (&String, &Vec<f64>)| {
-            let element = name.chars().find(char::is_ascii_alphabetic).unwrap_or(' ');
             // Adding zero makes −0 and 0 the same number.
             let charges = forms.clone().map(|form| (charges[exchange(form)] + 0.0).to_bits()).collect();
             let types = self.lj_types.get(name).map_or(&[][..], Vec::as_slice);
             let types = forms.clone().filter_map(|form| types.get(exchange(form)).map(String::as_str)).collect();
-            (element, charges, types)
+            (element(name), charges, types)
         };
         let mut atoms: Vec<_> = self.charges.iter().map(one).collect();
         atoms.sort_unstable();
         atoms
     }
+}
+
+fn element(name: &str) -> char {
+    name.chars().find(char::is_ascii_alphabetic).unwrap_or(' ')
 }
 
 #[cfg(test)]

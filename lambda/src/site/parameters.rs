@@ -7,6 +7,7 @@
 //!
 //! - [`Parameters::own`]: Lennard-Jones coefficients of the atoms of the side chain, and bonds (their lengths), angles, dihedrals and 1-4 pairs
 //!   between them and the backbone atom that they are bonded to, and how their virtual sites are placed. They are the same wherever the residue stands.
+//!   Terms of the entry that differ between forms are among them, in residues that have them.
 //! - [`Parameters::attached`]: terms between the side chain and more of its own backbone, such as the χ₁ torsion. The ends of a chain have other
 //!   types of backbone atoms, so that there is none at an end.
 //!
@@ -21,7 +22,7 @@ use forcefield::fnv::Fnv1a;
 use forcefield::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 use super::matching::{END_ATOMS, atoms};
-use crate::library::Entry;
+use crate::library::{BondedEntry, Entry};
 
 /// Fingerprints of the parameters of a group, as 16 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,21 @@ pub fn parameters(topology: &Topology, entry: &Entry, residue: u32) -> Parameter
     let attached = (!is_end && whole && !entry.backbone.is_empty()).then(|| hash(group.terms(Part::Attached)));
     let mut own = group.terms(Part::Own);
     own.extend(group.lennard_jones());
+    own.extend(of_forms(entry, &topology.residues[residue as usize].name));
     Parameters { own: hash(own), attached }
+}
+
+/// Lines of the bonded terms that differ between the forms, which stand in the entry and not in the topology.
+fn of_forms(entry: &Entry, residue: &str) -> Vec<String> {
+    let terms = entry.bonded.iter().filter(|term| term.is_in(residue));
+    let line = |term: &BondedEntry| {
+        let forward = term.atoms.join(" ");
+        let backward = term.atoms.iter().rev().cloned().collect::<Vec<_>>().join(" ");
+        let forms = term.parameters.iter().map(|form| form.iter().map(|&number| digits(number)).collect::<Vec<_>>());
+        let forms: Vec<String> = forms.map(|form| form.join(" ")).collect();
+        format!("of forms {} {} {}", term.function, forward.min(backward), forms.join(", "))
+    };
+    terms.map(line).collect()
 }
 
 pub(super) fn hash(mut lines: Vec<String>) -> String {
@@ -202,4 +217,33 @@ pub(super) fn digits(number: f64) -> String {
 /// An angle (rad) in degrees from 0 to 360, without the rounding of its conversions.
 fn turn(angle: f64) -> f64 {
     ((angle.to_degrees() * 1e4).round() / 1e4).rem_euclid(360.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::SiteLibrary;
+
+    /// glu3 of the library with one term that differs between its forms inside of chains.
+    fn entry(atoms: &str, amplitude: &str, residue: &str) -> Result<Entry, crate::library::LibraryError> {
+        let text = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "glu3").unwrap().text;
+        let numbers = format!("[[180.0, {amplitude}, 1.0], [180.0, {amplitude}, 1.0], [180.0, 5.7, 1.0]]");
+        let term = format!(
+            "bonded = [{{ atoms = [{atoms}], function = 9, parameters = {numbers}, residues = [\"{residue}\"] }}]\n\n[[forms]]"
+        );
+        Entry::from_toml(&text.replacen("[[forms]]", &term, 1), "glu3")
+    }
+
+    #[test]
+    fn terms_of_forms_count_where_they_are_and_in_either_direction() {
+        let lines = |atoms: &str, amplitude: &str, of: &str| of_forms(&entry(atoms, amplitude, "GL3").unwrap(), of);
+        let (forward, backward) = ("\"CA\", \"CB\", \"CG\", \"CD\"", "\"CD\", \"CG\", \"CB\", \"CA\"");
+        let found = lines(forward, "0.8", "GL3");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found, lines(backward, "0.8", "GL3"));
+        assert_ne!(found, lines(forward, "0.9", "GL3"));
+        assert!(lines(forward, "0.8", "ZGL3").is_empty());
+        let unknown = entry(forward, "0.8", "ASP").unwrap_err().to_string();
+        assert!(unknown.contains("bonded: residue ASP is not among those of the entry, GL3"), "{unknown}");
+    }
 }

@@ -136,12 +136,14 @@ def knows_ion(ff: Any, name: str) -> bool:
 
 
 def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: Report) -> None:
-    """Notes what the force field would change with a proton besides charges, which is not changed."""
-    found = {choice.group.entry: forms(ff, choice.group.entry).differences() for choice in titrating}
-    if differences := [f"{name} ({atoms})" for name, atoms in found.items() if atoms]:
+    """Notes what the force field changes with a proton: what follows λ, and what does not."""
+    found = {choice.group.entry: forms(ff, choice.group.entry) for choice in titrating}
+    if bonded := [name for name, one in found.items() if one.bonded]:
+        report.note(f"λ changes charges and, inside of chains, bonded terms of {', '.join(bonded)}, which are those that the force field has for each form")
+    if differences := [f"{name} ({one.differences()})" for name, one in found.items() if one.differences()]:
         report.note(
-            "λ changes charges alone: Lennard-Jones types and bonded terms stay those of one form, in proteins and in the model compounds of V_MM. The force field has other "
-            f"types in other forms for {'; '.join(differences)}"
+            "λ does not change Lennard-Jones types, nor bonded terms of other groups: they stay those of one form, in proteins and in the model compounds of V_MM. In other forms "
+            f"the force field has others: {'; '.join(differences)}"
         )
 
 

@@ -123,6 +123,7 @@ impl Resident {
                 near: stream()?,
                 short: stream()?,
                 sites: stream()?,
+                forms: stream()?,
                 behind: stream()?,
             },
             long_range,
@@ -328,6 +329,12 @@ impl Resident {
             streams.sites.wait_for(&streams.main)?;
             sites.enqueue_bracket(&streams.sites, x, corrected)?;
         }
+        // Lennard-Jones of other types reads what the ordinary one makes.
+        let forms = self.variants.as_ref().filter(|variants| !variants.follow_lennard_jones()).map(|_| &streams.forms);
+        if let Some(forms) = forms {
+            forms.wait_for(&streams.main)?;
+            self.enqueue_variants(forms, with_energy)?;
+        }
         streams.short.wait_for(&streams.main)?;
         self.lennard_jones.enqueue_forces(&streams.short, x, edges, &self.forces, &self.energies, with_energy)?;
         if !self.bonded.is_empty() {
@@ -345,10 +352,12 @@ impl Resident {
                 with_energy,
             )?;
         }
-        self.enqueue_variants(&streams.short, with_energy)?;
+        if forms.is_none() {
+            self.enqueue_variants(&streams.short, with_energy)?;
+        }
         self.long_range.enqueue_fields(streams, x, &self.charges)?;
         let bracket = corrected.is_some().then_some(&streams.sites);
-        for beside in [Some(&streams.near), Some(&streams.short), bracket, behind].into_iter().flatten() {
+        for beside in [Some(&streams.near), Some(&streams.short), bracket, forms, behind].into_iter().flatten() {
             streams.main.wait_for(beside)?;
         }
         self.long_range.enqueue_forces(&streams.main, &self.charges, &self.forces)?;

@@ -125,6 +125,8 @@ pub struct Streams {
     pub short: Stream,
     /// Sites.
     pub sites: Stream,
+    /// Bonded terms that differ between the forms of sites.
+    pub forms: Stream,
     /// What a step leaves to be done before the next one ends.
     pub behind: Stream,
 }
