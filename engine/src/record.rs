@@ -62,6 +62,9 @@ pub struct SiteRecord {
     /// versions that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_energies: Option<Vec<f64>>,
+    /// What follows λ besides charges: `bonded terms`, `Lennard-Jones`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follows: Vec<String>,
     /// Its forms.
     pub forms: Vec<FormRecord>,
     /// What its free energy along λ depends on; absent in the files of versions that did not record it.

@@ -5,6 +5,7 @@ use lambda::SiteLibrary;
 use lambda::library::{Calibration, Entry, Provenance};
 use octitrate::backend::choice::Choice;
 use octitrate::error::{Error, Result};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -75,6 +76,18 @@ fn entry(entry: &Entry) -> Result<()> {
     }
     let compound = entry.model_compound.as_deref();
     compound.map_or(Ok(()), |compound| row("model compound", compound))?;
+    let mut follows = vec!["charges".to_string()];
+    if !entry.bonded.is_empty() {
+        let residues: BTreeSet<&String> = entry.bonded.iter().flat_map(|term| &term.residues).collect();
+        let residues: Vec<&str> = residues.into_iter().map(String::as_str).collect();
+        let places = if residues.is_empty() { String::new() } else { format!(" of {}", residues.join(", ")) };
+        follows.push(format!("{} bonded terms{places}", entry.bonded.len()));
+    }
+    if !entry.lj_types.is_empty() {
+        let atoms: Vec<&str> = entry.lj_types.keys().map(String::as_str).collect();
+        follows.push(format!("Lennard-Jones types of {}", atoms.join(", ")));
+    }
+    row("follows λ", &follows.join("; "))?;
     row("correction V_MM", entry.correction.status())?;
     let Some(calibration) = entry.correction.calibration() else {
         line!();

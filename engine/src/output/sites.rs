@@ -87,6 +87,7 @@ mod tests {
             pka: Some(6.38),
             barrier: Some(7.25),
             free_energies: Some(vec![0.0, -69.49, -82.125]),
+            follows: vec!["bonded terms".into()],
             forms: vec![form("HSP", 0, 1.0, 0.0), form("HSD", 1, 0.0, 6.92), form("HSE", 1, 0.0, 6.53)],
             ..SiteRecord::default()
         };

@@ -8,6 +8,10 @@ use lambda::SiteValues;
 use lambda::coordinate::Coordinate;
 use lambda::site::{SiteKind, Untitrated};
 
+/// What may differ between forms besides charges.
+const BONDED: &str = "bonded terms";
+const LENNARD_JONES: &str = "Lennard-Jones";
+
 impl Sites {
     /// What the log says of the buffer, and of the groups that are not asked for.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
@@ -26,8 +30,24 @@ impl Sites {
             )
         });
         let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
+        let follows = [BONDED, LENNARD_JONES].into_iter().filter_map(|what| {
+            let names = (0..self.sites.len()).filter(|&site| self.follows(site).contains(&what));
+            let names: Vec<&str> = names.map(|site| self.sites[site].name.as_str()).collect();
+            (!names.is_empty()).then(|| ("follows λ", format!("charges, and {what} of {}", names.join(", "))))
+        });
         let eased = self.eased.iter().map(|words| ("rotamers", words.clone()));
-        buffer.chain(corrections).chain(eased).chain(others).collect()
+        buffer.chain(corrections).chain(follows).chain(eased).chain(others).collect()
+    }
+
+    /// What differs between the forms of a site besides charges.
+    fn follows(&self, site: usize) -> Vec<&'static str> {
+        let variants = &self.variants[site];
+        let bonded = variants.terms.iter().any(|terms| !terms.is_empty());
+        [(bonded, BONDED), (!variants.types.is_empty(), LENNARD_JONES)]
+            .into_iter()
+            .filter(|(differs, _)| *differs)
+            .map(|(_, what)| what)
+            .collect()
     }
 
     /// Time (ps) from the start in which a run of this state holds λ.
@@ -92,6 +112,7 @@ impl Sites {
                 site.residues.iter().map(|r| r + 1).collect()
             },
             free_energies: self.free_energies(index),
+            follows: self.follows(index).into_iter().map(String::from).collect(),
             forms: (0..site.forms.len())
                 .map(|k| FormRecord {
                     name: site.forms[k].name.clone(),

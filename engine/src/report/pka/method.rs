@@ -4,8 +4,8 @@ use super::evidence::trimmed;
 use crate::evaluation::background::{Background, Job, Preparation};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
-use crate::record::Kind;
-use std::collections::BTreeSet;
+use crate::record::{Kind, SiteRecord};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A work that is cited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +154,7 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
         let what = atoms.map_or(String::new(), |atoms| format!(", in {atoms}"));
         method.add(&format!("Charges of the forms are those of {}{water}{what}.", fields.join(" and ")));
     }
+    of_forms(records()).iter().for_each(|sentence| method.add(sentence));
     let sources = || background.corrections.iter().filter_map(|one| Some(&one.pka.as_ref()?.1));
     let known = [("Thurlkill", MODELS), ("Grimsley", MODEL_ASP)];
     let used: Vec<Work> = known
@@ -185,6 +186,21 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
         let cited = method.cite(&[NEUTRAL]);
         method.add(&format!("Molecules that share a coordinate of their own take up the charge that the sites release, so that the box stays neutral{cited}."));
     }
+}
+
+/// What differs between the forms of sites besides charges, by entries of the library.
+fn of_forms<'a>(sites: impl Iterator<Item = &'a SiteRecord>) -> Vec<String> {
+    let mut entries: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for site in sites {
+        site.follows.iter().for_each(|what| {
+            entries.entry(what).or_default().insert(&site.entry);
+        });
+    }
+    let sentence = |(what, entries): (&str, BTreeSet<&str>)| {
+        let names: Vec<&str> = entries.into_iter().collect();
+        format!("Forms of {} differ in {what}, too, which λ weighs linearly.", names.join(" and "))
+    };
+    entries.into_iter().map(sentence).collect()
 }
 
 /// Which sites have a free energy that their model compound has not.
@@ -333,6 +349,24 @@ mod tests {
             assert_eq!(text, "; the temperature was 300 K (stochastic velocity rescaling [1])");
             assert_eq!(works, [RESCALING]);
         }
+    }
+
+    #[test]
+    fn what_forms_differ_in_is_named_once_for_each_entry() {
+        let site = |entry: &str, follows: &[&str]| SiteRecord {
+            entry: entry.into(),
+            follows: follows.iter().map(ToString::to_string).collect(),
+            ..SiteRecord::default()
+        };
+        let sites = [
+            site("glu3", &["bonded terms"]),
+            site("asp3", &["bonded terms"]),
+            site("his", &[]),
+            site("glu3", &["bonded terms"]),
+        ];
+        let words = "Forms of asp3 and glu3 differ in bonded terms, too, which λ weighs linearly.";
+        assert_eq!(of_forms(sites.iter()), [words]);
+        assert!(of_forms(sites[2..3].iter()).is_empty());
     }
 
     #[test]
