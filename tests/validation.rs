@@ -120,6 +120,44 @@ fn pages_have_the_numbers_of_the_tables() {
     assert!(pages[0].1.contains(&sentence), "{sentence}");
 }
 
+/// The runs with bonded terms of each form had first corrections: the pages have their pKa values shifted to those that come with octitrate.
+#[test]
+fn pka_values_with_bonded_terms_of_each_form_are_those_of_the_files_shifted() {
+    let page = read("validation/README.md");
+    let section = page.split("## Bonded terms of each form").nth(1).unwrap().split("\n## ").next().unwrap();
+    let known = |file: &str| {
+        let text = read(&format!("python/octitrate/corrections/ff19SB-opc/{file}.toml"));
+        let entry = lambda::library::Entry::from_toml(&text, file).unwrap();
+        entry.correction.calibration().unwrap().coefficients[1]
+    };
+    // What a kJ/mol is in units of pK at 300 K.
+    let unit = 1.0 / (0.008_314_462_618 * 300.0 * std::f64::consts::LN_10);
+    let (asp, glu) = ((-184.484 - known("asp3")) * unit, (-110.826 - known("glu3")) * unit);
+    let rounded = |value: f64| (value * 100.0).round() / 100.0;
+    assert_eq!((rounded(asp), rounded(glu)), (-0.20, -0.04));
+    for (folder, label) in [("2lzt", "2LZT, 12 groups"), ("1pgb", "1PGB, 9 groups"), ("2ovo", "")] {
+        let table = read(&format!("validation/results/{folder}-ff19SB-opc-forms/comparison.csv"));
+        let mut differences = Vec::new();
+        let (sites, computed) = (column(&table, "site"), column(&table, "computed"));
+        for ((site, computed), measured) in sites.iter().zip(computed).zip(column(&table, "measured")) {
+            let shift = match &site[..3] {
+                "AS3" => -0.20,
+                "GL3" => -0.04,
+                _ => 0.0,
+            };
+            let computed = rounded(computed.parse::<f64>().unwrap()) + shift;
+            let number = format!("{computed:.2}");
+            assert!(section.contains(&number), "{folder}: {site} has {number}");
+            differences.extend(measured.parse::<f64>().ok().map(|measured| computed - measured));
+        }
+        let now = averages(&differences);
+        let row = |line: &str| line.starts_with(&format!("| {label}")) && line.contains(&format!("**{now}**"));
+        assert!(label.is_empty() || section.lines().any(row), "{folder}: {now}");
+        let short = now.as_str();
+        assert!(label.is_empty() || pages().iter().all(|(_, text)| text.contains(short)), "{folder}: {now}");
+    }
+}
+
 #[test]
 fn model_compounds_in_one_box_have_the_means_that_the_pages_say() {
     let table = read("validation/results/compounds-ff19SB-opc/pka.csv");
