@@ -18,19 +18,19 @@ fn varied(folder: &Path, sections: &str) -> [Config; 2] {
     let text = std::fs::read_to_string(library()).unwrap();
     let types = text.find("[lj_types]").unwrap()..text.find("[[bonded]]").unwrap();
     std::fs::write(&angles_alone, [&text[..types.start], &text[types.end..]].concat()).unwrap();
-    [library(), angles_alone].map(|entry| of_library("tests/good/glu/glu", &entry, sections))
+    [library(), angles_alone].map(|entry| of_library("tests/good/glu/glu", &entry, sections, ""))
 }
 
 fn library() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/library/glu-varied.toml")
 }
 
-fn of_library(system: &str, library: &Path, sections: &str) -> Config {
+fn of_library(system: &str, library: &Path, sections: &str, titration: &str) -> Config {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(system);
     let (path, library) = (path.display(), library.display());
     let text = format!(
         "[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}\
-         [titration]\nph = 4.0\ntemperature = \"300 K\"\nlibrary = [\"{library}\"]\n\
+         [titration]\nph = 4.0\n{titration}temperature = \"300 K\"\nlibrary = [\"{library}\"]\n\
          [[titration.site]]\nresidue = \"GLH 2\"\ninitial = [0.3, 0.5, 0.2]\n"
     );
     Config::parse(&text, Path::new("variants.toml")).unwrap()
@@ -116,6 +116,7 @@ fn energy_is_conserved_while_lambda_moves() {
         &other,
         "[electrostatics]\norder = 10\n[dynamics]\nsteps = 400\ntime_step = \"0.5 fs\"\nremove_com_interval = 0\n\
          velocity_temperature = \"300 K\"\n",
+        "",
     );
     let mut simulation = Simulation::on(&config, Some(&device)).unwrap();
     simulation.prepare(&mut |_| Ok(())).unwrap();
@@ -164,4 +165,26 @@ fn a_run_in_pieces_is_bit_for_bit_the_run_in_one() {
         assert!(a.sites.lambda.coordinates != state.sites.lambda.coordinates);
         assert!(a == b, "the continued run differs");
     }
+}
+
+/// What eases a torsion is there whether forms replace the other terms on its atoms or not.
+#[test]
+fn barriers_between_rotamers_are_lowered_where_forms_have_torsions_of_their_own() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let with_torsion = folder.path().join("glu-varied.toml");
+    let text = std::fs::read_to_string(library()).unwrap();
+    let torsion = "[[bonded]]\natoms = [\"CA\", \"CB\", \"CG\", \"CD\"]\nfunction = 9\n\
+                   parameters = [[180.0, 1.0, 1.0], [180.0, 5.0, 1.0], []]\n\n[correction]";
+    std::fs::write(&with_torsion, text.replacen("[correction]", torsion, 1)).unwrap();
+    let torsions = |entry: &Path, titration: &str| {
+        let config = of_library("tests/good/glu/glu", entry, "[electrostatics]\norder = 4\n", titration);
+        let mut simulation = Simulation::on(&config, None).unwrap();
+        simulation.prepare(&mut |_| Ok(())).unwrap();
+        simulation.energies().unwrap().bonded.proper_dihedrals.energy
+    };
+    let eased = |entry: &Path| torsions(entry, "ease_rotamers = \"8 kJ/mol\"\n") - torsions(entry, "");
+    let (plain, of_forms) = (eased(&library()), eased(&with_torsion));
+    assert!((torsions(&with_torsion, "") - torsions(&library(), "")).abs() > 0.1);
+    assert!(plain.abs() > 0.5, "{plain}");
+    assert!((plain - of_forms).abs() < 1e-9, "{plain} {of_forms}");
 }

@@ -110,7 +110,9 @@ fn of_rounds(found: &Estimate, inputs: &Inputs) -> Vec<String> {
         reasons.push(format!("{} transitions in the last round, fewer than {ENOUGH}", last.round.transitions));
     }
     if value + uncertainty > tolerance {
-        reasons.push(format!("free runs deviate by {value:.2} ± {uncertainty:.2} kJ/mol, more than {tolerance}"));
+        reasons.push(format!(
+            "free runs deviate by {value:.2} ± {uncertainty:.2} kJ/mol, with the error more than {tolerance} kJ/mol"
+        ));
     }
     if let Some(halves) = last.halves.filter(|halves| halves.probability() < SIGNIFICANT) {
         let (z, p) = (halves.z, probability(halves.probability()));
