@@ -19,6 +19,8 @@ from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 
 OXYGENS = ("OE1", "OE2", "OD1", "OD2")
 NEAR = 3.5
+"""Å."""
+WITH, BETWEEN, WITHOUT = "with its proton", "between its forms", "without its proton"
 
 
 def main():
@@ -40,7 +42,7 @@ def main():
         atoms = {atom.name: atom.index for atom in solute.select_atoms(f"resname {residue} and resid {number}")}
         others = ~numpy.isin(partners.indices, [index for name, index in atoms.items() if name != "N"])
         groups[site] = (atoms, others)
-    found = {(site, state): [] for site in groups for state in ("without", "between", "with")}
+    found = {(site, state): [] for site in groups for state in (WITHOUT, BETWEEN, WITH)}
     for path in files:
         rows = list(csv.reader(path.with_name("lambda.csv").open()))
         columns = {site: next(k for k, name in enumerate(rows[0]) if name.startswith(f"lambda {site}:deprotonated")) for site in groups}
@@ -52,7 +54,7 @@ def main():
             x = frame.x * 10.0
             for site, (atoms, others) in groups.items():
                 weight = float(row[columns[site]])
-                state = "with" if weight < 0.25 else "without" if weight > 0.75 else "between"
+                state = WITH if weight < 0.25 else WITHOUT if weight > 0.75 else BETWEEN
                 oxygens = x[[atoms[name] for name in OXYGENS if name in atoms]]
                 distances = numpy.linalg.norm(x[partners.indices][:, None] - oxygens[None], axis=2).min(axis=1)
                 chi = math.degrees(calc_dihedrals(*(x[atoms[name]] for name in ("N", "CA", "CB", "CG")))) % 360.0
@@ -63,7 +65,7 @@ def main():
         shares = numpy.mean([near for _, near in frames], axis=0)
         wells = [sum(120 * k <= chi < 120 * (k + 1) for chi, _ in frames) / len(frames) for k in range(3)]
         most = numpy.argsort(-shares)[:6]
-        print(f"{site} {state} its proton, {len(frames)} frames: χ1 60° {wells[0]:.2f}, 180° {wells[1]:.2f}, 300° {wells[2]:.2f}; " + ", ".join(f"{names[k]} {shares[k]:.2f}" for k in most if shares[k] > 0))
+        print(f"{site} {state}, {len(frames)} frames: χ1 60° {wells[0]:.2f}, 180° {wells[1]:.2f}, 300° {wells[2]:.2f}; " + ", ".join(f"{names[k]} {shares[k]:.2f}" for k in most if shares[k] > 0))
 
 
 main()

@@ -1,8 +1,8 @@
 """Bonded terms of residues, and those that a force field changes when a carboxyl group loses its proton.
 
 A force field has other torsions, angles and bonds for Glu and Asp with the proton than without it. Charges of a carboxyl group act on its own backbone and on
-the atoms beside it, torsions make up for that, and both belong together: with the charges of the acid and the torsions of the anion a neutral Glu stands
-gauche around its CB-CG bond where the force field has it gauche or trans, and Asp likes one χ1 better than another by up to 9 kJ/mol too much (ff19SB).
+the atoms beside it, torsions make up for that, and both belong together: with the charges of the acid and the torsions of the anion a neutral Asp prefers χ1
+of 60° to 180° by 7 kJ/mol too much (ff19SB, both torsions about CA-CB).
 
 Lengths in nm, angles in degrees, energies in kJ/mol.
 """
