@@ -4,7 +4,7 @@
 #   validation/titrate.sh 1pgb FOLDER [--device cuda:0 ...]
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
-# FORCE_FIELD is ff14SB (default), charmm36m or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH and without their ends, as they were run (Arg1, Ala58 and Glu56 have corrections since).
+# FORCE_FIELD is ff14SB (default), charmm36m or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
 # START is `crystal` (default), or `both`: two walkers at each pH, one ladder from the prepared structure and one from a structure whose side chains were at
 # 500 K for half a nanosecond while the backbone was held (heat.toml; λ held in the forms of pH 4.5). Where the two agree, the start is forgotten.
@@ -18,15 +18,14 @@ shift 2
 force_field=${FORCE_FIELD:-ff14SB}
 replicas=1
 case $force_field-$entry in
-    ff19SB-1pgb) sites="GLU 15,GLU 19,GLU 27,GLU 42,ASP" range=1:7 replicas=2 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
-    ff19SB-4pti) sites=GLU,ASP range=1:9 replicas=2 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 5.5" ;;
-    ff14SB-1pgb | charmm36m-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
-    ff14SB-4pti | charmm36m-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
+    *-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
+    *-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     *-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
     ff19SB-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;
     *-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
     *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn with ff14SB, ff19SB or charmm36m, and not 2ovo with ff19SB" >&2; exit 2 ;;
 esac
+case $force_field-$entry in ff19SB-1pgb | ff19SB-4pti) replicas=2 ;; esac
 if [ "$force_field" = ff14SB ]; then pairs="--pair-corrections cufix"; else pairs=; fi
 if [ ! -e "$folder" ]; then
     "$octitrate" prepare "$here/$entry.pdb.gz" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE-$pairs} -o "$folder"

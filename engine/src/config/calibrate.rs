@@ -23,7 +23,7 @@ pub struct Calibrate {
     #[schemars(extend("x-absent" = "the only site of the job"))]
     pub site: Option<String>,
     /// Windows along the edge between every two forms, λ = 0 at the first and 1 at the second, from -0.2 to 1.2: a list, or a range
-    /// `{ min = -0.1, max = 1.1, step = 0.05 }`.
+    /// `{ min = -0.05, max = 1.05, step = 0.05 }`.
     #[serde(default = "windows")]
     pub windows: Values,
     /// Windows between three forms or more: weights that are multiples of one over this number, none of them zero; 0 means none.
@@ -107,8 +107,9 @@ fn unnamed() -> String {
 }
 
 fn windows() -> Values {
-    // Denser at the ends, where water reorganises as a proton begins to come or has all but gone, and F bends.
-    Values::List(vec![-0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1])
+    // Denser at the ends, where water reorganises as a proton begins to come or has all but gone, and F bends. Hardly beyond them: λ of a titration is outside of
+    // −0.08 to 1.08 for a ten thousandth of the time, and further out a hydrogen that has left has a negative charge and no size, so that water binds to it for good.
+    Values::List(vec![-0.06, -0.03, 0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 1.0, 1.03, 1.06])
 }
 
 impl Calibrate {

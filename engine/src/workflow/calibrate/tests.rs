@@ -248,7 +248,7 @@ fn rounds_correct_what_the_windows_do_not_show() {
         // Windows alone are off by 2.5 kJ/mol.
         assert!((found - exact).abs() < 4.0 * error && error < 0.6, "{found} ± {error}, exact {exact}");
     }
-    assert_eq!((found.range, found.provenance.windows), ([-0.1, 1.1], 45));
+    assert_eq!((found.range, found.provenance.windows), ([-0.06, 1.06], 45));
     let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     // Slopes, free energy, and free runs with a panel for each edge.
     assert!(report.contains("HSP → HSE") && report.contains("round 2") && report.matches("<figure>").count() == 3);
@@ -328,7 +328,7 @@ fn a_buffer_is_stored_per_molecule() {
     };
     let plan = plan(folder.path(), BUFFER, "degree = 3\nruns = 3\n", What::Buffer);
     let first = plan.batch.children[0].config.titration.as_ref().unwrap();
-    assert_eq!(first.buffer.as_ref().unwrap().fixed, Some(-0.1));
+    assert_eq!(first.buffer.as_ref().unwrap().fixed, Some(-0.06));
     let titles = truth.go(&plan);
     assert!(titles.len() > 1 && titles[1].contains("3 free runs of 2 ps"), "{titles:?}");
     let free = plan.round(1).children().remove(0).config.titration.unwrap().buffer.unwrap();
@@ -431,7 +431,7 @@ fn forms_that_are_the_same_are_calibrated_as_one() {
     assert_eq!((found.coefficients[0], found.free_energy_errors[1]), (0.0, 0.0));
     assert!((found.coefficients[1] + 80.0).abs() < 4.0 * found.free_energy_errors[2], "{table}");
     assert!((at(&found.coefficients, [0.5, 0.2, 0.3]) - at(&found.coefficients, [0.2, 0.5, 0.3])).abs() < 1e-9);
-    assert_eq!((found.range, found.provenance.windows, titles.len() > 1), ([-0.1, 1.1], 24, true));
+    assert_eq!((found.range, found.provenance.windows, titles.len() > 1), ([-0.06, 1.06], 24, true));
 }
 
 /// Later starts begin where others ended, each elsewhere, or at structures that the job names.
