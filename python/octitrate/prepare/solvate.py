@@ -13,6 +13,7 @@ import openmm
 from openmm import app, unit
 
 from ..errors import Refused
+from ..finite_box import too_high
 from ..pair_corrections import IONS
 from ..repeatable import platform
 from .build import Model
@@ -81,6 +82,9 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], report: 
         + f"; {len(places)} atoms"
     )
     note_charges(built, lost, excess, report)
+    if options.salt > 0:
+        mass = sum(atom.element.mass.value_in_unit(unit.dalton) for atom in model.topology.atoms() if atom.residue.name != "HOH")
+        note_size([built - gone for gone in lost], mass, count["HOH"], options.salt, report)
     return Model(modeller.topology, places)
 
 
@@ -96,6 +100,23 @@ def note_charges(built: float, lost: list[float], excess: int, report: Report) -
         f"charge of the protein as it is built, every group that titrates protonated: {round(built):+d} e; by the pKa that are estimated {high:+.1f} e at the lowest "
         f"pH and {low:+.1f} e at the highest. {abs(excess) or 'No'} {'Na+' if excess > 0 else 'Cl-' if excess else 'ions'} beside the salt, so that the box is neutral in "
         f"the middle of these and charge buffers, molecules of water that octitrate chooses, have the least to take up: {-(high + excess):+.1f} to {-(low + excess):+.1f} e"
+    )
+
+
+NOTABLE = 0.1
+"""pK units that a user would want to know of."""
+
+
+def note_size(charges: list[float], mass: float, waters: int, salt: float, report: Report) -> None:
+    """Notes what the size of the box does to pKa values. `charges` (e): of the protein at the lowest and the highest pH; `mass` (u): of the protein."""
+    errors = [too_high(charge, mass, waters, salt) for charge in charges]
+    if max(map(abs, errors)) < NOTABLE:
+        report.note(f"the size of the box changes pKa values by less than {NOTABLE:g}, by an estimate (Poisson-Boltzmann, a sphere of the protein's volume in a cell)")
+        return
+    words = [f"{abs(error):.2f} too {'high' if error > 0 else 'low'} at the {place} pH ({charge:+.1f} e)" for error, charge, place in zip(errors, charges, ("lowest", "highest"))]
+    report.note(
+        f"the size of the box: pKa values come out {' and '.join(words)}, by an estimate (Poisson-Boltzmann, a sphere of the protein's volume in a cell), than beside as much "
+        "salt in a test tube. --padding makes the box larger"
     )
 
 
