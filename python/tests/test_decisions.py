@@ -52,6 +52,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecule .* it comes from the crystallisation"),
     "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chain B, as asked, of A"),
     "mutation": (lambda t: t, {"mutate": ["A:K4E"]}, "LYS 4 of chain A becomes GLU"),
+    "mutation of residue 104": (lambda t: "".join(line[:22] + f"{int(line[22:26]) + 100:4d}" + line[26:] if line.startswith("ATOM") else line for line in t.splitlines(keepends=True)), {"mutate": ["K104E"]}, "LYS 104 of chain A becomes GLU"),
     "mutation to glycine": (lambda t: t, {"mutate": ["SER7GLY"]}, "SER 7 of chain A becomes GLY"),
     "modified residue replaced": (lambda t: renamed(t, 7, "SEP"), {"mutate": ["SEP7SER"]}, "SEP 7 of chain A becomes SER"),
     "hydrogens": (lambda t: t + t.splitlines()[0][:12] + " H1 " + t.splitlines()[0][16:76] + " H\n", {}, "1 hydrogen of the file is left out"),
@@ -78,6 +79,7 @@ BUILT = {
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
     "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
     "mutation": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
+    "mutation of residue 104": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
     "mutation to glycine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "GLY", "ZGLY"],
     "capped ends": ["ACE", "ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "NME"],
 }

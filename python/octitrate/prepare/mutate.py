@@ -12,7 +12,7 @@ from .options import Options
 from .report import Report
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
-_FORM = re.compile(rf"^(?:(?P<chain>[^:]+):)?(?P<old>[A-Z0-9]{{3}}|[A-Z])(?P<number>-?\d+)(?P<insertion>[A-Z]?)(?P<new>{_TO})$")
+_FORM = re.compile(rf"^(?:(?P<chain>[^:]+):)?(?P<old>[A-Z]|[A-Z0-9]{{3}})(?P<number>-?\d+)(?P<insertion>[A-Z]?)(?P<new>{_TO})$")
 
 
 @dataclass(frozen=True)
