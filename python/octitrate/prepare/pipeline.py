@@ -16,7 +16,7 @@ from ..calibrated import SHIPPED
 from ..entries import forms
 from ..errors import named
 from ..residues import TitratableForceField
-from . import build, chains, choose, flips, molecules, mutate, predict, sites, solvate, structure
+from . import build, chains, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import job, length, offsets
 from .options import Options
@@ -58,10 +58,12 @@ def prepare(options: Options, report: Report) -> Path:
     chains.unlike_numbers(found, report)
     report.step("Missing atoms")
     model = build.build(found, pairs, kept, options.seed, report)
+    unseen = loops.unseen(model, found)
     if options.flips == "auto":
         model = flips.flip(model, report)
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
+    model = loops.settle(model, ff, unseen, options.seed, report)
     if ff.buffer_status() == "uncalibrated":
         report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it: octitrate calibrate --residue water --force-field {ff.name} --water {ff.water}")
     sites.from_files(choices, ff.buffer_file(), SHIPPED, report)

@@ -1,0 +1,158 @@
+"""Loops that were built without having been seen, brought into a shape that a protein could have.
+
+PDBFixer places the atoms of a loop without regard to their peptide bonds and their chirality, and minimisation leaves what is cis or D as it is. Here the loop and two
+residues on either side of it move in the vacuum, everything else stays in its place: at 600 K with torsions that make peptide bonds trans and α carbons L, then at 300 K, then
+downhill. Charges act at half of what they are, so that in the vacuum they do not fold the loop onto the protein, and hydrogens without a size keep away from oxygens.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import openmm
+from openmm import app, unit
+
+from ..errors import Refused
+from ..repeatable import platform
+from . import names
+from .build import Model
+from .chains import Segment
+from .report import Report, listed
+
+TRANS = 100.0
+"""Amplitude (kJ/mol) of the onefold torsion that makes a peptide bond trans: half its height."""
+LEFT = 4000.0
+"""Force constant (kJ/mol/rad²) that makes an α carbon L: turning one inside out costs some hundred kJ/mol."""
+CUTOFF = 0.8
+"""nm; what acts beyond it does not matter here."""
+CHARGES = 0.5
+"""Factor of all charges: a permittivity of 4."""
+STEPS = 3000
+"""Of 1 fs at each of the two temperatures."""
+APART = 0.27
+"""nm; where atoms that moved are nearer to water of the crystal than this, the water goes."""
+WRONG = math.radians(40)
+"""A peptide bond is farther from trans than this only if it is cis or strained."""
+
+
+def unseen(model: Model, found: list[Segment]) -> list[int]:
+    """Indices of the residues that were built for the loops of segments; caps are none of them."""
+    seen = {(segment.chain or "A", str(residue.number), residue.insertion or " ") for segment in found for residue in segment.residues}
+    protein = [residue for residue in model.topology.residues() if residue.name in names.SIDE_CHAINS]
+    return [residue.index for residue in protein if (residue.chain.id, residue.id, residue.insertionCode) not in seen]
+
+
+def settle(model: Model, ff: Any, built: list[int], seed: int, report: Report) -> Model:
+    """A model whose loops, the residues of the indices `built`, have trans peptide bonds and L amino acids. Hydrogens must be there.
+
+    Raises `Refused` where a loop does not get there.
+    """
+    if not built:
+        return model
+    # Ions and water come after the protein.
+    others = [residue for residue in model.topology.residues() if residue.name == "HOH" or len(list(residue.atoms())) == 1]
+    modeller = app.Modeller(model.topology, model.quantity())
+    modeller.delete(others)
+    alone = list(modeller.topology.residues())
+    moving = sorted({k for place in built for k in range(max(place - 2, 0), min(place + 3, len(alone)))})
+    system = _system(ff, modeller.topology, {atom.index for k in moving for atom in alone[k].atoms()})
+    places = np.array(modeller.positions.value_in_unit(unit.nanometer))
+    bonds = [(alone[k], alone[k + 1]) for k in sorted({k for place in moving for k in (place - 1, place)}) if 0 <= k < len(alone) - 1 and alone[k].chain is alone[k + 1].chain]
+    centres = {f"{alone[k].name} {alone[k].id}": atoms for k in moving if (atoms := _centre(alone[k])) is not None}
+    left = _left(alone, places)
+    trans = openmm.CustomTorsionForce("k * (1 + cos(theta))")
+    trans.addGlobalParameter("k", TRANS)
+    for pair in bonds:
+        trans.addTorsion(*_omega(*pair), [])
+    chiral = openmm.CustomTorsionForce("0.5 * c * (min(d, 6.283185307 - d))^2; d = abs(theta - left)")
+    chiral.addGlobalParameter("c", LEFT)
+    chiral.addGlobalParameter("left", left)
+    for atoms in centres.values():
+        chiral.addTorsion(*atoms, [])
+    for force in (trans, chiral):
+        system.addForce(force)
+    integrator = openmm.LangevinMiddleIntegrator(600.0, 10.0, 0.001)
+    integrator.setRandomNumberSeed(seed)
+    context = openmm.Context(system, integrator, platform())
+    context.setPositions(places)
+    openmm.LocalEnergyMinimizer.minimize(context, 10.0, 500)
+    for temperature in (600.0, 300.0):
+        integrator.setTemperature(temperature)
+        context.setVelocitiesToTemperature(temperature, seed)
+        integrator.step(STEPS)
+    openmm.LocalEnergyMinimizer.minimize(context, 10.0, 500)
+    places = np.array(context.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer))
+    _check(bonds, centres, left, places)
+    positions = np.array(model.positions)
+    positions[: len(places)] = places
+    settled = _without_waters(Model(model.topology, positions), {atom.index for k in moving for atom in alone[k].atoms()})
+    report.note(f"the loop of {listed([f'{alone[k].name} {alone[k].id}' for k in built], 8)} was settled in the vacuum: its peptide bonds are trans, its amino acids L; no more is known of its shape")
+    return settled
+
+
+def _without_waters(model: Model, moved: set[int]) -> Model:
+    """Without the molecules of water that are in the way of atoms that moved."""
+    heavy = np.array([model.positions[atom.index] for atom in model.topology.atoms() if atom.index in moved and atom.element.symbol != "H"])
+    oxygens = [(residue, next(atom.index for atom in residue.atoms() if atom.element.symbol == "O")) for residue in model.topology.residues() if residue.name == "HOH"]
+    inside = [residue for residue, oxygen in oxygens if np.linalg.norm(heavy - model.positions[oxygen], axis=1).min() < APART]
+    modeller = app.Modeller(model.topology, model.quantity())
+    modeller.delete(inside)
+    return Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer)))
+
+
+def _system(ff: Any, topology: Any, moving: set[int]) -> Any:
+    """The force field with smaller charges; atoms that do not move have no mass."""
+    cutoff = {"nonbondedMethod": app.CutoffNonPeriodic, "nonbondedCutoff": CUTOFF}
+    system = ff.forcefield.createSystem(topology, **cutoff, constraints=None, rigidWater=False, residueTemplates=ff.templates(topology))
+    for force in system.getForces():
+        if isinstance(force, openmm.NonbondedForce):
+            for k in range(force.getNumParticles()):
+                charge, sigma, epsilon = force.getParticleParameters(k)
+                force.setParticleParameters(k, CHARGES * charge, sigma, epsilon)
+            for k in range(force.getNumExceptions()):
+                a, b, product, sigma, epsilon = force.getExceptionParameters(k)
+                force.setExceptionParameters(k, a, b, CHARGES**2 * product, sigma, epsilon)
+    for atom in range(system.getNumParticles()):
+        if atom not in moving:
+            system.setParticleMass(atom, 0.0)
+    return system
+
+
+def _named(residue: Any, *wanted: str) -> list[int | None]:
+    found = {atom.name: atom.index for atom in residue.atoms()}
+    return [found.get(name) for name in wanted]
+
+
+def _omega(a: Any, b: Any) -> tuple[Any, ...]:
+    """The atoms of the torsion about the peptide bond of two residues."""
+    if b.name == "NME":
+        return (*_named(a, "CA", "C"), *_named(b, "N", "C"))
+    return (*_named(a, "CH3" if a.name == "ACE" else "CA", "C"), *_named(b, "N", "CA"))
+
+
+def _centre(residue: Any) -> tuple[Any, ...] | None:
+    """The atoms whose improper torsion tells L from D; none of glycine and caps."""
+    atoms = tuple(_named(residue, "N", "C", "CB", "CA"))
+    return atoms if None not in atoms else None
+
+
+def _torsion(places: np.ndarray, atoms: tuple[Any, ...]) -> float:
+    a, b, c, d = places[list(atoms)]
+    one, two = np.cross(b - a, c - b), np.cross(c - b, d - c)
+    axis = (c - b) / np.linalg.norm(c - b)
+    return math.atan2(float(np.dot(np.cross(one, two), axis)), float(np.dot(one, two)))
+
+
+def _left(residues: list[Any], places: np.ndarray) -> float:
+    """The improper torsion of an L amino acid, rad: the median of the protein, nearly all of which was seen."""
+    return float(np.median([_torsion(places, atoms) for atoms in map(_centre, residues) if atoms is not None]))
+
+
+def _check(bonds: list[tuple[Any, Any]], centres: dict[str, tuple[Any, ...]], left: float, places: np.ndarray) -> None:
+    cis = [f"{a.name} {a.id} – {b.name} {b.id}" for a, b in bonds if math.pi - abs(_torsion(places, _omega(a, b))) > WRONG]
+    right = [name for name, atoms in centres.items() if _torsion(places, atoms) * left < 0]
+    if cis or right:
+        what = [f"peptide bonds that are not trans ({listed(cis)})"] * bool(cis) + [f"D amino acids ({listed(right)})"] * bool(right)
+        raise Refused(f"the loops that were built have {' and '.join(what)}", "build them with a program for that, or take another --seed")

@@ -1,0 +1,69 @@
+"""Loops that were not seen: trans peptide bonds and L amino acids, in a gap that is stretched and in one that is narrow."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("openmm")
+
+from conftest import Write, notes, peptide_text, without  # noqa: E402
+from octitrate.errors import Refused  # noqa: E402
+from octitrate.prepare import loops, solvate  # noqa: E402
+from octitrate.prepare.pipeline import prepare  # noqa: E402
+from octitrate.prepare.report import Report  # noqa: E402
+
+CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
+
+
+def torsion(a: Any, b: Any, c: Any, d: Any) -> float:
+    one, two = np.cross(b - a, c - b), np.cross(c - b, d - c)
+    return math.degrees(math.atan2(float(np.dot(np.cross(one, two), (c - b) / np.linalg.norm(c - b))), float(np.dot(one, two))))
+
+
+def backbone(text: str) -> dict[int, dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = {}
+    for line in text.splitlines():
+        if line.startswith("ATOM") and line[12:16].strip() in ("N", "CA", "C", "CB"):
+            found.setdefault(int(line[22:26]), {})[line[12:16].strip()] = np.array([float(line[30 + 8 * k : 38 + 8 * k]) for k in range(3)])
+    return found
+
+
+def gap(numbers: range) -> str:
+    """The peptide without some residues, as an entry that lists them among those that were not seen."""
+    text = peptide_text(*CHAIN)
+    for number in numbers:
+        text = without(text, number)
+    return "REMARK 465   M RES C SSSEQI\n" + "".join(f"REMARK 465     {CHAIN[number - 1]} A {number:5d}\n" for number in numbers) + text
+
+
+@pytest.mark.parametrize("numbers", [range(4, 5), range(3, 6)])
+def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(gap(numbers))
+    options.gaps = "build"
+    atoms = backbone((prepare(options, report) / "protein.pdb").read_text())
+    assert sorted(atoms)[:8] == list(range(1, 9))
+    for number in range(1, 8):
+        a, b = atoms[number], atoms[number + 1]
+        assert abs(torsion(a["CA"], a["C"], b["N"], b["CA"])) > 140.0, number
+        # A bond of 0.133 nm, and nothing torn: in Å.
+        assert 1.2 < np.linalg.norm(a["C"] - b["N"]) < 1.5, number
+    left = [torsion(one["N"], one["C"], one["CB"], one["CA"]) for one in atoms.values() if "CB" in one]
+    # The first two residues were seen; D amino acids have the other sign.
+    assert len(left) >= 5 and all(-40.0 < value < -10.0 for value in left), left
+    names = ", ".join({"GLU": "GL3", "ASP": "AS3", "HIS": "HIP"}.get(CHAIN[number - 1], CHAIN[number - 1]) + f" {number}" for number in numbers)
+    assert re.search(f"the loop of {names} was settled in the vacuum: its peptide bonds are trans", notes(report)), notes(report)
+
+
+def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    monkeypatch.setattr(loops, "WRONG", -1.0)  # nothing is as trans as that
+    options = structure(gap(range(4, 5)))
+    options.gaps = "build"
+    with pytest.raises(Refused, match=r"the loops that were built have peptide bonds that are not trans \(.*LYS 4"):
+        prepare(options, report)
