@@ -22,13 +22,20 @@ case $force_field-$entry in
     *-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     *-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
     ff19SB-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;
+    *-dphs) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
     *-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
-    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn with ff14SB, ff19SB or charmm36m, and not 2ovo with ff19SB" >&2; exit 2 ;;
+    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn, dphs with ff14SB, ff19SB or charmm36m, and not 2ovo with ff19SB" >&2; exit 2 ;;
 esac
 case $force_field-$entry in ff19SB-1pgb | ff19SB-4pti) replicas=2 ;; esac
 if [ "$force_field" = ff14SB ]; then pairs="--pair-corrections cufix"; else pairs=; fi
 if [ ! -e "$folder" ]; then
-    "$octitrate" prepare "$here/$entry.pdb.gz" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE-$pairs} -o "$folder"
+    input=$here/$entry.pdb.gz
+    if [ "$entry" = dphs ]; then # the variant of 1stn whose acids were measured
+        input=$folder.pdb
+        python3 "$here/nuclease_variant.py" > "$input"
+        pairs="$pairs --gaps build --mutate P111G --mutate H118L --mutate S122A"
+    fi
+    "$octitrate" prepare "$input" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE-$pairs} -o "$folder"
     # Few lines of λ and frames, and pH values where groups titrate: fewer walkers, each of them longer.
     sed -i -e "s/^ph = .*/ph = [$ph]/" -e "s/^exchange = .*/&\nreplicas = $replicas\nequilibration = \"200 ps\"/" -e 's/^lambda = .*/lambda = "1 ps"/' \
         -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
