@@ -101,7 +101,7 @@ fn a_device_leaves_them_out_too() {
         (Boundary::Open, [4; 3], 0),
     ] {
         let system = Molecules::new(&boundary, 1.0);
-        let settings = settings(12, root, depth);
+        let settings = settings(8, root, depth);
         let (energy, cpu) = evaluated(&mut of_members(boundary, settings, &system), &system);
         let stream = device.stream().unwrap();
         let (x, q) = (device.upload(system.x.as_flattened()).unwrap(), device.upload(&system.q).unwrap());
