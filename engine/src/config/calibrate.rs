@@ -108,7 +108,7 @@ fn unnamed() -> String {
 
 fn windows() -> Values {
     // Denser at the ends, where water reorganises as a proton begins to come or has all but gone, and F bends. Hardly beyond them: λ of a titration is outside of
-    // −0.08 to 1.08 for a ten thousandth of the time, and further out a hydrogen that has left has a negative charge and no size, so that water binds to it for good.
+    // −0.085 to 1.085 for a ten thousandth of the time, and further out a hydrogen that has left has a negative charge and no size, so that water binds to it for good.
     Values::List(vec![-0.06, -0.03, 0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 1.0, 1.03, 1.06])
 }
 
