@@ -344,6 +344,9 @@ impl Entry {
             return Err(format!("bonded {:?}: expected 2 to 4 atoms and parameters of {n} forms", term.atoms));
         }
         match self.bonded.iter().flat_map(|term| &term.residues).find(|name| !self.residues.contains(name)) {
+            Some(name) if self.terminus.is_some() => Err(format!(
+                "bonded: a term of residue {name} alone, but the entry is of an end of a chain, whatever its residue: leave out residues"
+            )),
             Some(name) => {
                 Err(format!("bonded: residue {name} is not among those of the entry, {}", self.residues.join(", ")))
             }

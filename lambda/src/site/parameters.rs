@@ -245,5 +245,12 @@ mod tests {
         assert!(lines(forward, "0.8", "ZGL3").is_empty());
         let unknown = entry(forward, "0.8", "ASP").unwrap_err().to_string();
         assert!(unknown.contains("bonded: residue ASP is not among those of the entry, GL3"), "{unknown}");
+        let end = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "cterm").unwrap().text;
+        let term = "bonded = [{ atoms = [\"CA\", \"C\", \"OC1\"], function = 1, parameters = [[120.0, 1.0], [120.0, 1.0], [117.0, 1.0]], residues = [\"ALA\"] }]\n\n[[forms]]";
+        let refused = Entry::from_toml(&end.replacen("[[forms]]", term, 1), "cterm").unwrap_err().to_string();
+        assert!(
+            refused.contains("bonded: a term of residue ALA alone, but the entry is of an end of a chain"),
+            "{refused}"
+        );
     }
 }
