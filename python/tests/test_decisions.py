@@ -95,6 +95,7 @@ def test_decisions_are_made_and_said(case: str, structure: Write, report: Report
     _, _, atoms = written(options, report)
     assert residues(atoms) == BUILT.get(case, ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"])
     assert re.search(note, notes(report)), notes(report)
+    assert "what the size of the box does to pKa values is not estimated without salt" in notes(report)
 
 
 @pytest.mark.parametrize(("charges", "mass", "note"), [([18.0, 9.0], 16_800.0, r"0\.19 too high at the lowest pH \(\+18\.0 e\) and 0\.1\d too high at the highest"), ([2.0, -12.0], 14_300.0, r"0\.1\d too low at the highest pH \(-12\.0 e\)")])

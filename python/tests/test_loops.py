@@ -60,6 +60,28 @@ def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Wr
     assert re.search(f"the loop of {names} was settled in the vacuum: its peptide bonds are trans", notes(report)), notes(report)
 
 
+def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before many a proline: everything behind the bond of residues 1 and 2 is turned about it by half a turn."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    lines = gap(range(4, 5)).splitlines(keepends=True)
+    place = {(int(line[22:26]), line[12:16].strip()): np.array([float(line[30 + 8 * k : 38 + 8 * k]) for k in range(3)]) for line in lines if line.startswith("ATOM")}
+    origin = place[1, "C"]
+    axis = (place[2, "N"] - origin) / np.linalg.norm(place[2, "N"] - origin)
+
+    def turned(line: str) -> str:
+        if not line.startswith("ATOM") or int(line[22:26]) == 1:
+            return line
+        arm = place[int(line[22:26]), line[12:16].strip()] - origin
+        new = origin + 2 * np.dot(arm, axis) * axis - arm
+        return line[:30] + "".join(f"{x:8.3f}" for x in new) + line[54:]
+
+    options = structure("".join(map(turned, lines)))
+    options.gaps = "build"
+    atoms = backbone((prepare(options, report) / "protein.pdb").read_text())
+    assert abs(torsion(atoms[1]["CA"], atoms[1]["C"], atoms[2]["N"], atoms[2]["CA"])) < 40.0
+    assert all(abs(torsion(atoms[k]["CA"], atoms[k]["C"], atoms[k + 1]["N"], atoms[k + 1]["CA"])) > 140.0 for k in range(2, 8))
+
+
 def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     monkeypatch.setattr(loops, "WRONG", -1.0)  # nothing is as trans as that

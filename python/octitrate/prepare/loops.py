@@ -59,9 +59,8 @@ def settle(model: Model, ff: Any, built: list[int], seed: int, report: Report) -
     moving = sorted({k for place in built for k in range(max(place - 2, 0), min(place + 3, len(alone)))})
     system = _system(ff, modeller.topology, {atom.index for k in moving for atom in alone[k].atoms()})
     places = np.array(modeller.positions.value_in_unit(unit.nanometer))
-    bonds = [(alone[k], alone[k + 1]) for k in sorted({k for place in moving for k in (place - 1, place)}) if 0 <= k < len(alone) - 1 and alone[k].chain is alone[k + 1].chain]
-    centres = {f"{alone[k].name} {alone[k].id}": atoms for k in moving if (atoms := _centre(alone[k])) is not None}
     left = _left(alone, places)
+    bonds, centres = _wanted(alone, set(built), moving, left, places)
     trans = openmm.CustomTorsionForce("k * (1 + cos(theta))")
     trans.addGlobalParameter("k", TRANS)
     for pair in bonds:
@@ -90,6 +89,27 @@ def settle(model: Model, ff: Any, built: list[int], seed: int, report: Report) -
     settled = _without_waters(Model(model.topology, positions), {atom.index for k in moving for atom in alone[k].atoms()})
     report.note(f"the loop of {listed([f'{alone[k].name} {alone[k].id}' for k in built], 8)} was settled in the vacuum: its peptide bonds are trans, its amino acids L; no more is known of its shape")
     return settled
+
+
+def _wanted(residues: list[Any], built: set[int], moving: list[int], left: float, places: np.ndarray) -> tuple[list[tuple[Any, Any]], dict[str, tuple[Any, ...]]]:
+    """Peptide bonds that shall be trans and α carbons that shall be L: those of the loop, and those beside it that are so. What was seen cis, such as before a proline,
+    stays as it was."""
+    bonds = []
+    for k in sorted({k for place in moving for k in (place - 1, place)}):
+        if 0 <= k < len(residues) - 1 and residues[k].chain is residues[k + 1].chain:
+            pair = residues[k], residues[k + 1]
+            if {k, k + 1} & built or _is_trans(pair, places):
+                bonds.append(pair)
+    centres = {}
+    for k in moving:
+        atoms = _centre(residues[k])
+        if atoms is not None and (k in built or _torsion(places, atoms) * left > 0):
+            centres[f"{residues[k].name} {residues[k].id}"] = atoms
+    return bonds, centres
+
+
+def _is_trans(pair: tuple[Any, Any], places: np.ndarray) -> bool:
+    return math.pi - abs(_torsion(places, _omega(*pair))) <= WRONG
 
 
 def _without_waters(model: Model, moved: set[int]) -> Model:
@@ -151,7 +171,7 @@ def _left(residues: list[Any], places: np.ndarray) -> float:
 
 
 def _check(bonds: list[tuple[Any, Any]], centres: dict[str, tuple[Any, ...]], left: float, places: np.ndarray) -> None:
-    cis = [f"{a.name} {a.id} – {b.name} {b.id}" for a, b in bonds if math.pi - abs(_torsion(places, _omega(a, b))) > WRONG]
+    cis = [f"{a.name} {a.id} – {b.name} {b.id}" for a, b in bonds if not _is_trans((a, b), places)]
     right = [name for name, atoms in centres.items() if _torsion(places, atoms) * left < 0]
     if cis or right:
         what = [f"peptide bonds that are not trans ({listed(cis)})"] * bool(cis) + [f"D amino acids ({listed(right)})"] * bool(right)

@@ -85,6 +85,8 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], report: 
     if options.salt > 0:
         mass = sum(atom.element.mass.value_in_unit(unit.dalton) for atom in model.topology.atoms() if atom.residue.name != "HOH")
         note_size([built - gone for gone in lost], mass, count["HOH"], options.salt, report)
+    else:
+        report.note("what the size of the box does to pKa values is not estimated without salt: those of a charged protein come out too high, or too low if its charge is negative")
     return Model(modeller.topology, places)
 
 
