@@ -18,6 +18,9 @@
 //!
 //! Units: kJ/mol.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -73,7 +76,8 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// Parameters for a barrier of `height` kJ/mol, 0 to 70. Takes about 20 ms.
+    /// Parameters for a barrier of `height` kJ/mol, 0 to 70. Takes about 20 ms for a height that this process has not solved before: the sites of a
+    /// system, and of all runs of a titration, have few heights between them.
     ///
     /// # Errors
     /// [`BarrierError`] for a height out of range or not a number.
@@ -81,7 +85,7 @@ impl Barrier {
         if !(0.0..=LARGEST).contains(&height) {
             return Err(BarrierError::Height(height));
         }
-        let solved = relax(height.max(SMALLEST_SOLVED))?;
+        let solved = relaxed(height.max(SMALLEST_SOLVED))?;
         let scale = height / solved.height;
         Ok(Self { height, k: solved.k * scale, d: solved.d * scale, ..solved })
     }
@@ -121,6 +125,19 @@ fn gaussian(amplitude: f64, centre: f64, width: f64, lambda: f64) -> Term {
     let x = (lambda - centre) / width;
     let energy = amplitude * (-0.5 * x * x).exp();
     Term { energy, derivative: -energy * x / width }
+}
+
+/// Wells of this height, from those that are known or by relaxation.
+fn relaxed(height: f64) -> Result<Barrier, BarrierError> {
+    static SOLVED: Mutex<BTreeMap<u64, Barrier>> = Mutex::new(BTreeMap::new());
+    let known = || SOLVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = known().get(&height.to_bits()).copied();
+    if let Some(barrier) = found {
+        return Ok(barrier);
+    }
+    let barrier = relax(height)?;
+    known().insert(height.to_bits(), barrier);
+    Ok(barrier)
 }
 
 /// Relaxes a, b, k: each step corrects the depth by its error, the centre by 1 % of the mean, the width by 1 % of its
