@@ -12,6 +12,9 @@
 //!
 //! and of the degree the difference counts beyond √(σ_{D+1}² − σ_D²), by which nested fits scatter. The error is the larger one of starts
 //! and halves, which see the same slow motions, and that of the degree, added as squares. Units: kJ/mol.
+//!
+//! The verdict wants more of the halves: a free energy that was still changing differs between them in a direction, which an error cannot make good. So
+//! their difference is kept by itself ([`Systematic::apart`]).
 
 use super::{Estimate, FinishedRound, Inputs, SYSTEMATIC, Window};
 use lambda::analysis::flatness::{Prior, Round, estimate};
@@ -35,6 +38,8 @@ pub struct Systematic {
     pub halves: Vec<f64>,
     /// From the polynomial.
     pub degree: Vec<f64>,
+    /// Free energy of the second halves minus that of the first, of each form against form 0, with the errors of both; empty if halves are too short.
+    pub apart: Vec<Uncertain>,
 }
 
 impl Systematic {
@@ -73,6 +78,12 @@ impl Systematic {
             starts: (0..n_forms).map(|form| spread(&of_starts, form)).collect(),
             halves: (0..n_forms).map(|form| spread(&of_halves, form)).collect(),
             degree: (0..n_forms).map(degree).collect(),
+            apart: match &of_halves[..] {
+                [first, second] => {
+                    (0..n_forms).map(|form| difference(first.forms()[form], second.forms()[form])).collect()
+                }
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -120,6 +131,11 @@ fn spread(parts: &[Surface], form: usize) -> f64 {
     ((variance - expected).max(0.0) / count).sqrt()
 }
 
+/// `second` minus `first`, which are independent.
+fn difference(first: Uncertain, second: Uncertain) -> Uncertain {
+    Uncertain { value: second.value - first.value, error: first.error.hypot(second.error) }
+}
+
 /// A difference beyond that by which nested fits scatter.
 fn beyond(now: Uncertain, higher: Uncertain) -> f64 {
     let expected = (higher.error.powi(2) - now.error.powi(2)).max(0.0);
@@ -151,7 +167,12 @@ mod tests {
 
     #[test]
     fn slow_motions_count_once_and_the_polynomial_beside_them() {
-        let found = Systematic { starts: vec![0.0, 3.0], halves: vec![0.0, 1.0], degree: vec![0.0, 4.0] };
+        let found = Systematic {
+            starts: vec![0.0, 3.0],
+            halves: vec![0.0, 1.0],
+            degree: vec![0.0, 4.0],
+            ..Systematic::default()
+        };
         assert_eq!(found.total(), [0.0, 5.0]);
     }
 }

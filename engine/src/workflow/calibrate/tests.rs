@@ -391,6 +391,11 @@ fn every_fault_is_seen_and_named() {
         assert_eq!(correction.status(), "preliminary", "{reason}");
         assert!(found.contains(reason) && !found.contains(other), "{reason}: {found}");
     }
+    // Halves of each window 1 kJ/mol apart, which are two of its errors; of the free energy they are many. Free runs would have put it right.
+    let (correction, _) = two_forms(Fault::Drift(2.0), "max_rounds = 0\n");
+    let reason = correction.calibration().unwrap().reason.clone().unwrap();
+    assert!(reason.contains("first and second halves of all runs differ in the free energy of"), "{reason}");
+    assert!(!reason.contains("halves of windows"), "{reason}");
     let (correction, titles) = two_forms(Fault::None, "starts = 1\n");
     assert!(titles[0].starts_with("round 1"), "{titles:?}");
     let reason = correction.calibration().unwrap().reason.clone().unwrap();
