@@ -13,7 +13,7 @@
 
 mod registers;
 
-use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
+use crate::dispatch::{InstructionSet, RegisterKernel};
 use crate::{CHUNK, Isa, LeafExceptions, Points, Real, SourceBlock, TARGET_BLOCK};
 
 /// Potential and field at the targets for one charge vector; slices as long as the targets.
@@ -62,11 +62,12 @@ pub fn p2p_on<T: Real>(
         let lengths = [o.phi.len(), o.ex.len(), o.ey.len(), o.ez.len()];
         assert_eq!(lengths, [n; 4], "results and targets differ in number");
     }
-    dispatch_registers_on(isa, NearField { targets, sources, exceptions, out });
+    T::near_field(isa, NearField { targets, sources, exceptions, out });
 }
 
 /// Arguments of [`p2p_on`] after their lengths were checked.
-struct NearField<'a, 'b, T> {
+#[derive(Debug)]
+pub struct NearField<'a, 'b, T> {
     targets: Points<'a, T>,
     sources: &'a SourceBlock<T>,
     exceptions: LeafExceptions<'a>,

@@ -11,7 +11,7 @@
 
 mod registers;
 
-use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
+use crate::dispatch::{InstructionSet, RegisterKernel};
 use crate::{Isa, Real};
 
 /// A translation from row `source` of b to row `target` of c.
@@ -159,7 +159,9 @@ pub fn rows_times_matrix<T: Real>(
     c: &mut [T],
     c_stride: usize,
 ) {
-    product::<T, true>(operator, Rows { pairs, b, b_stride, c, c_stride });
+    if let Some(product) = Product::new(operator, Rows { pairs, b, b_stride, c, c_stride }) {
+        T::add_product(operator.isa, product);
+    }
 }
 
 /// c_t = b_s M: as [`rows_times_matrix`], but what c held before is overwritten. Each target must occur only once.
@@ -174,10 +176,13 @@ pub fn set_rows_times_matrix<T: Real>(
     c: &mut [T],
     c_stride: usize,
 ) {
-    product::<T, false>(operator, Rows { pairs, b, b_stride, c, c_stride });
+    if let Some(product) = Product::new(operator, Rows { pairs, b, b_stride, c, c_stride }) {
+        T::set_product(operator.isa, product);
+    }
 }
 
 /// The rows of a product.
+#[derive(Debug)]
 struct Rows<'a, T> {
     pairs: &'a [RowPair],
     b: &'a [T],
@@ -186,25 +191,29 @@ struct Rows<'a, T> {
     c_stride: usize,
 }
 
-fn product<T: Real, const ADD: bool>(operator: &Operator<T>, rows: Rows<'_, T>) {
-    if operator.n_out == 0 {
-        return;
-    }
-    let count = |len: usize, width: usize, stride: usize| match len.checked_sub(width) {
-        None => 0,
-        Some(rest) => rest.checked_div(stride).map_or(1, |n| n + 1),
-    };
-    let n_b = count(rows.b.len(), operator.n_in, rows.b_stride);
-    let n_c = count(rows.c.len(), operator.n_out, rows.c_stride);
-    let inside = |p: &RowPair| (p.source as usize) < n_b && (p.target as usize) < n_c;
-    assert!(rows.pairs.iter().all(inside), "a row pair lies outside the {n_b} rows of b or the {n_c} rows of c");
-    dispatch_registers_on(operator.isa, Product::<T, ADD> { operator, rows });
-}
-
 /// A product whose rows are inside b and c.
-struct Product<'a, T, const ADD: bool> {
+#[derive(Debug)]
+pub struct Product<'a, T, const ADD: bool> {
     operator: &'a Operator<T>,
     rows: Rows<'a, T>,
+}
+
+impl<'a, T: Real, const ADD: bool> Product<'a, T, ADD> {
+    /// `None` if the matrix has no columns. Panics if a row lies outside b or c.
+    fn new(operator: &'a Operator<T>, rows: Rows<'a, T>) -> Option<Self> {
+        if operator.n_out == 0 {
+            return None;
+        }
+        let count = |len: usize, width: usize, stride: usize| match len.checked_sub(width) {
+            None => 0,
+            Some(rest) => rest.checked_div(stride).map_or(1, |n| n + 1),
+        };
+        let n_b = count(rows.b.len(), operator.n_in, rows.b_stride);
+        let n_c = count(rows.c.len(), operator.n_out, rows.c_stride);
+        let inside = |p: &RowPair| (p.source as usize) < n_b && (p.target as usize) < n_c;
+        assert!(rows.pairs.iter().all(inside), "a row pair lies outside the {n_b} rows of b or the {n_c} rows of c");
+        Some(Self { operator, rows })
+    }
 }
 
 impl<T: Real, const ADD: bool> RegisterKernel for Product<'_, T, ADD> {

@@ -10,7 +10,19 @@ use crate::device::Shared;
 
 /// `f32` or `f64`. Sealed: the kernels exist for these two only.
 pub trait Real:
-    Float + NumAssign + Sum + Debug + Display + Default + Send + Sync + Pod + Shared + 'static + sealed::Vectors
+    Float
+    + NumAssign
+    + Sum
+    + Debug
+    + Display
+    + Default
+    + Send
+    + Sync
+    + Pod
+    + Shared
+    + 'static
+    + sealed::Vectors
+    + sealed::Compiled
 {
     /// The value of this type nearest to `x`.
     fn of(x: f64) -> Self;
@@ -42,6 +54,49 @@ impl Real for f64 {
 }
 
 pub(crate) mod sealed {
+    use crate::Isa;
+    use crate::dispatch::dispatch_registers_on;
+    use crate::p2p::NearField;
+    use crate::product::Product;
+    use crate::sources::CopyRuns;
+
+    /// The kernels of a floating-point type, compiled in this crate once and for all: generic code is compiled anew in every crate that calls it, and these are
+    /// unrolled for each instruction set.
+    pub trait Compiled: Sized {
+        /// See [`crate::p2p_on`].
+        fn near_field(isa: Isa, kernel: NearField<'_, '_, Self>);
+        /// See [`crate::rows_times_matrix`].
+        fn add_product(isa: Isa, kernel: Product<'_, Self, true>);
+        /// See [`crate::set_rows_times_matrix`].
+        fn set_product(isa: Isa, kernel: Product<'_, Self, false>);
+        /// See [`crate::SourceBlock::gather`].
+        fn copy_runs(isa: Isa, kernel: CopyRuns<'_, Self>);
+    }
+
+    macro_rules! compiled {
+        ($($real:ty),*) => {$(
+            impl Compiled for $real {
+                #[inline(never)]
+                fn near_field(isa: Isa, kernel: NearField<'_, '_, Self>) {
+                    dispatch_registers_on(isa, kernel);
+                }
+                #[inline(never)]
+                fn add_product(isa: Isa, kernel: Product<'_, Self, true>) {
+                    dispatch_registers_on(isa, kernel);
+                }
+                #[inline(never)]
+                fn set_product(isa: Isa, kernel: Product<'_, Self, false>) {
+                    dispatch_registers_on(isa, kernel);
+                }
+                #[inline(never)]
+                fn copy_runs(isa: Isa, kernel: CopyRuns<'_, Self>) {
+                    dispatch_registers_on(isa, kernel);
+                }
+            }
+        )*};
+    }
+    compiled!(f32, f64);
+
     /// The vector types of a floating-point type, one for each instruction set.
     pub trait Vectors: Sized {
         /// A cache line of numbers, see [`crate::Vector`].

@@ -6,7 +6,7 @@
 //! the pair work, leaves one partial vector at the end instead of 27, and gives every pair a fixed place for
 //! [`crate::ExceptionTable`].
 
-use crate::dispatch::{InstructionSet, RegisterKernel, dispatch_registers_on};
+use crate::dispatch::{InstructionSet, RegisterKernel};
 use crate::simd::Lanes;
 use crate::{Isa, Real};
 
@@ -120,7 +120,7 @@ impl<T: Real> SourceBlock<T> {
             self.rows.resize(size, T::zero());
         }
         let rows = &mut self.rows[..size];
-        dispatch_registers_on(isa, CopyRuns { rows, stride: self.stride, points, charges, runs });
+        T::copy_runs(isa, CopyRuns { rows, stride: self.stride, points, charges, runs });
         for row in rows.chunks_exact_mut(self.stride) {
             row[self.len..].fill(T::zero());
         }
@@ -161,7 +161,8 @@ fn copy_run<T: Real>(rows: &mut [T], stride: usize, points: Points<'_, T>, charg
 
 /// Runs inside `points` and `charges`, to be copied to 3 + `charges.len()` rows of `stride` elements, at least one chunk longer than all runs
 /// together.
-struct CopyRuns<'a, T> {
+#[derive(Debug)]
+pub struct CopyRuns<'a, T> {
     rows: &'a mut [T],
     stride: usize,
     points: Points<'a, T>,

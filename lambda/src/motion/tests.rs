@@ -198,15 +198,15 @@ fn every_coordinate_samples_what_quadrature_says() {
             let energy = potential(coordinate, n, 3.0);
             let dynamics = LambdaDynamics::new(sampling(), vec![motion(coordinate, n)], None).unwrap();
             // Nexp crosses between forms more seldom.
-            let steps = if variant == Variant::Nexp { 8_000_000 } else { 2_000_000 };
+            let steps = if variant == Variant::Nexp { 4_000_000 } else { 1_000_000 };
             let (sampled, temperature) = sample(&dynamics, &uneven(n), &energy, steps, distribution);
             let exact = quadrature(coordinate, n, &energy, distribution);
             let worst = sampled.iter().zip(&exact).map(|(s, e)| (s - e).abs()).fold(0.0, f64::max);
             println!("{coordinate:?} {n}: worst {worst:.4}, T {temperature:.1} K");
-            // 8 ns, correlation 2 to 10 ps: 800 independent samples or more, √(¼/800) = 0.018 for a probability of ½.
-            assert!(worst < 0.045, "{coordinate:?} {n}:\n{sampled:.4?}\n{exact:.4?}");
-            // v² forgets itself in τ = 0.5 ps: 16 000 samples of a χ² of one degree, √2 · 300 K / √16000 = 3.4 K, three times.
-            assert!((temperature - TEMPERATURE).abs() < 10.0, "{coordinate:?} {n}: {temperature} K");
+            // 4 ns, correlation 2 to 10 ps: 400 independent samples or more, √(¼/400) = 0.025 for a probability of ½.
+            assert!(worst < 0.0625, "{coordinate:?} {n}:\n{sampled:.4?}\n{exact:.4?}");
+            // v² forgets itself in τ = 0.5 ps: 8000 samples of a χ² of one degree, √2 · 300 K / √8000 = 4.7 K, three times.
+            assert!((temperature - TEMPERATURE).abs() < 14.0, "{coordinate:?} {n}: {temperature} K");
         }
     }
 }
@@ -231,13 +231,13 @@ fn histograms_are_flat_at_ph_pk_without_a_barrier() {
             // Without ½ RT ln Z Nexp is a third too often in the middle.
             (buffered(coordinate, 2, 1, sampling()), &[0.5, 0.5, 0.5 - sixth, 0.5 + sixth]),
         ] {
-            let (shares, _) = sample(&dynamics, start, energy, 4_000_000, bins);
+            let (shares, _) = sample(&dynamics, start, energy, 2_000_000, bins);
             let mean = shares.iter().sum::<f64>() / 9.0;
             let spread = shares.iter().map(|s| (s / mean - 1.0).abs()).fold(0.0, f64::max);
             let sites = dynamics.sites().len();
             println!("{variant:?}, {sites} sites: spread {spread:.3}, share of 0.05–0.95: {:.3}", 9.0 * mean);
-            // 16 ns, crossings of a bin every 0.5 ps or so: some 3000 visits of each, 2 %, four times.
-            assert!(spread < 0.08, "{variant:?}, {sites} sites: {shares:.4?}");
+            // 8 ns, crossings of a bin every 0.5 ps or so: some 1500 visits of each, 2.6 %, four times.
+            assert!(spread < 0.11, "{variant:?}, {sites} sites: {shares:.4?}");
         }
     }
 }

@@ -268,7 +268,7 @@ fn chains(held: Held, dt: f64, friction: f64, steps: u64) -> Found {
 /// step: ½ γ dt of ½ RT for each constraint. With what the bath changes projected both are exact.
 #[test]
 fn the_bath_must_not_act_along_fixed_bonds() {
-    let (dt, friction, steps) = (0.004, 10.0, 8000);
+    let (dt, friction, steps) = (0.004, 10.0, 4000);
     type System = fn(Held, f64, f64, u64) -> Found;
     // Constraints for each degree of freedom that they leave.
     let systems = [("waters", waters_in_a_field as System, 3.0 / 6.0), ("chains", chains, 2.0 / 7.0)];

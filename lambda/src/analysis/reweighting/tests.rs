@@ -233,7 +233,7 @@ fn two_coupled_sites_have_the_macroscopic_pka_values_of_their_partition_function
         let mut slope = 0.0;
         for seed in 0..SETS {
             // Both sites are pure in a fifth of the frames.
-            let ensemble = Ensemble::connected(model.experiment(&ph, 12_000, 2000 + seed)).unwrap();
+            let ensemble = Ensemble::connected(model.experiment(&ph, 6000, 2000 + seed)).unwrap();
             let all: Vec<usize> = (0..ph.len()).collect();
             let of: Vec<[Vec<State>; 2]> = ensemble
                 .runs()
