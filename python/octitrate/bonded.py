@@ -129,14 +129,24 @@ def _residues(force_field: str) -> Templates:
     return Templates(load(force_field, next(iter(family.waters))), family.patched)
 
 
-@cache
-def of_carboxyl(force_field: str, residue: str) -> tuple[OfForms, ...]:
+_known: dict[tuple[str, str], tuple[OfForms, ...]] = {}
+
+
+def of_carboxyl(force_field: str, residue: str, residues: Templates | None = None) -> tuple[OfForms, ...]:
     """The terms that differ between the three forms of GL3 or AS3, proton on the second oxygen, on the first, on none, inside of a chain.
+
+    `residues`: those of this force field where it is loaded already. Nothing is added to a CHARMM force field that has a say, and loading one takes OpenMM ten seconds;
+    others are loaded again as they are.
 
     Terms of the backbone alone and of the hydrogens are left out: those of the hydrogens are the same whatever λ is (`octitrate.templates`). So are impropers,
     which keep the group flat in every form: CHARMM's differ by 4 % of their force constant, AMBER's not at all.
     """
-    residues = _residues(force_field)
+    if (force_field, residue) not in _known:
+        _known[force_field, residue] = _of_carboxyl(residues if residues is not None and residues.is_patched else _residues(force_field), residue)
+    return _known[force_field, residue]
+
+
+def _of_carboxyl(residues: Templates, residue: str) -> tuple[OfForms, ...]:
     base, protonated, patch, _, _, first, second, *_ = CARBOXYLS[residue]
     acid = view(residues.forcefield, patched(residues.forcefield, base, patch)) if residues.is_patched else residues.plain(protonated)
     on_second = terms(residues.forcefield, acid, f"{base}-with-proton")

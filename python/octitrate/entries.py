@@ -92,7 +92,7 @@ BUILT_IN = ("amber99sb-ildn", "tip3p")
 BUILT_IN_STATUS = {
     ("glu3", ""): "calibrated", ("asp3", ""): "calibrated", ("his", ""): "preliminary", ("lys", ""): "preliminary", ("arg", ""): "calibrated",
     ("tyr", ""): "calibrated", ("cys", ""): "calibrated", ("glu3", "GLU"): "preliminary",
-    ("nterm", "ALA"): "preliminary", ("nterm", "GLY"): "calibrated", ("nterm", "MET"): "preliminary",
+    ("nterm", "ALA"): "calibrated", ("nterm", "GLY"): "calibrated", ("nterm", "MET"): "preliminary",
     ("cterm", "ALA"): "calibrated", ("cterm", "GLY"): "calibrated", ("cterm", "LEU"): "preliminary", ("cterm", "GLU"): "calibrated",
 }  # fmt: skip
 """Status of these corrections, by entry and place: inside of chains, or a residue at an end of a chain that the correction is known for, of the group of the
@@ -148,7 +148,7 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
     _balance(charges, "CB", [float(kind.charge - lost) for _, lost, _ in kind.forms])
     base = "deprotonated residue" if residue in CARBOXYLS else f"residue {built.name}"
     # The library that is built in has no such terms, and corrections of one force field must be of one kind.
-    bonded = of_carboxyl(ff.name, residue) if residue in CARBOXYLS and ff.name != BUILT_IN[0] else ()
+    bonded = of_carboxyl(ff.name, residue, ff.residues) if residue in CARBOXYLS and ff.name != BUILT_IN[0] else ()
     changes = _changes(ff, built, _other_forms(ff, residue), [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]])
     return Forms(charges, origin, "CB", BACKBONE, base, *changes, bonded)
 

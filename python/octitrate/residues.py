@@ -98,8 +98,11 @@ class TitratableForceField:
         self.name = force_field
         self.water = water or (next(iter(family.waters)) if family else "")
         self.calibrated = Calibrated(library, [*user_library.folders(self.name, self.water, pair_corrections), *shipped(self.name, self.water)])
+        # What does not go together is said before anything is loaded; names that are not known `load` refuses.
+        are_known = family is not None and self.water in family.waters
+        corrections = chosen(pair_corrections, self.name, self.water) if pair_corrections is not None and are_known else None
         self.forcefield: Any = load(force_field, self.water)
-        self.pairs = PairCorrections(chosen(pair_corrections, self.name, self.water)) if pair_corrections is not None else None
+        self.pairs = PairCorrections(corrections) if corrections is not None else None
         if self.pairs is not None:
             self.forcefield._forces.append(self.pairs)
         self.residues = Templates(self.forcefield, bool(family and family.patched))

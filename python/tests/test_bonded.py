@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 pytest.importorskip("openmm")
@@ -29,15 +31,18 @@ def replaced(built: Terms, forms: tuple[OfForms, ...], form: int) -> dict[tuple[
     return {key: sorted(numbers) for key, numbers in found.items() if any(any(values[1:2]) for values in numbers)}
 
 
+loaded = cache(TitratableForceField)
+
+
 @pytest.mark.parametrize("residue", CARBOXYLS)
 @pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB", "charmm36m"])
 def test_each_form_has_the_terms_of_its_residue(force_field: str, residue: str) -> None:
-    ff = TitratableForceField(force_field)
+    ff = loaded(force_field)
     base, protonated, patch, _, _, first, second, new, old = CARBOXYLS[residue]
     built = terms(ff.forcefield, ff.residues.view(residue), f"{base}-built")
     acid = view(ff.forcefield, patched(ff.forcefield, base, patch)) if ff.residues.is_patched else ff.residues.plain(protonated)
     on_second = terms(ff.forcefield, acid, f"{base}-acid")
-    forms = of_carboxyl(force_field, residue)
+    forms = of_carboxyl(force_field, residue, ff.residues)
     assert len(forms) > 10
     without = terms(ff.forcefield, ff.residues.plain(base), f"{base}-base")
     for form, expected in enumerate((on_second, on_second.renamed({first: second, second: first}), without)):
