@@ -303,6 +303,34 @@ fn a_calibration_writes_an_entry_that_the_library_reads() {
     assert_eq!(std::fs::read_to_string(out.join("glu.toml")).unwrap(), entry);
 }
 
+/// Conformations are looked for before the windows, which begin at them; the same command goes on among them.
+#[test]
+fn windows_begin_at_conformations() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let rest = "[titration]\nease_rotamers = \"8 kJ/mol\"\n\n[titration.buffer]\n\n[calibrate]\nsite = \"GLH 2\"\nwindows = [0.0, 1.0]\ndegree = 1\n\
+                max_rounds = 0\nconformers = 3\nconformer_time = \"8 fs\"\n";
+    let job = job(folder.path(), 12, rest);
+    let calibrate = || {
+        let output = octitrate(&["calibrate", job.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let said = calibrate();
+    assert!(said.contains("calibration: 3 runs of 0.008 ps that look for conformations, then 2 windows"), "{said}");
+    let out = folder.path().join("out");
+    let begins = |run: &str| std::fs::read_to_string(out.join(run).join("run.toml")).unwrap();
+    for (run, number) in
+        [("lambda_0.00", 1), ("start_2/lambda_0.00", 2), ("lambda_1.00", 3), ("start_2/lambda_1.00", 1)]
+    {
+        assert!(begins(run).contains(&format!("conformer_{number}/final.gro")), "{}", begins(run));
+    }
+    let entry = std::fs::read_to_string(out.join("glu.toml")).unwrap();
+    std::fs::remove_file(out.join("start_2/lambda_0.00/final.gro")).unwrap();
+    calibrate();
+    assert_eq!(std::fs::read_to_string(out.join("glu.toml")).unwrap(), entry);
+}
+
 #[test]
 fn walkers_that_swap_their_ph_continue_where_they_were() {
     let folder = temp_dir::TempDir::new().unwrap();

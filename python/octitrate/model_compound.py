@@ -294,7 +294,9 @@ def calibrate_job(
         lines.append('ease_rotamers = "8 kJ/mol"')
         lines += ["", "[[titration.site]]", f'residue = "{site}"'] + ([f'entry = "{entry}"'] if entry else [])
     lines += ["", "[titration.buffer]"] + ([f"molecules = {molecules}"] if molecules else [])
-    lines += ["", "[calibrate]", 'equilibration = "40 ps"', "starts = 2", 'round = "300 ps"', "runs = 32", "max_rounds = 3", f'water_model = "{water}"']
-    lines += [] if site is not None else ['site = "buffer"']
+    # Side chains and ends of chains keep a conformation for longer than a window: each window begins in four of sixteen.
+    long = ["starts = 4", "conformers = 16", 'conformer_time = "1 ns"', 'round = "600 ps"']
+    starts = long if site is not None else ['site = "buffer"', "starts = 2", 'round = "300 ps"']
+    lines += ["", "[calibrate]", 'equilibration = "40 ps"', *starts, "runs = 32", "max_rounds = 3", f'water_model = "{water}"']
     lines += ["", "[output]", 'lambda = "0.4 ps"', 'trajectory = "0 ps"', 'energy = "10 ps"', ""]
     return "\n".join(lines)

@@ -110,14 +110,17 @@ def test_the_buffer_that_comes_with_octitrate_serves(tmp_path: Path) -> None:
 
 def shorten(place: Path) -> None:
     """Makes the jobs of a model compound as short as they can be: each takes a second."""
+    windows = {"duration": "0.08 ps", "equilibration": "0.02 ps", "starts": 1, "conformers": 1, "conformer_time": "0.04 ps"}
+    output = {"lambda": "0.008 ps", "energy": "0.04 ps"}
     for file, changes in (
         ("equilibrate.toml", {"duration": "0.04 ps"}),
-        ("calibrate.toml", {"duration": "0.08 ps", "equilibration": "0.02 ps", "round": "0.08 ps", "runs": 2, "max_rounds": 1, "starts": 1, "lambda": "0.008 ps", "energy": "0.04 ps"}),
+        ("calibrate.toml", {**windows, "round": "0.08 ps", "runs": 2, "max_rounds": 1, **output}),
     ):
         text = (place / file).read_text()
         for key, value in changes.items():
             text, count = re.subn(rf"^{key} = .*$", f"{key} = {value!r}", text, flags=re.MULTILINE)
-            assert count == 1, key
+            # The buffer has no conformations.
+            assert count == 1 or key.startswith("conformer"), key
         (place / file).write_text(text.replace("[calibrate]", "[calibrate]\nwindows = [0.0, 0.5, 1.0]"))
 
 

@@ -34,13 +34,13 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         line!("{:<20} {}: {}", "does not titrate", group.name, group.reason);
     }
     let length = config.length();
-    let runs = |count: usize, what: &str| format!("{count} {what}, each {length} ps");
     let length = match (&config.titrate, &config.calibrate) {
         (Some(titrate), _) => {
             let count = titrate.ph.to_vec().len() * titrate.replicas as usize;
-            format!("{}, of which the first {} ps are left out", runs(count, "runs"), titrate.equilibration())
+            let left_out = titrate.equilibration();
+            format!("{count} runs, each {length} ps, of which the first {left_out} ps are left out")
         }
-        (_, Some(_)) => runs(CalibrationPlan::new(config.clone(), None)?.batch().children.len(), "windows"),
+        (_, Some(_)) => CalibrationPlan::new(config.clone(), None)?.said(),
         _ => format!("{length} ps"),
     };
     line!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
@@ -82,16 +82,19 @@ const PART: [u64; 2] = [200, 20];
 fn hours(config: &Config, device: Choice) -> Result<String> {
     let place = device.open_all()?;
     let devices = place.devices();
+    let mut stages = vec![(1, config.steps())];
     let (first, runs, jobs) = match (&config.titrate, &config.calibrate) {
         (Some(titrate), _) => {
             let plan = TitrationPlan::new(config.clone(), None)?;
             let runs = plan.batch().children.len();
             // Walkers of an exchange are all at work at once.
             let jobs = titrate.exchange.map_or(plan.batch().jobs, |_| Jobs::Number(runs as u32));
+            stages = vec![(runs, config.steps())];
             (plan.batch().first().clone(), runs, jobs)
         }
         (_, Some(_)) => {
             let plan = CalibrationPlan::new(config.clone(), None)?;
+            stages = plan.steps();
             (plan.batch().first().clone(), plan.batch().children.len(), plan.batch().jobs)
         }
         _ => (config.clone(), 1, Jobs::Number(1)),
@@ -120,7 +123,10 @@ fn hours(config: &Config, device: Choice) -> Result<String> {
             };
             format!("{} to the first look, {most} at most{with}, and what starts and looks take; {step}", time(first))
         }
-        None if config.calibrate.is_some() => format!("{} for the windows; {step}", time(config.steps())),
-        None => format!("{}; {step}", time(config.steps())),
+        None => {
+            let of = |&(runs, steps): &(usize, u64)| steps as f64 * each * runs.div_ceil(at_once) as f64;
+            let before = if config.calibrate.is_some() { " before the free runs" } else { "" };
+            format!("{}{before}; {step}", duration(stages.iter().map(of).sum()))
+        }
     })
 }

@@ -40,6 +40,16 @@ pub struct Calibrate {
     /// `starts` at most. They have the atoms of `system.structure`. The paths are relative to the job file.
     #[serde(default)]
     pub structures: Vec<PathBuf>,
+    /// Runs before all others that look for conformations: λ is held at each form in turn, and nothing is counted. Runs of the windows and free runs begin
+    /// where these end, in turn, so that every window has other conformations in each of its `starts`; 0 means none. With `structures` there is
+    /// nothing to look for. `titration.ease_rotamers` makes side chains turn sooner, in these as in all runs.
+    #[serde(default)]
+    #[schemars(range(max = 64))]
+    pub conformers: u32,
+    /// Length of each of these runs (ps), a whole number of time steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "twice the length of a window"))]
+    pub conformer_time: Option<Time>,
     /// Whether forms that the entry of the library shows to be the same chemically, such as a proton on either oxygen of a carboxyl group, have the
     /// same free energy exactly; windows that are mirror images of others are then not run.
     #[serde(default = "yes")]
@@ -130,6 +140,13 @@ impl Calibrate {
         require((1..=16).contains(&self.starts), "calibrate.starts", self.starts, "a whole number from 1 to 16")?;
         let (count, valid) = (self.structures.len(), "as many structures as calibrate.starts at most; raise that");
         require(count <= self.starts as usize, "calibrate.structures", format!("{count} structures"), valid)?;
+        require(self.conformers <= 64, "calibrate.conformers", self.conformers, "a whole number from 0 to 64")?;
+        let valid = "0 where calibrate.structures says where runs begin";
+        require(count == 0 || self.conformers == 0, "calibrate.conformers", self.conformers, valid)?;
+        if let Some(time) = self.conformer_time {
+            positive("calibrate.conformer_time", time)?;
+            whole_steps("calibrate.conformer_time", time, dynamics.time_step)?;
+        }
         if let Some(round) = self.round {
             positive("calibrate.round", round)?;
             whole_steps("calibrate.round", round, dynamics.time_step)?;

@@ -52,8 +52,10 @@ pub struct FinishedRound {
 /// The free energy as it is known after the windows and some rounds.
 #[derive(Debug, Clone)]
 pub struct Estimate {
-    /// Averages of the windows.
+    /// Averages of the windows, whose covariances are `scatter` times what their runs say.
     pub windows: Vec<Measured>,
+    /// χ² per degree of freedom by which the starts of all windows differ, if that is no accident; else 1.
+    pub scatter: f64,
     /// Fit of the windows alone.
     pub fit: SimplexFit,
     /// The rounds.
@@ -93,7 +95,10 @@ impl Estimate {
     /// # Errors
     /// [`Error::File`] if results are missing, [`Error::Input`] if they are damaged or too short.
     pub fn new(inputs: &Inputs) -> Result<Self> {
-        let windows = inputs.windows.iter().map(|run| inputs.window(run)).collect::<Result<Vec<_>>>()?;
+        let mut windows = inputs.windows.iter().map(|run| inputs.window(run)).collect::<Result<Vec<_>>>()?;
+        // What one run of a window does not see of its own error, because a conformation lasts longer, starts show.
+        let scatter = verdict::scatter(&windows);
+        windows.iter_mut().for_each(|window| window.average.covariance *= scatter);
         let averages: Vec<Window> = windows.iter().map(|window| window.average.clone()).collect();
         let fitted = match inputs.config.calibrate.as_ref().and_then(|calibrate| calibrate.degree.number()) {
             Some(degree) => fit_best(&averages, degree as usize..=degree as usize, inputs.symmetry),
@@ -104,7 +109,8 @@ impl Estimate {
         let molecules = if record.kind == Kind::Buffer { record.molecules.len() as f64 } else { 1.0 };
         let surface = fit.surface.clone();
         let systematic = Systematic::default();
-        let mut found = Self { windows, fit, rounds: Vec::new(), surface, molecules, site: record.name, systematic };
+        let site = record.name;
+        let mut found = Self { windows, scatter, fit, rounds: Vec::new(), surface, molecules, site, systematic };
         for (index, round) in inputs.rounds.iter().enumerate() {
             found.add(inputs, index + 1, round)?;
         }

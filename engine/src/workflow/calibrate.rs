@@ -2,7 +2,7 @@
 //!
 //! First windows of fixed weights along the edges of the simplex and inside it, each a run of its own in `lambda_0.50`
 //! ([`super::children`]): ⟨∂V/∂λ_α⟩ with errors, least squares. Each is run again, in `start_2/lambda_0.50`, from another structure: the end of a run
-//! at other weights, or one that the job names. Then rounds of free runs with that V_MM, no barrier and every form equally
+//! at other weights, one that the job names, or one of those where the runs before all windows ended that look for conformations. Then rounds of free runs with that V_MM, no barrier and every form equally
 //! likely (pH = pK), in `round_1/run_1`, …: where they are not flat the free energy is corrected, until they are flat within
 //! `calibrate.tolerance`. Which runs follow is worked out from the finished ones alone, so that the same command continues at any point.
 //!
@@ -26,6 +26,7 @@ use crate::report;
 use lambda::analysis::simplex_fit;
 use lambda::analysis::symmetry::Symmetry;
 use runs::Round;
+use std::ops::Range;
 use target::Target;
 
 /// A calibration as planned.
@@ -35,8 +36,10 @@ pub struct CalibrationPlan {
     /// Forms that are the same chemically.
     symmetry: Symmetry,
     windows: Vec<Vec<f64>>,
-    /// Runs of the windows that wait for others, by start and window.
-    later: Vec<Vec<Child>>,
+    /// Runs of the windows, by start and window.
+    runs: Vec<Vec<Child>>,
+    /// Starts of the windows that are run after the first runs of the job, one range after the other.
+    later: Vec<Range<usize>>,
     batch: Batch,
 }
 
@@ -46,20 +49,15 @@ impl Many for CalibrationPlan {
     }
 
     fn title(&self) -> String {
-        let (windows, runs) = (self.windows.len(), self.batch.children.len());
-        let all = if runs > windows { format!(", {runs} runs") } else { String::new() };
-        format!("calibration: {windows} windows{all}")
+        let said = if self.conformers() == 0 { self.said_of(self.first_starts()) } else { self.said() };
+        format!("calibration: {said}")
     }
 
     fn stage(&self, number: usize) -> Result<Option<Stage>> {
-        if number <= self.later.len() {
-            let children = runs::windows(&self.batch.config, &self.target, &self.windows).swap_remove(number);
-            let title = format!(
-                "start {} of {} windows, each of {} ps",
-                number + 1,
-                children.len(),
-                self.batch.config.length()
-            );
+        if let Some(starts) = self.later.get(number - 1) {
+            let children = self.runs[starts.clone()].iter().flatten().cloned().collect();
+            let said = self.said_of(starts.clone());
+            let title = if starts.len() == 1 { format!("start {} of {said}", starts.end) } else { said };
             return Ok(Some(Stage { title, children }));
         }
         let number = number - self.later.len();
@@ -123,23 +121,60 @@ impl CalibrationPlan {
             simplex_fit::windows(n_forms, &calibrate.windows.to_vec(), calibrate.interior as usize)
         });
         let windows = symmetry.distinct(windows);
-        let mut runs = runs::windows(&config, &target, &windows);
-        // Runs that begin at structures of the job wait for no other.
+        let runs = runs::windows(&config, &target, &windows);
+        let conformers = runs::conformers(&config, &target);
+        // Runs that begin at structures of the job, or where those end that look for conformations, wait for no other windows.
         let named = calibrate.is_some_and(|calibrate| !calibrate.structures.is_empty());
-        let later = runs.split_off(if named { runs.len() } else { 1 });
-        let children: Vec<Child> = runs.into_iter().flatten().collect();
+        let at_once = |first: usize| (first..runs.len()).map(|start| start..start + 1).collect::<Vec<_>>();
+        let (children, later) = match (conformers.is_empty(), named) {
+            (false, _) => (conformers, vec![0..runs.len()]),
+            (true, true) => (runs.concat(), Vec::new()),
+            (true, false) => (runs[0].clone(), at_once(1)),
+        };
         let kind = Kind::Calibration;
         let batch = Batch { config, children, jobs, noun: "windows", command: "calibrate", kind };
-        Self { target, symmetry, windows, later, batch }
+        Self { target, symmetry, windows, runs, later, batch }
     }
 
     /// The runs of a window, by start.
     fn runs(&self, window: usize) -> impl Iterator<Item = &Child> {
-        self.batch
-            .children
-            .chunks(self.windows.len())
-            .chain(self.later.iter().map(Vec::as_slice))
-            .map(move |all| &all[window])
+        self.runs.iter().map(move |all| &all[window])
+    }
+
+    fn conformers(&self) -> usize {
+        self.batch.config.calibrate.as_ref().map_or(0, |calibrate| calibrate.conformers as usize)
+    }
+
+    /// Starts of the windows that are among the first runs of the job.
+    fn first_starts(&self) -> Range<usize> {
+        0..self.later.first().map_or(self.runs.len(), |later| later.start)
+    }
+
+    /// The runs of these starts in words.
+    fn said_of(&self, starts: Range<usize>) -> String {
+        let (windows, length) = (self.windows.len(), self.batch.config.length());
+        match starts.len() {
+            1 => format!("{windows} windows of {length} ps"),
+            count => format!("{windows} windows of {length} ps, {} runs", count * windows),
+        }
+    }
+
+    /// All runs but free ones, in words.
+    pub fn said(&self) -> String {
+        let (windows, time) = (self.said_of(0..self.runs.len()), runs::conformer_time(&self.batch.config));
+        match self.conformers() {
+            0 => windows,
+            count => format!("{count} runs of {time} ps that look for conformations, then {windows}"),
+        }
+    }
+
+    /// Steps of all runs but free ones, of each kind: how many runs, and how long each.
+    pub fn steps(&self) -> Vec<(usize, u64)> {
+        let config = &self.batch.config;
+        let windows = |starts: Range<usize>| (starts.len() * self.windows.len(), config.steps());
+        let first = self.batch.children.first().map_or(0, |child| child.config.steps());
+        let later = self.later.iter().cloned().map(windows);
+        [(self.batch.children.len(), first)].into_iter().chain(later).collect()
     }
 
     /// The results of the windows and of the first `rounds` rounds.

@@ -43,7 +43,7 @@ pub trait Many {
     /// The job and its first runs.
     fn batch(&self) -> &Batch;
 
-    /// What it is and how many runs it has, `calibration: 13 windows`.
+    /// What it is, how many runs it has and how long they are, `calibration: 13 windows of 400 ps`.
     fn title(&self) -> String;
 
     /// Refuses what the job says of sites that it does not have; `names` are those it has.
@@ -161,8 +161,7 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     log.line(&format!("device: {}", host.place))?;
     log.describe(host.description)?;
     let started = Instant::now();
-    let title = format!("{} of {} ps", job.title(), batch.config.length());
-    if !run_stage(batch, &batch.children, &title, host, &mut log, stop)? {
+    if !run_stage(batch, &batch.children, &job.title(), host, &mut log, stop)? {
         return Ok(false);
     }
     for number in 1.. {

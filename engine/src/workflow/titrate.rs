@@ -36,7 +36,8 @@ impl Many for TitrationPlan {
     fn title(&self) -> String {
         let known = |until: &Until| format!(" until errors are within {}, at most", until.target.error);
         let until = self.until.as_ref().map_or(String::new(), known);
-        format!("titration at {} pH values{until}: {} runs", self.ph.len(), self.batch.children.len())
+        let (runs, length) = (self.batch.children.len(), self.batch.config.length());
+        format!("titration at {} pH values{until}: {runs} runs of {length} ps", self.ph.len())
     }
 
     fn check_sites(&self, names: &[String]) -> Result<()> {

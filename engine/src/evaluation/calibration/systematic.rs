@@ -55,7 +55,9 @@ impl Systematic {
         let temperature = inputs.temperature();
         let starts = found.windows.iter().map(|window| window.runs.len()).min().unwrap_or(0);
         let of_starts = (0..starts).filter_map(|start| {
-            let windows: Option<Vec<Window>> = found.windows.iter().map(|window| window.of_start(start)).collect();
+            let windows = found.windows.iter().map(|window| window.of_start(start));
+            let scattered = |window: Window| Window { covariance: found.scatter * &window.covariance, ..window };
+            let windows: Option<Vec<Window>> = windows.map(|window| window.map(scattered)).collect();
             let dealt = |round: &FinishedRound| {
                 let runs = round.runs.iter().enumerate().filter(|(run, _)| run % starts == start);
                 part(space, round, runs.map(|(_, run)| run.clone()).collect())

@@ -10,15 +10,27 @@
 //! the three χ², as the Particle Data Group does with averages that scatter (doi:10.1103/PhysRevD.110.030001, section 5.2.2), and it is the widened errors that must be
 //! within the tolerance. Beyond, errors are off by more than a factor of two, and something else is wrong.
 //!
+//! χ² of starts widens the errors of the windows before anything is fitted to them. From [`STARTS`] starts on it may be any: how much conformations that last
+//! longer than a run change an average is then measured by enough of them to be an error like others.
+//!
 //! Halves of windows that scatter a little more than they should are covered by wider errors. Runs that still relax are not: all of them change in one direction,
 //! each by about its own error, which a drift makes larger, so that χ² hardly tells. Their free energies differ by many errors, because they add up.
 
-use super::{ENOUGH, Estimate, Inputs};
+use super::{ENOUGH, Estimate, Inputs, Measured};
 use lambda::analysis::agreement::{Agreement, Difference, SIGNIFICANT};
 use lambda::analysis::chi_squared::exceeded;
 
 /// Largest χ² of halves, of starts and of the fit for each degree of freedom with which errors, widened by its root, still say what they cover.
 const LARGEST_CHI: f64 = 4.0;
+
+/// Runs of each window from which on their scatter is the error of the windows, however large it is.
+const STARTS: usize = 4;
+
+/// χ² per degree of freedom by which starts differ, if that is no accident and errors must be widened for it; else 1.
+pub fn scatter(windows: &[Measured]) -> f64 {
+    let starts: Vec<Option<Difference>> = windows.iter().map(Measured::starts).collect();
+    Agreement::of(&starts).filter(|starts| !starts.holds()).map_or(1.0, |starts| starts.reduced().max(1.0))
+}
 
 /// Whether the windows agree.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -54,12 +66,10 @@ pub fn probability(p: f64) -> String {
     if p < 1e-3 { format!("{p:.0e}") } else { format!("{p:.3}") }
 }
 
-/// Factor of the errors of the free energy, 1 or more. They are widened by the root of χ² of the fit already; halves and starts may ask for more.
+/// Factor of the errors of the free energy, 1 or more. They are widened by the roots of χ² of starts and of the fit already; halves may ask for more.
 pub fn widening(found: &Estimate) -> f64 {
-    let windows = Windows::of(found);
-    let asked =
-        [windows.halves, windows.starts].into_iter().flatten().filter(|one| !one.holds()).map(|one| one.reduced());
-    (asked.fold(1.0, f64::max) / found.fit.reduced_chi_squared().max(1.0)).max(1.0).sqrt()
+    let asked = Windows::of(found).halves.filter(|halves| !halves.holds()).map_or(1.0, |halves| halves.reduced());
+    (asked / (found.scatter * found.fit.reduced_chi_squared().max(1.0))).max(1.0).sqrt()
 }
 
 /// Why a result is preliminary, all of it; empty if it is not.
@@ -83,7 +93,7 @@ pub fn reasons(found: &Estimate, inputs: &Inputs) -> Vec<String> {
             reasons.push("every window was run once, so that starts cannot be compared".into())
         }
         None => reasons.push("windows are too short to compare their starts".into()),
-        Some(starts) if !starts.holds() && starts.reduced() > LARGEST_CHI => {
+        Some(starts) if windows.count < STARTS && !starts.holds() && starts.reduced() > LARGEST_CHI => {
             let worst = Windows::worst(found, starts, 1);
             reasons.push(format!("starts of windows differ ({}){worst}", chi(starts)));
         }

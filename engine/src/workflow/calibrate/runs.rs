@@ -13,16 +13,46 @@ const BUFFERS: u32 = 3;
 const FIRST_FREE: u64 = 1 << 32;
 /// Number of the first window of the second start for its seed, behind those of the first.
 const FIRST_OF_START: u64 = 1 << 20;
+/// Number of the first run that looks for conformations for its seed, behind the numbers of all free runs.
+const FIRST_CONFORMER: u64 = 1 << 40;
+
+/// Runs that look for conformations, `calibrate.conformers` of them: λ is held at each form in turn.
+pub fn conformers(config: &Config, target: &Target) -> Vec<Child> {
+    let forms = target.entry.forms.len();
+    let one = |number: usize| {
+        let vertex: Vec<f64> = (0..forms).map(|form| f64::from(u8::from(form == number % forms))).collect();
+        let Child { config: mut job, .. } = window(config, target, &vertex, [0, 0], None);
+        job.dynamics.steps = Some((conformer_time(config) / config.dynamics.time_step.get()).round() as u64);
+        job.dynamics.seed = seed(config.dynamics.seed, FIRST_CONFORMER + number as u64);
+        job.output.folder = conformer(config, number);
+        Child { name: format!("conformation {}", number + 1), config: job }
+    };
+    let count = config.calibrate.as_ref().map_or(0, |calibrate| calibrate.conformers);
+    (0..count as usize).map(one).collect()
+}
+
+/// Length of a run that looks for conformations (ps).
+pub fn conformer_time(config: &Config) -> f64 {
+    let asked = config.calibrate.as_ref().and_then(|calibrate| calibrate.conformer_time);
+    asked.map_or(2.0 * config.length(), |time| time.get())
+}
+
+/// Folder of run number `number`, from 0, that looks for conformations.
+fn conformer(config: &Config, number: usize) -> PathBuf {
+    config.folder().join(format!("conformer_{}", number + 1))
+}
 
 /// The runs of all windows, by start and window. Those of the first start begin at the structure of the job, or at the first of
-/// `calibrate.structures`; the others at their structures, or where the run before them ended at other weights.
+/// `calibrate.structures`; the others at their structures, or where the run before them ended at other weights. With `calibrate.conformers` all begin
+/// where those runs end, in turn: the first window at the first of them in its first start, at the second in its second, and so on.
 pub fn windows(config: &Config, target: &Target, weights: &[Vec<f64>]) -> Vec<Vec<Child>> {
     let starts = config.calibrate.as_ref().map_or(1, |calibrate| calibrate.starts as usize);
     let mut runs: Vec<Vec<Child>> = Vec::new();
     for start in 0..starts {
         let before = runs.last();
         let one = |(index, weights): (usize, &Vec<f64>)| {
-            let structure = structure(config, start).or_else(|| {
+            let number = if looks_for_conformers(config) { index * starts + start } else { start };
+            let structure = structure(config, number).or_else(|| {
                 let elsewhere = &before?[from(index, start, before?.len())].config;
                 Some(elsewhere.result(files::FINAL))
             });
@@ -39,9 +69,17 @@ fn from(index: usize, start: usize, windows: usize) -> usize {
     (index + windows.div_ceil(start + 1)) % windows
 }
 
-/// The structure that a job names for run number `run`, from 0.
+fn looks_for_conformers(config: &Config) -> bool {
+    config.calibrate.as_ref().is_some_and(|calibrate| calibrate.conformers > 0)
+}
+
+/// The structure that a job names or looks for, for run number `run`, from 0.
 fn structure(config: &Config, run: usize) -> Option<PathBuf> {
-    let structures = &config.calibrate.as_ref()?.structures;
+    let calibrate = config.calibrate.as_ref()?;
+    if let Some(number) = run.checked_rem(calibrate.conformers as usize) {
+        return Some(conformer(config, number).join(files::FINAL));
+    }
+    let structures = &calibrate.structures;
     structures.get(run.checked_rem(structures.len())?).cloned()
 }
 

@@ -42,6 +42,8 @@ enum Fault {
     OneDrifts(f64),
     /// The second start of every window is off by so much.
     Starts(f64),
+    /// Every run of a window is off by a number of this standard deviation, because it keeps a conformation.
+    Conformations(f64),
     /// A wave in λ of this size that no polynomial of the degree follows.
     Wave(f64),
     /// Free runs move to the last form while they last.
@@ -108,7 +110,9 @@ impl Truth {
         };
         if let Some((index, start)) = held {
             let w = &plan.windows[index];
+            let own: f64 = StandardNormal.sample(&mut rng);
             let shift = |frame: usize| match self.fault {
+                Fault::Conformations(size) => size * own,
                 Fault::Drift(size) => size * frame as f64 / count as f64,
                 Fault::OneDrifts(size) if index == 3 => size * frame as f64 / count as f64,
                 Fault::Starts(size) => size * start as f64,
@@ -118,6 +122,10 @@ impl Truth {
             return (0..count).map(|k| (w.clone(), gradient(w, self.wrong + shift(k), &mut rng))).collect();
         }
         let titration = child.config.titration.as_ref().unwrap();
+        if titration.sites.iter().any(|site| site.fixed.is_some()) {
+            // It looks for conformations, and nobody reads what it says of λ.
+            return Vec::new();
+        }
         let text = std::fs::read_to_string(&titration.library[0]).unwrap();
         let entry = Entry::from_toml(&text, "round").unwrap();
         let bias = entry.own_correction(plan.target.elsewhere.as_deref()).unwrap().calibration().unwrap().clone();
@@ -413,6 +421,29 @@ fn starts_that_disagree_are_a_systematic_error() {
     assert!((systematic - 1.5).abs() < 0.2 && (0.35..0.7).contains(&found.free_energy_errors[1]), "{found:?}");
 }
 
+/// Conformations that outlast the runs of a window are an error that four starts measure: the result is a calibrated one, whose error holds the truth. Two
+/// starts do not know enough of it.
+#[test]
+fn four_starts_measure_what_conformations_do() {
+    let fault = Fault::Conformations(2.5);
+    let (correction, _) = two_forms(fault, "tolerance = \"2 kJ/mol\"\n");
+    let reason = correction.calibration().unwrap().reason.clone().unwrap_or_default();
+    assert!(reason.contains("starts of windows differ"), "{reason}");
+    let (correction, titles) = two_forms(fault, "starts = 4\nconformers = 6\n");
+    assert!(titles[0] == "15 windows of 0.2 ps, 60 runs" && titles[1].starts_with("round 1"), "{titles:?}");
+    let found = correction.calibration().unwrap();
+    assert_eq!((correction.status(), &found.reason), ("calibrated", &None));
+    let (plain, _) = two_forms(Fault::None, "starts = 4\nmax_rounds = 0\n");
+    let (scattered, _) = two_forms(fault, "starts = 4\nmax_rounds = 0\n");
+    let error = |correction: &Correction| correction.calibration().unwrap().free_energy_errors[1];
+    // A run has an error of √2 · 5/√400 = 0.35 by its statistics and of 2.5 by its conformation: 7 times as much. The plain fit is widened by its own χ², 1.6 here.
+    assert!((5.0..9.0).contains(&(error(&scattered) / error(&plain))), "{} {}", error(&scattered), error(&plain));
+    for one in [&correction, &scattered] {
+        let value = one.calibration().unwrap().coefficients[0];
+        assert!((value + 120.0).abs() < 4.0 * error(one), "{value} ± {}", error(one));
+    }
+}
+
 /// Two forms that are the same: mirror images are not run, and the free energy is symmetric.
 #[test]
 fn forms_that_are_the_same_are_calibrated_as_one() {
@@ -460,6 +491,29 @@ fn starts_come_from_elsewhere() {
         plan(folder.path(), ENTRY, "structures = [\"angstrom.gro\", \"close.gro\"]\nwindows = [0.0, 1.0]\n", site());
     assert_eq!((named.batch.children.len(), named.later.len()), (2 * named.windows.len(), 0));
     let begins = |run: &Child, name: &str| run.config.system.structure.ends_with(name);
+    let looked_for = "starts = 3\nwindows = [0.0, 0.25, 0.5, 0.75, 1.0]\ninterior = 0\nconformers = 5\nconformer_time = \"0.3 ps\"\n";
+    let looks = plan(folder.path(), ENTRY, looked_for, site());
+    assert_eq!((looks.batch.children.len(), looks.later.clone()), (5, vec![0..3]));
+    let said = "5 runs of 0.3 ps that look for conformations, then 12 windows of 0.2 ps, 36 runs";
+    assert_eq!(
+        (looks.title(), looks.said(), looks.steps()),
+        (format!("calibration: {said}"), said.into(), vec![(5, 150), (36, 100)])
+    );
+    for (number, child) in looks.batch.children.iter().enumerate() {
+        let titration = child.config.titration.as_ref().unwrap();
+        let form: Vec<f64> = (0..3).map(|form| f64::from(u8::from(form == number % 3))).collect();
+        assert_eq!(titration.sites[0].fixed, Some(Start::Weights(form)));
+        assert!(begins(child, "water.gro"));
+    }
+    for (window, start) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (11, 2)] {
+        let run = looks.runs(window).nth(start).unwrap();
+        let end = format!("conformer_{}/final.gro", (3 * window + start) % 5 + 1);
+        assert!(begins(run, &end), "{window} {start}: {}", run.config.system.structure.display());
+    }
+    let seeds: std::collections::BTreeSet<u64> =
+        looks.batch.children.iter().chain(looks.runs.iter().flatten()).map(|run| run.config.dynamics.seed).collect();
+    assert_eq!(seeds.len(), 5 + 36);
+    assert!(begins(&looks.round(1).children()[1], "conformer_2/final.gro"));
     assert!(named.runs(1).zip(["angstrom.gro", "close.gro"]).all(|(run, name)| begins(run, name)));
     assert!(named.round(1).children().iter().zip(["angstrom.gro", "close.gro"]).all(|(run, name)| begins(run, name)));
 }

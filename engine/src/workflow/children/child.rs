@@ -22,7 +22,7 @@ struct Steps {
 }
 
 /// One run of a job that is made of many.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Child {
     /// Name in messages, `pH 4.00, replica 2`.
     pub name: String,
