@@ -90,10 +90,10 @@ BUILT_IN = ("amber99sb-ildn", "tip3p")
 """Force field and water of the corrections that come with octitrate."""
 
 BUILT_IN_STATUS = {
-    ("glu3", ""): "calibrated", ("asp3", ""): "calibrated", ("his", ""): "preliminary", ("lys", ""): "preliminary", ("arg", ""): "calibrated",
-    ("tyr", ""): "calibrated", ("cys", ""): "calibrated", ("glu3", "GLU"): "preliminary",
-    ("nterm", "ALA"): "calibrated", ("nterm", "GLY"): "calibrated", ("nterm", "MET"): "preliminary",
-    ("cterm", "ALA"): "calibrated", ("cterm", "GLY"): "calibrated", ("cterm", "LEU"): "preliminary", ("cterm", "GLU"): "calibrated",
+    ("glu3", ""): "calibrated", ("asp3", ""): "calibrated", ("his", ""): "calibrated", ("lys", ""): "calibrated", ("arg", ""): "calibrated",
+    ("tyr", ""): "calibrated", ("cys", ""): "calibrated", ("glu3", "GLU"): "calibrated",
+    ("nterm", "ALA"): "calibrated", ("nterm", "GLY"): "calibrated", ("nterm", "MET"): "calibrated",
+    ("cterm", "ALA"): "calibrated", ("cterm", "GLY"): "calibrated", ("cterm", "LEU"): "calibrated", ("cterm", "GLU"): "calibrated",
 }  # fmt: skip
 """Status of these corrections, by entry and place: inside of chains, or a residue at an end of a chain that the correction is known for, of the group of the
 end and of the side chain of a last residue that ends in an acid."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
 
 import pytest
 
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from conftest import loaded  # noqa: E402
 from octitrate.bonded import OfForms, Terms, of_carboxyl, terms  # noqa: E402
 from octitrate.force_fields import patched, view  # noqa: E402
-from octitrate.residues import TitratableForceField  # noqa: E402
 from octitrate.templates import BACKBONE, CARBOXYLS  # noqa: E402
 
 
@@ -29,9 +28,6 @@ def replaced(built: Terms, forms: tuple[OfForms, ...], form: int) -> dict[tuple[
             if one.function == function and len(one.atoms) in {"bonds": (2,), "angles": (3,), "torsions": (4,)}[kind] and one.numbers[form] and key not in found:
                 found[key] = [two.numbers[form] for two in forms if two.atoms == one.atoms and two.numbers[form]]
     return {key: sorted(numbers) for key, numbers in found.items() if any(any(values[1:2]) for values in numbers)}
-
-
-loaded = cache(TitratableForceField)
 
 
 @pytest.mark.parametrize("residue", CARBOXYLS)

@@ -12,6 +12,7 @@ import octitrate
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from conftest import loaded  # noqa: E402
 from octitrate.calibrated import Calibrated, has_correction  # noqa: E402
 from octitrate.entries import buffer_entry, buffer_name, entry  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
@@ -114,7 +115,7 @@ def test_corrections_that_come_with_octitrate_are_those_of_the_force_field() -> 
     assert folders
     for folder in folders:
         force_field, _, water = folder.name.rpartition("-")
-        ff = TitratableForceField(force_field, water)
+        ff = loaded(force_field, water)
         for file in sorted(folder.glob("*.toml")):
             # Refused if charges, forms or torsions are others than the force field gives now.
             is_buffer = file.stem == "water"
@@ -138,8 +139,8 @@ def test_corrections_at_ends_are_found_by_the_residue() -> None:
     def statuses(*residues: str) -> list[tuple[str, str]]:
         return [(group.entry, group.status) for group in ff.groups(peptide(list(residues)).topology)]
 
-    assert statuses("LYS", "ALA", "LEU") == [("nterm", "preliminary"), ("lys", "uncalibrated"), ("cterm", "preliminary")]
-    assert statuses("ALA", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "preliminary"), ("cterm", "preliminary")]
+    assert statuses("LYS", "ALA", "LEU") == [("nterm", "calibrated"), ("lys", "uncalibrated"), ("cterm", "calibrated")]
+    assert statuses("ALA", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "calibrated"), ("cterm", "calibrated")]
     assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "uncalibrated")]
     assert statuses("ACE", "ALA", "ALA") == [("cterm", "calibrated")]
 

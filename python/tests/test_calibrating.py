@@ -128,7 +128,7 @@ def test_entries_of_a_library(tmp_path: Path, library: Path, monkeypatch: pytest
     assert both.file("cterm", "ff14SB", "SER", False) == file
     assert own.file("cterm", "ff14SB", "SER", False) == tmp_path / "cterm.toml"
     assert "2.5" in own.written("cterm", "ff14SB", entry(ff, "cterm"))
-    assert both.status("cterm", "ff14SB", "LEU", False) == "preliminary"
+    assert both.status("cterm", "ff14SB", "LEU", False) == "calibrated"
     assert both.file("cterm", "ff14SB", "LEU", False).parent.name == "ff14SB-tip3p" != library  # type: ignore[union-attr]
     # With pair corrections those made with them come first, and the others serve.
     (library / "ff14SB-cufix-tip3p").mkdir()

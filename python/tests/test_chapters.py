@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("pandas")
 pytest.importorskip("openmm")
 
+from conftest import loaded  # noqa: E402
 import octitrate.results  # noqa: E402
 from octitrate.entries import KINDS, forms  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS  # noqa: E402
 from octitrate.model_compound import compound  # noqa: E402
-from octitrate.residues import TitratableForceField  # noqa: E402
 
 CHAPTERS = Path(__file__).parents[2] / "docs/src"
 FORCE_FIELD, PYTHON = ((CHAPTERS / name).read_text() for name in ("force-fields.md", "python.md"))
@@ -64,15 +64,6 @@ def test_charges_of_the_table() -> None:
 
 def numbers(text: str) -> list[float]:
     return [float(number) for number in text.replace("−", "-").split(",")]
-
-
-cache: dict[str, TitratableForceField] = {}
-
-
-def loaded(name: str) -> TitratableForceField:
-    if name not in cache:
-        cache[name] = TitratableForceField(name)
-    return cache[name]
 
 
 def test_model_compounds() -> None:

@@ -15,19 +15,14 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from conftest import loaded  # noqa: E402
 from octitrate.entries import BUILT_IN, BUILT_IN_STATUS, KINDS, buffer_entry, entries_for, entry, forms  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
-from octitrate.residues import TitratableForceField  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "lambda/library"
 WATERS = [(name, water) for name, family in FORCE_FIELDS.items() for water in family.waters]
-
-
-@cache
-def loaded(name: str, water: str | None = None) -> TitratableForceField:
-    return TitratableForceField(name, water)
 
 
 @cache
@@ -173,8 +168,8 @@ def test_groups() -> None:
         ("nterm", "nterm", 8.0, "calibrated"),
         ("side", "glu3", 4.25, "calibrated"),
         ("side", "cys", 8.55, "calibrated"),
-        ("side", "his", 6.54, "preliminary"),
-        ("cterm", "cterm", 3.67, "preliminary"),
+        ("side", "his", 6.54, "calibrated"),
+        ("cterm", "cterm", 3.67, "calibrated"),
     ]
     other = loaded("ff14SB").groups(peptide(["MET", "CYS", "SER"]).topology)
     assert [(group.group, group.corrected) for group in other] == [("nterm", False), ("side", True), ("cterm", False)]

@@ -15,7 +15,7 @@ import pytest
 from conftest import Write, moved, notes, peptide_text, residues, written
 from openmm import app, unit
 
-from octitrate.entries import entry
+from octitrate.entries import BUILT_IN_STATUS, entry
 from octitrate.errors import Refused
 from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.build import Model
@@ -259,6 +259,7 @@ def test_only_preliminary_corrections_are_allowed_for(structure: Write, report: 
     folder, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY 1", "GL3 2", "TYR 3", "cterm ZGLY 4"]
     assert "allow_uncalibrated" not in job["titration"]
+    monkeypatch.setitem(BUILT_IN_STATUS, ("his", ""), "preliminary")
     options.output, options.input = folder.with_name("his"), folder.parent / "his.pdb"
     options.input.write_text(peptide_text("GLY", "GLU", "HIS", "GLY"))
     folder, job, _ = written(options, report)

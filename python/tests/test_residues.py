@@ -15,6 +15,7 @@ import pytest
 openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from conftest import loaded  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS, View, load, pdb_view  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
@@ -24,11 +25,6 @@ from openmm import app, unit  # noqa: E402
 
 RTP = Path(__file__).parents[2] / "lambda/library/pdb2gmx/octitrate.rtp"
 NAMES = list(FORCE_FIELDS)
-
-
-@cache
-def loaded(name: str) -> TitratableForceField:
-    return TitratableForceField(name)
 
 
 @cache
