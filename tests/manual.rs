@@ -1,6 +1,6 @@
 //! The manual against the program: commands with their arguments, jobs, messages, and the files and columns of the output.
 //!
-//! Keys are in `schema.rs`. Links are checked where the book is built (`scripts/docs.sh`).
+//! Keys are in `schema.rs`. The links of the pages that mdBook makes of it are checked where it is built (`scripts/docs.sh`).
 
 use crate::schema::complaint;
 use serde_json::{Value, json};
@@ -23,25 +23,88 @@ fn chapters() -> Vec<(String, String)> {
     paths.iter().map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
-/// Links of the Markdown files lead to files of this project; those between built pages, with their anchors, `scripts/check_links.py` looks at.
+/// Lines of a page outside of blocks of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```").step_by(2).flat_map(str::lines)
+}
+
+/// The anchors of a page: its headings as mdBook and GitHub name them, and those that are written out.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let heading = |line: &str| {
+        let title = line.trim_start_matches('#').strip_prefix(' ')?;
+        // Of a link the words, of everything letters, digits and dashes.
+        let words: String = title
+            .split('[')
+            .flat_map(|part| {
+                part.split_once("](")
+                    .map_or([part, ""], |(words, rest)| [words, rest.split_once(')').map_or("", |(_, rest)| rest)])
+            })
+            .collect();
+        let keep = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+        Some(words.trim().chars().filter(|c| keep(*c)).collect::<String>().to_lowercase().replace(' ', "-"))
+    };
+    let mut found = BTreeSet::new();
+    for name in prose(text).filter(|line| line.starts_with('#')).filter_map(heading) {
+        let numbered = (1..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !found.contains(name));
+        found.extend(free);
+    }
+    found.extend(text.split("<a id=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_string())));
+    found
+}
+
+/// Links of the Markdown files lead to files of this project and to anchors in them.
 #[test]
-fn links_lead_to_files() {
-    let more = ["ARCHITECTURE.md", "CONTRIBUTING.md", "benchmarks/README.md", "inputs/make/README.md"];
+fn links_lead_to_files_and_anchors() {
+    let more = [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "benchmarks/README.md",
+        "validation/README.md",
+        "inputs/make/README.md",
+    ];
     let more = more
         .map(|name| root().join(name))
         .map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap()));
-    let mut count = 0;
+    let (mut count, mut wrong) = (0, Vec::new());
     for (name, text) in chapters().into_iter().chain(more) {
-        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
-            let path = link.split('#').next().unwrap();
-            if link.contains("://") || path.is_empty() {
+        for link in prose(&text).flat_map(|line| line.split("](").skip(1)).map(|rest| rest.split(')').next().unwrap()) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if link.contains("://") {
                 continue;
             }
-            assert!(Path::new(&name).parent().unwrap().join(path).exists(), "{name}: {link} leads nowhere");
+            let target =
+                if path.is_empty() { PathBuf::from(&name) } else { Path::new(&name).parent().unwrap().join(path) };
             count += 1;
+            if !target.exists() {
+                wrong.push(format!("{name}: {link} leads nowhere"));
+            } else if !anchor.is_empty() && !anchors(&std::fs::read_to_string(&target).unwrap()).contains(anchor) {
+                wrong.push(format!("{name}: {link} has no anchor of that name"));
+            }
         }
     }
-    assert!(count > 50, "{count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 200, "{count}");
+    assert_eq!(
+        anchors("# A `b` c\n## [Up](x.md): λ, 2\n# A b c\n```\n# no\n```\n<a id=\"own\"></a>\n"),
+        ["a-b-c", "a-b-c-1", "own", "up-λ-2"].map(String::from).into()
+    );
+}
+
+/// Every chapter is in the table of contents, and nothing else.
+#[test]
+fn the_table_of_contents_has_every_chapter() {
+    let contents = std::fs::read_to_string(root().join("docs/src/SUMMARY.md")).unwrap();
+    let listed: BTreeSet<&str> = contents.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    let there = chapters().into_iter().filter_map(|(path, _)| {
+        let path = PathBuf::from(path);
+        let inside = path.parent().is_some_and(|folder| folder.ends_with("docs/src"));
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        (inside && name != "SUMMARY.md").then_some(name)
+    });
+    let there: BTreeSet<String> = there.collect();
+    assert_eq!(there.iter().map(String::as_str).collect::<BTreeSet<_>>(), listed);
 }
 
 /// The blocks of code in this language.
