@@ -127,7 +127,7 @@ impl CalibrationPlan {
         let named = calibrate.is_some_and(|calibrate| !calibrate.structures.is_empty());
         let at_once = |first: usize| (first..runs.len()).map(|start| start..start + 1).collect::<Vec<_>>();
         let (children, later) = match (conformers.is_empty(), named) {
-            (false, _) => (conformers, vec![0..runs.len()]),
+            (false, _) => (conformers, std::iter::once(0..runs.len()).collect()),
             (true, true) => (runs.concat(), Vec::new()),
             (true, false) => (runs[0].clone(), at_once(1)),
         };

@@ -493,7 +493,7 @@ fn starts_come_from_elsewhere() {
     let begins = |run: &Child, name: &str| run.config.system.structure.ends_with(name);
     let looked_for = "starts = 3\nwindows = [0.0, 0.25, 0.5, 0.75, 1.0]\ninterior = 0\nconformers = 5\nconformer_time = \"0.3 ps\"\n";
     let looks = plan(folder.path(), ENTRY, looked_for, site());
-    assert_eq!((looks.batch.children.len(), looks.later.clone()), (5, vec![0..3]));
+    assert_eq!((looks.batch.children.len(), &looks.later[..]), (5, std::slice::from_ref(&(0..3))));
     let said = "5 runs of 0.3 ps that look for conformations, then 12 windows of 0.2 ps, 36 runs";
     assert_eq!(
         (looks.title(), looks.said(), looks.steps()),
