@@ -286,6 +286,12 @@ fn checks(calibration: &Calibration) -> Vec<Vec<String>> {
     [("first and second halves", found.halves), ("starts", found.starts)].into_iter().map(row).collect()
 }
 
+/// Factor by which errors of the windows are larger than single runs say, because starts differ; `None` where they do not.
+fn widened(calibration: &Calibration) -> Option<String> {
+    let scatter = calibration.estimate.scatter;
+    (scatter > 1.0).then(|| format!("{:.2}", scatter.sqrt()))
+}
+
 /// Error of the free energy of each form and its parts (kJ/mol), all molecules of a buffer together.
 fn errors(calibration: &Calibration) -> Vec<Vec<String>> {
     let (estimate, systematic) = (&calibration.estimate, &calibration.estimate.systematic);
@@ -301,8 +307,12 @@ fn errors(calibration: &Calibration) -> Vec<Vec<String>> {
 fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     let estimate = &calibration.estimate;
     let provenance = &calibration.coefficients.provenance;
+    let conformers = match config.calibrate.as_ref().map_or(0, |calibrate| calibrate.conformers) {
+        0 => String::new(),
+        count => format!(", which begin in {count} conformations"),
+    };
     let subtitle = format!(
-        "{}; {} windows of {:.1} ps each, all its runs together, after {:.1} ps of equilibration, {} atoms, {} K",
+        "{}; {} windows of {:.1} ps each, all its runs together{conformers}, after {:.1} ps of equilibration, {} atoms, {} K",
         status(calibration),
         provenance.windows,
         1e3 * provenance.time_per_window,
@@ -333,7 +343,13 @@ fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     if !estimate.rounds.is_empty() {
         page.table("Rounds", &ROUND_COLUMNS, &round_rows(calibration));
     }
-    page.table("Agreement of the windows", &["of", "χ² per degree of freedom", "probability"], &checks(calibration));
+    let mut agreement = checks(calibration);
+    agreement.extend(
+        widened(calibration).map(|factor| {
+            vec!["errors of the windows, widened for starts".into(), format!("× {factor}"), String::new()]
+        }),
+    );
+    page.table("Agreement of the windows", &["of", "χ² per degree of freedom", "probability"], &agreement);
     let columns = ["form", "statistical", "starts", "halves", "polynomial", "systematic"];
     page.table("Errors of the free energy (kJ/mol)", &columns, &errors(calibration));
     let pairs = calibration.coefficients.coefficients.iter().zip(&calibration.coefficients.errors).enumerate();
@@ -383,6 +399,9 @@ fn table(calibration: &Calibration, folder: &Path) -> String {
     for check in checks(calibration) {
         let _ =
             writeln!(text, "windows, {}: χ² per degree of freedom {}, probability {}", check[0], check[1], check[2]);
+    }
+    if let Some(factor) = widened(calibration) {
+        let _ = writeln!(text, "windows: errors are {factor} times those of single runs, because starts differ");
     }
     for warning in &calibration.warnings {
         let _ = writeln!(text, "warning: {warning}");

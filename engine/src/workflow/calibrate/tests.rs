@@ -433,6 +433,15 @@ fn four_starts_measure_what_conformations_do() {
     assert!(titles[0] == "15 windows of 0.2 ps, 60 runs" && titles[1].starts_with("round 1"), "{titles:?}");
     let found = correction.calibration().unwrap();
     assert_eq!((correction.status(), &found.reason), ("calibrated", &None));
+    let folder = temp_dir::TempDir::new().unwrap();
+    let calibrate = "degree = 4\nruns = 4\nstarts = 4\nconformers = 6\nmax_rounds = 0\n";
+    let one = plan(folder.path(), &entry_of_two(), calibrate, site());
+    let coefficients = vec![-120.0, 200.0, 15.0, -8.0];
+    Truth { basis: SimplexBasis::new(2, 4), coefficients, molecules: 1.0, wrong: 0.0, fault }.go(&one);
+    let table = one.conclude().unwrap();
+    assert!(table.contains("times those of single runs, because starts differ"), "{table}");
+    let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(report.contains("which begin in 6 conformations") && report.contains("widened for starts"));
     let (plain, _) = two_forms(Fault::None, "starts = 4\nmax_rounds = 0\n");
     let (scattered, _) = two_forms(fault, "starts = 4\nmax_rounds = 0\n");
     let error = |correction: &Correction| correction.calibration().unwrap().free_energy_errors[1];
