@@ -3,7 +3,6 @@
 #
 #   scripts/docs.sh         build the book with mdBook, which is built into .tools/ the first time (about a minute on two cores), and check it
 #   scripts/docs.sh keys    write docs/src/keys.md again from the program
-#   scripts/docs.sh tools   build mdBook alone, if it is not there
 #
 # mdBook comes from crates.io, because that is where everything else comes from: no optimisation and no server, which nobody needs here.
 set -eu
@@ -28,14 +27,13 @@ tools() {
 
 case "${1:-build}" in
 keys) keys ;;
-tools) tools ;;
 build)
     tools
     mdbook build docs
     python3 scripts/check_links.py target/manual
     ;;
 *)
-    echo "docs.sh: unknown argument '$1': nothing, keys or tools" >&2
+    echo "docs.sh: unknown argument '$1': nothing or keys" >&2
     exit 2
     ;;
 esac

@@ -82,23 +82,21 @@ const PART: [u64; 2] = [200, 20];
 fn hours(config: &Config, device: Choice) -> Result<String> {
     let place = device.open_all()?;
     let devices = place.devices();
-    let mut stages = vec![(1, config.steps())];
-    let (first, runs, jobs) = match (&config.titrate, &config.calibrate) {
+    let (first, stages, jobs) = match (&config.titrate, &config.calibrate) {
         (Some(titrate), _) => {
             let plan = TitrationPlan::new(config.clone(), None)?;
             let runs = plan.batch().children.len();
             // Walkers of an exchange are all at work at once.
             let jobs = titrate.exchange.map_or(plan.batch().jobs, |_| Jobs::Number(runs as u32));
-            stages = vec![(runs, config.steps())];
-            (plan.batch().first().clone(), runs, jobs)
+            (plan.batch().first().clone(), vec![(runs, config.steps())], jobs)
         }
         (_, Some(_)) => {
             let plan = CalibrationPlan::new(config.clone(), None)?;
-            stages = plan.steps();
-            (plan.batch().first().clone(), plan.batch().children.len(), plan.batch().jobs)
+            (plan.batch().first().clone(), plan.steps(), plan.batch().jobs)
         }
-        _ => (config.clone(), 1, Jobs::Number(1)),
+        _ => (config.clone(), vec![(1, config.steps())], Jobs::Number(1)),
     };
+    let runs = stages.iter().map(|(runs, _)| *runs).max().unwrap_or(1);
     // On the CPU one after the other with all cores takes as long as several with some of them each.
     let at_once = if devices.is_empty() { 1 } else { Concurrency::of_gpus(jobs, runs, devices.len()).runs };
     let on_each = at_once.div_ceil(devices.len().max(1));

@@ -144,6 +144,12 @@ impl Calibrate {
         let valid = "0 where calibrate.structures says where runs begin";
         require(count == 0 || self.conformers == 0, "calibrate.conformers", self.conformers, valid)?;
         if let Some(time) = self.conformer_time {
+            require(
+                self.conformers > 0,
+                "calibrate.conformer_time",
+                time,
+                "a time where calibrate.conformers is above 0",
+            )?;
             positive("calibrate.conformer_time", time)?;
             whole_steps("calibrate.conformer_time", time, dynamics.time_step)?;
         }
