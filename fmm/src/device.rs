@@ -13,6 +13,7 @@ mod boxes;
 mod coulomb;
 mod evaluate;
 pub mod far;
+mod images;
 mod levels;
 mod measure;
 mod near;
@@ -38,7 +39,8 @@ use crate::solver::settings::Settings;
 use assignment::DeviceAssignment;
 use boxes::Boxes;
 use evaluate::Ends;
-use far::FarField;
+use far::{FarField, RootShapes};
+use images::Images;
 use levels::Levels;
 use near::{NearField, NearShape};
 
@@ -72,6 +74,7 @@ pub struct DeviceFmm<T: Real + Pod> {
     assignment: DeviceAssignment,
     near: NearField<T>,
     far: Option<Far<T>>,
+    shapes: Option<Shapes<T>>,
     ends: Ends<T>,
     sorted: Buffer<T>,
     near_out: Buffer<T>,
@@ -86,6 +89,14 @@ enum Far<T: Real + Pod> {
     Root(Box<FarField<T>>),
     /// Levels below the root grid.
     Levels(Box<Levels<T>>),
+}
+
+/// What boxes need that change their shape, and the virial along each axis.
+struct Shapes<T: Real + Pod> {
+    root: RootShapes<T>,
+    images: Images<T>,
+    /// The boundary about which operators are known.
+    reference: Boundary,
 }
 
 impl<T: Real + Pod> Far<T> {
@@ -183,6 +194,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
             assignment,
             near: NearField::new(device, NearShape::default_for::<T>())?,
             far: None,
+            shapes: None,
             ends: Ends::new(device, settings.tree.depth, n)?,
             sorted: device.zeros(4 * room)?,
             near_out: device.zeros(4 * room)?,
@@ -265,16 +277,65 @@ impl<T: Real + Pod> DeviceFmm<T> {
         let (now, then) = (host.unit_basis(), self.grid.basis);
         // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
-        if !same {
+        let mut anew = false;
+        if let (Some(shapes), Some(Far::Root(far))) = (&mut self.shapes, &self.far) {
+            self.grid.basis = now;
+            if shapes.root.follow(stream, far, &self.grid)? {
+                shapes.reference = boundary;
+            }
+        } else if !same {
             self.grid.basis = now;
             if self.far.is_some() {
                 self.far = Some(Far::new(&self.device, &self.settings, &host, &self.grid, self.n)?);
             }
+            anew = true;
         }
         self.boxes.follow(stream, &host, &self.grid)?;
-        self.assignment.set_shortest(host.shortest() / host.scale());
+        self.assignment.set_shortest(self.shortest_vector(&host));
         (self.host, self.boundary) = (host, boundary);
-        Ok(!same)
+        Ok(anew)
+    }
+
+    /// Lets boxes with right angles, in a tree without refinement, change their shape with the cell, so that [`set_boundary`](Self::set_boundary) never makes operators
+    /// anew that graphs know, and prepares [`enqueue_images`](Self::enqueue_images). The shape of now is the reference.
+    ///
+    /// # Errors
+    /// A tree that is refined; the device.
+    #[inline(never)]
+    pub fn follow_shapes(&mut self, stream: &Stream) -> Result<(), FmmError> {
+        let Some(Far::Root(far)) = &self.far else {
+            return Err(FmmError::RefinedVirial { depth: self.settings.tree.depth });
+        };
+        let root = RootShapes::new(&self.device, stream, far, &self.grid)?;
+        self.shapes = Some(Shapes { root, images: Images::new(&self.device)?, reference: self.boundary });
+        self.assignment.set_shortest(self.shortest_vector(&self.host));
+        Ok(())
+    }
+
+    /// The boundary whose shape is the reference of those that follow, if they do. Results depend on it by what a polynomial leaves out, so that a run that goes on to
+    /// the last bit needs it.
+    pub fn reference(&self) -> Option<Boundary> {
+        self.shapes.as_ref().map(|shapes| shapes.reference)
+    }
+
+    /// Makes another shape the reference, and `boundary` the periods.
+    ///
+    /// # Errors
+    /// As [`set_boundary`](Self::set_boundary).
+    #[inline(never)]
+    pub fn set_reference(&mut self, stream: &Stream, boundary: Boundary) -> Result<(), FmmError> {
+        self.set_boundary(stream, boundary)?;
+        if let (Some(shapes), Some(Far::Root(far))) = (&mut self.shapes, &self.far) {
+            shapes.root.set_reference(stream, far, &self.grid)?;
+            shapes.reference = boundary;
+        }
+        Ok(())
+    }
+
+    /// A length over the scale that no vector of the lattice is shorter than; of boxes that follow shapes, not in any that they reach before they are planned anew.
+    fn shortest_vector(&self, host: &Geometry) -> f64 {
+        let room = if self.shapes.is_some() { 0.8 } else { 1.0 };
+        room * host.shortest() / host.scale()
     }
 
     /// Number of particles.

@@ -82,6 +82,13 @@ impl<T: Real + Pod> Ends<T> {
     }
 }
 
+impl<T: Real> Ends<T> {
+    /// Q, D (three) and T of the trace term.
+    pub fn moments(&self) -> &Buffer<f64> {
+        &self.moments
+    }
+}
+
 /// Charges, strength and fixed-point sums of the forces that the last kernel adds.
 struct Forces<'a> {
     q: &'a Buffer<f64>,

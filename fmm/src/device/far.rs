@@ -20,11 +20,12 @@ mod plan;
 mod planes;
 mod potentials;
 mod root;
+mod shape;
 mod tables;
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, Kernel, Launch, Source, Stream};
+use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Source, Stream};
 
 use crate::geometry::grid::BoxGrid;
 use multipoles::MultipoleArgs;
@@ -34,6 +35,7 @@ use planes::PlaneArgs;
 use potentials::PotentialArgs;
 
 pub use root::{RootField, places};
+pub use shape::RootShapes;
 pub use tables::fields;
 
 const LINES: &str = include_str!("far/lines.cuh");
@@ -205,7 +207,7 @@ impl<T: Real + Pod> FarField<T> {
         starts: &Buffer<u32>,
         out: &Buffer<T>,
     ) -> Result<(), DeviceError> {
-        let Self { operators: o, columns, waves, .. } = self;
+        let Self { columns, waves, .. } = self;
         let ([along_z, along_xy], [turns_x, turns_y]) = (&self.tables, &self.turns);
         let (sources, weights) = &self.gradient;
         let (kernels, launch) = (&self.kernels, self.launch(step));
@@ -221,19 +223,7 @@ impl<T: Real + Pod> FarField<T> {
                 let arguments = PlaneArgs { from: columns.arg(), tables, turns_x, turns_y, to: waves.arg() };
                 stream.launch(&kernels.forward, launch, arguments)
             }
-            Step::Operators => {
-                let arguments = OperatorArgs {
-                    coefficients: o.coefficients.arg(),
-                    places: o.squares.arg(),
-                    channels: o.channels.arg(),
-                    scales: o.scales.arg(),
-                    origins: o.origins.arg(),
-                    tiles: o.tiles.arg(),
-                    waves: waves.arg(),
-                    n_tiles: o.tiles.len() as i32,
-                };
-                stream.launch(&kernels.operators, launch, arguments)
-            }
+            Step::Operators => self.enqueue_operators(stream, self.operators.coefficients.arg()),
             Step::Back => {
                 let arguments = PlaneArgs { from: waves.arg(), tables, turns_x, turns_y, to: columns.arg() };
                 stream.launch(&kernels.back, launch, arguments)
@@ -251,6 +241,22 @@ impl<T: Real + Pod> FarField<T> {
                 stream.launch(&kernels.potentials, launch, arguments)
             }
         }
+    }
+
+    /// L(κ) = T(κ) M(κ) with these coefficients.
+    fn enqueue_operators(&self, stream: &Stream, coefficients: In<'_, [T; 2]>) -> Result<(), DeviceError> {
+        let o = &self.operators;
+        let arguments = OperatorArgs {
+            coefficients,
+            places: o.squares.arg(),
+            channels: o.channels.arg(),
+            scales: o.scales.arg(),
+            origins: o.origins.arg(),
+            tiles: o.tiles.arg(),
+            waves: (&self.waves).into(),
+            n_tiles: o.tiles.len() as i32,
+        };
+        stream.launch(&self.kernels.operators, self.launch(Step::Operators), arguments)
     }
 }
 

@@ -421,3 +421,55 @@ fn kernels_compile_for_gpus() {
         }
     }
 }
+
+/// The virial along each axis and what sums over particles miss of it, and the potentials, in boxes that change their shape: as on the CPU, whose operators are made anew for
+/// each shape.
+#[test]
+fn boxes_follow_shapes_and_tell_the_virial_along_each_axis() {
+    let edges = [2.0, 2.2, 2.5];
+    let boundary = |f: [f64; 3]| Boundary::rectangular([0, 1, 2].map(|a| edges[a] * f[a]));
+    let case = Case::new(boundary([1.0; 3]), [3, 4, 3], 1.12, (200, 0)).with_uncharged();
+    let (members, settings) = (case.members(), Settings { order: 6, ..case.settings() });
+    let (device, exclusions) = (Device::of_tests().unwrap(), &case.exclusions);
+    let fmm = DeviceFmm::of_members(&device, case.boundary, settings, &case.x, (exclusions, &members)).unwrap();
+    let [x, q] = [case.x.as_flattened(), &case.q].map(|numbers| device.upload(numbers).unwrap());
+    let mut run = Run::<f64> { fmm, stream: device.stream().unwrap(), x, q };
+    run.fmm.follow_shapes(&run.stream).unwrap();
+    run.fmm.enqueue_assign(&run.stream, &run.x).unwrap();
+    let mut cpu = crate::Fmm::<f64>::new(case.boundary, settings).unwrap();
+    cpu.assign(&case.x, exclusions).unwrap();
+    let mut out = crate::Potentials::default();
+    // At the reference, near and farther from it, so far that it moves, and back on another side of it. What the polynomial leaves out is that of (n + 1)³ ε³/6.
+    for (factors, tolerance) in [
+        ([1.0, 1.0, 1.0], [1e-12, 1e-7]),
+        ([1.0005, 1.001, 0.9995], [1e-7, 1e-5]),
+        ([1.004, 0.999, 1.003], [1e-6, 1e-4]),
+        ([1.03, 1.02, 0.97], [1e-12, 1e-7]),
+        ([1.028, 1.018, 0.972], [1e-6, 1e-4]),
+    ] {
+        let now: Vec<[f64; 3]> = case.x.iter().map(|r| [0, 1, 2].map(|a| r[a] * factors[a])).collect();
+        run.x.write(&run.stream, now.as_flattened()).unwrap();
+        assert!(!run.fmm.set_boundary(&run.stream, boundary(factors)).unwrap(), "graphs stay");
+        let (potential, field) = run.evaluate();
+        let sums = device.zeros::<i64>(5).unwrap();
+        run.fmm.enqueue_images(&run.stream, (&run.x, &run.q), 3.0, (&sums, 1)).unwrap();
+        let sums: Vec<f64> = sums.read(&run.stream).unwrap().iter().map(|&s| s as f64 / f64::from(1 << 24)).collect();
+        assert_eq!([sums[0], sums[4]], [0.0; 2]);
+
+        cpu.set_boundary(boundary(factors)).unwrap();
+        let energy = cpu.evaluate(&now, &case.q, &mut out).unwrap();
+        let virial = cpu.virial().unwrap();
+        let of_members = |i: usize, v: f64| if case.q[i] == 0.0 { 0.0 } else { v };
+        let phi: Vec<f64> = out.potential.iter().enumerate().map(|(i, &v)| of_members(i, v)).collect();
+        let e: Vec<f64> = out.field.as_flattened().iter().enumerate().map(|(i, &v)| of_members(i / 3, v)).collect();
+        let fields = difference(&potential, &phi).max(difference(&field, &e));
+        let of_atoms = |a: usize| -> f64 { (0..now.len()).map(|i| case.q[i] * now[i][a] * field[3 * i + a]).sum() };
+        let found = [0, 1, 2].map(|a| sums[1 + a] / 3.0 + of_atoms(a));
+        let apart = (0..3).map(|a| (found[a] - virial[a]).abs() / energy.abs()).fold(0.0, f64::max);
+        println!("{factors:?}: fields {fields:.1e}, virial {found:?} of {virial:?}, {apart:.1e}");
+        assert!(fields < tolerance[0] && apart < tolerance[1], "{factors:?}: {fields:e}, {found:?} {virial:?}");
+    }
+    assert_eq!(run.fmm.reference(), Some(boundary([1.03, 1.02, 0.97])));
+    run.fmm.set_reference(&run.stream, boundary([1.0; 3])).unwrap();
+    assert_eq!(run.fmm.reference(), Some(boundary([1.0; 3])));
+}

@@ -66,7 +66,7 @@ impl<T: Real> StretchedRoot<T> {
 }
 
 /// The grid with its boxes longer by e^(2h/3) along `axis` and shorter by e^(−h/3) along the others.
-fn stretched(grid: &BoxGrid, axis: usize, h: f64) -> BoxGrid {
+pub(crate) fn stretched(grid: &BoxGrid, axis: usize, h: f64) -> BoxGrid {
     let factor = |a: usize| (if a == axis { 2.0 * h / 3.0 } else { -h / 3.0 }).exp();
     let basis = grid.basis.map(|e| [0, 1, 2].map(|a| factor(a) * e[a]));
     BoxGrid { topology: grid.topology, basis, near: grid.near.clone() }
