@@ -106,6 +106,9 @@ pub struct GpuState {
     /// The box that lists, boxes and their buffers were planned for; none: that of the job.
     #[serde(default)]
     pub planned: Option<Cell>,
+    /// The box whose shape is that about which the operators of the FMM are known, where a barostat scales axes apart.
+    #[serde(default)]
+    pub shape: Option<Cell>,
 }
 
 impl State {

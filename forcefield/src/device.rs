@@ -26,7 +26,7 @@ pub const FORCE_ONE: f64 = 4_294_967_296.0;
 /// Fixed-point units of one kJ/mol.
 pub const ENERGY_ONE: f64 = 16_777_216.0;
 
-/// Number of slots of the array of energies; those beyond [`EnergyTerm::Virial`] are free for its other users.
+/// Number of slots of the array of energies; those beyond [`EnergyTerm::ImagesZ`] are free for its other users.
 pub const ENERGY_SLOTS: usize = 24;
 
 /// Arithmetic of the pairs.
@@ -73,6 +73,12 @@ pub enum EnergyTerm {
     Restraints,
     /// Not an energy of its own: trace of the virial Σ r·F of all terms.
     Virial,
+    /// Nor this: what Σ x F over the atoms misses of the virial along x, if [`Settings::axes`] asks for it.
+    ImagesX,
+    /// The same along y.
+    ImagesY,
+    /// The same along z.
+    ImagesZ,
 }
 
 impl EnergyTerm {

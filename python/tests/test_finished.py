@@ -136,13 +136,14 @@ MET 1
     assert "position_restraints" not in job and "start" not in job["barostat"]
 
 
-def test_lipids_are_warned_of(tmp_path: Path) -> None:
+def test_lipids_are_scaled_apart_from_the_normal(tmp_path: Path) -> None:
     head, labels = (FILES / "glh.prmtop").read_text().split("%FLAG RESIDUE_LABEL")
     (tmp_path / "glh.prmtop").write_text("%FLAG RESIDUE_LABEL".join([head, labels.replace("ACE ", "POPC", 1)]))
     place = tmp_path / "taken"
-    taken(["--from", str(tmp_path / "glh.prmtop"), str(FILES / "glh.rst7")], place)
-    assert "there are lipids (POPC)" in (place / "prepare.md").read_text()
-    taken(PRMTOP, tmp_path / "without")
+    job = taken(["--from", str(tmp_path / "glh.prmtop"), str(FILES / "glh.rst7")], place)
+    assert "there are lipids (POPC): the barostat of the job scales x and y together and z apart" in (place / "prepare.md").read_text()
+    assert job["barostat"]["coupling"] == "semi-isotropic"
+    assert "coupling" not in taken(PRMTOP, tmp_path / "without")["barostat"]
     assert "there are lipids" not in (tmp_path / "without/prepare.md").read_text()
 
 

@@ -17,7 +17,6 @@ mod setup;
 use super::{Backend, Evaluation, ListOrigin, Moment};
 use crate::energies::Energies;
 use crate::error::{Error, Result};
-use crate::motion::barostat::Barostat;
 use crate::motion::leapfrog::StepEnergies;
 use crate::state::{BarostatState, BathState, GpuState, State};
 use crate::system::System;
@@ -158,11 +157,6 @@ impl Gpu {
 
 /// Refuses what only the CPU can do.
 fn check(system: &System, state: &State) -> Result<()> {
-    if matches!(system.barostat, Some(Barostat::Axes(_))) {
-        let message = "a GPU scales all axes alike: it computes the trace of the pressure tensor only";
-        let help = "use --device cpu, or coupling = \"isotropic\"";
-        return Err(system.config.error_at("barostat.coupling", message, help));
-    }
     if state.cell.is_periodic() {
         return Ok(());
     }
@@ -202,6 +196,8 @@ impl Backend for Gpu {
             self.plan(state, planned)?;
         }
         self.resident.check_cell(state.cell).map_err(|e| setup_error(&self.system.config, e))?;
+        let shape = kept.as_ref().and_then(|gpu| gpu.shape).unwrap_or(state.cell);
+        self.resident.set_shape(shape).map_err(self.failed(state.step))?;
         let lists = kept.as_ref().map(|gpu| Lists {
             pairs: state.lists.clone(),
             boxes: gpu.boxes.clone(),
@@ -322,8 +318,8 @@ impl Backend for Gpu {
         state.lists = lists.pairs;
         let atoms = resident.atoms;
         let (geometry, boxes) = (lists.geometry, lists.boxes);
-        let planned = Some(self.resident.planned().cell);
-        state.gpu = Some(GpuState { geometry, prepared: atoms.prepared, boxes, planned });
+        let (planned, shape) = (Some(self.resident.planned().cell), self.resident.shape());
+        state.gpu = Some(GpuState { geometry, prepared: atoms.prepared, boxes, planned, shape });
         (state.positions, state.velocities) = (atoms.x, atoms.v);
         (state.cell, state.bath) = (atoms.cell, atoms.bath);
         if !resident.lambda.coordinates.is_empty() {

@@ -44,6 +44,7 @@ fn state(step: u64) -> State {
             prepared: Some([1.0; 5]),
             boxes: ListState { positions: positions.clone(), cell: Cell::Periodic(triclinic) },
             planned: Some(Cell::Periodic(triclinic)),
+            shape: Some(Cell::rectangular(Vector3::new(1.0, 2.0, 0.3)).unwrap()),
         }),
         positions,
     }

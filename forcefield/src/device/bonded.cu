@@ -145,9 +145,11 @@ DEVICE Vec nearest_image(Vec d, const double *edges) {
 }
 #endif
 
+// Tells also what x_a F_a misses of the virial along each axis a: `missed`.
 DEVICE Result restraint(const System &s, int atom, const double *k, int stride, const double *reference,
-                                   const double *edges) {
-    Vec d = position(s, atom) - Vec{reference[0], reference[1], reference[2]};
+                                   const double *edges, Vec &missed) {
+    const Vec at = position(s, atom);
+    Vec d = at - Vec{reference[0], reference[1], reference[2]};
 #if TRICLINIC
     d = nearest_image(d, edges);
 #elif PERIODIC
@@ -157,6 +159,7 @@ DEVICE Result restraint(const System &s, int atom, const double *k, int stride, 
 #endif
     Vec f = {-k[0] * d.x, -k[stride] * d.y, -k[2 * stride] * d.z};
     push(s, atom, f);
+    missed = {(d.x - at.x) * f.x, (d.y - at.y) * f.y, (d.z - at.z) * f.z};
     double energy = -0.5 * dot(d, f);
     return {energy, -2.0 * energy};
 }
@@ -172,6 +175,7 @@ DEVICE void evaluate(System s, const BondedArgs &args) {
     int t = (block - layout.first_block[kind]) * (int)blockDim.x + (int)threadIdx.x, n = layout.count[kind];
     Result v = {0.0, 0.0};
     double coulomb = 0.0;
+    Vec missed = {0.0, 0.0, 0.0};
     if (t < n) {
         const int *a = indices + layout.atoms[kind] + t;
         const double *p = parameters + layout.parameters[kind] + t;
@@ -195,7 +199,7 @@ DEVICE void evaluate(System s, const BondedArgs &args) {
             v = pair_14(s, i, a[n], p[0], p[n], p[2 * n]);
             if (ENERGY) coulomb = pair_14_coulomb(s, i, a[n], p[2 * n]);
         } else if (kind == RESTRAINT) {
-            v = restraint(s, i, args.stiffness + t, n, references + 3 * t, edges);
+            v = restraint(s, i, args.stiffness + t, n, references + 3 * t, edges, missed);
         } else {
             int j = a[n], k = a[2 * n], l = a[3 * n];
             Dihedral d = dihedral_of(s, i, j, k, l);
@@ -243,6 +247,12 @@ DEVICE void evaluate(System s, const BondedArgs &args) {
             add_energy(energies + layout.slot[kind], energy);
             add_energy(energies + SLOT_VIRIAL, virial);
             if (kind == PAIR_14) add_energy(energies + SLOT_COULOMB_14, coulomb);
+        }
+        if (kind == RESTRAINT) {
+            const double of_block[3] = {block_sum(missed.x, scratch), block_sum(missed.y, scratch), block_sum(missed.z, scratch)};
+            for (int axis = 0; axis < 3; ++axis) {
+                if (threadIdx.x == 0) add_energy(energies + SLOT_IMAGES + axis, of_block[axis]);
+            }
         }
     }
 }

@@ -289,6 +289,7 @@ pub(super) fn source(cell: Cell, weighted: bool) -> Source {
         .define("MIXED", i32::from(weighted))
         .define("COULOMB", format!("{COULOMB:e}"))
         .define("SLOT_VIRIAL", EnergyTerm::Virial as usize)
+        .define("SLOT_IMAGES", EnergyTerm::ImagesX as usize)
         .define("SLOT_COULOMB_14", EnergyTerm::Coulomb14 as usize)
         .kernel::<BondedArgs<'static>>("bonded")
         .kernel::<BondedArgs<'static>>("bonded_energy")

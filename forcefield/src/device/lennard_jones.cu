@@ -7,7 +7,7 @@
 // at once, those numbered s, s + LANES, …: lanes side by side meet sites that are close in space and in memory. Sums over lanes in fixed order, then fixed-point.
 // `table`[kind_i N_KINDS + kind_j] = (c6, c12), and if TAKEN_OVER what S adds to both, S = t² (3 − 2t), t = (r² − FAR_FROM2)/(FAR_TO2 − FAR_FROM2) from 0
 // to 1 (lennard_jones/kinds.rs); r·F has −r dS/dr times the potential of what is added, which is below R_SWITCH.
-// Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
+// AXES 1: with energies also what Σ x_a F_a misses of the virial along each axis a. Units: nm, kJ/mol, kJ/mol/nm. Needs sites.cuh, forces.cuh.
 
 #if TAKEN_OVER
 struct alignas(4 * sizeof(real) > 16 ? 16 : 4 * sizeof(real)) Coefficients {
@@ -29,6 +29,9 @@ KERNEL void gather_sites(const __grid_constant__ GatherArgs a) {
 
 struct Sums {
     real fx, fy, fz, energy, virial;
+#if AXES
+    real along[3];
+#endif
 };
 
 // Adds one pair; forces and virial divided by 6.
@@ -67,9 +70,10 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
 #endif
     w = inside ? w : 0;
     real f = inside ? w * u : 0;
-    sum.fx += f * d.x;
-    sum.fy += f * d.y;
-    sum.fz += f * d.z;
+    // Rounded alike whatever else is made of the products, so that steps with energies have the forces of those without.
+    sum.fx = fma(f, d.x, sum.fx);
+    sum.fy = fma(f, d.y, sum.fy);
+    sum.fz = fma(f, d.z, sum.fz);
     if (ENERGY) {
 #if MODE == 1
         plain -= c.c12 * (real)SHIFT12 - c.c6 * (real)SHIFT6;
@@ -80,21 +84,26 @@ DEVICE void add_pair(Sums &sum, const Site &a, const Site *sites, unsigned i, un
 #endif
         sum.energy += inside ? plain : 0;
         sum.virial += w;
+#if AXES
+        sum.along[0] += f * d.x * d.x;
+        sum.along[1] += f * d.y * d.y;
+        sum.along[2] += f * d.z * d.z;
+#endif
     }
 }
 
 template <bool ENERGY>
 DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict__ atoms,
                                  const unsigned *__restrict__ list, const unsigned *__restrict__ entries,
-                                 const Coefficients *__restrict__ table, const double *__restrict__ edges, long long *forces,
-                                 long long *energies, ListWords *status, const Dispersion &dispersion, int capacity, int n) {
+                                 const Coefficients *__restrict__ table, const double *__restrict__ edges, const double *__restrict__ x,
+                                 long long *forces, long long *energies, ListWords *status, const Dispersion &dispersion, int capacity, int n) {
     int site = (int)((blockIdx.x * blockDim.x + threadIdx.x) / LANES), lane = threadIdx.x % LANES;
     unsigned i = (unsigned)min(site, n - 1);
     Site a = sites[i];
     real step[EDGES];
     steps_of(edges, step);
     Coefficients only = table[0];
-    Sums sum = {0, 0, 0, 0, 0};
+    Sums sum = {};
     int count = site < n ? (int)(entries[i] / CHUNK) : 0;
     const uint4 *row = (const uint4 *)(list + (long long)i * capacity) + lane;
     uint4 next = count > 0 ? row[0] : uint4{i, i, i, i};
@@ -128,13 +137,24 @@ DEVICE void sum_pairs(const Site *__restrict__ sites, const unsigned *__restrict
             }
             add_energy(energies + SLOT_VIRIAL, virial);
         }
+#if AXES
+        // Σ d_a F_a over the pairs less Σ x_a F_a over the sites, whose forces every lane has.
+        const real force[3] = {sum.fx, sum.fy, sum.fz};
+        const double *at = x + 3ll * atoms[i];
+        const double per_axis = blockIdx.x == 0 ? dispersion.virial / (3.0 * edges[0] * edges[1] * edges[2]) : 0.0;
+        for (int axis = 0; axis < 3; ++axis) {
+            const double of_atom = site < n && lane == 0 ? 6.0 * at[axis] * (double)force[axis] : 0.0;
+            const double missed = block_sum(3.0 * (double)sum.along[axis] - of_atom, scratch);
+            if (threadIdx.x == 0) add_energy(energies + SLOT_IMAGES + axis, missed + per_axis);
+        }
+#endif
     }
 }
 
 KERNEL void lennard_jones(const __grid_constant__ PairArgs a) {
-    sum_pairs<false>(a.sites, a.atoms, a.list, a.entries, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
+    sum_pairs<false>(a.sites, a.atoms, a.list, a.entries, a.table, a.edges, a.x, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
 }
 
 KERNEL void lennard_jones_energy(const __grid_constant__ PairArgs a) {
-    sum_pairs<true>(a.sites, a.atoms, a.list, a.entries, a.table, a.edges, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
+    sum_pairs<true>(a.sites, a.atoms, a.list, a.entries, a.table, a.edges, a.x, a.forces, a.energies, a.status, a.dispersion, a.capacity, a.n);
 }

@@ -80,6 +80,7 @@ arguments! {
     /// Arguments of `lennard_jones` and `lennard_jones_energy`.
     struct PairArgs<'a> {
         sites: In<'a, u64> as Site,
+        x: In<'a, f64>,
         atoms: In<'a, u32>,
         list: In<'a, u32>,
         /// Entries of each row.
@@ -109,6 +110,9 @@ pub struct Settings {
     pub dispersion_correction: bool,
     /// Arithmetic of the pairs.
     pub precision: Precision,
+    /// Whether evaluations with energies tell what Σ x_a F_a misses of the virial along each axis, too ([`EnergyTerm::ImagesX`](crate::device::EnergyTerm::ImagesX)): pairs that meet
+    /// across a face of the box, and dispersion beyond the cut-off.
+    pub axes: bool,
 }
 
 /// What the device reports about the list, the worst since the status was reset.
@@ -285,6 +289,7 @@ impl DeviceLennardJones {
         stream.launch(&k.gather, Launch::for_each(self.n, THREADS), gather)?;
         let pairs = PairArgs {
             sites: self.sites.arg(),
+            x: x.arg(),
             atoms: self.atoms.arg(),
             list: self.list.arg(),
             entries: self.entries.arg(),

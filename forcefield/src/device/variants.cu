@@ -7,7 +7,8 @@
 //   partner of another site                   V = Σ_αβ λ_α λ_β v(t_k^α, t_j^β),       ∂V/∂λ_α = Σ_β λ_β v(…), ∂V/∂λ_β = Σ_α λ_α v(…)
 //
 // Two atoms that change stand in both rows; the pair is that of the smaller number. f64 throughout, on the coordinates of the ordinary sites;
-// sums over threads in fixed order, then fixed-point. Units: nm, kJ/mol, kJ/mol/nm. FORMS: most forms of a site. Needs sites.cuh, forces.cuh.
+// sums over threads in fixed order, then fixed-point. Units: nm, kJ/mol, kJ/mol/nm. FORMS: most forms of a site; AXES as in
+// lennard_jones.cu. Needs sites.cuh, forces.cuh.
 
 // Places of the atoms that change, after every new list.
 KERNEL void find_changing(const __grid_constant__ PlacesArgs a) {
@@ -59,6 +60,10 @@ template <bool ENERGY> DEVICE void sum_changing(const ChangingArgs &a) {
     steps_of(a.edges, step);
     double f[3] = {0.0, 0.0, 0.0}, energy = 0.0, virial = 0.0, by_form[FORMS];
     for (int form = 0; form < FORMS; ++form) by_form[form] = 0.0;
+#if AXES
+    double missed[3] = {0.0, 0.0, 0.0};
+    const double *at = a.x + 3ll * a.atoms[i];
+#endif
     bool within = true;
     const unsigned *row = a.list + (long long)i * a.capacity;
     const int count = (int)a.entries[i];
@@ -107,6 +112,10 @@ template <bool ENERGY> DEVICE void sum_changing(const ChangingArgs &a) {
         }
         energy += sum.energy;
         virial += sum.virial;
+#if AXES
+        const double *there = a.x + 3ll * atom, difference[3] = {d.x, d.y, d.z};
+        for (int c = 0; c < 3; ++c) missed[c] += (difference[c] - (at[c] - there[c])) * force[c];
+#endif
     }
     const long long atom = a.atoms[i];
     for (int c = 0; c < 3; ++c) {
@@ -126,6 +135,12 @@ template <bool ENERGY> DEVICE void sum_changing(const ChangingArgs &a) {
             add_energy(a.energies + SLOT_LENNARD_JONES, energy);
             add_energy(a.energies + SLOT_VIRIAL, virial);
         }
+#if AXES
+        for (int c = 0; c < 3; ++c) {
+            const double total = block_sum(missed[c], scratch);
+            if (threadIdx.x == 0) add_energy(a.energies + SLOT_IMAGES + c, total);
+        }
+#endif
     }
 }
 

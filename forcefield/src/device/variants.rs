@@ -47,6 +47,7 @@ arguments! {
     /// Arguments of `changing` and `changing_energy`.
     struct ChangingArgs<'a> {
         sites: In<'a, u64> as Site,
+        x: In<'a, f64>,
         atoms: In<'a, u32>,
         list: In<'a, u32>,
         entries: In<'a, u32>,
@@ -164,6 +165,7 @@ impl DeviceVariants {
         if let Some(pairs) = &self.pairs {
             let arguments = ChangingArgs {
                 sites: lennard_jones.sites.arg(),
+                x: x.arg(),
                 atoms: lennard_jones.atoms.arg(),
                 list: lennard_jones.list.arg(),
                 entries: lennard_jones.entries.arg(),

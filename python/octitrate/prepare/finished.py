@@ -131,10 +131,14 @@ def take(args: argparse.Namespace, report: Report) -> Path:
         )
     if lipids := sorted({residue.name for residue in loaded.topology.residues()} & LIPIDS):
         report.warn(
-            f"there are lipids ({listed(lipids)}): the barostat of the job scales all edges alike, which is right for micelles and wrong for a bilayer; take coupling = "
-            '"semi-isotropic" for one in the x-y plane (on the CPU alone), or the section [barostat] out for a box whose size is known'
+            f"there are lipids ({listed(lipids)}): the barostat of the job scales x and y together and z apart, which is right for a bilayer in the x-y plane; take coupling out "
+            "for micelles, or the section [barostat] for a box whose size is known"
+            if has_right_angles(loaded.topology)
+            else f"there are lipids ({listed(lipids)}): the barostat of the job scales all edges alike, which is right for micelles and wrong for a bilayer; take the section "
+            "[barostat] out, or a box with right angles, whose axes can be scaled apart"
         )
-    job = _job(files, args, loaded.cutoffs, start)
+    is_bilayer = bool(lipids) and has_right_angles(loaded.topology)
+    job = _job(files, args, loaded.cutoffs, start, is_bilayer=is_bilayer)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(system))
         folder.write("system.gro", structure.gro(f"{files[1].name}, taken over by octitrate {__version__}", model))
@@ -252,11 +256,18 @@ def _energy(system: Any, model: Model) -> float:
     return float(context.getState(getEnergy=True).getPotentialEnergy().value_in_unit(unit.kilojoule_per_mole))
 
 
-def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None) -> str:
+def has_right_angles(topology: app.Topology) -> bool:
+    """Whether the edges of the box are along the axes."""
+    vectors = topology.getPeriodicBoxVectors()
+    return vectors is not None and all(abs(vectors[row][axis]._value) < 1e-6 for row, axis in ((1, 0), (2, 0), (2, 1)))
+
+
+def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None, *, is_bilayer: bool) -> str:
     low, high = args.ph_range or (1.0, 13.0)
     bath, duration = "\n".join([*thermostat(args.temperature or Options.temperature), "", *electrostatics()]), args.duration or Options.duration
     begin = "\n".join([*cutoffs.lines(), "[minimise]", "", *position_restraints(start)])
     held = "" if start is None else f'\nstart = "{picoseconds(start)}" # the volume is constant until velocities are thermal'
+    coupling = '\ncoupling = "semi-isotropic" # x and y together, z apart: for a bilayer in the x-y plane\ninterval = 50' if is_bilayer else ""
     return f"""# Titration of {files[0].name}, written by octitrate prepare: every group that the library knows and that has its protons titrates.
 
 [system]
@@ -272,7 +283,7 @@ hydrogen_mass = "3 u"
 {bath}
 
 [barostat]
-pressure = "1 bar"{held}
+pressure = "1 bar"{held}{coupling}
 
 [titration]
 # allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why

@@ -6,8 +6,10 @@ use fmm::Exclusions;
 use fmm::device::far::Step;
 use fmm::device::{BoxGeometry, DeviceFmm};
 use forcefield::Cell;
+use forcefield::device::EnergyTerm;
 use forcefield::units::COULOMB;
 use kernels::device::{Buffer, Device, Launch, Stream};
+use nalgebra::Vector3;
 
 /// Pieces of [`LongRange::enqueue_fields`] and [`LongRange::enqueue_forces`], for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,27 @@ pub trait LongRange: Send {
     /// How many threads run each kernel that waits for the one before it ([`DeviceFmm::chain`]).
     fn chain(&self) -> Vec<Launch>;
 
+    /// Adds to the slots of `energies` what Σ x_a F_a misses of the virial along each axis, after [`Self::enqueue_forces`] at the same `x` `[3N]` and `q` `[N]`.
+    ///
+    /// # Errors
+    /// Of the device.
+    fn enqueue_images(
+        &self,
+        stream: &Stream,
+        x: &Buffer<f64>,
+        q: &Buffer<f64>,
+        energies: &Buffer<i64>,
+    ) -> Result<(), ResidentError>;
+
+    /// The box whose shape is that about which operators are known, if they follow shapes.
+    fn shape(&self) -> Option<Cell>;
+
+    /// Makes the shape of another box that one.
+    ///
+    /// # Errors
+    /// Edges that make no sense.
+    fn set_shape(&mut self, stream: &Stream, cell: Cell) -> Result<(), ResidentError>;
+
     /// φ `[N]`, e/nm; 0 at atoms that never have a charge.
     fn potential(&self) -> &Buffer<f64>;
 
@@ -119,7 +142,10 @@ impl<T: kernels::Real + bytemuck::Pod> Solver<T> {
         let exclusions = Exclusions::from_pairs(setup.masses.len(), setup.topology.exclusions.pairs())
             .expect("invariant: a topology's exclusions name two different atoms of the system");
         let start = bytemuck::cast_slice(setup.start);
-        let fmm = DeviceFmm::of_members(device, boundary, setup.fmm, start, (&exclusions, setup.charged))?;
+        let mut fmm = DeviceFmm::of_members(device, boundary, setup.fmm, start, (&exclusions, setup.charged))?;
+        if setup.coupling.axes.is_some() {
+            fmm.follow_shapes(&device.stream()?)?;
+        }
         Ok(Self { fmm, periodic: setup.cell.is_periodic() })
     }
 }
@@ -165,6 +191,26 @@ impl<T: kernels::Real + bytemuck::Pod> LongRange for Solver<T> {
 
     fn chain(&self) -> Vec<Launch> {
         self.fmm.chain()
+    }
+
+    fn enqueue_images(
+        &self,
+        stream: &Stream,
+        x: &Buffer<f64>,
+        q: &Buffer<f64>,
+        energies: &Buffer<i64>,
+    ) -> Result<(), ResidentError> {
+        Ok(self.fmm.enqueue_images(stream, (x, q), COULOMB, (energies, EnergyTerm::ImagesX as usize))?)
+    }
+
+    fn shape(&self) -> Option<Cell> {
+        let reference = self.fmm.reference()?;
+        let periods = reference.periods();
+        Cell::rectangular(Vector3::from_fn(|axis, _| periods[axis][axis])).ok()
+    }
+
+    fn set_shape(&mut self, stream: &Stream, cell: Cell) -> Result<(), ResidentError> {
+        Ok(self.fmm.set_reference(stream, boundary(cell))?)
     }
 
     fn potential(&self) -> &Buffer<f64> {

@@ -11,7 +11,7 @@ use crate::backend::gpu::setup::{Lists, ResidentState, Setup};
 use crate::backend::terms::{modifier, split};
 use crate::config;
 use crate::error::Result;
-use crate::motion::barostat::{Barostat, CRescale};
+use crate::motion::barostat::Barostat;
 use crate::motion::device::{Coupling, MotionState};
 use crate::motion::thermostat::Thermostat;
 use crate::state::State;
@@ -63,7 +63,14 @@ pub fn plan(
             thermostat: (system.thermostat.as_ref().and_then(Thermostat::v_rescale))
                 .map(|bath| (*bath, plan.thermostat)),
             langevin: system.thermostat.as_ref().and_then(Thermostat::langevin).copied(),
-            barostat: isotropic(system).map(|barostat| (barostat, plan.barostat)),
+            barostat: match system.barostat {
+                Some(Barostat::Isotropic(barostat)) => Some((barostat, plan.barostat)),
+                _ => None,
+            },
+            axes: match system.barostat {
+                Some(Barostat::Axes(barostat)) => Some((barostat, plan.barostat)),
+                _ => None,
+            },
             barostat_start: plan.barostat_start,
         },
         lennard_jones: forcefield::device::Settings {
@@ -75,6 +82,7 @@ pub fn plan(
                 config::Precision::Single => Precision::Single,
                 config::Precision::Double => Precision::Double,
             },
+            axes: matches!(system.barostat, Some(Barostat::Axes(_))),
         },
         schedule: &schedule,
         fmm,
@@ -167,13 +175,5 @@ impl Gpu {
     pub(super) fn take_waits(&mut self) {
         let topology = &self.system.topology;
         self.notices.extend(self.resident.take_waits().iter().map(|wait| wait.describe(topology)));
-    }
-}
-
-/// The barostat; none other comes to a device.
-fn isotropic(system: &System) -> Option<CRescale> {
-    match system.barostat {
-        Some(Barostat::Isotropic(barostat)) => Some(barostat),
-        Some(Barostat::Axes(_)) | None => None,
     }
 }

@@ -174,8 +174,9 @@ impl Resident {
         let Some(geometry) = self.long_range.geometry() else { return Ok(false) };
         let ours = geometry.read(main)?[0];
         // Edges of boxes differ by a whole number of boxes in the cell or, by the rounding of barostats, hardly at all.
-        let same = |ours: f64, theirs: f64| (ours * stretch.x - theirs).abs() <= 1e-6 * ours.abs();
-        Ok(ours.basis.as_flattened().iter().zip(theirs.basis.as_flattened()).all(|(&ours, &theirs)| same(ours, theirs)))
+        let same = |ours: f64, theirs: f64, stretch: f64| (ours * stretch - theirs).abs() <= 1e-6 * ours.abs();
+        let pairs = ours.basis.as_flattened().iter().zip(theirs.basis.as_flattened()).enumerate();
+        Ok(pairs.into_iter().all(|(k, (&ours, &theirs))| same(ours, theirs, stretch[k % 3])))
     }
 
     /// Puts the state on the device, with the lists of a run that is continued, or else with lists made from the state itself; and the positions
@@ -209,8 +210,11 @@ impl Resident {
         self.long_range.check(main)?;
         if let Some(lists) = lists {
             self.motion.upload(main, atoms)?;
-            let scale = atoms.cell.stretch_since(&pairs.cell).map_or(1.0, |stretch| stretch.x);
+            let scale = atoms.cell.stretch_since(&pairs.cell).unwrap_or(Vector3::repeat(1.0));
             self.motion.restore_lists(main, &pairs.positions, scale)?;
+            if self.long_range.shape().is_some() {
+                self.long_range.set_cell(main, atoms.cell)?;
+            }
             if let Some(geometry) = self.long_range.geometry() {
                 let found = bytemuck::try_cast_slice::<f64, BoxGeometry>(&lists.geometry);
                 let expected = size_of::<BoxGeometry>() / size_of::<f64>();

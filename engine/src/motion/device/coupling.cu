@@ -106,7 +106,7 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
     __shared__ unsigned long long failure;
     const int i = threadIdx.x;
     if (status->stopped) {
-        if (commit && i == 0) a.state->mu = 1.0;
+        if (commit && i < 3) a.state->mu[i] = 1.0;
         return;
     }
     // All that thread 0 will need, loaded at once, each kind by a warp of its own.
@@ -158,17 +158,17 @@ KERNEL __launch_bounds__(REDUCERS * QUANTITIES) void finish(const __grid_constan
 #if LANGEVIN
             now.thermostat_work += 0.5 * sums[WORK][0];
 #endif
-            now.list_scale *= mu;
+            for (int axis = 0; axis < 3; axis++) now.list_scale[axis] *= mu;
             a.clock->step = step + 1;
             const double less = 1.0 / (mu * mu) - 1.0;
             const Vec momentum = (1.0 / mu) * vec(sums[MOMENTUM][0], sums[MOMENTUM + 1][0], sums[MOMENTUM + 2][0]);
             prepare(step + 1, sums[AFTER][0] + less * sums[TRANSLATION][0], momentum, set, numbers[1], there[1], now, status);
             // Lists that do not serve must not make forces: nothing moves until the host has made new ones.
-            if (stale(sums[MOVED][0], now.list_scale, set)) status->stale = step + 2;
+            if (stale(sums[MOVED][0], now.list_scale[0], set)) status->stale = step + 2;
             if (status->failure || status->stale) status->stopped = step + 2;
         }
         if (commit) a.clock->due = status->stopped ? -1 : step + 1;
-        now.mu = mu;
+        for (int axis = 0; axis < 3; axis++) now.mu[axis] = mu;
     }
     __syncthreads();
     if (!commit) return;
@@ -193,8 +193,8 @@ KERNEL __launch_bounds__(WIDE) void begin(const __grid_constant__ BeginArgs a) {
     }
     twice_kinetic = block_sum(twice_kinetic, scratch);
     momentum = vec(block_sum(momentum.x, scratch), block_sum(momentum.y, scratch), block_sum(momentum.z, scratch));
+    if (threadIdx.x < 3) a.state->mu[threadIdx.x] = 1.0;
     if (threadIdx.x != 0) return;
-    a.state->mu = 1.0;
     StepNumbers numbers;
     const bool there = take_numbers(clock->step, a.table, clock, numbers);
     prepare(clock->step, twice_kinetic, momentum, *a.settings, numbers, there, *a.state, status);
@@ -204,7 +204,7 @@ KERNEL __launch_bounds__(WIDE) void begin(const __grid_constant__ BeginArgs a) {
 // Notes that lists are made from the positions that are there now. One that has no room for all pairs must not make forces either: the motion
 // waits.
 KERNEL void mark(const __grid_constant__ MarkArgs a) {
-    a.state->list_scale = 1.0;
+    for (int axis = 0; axis < 3; axis++) a.state->list_scale[axis] = 1.0;
     if (!a.neighbours || *a.neighbours <= a.room || a.status->failure) return;
     a.status->stale = a.status->stopped = a.clock->step + 1;
     a.clock->due = -1;

@@ -5,6 +5,7 @@
 
 use super::shared::{Bath, CouplingSettings, StepNumbers};
 use crate::motion::barostat::CRescale;
+use crate::motion::barostat::axes::AxesRescale;
 use crate::motion::langevin::Langevin;
 use crate::motion::thermostat::VRescale;
 use bytemuck::Zeroable;
@@ -29,6 +30,8 @@ pub struct Coupling {
     pub langevin: Option<Langevin>,
     /// Barostat and steps between its actions.
     pub barostat: Option<(CRescale, u64)>,
+    /// Barostat along single axes and steps between its actions, in the place of the other one: the host acts ([`super::DeviceMotion::couple_axes`]).
+    pub axes: Option<(AxesRescale, u64)>,
     /// Steps from the start in which the volume is constant.
     pub barostat_start: u64,
 }
@@ -83,9 +86,15 @@ impl Coupling {
         Bath { lost, square, seed: self.seed }
     }
 
+    /// Whether the box changes at all.
+    pub fn has_barostat(&self) -> bool {
+        self.barostat.is_some() || self.axes.is_some()
+    }
+
     /// Whether the barostat changes the box at the end of `step`.
     pub fn box_changes(&self, step: u64) -> bool {
-        let is_due = self.barostat.is_some_and(|(_, every)| every > 0 && (step + 1).is_multiple_of(every));
+        let every = self.barostat.map(|(_, every)| every).or(self.axes.map(|(_, every)| every));
+        let is_due = every.is_some_and(|every| every > 0 && (step + 1).is_multiple_of(every));
         is_due && step >= self.barostat_start
     }
 
@@ -101,7 +110,8 @@ impl Coupling {
             let acts = |every: u64| every > 0 && step.is_multiple_of(every);
             let thermostat = self.thermostat.filter(|(_, every)| acts(*every));
             let [one, others] = thermostat.map_or([0.0; 2], |(thermostat, _)| thermostat.numbers(self.seed, step));
-            let barostat = if self.box_changes(step) { CRescale::number(self.seed, step) } else { 0.0 };
+            let barostat =
+                if self.barostat.is_some() && self.box_changes(step) { CRescale::number(self.seed, step) } else { 0.0 };
             StepNumbers { first: one, others, barostat }
         };
         (first..first + TABLE_STEPS).map(row).collect()

@@ -55,7 +55,9 @@ struct Listed {
 
 DEVICE Listed listed(const LeapArgs &a, unsigned atom) {
     if (!(a.flags & MOVES_FROM_LISTS)) return {};
-    return {a.scaling->list_scale * load(a.listed + 3LL * atom), a.per_farthest2[atom]};
+    const double *scale = a.scaling->list_scale;
+    const Vec at = load(a.listed + 3LL * atom);
+    return {vec(scale[0] * at.x, scale[1] * at.y, scale[2] * at.z), a.per_farthest2[atom]};
 }
 
 // Squared distance from where the atom was when lists were made, as a part of what it may be. Not a number counts as far away. The farthest
@@ -342,57 +344,103 @@ KERNEL __launch_bounds__(THREADS, 3) void leap(const __grid_constant__ LeapArgs 
     leave_sums(sums, a.partials, gridDim.x);
 }
 
-// Barostat: lengths by μ, velocities by 1/μ; free atoms one by one, groups as rigid bodies. `reference`: positions that restraints
-// hold, 3 doubles each, by the blocks after those of units. Nothing to do while μ = 1.
-KERNEL __launch_bounds__(THREADS) void rescale(const __grid_constant__ RescaleArgs a) {
-    const unsigned *stars = a.units.stars;
-    const int n_blocks = a.units.n_blocks, n_stars = a.units.n_stars;
-    double *x = a.x, *v = a.v;
-    const double mu = a.state->mu;
-    if (mu == 1.0) return;
-    if ((int)blockIdx.x >= n_blocks) {
-        int i = (blockIdx.x - n_blocks) * THREADS + threadIdx.x;
-        if (i < a.n_reference) a.reference[i] *= mu;
-        return;
-    }
-    const uint4 block = a.units.blocks[blockIdx.x];
-    // One thread for a unit of the first three kinds, which are small but for long chains.
-    const unsigned unit_index = block.y + threadIdx.x;
-    if (threadIdx.x >= block.z) return;
-    if (block.x == FREE) {
-        const long long i = 3LL * a.units.free_atoms[unit_index];
-        store(x + i, mu * load(x + i));
-        store(v + i, vec(v[i] / mu, v[i + 1] / mu, v[i + 2] / mu));
-        return;
-    }
-    unsigned few[LEAVES + 1];
-    const unsigned *atoms = few;
-    int n = 0;
-    if (block.x == WATERS) {
-        const uint4 water = a.units.waters[unit_index];
+// The atoms of a group of fixed bonds, or a free atom. `few` has room for those that are no list already.
+struct Unit {
+    const unsigned *atoms;
+    int n;
+};
+
+// Unit `index` of a block of this kind.
+DEVICE Unit unit_of(const UnitTables &units, unsigned kind, unsigned index, unsigned (&few)[LEAVES + 1]) {
+    if (kind == GROUPS) return {units.group_atoms + units.groups[index].x, (int)units.groups[index].y};
+    int n = 1;
+    if (kind == WATERS) {
+        const uint4 water = units.waters[index];
         few[0] = water.x, few[1] = water.y, few[2] = water.z;
         n = 3;
-    } else if (block.x == STARS) {
-        n = 1 + stars[n_stars + unit_index];
-        few[0] = stars[unit_index];
-        for (int k = 1; k < n; k++) few[k] = stars[(1 + k) * n_stars + unit_index];
+    } else if (kind == STARS) {
+        n = 1 + units.stars[units.n_stars + index];
+        few[0] = units.stars[index];
+        for (int k = 1; k < n; k++) few[k] = units.stars[(1 + k) * units.n_stars + index];
     } else {
-        atoms = a.units.group_atoms + a.units.groups[unit_index].x;
-        n = a.units.groups[unit_index].y;
+        few[0] = units.free_atoms[index];
+    }
+    return {few, n};
+}
+
+DEVICE Vec product(Vec a, Vec b) { return vec(a.x * b.x, a.y * b.y, a.z * b.z); }
+
+// Barostat: lengths by μ, velocities by 1/μ, along each axis; free atoms one by one, groups as rigid bodies. `reference`: positions that restraints
+// hold, 3 doubles each, by the blocks after those of units. Nothing to do while μ = 1.
+KERNEL __launch_bounds__(THREADS) void rescale(const __grid_constant__ RescaleArgs a) {
+    const int n_blocks = a.units.n_blocks;
+    double *x = a.x, *v = a.v;
+    const Vec mu = load(a.state->mu);
+    if (mu.x == 1.0 && mu.y == 1.0 && mu.z == 1.0) return;
+    if ((int)blockIdx.x >= n_blocks) {
+        int i = (blockIdx.x - n_blocks) * THREADS + threadIdx.x;
+        if (i < a.n_reference) a.reference[i] *= a.state->mu[i % 3];
+        return;
+    }
+    const Vec per_mu = vec(1.0 / mu.x, 1.0 / mu.y, 1.0 / mu.z);
+    const uint4 block = a.units.blocks[blockIdx.x];
+    // One thread for a unit of the first three kinds, which are small but for long chains.
+    if (threadIdx.x >= block.z) return;
+    unsigned few[LEAVES + 1];
+    const Unit unit = unit_of(a.units, block.x, block.y + threadIdx.x, few);
+    if (unit.n == 1) {
+        const long long i = 3LL * unit.atoms[0];
+        store(x + i, product(mu, load(x + i)));
+        store(v + i, vec(v[i] / mu.x, v[i + 1] / mu.y, v[i + 2] / mu.z));
+        return;
     }
     Vec centre = vec(0.0, 0.0, 0.0), speed = centre;
     double mass = 0.0;
-    for (int k = 0; k < n; k++) {
-        const double m = a.masses[atoms[k]];
-        centre = centre + m * load(x + 3LL * atoms[k]);
-        speed = speed + m * load(v + 3LL * atoms[k]);
+    for (int k = 0; k < unit.n; k++) {
+        const double m = a.masses[unit.atoms[k]];
+        centre = centre + m * load(x + 3LL * unit.atoms[k]);
+        speed = speed + m * load(v + 3LL * unit.atoms[k]);
         mass += m;
     }
-    centre = ((mu - 1.0) / mass) * centre;
-    speed = ((1.0 / mu - 1.0) / mass) * speed;
-    for (int k = 0; k < n; k++) {
-        const long long i = 3LL * atoms[k];
+    const Vec one = vec(1.0, 1.0, 1.0);
+    centre = product((1.0 / mass) * (mu - one), centre);
+    speed = product((1.0 / mass) * (per_mu - one), speed);
+    for (int k = 0; k < unit.n; k++) {
+        const long long i = 3LL * unit.atoms[k];
         store(x + i, load(x + i) + centre);
         store(v + i, load(v + i) + speed);
+    }
+}
+
+// Pressure along each axis a: of every group of fixed bonds and every free atom, of mass M, centre X, velocity V and force F, M V_a², and before the step, where
+// forces and velocities are those that it begins with, X_a F_a. partials[quantity][block]: first X F, then M V² before, then M V² after the step.
+KERNEL __launch_bounds__(THREADS) void groups(const __grid_constant__ GroupArgs a) {
+    __shared__ double scratch[32];
+    const uint4 block = a.units.blocks[blockIdx.x];
+    Vec virial = vec(0.0, 0.0, 0.0), twice_kinetic = virial;
+    if (threadIdx.x < block.z) {
+        unsigned few[LEAVES + 1];
+        const Unit unit = unit_of(a.units, block.x, block.y + threadIdx.x, few);
+        Vec centre = vec(0.0, 0.0, 0.0), momentum = centre, force = centre;
+        double mass = 0.0;
+        for (int k = 0; k < unit.n; k++) {
+            const long long i = 3LL * unit.atoms[k];
+            const double m = a.masses[unit.atoms[k]];
+            Vec speed = load(a.v + i);
+            if (a.before) {
+                speed = a.scaling->factor * speed - load(a.scaling->drift);
+                centre = centre + m * load(a.x + i);
+                force = force + vec((double)a.forces[i], (double)a.forces[i + 1], (double)a.forces[i + 2]);
+            }
+            momentum = momentum + m * speed;
+            mass += m;
+        }
+        virial = (1.0 / FIXED_ONE / mass) * product(centre, force);
+        twice_kinetic = (1.0 / mass) * product(momentum, momentum);
+    }
+    const double sums[6] = {virial.x, virial.y, virial.z, twice_kinetic.x, twice_kinetic.y, twice_kinetic.z};
+    for (int q = a.before ? 0 : 3; q < 6; q++) {
+        const double sum = block_sum(sums[q], scratch);
+        if (threadIdx.x == 0) a.partials[(long long)(a.before ? q : q + 3) * a.units.n_blocks + blockIdx.x] = sum;
     }
 }

@@ -19,6 +19,7 @@ use fmm::device::BoxGeometry;
 use kernels::device::{Buffer, Device, DeviceError, In, Launch, Stream};
 use std::mem::offset_of;
 
+mod axes;
 mod finish;
 mod state;
 
@@ -57,6 +58,10 @@ pub struct DeviceMotion {
     pub(super) status: Buffer<MotionStatus>,
     pub(super) table: Buffer<StepNumbers>,
     table_start: u64,
+    /// X F, M V² before and M V² after a step of groups along each axis, `[9][blocks]`; empty without a barostat along single axes.
+    groups: Buffer<f64>,
+    /// The last change of each edge, of whose work one half is still to be counted, nm.
+    pub(super) pending_edges: [f64; 3],
     /// Whether it is still to be found out what the next step does to the velocities.
     unprepared: bool,
 }
@@ -110,6 +115,8 @@ impl DeviceMotion {
             status: device.zeros(1)?,
             table: device.zeros(TABLE_STEPS as usize)?,
             table_start: 0,
+            groups: device.zeros(if coupling.axes.is_some() { 9 * units.n_blocks as usize } else { 0 })?,
+            pending_edges: [0.0; 3],
             unprepared: true,
             units,
             coupling,

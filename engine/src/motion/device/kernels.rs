@@ -71,6 +71,21 @@ arguments! {
         n_reference: i32,
     }
 
+    /// Arguments of `groups`.
+    pub struct GroupArgs<'a> {
+        units: UnitTables<'a>,
+        masses: In<'a, f64>,
+        x: In<'a, f64>,
+        v: In<'a, f64>,
+        forces: In<'a, i64>,
+        scaling: In<'a, CouplingState>,
+        partials: Out<'a, f64>,
+        /// 1 before the step, 0 after it.
+        before: i32,
+        /// So that the size is a multiple of eight.
+        unused: i32,
+    }
+
     /// Arguments of `finish`.
     pub struct FinishArgs<'a> {
         /// `[quantities][n_blocks]`.
@@ -123,6 +138,7 @@ arguments! {
 pub struct Kernels {
     pub leap: Kernel<LeapArgs<'static>>,
     pub rescale: Kernel<RescaleArgs<'static>>,
+    pub groups: Kernel<GroupArgs<'static>>,
     pub finish: Kernel<FinishArgs<'static>>,
     pub begin: Kernel<BeginArgs<'static>>,
     pub mark: Kernel<MarkArgs<'static>>,
@@ -149,7 +165,8 @@ pub fn sources(langevin: bool) -> [Source; 2] {
         .header(include_str!("../../random/philox.cuh"))
         .header(include_str!("langevin.cuh"))
         .early_kernel::<LeapArgs<'static>>("leap")
-        .kernel::<RescaleArgs<'static>>("rescale");
+        .kernel::<RescaleArgs<'static>>("rescale")
+        .kernel::<GroupArgs<'static>>("groups");
     let coupling = source("coupling", include_str!("coupling.cu"))
         .define("WIDE", WIDE)
         .define("REDUCERS", reducers(langevin))
@@ -167,6 +184,7 @@ impl Kernels {
         Ok(Self {
             leap: integrate.kernel("leap")?,
             rescale: integrate.kernel("rescale")?,
+            groups: integrate.kernel("groups")?,
             finish: coupling.kernel("finish")?,
             begin: coupling.kernel("begin")?,
             mark: coupling.kernel("mark")?,

@@ -38,10 +38,10 @@ structure! {
         pub drift: [f64; 3],
         /// Work of the thermostat that goes with it, kJ/mol.
         pub pending_work: f64,
-        /// By how much the box has been scaled since the lists were made.
-        pub list_scale: f64,
-        /// Factor μ of all lengths at the end of the last step.
-        pub mu: f64,
+        /// By how much the box has been scaled along each axis since the lists were made.
+        pub list_scale: [f64; 3],
+        /// Factors μ of the lengths along each axis at the end of the last step.
+        pub mu: [f64; 3],
         /// Work of the thermostat so far, kJ/mol.
         pub thermostat_work: f64,
         /// Work of the barostat so far, kJ/mol.
@@ -136,7 +136,7 @@ impl Observed {
 impl CouplingState {
     /// The state of a coupling that does nothing.
     pub(super) fn still() -> Self {
-        Self { factor: 1.0, list_scale: 1.0, mu: 1.0, ..Self::zeroed() }
+        Self { factor: 1.0, list_scale: [1.0; 3], mu: [1.0; 3], ..Self::zeroed() }
     }
 
     /// What the next step will do to the velocities: [`MotionState::prepared`].

@@ -13,6 +13,7 @@ use crate::toy::{Droplet, spc_forces};
 use kernels::device::{Device, check_layouts, compiles};
 use nalgebra::Vector3;
 
+mod axes;
 mod langevin;
 mod stars;
 
@@ -183,7 +184,7 @@ fn the_motion_waits_where_lists_cease_to_serve() {
     (0..5).for_each(|_| free.step());
     assert!(gpu.state() == free.state(), "the steps after the one that waits leave no trace");
     let (then, one) = gpu.motion.lists(&gpu.stream).unwrap();
-    assert!(then == system.x && one == 1.0);
+    assert!(then == system.x && one == Vector3::repeat(1.0));
     // Even where new random numbers are written in the meantime, it waits.
     gpu.motion.cover(&gpu.stream, TABLE_STEPS, 10).unwrap();
     gpu.step();
@@ -213,7 +214,7 @@ fn the_motion_waits_where_lists_cease_to_serve() {
     gpu.motion.release(&gpu.stream).unwrap();
     // A box that has shrunk leaves less of the buffer.
     let larger: Vec<_> = gpu.state().x.iter().map(|x| x / 0.98).collect();
-    gpu.motion.restore_lists(&gpu.stream, &larger, 0.98).unwrap();
+    gpu.motion.restore_lists(&gpu.stream, &larger, Vector3::repeat(0.98)).unwrap();
     gpu.step();
     assert_eq!(gpu.motion.check(&gpu.stream).unwrap(), Standing { step: 10, waits: true, astray: None });
     // Limits of another system are refused.
@@ -233,7 +234,7 @@ fn lists_do_not_serve_an_atom_that_is_nowhere() {
     gpu.motion.upload(&gpu.stream, &cpu.state).unwrap();
     gpu.motion.cover(&gpu.stream, 0, 10).unwrap();
     cpu.state.x[4].y = f64::NAN;
-    gpu.motion.restore_lists(&gpu.stream, &cpu.state.x, 1.0).unwrap();
+    gpu.motion.restore_lists(&gpu.stream, &cpu.state.x, Vector3::repeat(1.0)).unwrap();
     gpu.step();
     let standing = gpu.motion.check(&gpu.stream).unwrap();
     assert!(standing.waits && standing.astray.is_some_and(|(atom, part)| atom == 4 && part > 1e9), "{standing:?}");

@@ -145,8 +145,9 @@ impl Cpu {
         Self { masses: masses.to_vec(), constraints, coupling, state }
     }
 
-    pub fn step(&mut self, forces: &[Vector3<f64>], virial: f64) -> (StepEnergies, f64) {
-        let Self { masses, constraints, coupling, state } = self;
+    /// Lets the thermostat act and takes off the motion of the centre of mass, where either is due.
+    pub fn begin_step(&mut self) {
+        let Self { masses, coupling, state, .. } = self;
         let step = state.step;
         if let Some((thermostat, every)) = &coupling.thermostat
             && step.is_multiple_of(*every)
@@ -158,6 +159,12 @@ impl Cpu {
         if coupling.remove_com_interval > 0 && step.is_multiple_of(coupling.remove_com_interval) {
             com::remove_motion(masses, &mut state.v);
         }
+    }
+
+    pub fn step(&mut self, forces: &[Vector3<f64>], virial: f64) -> (StepEnergies, f64) {
+        self.begin_step();
+        let Self { masses, constraints, coupling, state } = self;
+        let step = state.step;
         let leap = LeapFrog { masses, constraints, dt: DT };
         let (x, v) = (&mut state.x, &mut state.v);
         let energies = match &coupling.langevin {

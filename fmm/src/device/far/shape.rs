@@ -111,7 +111,12 @@ impl<T: Real + Pod> RootShapes<T> {
         Ok(is_far)
     }
 
-    fn enqueue_shape(&self, stream: &Stream, far: &FarField<T>, [along_x, along_y]: [f64; 2]) -> Result<(), DeviceError> {
+    fn enqueue_shape(
+        &self,
+        stream: &Stream,
+        far: &FarField<T>,
+        [along_x, along_y]: [f64; 2],
+    ) -> Result<(), DeviceError> {
         let arguments = ShapeArgs {
             tables: self.tables.arg(),
             out: far.operators.coefficients.arg(),

@@ -70,6 +70,10 @@ fn on_cpu(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cell: 
         energies[term as usize] = v.energy;
         energies[EnergyTerm::Virial as usize] += v.virial;
     }
+    let images = restraints::virial_of_references(&top.position_restraints, PART, x, reference, cell);
+    for (axis, term) in [EnergyTerm::ImagesX, EnergyTerm::ImagesY, EnergyTerm::ImagesZ].into_iter().enumerate() {
+        energies[term as usize] = images[axis];
+    }
     Outcome { energies, forces, potential: phi.iter().map(|p| COULOMB * p).collect() }
 }
 

@@ -89,7 +89,9 @@ pub(in super::super) fn potential(source: Source, settings: Settings) -> Source 
     let slots = source
         .define("MODE", mode)
         .define("SLOT_LENNARD_JONES", EnergyTerm::LennardJones as usize)
-        .define("SLOT_VIRIAL", EnergyTerm::Virial as usize);
+        .define("SLOT_VIRIAL", EnergyTerm::Virial as usize)
+        .define("SLOT_IMAGES", EnergyTerm::ImagesX as usize)
+        .define("AXES", i32::from(settings.axes));
     numbers.into_iter().fold(slots, |source, (name, value)| source.define(name, format!("{value:e}")))
 }
 

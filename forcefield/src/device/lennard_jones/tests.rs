@@ -20,6 +20,7 @@ const SETTINGS: Settings = Settings {
     buffer: 0.1,
     dispersion_correction: false,
     precision: Precision::Double,
+    axes: true,
 };
 
 impl ListStatus {
@@ -86,26 +87,30 @@ impl Case {
     }
 }
 
-fn on_cpu(top: &Topology, x: &[Vector3<f64>], settings: Settings, cell: Cell) -> (TermEnergy, Vec<Vector3<f64>>) {
+/// Energy and virial, forces, and what Σ x_a F_a misses of the virial along each axis.
+type OnCpu = (TermEnergy, Vec<Vector3<f64>>, Vector3<f64>);
+
+fn on_cpu(top: &Topology, x: &[Vector3<f64>], settings: Settings, cell: Cell) -> OnCpu {
     let mut lj = LennardJones::new(top, settings.cutoff, settings.modifier, settings.buffer).unwrap();
     lj.rebuild(x, cell).unwrap();
     let mut f = vec![Vector3::zeros(); x.len()];
     let v = lj.evaluate(x, cell, &mut f);
-    (v, f)
+    let images = lj.virial_of_images(x, cell);
+    (v, f, images)
 }
 
-/// Energy and virial within `energy` of the virial, forces within `force` of the largest.
-fn assert_same(
-    (energies, f): (Vec<i64>, Vec<Vector3<f64>>),
-    (v, expected): (TermEnergy, Vec<Vector3<f64>>),
-    tolerance: f64,
-    what: &str,
-) {
+/// Energy and virial within `tolerance` of the virial, forces of the largest. What Σ x F misses is a difference of the virial and of that sum, in which atoms lie in any image.
+fn assert_same((energies, f): (Vec<i64>, Vec<Vector3<f64>>), (v, expected, images): OnCpu, tolerance: f64, what: &str) {
     // Energies are added per block of 16 sites in units of 2^-24.
     let quanta = (1 + f.len() / 16) as f64 / crate::device::ENERGY_ONE;
     for (term, expected) in [(EnergyTerm::LennardJones, v.energy), (EnergyTerm::Virial, v.virial)] {
         let error = (term.of(&energies) - expected).abs();
         assert!(error < tolerance * v.virial.abs() + quanta, "{what}: {term:?} off by {error} of {expected}");
+    }
+    let apart: f64 = expected.iter().map(Vector3::norm).sum();
+    for (axis, term) in [EnergyTerm::ImagesX, EnergyTerm::ImagesY, EnergyTerm::ImagesZ].into_iter().enumerate() {
+        let error = (term.of(&energies) - images[axis]).abs();
+        assert!(error < 10.0 * tolerance * apart + quanta, "{what}: {term:?} off by {error} of {images:?}");
     }
     let largest = expected.iter().map(Vector3::norm).fold(0.0, f64::max);
     let worst = f.iter().zip(&expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
@@ -237,7 +242,7 @@ fn faint_pairs_are_left_out_where_they_are_nothing() {
         assert!(expected.len() < all.len());
         assert_eq!(found, expected, "{cell:?}");
         // What is left out gives an atom less than 1e-5 kJ/mol; no pair has a force above 1e-5 kJ/mol/nm, and few are beyond the distance.
-        let (v, forces) = on_cpu(&top, &x, SETTINGS, cell);
+        let (v, forces, _) = on_cpu(&top, &x, SETTINGS, cell);
         let (energies, found) = case.evaluate();
         let error = (EnergyTerm::LennardJones.of(&energies) - v.energy).abs() / x.len() as f64;
         assert!(error < 1e-5, "{error} {cell:?}");
@@ -313,12 +318,13 @@ fn scaling_of_the_box_is_not_movement() {
 fn images_change_nothing_and_overlaps_are_reported() {
     let (top, mut x, edges) = system(SIDES, 0.28);
     let settings = Settings { precision: Precision::Single, ..SETTINGS };
-    let expected = on_cpu(&top, &x, settings, boxed(edges));
+    let (v, forces, _) = on_cpu(&top, &x, settings, boxed(edges));
     for (i, r) in x.iter_mut().enumerate() {
         *r += edges.component_mul(&Vector3::new((i % 3) as f64, -2.0, 0.0));
     }
     let case = Case::new(&top, &x, settings, boxed(edges));
-    assert_same(case.evaluate(), expected, SINGLE, "images");
+    let (.., images) = on_cpu(&top, &x, settings, boxed(edges));
+    assert_same(case.evaluate(), (v, forces, images), SINGLE, "images");
     assert!(!case.status().saturated);
     x[40] = x[25];
     case.put(&x, boxed(edges));

@@ -17,6 +17,7 @@ const SETTINGS: Settings = Settings {
     buffer: BUFFER,
     dispersion_correction: false,
     precision: Precision::Double,
+    axes: true,
 };
 
 /// Energies by slot, forces, ∂V/∂λ_α.
@@ -114,6 +115,10 @@ fn on_cpu(sites: &[SiteVariants], x: &[Vector3<f64>], cell: Cell, settings: Sett
     put(EnergyTerm::Angles, bonded.angles);
     put(EnergyTerm::ProperDihedrals, bonded.proper_dihedrals);
     put(EnergyTerm::ImproperDihedrals, bonded.improper_dihedrals);
+    let images = ordinary.virial_of_images(x, cell) + variants.virial_of_images(x, cell, weights);
+    for (axis, term) in [EnergyTerm::ImagesX, EnergyTerm::ImagesY, EnergyTerm::ImagesZ].into_iter().enumerate() {
+        energies[term as usize] = images[axis];
+    }
     Outcome { energies, forces, by_weight }
 }
 

@@ -14,6 +14,22 @@ impl Resident {
         self.planned
     }
 
+    /// The box about whose shape operators of the FMM are known, where they follow shapes.
+    pub fn shape(&self) -> Option<Cell> {
+        self.long_range.shape()
+    }
+
+    /// Makes the shape of `cell` that one, if they follow shapes.
+    ///
+    /// # Errors
+    /// A lost device.
+    pub fn set_shape(&mut self, cell: Cell) -> Result<(), ResidentError> {
+        match self.shape() {
+            Some(shape) if shape != cell => self.long_range.set_shape(&self.streams.main, cell),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the system can be in `cell`, which may be another one than at first.
     ///
     /// # Errors

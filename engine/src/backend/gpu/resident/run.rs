@@ -1,10 +1,12 @@
 //! Many steps: what is launched when, and what happens where the device waits for new lists.
 
+use super::steps::Kind;
 use super::{Graphs, Resident, ResidentError, Wait};
 use crate::backend::gpu::schedule::Schedule;
 use crate::fading::FADING_INTERVAL;
 use crate::motion::device::Standing;
 use forcefield::Cell;
+use forcefield::device::EnergyTerm;
 
 /// Steps, counted from step 0, after which the host waits for the device and looks whether all went well.
 const CHECK_INTERVAL: u64 = 100;
@@ -23,16 +25,43 @@ impl Resident {
         self.streams.main.zero(&self.forces)?;
         let end = self.step + steps;
         while self.step < end {
-            self.launch_steps(((self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL).min(end))?;
+            let check = (self.step / CHECK_INTERVAL + 1) * CHECK_INTERVAL;
+            let coupled = (self.step..check.min(end)).find(|&step| self.kind(step) == Kind::Axes);
+            self.launch_steps(coupled.map_or(check.min(end), |step| step + 1))?;
+            if let Some(step) = coupled {
+                self.couple_axes(step)?;
+            }
             if self.step.is_multiple_of(CHECK_INTERVAL) {
                 self.arrive()?;
                 self.check()?;
-                if self.motion.coupling().barostat.is_some() && self.planned.is_outgrown_by(self.cell()?) {
+                if self.motion.coupling().has_barostat() && self.planned.is_outgrown_by(self.cell()?) {
                     return Ok((self.step - start, true));
                 }
             }
         }
         Ok((steps, false))
+    }
+
+    /// Lets the barostat along single axes act on the `step` that was made last.
+    fn couple_axes(&mut self, step: u64) -> Result<(), ResidentError> {
+        self.arrive()?;
+        let main = &self.streams.main;
+        let slots = self.energies.read(main)?;
+        let images = [EnergyTerm::ImagesX, EnergyTerm::ImagesY, EnergyTerm::ImagesZ].map(|term| term.of(&slots));
+        let along = self.motion.pressure_times_volume(main, images.into())?;
+        let reference = (!self.bonded.restrained().is_empty()).then(|| self.bonded.references());
+        let Some(stretched) = self.motion.couple_axes(main, along, step, reference)? else { return Ok(()) };
+        self.long_range.set_cell(main, stretched.cell)?;
+        if let Some(sites) = &self.virtual_sites {
+            sites.enqueue_place(main, self.motion.x())?;
+        }
+        if stretched.lists_are_stale {
+            let graphs = self.recorded()?;
+            graphs.both.launch(&self.streams.main)?;
+            self.listed_at = Some(self.step);
+            self.graphs = self.make_room()?.then_some(graphs);
+        }
+        Ok(())
     }
 
     /// The box where the device stands.

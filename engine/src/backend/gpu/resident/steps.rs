@@ -2,7 +2,7 @@
 //!
 //! The barostat wants the pressure of a step at whose end it changes the box, and of the one after it, for the other half of the work of that
 //! change. These steps compute the energies, from which the virial comes, and the box must have changed before anything else is computed. All others
-//! leave the sums of their motion to be made beside the forces of the next step.
+//! leave the sums of their motion to be made beside the forces of the next step. A barostat along single axes acts on the host, which waits for its steps.
 
 use super::{Resident, ResidentError};
 use kernels::device::Graph;
@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Virial,
     /// The virial, and then another box.
     Rescales,
+    /// The virial along each axis, for the host.
+    Axes,
 }
 
 /// Recorded steps, by what they compute.
@@ -45,6 +47,9 @@ impl Resident {
     /// What `step` computes.
     pub(super) fn kind(&self, step: u64) -> Kind {
         let coupling = self.motion.coupling();
+        if coupling.axes.is_some() && coupling.needs_pressure(step) {
+            return Kind::Axes;
+        }
         match coupling.box_changes(step) {
             true => Kind::Rescales,
             false if coupling.needs_pressure(step) => Kind::Virial,
@@ -73,6 +78,10 @@ impl Resident {
         }
         let (main, behind) = (&self.streams.main, &self.streams.behind);
         self.enqueue_forces(kind != Kind::Plain, Some(behind))?;
+        if kind == Kind::Axes {
+            self.long_range.enqueue_images(main, self.motion.x(), &self.charges, &self.energies)?;
+            self.motion.enqueue_groups(main, &self.forces, true)?;
+        }
         if let Some(sites) = &self.sites {
             // λ, and the charges of the next step.
             let beside = &self.streams.sites;
@@ -92,6 +101,10 @@ impl Resident {
             }
             // The next step may put its energies where those of this one are.
             Kind::Virial => self.motion.enqueue_finish(main, &self.energies, None)?,
+            Kind::Axes => {
+                self.motion.enqueue_groups(main, &self.forces, false)?;
+                self.motion.enqueue_finish(main, &self.energies, None)?;
+            }
             Kind::Rescales => {
                 self.motion.enqueue_finish(main, &self.energies, self.long_range.geometry())?;
                 let reference = (!self.bonded.restrained().is_empty()).then(|| self.bonded.references());

@@ -9,6 +9,12 @@ use kernels::device::{Buffer, DeviceError, In, Launch, Stream};
 impl DeviceMotion {
     /// Finds kinetic energy and momentum of the velocities that are there, and what the present step will do to them.
     pub(super) fn prepare(&self, stream: &Stream) -> Result<(), MotionError> {
+        self.enqueue_prepare(stream)?;
+        self.check(stream).map(|_| ())
+    }
+
+    /// The same, and what went wrong is told later.
+    pub(super) fn enqueue_prepare(&self, stream: &Stream) -> Result<(), DeviceError> {
         let arguments = BeginArgs {
             masses: self.masses.arg(),
             v: self.v.arg(),
@@ -19,8 +25,7 @@ impl DeviceMotion {
             table: self.table.arg(),
             n_atoms: self.masses.len() as i32,
         };
-        stream.launch(&self.kernels.begin, Launch::new(1, WIDE as u32), arguments)?;
-        self.check(stream).map(|_| ())
+        stream.launch(&self.kernels.begin, Launch::new(1, WIDE as u32), arguments)
     }
 
     /// Notes that neighbour lists are made from the present positions. A motion that waits for them still has to be let go ([`Self::release`]). If

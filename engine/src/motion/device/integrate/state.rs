@@ -24,8 +24,9 @@ impl DeviceMotion {
         self.x.write(stream, bytemuck::cast_slice(&state.x))?;
         self.v.write(stream, bytemuck::cast_slice(&state.v))?;
         self.edges.write(stream, &state.cell.packed())?;
-        let BathState { thermostat_work, barostat: BarostatState { work: barostat_work, pending_volume, .. } } =
-            state.bath;
+        let BathState { thermostat_work, barostat } = state.bath;
+        let BarostatState { work: barostat_work, pending_volume, pending_edges } = barostat;
+        self.pending_edges = pending_edges;
         let mut coupling = CouplingState { thermostat_work, barostat_work, pending_volume, ..CouplingState::still() };
         if let Some(prepared) = state.prepared {
             coupling.set_prepared(prepared);
@@ -56,7 +57,7 @@ impl DeviceMotion {
                 barostat: BarostatState {
                     work: coupling.barostat_work,
                     pending_volume: coupling.pending_volume,
-                    ..BarostatState::default()
+                    pending_edges: self.pending_edges,
                 },
             },
             prepared: Some(coupling.prepared()),
@@ -106,18 +107,18 @@ impl DeviceMotion {
     ///
     /// # Errors
     /// A lost device.
-    pub fn lists(&self, stream: &Stream) -> Result<(Vec<Vector3<f64>>, f64), DeviceError> {
-        Ok((vectors(&self.listed.read(stream)?), self.state.read(stream)?[0].list_scale))
+    pub fn lists(&self, stream: &Stream) -> Result<(Vec<Vector3<f64>>, Vector3<f64>), DeviceError> {
+        Ok((vectors(&self.listed.read(stream)?), self.state.read(stream)?[0].list_scale.into()))
     }
 
     /// Puts back what [`Self::lists`] told, after [`Self::upload`]: lists were made from those positions.
     ///
     /// # Errors
     /// A list of another length; a lost device.
-    pub fn restore_lists(&self, stream: &Stream, x: &[Vector3<f64>], scale: f64) -> Result<(), DeviceError> {
+    pub fn restore_lists(&self, stream: &Stream, x: &[Vector3<f64>], scale: Vector3<f64>) -> Result<(), DeviceError> {
         self.listed.write(stream, bytemuck::cast_slice(x))?;
         let coupling = self.state.read(stream)?[0];
-        self.state.write(stream, &[CouplingState { list_scale: scale, ..coupling }])
+        self.state.write(stream, &[CouplingState { list_scale: scale.into(), ..coupling }])
     }
 
     /// What [`Self::enqueue_look_ahead`] saw.
