@@ -1,8 +1,8 @@
 // CUDA C++ on a CPU, for tests: the threads of a block are fibers that switch at barriers and warp intrinsics.
 //
-// Blocks run one after the other. Between two barriers the threads of a block run one by one, every other time in reverse order, so
-// that a missing barrier or a reliance on lockstep shows. Dynamic shared memory starts as not-a-number patterns. Statics are shared
-// memory: one launch at a time of the kernels of a library.
+// Blocks run one after the other, and between two barriers of a block its warps, each up to the next barrier. Warps, and the threads of a warp between two
+// of its own meetings, run one by one, every other time in reverse order, so that a missing barrier or a reliance on lockstep shows. Dynamic shared
+// memory starts as not-a-number patterns. Statics are shared memory: one launch at a time of the kernels of a library.
 
 #include <algorithm>
 #include <cmath>
@@ -125,7 +125,9 @@ static void entry();
 inline void leave() { emulator_switch(&fibers[current].sp, scheduler); }
 inline void enter() { emulator_switch(&scheduler, fibers[current].sp); }
 static void start(Fiber &fiber) {
-    uintptr_t top = reinterpret_cast<uintptr_t>(fiber.stack + STACK) & ~uintptr_t(15);
+    // Stacks begin in different lines of a page: otherwise all of them compete for the same few places in the caches.
+    const size_t line = (&fiber - fibers) % 61;
+    uintptr_t top = reinterpret_cast<uintptr_t>(fiber.stack + STACK - 64 * line) & ~uintptr_t(15);
     void **sp = reinterpret_cast<void **>(top);
     *--sp = nullptr;
     *--sp = reinterpret_cast<void *>(entry);
@@ -158,25 +160,26 @@ inline void wait(State state) {
     leave();
 }
 
-// Releases what waits; false if nothing can move.
-static bool release(unsigned n) {
-    bool moved = false, all = true;
-    for (unsigned w = 0; w * 32 < n; w++) {
-        bool together = true, any = false;
-        for (unsigned i = w * 32; i < std::min(n, w * 32 + 32); i++) {
-            together = together && (fibers[i].state == AT_WARP || fibers[i].state == DONE);
-            any = any || fibers[i].state == AT_WARP;
-            all = all && (fibers[i].state == AT_BLOCK || fibers[i].state == DONE);
+// Runs a warp, threads `first` up to `end`, until each has ended or waits for the block; false if some wait there and others for the warp.
+static bool run_warp(unsigned first, unsigned end, bool backwards) {
+    for (;; backwards = !backwards) {
+        bool at_block = false, at_warp = false;
+        for (unsigned k = first; k < end; k++) {
+            current = backwards ? first + end - 1 - k : k;
+            Fiber &fiber = fibers[current];
+            if (fiber.state == READY) {
+                threadIdx = fiber.thread;
+                enter();
+            }
+            at_block = at_block || fiber.state == AT_BLOCK;
+            at_warp = at_warp || fiber.state == AT_WARP;
         }
-        for (unsigned i = w * 32; together && any && i < std::min(n, w * 32 + 32); i++) {
+        if (!at_warp) return true;
+        if (at_block) return false;
+        for (unsigned i = first; i < end; i++) {
             if (fibers[i].state == AT_WARP) fibers[i].state = READY;
-            moved = true;
         }
     }
-    for (unsigned i = 0; all && i < n; i++) {
-        if (fibers[i].state == AT_BLOCK) fibers[i].state = READY, moved = true;
-    }
-    return moved;
 }
 
 static int run_block(unsigned n) {
@@ -188,18 +191,18 @@ static int run_block(unsigned n) {
         fiber.state = READY;
         start(fiber);
     }
+    const unsigned n_warps = (n + 31) / 32;
     for (bool backwards = false;; backwards = !backwards) {
-        for (unsigned k = 0; k < n; k++) {
-            current = backwards ? n - 1 - k : k;
-            if (fibers[current].state != READY) continue;
-            threadIdx = fibers[current].thread;
-            enter();
+        for (unsigned k = 0; k < n_warps; k++) {
+            const unsigned first = 32 * (backwards ? n_warps - 1 - k : k);
+            if (!run_warp(first, std::min(n, first + 32), backwards)) return 1;
         }
         bool done = true;
-        for (unsigned i = 0; i < n; i++) done = done && fibers[i].state == DONE;
+        for (unsigned i = 0; i < n; i++) {
+            if (fibers[i].state == AT_BLOCK) fibers[i].state = READY, done = false;
+        }
         for (unsigned i = 0; done && i < n; i++) hasty = hasty || !fibers[i].awaited;
         if (done) return 0;
-        if (!release(n)) return 1;
     }
 }
 
@@ -365,3 +368,10 @@ inline float min(float a, float b) { return a < b ? a : b; }
 inline float max(float a, float b) { return a > b ? a : b; }
 inline double min(double a, double b) { return a < b ? a : b; }
 inline double max(double a, double b) { return a > b ? a : b; }
+// The other number where one is not a number. Those of the C library are calls, which take longer than all else in some kernels.
+template <class T> inline T emulator_fmin(T a, T b) { return a < b || b != b ? a : b; }
+template <class T> inline T emulator_fmax(T a, T b) { return a > b || b != b ? a : b; }
+#define fminf emulator_fmin<float>
+#define fmaxf emulator_fmax<float>
+#define fmin emulator_fmin<double>
+#define fmax emulator_fmax<double>
