@@ -68,6 +68,7 @@ fn pages_have_the_numbers_of_the_tables() {
         ("4pti-charmm36m", "4PTI", (0, 6)),
         ("2lzt-charmm36m", "2LZT", (0, 12)),
         ("1stn-charmm36m", "1STN", (0, 21)),
+        ("1stn-charmm36m-forms", "1STN", (0, 21)),
     ] {
         let comparison = comparison(folder);
         // Bounds have no difference, steps of coupled groups no model compound: neither is in the averages.
