@@ -402,7 +402,7 @@ fn layouts_are_those_of_the_device() {
     }
 }
 
-/// Needs libnvrtc, no GPU.
+/// Needs libnvrtc, no GPU. What compiles for the oldest architecture compiles for later ones: nothing here asks which it is.
 #[test]
 fn kernels_compile_for_gpus() {
     for (modifier, precision) in MODIFIERS.into_iter().zip([Precision::Single, Precision::Double, Precision::Single]) {
@@ -410,7 +410,7 @@ fn kernels_compile_for_gpus() {
             let settings = Settings { modifier, precision, ..SETTINGS };
             for kinds in kinds_of_tests() {
                 for source in sources(settings, &kinds, Sharing::new(neighbours), triclinic) {
-                    ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
+                    compiles(&source, "sm_75").unwrap();
                 }
             }
         }

@@ -255,13 +255,13 @@ fn layouts_are_those_of_the_device() {
     check_layouts(&device, &super::super::bonded::source(Cell::Open, true)).unwrap();
 }
 
-/// Needs libnvrtc, no GPU.
+/// Needs libnvrtc, no GPU. What compiles for the oldest architecture compiles for later ones: nothing here asks which it is.
 #[test]
 fn kernels_compile_for_gpus() {
     for (modifier, precision) in MODIFIERS.into_iter().zip([Precision::Single, Precision::Double, Precision::Single]) {
         for triclinic in [false, true] {
             let source = source(Settings { modifier, precision, ..SETTINGS }, 3, triclinic);
-            ["sm_75", "sm_90"].into_iter().for_each(|architecture| compiles(&source, architecture).unwrap());
+            compiles(&source, "sm_75").unwrap();
         }
     }
     compiles(&super::super::bonded::source(Cell::Open, true), "sm_90").unwrap();
