@@ -200,7 +200,7 @@ fn sources(folder: &Path, text: &mut String) {
 #[test]
 fn messages_are_those_of_the_program() {
     let mut text = String::new();
-    for folder in ["engine/src", "lambda/src", "forcefield/src", "kernels/src"] {
+    for folder in ["engine/src", "engine/settings/src", "lambda/src", "forcefield/src", "kernels/src"] {
         sources(&root().join(folder), &mut text);
     }
     let plain = |text: &str| {

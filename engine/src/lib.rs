@@ -44,15 +44,11 @@
 // `output::screen` writes without a panic.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
-pub mod atomic;
 pub mod backend;
 pub mod charges;
 pub mod checkpoint;
-pub mod config;
 pub mod energies;
-pub mod error;
 pub mod evaluation;
-pub mod fading;
 pub mod fragments;
 pub mod frame;
 pub mod motion;
@@ -67,12 +63,13 @@ pub mod signals;
 pub mod simulation;
 pub mod state;
 pub mod system;
-pub mod text;
 pub mod titration;
 #[cfg(test)]
 mod toy;
 pub mod trajectory;
 pub mod workflow;
+
+pub use settings::{atomic, config, error, fading, text};
 
 pub use config::Config;
 pub use error::{Error, Result};

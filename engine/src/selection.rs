@@ -1,135 +1,14 @@
-//! Atoms named by a text: `protein`, `resname GLU ASP and name CA`, `not (water or ions)`.
-//!
-//! ```text
-//! selection  := all-of { "or" all-of }
-//! all-of     := one { "and" one }
-//! one        := "not" one | "(" selection ")" | word | key value { value }
-//! ```
-//!
-//! | word | atoms |
-//! |---|---|
-//! | `all` | every atom |
-//! | `protein` | residues with atoms N, CA and C, and the caps ACE, NME, NMA, NAC, NH2, FOR |
-//! | `backbone` | N, CA, C and O of these residues |
-//! | `water` | rigid waters, and residues named SOL, WAT, HOH, H2O, SPC, TIP3, TIP3P, TIP4, TIP4P |
-//! | `ions` | molecules of one atom |
-//! | `solute` | what is neither water nor an ion |
-//! | `hydrogen` | atoms whose names start with H |
-//! | `site` | atoms of titratable sites that differ between forms |
-//! | `buffer` | atoms of the charge buffer |
-//!
-//! | key | values |
-//! |---|---|
-//! | `resname` | names of residues |
-//! | `resid` | numbers of residues as the topology has them, or ranges `10-20`; waters all have the number in their molecule type |
-//! | `name` | names of atoms |
-//! | `molecule` | names of molecule types, or numbers of molecules counted from 1, or ranges of them |
-//! | `group` | names of groups of a GROMACS index file |
-//!
-//! Names may hold `*` (any characters) and `?` (one character), and may stand in quotes. A topology knows molecules, not chains: a
-//! chain of a protein is a molecule type of its own, such as `Protein_chain_A`.
+//! Atoms named by a text: what an [`Expression`] selects of a system. The language is described in [`settings::selection`].
 
 mod index;
-mod parse;
 
 pub use index::IndexGroups;
-pub use parse::Expression;
+pub use settings::selection::{Expression, SelectionError};
 
 use forcefield::Topology;
 use lambda::site::Site;
+use settings::selection::{Key, Node, Value, Word};
 use std::ops::Range;
-use thiserror::Error;
-
-/// A text that selects no atoms.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum SelectionError {
-    /// Something else was expected at a place of the text.
-    #[error("at character {} of \"{text}\": found {found}", character(text, *at))]
-    Syntax {
-        /// The whole text.
-        text: String,
-        /// Byte at which it goes wrong.
-        at: usize,
-        /// What stands there.
-        found: String,
-        /// What is valid there.
-        valid: String,
-    },
-    /// A group that the index file does not have.
-    #[error("the group \"{group}\" is unknown")]
-    Group {
-        /// Its name.
-        group: String,
-        /// What is valid.
-        valid: String,
-    },
-    /// No atom is selected.
-    #[error("\"{text}\" selects no atom of this system")]
-    Empty {
-        /// The whole text.
-        text: String,
-        /// Names that would select something.
-        valid: String,
-    },
-}
-
-/// The number, from 1, of the character at byte `at`.
-fn character(text: &str, at: usize) -> usize {
-    text[..at].chars().count() + 1
-}
-
-impl SelectionError {
-    /// What would be valid.
-    pub fn valid(&self) -> &str {
-        match self {
-            Self::Syntax { valid, .. } | Self::Group { valid, .. } | Self::Empty { valid, .. } => valid,
-        }
-    }
-}
-
-/// Words that select atoms by themselves.
-const WORDS: [(&str, Word); 9] = [
-    ("all", Word::All),
-    ("protein", Word::Protein),
-    ("backbone", Word::Backbone),
-    ("water", Word::Water),
-    ("ions", Word::Ions),
-    ("solute", Word::Solute),
-    ("hydrogen", Word::Hydrogen),
-    ("site", Word::Site),
-    ("buffer", Word::Buffer),
-];
-
-/// Keys that are followed by values.
-const KEYS: [(&str, Key); 5] = [
-    ("resname", Key::ResidueName),
-    ("resid", Key::ResidueNumber),
-    ("name", Key::Name),
-    ("molecule", Key::Molecule),
-    ("group", Key::Group),
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    All,
-    Protein,
-    Backbone,
-    Water,
-    Ions,
-    Solute,
-    Hydrogen,
-    Site,
-    Buffer,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    ResidueName,
-    ResidueNumber,
-    Name,
-    Molecule,
-    Group,
-}
 
 /// What can be selected from.
 #[derive(Clone, Copy, Debug)]
@@ -279,23 +158,6 @@ impl Atoms<'_> {
         let molecules = first(&mut self.topology.molecules.iter().map(|molecule| molecule.name.as_str()));
         format!("the residues are {residues}; the molecules are {molecules}")
     }
-}
-
-/// A parsed selection.
-#[derive(Clone, Debug, PartialEq)]
-enum Node {
-    Or(Box<Node>, Box<Node>),
-    And(Box<Node>, Box<Node>),
-    Not(Box<Node>),
-    Word(Word),
-    Key(Key, Vec<Value>),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Value {
-    /// A name, perhaps with `*` and `?`.
-    Name(String),
-    Numbers(std::ops::RangeInclusive<i64>),
 }
 
 /// Whether a name is of a pattern with `*` and `?`.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The part follows from the number of the step alone, so that a run that is continued, and a device that makes steps again, have the same forces.
-//! The work of a change is that of [`crate::simulation`], and the energy less that work is conserved.
+//! The work of a change is that of `simulation` in the engine, and the energy less that work is conserved.
 
 /// Steps between two changes.
 pub const FADING_INTERVAL: u64 = 100;

@@ -68,7 +68,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     fn stages(sections: &str) -> Vec<String> {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/01-glu/glu");
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../inputs/01-glu/glu");
         let path = path.display();
         let text = format!("[system]\nstructure = \"{path}.gro\"\ntopology = \"{path}.top\"\n{sections}");
         Config::parse(&text, Path::new("stages.toml")).unwrap().stages()

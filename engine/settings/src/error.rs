@@ -9,7 +9,7 @@
 //! | 0 | done |
 //! | 2 | the input, the command line or a file that cannot be read or written |
 //! | 3 | the physics: a number that is not finite, constraints that do not converge, … |
-//! | 4 | stopped before its limit of time, with a checkpoint: the same command continues ([`crate::signals`]) |
+//! | 4 | stopped before its limit of time, with a checkpoint: the same command continues (`signals.rs`) |
 //! | 128 + n | stopped by signal n, with a checkpoint: 129 HUP, 130 INT, 138 USR1, 140 USR2, 143 TERM, 152 XCPU |
 
 use std::fmt;

@@ -6,8 +6,10 @@ use std::ops::RangeInclusive;
 /// A selection that has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    pub(super) text: String,
-    pub(super) root: Node,
+    /// The whole text.
+    pub text: String,
+    /// What it says.
+    pub root: Node,
 }
 
 impl Expression {

@@ -381,7 +381,7 @@ impl Config {
     }
 
     /// The settings that shape a trajectory, as TOML: neither how long it is, nor what is written of it, nor which runs it is one of, nor
-    /// where its files lie: [`crate::checkpoint::Identity`] compares what is in them.
+    /// where its files lie: `checkpoint::Identity` of the engine compares what is in them.
     ///
     /// # Errors
     /// As [`Self::to_toml`].

@@ -6,7 +6,7 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # Every key of a job file
 
-<!-- Written by `octitrate schema --markdown`: change the comments in engine/src/config and run `make keys`. -->
+<!-- Written by `octitrate schema --markdown`: change the comments in engine/settings/src/config and run `make keys`. -->
 
 This chapter is made from the types that read the job file, by `octitrate schema --markdown`. `octitrate schema` prints the same as a
 JSON schema for editors ([how to use it](first-titration.md#an-editor-that-knows-the-keys)).
