@@ -297,7 +297,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 
     /// Lets boxes with right angles, in a tree without refinement, change their shape with the cell, so that [`set_boundary`](Self::set_boundary) never makes operators
-    /// anew that graphs know, and prepares [`enqueue_images`](Self::enqueue_images). The shape of now is the reference.
+    /// anew that graphs know, and prepares [`enqueue_images`](Self::enqueue_images). The shape of now is the reference. It waits for the stream: evaluations may come on
+    /// another one.
     ///
     /// # Errors
     /// A tree that is refined; the device.
@@ -309,7 +310,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         let root = RootShapes::new(&self.device, stream, far, &self.grid)?;
         self.shapes = Some(Shapes { root, images: Images::new(&self.device)?, reference: self.boundary });
         self.assignment.set_shortest(self.shortest_vector(&self.host));
-        Ok(())
+        Ok(stream.synchronize()?)
     }
 
     /// The boundary whose shape is the reference of those that follow, if they do. Results depend on it by what a polynomial leaves out, so that a run that goes on to

@@ -1,6 +1,6 @@
 //! A root grid whose boxes change their shape in small steps, as a barostat along single axes changes it: launches of `shape.cu`.
 //!
-//! Operators of another shape are lattice sums of their own, which take the host a second or more of a large grid. Between them they are a polynomial of second degree
+//! Operators of another shape are lattice sums of their own, which take the host as long as some hundred steps of a protein in water. Between them they are a polynomial of second degree
 //! about a reference shape. A field of degree n goes with the power n + 1 of lengths, so that at [`FARTHEST`] what is left out is (n + 1)³ ε³/6, 6e-7 of
 //! the field of two dipoles and 2e-4 of the highest degrees, which are a small part; of the slopes (n + 1)³ ε²/2. Beyond that the shape of then becomes the reference.
 
