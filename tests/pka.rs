@@ -333,3 +333,50 @@ fn computed_values_are_compared_with_measured_ones() {
     assert!(refused("1ABC,GLU,A,4,4,0.1\n1ABC,GLU,B,4,5,0.1\n").contains("belong to GLU 4, those of lines 2 and 3"));
     assert!(refused("1ABC,GLU,A,4,4,0.1\n2ABC,GLU,A,4,5,0.1\n").contains("choose one with --entry"));
 }
+
+/// A box in which every pKa is 0.2 too high, whatever the charge: tables, page and comparison have both, and a table of other sites is refused.
+#[test]
+fn pka_values_in_solution_are_without_the_size_of_the_box() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    coupled(folder.path());
+    let [table, measured] = ["finite_box.csv", "measured.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&measured, "residue,number,pKa\nGLU,4,4.0\n").unwrap();
+    let evaluated = |rows: &str| {
+        std::fs::write(&table, format!("protons lost,charge of the protein,too high\n{rows}")).unwrap();
+        let (path, table) = (folder.path().to_str().unwrap(), table.to_str().unwrap());
+        let options = ["--draws", "20", "--no-parquet", "--finite-box", table, "--compare", measured.to_str().unwrap()];
+        octitrate(&[&["pka", path][..], &options].concat())
+    };
+    let output = evaluated("0,5,0.2\n3,2,0.2\n");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("pKa  in solution") && said.contains("too high by 0.20 to 0.20"), "{said}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let pka = read("pka.csv");
+    let cells = |line: &str| line.split(',').map(str::to_string).collect::<Vec<String>>();
+    let heads = cells(pka.lines().next().unwrap());
+    let at = |name: &str| heads.iter().position(|head| head == name).unwrap();
+    for line in pka.lines().skip(1).map(cells) {
+        let number = |column: usize| line[column].parse::<f64>().unwrap();
+        assert!((number(at("pKa")) - number(at("pKa in solution")) - 0.2).abs() < 1.5e-4, "{line:?}");
+        assert_eq!(number(at("pKa error")), number(at("pKa in solution") + 1));
+    }
+    let glu = cells(pka.lines().find(|line| line.starts_with("GLU 4")).unwrap());
+    let compared = cells(read("comparison.csv").lines().nth(1).unwrap());
+    assert_eq!(compared[2], glu[at("pKa in solution")]);
+    let json: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    let step = &json["sites"][0]["steps"][0];
+    let value = |key: &str| step[key]["value"].as_f64().unwrap();
+    assert!((value("pKa") - value("pKa_in_solution") - 0.2).abs() < 1e-9, "{step}");
+    let page = read("report.html");
+    assert!(page.contains("<td data-column=\"in solution\"") && page.contains("pKa values in solution are without it"));
+    for (rows, message) in [
+        ("0,5,0.2\n4,1,0.2\n", "is of a system whose sites lose 4 protons together, those of the runs lose 3"),
+        ("0,5,0.2\n", "it has fewer than two rows"),
+    ] {
+        let output = evaluated(rows);
+        let said = String::from_utf8(output.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && said.contains(message), "{said}");
+    }
+    assert_eq!(read("pka.csv"), pka);
+}

@@ -6,6 +6,7 @@ pub mod background;
 pub mod calibration;
 pub mod comparison;
 pub mod energies;
+pub mod finite_box;
 pub mod ladders;
 pub mod measured;
 pub mod mixing;

@@ -8,7 +8,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 
-from octitrate.finite_box import BJERRUM, ION, PER_MOLAR, alone, in_box, radius, too_high  # noqa: E402
+from octitrate.finite_box import BJERRUM, ION, PER_MOLAR, alone, in_box, radius, table, too_high  # noqa: E402
 
 
 def test_a_small_charge_has_the_potential_of_debye_and_hueckel() -> None:
@@ -43,3 +43,14 @@ def test_a_large_box_has_no_walls_and_a_negative_protein_is_the_mirror_image() -
     assert errors == sorted(errors, reverse=True) and errors[0] > 0.15 and 0.0 < errors[-1] < 0.01
     assert too_high(-12.0, mass, 8_488, 0.15) == pytest.approx(-errors[1], abs=1e-9)
     assert too_high(0.0, mass, 8_488, 0.15) == too_high(12.0, mass, 8_488, 0.0) == 0.0
+
+
+def test_the_table_has_the_effect_after_each_proton() -> None:
+    """Lines between its rows lie on what is computed between them."""
+    lines = [line.split(",") for line in table(19.0, 12, 14_300.0, 8_488, 0.15).splitlines() if not line.startswith("#")]
+    assert lines[0] == ["protons lost", "charge of the protein", "too high"]
+    lost, charge, shift = np.array(lines[1:], float).T
+    assert lost[0] == 0 and lost[-1] == 12 and len(lost) == 9 and charge == pytest.approx(19.0 - lost, abs=1e-9)
+    for gone in (1.0, 5.0, 10.5):
+        assert np.interp(gone, lost, shift) == pytest.approx(too_high(19.0 - gone, 14_300.0, 8_488, 0.15), abs=0.003)
+    assert len(table(2.0, 1, 5_000.0, 4_000, 0.15).splitlines()) == 5

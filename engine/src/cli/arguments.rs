@@ -121,7 +121,8 @@ gets lambda.parquet and, for MBAR over pH with alchemlyb, u_nk.parquet beside it
 Example:
   octitrate pka inputs/01-glu/titrate
   octitrate pka first second --output both --equilibration \"100 ps\"
-  octitrate pka titrate --compare measured.csv --entry 1PGB")]
+  octitrate pka titrate --compare measured.csv --entry 1PGB
+  octitrate pka titrate --finite-box finite_box.csv")]
     Pka(PkaArguments),
 
     /// Averages of the energies of runs with errors: temperature, pressure, density, volume, drift of the conserved energy.
@@ -334,6 +335,9 @@ pub struct PkaArguments {
     /// Rows of the measured values that count, by their column `PDB ID`.
     #[arg(long, value_name = "ID", requires = "compare")]
     pub entry: Option<String>,
+    /// pKa values in solution, too: without what the size of the box does to those of a charged protein, by the table that `octitrate prepare` writes. They are compared.
+    #[arg(long, value_name = "FINITE_BOX.csv")]
+    pub finite_box: Option<PathBuf>,
     /// Write no Parquet files beside the tables of the runs.
     #[arg(long)]
     pub no_parquet: bool,

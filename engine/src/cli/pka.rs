@@ -4,6 +4,7 @@ use crate::cli::arguments::PkaArguments;
 use lambda::analysis::counted::Resampling;
 use octitrate::error::Result;
 use octitrate::evaluation::comparison::Comparison;
+use octitrate::evaluation::finite_box::{FiniteBox, Solution};
 use octitrate::evaluation::{measured, runs};
 use octitrate::output::screen;
 use octitrate::workflow::folder::{Folder, move_aside};
@@ -27,7 +28,9 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     };
     let read = |file: &PathBuf| measured::read(file, arguments.entry.as_deref());
     let measured = arguments.compare.as_ref().map(read).transpose()?;
+    let finite_box = arguments.finite_box.as_deref().map(FiniteBox::read).transpose()?;
     let mut evaluation = pka::evaluate(&runs, &options)?;
+    evaluation.solution = finite_box.map(|table| Solution::new(&table, &evaluation)).transpose()?;
     if let Some((file, measured)) = arguments.compare.as_ref().zip(measured) {
         evaluation.comparison = Some(Comparison::new(&evaluation, &measured, file)?);
     }

@@ -42,7 +42,7 @@ pub struct Compared {
     pub group: String,
     /// Whether it is an acid, a histidine or an end.
     pub is_usual: bool,
-    /// Computed pKa.
+    /// Computed pKa; in solution, if that was asked for.
     pub computed: Determined,
     /// Whether the computed value lies outside the pH values of the runs, from where it was extrapolated.
     pub is_extrapolated: bool,
@@ -85,7 +85,7 @@ impl Comparison {
                 None => unmeasured.push(site.record.name.clone()),
                 Some(value) => {
                     let partner = partner(evaluation, index, &of_site);
-                    let (compared, left) = compare(site, value, partner, &evaluation.ph);
+                    let (compared, left) = compare(evaluation, site, value, partner);
                     rows.extend(compared);
                     unmeasured.extend(left);
                 }
@@ -128,23 +128,26 @@ fn partner<'a>(
 
 /// The rows of a site, and what of it was not measured.
 fn compare(
+    evaluation: &Evaluation,
     site: &SiteResult,
     value: &Measured,
     partner: Option<(&SiteResult, [Determined; 2])>,
-    ph: &[f64],
 ) -> (Vec<Compared>, Vec<String>) {
-    let steps = &site.titration.macroscopic;
+    let (steps, ph) = (&site.titration.macroscopic, &evaluation.ph);
     let is_converged = site.diagnostics.reasons.is_empty();
-    let row = |site: String, computed: Determined, measured: Constant, model: Option<f64>| Compared {
-        site,
-        group: value.place.to_string(),
-        is_usual: value.place.group.is_usual(),
-        verdict: verdict(computed, &measured),
-        is_extrapolated: computed.value().is_some_and(|pka| !(ph[0]..=ph[ph.len() - 1]).contains(&pka)),
-        computed,
-        is_converged,
-        measured,
-        model,
+    let row = |site: String, in_box: Determined, measured: Constant, model: Option<f64>| {
+        let computed = evaluation.in_solution(in_box).unwrap_or(in_box);
+        Compared {
+            site,
+            group: value.place.to_string(),
+            is_usual: value.place.group.is_usual(),
+            verdict: verdict(computed, &measured),
+            is_extrapolated: in_box.value().is_some_and(|pka| !(ph[0]..=ph[ph.len() - 1]).contains(&pka)),
+            computed,
+            is_converged,
+            measured,
+            model,
+        }
     };
     let computed = |step: usize| site.fit(step).pka;
     let model = |step: usize| site.reference(steps[step].from, steps[step].to);

@@ -83,9 +83,21 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         site.curve = curves.iter().map(at).collect::<Option<_>>().unwrap_or_default();
     }
     let (warnings, options) = (Vec::new(), *options);
-    let comparison = None;
-    let mut evaluation =
-        Evaluation { runs, left_out, ph, grid, overlap, round_trips, sites, pairs, options, warnings, comparison };
+    let (solution, comparison) = (None, None);
+    let mut evaluation = Evaluation {
+        runs,
+        left_out,
+        ph,
+        grid,
+        overlap,
+        round_trips,
+        sites,
+        pairs,
+        options,
+        warnings,
+        solution,
+        comparison,
+    };
     evaluation.warnings = doubts::warnings(&evaluation);
     evaluation.warnings.extend(connected.reason.into_iter().chain(left));
     Ok(evaluation)

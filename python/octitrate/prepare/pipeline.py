@@ -71,11 +71,11 @@ def prepare(options: Options, report: Report) -> Path:
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
     sites.held(choices, ph, report)
     report.step("Water and salt")
-    model = solvate.solvate(model, ff, options, [sites.lost(choices, value) for value in (ph[0], ph[-1])], report)
+    titrating = [choice for choice in choices if choice.titrates]
+    model, effects = solvate.solvate(model, ff, options, [sites.lost(choices, value) for value in (ph[0], ph[-1])], len(titrating), report)
     report.step("Force field")
     solvated = solvate.parametrise(model, ff, options, report)
     solvate.relax(solvated, ff, options, report)
-    titrating = [choice for choice in choices if choice.titrates]
     note_types(titrating, ff, report)
     for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
         if beside is not None:
@@ -86,6 +86,8 @@ def prepare(options: Options, report: Report) -> Path:
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))
         folder.write("system.gro", structure.gro(f"{options.input.name}, prepared by octitrate {__version__}", solvated.model))
+        if effects is not None:
+            folder.write("finite_box.csv", effects)
         folder.write("protein.pdb", structure.pdb(solvated.model))
         for name, text in entries.items():
             folder.write(f"library/{name}", text)

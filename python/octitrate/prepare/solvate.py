@@ -13,7 +13,7 @@ import openmm
 from openmm import app, unit
 
 from ..errors import Refused
-from ..finite_box import too_high
+from ..finite_box import table, too_high
 from ..pair_corrections import IONS
 from ..repeatable import platform
 from .build import Model
@@ -49,10 +49,11 @@ class Solvated:
     system: Any
 
 
-def solvate(model: Model, ff: Any, options: Options, lost: list[float], report: Report) -> Model:
-    """Puts the protein into a box of water with ions, which give the concentration of salt and decide how much charge the buffers have to take.
+def solvate(model: Model, ff: Any, options: Options, lost: list[float], protons: int, report: Report) -> tuple[Model, str | None]:
+    """Puts the protein into a box of water with ions, which give the concentration of salt and decide how much charge the buffers have to take. With it comes the text
+    of `finite_box.csv`, what the size of the box does to pKa values; none without salt, where that is not known.
 
-    `lost`: the numbers of protons that are gone at the lowest and the highest pH of the titration, as they are estimated. While pH goes from one to the other,
+    `protons`: of all groups that titrate; `lost`: the numbers of them that are gone at the lowest and the highest pH of the titration, as they are estimated. While pH goes from one to the other,
     the protein goes from one charge to the other, and buffers take up what ions do not: least if the box is neutral in the middle of the two.
     """
     modeller = app.Modeller(model.topology, model.quantity())
@@ -85,9 +86,11 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], report: 
     if options.salt > 0:
         mass = sum(atom.element.mass.value_in_unit(unit.dalton) for atom in model.topology.atoms() if atom.residue.name != "HOH")
         note_size([built - gone for gone in lost], mass, count["HOH"], options.salt, report)
+        effects = table(built, protons, mass, count["HOH"], options.salt)
     else:
+        effects = None
         report.note("what the size of the box does to pKa values is not estimated without salt: those of a charged protein come out too high, or too low if its charge is negative")
-    return Model(modeller.topology, places)
+    return Model(modeller.topology, places), effects
 
 
 def middle(built: float, lost: list[float]) -> int:
@@ -118,7 +121,7 @@ def note_size(charges: list[float], mass: float, waters: int, salt: float, repor
     words = [f"{abs(error):.2f} too {'high' if error > 0 else 'low'} at the {place} pH ({charge:+.1f} e)" for error, charge, place in zip(errors, charges, ("lowest", "highest"))]
     report.note(
         f"the size of the box: pKa values come out {' and '.join(words)}, by an estimate (Poisson-Boltzmann, a sphere of the protein's volume in a cell), than beside as much "
-        "salt in a test tube. --padding makes the box larger"
+        "salt in a test tube. `octitrate pka titrate --finite-box finite_box.csv` takes it off; --padding makes the box larger"
     )
 
 

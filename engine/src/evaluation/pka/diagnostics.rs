@@ -75,7 +75,8 @@ impl Diagnostics {
             let name =
                 if site.titration.macroscopic.len() > 1 { format!("proton {}: ", index + 1) } else { String::new() };
             let mut add = |reason: String| reasons.push(format!("{name}{reason}"));
-            match step.pka {
+            let pka = if step.pka == Determined::Unknown { step.pka } else { site.fit(index).pka };
+            match pka {
                 Determined::Value { error, .. } if error < largest => {}
                 Determined::Value { error, .. } => {
                     add(format!("the error of the pKa is {error:.2} and should be below {largest}"))

@@ -114,7 +114,7 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
     let (step, points) = (&site.titration.macroscopic[index], &site.titration.points);
     let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
     let mut sentences = Vec::new();
-    match (step.pka.value(), ends) {
+    match (site.fit(index).pka.value().and(step.pka.value()), ends) {
         (None, _) if site.fit(index).pka.value().is_some() && step.pka == Determined::Unknown => sentences.push(
             "the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
                 .into(),
@@ -124,7 +124,10 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
                 .into(),
         ),
         (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
-            sentences.push(format!("the fitted pKa of {pka:.2} lies outside the pH values, {low} to {high}"));
+            let pka = site.fit(index).pka.value().unwrap_or(pka);
+            sentences.push(format!(
+                "the pKa of {pka:.2} lies outside the pH values, {low} to {high}, and is that of a Hill coefficient of 1; add pH values there"
+            ));
         }
         _ => {}
     }

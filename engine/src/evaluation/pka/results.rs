@@ -1,6 +1,7 @@
 //! What the runs of a titration say: by site, and by pair of sites.
 
 use crate::evaluation::comparison::Comparison;
+use crate::evaluation::finite_box::Solution;
 use crate::evaluation::runs::Run;
 use crate::record::SiteRecord;
 use lambda::analysis::counted::Resampling;
@@ -74,8 +75,17 @@ pub struct Evaluation {
     pub options: Options,
     /// What a reader should know before trusting the numbers, one sentence each.
     pub warnings: Vec<String>,
+    /// From pKa values in the box to those in solution, if that was asked for.
+    pub solution: Option<Solution>,
     /// The pKa values beside measured ones, if there are any.
     pub comparison: Option<Comparison>,
+}
+
+impl Evaluation {
+    /// A pKa without what the size of the box does to it; none if that was not asked for.
+    pub fn in_solution(&self, pka: Determined) -> Option<Determined> {
+        self.solution.as_ref().map(|solution| solution.of(pka))
+    }
 }
 
 /// What the runs say about one site.
@@ -180,19 +190,21 @@ impl SiteResult {
 /// pKa and Hill coefficient of one step of a titration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HillFit {
-    /// pKa; where the fractions do not determine both numbers, that of a coefficient of one.
+    /// pKa; where the fractions do not determine both numbers, and outside of the pH values, that of a coefficient of one.
     pub pka: Determined,
     /// Hill coefficient, if it is determined.
     pub slope: Determined,
 }
 
 impl HillFit {
-    /// What the fractions determine of a step between these pH values.
+    /// What the fractions determine of a step between these pH values. One flank of a curve does not say how steep it is: with the coefficient of its far end, where
+    /// groups are seldom and sampled badly, a pKa outside of the pH values would be anywhere.
     fn of(step: &Macroscopic, ph: Option<[f64; 2]>) -> Self {
-        match step.pka {
-            Determined::Unknown => Self { pka: near_enough(step.pka_slope_one, ph), slope: Determined::Unknown },
-            pka => Self { pka, slope: step.slope.unwrap_or(Determined::Unknown) },
+        let is_outside = step.pka.value().zip(ph).is_some_and(|(pka, [low, high])| !(low..=high).contains(&pka));
+        if step.pka == Determined::Unknown || (is_outside && step.pka_slope_one.value().is_some()) {
+            return Self { pka: near_enough(step.pka_slope_one, ph), slope: Determined::Unknown };
         }
+        Self { pka: step.pka, slope: step.slope.unwrap_or(Determined::Unknown) }
     }
 }
 
@@ -212,6 +224,26 @@ fn near_enough(pka: Determined, ph: Option<[f64; 2]>) -> Determined {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 0.1 % at pH 5.5, 0.6 % at 6.5 and 4 % at 8 have a Hill coefficient of 0.6, with which the pKa would be 10.2; with one of 1 it is 9.1.
+    #[test]
+    fn a_pka_outside_of_the_ph_values_has_a_coefficient_of_one() {
+        let value = |value: f64| Determined::Value { value, error: 0.2 };
+        let step = |pka, one| Macroscopic {
+            from: 0,
+            to: 1,
+            pka,
+            slope: Some(value(0.6)),
+            pka_slope_one: one,
+            from_microscopic: Determined::Unknown,
+            counted: [Determined::Unknown; 2],
+        };
+        let of = |pka, one| HillFit::of(&step(pka, one), Some([0.5, 8.0]));
+        assert_eq!(of(value(8.6), value(8.4)), HillFit { pka: value(8.4), slope: Determined::Unknown });
+        assert_eq!(of(value(10.2), value(9.5)).pka, Determined::AtLeast(8.0));
+        assert_eq!(of(value(7.9), value(7.7)), HillFit { pka: value(7.9), slope: value(0.6) });
+        assert_eq!(of(value(8.6), Determined::Unknown).pka, value(8.6));
+    }
 
     /// Fractions of 0.999 at every pH from 1.25 on give a pKa of −1.45 ± 0.53 with a slope of one: that is the bound 1.25 and no number.
     #[test]

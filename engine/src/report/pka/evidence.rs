@@ -108,10 +108,10 @@ fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for site in &evaluation.sites {
         let found = &site.diagnostics;
-        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+        for index in 0..site.titration.macroscopic.len() {
             let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
             let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
-            let mut row = vec![site.step_name(index), step.pka.to_string(), site.transitions().to_string()];
+            let mut row = vec![site.step_name(index), site.fit(index).pka.to_string(), site.transitions().to_string()];
             let whole = |count: Option<u64>| count.map_or("–".into(), |count| count.to_string());
             let torsions = &found.torsions;
             row.push(whole(found.exchanges));

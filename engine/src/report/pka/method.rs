@@ -313,6 +313,13 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
          converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, and the site changed its protonation, its tautomer and its \
          rotamer at least ten times where that matters."
     ));
+    if let Some(solution) = &evaluation.solution {
+        method.add(&format!(
+            "The size of the box makes pKa values too high by {}, by the Poisson-Boltzmann equation for a charged sphere in a cell beside the same sphere in unbounded salt water; pKa \
+             values in solution are without it.",
+            solution.range()
+        ));
+    }
     if background.solute.is_ok() {
         let cited = method.cite(&[PICTURES]);
         method.add(&format!("(The picture of the structure is drawn by 3Dmol.js{cited}.)"));

@@ -46,6 +46,7 @@ struct Row<'a> {
     name: String,
     label: String,
     pka: Determined,
+    in_solution: Option<Determined>,
     slope: Option<Determined>,
     model: Option<f64>,
     verdict: Verdict,
@@ -56,12 +57,17 @@ struct Row<'a> {
 impl Row<'_> {
     fn bar(&self) -> Bar {
         let measured = self.measured.and_then(|measured| Some((measured.value?, measured.error.unwrap_or(0.0))));
-        Bar { value: Some(self.pka), sure: self.verdict == Verdict::Converged, reference: self.model, measured }
+        Bar { value: Some(self.compared()), sure: self.verdict == Verdict::Converged, reference: self.model, measured }
+    }
+
+    /// What stands beside a measured value.
+    fn compared(&self) -> Determined {
+        self.in_solution.unwrap_or(self.pka)
     }
 
     /// Computed minus measured.
     fn difference(&self) -> Option<f64> {
-        Some(self.pka.value()? - self.measured?.value?)
+        Some(self.compared().value()? - self.measured?.value?)
     }
 }
 
@@ -76,6 +82,7 @@ fn rows<'a>(evaluation: &'a Evaluation, background: &Background, measured: &'a [
                 site: index,
                 label: label(evaluation, background, index) + &suffix,
                 pka,
+                in_solution: evaluation.in_solution(pka),
                 slope: step.slope.map(|_| site.fit(k).slope),
                 model: site.reference(step.from, step.to),
                 verdict: Verdict::of(site, pka),
@@ -136,6 +143,9 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &
     let mut html = lead(&rows) + &averages(&rows);
     let head = |class: &str, words: &str| format!("<th scope=\"col\" class=\"{class}\">{words}</th>");
     let mut heads = vec![head("", "site"), head("value", "pKa")];
+    if evaluation.solution.is_some() {
+        heads.push(head("", "in solution"));
+    }
     if let Some(forest) = &forest {
         heads.push(format!("<th class=\"forest\" aria-hidden=\"true\">{}</th>", forest.axis()));
     }
@@ -183,6 +193,9 @@ fn line(row: &Row, drawing: Option<String>, compared: bool, is_shown: bool) -> S
     };
     let mut html =
         format!("<tr class=\"{class}\"><th scope=\"row\">{site}{own}</th><td class=\"value\">{}</td>", row.pka);
+    if let Some(in_solution) = row.in_solution {
+        html += &cell("in solution", &in_solution.to_string());
+    }
     if let Some(drawing) = drawing {
         let _ = write!(html, "<td class=\"forest\" aria-hidden=\"true\">{drawing}</td>");
     }

@@ -55,18 +55,19 @@ fn both(number: Determined) -> String {
 
 fn pka(evaluation: &Evaluation) -> String {
     let mut text = String::from(
-        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,converged,reasons\n",
+        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,pKa in solution,its error,converged,reasons\n",
     );
     for site in &evaluation.sites {
         let (transitions, mixed) = (site.transitions(), optional(site.mixed(), 5));
-        for step in &site.titration.macroscopic {
-            let numbers =
-                [step.pka, step.slope.unwrap_or(Determined::Unknown), step.pka_slope_one, step.from_microscopic];
+        for (index, step) in site.titration.macroscopic.iter().enumerate() {
+            let fit = site.fit(index);
+            let in_solution = both(evaluation.in_solution(fit.pka).unwrap_or(Determined::Unknown));
+            let numbers = [fit.pka, fit.slope, step.pka_slope_one, step.from_microscopic];
             let numbers = numbers.map(both).join(",");
             let (name, reference) = (&site.record.name, optional(site.reference(step.from, step.to), 2));
             let (counted, verdict) = (step.counted.map(both).join(","), verdict(&site.diagnostics));
             let _ =
-                writeln!(text, "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{verdict}", step.to);
+                writeln!(text, "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{verdict}", step.to);
         }
     }
     text
@@ -89,7 +90,7 @@ fn diagnostics(evaluation: &Evaluation) -> String {
         let found = &site.diagnostics;
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(both).join(",");
-            let (pka, transitions, exchanges) = (both(step.pka), site.transitions(), whole(found.exchanges));
+            let (pka, transitions, exchanges) = (both(site.fit(index).pka), site.transitions(), whole(found.exchanges));
             let turned = [found.torsions.first, found.torsions.second, found.torsions.end].map(whole).join(",");
             let held = found.torsions.held;
             let held =
@@ -191,7 +192,7 @@ pub(super) fn shift(pka: Determined, reference: Option<f64>) -> String {
     shift.unwrap_or_default().replace('-', "−")
 }
 
-/// Fields of the summary, by step of each site: name, pKa, Hill coefficient, model compound, shift, transitions, mixed, whether it has
+/// Fields of the summary, by step of each site: name, pKa, the same in solution if that was asked for, Hill coefficient, model compound, shift, transitions, mixed, whether it has
 /// converged.
 pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
@@ -199,9 +200,9 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let reference = site.reference(step.from, step.to);
             let pka = site.fit(index).pka;
-            rows.push(vec![
-                site.step_name(index),
-                pka.to_string(),
+            let mut row = vec![site.step_name(index), pka.to_string()];
+            row.extend(evaluation.in_solution(pka).map(|pka| pka.to_string().replace('-', "−")));
+            row.extend([
                 step.slope.map_or("–".into(), |_| hill(site.fit(index).slope)),
                 optional(reference, 2),
                 shift(pka, reference),
@@ -209,6 +210,7 @@ pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
                 format!("{:.1} %", 100.0 * site.mixed().unwrap_or(0.0)),
                 if site.diagnostics.reasons.is_empty() { "yes".into() } else { "no".into() },
             ]);
+            rows.push(row);
         }
     }
     rows
@@ -223,7 +225,10 @@ pub(super) fn hill(slope: Determined) -> String {
 }
 
 /// Heads of the columns of [`rows`].
-pub(super) const COLUMNS: [&str; 8] = ["site", "pKa", "Hill", "model", "shift", "transitions", "mixed", "converged"];
+const COLUMNS: [&str; 8] = ["site", "pKa", "Hill", "model", "shift", "transitions", "mixed", "converged"];
+/// The same with pKa values in solution.
+const WITH_SOLUTION: [&str; 9] =
+    ["site", "pKa", "in solution", "Hill", "model", "shift", "transitions", "mixed", "converged"];
 
 /// Sentences about tautomers and about sites that interact.
 pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
@@ -249,11 +254,11 @@ pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
 }
 
 /// A table for people: the first column to the left, the others to the right.
-pub(in crate::report) fn aligned<const N: usize>(columns: &[&str; N], rows: Vec<Vec<String>>) -> String {
-    let mut table = vec![columns.map(str::to_string).to_vec()];
+pub(in crate::report) fn aligned(columns: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = vec![columns.iter().map(|head| head.to_string()).collect()];
     table.extend(rows);
     let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
     let mut text = String::new();
     for row in &table {
         let _ = write!(text, "{:<1$}", row[0], widths[0]);
@@ -299,8 +304,13 @@ pub(super) fn not_converged(sites: &[SiteResult]) -> String {
 
 /// The short table at the end of the command, with remarks and warnings, and what was measured.
 pub fn summary(evaluation: &Evaluation) -> String {
-    let mut text = aligned(&COLUMNS, rows(evaluation));
+    let columns: &[&str] = if evaluation.solution.is_some() { &WITH_SOLUTION } else { &COLUMNS };
+    let mut text = aligned(columns, rows(evaluation));
     text.push('\n');
+    if let Some(solution) = &evaluation.solution {
+        let (range, file) = (solution.range(), solution.file.display());
+        let _ = writeln!(text, "in solution: the size of the box makes pKa values too high by {range} by {file}, which is taken off");
+    }
     text += &not_converged(&evaluation.sites);
     for remark in remarks(evaluation) {
         let _ = writeln!(text, "{remark}");
