@@ -17,6 +17,8 @@ from openmm import app, unit
 
 from octitrate.entries import BUILT_IN_STATUS, entry
 from octitrate.errors import Refused
+from octitrate.neighbours import offset
+from octitrate.peptide import peptide
 from octitrate.prepare import predict, sites, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.command import main
@@ -449,6 +451,15 @@ def test_the_parts_of_the_start_take_a_fiftieth_of_a_run_in_whole_hundreds_of_st
     section = tomllib.loads("\n".join(position_restraints(start)))
     twice = None if start is None else picoseconds(2 * start)
     assert section == ({} if time is None else {"position_restraints": {"duration": twice, "fade": time}})
+
+
+def test_backbones_of_charmm_are_alike_but_for_proline() -> None:
+    for second, expected in (("PRO", 2.8), ("ARG", None), ("VAL", None)):
+        first, beside, *_ = peptide(("ALA", second, "ALA")).topology.residues()
+        assert offset("charmm36m", "nterm", first) == (None if expected is None else (expected, beside))
+        assert offset("charmm36m", "cterm", beside) is None
+        assert (offset("ff19SB", "nterm", first) is None) == (second == "VAL")
+    assert offset("another", "nterm", first) is None
 
 
 @pytest.mark.parametrize(
