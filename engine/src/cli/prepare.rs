@@ -64,7 +64,8 @@ fn program(command: &str, module: &str) -> Result<(PathBuf, Command)> {
         "import sys; sys.path[:] = [p for p in sys.path if p]; from {module} import main; sys.exit(main(sys.argv[1:]))"
     );
     let mut main = Command::new(&python);
-    main.args(["-c", &code]);
+    // OpenMM goes through sets of names: with another seed CHARMM's types would have other numbers each time.
+    main.args(["-c", &code]).env("PYTHONHASHSEED", "0");
     Ok((python, main))
 }
 
