@@ -7,8 +7,9 @@
 # FORCE_FIELD is ff14SB (default), charmm36m or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
 # dphs is a model of the variant of nuclease whose acids were measured, made from 1stn (nuclease_variant.py).
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
-# START is `crystal` (default), or `both`: two walkers at each pH, one ladder from the prepared structure and one from a structure whose side chains were at
-# 500 K for half a nanosecond while the backbone was held (heat.toml; λ held in the forms of pH 4.5). Where the two agree, the start is forgotten.
+# START is `crystal` (default), `heated` (a structure whose side chains were at 500 K for half a nanosecond while the backbone was held: heat.toml, λ held in the
+# forms of pH 4.5), or `both`: two walkers at each pH, one ladder from each of the two. Where the two agree, the start is forgotten.
+# What the size of the box does to pKa values is taken off before they are compared (finite_box.csv); the table has both.
 # The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,7 +43,12 @@ if [ ! -e "$folder" ]; then
         -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
         -e "s/^time_step = .*/&\nseed = ${SEED:-1}/" "$folder/titrate.toml"
 fi
-if [ "${START:-crystal}" = both ] && [ ! -e "$folder/heated.gro" ]; then
+start=${START:-crystal}
+case $start in
+    crystal | heated | both) ;;
+    *) echo "START is $start, and can be crystal, heated or both" >&2; exit 2 ;;
+esac
+if [ "$start" != crystal ] && [ ! -e "$folder/heated.gro" ]; then
     # Sections are paragraphs: constant volume, no pH but the one that the forms at the start are those of, the rest as in the titration.
     awk 'BEGIN { RS = ""; ORS = "\n\n" }
         /^\[(barostat|titrate|output)\]/ { next }
@@ -53,9 +59,15 @@ if [ "${START:-crystal}" = both ] && [ ! -e "$folder/heated.gro" ]; then
         { print }' "$folder/titrate.toml" > "$folder/heat.toml"
     "$octitrate" run "$folder/heat.toml" "$@"
     cp "$folder/heat/final.gro" "$folder/heated.gro"
-    sed -i -e 's/^replicas = .*/replicas = 2\nstructures = ["system.gro", "heated.gro"]/' -e 's/^seed = .*/&\nvelocities = "generate"/' "$folder/titrate.toml"
+    case $start in
+        both) starts='replicas = 2\nstructures = ["system.gro", "heated.gro"]' ;;
+        heated) starts="replicas = $replicas\nstructures = [\"heated.gro\"]" ;;
+    esac
+    sed -i -e "s/^replicas = .*/$starts/" -e 's/^seed = .*/&\nvelocities = "generate"/' "$folder/titrate.toml"
 fi
 status=0
 "$octitrate" titrate "$folder/titrate.toml" "$@" || status=$?
-"$octitrate" pka "$folder/titrate" --compare "$here/measured.csv" --entry "$entry"
+set -- --compare "$here/measured.csv" --entry "$entry"
+if [ -e "$folder/finite_box.csv" ]; then set -- "$@" --finite-box "$folder/finite_box.csv"; fi
+"$octitrate" pka "$folder/titrate" "$@"
 exit "$status"
