@@ -112,6 +112,16 @@ fn lead(rows: &[Row]) -> String {
     )
 }
 
+/// What speaks against every pKa, which is said once.
+fn common<'a>(rows: &[Row<'a>]) -> Vec<&'a str> {
+    let [first, rest @ ..] = rows else { return Vec::new() };
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let everywhere = |reason: &&String| rest.iter().all(|row| row.reasons.contains(*reason));
+    first.reasons.iter().filter(everywhere).map(String::as_str).collect()
+}
+
 /// Averages against measured values, in words.
 fn averages(rows: &[Row]) -> String {
     let all: Vec<[f64; 2]> =
@@ -127,8 +137,9 @@ fn averages(rows: &[Row]) -> String {
         format!("mean absolute error {:.2}, root mean square {:.2}, largest {:.2}", mean(k, 1), mean(k, 2), largest(k))
     };
     format!(
-        "<p class=\"lead\">Against the {} measured values: {}. The pKa values of the model compounds, which know nothing of the protein: {}.</p>",
+        "<p class=\"lead\">Against the {} measured values{}: {}. The pKa values of the model compounds, which know nothing of the protein: {}.</p>",
         all.len(),
+        if rows.iter().any(|row| row.in_solution.is_some()) { ", in solution" } else { "" },
         of(0),
         of(1)
     )
@@ -140,10 +151,16 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &
     let bars: Vec<Bar> = rows.iter().map(Row::bar).collect();
     let forest = Forest::new("pKa", &bars);
     let compared = rows.iter().any(|row| row.measured.is_some());
-    let mut html = lead(&rows) + &averages(&rows);
+    let in_solution = evaluation.solution.is_some();
+    let common = common(&rows);
+    let mut html = lead(&rows);
+    if !common.is_empty() {
+        let _ = write!(html, "<p class=\"lead common\">Against each of them: {}.</p>", escape(&common.join("; ")));
+    }
+    html += &averages(&rows);
     let head = |class: &str, words: &str| format!("<th scope=\"col\" class=\"{class}\">{words}</th>");
     let mut heads = vec![head("", "site"), head("value", "pKa")];
-    if evaluation.solution.is_some() {
+    if in_solution {
         heads.push(head("", "in solution"));
     }
     if let Some(forest) = &forest {
@@ -161,14 +178,21 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &
     let _ = write!(
         html,
         "<div class=\"scroll\" role=\"region\" aria-label=\"pKa values\" tabindex=\"0\"><table class=\"results{}\"><thead><tr>{}</tr></thead><tbody>",
-        if compared { " compared" } else { "" },
+        match (compared, in_solution) {
+            (true, true) => " compared solution",
+            (true, false) => " compared",
+            (false, _) => "",
+        },
         heads.concat()
     );
     for (row, bar) in rows.iter().zip(&bars) {
-        html += &line(row, forest.as_ref().map(|forest| forest.row(bar)), compared, is_shown);
+        html += &line(row, &common, forest.as_ref().map(|forest| forest.row(bar)), compared, is_shown);
     }
     let mut key =
         vec!["● pKa with one (thick) and two standard errors, ○ not converged", "│ model compound", "→ bound"];
+    if in_solution {
+        key[0] = "● pKa in solution with one (thick) and two standard errors, ○ not converged";
+    }
     if compared {
         key.insert(1, "◇ measured");
     }
@@ -180,8 +204,8 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &
     html + "</tbody></table></div>" + &key
 }
 
-/// A row; cells carry the names of their columns for narrow pages.
-fn line(row: &Row, drawing: Option<String>, compared: bool, is_shown: bool) -> String {
+/// A row, without the reasons that all have in `common`; cells carry the names of their columns for narrow pages.
+fn line(row: &Row, common: &[&str], drawing: Option<String>, compared: bool, is_shown: bool) -> String {
     let [class, sign, words] = row.verdict.shown();
     let (label, name) = (escape(&row.label), escape(&row.name));
     let site =
@@ -207,7 +231,8 @@ fn line(row: &Row, drawing: Option<String>, compared: bool, is_shown: bool) -> S
     html += &cell("shift", &shift(row.pka, row.model));
     let slope = row.slope.filter(|slope| *slope != Determined::Unknown);
     html += &cell("Hill", &slope.map_or(String::new(), hill));
-    let reasons = row.reasons.iter().map(|reason| format!("<li>{}</li>", escape(reason))).collect::<String>();
+    let own = row.reasons.iter().filter(|reason| !common.contains(&reason.as_str()));
+    let reasons = own.map(|reason| format!("<li>{}</li>", escape(reason))).collect::<String>();
     let reasons = if reasons.is_empty() { reasons } else { format!("<ul>{reasons}</ul>") };
     let _ =
         writeln!(html, "<td class=\"verdict\"><b><i aria-hidden=\"true\">{sign}</i> {words}</b>{reasons}</td></tr>");

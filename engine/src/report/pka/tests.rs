@@ -118,6 +118,24 @@ fn every_svg_says_what_it_is_and_no_name_is_used_twice() {
 }
 
 #[test]
+fn what_speaks_against_every_pka_is_said_once() {
+    let mut found = evaluation(&[site("GLU 2", &[0.0, 4.4]), site("ASP 5", &[0.0, 4.9])], &PH);
+    let of = |sites: [&[&str]; 2], found: &mut Evaluation| {
+        for (site, reasons) in found.sites.iter_mut().zip(sites) {
+            site.diagnostics.reasons = reasons.iter().map(|reason| reason.to_string()).collect();
+        }
+        page(found)
+    };
+    let together = of([&["no round trips", "short"], &["no round trips"]], &mut found);
+    let table = section(&together, "pKa values");
+    assert!(table.contains("Against each of them: no round trips.</p>") && table.contains("<li>short</li>"));
+    assert_eq!(table.matches("no round trips").count(), 1);
+    let apart = of([&["short"], &[]], &mut found);
+    let table = section(&apart, "pKa values");
+    assert!(!table.contains("Against each of them") && table.contains("<li>short</li>"));
+}
+
+#[test]
 fn ph_values_that_were_added_are_told_with_the_reason() {
     let sites = [site("GLU 2", &[0.0, 4.4])];
     let mut found = evaluation(&sites, &PH);
