@@ -118,6 +118,20 @@
     }
   }
 
+  // 3Dmol finds bonds by residue, and misses the one to a cap at the end of a chain.
+  function join(atoms) {
+    atoms.forEach((carbon, k) => {
+      if (carbon.atom !== "C") return;
+      const next = atoms.slice(k + 1, k + 40).find((atom) => atom.atom === "N" && atom.chain === carbon.chain);
+      if (!next || carbon.bonds.includes(next.index)) return;
+      if (Math.hypot(next.x - carbon.x, next.y - carbon.y, next.z - carbon.z) > 2) return;
+      for (const [one, other] of [[carbon, next], [next, carbon]]) {
+        one.bonds.push(other.index);
+        one.bondOrder.push(1);
+      }
+    });
+  }
+
   function build() {
     const box = find("viewer");
     const pdb = parse("solute");
@@ -127,6 +141,7 @@
       viewer = $3Dmol.createViewer(box, { backgroundColor: "#ffffff", antialias: true });
       const model = viewer.addModel(pdb, "pdb", { keepH: true });
       const atoms = model.selectedAtoms({});
+      join(atoms);
       viewer.hasBackbone = atoms.filter((atom) => atom.atom === "CA").length > 3;
       // The label of a site stands at the end of its side chain: by the atom that is farthest from its first.
       viewer.tips = data.sites.map((site) => {
