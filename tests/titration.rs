@@ -199,26 +199,33 @@ fn a_synthetic_titration_returns_its_pka() {
 fn a_titration_runs_skips_what_is_finished_and_names_damage() {
     let folder = temp_dir::TempDir::new().unwrap();
     let rest = format!(
-        "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 5.0]\njobs = 2\n",
+        "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 5.0]\njobs = 2\nfinite_box = \"finite_box.csv\"\n",
         library(folder.path()).display()
     );
+    let table = |lost: u32| {
+        let rows = format!("protons lost,charge of the protein,too high\n0,5,0.2\n{lost},2,0.1\n");
+        std::fs::write(folder.path().join("finite_box.csv"), rows).unwrap();
+    };
+    table(1);
     let job = job(folder.path(), 10, &rest);
     let out = folder.path().join("out");
     let first = octitrate(&["titrate", job.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&first.stderr).into_owned();
     assert!(first.status.success(), "{said}");
-    assert!(said.contains("pH") && said.contains("report.html"), "{said}");
+    assert!(said.contains("pH") && said.contains("report.html") && said.contains("pKa  in solution"), "{said}");
     let lambda = out.join("pH_3.00/replica_1/lambda.csv");
     assert_eq!(std::fs::read_to_string(&lambda).unwrap().lines().count(), 12);
     let written = |path: &Path| path.metadata().unwrap().modified().unwrap();
     let (before, finished) = (written(&lambda), out.join("pH_5.00/replica_1"));
 
-    // One run is lost: it alone is repeated, with the same result.
+    // One run is lost: it alone is repeated, with the same result. Of the table of another system the runs are not lost.
+    table(3);
     let lost = std::fs::read(finished.join("lambda.csv")).unwrap();
     std::fs::remove_dir_all(&finished).unwrap();
     let second = octitrate(&["titrate", job.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(second.status.success() && said.contains("1 of 2 runs were finished before"), "{said}");
+    assert!(said.contains("those of the runs lose 1") && said.contains("pKa values are those of the box"), "{said}");
     assert_eq!(written(&lambda), before);
     assert!(std::fs::read(finished.join("lambda.csv")).unwrap() == lost);
 

@@ -67,7 +67,5 @@ if [ "$start" != crystal ] && [ ! -e "$folder/heated.gro" ]; then
 fi
 status=0
 "$octitrate" titrate "$folder/titrate.toml" "$@" || status=$?
-set -- --compare "$here/measured.csv" --entry "$entry"
-if [ -e "$folder/finite_box.csv" ]; then set -- "$@" --finite-box "$folder/finite_box.csv"; fi
-"$octitrate" pka "$folder/titrate" "$@"
+"$octitrate" pka "$folder/titrate" --compare "$here/measured.csv" --entry "$entry"
 exit "$status"

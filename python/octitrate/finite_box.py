@@ -73,10 +73,10 @@ ROWS = 9
 
 def table(built: float, protons: int, mass: float, waters: int, salt: float) -> str:
     """`finite_box.csv`: by how much pKa values come out too high (`too_high`) while the protein loses its protons. `built` (e): its charge with all of them; `protons`: of
-    all groups that titrate. `octitrate pka --finite-box` takes it off."""
+    all groups that titrate. `titrate.finite_box` and `octitrate pka --finite-box` take it off."""
     lines = [
         "# By how much pKa values come out too high in this box, in pK units, after that many protons of all groups that titrate are lost: an estimate by the Poisson-Boltzmann",
-        f"# equation for a sphere of {mass:.0f} u in a cell with {waters} molecules of water and {salt:g} mol/l of salt. octitrate pka titrate --finite-box finite_box.csv takes it off.",
+        f"# equation for a sphere of {mass:.0f} u in a cell with {waters} molecules of water and {salt:g} mol/l of salt. The titration has pKa values with it and without it.",
         "protons lost,charge of the protein,too high",
     ]
     for lost in sorted({round(float(lost)) for lost in np.linspace(0, protons, ROWS)}):

@@ -36,6 +36,7 @@ def test_the_same_input_and_seed_give_the_same_files(structure: Write, tmp_path:
     folders = [tmp_path / name / "prepared" for name in ("one", "two", "three")]
     one, two, three = ({str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()} for folder in folders)
     assert "library/glu3.toml" in one
+    assert "finite_box.csv" in one and 'finite_box = "finite_box.csv"' in one["titrate.toml"].decode()
     text = two.pop("prepare.md").decode().replace("two/prepared", "one/prepared")
     assert one.pop("prepare.md").decode() == text and "the size of the box" in text
     assert one.keys() == two.keys() and [name for name in one if one[name] != two[name]] == []

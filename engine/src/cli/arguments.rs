@@ -335,7 +335,8 @@ pub struct PkaArguments {
     /// Rows of the measured values that count, by their column `PDB ID`.
     #[arg(long, value_name = "ID", requires = "compare")]
     pub entry: Option<String>,
-    /// pKa values in solution, too: without what the size of the box does to those of a charged protein, by the table that `octitrate prepare` writes. They are compared.
+    /// pKa values in solution, too: without what the size of the box does to those of a charged protein, by the table that `octitrate prepare` writes. They are compared. Unless given, the table that
+    /// the job of the titration names.
     #[arg(long, value_name = "FINITE_BOX.csv")]
     pub finite_box: Option<PathBuf>,
     /// Write no Parquet files beside the tables of the runs.

@@ -28,9 +28,20 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     };
     let read = |file: &PathBuf| measured::read(file, arguments.entry.as_deref());
     let measured = arguments.compare.as_ref().map(read).transpose()?;
-    let finite_box = arguments.finite_box.as_deref().map(FiniteBox::read).transpose()?;
+    let of_the_job = || arguments.folders.iter().find_map(|folder| runs::finite_box(folder));
+    let table = arguments.finite_box.clone().or_else(of_the_job);
+    // A table that the job names may have stayed where the runs were made.
+    let (table, gone) = match table {
+        Some(path) if arguments.finite_box.is_none() && !path.exists() => (None, Some(path)),
+        table => (table.as_deref().map(FiniteBox::read).transpose()?, None),
+    };
     let mut evaluation = pka::evaluate(&runs, &options)?;
-    evaluation.solution = finite_box.map(|table| Solution::new(&table, &evaluation)).transpose()?;
+    evaluation.solution = table.map(|table| Solution::new(&table, &evaluation)).transpose()?;
+    if let Some(path) = gone {
+        let sentence =
+            "which the job names, is not there: pKa values are those of the box; --finite-box says where it is";
+        evaluation.warnings.push(format!("{}, {sentence}", path.display()));
+    }
     if let Some((file, measured)) = arguments.compare.as_ref().zip(measured) {
         evaluation.comparison = Some(Comparison::new(&evaluation, &measured, file)?);
     }

@@ -88,15 +88,17 @@ impl Solution {
                 table.file.display(),
                 table.protons()
             );
-            return Err(Error::input(message, "use the table of the folder that octitrate prepare made for these runs"));
+            return Err(Error::input(
+                message,
+                "use the table of the folder that octitrate prepare made for these runs",
+            ));
         }
         let curves: Vec<Vec<[f64; 2]>> = evaluation
             .sites
             .iter()
             .map(|site| {
-                let point = |point: &lambda::analysis::titration::PhPoint| {
-                    Some([point.ph, point.deprotonated? * most(site)])
-                };
+                let point =
+                    |point: &lambda::analysis::titration::PhPoint| Some([point.ph, point.deprotonated? * most(site)]);
                 site.titration.points.iter().filter_map(point).collect()
             })
             .collect();
@@ -139,8 +141,7 @@ fn interpolated(points: &[[f64; 2]], x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const TABLE: &[u8] =
-        b"# of a test\nprotons lost,charge of the protein,too high\n0,8,0.20\n2,6,0.16\n4,4,0.08\n";
+    const TABLE: &[u8] = b"# of a test\nprotons lost,charge of the protein,too high\n0,8,0.20\n2,6,0.16\n4,4,0.08\n";
 
     /// Between the pH values 2, 4 and 6 with 0, 1 and 3 protons lost the shifts are 0.20, 0.18 and 0.12: a pKa of 3 is too high by 0.19.
     #[test]
@@ -152,7 +153,10 @@ mod tests {
         let value = |value| Determined::Value { value, error: 0.3 };
         for (pka, expected) in [(3.0, 2.81), (4.0, 3.82), (5.0, 4.85), (1.0, 0.8), (8.0, 7.88)] {
             let found = solution.of(value(pka));
-            assert!((found.value().unwrap() - expected).abs() < 1e-12 && found.error() == Some(0.3), "{pka}: {found:?}");
+            assert!(
+                (found.value().unwrap() - expected).abs() < 1e-12 && found.error() == Some(0.3),
+                "{pka}: {found:?}"
+            );
         }
         assert_eq!(solution.of(Determined::AtMost(2.0)), Determined::AtMost(1.8));
         assert_eq!(solution.range(), "0.12 to 0.20");

@@ -91,10 +91,19 @@ fn descend(file: &str, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) ->
 
 /// The equilibration (ps) that the job of a titration leaves out, if this is the folder of one.
 pub fn equilibration(folder: &Path) -> Option<f64> {
+    Time::parse(&of_the_titration(folder, "equilibration")?).ok().map(|time| time.get())
+}
+
+/// The table `titrate.finite_box` that the job of a titration names, if this is the folder of one.
+pub fn finite_box(folder: &Path) -> Option<PathBuf> {
+    of_the_titration(folder, "finite_box").map(PathBuf::from)
+}
+
+/// The text of a key of the section `[titrate]`, if this is the folder of a titration.
+fn of_the_titration(folder: &Path, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(folder.join(RESOLVED)).ok()?;
     let job: toml::Table = text.parse().ok()?;
-    let time = job.get("titrate")?.get("equilibration")?.as_str()?;
-    Time::parse(time).ok().map(|time| time.get())
+    job.get("titrate")?.get(key)?.as_str().map(str::to_string)
 }
 
 /// The sites of the run in this folder whose job gives them an `offset`, with it (kJ/mol).

@@ -15,6 +15,7 @@ use super::until::{Added, Grows, Until};
 use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, Jobs};
 use crate::error::{InputError, Result};
+use crate::evaluation::finite_box::{FiniteBox, Solution};
 use crate::output::begun::Begun;
 use crate::output::files;
 use lambda::analysis::counted::Resampling;
@@ -26,6 +27,7 @@ pub struct TitrationPlan {
     ph: Vec<f64>,
     batch: Batch,
     until: Option<Until>,
+    finite_box: Option<FiniteBox>,
 }
 
 impl Many for TitrationPlan {
@@ -71,7 +73,7 @@ impl TitrationPlan {
     /// Plans the runs of a job; `jobs`, if given, is how many go on at once instead of what the job says.
     ///
     /// # Errors
-    /// [`crate::error::Error::Input`] if the job has no section `[titrate]`.
+    /// [`crate::error::Error::Input`] if the job has no section `[titrate]`, or a table `titrate.finite_box` that is not understood.
     pub fn new(config: Config, jobs: Option<u32>) -> Result<TitrationPlan> {
         let Some(titrate) = &config.titrate else {
             let help = "add one, for example [titrate] ph = { min = 2.0, max = 7.0, step = 1.0 }";
@@ -81,11 +83,12 @@ impl TitrationPlan {
         ph.sort_by(f64::total_cmp);
         let jobs = jobs.map_or(titrate.jobs, Jobs::Number);
         let kind = if titrate.exchange.is_some() { Kind::Exchange } else { Kind::Titration };
+        let finite_box = titrate.finite_box.as_deref().map(FiniteBox::read).transpose()?;
         let until = Until::of(&config);
         let steps = until.as_ref().map_or(config.steps(), |until| until.schedule[0]);
         let children = children(&config, &ph, steps);
         let batch = Batch { config, children, jobs, noun: "runs", command: "titrate", kind };
-        Ok(TitrationPlan { ph, batch, until })
+        Ok(TitrationPlan { ph, batch, until, finite_box })
     }
 
     /// The looks at the runs, if these go on until their pKa values are known.
@@ -128,7 +131,14 @@ impl TitrationPlan {
         let equilibration = config.titrate.as_ref().map_or(0.0, crate::config::Titrate::equilibration);
         let usual = Options::default();
         let largest_error = self.until.as_ref().map_or(usual.largest_error, |until| until.target.error);
-        pka::evaluate(&self.folders(), &Options { equilibration, resampling, largest_error, ..usual })
+        let mut evaluation =
+            pka::evaluate(&self.folders(), &Options { equilibration, resampling, largest_error, ..usual })?;
+        match self.finite_box.as_ref().map(|table| Solution::new(table, &evaluation)).transpose() {
+            Ok(solution) => evaluation.solution = solution,
+            // The runs are made: what they say is not lost for a table.
+            Err(error) => evaluation.warnings.push(format!("{error}; pKa values are those of the box")),
+        }
+        Ok(evaluation)
     }
 }
 

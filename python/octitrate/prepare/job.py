@@ -16,8 +16,8 @@ START = (-10.0, 30.0)
 """Values of `start_pka` that octitrate takes."""
 
 
-def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, topology: Any, options: Options) -> str:
-    """The text of the job. `ff`: the `octitrate.residues.TitratableForceField`."""
+def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, topology: Any, options: Options, finite_box: bool) -> str:
+    """The text of the job. `ff`: the `octitrate.residues.TitratableForceField`; `finite_box`: whether there is a table of what the size of the box does."""
     titrating = [choice for choice in choices if choice.titrates]
     start = settling(options.duration)
     lines = [
@@ -66,6 +66,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         "[titrate]",
         f"ph = {json.dumps(ph)}",
         'exchange = "1 ps"',
+        *(['finite_box = "finite_box.csv" # what the size of the box does to pKa values, which are given with it and without it'] if finite_box else []),
         "",
         "[output]",
         f'lambda = "{between_lines(options.duration)}"',

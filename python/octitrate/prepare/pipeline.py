@@ -92,7 +92,7 @@ def prepare(options: Options, report: Report) -> Path:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
         libraries = [f"library/{name}" for name in entries]
-        folder.write("titrate.toml", job(choices, ph, libraries, ff, solvated.model.topology, options))
+        folder.write("titrate.toml", job(choices, ph, libraries, ff, solvated.model.topology, options, effects is not None))
         folder.write(MARKER, marker(options))
         opening = (
             f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "

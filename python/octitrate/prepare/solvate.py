@@ -121,7 +121,7 @@ def note_size(charges: list[float], mass: float, waters: int, salt: float, repor
     words = [f"{abs(error):.2f} too {'high' if error > 0 else 'low'} at the {place} pH ({charge:+.1f} e)" for error, charge, place in zip(errors, charges, ("lowest", "highest"))]
     report.note(
         f"the size of the box: pKa values come out {' and '.join(words)}, by an estimate (Poisson-Boltzmann, a sphere of the protein's volume in a cell), than beside as much "
-        "salt in a test tube. `octitrate pka titrate --finite-box finite_box.csv` takes it off; --padding makes the box larger"
+        "salt in a test tube. The titration has them with it and without it (finite_box.csv); --padding makes the box larger"
     )
 
 

@@ -62,6 +62,11 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "half as many again as `ph` has"))]
     pub until_max_ph: Option<u32>,
+    /// Table of by how much pKa values come out too high in this box, by the number of protons that all sites have lost: `finite_box.csv`, which `octitrate prepare`
+    /// writes. With it the evaluation has pKa values in solution, too, without what the size of the box does. The path is relative to the job file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-absent" = "pKa values are those of the box alone"))]
+    pub finite_box: Option<PathBuf>,
     /// Number of runs that go on at once, or `"auto"` for as many as there are cores, or 32 on each GPU.
     #[serde(default)]
     pub jobs: Jobs,
@@ -101,7 +106,12 @@ impl Titrate {
         let exists = |(index, structure): (usize, &PathBuf)| {
             exists(&format!("titrate.structures.{index}"), structure, "a GROMACS structure, .gro")
         };
-        self.structures.iter().enumerate().try_for_each(exists)
+        self.structures.iter().enumerate().try_for_each(exists)?;
+        self.finite_box.iter_mut().for_each(|path| make_absolute(folder, path));
+        let table = |path: &PathBuf| {
+            super::check::exists("titrate.finite_box", path, "a table, finite_box.csv of octitrate prepare")
+        };
+        self.finite_box.as_ref().map_or(Ok(()), table)
     }
 
     /// The structure at which this replica (from 1) begins, if it is another one than that of the system.

@@ -66,8 +66,11 @@ fn pka(evaluation: &Evaluation) -> String {
             let numbers = numbers.map(both).join(",");
             let (name, reference) = (&site.record.name, optional(site.reference(step.from, step.to), 2));
             let (counted, verdict) = (step.counted.map(both).join(","), verdict(&site.diagnostics));
-            let _ =
-                writeln!(text, "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{verdict}", step.to);
+            let _ = writeln!(
+                text,
+                "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{verdict}",
+                step.to
+            );
         }
     }
     text
@@ -309,7 +312,10 @@ pub fn summary(evaluation: &Evaluation) -> String {
     text.push('\n');
     if let Some(solution) = &evaluation.solution {
         let (range, file) = (solution.range(), solution.file.display());
-        let _ = writeln!(text, "in solution: the size of the box makes pKa values too high by {range} by {file}, which is taken off");
+        let _ = writeln!(
+            text,
+            "in solution: the size of the box makes pKa values too high by {range} by {file}, which is taken off"
+        );
     }
     text += &not_converged(&evaluation.sites);
     for remark in remarks(evaluation) {
