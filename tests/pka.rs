@@ -371,20 +371,21 @@ fn pka_values_in_solution_are_without_the_size_of_the_box() {
     let page = read("report.html");
     assert!(page.contains("<td data-column=\"in solution\"") && page.contains("pKa values in solution are without it"));
     // The job of a titration names the table, too; one that has not come along is missed in words.
+    let job = format!("[titrate]\nequilibration = \"0 ps\"\nfinite_box = \"{}\"\n", table.display());
+    std::fs::write(folder.path().join("resolved.toml"), job).unwrap();
     let of_the_job = || {
-        let job = format!("[titrate]\nequilibration = \"0 ps\"\nfinite_box = \"{}\"\n", table.display());
-        std::fs::write(folder.path().join("resolved.toml"), job).unwrap();
         let output = octitrate(&["pka", folder.path().to_str().unwrap(), "--draws", "20", "--no-parquet"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(of_the_job().contains("pKa  in solution"));
+    std::fs::write(&table, "protons lost,too high\n0,0.2\n4,0.1\n").unwrap();
+    let said = of_the_job();
+    assert!(!said.contains("in solution") && said.contains("those of the runs lose 3 (use the table"), "{said}");
     std::fs::remove_file(&table).unwrap();
     let said = of_the_job();
-    assert!(
-        !said.contains("in solution") && said.contains("finite_box.csv, which the job names, is not there"),
-        "{said}"
-    );
+    assert!(!said.contains("in solution") && said.contains("finite_box.csv: cannot read: "), "{said}");
+    assert!(said.contains("pKa values are those of the box, and --finite-box takes another table"), "{said}");
     let pka = read("pka.csv");
     for (rows, message) in [
         ("0,5,0.2\n4,1,0.2\n", "is of a system whose sites lose 4 protons together, those of the runs lose 3"),

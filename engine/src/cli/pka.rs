@@ -2,13 +2,13 @@
 
 use crate::cli::arguments::PkaArguments;
 use lambda::analysis::counted::Resampling;
-use octitrate::error::Result;
+use octitrate::error::{Error, Result};
 use octitrate::evaluation::comparison::Comparison;
 use octitrate::evaluation::finite_box::{FiniteBox, Solution};
 use octitrate::evaluation::{measured, runs};
 use octitrate::output::screen;
 use octitrate::workflow::folder::{Folder, move_aside};
-use octitrate::workflow::pka::{self, Beside, Options};
+use octitrate::workflow::pka::{self, Beside, Evaluation, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,19 +28,11 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     };
     let read = |file: &PathBuf| measured::read(file, arguments.entry.as_deref());
     let measured = arguments.compare.as_ref().map(read).transpose()?;
-    let of_the_job = || arguments.folders.iter().find_map(|folder| runs::finite_box(folder));
-    let table = arguments.finite_box.clone().or_else(of_the_job);
-    // A table that the job names may have stayed where the runs were made.
-    let (table, gone) = match table {
-        Some(path) if arguments.finite_box.is_none() && !path.exists() => (None, Some(path)),
-        table => (table.as_deref().map(FiniteBox::read).transpose()?, None),
-    };
+    let asked = arguments.finite_box.as_deref().map(FiniteBox::read).transpose()?;
     let mut evaluation = pka::evaluate(&runs, &options)?;
-    evaluation.solution = table.map(|table| Solution::new(&table, &evaluation)).transpose()?;
-    if let Some(path) = gone {
-        let sentence =
-            "which the job names, is not there: pKa values are those of the box; --finite-box says where it is";
-        evaluation.warnings.push(format!("{}, {sentence}", path.display()));
+    match asked {
+        Some(table) => evaluation.solution = Some(Solution::new(&table, &evaluation)?),
+        None => of_the_jobs(&mut evaluation, &arguments.folders),
     }
     if let Some((file, measured)) = arguments.compare.as_ref().zip(measured) {
         evaluation.comparison = Some(Comparison::new(&evaluation, &measured, file)?);
@@ -54,4 +46,24 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     Folder::claim_for_evaluation(output, &arguments.folders, &pka::RESULTS)?;
     line!("{}", pka::write(&evaluation, output, Beside::default())?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// pKa values in solution by the table that the jobs of these titrations name; a warning where that cannot be, because nobody asked for it.
+fn of_the_jobs(evaluation: &mut Evaluation, folders: &[PathBuf]) {
+    let mut named: Vec<PathBuf> = folders.iter().filter_map(|folder| runs::finite_box(folder)).collect();
+    named.dedup();
+    let tables: Result<Vec<FiniteBox>> = named.iter().map(|path| FiniteBox::read(path)).collect();
+    let solution = tables.and_then(|tables| match &tables[..] {
+        [] => Ok(None),
+        [first, rest @ ..] if rest.iter().all(|table| table.is_like(first)) => {
+            Solution::new(first, evaluation).map(Some)
+        }
+        _ => Err(Error::input("the titrations are in boxes of different sizes", "")),
+    });
+    match solution {
+        Ok(solution) => evaluation.solution = solution,
+        Err(error) => evaluation
+            .warnings
+            .push(format!("{error}: pKa values are those of the box, and --finite-box takes another table")),
+    }
 }

@@ -33,6 +33,11 @@ impl FiniteBox {
         Ok(Self { file: path.to_path_buf(), rows })
     }
 
+    /// Whether it says the same as another one.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.rows == other.rows
+    }
+
     /// Protons that all sites together can lose.
     fn protons(&self) -> f64 {
         self.rows[self.rows.len() - 1][0]
