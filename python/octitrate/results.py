@@ -261,7 +261,7 @@ class Titration(Folder):
         return float(min(1.0, sum(run.time() for run in self.runs()) / wanted))
 
     def plot(self, sites: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-        """Titration curves: points with intervals of one standard error, and Hill curves through pKa and Hill coefficient where they are known.
+        """Titration curves: points with intervals of one standard error, and Hill curves through pKa and Hill coefficient where the pKa is known.
 
         `sites` by name, all by default. Returns the axes; needs matplotlib. Raises `Refused` for a site that is not there.
         """
@@ -274,7 +274,7 @@ class Titration(Folder):
             curve = curves.xs(name, level="site")
             low, high = (curve["deprotonated"] - curve["low"]).clip(lower=0.0), (curve["high"] - curve["deprotonated"]).clip(lower=0.0)
             (line, *_) = axes.errorbar(curve.index, curve["deprotonated"], yerr=[low, high], fmt="o", capsize=2, label=name)
-            steps = table.xs(name, level="site")[["pKa", "Hill coefficient"]].dropna()
+            steps = table.xs(name, level="site")[["pKa", "Hill coefficient"]].fillna({"Hill coefficient": 1.0}).dropna()
             if len(steps) == 1:
                 ph = [curve.index.min() + (curve.index.max() - curve.index.min()) * k / 200 for k in range(201)]
                 pka, hill = steps["pKa"].iloc[0], steps["Hill coefficient"].iloc[0]
@@ -288,8 +288,11 @@ class Titration(Folder):
     def _repr_html_(self) -> str:
         """What a notebook shows: the table of pKa values, or how far it has come."""
         if (self.folder / "pka.csv").is_file():
+            table = self.pka()
             columns = ["pKa", "pKa error", "Hill coefficient", "model compound", "transitions", "converged"]
-            return self.pka()[columns].to_html(na_rep="not determined", float_format=lambda value: f"{value:.2f}")
+            if "pKa in solution" in table and table["pKa in solution"].notna().any():
+                columns.insert(2, "pKa in solution")
+            return table[columns].to_html(na_rep="not determined", float_format=lambda value: f"{value:.2f}")
         return f"<p>{self.folder}: {100 * self.progress():.0f} % done</p>"
 
 

@@ -185,9 +185,10 @@ def test_a_run_that_is_interrupted_keeps_its_checkpoint_and_goes_on(job: Path, t
     assert [len(one.table()) for one in done.runs()] == [301, 301]
 
 
-PKA = """site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,converged,reasons
-GLU 2,1,4.10,0.05,0.90,0.04,4.11,0.05,4.10,0.05,4.25,120,0.1,4.0,0.1,0.8,0.1,yes,
-HIS 3,1,,,,,,,,,6.54,3,0.2,,,,,no,few transitions
+PKA = """site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,pKa in solution,its error,converged,reasons
+GLU 2,1,4.10,0.05,0.90,0.04,4.11,0.05,4.10,0.05,4.25,120,0.1,4.0,0.1,0.8,0.1,3.97,0.05,yes,
+HIS 3,1,,,,,,,,,6.54,3,0.2,,,,,,,no,few transitions
+LYS 4,1,5.60,0.20,,,5.60,0.20,5.60,0.20,10.40,12,0.1,5.6,0.2,,,5.50,0.20,no,few transitions
 """  # noqa: E501
 
 CURVES = """pH,site,deprotonated,low,high,weighted,counted,mixed,transitions,frames,independent samples
@@ -195,6 +196,8 @@ CURVES = """pH,site,deprotonated,low,high,weighted,counted,mixed,transitions,fra
 5.00,GLU 2,0.85000,0.80000,0.90000,0.85,0.85,0.1,30,100,20
 3.00,HIS 3,0.00000,0.00000,0.02000,0.0,0.0,0.1,1,100,20
 5.00,HIS 3,0.05000,0.04000,0.06000,0.05,0.05,0.1,1,100,20
+3.00,LYS 4,0.00000,0.00000,0.02000,0.0,0.0,0.1,1,100,20
+5.00,LYS 4,0.20000,0.15000,0.25000,0.2,0.2,0.1,12,100,20
 """
 
 
@@ -208,19 +211,22 @@ def known(tmp_path: Path) -> Titration:
 def test_pka_of_known_numbers(known: Titration) -> None:
     table = known.pka()
     assert table.loc[("GLU 2", 1), "pKa"] == 4.10
-    assert table["converged"].tolist() == [True, False]
+    assert table["converged"].tolist() == [True, False, False]
     assert pd.isna(table.loc[("HIS 3", 1), "pKa"])
-    assert "not determined" in known._repr_html_()
+    assert "not determined" in known._repr_html_() and "pKa in solution" in known._repr_html_()
+    (known.folder / "pka.csv").write_text(PKA.replace(",3.97,0.05,yes", ",,,yes").replace(",5.50,0.20,no", ",,,no"))
+    assert "pKa in solution" not in known._repr_html_()
     assert known.curves().loc[("GLU 2", 5.0), "deprotonated"] == 0.85
 
 
 def test_the_plot_has_points_and_the_hill_curve(known: Titration) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     axes = known.plot()
-    # Points of both sites; one curve, because the pKa of HIS 3 is not determined.
+    # Points of all sites; the pKa of HIS 3 is not determined, and that of LYS 4 is one of a Hill coefficient of 1.
     curves = [line for line in axes.lines if len(line.get_xdata()) == 201]
-    assert len(axes.containers) == 2
-    assert len(curves) == 1
+    assert len(axes.containers) == 3
+    assert len(curves) == 2
+    assert curves[1].get_ydata()[-1] == pytest.approx(1 / (1 + 10 ** (5.6 - 5.0)))
     middle = min(zip(curves[0].get_xdata(), curves[0].get_ydata(), strict=True), key=lambda point: abs(point[1] - 0.5))
     # A tenth of a pH between its points.
     assert middle[0] == pytest.approx(4.10, abs=0.01)
