@@ -123,7 +123,7 @@ fn energy_is_conserved_while_lambda_moves() {
     let start = simulation.state().unwrap().sites;
     let mut conserved = Vec::new();
     for _ in 0..8 {
-        simulation.advance(25).unwrap();
+        simulation.advance(15).unwrap();
         let frame = simulation.frame(Wanted::ALL).unwrap();
         conserved.push(frame.energies.iter().find(|e| e.name == "conserved").unwrap().value);
     }
