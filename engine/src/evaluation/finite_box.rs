@@ -54,13 +54,16 @@ fn parse(bytes: &[u8]) -> std::result::Result<Vec<[f64; 2]>, String> {
     let mut rows: Vec<[f64; 2]> = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|e| format!("it is no table: {e}"))?;
+        let line = record.position().map_or(0, csv::Position::line);
         let cells = [lost, too_high].map(|column| record.get(column).unwrap_or_default());
         let [Ok(lost), Ok(shift)] = cells.map(str::parse::<f64>) else {
-            return Err(format!("a row has {:?} and {:?} in place of two numbers", cells[0], cells[1]));
+            return Err(format!("line {line}: {:?} and {:?} stand in place of two numbers", cells[0], cells[1]));
         };
         let rises = rows.last().map_or(lost == 0.0, |before| lost > before[0]);
         if !rises || !lost.is_finite() || !shift.is_finite() {
-            return Err(format!("protons lost must begin with 0 and rise, and there is a row of {lost} and {shift}"));
+            return Err(format!(
+                "line {line}: protons lost must begin with 0 and rise, and here are {lost} and {shift}"
+            ));
         }
         rows.push([lost, shift]);
     }
@@ -172,9 +175,13 @@ mod tests {
         let refused = |text: &str| parse(text.as_bytes()).unwrap_err();
         assert!(refused("a,b\n1,2\n").contains("no columns"));
         assert!(refused("protons lost,too high\n0,0.1\n").contains("fewer than two rows"));
-        assert!(refused("protons lost,too high\n0,0.1\n3,x\n").contains("in place of two numbers"));
+        let words = refused("# of a test\nprotons lost,too high\n0,0.1\n3,x\n");
+        assert!(words.contains("line 4: \"3\" and \"x\" stand in place of two numbers"), "{words}");
         for rows in ["1,0.1\n2,0.2\n", "0,0.1\n2,0.2\n2,0.3\n", "0,nan\n1,0.2\n"] {
-            assert!(refused(&format!("protons lost,too high\n{rows}")).contains("begin with 0 and rise"), "{rows}");
+            assert!(
+                refused(&format!("protons lost,too high\n{rows}")).contains("must begin with 0 and rise"),
+                "{rows}"
+            );
         }
     }
 }
