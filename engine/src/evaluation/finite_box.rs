@@ -5,7 +5,9 @@
 //! a group is the mean potential of the protein, so that a pKa in the box is one in solution after the shift at the pH of that pKa is taken off.
 
 use super::pka::Evaluation;
+use super::runs::Run;
 use crate::error::{Error, InputError, Result};
+use crate::record::SiteRecord;
 use lambda::analysis::determined::Determined;
 use std::path::{Path, PathBuf};
 
@@ -80,7 +82,8 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Of the sites of an evaluation.
+    /// Of the sites of an evaluation. Those that it leaves out, because runs differ in their corrections, are charges of the protein all the same: the protons that they
+    /// lose are counted in the frames.
     ///
     /// # Errors
     /// [`Error::Input`] if the sites together can lose another number of protons than the table says: it is of another system then.
@@ -89,7 +92,9 @@ impl Solution {
             let steps = &site.titration.macroscopic;
             steps.last().map_or(0.0, |last| f64::from(last.to - steps[0].from))
         };
-        let protons: f64 = evaluation.sites.iter().map(most).sum();
+        let left_out = left_out(evaluation);
+        let all = evaluation.sites.iter().map(most).chain(left_out.iter().map(|site| f64::from(protons(site))));
+        let protons: f64 = all.sum();
         if protons != table.protons() {
             let message = format!(
                 "{} is of a system whose sites lose {} protons together, those of the runs lose {protons}",
@@ -109,6 +114,7 @@ impl Solution {
                     |point: &lambda::analysis::titration::PhPoint| Some([point.ph, point.deprotonated? * most(site)]);
                 site.titration.points.iter().filter_map(point).collect()
             })
+            .chain(left_out.iter().map(|site| counted(site, evaluation)))
             .collect();
         let lost = |ph: f64| curves.iter().map(|curve| interpolated(curve, ph)).sum::<f64>();
         let shifts = evaluation.ph.iter().map(|&ph| [ph, interpolated(&table.rows, lost(ph))]).collect();
@@ -133,6 +139,44 @@ impl Solution {
         let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
         format!("{low:.2} to {high:.2}").replace('-', "−")
     }
+}
+
+/// Sites that titrate in the runs and are left out of the evaluation.
+fn left_out(evaluation: &Evaluation) -> Vec<&SiteRecord> {
+    let mut found: Vec<&SiteRecord> = Vec::new();
+    for site in evaluation.runs.iter().flat_map(Run::titrating) {
+        let known = evaluation.sites.iter().map(|one| &one.record).chain(found.iter().copied());
+        if known.into_iter().all(|known| known.name != site.name) {
+            found.push(site);
+        }
+    }
+    found
+}
+
+/// The fewest protons that a form of a site has lost.
+fn fewest(site: &SiteRecord) -> u32 {
+    site.forms.iter().map(|form| form.protons_lost).min().unwrap_or(0)
+}
+
+/// Protons that a site can lose.
+fn protons(site: &SiteRecord) -> u32 {
+    site.forms.iter().map(|form| form.protons_lost).max().unwrap_or(0) - fewest(site)
+}
+
+/// pH, and the mean number of protons that a site has lost in the frames of the runs there.
+fn counted(site: &SiteRecord, evaluation: &Evaluation) -> Vec<[f64; 2]> {
+    let at = |ph: f64| {
+        let having = evaluation.runs.iter().filter(|run| run.ph == ph).filter_map(|run| run.weights(&site.name));
+        let (mut frames, mut lost) = (0, 0.0);
+        for weights in having {
+            frames += weights[0].len();
+            for (form, weights) in site.forms.iter().zip(&weights) {
+                lost += f64::from(form.protons_lost - fewest(site)) * weights.iter().sum::<f64>();
+            }
+        }
+        (frames > 0).then(|| [ph, lost / frames as f64])
+    };
+    evaluation.ph.iter().filter_map(|&ph| at(ph)).collect()
 }
 
 /// y at x, between points with rising x; beyond them that of the last, 0 without any.

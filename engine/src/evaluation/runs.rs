@@ -133,6 +133,14 @@ impl Plan {
     }
 }
 
+/// When the run in this folder was finished, ps: the time of its last structure, which is earlier than the end of the plan where a run that was finished is made longer.
+/// Versions before wrote no time: theirs were finished at the end of the plan. `None` of a run that was never finished.
+fn finished(folder: &Path, plan: f64) -> Option<f64> {
+    let text = std::fs::read_to_string(folder.join(files::FINAL)).ok()?;
+    let title = text.lines().next().unwrap_or_default();
+    Some(title.rsplit_once("t= ").and_then(|(_, time)| time.trim().parse().ok()).unwrap_or(plan))
+}
+
 /// The last two parts of a path, `pH_4.00/replica_1`.
 fn short_name(folder: &Path) -> String {
     let parts: Vec<_> = folder.iter().map(|part| part.to_string_lossy()).collect();
@@ -220,12 +228,12 @@ impl Run {
             self.warnings.push(format!("{name}: an incomplete line at the end of {} is left out", files::LAMBDA));
         }
         // The last line is due at the last multiple of the interval.
-        let due = (plan.length / plan.interval + 1e-6).floor() * plan.interval;
-        if end > due - 0.5 * plan.interval {
+        let short_of = |length: f64| end < ((length / plan.interval + 1e-6).floor() - 0.5) * plan.interval;
+        if !short_of(plan.length) {
             return Ok(());
         }
-        if self.folder.join(files::FINAL).exists() {
-            let message = format!("the table ends at {end} ps, and its run was finished at {} ps", plan.length);
+        if let Some(finished) = finished(&self.folder, plan.length).filter(|&finished| short_of(finished)) {
+            let message = format!("the table ends at {end} ps, and its run was finished at {finished} ps");
             let path = self.folder.join(files::LAMBDA);
             return Err(InputError::new(message, "put the whole table back, or leave this run out")
                 .in_file(&path)

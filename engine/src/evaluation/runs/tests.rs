@@ -42,6 +42,12 @@ fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
     std::fs::write(short.join(files::FINAL), "").unwrap();
     let message = Run::read(&short).unwrap_err().to_string();
     assert!(message.contains("the table ends at 0.7 ps, and its run was finished at 1 ps"), "{message}");
+    // A run that was finished at 0.5 ps and is made longer.
+    std::fs::write(short.join(files::FINAL), "two waters, t= 0.5\n").unwrap();
+    assert_eq!(Run::read(&short).unwrap().warnings, warnings);
+    std::fs::write(short.join(files::FINAL), "two waters, t= 0.9\n").unwrap();
+    let message = Run::read(&short).unwrap_err().to_string();
+    assert!(message.contains("the table ends at 0.7 ps, and its run was finished at 0.9 ps"), "{message}");
     let mut text = std::fs::read_to_string(whole.join(files::LAMBDA)).unwrap();
     text.push_str("1.1,0.");
     std::fs::write(whole.join(files::LAMBDA), text).unwrap();
