@@ -134,6 +134,11 @@ def _system(ff: Any, topology: Any, moving: set[int]) -> Any:
             for k in range(force.getNumExceptions()):
                 a, b, product, sigma, epsilon = force.getExceptionParameters(k)
                 force.setExceptionParameters(k, a, b, CHARGES**2 * product, sigma, epsilon)
+        elif isinstance(force, openmm.CustomNonbondedForce):
+            # Pairs of atoms that do not move are nine of ten, and a table is looked up for each.
+            still = set(range(system.getNumParticles())) - moving
+            force.addInteractionGroup(moving, moving)
+            force.addInteractionGroup(moving, still)
     for atom in range(system.getNumParticles()):
         if atom not in moving:
             system.setParticleMass(atom, 0.0)
