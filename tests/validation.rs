@@ -70,9 +70,10 @@ fn pages_have_the_numbers_of_the_tables() {
         ("1stn-charmm36m", "1STN", (0, 21)),
         ("1stn-charmm36m-forms", "1STN", (0, 21)),
         ("1pgb-charmm36m-forms", "1PGB", (0, 11)),
-        ("4pti-charmm36m-forms", "4PTI", (5, 6)),
+        ("4pti-charmm36m-forms", "4PTI", (0, 5)),
         ("2lzt-charmm36m-forms", "2LZT", (0, 12)),
         ("1stn-charmm36m-forms-2", "1STN", (0, 21)),
+        ("dphs-charmm36m-forms", "Δ+PHS", (0, 19)),
     ] {
         let comparison = comparison(folder);
         // Bounds have no difference, steps of coupled groups no model compound: neither is in the averages.
@@ -127,8 +128,11 @@ fn pages_have_the_numbers_of_the_tables() {
 
 /// Computed less measured values of a folder by site: in the box, in solution.
 fn in_box_and_solution(folder: &str) -> Vec<(String, [f64; 2])> {
-    let table = |name: &str| read(&format!("validation/results/{folder}/{name}.csv"));
-    let (pka, comparison) = (table("pka"), table("comparison"));
+    let (mut pka, comparison) = (read(&format!("validation/results/{folder}/pka.csv")), comparison(folder));
+    let ends = format!("validation/results/{folder}/ends_pka.csv");
+    if Path::new(env!("CARGO_MANIFEST_DIR")).join(&ends).exists() {
+        read(&ends).lines().skip(1).for_each(|line| pka.extend([line, "\n"]));
+    }
     let computed: Vec<[String; 3]> = column(&pka, "site")
         .into_iter()
         .zip(column(&pka, "pKa"))
@@ -147,32 +151,48 @@ fn in_box_and_solution(folder: &str) -> Vec<(String, [f64; 2])> {
         .collect()
 }
 
-/// All 45 groups with CHARMM36m: nuclease has the mean of two runs, of which the first, without frames, has the shifts of the second.
+/// All 45 groups with CHARMM36m. Nuclease as the wild type has the mean of two runs, of which the first, without frames, has the shifts of the second; and its acids those of the
+/// variant in which they were measured.
 #[test]
 fn averages_in_the_box_and_in_solution_are_those_of_the_files() {
     let small = ["1pgb", "4pti", "2lzt"].map(|entry| in_box_and_solution(&format!("{entry}-charmm36m-forms")));
     let first = read("validation/results/1stn-charmm36m-forms/comparison.csv");
     let first: Vec<(String, String)> =
         column(&first, "site").into_iter().zip(column(&first, "computed − measured")).collect();
-    let nuclease: Vec<[f64; 2]> = in_box_and_solution("1stn-charmm36m-forms-2")
+    let (histidines, acids): (Vec<_>, Vec<_>) = in_box_and_solution("1stn-charmm36m-forms-2")
         .into_iter()
         .map(|(site, [in_box, in_solution])| {
             let before: f64 = first.iter().find(|row| row.0 == site).unwrap().1.parse().unwrap();
-            [(before + in_box) / 2.0, (before + in_solution - in_box + in_solution) / 2.0]
+            (site, [(before + in_box) / 2.0, (before + in_solution - in_box + in_solution) / 2.0])
         })
-        .collect();
+        .partition(|(site, _)| site.starts_with("HIP"));
+    let of_the_variant = in_box_and_solution("dphs-charmm36m-forms");
+    assert_eq!((histidines.len(), acids.len(), of_the_variant.len()), (4, 13, 13));
+    let values = |sites: &[&[(String, [f64; 2])]]| sites.concat().into_iter().map(|(_, both)| both).collect::<Vec<_>>();
+    let (wild, variant) = (values(&[&histidines, &acids]), values(&[&histidines, &of_the_variant]));
     let of = |differences: &[[f64; 2]]| [0, 1].map(|k| averages(&differences.iter().map(|d| d[k]).collect::<Vec<_>>()));
-    let mut rows: Vec<(&str, Vec<[f64; 2]>)> = vec![("1STN", nuclease)];
-    for (name, protein) in ["1PGB", "4PTI", "2LZT"].into_iter().zip(small) {
-        rows.push((name, protein.into_iter().map(|(_, differences)| differences).collect()));
+    let three = values(&[&small[0], &small[1], &small[2]]);
+    let [name, wild_type, in_the_variant] = [
+        "all four, 45 groups, CHARMM36m with bonded terms of each form",
+        "nuclease as the wild type",
+        "acids of nuclease in Δ+PHS",
+    ];
+    let all = |nuclease: &[[f64; 2]]| [&three, nuclease].concat();
+    let mut rows: Vec<(String, Vec<[f64; 2]>)> = vec![
+        (format!("{name}, {wild_type}"), all(&wild)),
+        (format!("{name}, {in_the_variant}"), all(&variant)),
+        ("1STN".into(), wild),
+        ("13 acids".into(), values(&[&of_the_variant])),
+    ];
+    assert!(rows[..2].iter().all(|(_, groups)| groups.len() == 45));
+    for (name, protein) in ["1PGB", "4PTI", "2LZT"].into_iter().zip(&small) {
+        rows.push((name.into(), values(&[protein])));
     }
-    let all: Vec<[f64; 2]> = rows.iter().flat_map(|(_, differences)| differences.clone()).collect();
-    assert_eq!(all.len(), 45);
-    rows.push(("all four, 45 groups, CHARMM36m with bonded terms of each form", all));
+    rows.push(("these three, 28".into(), three));
     for (page, text) in pages() {
         for (name, differences) in &rows {
             let numbers = of(differences);
-            let row = |line: &str| line.contains(name) && numbers.iter().all(|number| line.contains(number));
+            let row = |line: &str| line.contains(name.as_str()) && numbers.iter().all(|number| line.contains(number));
             assert!(text.lines().any(row), "{page}: {name} has {numbers:?}");
         }
     }

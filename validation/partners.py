@@ -4,7 +4,8 @@
     python3 validation/partners.py FOLDER/system.gro FOLDER/titrate "AS3 101" "GL3 35" [--skip 200]
 
 Frames are those of the trajectories of all pH values; a group has its proton where the weight of the form without it is below 0.25, none where it is above 0.75, and is
-between its forms elsewhere. Nitrogen, oxygen and sulphur of the solute count, but for the group itself; water is in no trajectory of a titration as it is prepared. Needs numpy and MDAnalysis.
+between its forms elsewhere. Nitrogen, oxygen and sulphur of the solute count, but for the group itself, and sodium, any of the ions, where it is in the trajectory
+(`trajectory_atoms = "solute or ions"`); water is in no trajectory of a titration as it is prepared. Needs numpy and MDAnalysis.
 """
 
 import argparse
@@ -33,9 +34,13 @@ def main():
     files = sorted(arguments.titration.glob("pH_*/replica_*/trajectory.xtc"))
     if not files:
         parser.error(f"{arguments.titration} has no pH_*/replica_*/trajectory.xtc")
-    solute = MDAnalysis.Universe(arguments.structure).atoms[: XTCFile(str(files[0])).n_atoms]
+    # The program writes the names of the atoms of a trajectory beside it.
+    named = files[0].with_name("trajectory.gro")
+    solute = MDAnalysis.Universe(str(named) if named.exists() else arguments.structure).atoms[: XTCFile(str(files[0])).n_atoms]
     partners = solute.select_atoms("name N* O* S*")
-    names = numpy.array([f"{atom.resname} {atom.resid} {atom.name}" for atom in partners])
+    labels = ["Na+" if atom.resname == "NA" else f"{atom.resname} {atom.resid} {atom.name}" for atom in partners]
+    names = numpy.array(list(dict.fromkeys(labels)))
+    kind = numpy.array([list(names).index(label) for label in labels])
     groups = {}
     for site in arguments.sites:
         residue, number = site.split()
@@ -58,7 +63,9 @@ def main():
                 oxygens = x[[atoms[name] for name in OXYGENS if name in atoms]]
                 distances = numpy.linalg.norm(x[partners.indices][:, None] - oxygens[None], axis=2).min(axis=1)
                 chi = math.degrees(calc_dihedrals(*(x[atoms[name]] for name in ("N", "CA", "CB", "CG")))) % 360.0
-                found[site, state].append((chi, (distances < NEAR) & others))
+                near = numpy.zeros(len(names), bool)
+                near[kind[(distances < NEAR) & others]] = True
+                found[site, state].append((chi, near))
     for (site, state), frames in found.items():
         if not frames:
             continue
