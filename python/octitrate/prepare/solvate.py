@@ -37,6 +37,8 @@ ION_SPACING = 0.5
 WATER_MOLAR = 55.4
 """Molecules of water in a litre of it, mol."""
 
+STIFF = 3e5
+"""kJ/mol/nm²; a spring in place of a fixed length, as stiff as a bond to hydrogen."""
 STEPS = 25
 """Steps of the minimisation: enough to part atoms that lie on each other. A titration minimises for itself."""
 
@@ -179,7 +181,7 @@ def enclosing_radius(positions: np.ndarray) -> float:
 
 def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solvated:
     """The OpenMM system: bonds to hydrogen fixed, water rigid. Cut-offs and PME in it are OpenMM's; octitrate has settings of its own."""
-    system = _system(model, ff, options, rigid=True)
+    system = _system(model, ff, options)
     net = round(charge(system), 3) + 0.0
     report.note(f"{options.force_field} with {ff.water}; charge of the box as it is built {net:+.3f} e" + (", which charge buffers take up" if net else ""))
     if ff.pairs is not None:
@@ -206,13 +208,13 @@ def note_pairs(pairs: Any, options: Options, report: Report) -> None:
         report.warn(f"{title} as it is here has no term for {listed(others)}: such ions keep what the force field has, and may hold acids too firmly")
 
 
-def _system(model: Model, ff: Any, options: Options, rigid: bool) -> Any:
+def _system(model: Model, ff: Any, options: Options) -> Any:
     try:
         return ff.forcefield.createSystem(
             model.topology,
             nonbondedMethod=app.PME,
-            constraints=app.HBonds if rigid else None,
-            rigidWater=rigid,
+            constraints=app.HBonds,
+            rigidWater=True,
             removeCMMotion=False,
             residueTemplates=ff.templates(model.topology),
             **ff.cutoffs(),
@@ -234,20 +236,26 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
     The steps are done with bonds that may stretch, because a minimisation that holds lengths takes many times as long; the lengths are set afterwards.
     """
     model = solvated.model
-    rigid = _context(solvated.system, model)
-    rigid.applyConstraints(1e-6)  # boxes of water have the lengths of another model, which has another energy
-    before = _look(rigid)
-    loose = _context(without_pair_tables(_system(model, ff, options, rigid=False)), model)
+    loose = _context(stretchable(without_pair_tables(openmm.XmlSerializer.clone(solvated.system))), model)
     openmm.LocalEnergyMinimizer.minimize(loose, tolerance=100, maxIterations=STEPS)
+    rigid = _context(solvated.system, model)
     rigid.setPositions(loose.getState(getPositions=True).getPositions())
     rigid.applyConstraints(1e-6)
-    after = _look(rigid)
-    if not np.isfinite(after[0]):
+    energy, force = _look(rigid)
+    if not np.isfinite(energy):
         raise Refused("the system has no finite energy: atoms lie on each other", "look at the structure for clashes, also between its chains")
     model.positions = np.array(rigid.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer))
-    report.note(
-        f"{STEPS} steps of minimisation: energy {before[0]:.0f} → {after[0]:.0f} kJ/mol, largest force {before[1]:.2g} → {after[1]:.2g} kJ/mol/nm"
-    )
+    report.note(f"{STEPS} steps of minimisation: energy {energy:.0f} kJ/mol, largest force {force:.2g} kJ/mol/nm after it")
+
+
+def stretchable(system: Any) -> Any:
+    """The system with a stiff spring in place of each length that is fixed. To make it of the force field once more takes longer than the minimisation (CHARMM)."""
+    springs = openmm.HarmonicBondForce()
+    for place in reversed(range(system.getNumConstraints())):
+        springs.addBond(*system.getConstraintParameters(place), STIFF)
+        system.removeConstraint(place)
+    system.addForce(springs)
+    return system
 
 
 def without_pair_tables(system: Any) -> Any:
