@@ -5,6 +5,7 @@
 use kernels::device::{Counts, Device};
 use octitrate::backend::choice::Chosen;
 use octitrate::config::Config;
+use octitrate::evaluation::runs::Run;
 use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
@@ -385,6 +386,11 @@ fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
             });
             go(&pieces, Some(&device), &stop);
         });
+        // Stopped before a step of the next length is made: the runs were finished, are to become longer, and can be evaluated.
+        let stop = Stop::default();
+        stop.request();
+        assert!(!go(&pieces, Some(&device), &stop));
+        pieces.folders().iter().for_each(|run| assert!(Run::read(run).is_ok(), "{:?}", Run::read(run)));
     }
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(files(&pieces) == expected);

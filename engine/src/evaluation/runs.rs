@@ -37,12 +37,24 @@ const DEPTH: usize = 2;
 /// A walker of a replica exchange: the folder of its titration, and its number there.
 pub type Walker<'a> = (&'a Path, u32);
 
-/// Folders of runs of a titration among these folders and below them, in the order of their names; each once.
+/// Folders of runs of a titration that have made a step, among these folders and below them, in the order of their names; each once.
 ///
 /// # Errors
-/// As [`holding`].
+/// As [`holding`]; [`Error::Input`] if no run has made a step.
 pub fn find(folders: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    holding(files::LAMBDA, folders)
+    let mut found = holding(files::LAMBDA, folders)?;
+    found.retain(|run| has_lines(run));
+    if found.is_empty() {
+        let message = format!("no run has made a step yet: each {} is empty", files::LAMBDA);
+        return Err(InputError::new(message, "evaluate them later").in_file(&folders[0]).into());
+    }
+    Ok(found)
+}
+
+/// Whether there is something to read of the run in this folder. The table of a run that has not made a step is missing or empty; that of one that was finished is never so.
+pub fn has_lines(folder: &Path) -> bool {
+    let table = std::fs::metadata(folder.join(files::LAMBDA));
+    folder.join(files::FINAL).exists() || table.is_ok_and(|table| table.len() > 0)
 }
 
 /// Folders that hold a `file`, among these folders and below them, in the order of their names; each once.

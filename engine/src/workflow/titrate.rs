@@ -16,8 +16,8 @@ use crate::checkpoint::{Checkpoint, Found, Identity};
 use crate::config::{Config, Jobs};
 use crate::error::{InputError, Result};
 use crate::evaluation::finite_box::{FiniteBox, Solution};
+use crate::evaluation::runs;
 use crate::output::begun::Begun;
-use crate::output::files;
 use lambda::analysis::counted::Resampling;
 use std::path::PathBuf;
 
@@ -148,7 +148,7 @@ impl Grows for TitrationPlan {
         let mut all: Vec<PathBuf> = self.batch.children.iter().map(folder).collect();
         // Of runs that have not made a step there is nothing to read.
         let begun = self.children(added, 0);
-        all.extend(begun.iter().map(folder).filter(|folder| folder.join(files::LAMBDA).exists()));
+        all.extend(begun.iter().map(folder).filter(|folder| runs::has_lines(folder)));
         all
     }
 

@@ -48,6 +48,15 @@ fn a_table_shorter_than_its_run_is_refused_and_a_run_on_its_way_is_told() {
     std::fs::write(short.join(files::FINAL), "two waters, t= 0.9\n").unwrap();
     let message = Run::read(&short).unwrap_err().to_string();
     assert!(message.contains("the table ends at 0.7 ps, and its run was finished at 0.9 ps"), "{message}");
+    // A run that has not made a step is none of those that are evaluated, but for one that was finished.
+    let next = run(folder.path(), "pH_5.00/replica_1", &[], |_| 0.0);
+    let all = [folder.path().to_path_buf()];
+    assert_eq!(find(&all).unwrap().len(), 3);
+    std::fs::write(next.join(files::LAMBDA), "").unwrap();
+    assert_eq!(find(&all).unwrap().len(), 2);
+    assert!(find(std::slice::from_ref(&next)).unwrap_err().to_string().contains("no run has made a step yet"));
+    std::fs::write(next.join(files::FINAL), "").unwrap();
+    assert_eq!(find(&all).unwrap().len(), 3);
     let mut text = std::fs::read_to_string(whole.join(files::LAMBDA)).unwrap();
     text.push_str("1.1,0.");
     std::fs::write(whole.join(files::LAMBDA), text).unwrap();
