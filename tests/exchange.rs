@@ -386,11 +386,13 @@ fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
             });
             go(&pieces, Some(&device), &stop);
         });
-        // Stopped before a step of the next length is made: the runs were finished, are to become longer, and can be evaluated.
-        let stop = Stop::default();
-        stop.request();
-        assert!(!go(&pieces, Some(&device), &stop));
-        pieces.folders().iter().for_each(|run| assert!(Run::read(run).is_ok(), "{:?}", Run::read(run)));
+        if looks == 1 {
+            // Stopped before a step of the next length is made: the runs were finished, are to become longer, and can be evaluated.
+            let stop = Stop::default();
+            stop.request();
+            assert!(!go(&pieces, Some(&device), &stop));
+            pieces.folders().iter().for_each(|run| assert!(Run::read(run).is_ok(), "{:?}", Run::read(run)));
+        }
     }
     assert!(go(&pieces, Some(&device), &Stop::default()));
     assert!(files(&pieces) == expected);
