@@ -1,4 +1,4 @@
-"""Bonded terms of residues, and those that a force field changes when a carboxyl group loses its proton.
+"""Bonded terms of residues, and those that a force field changes when a carboxyl group or a histidine loses a proton.
 
 A force field has other torsions, angles and bonds for Glu and Asp with the proton than without it. Charges of a carboxyl group act on its own backbone and on
 the atoms beside it, torsions make up for that, and both belong together: with the charges of the acid and the torsions of the anion a neutral Asp prefers χ1
@@ -132,30 +132,40 @@ def _residues(force_field: str) -> Templates:
 _known: dict[tuple[str, str], tuple[OfForms, ...]] = {}
 
 
-def of_carboxyl(force_field: str, residue: str, residues: Templates | None = None) -> tuple[OfForms, ...]:
-    """The terms that differ between the three forms of GL3 or AS3, proton on the second oxygen, on the first, on none, inside of a chain.
+def of_forms(force_field: str, residue: str, residues: Templates | None = None) -> tuple[OfForms, ...]:
+    """The terms that differ between the forms of a residue inside of a chain: of GL3 and AS3, proton on the second oxygen, on the first, on none; of HIP, both protons, that
+    on ND1, that on NE2.
 
     `residues`: those of this force field where it is loaded already. Nothing is added to a CHARMM force field that has a say, and loading one takes OpenMM ten seconds;
     others are loaded again as they are.
 
-    Terms of the backbone alone and of the hydrogens are left out: those of the hydrogens are the same whatever λ is (`octitrate.templates`). So are impropers,
-    which keep the group flat in every form: CHARMM's differ by 4 % of their force constant, AMBER's not at all.
+    Terms of the backbone alone and of hydrogens that leave are left out: those of the hydrogens are the same whatever λ is (`octitrate.templates`). So are bonds to hydrogen,
+    which are constraints, and impropers, which keep the group flat in every form: CHARMM's differ by 4 % of their force constant, AMBER's not at all.
     """
     if (force_field, residue) not in _known:
-        _known[force_field, residue] = _of_carboxyl(residues if residues is not None and residues.is_patched else _residues(force_field), residue)
+        _known[force_field, residue] = _of_forms(residues if residues is not None and residues.is_patched else _residues(force_field), residue)
     return _known[force_field, residue]
 
 
-def _of_carboxyl(residues: Templates, residue: str) -> tuple[OfForms, ...]:
+def _forms(residues: Templates, residue: str) -> list[Terms]:
+    """The terms of each form by itself."""
+    if residue == "HIP":
+        return [terms(residues.forcefield, residues.plain(name), f"{name}-alone") for name in ("HIP", "HID", "HIE")]
     base, protonated, patch, _, _, first, second, *_ = CARBOXYLS[residue]
     acid = view(residues.forcefield, patched(residues.forcefield, base, patch)) if residues.is_patched else residues.plain(protonated)
     on_second = terms(residues.forcefield, acid, f"{base}-with-proton")
     without = terms(residues.forcefield, residues.plain(base), f"{base}-without-proton")
-    forms = (on_second, on_second.renamed({first: second, second: first}), without)
-    both = on_second.names & without.names
+    return [on_second, on_second.renamed({first: second, second: first}), without]
+
+
+def _of_forms(residues: Templates, residue: str) -> tuple[OfForms, ...]:
+    forms = _forms(residues, residue)
+    both = frozenset.intersection(*(form.names for form in forms))
+    # A bond to hydrogen has a fixed length; a pair that is not bonded is a distance of Urey and Bradley.
+    fixed = {pair for form in forms for pair in form.bonded if any(name.startswith("H") for name in pair)}
 
     def differ(of: Atoms, values: list[list[Numbers]]) -> bool:
-        return set(of) <= both and not set(of) <= set(BACKBONE) and any(sorted(one) != sorted(values[0]) for one in values)
+        return set(of) <= both and frozenset(of) not in fixed and not set(of) <= set(BACKBONE) and any(sorted(one) != sorted(values[0]) for one in values)
 
     found = []
     for function, kind in ((1, "bonds"), (1, "angles"), (9, "torsions")):

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .bonded import OfForms, lennard_jones, of_carboxyl
+from .bonded import OfForms, lennard_jones, of_forms
 from .force_fields import View, patched, pdb_view, view
 from .templates import BACKBONE, CARBOXYLS
 
@@ -147,8 +147,8 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
         charges[atom] = [charges[atom][0]] * len(kind.forms)
     _balance(charges, "CB", [float(kind.charge - lost) for _, lost, _ in kind.forms])
     base = "deprotonated residue" if residue in CARBOXYLS else f"residue {built.name}"
-    # The library that is built in has no such terms, and corrections of one force field must be of one kind.
-    bonded = of_carboxyl(ff.name, residue, ff.residues) if residue in CARBOXYLS and ff.name != BUILT_IN[0] else ()
+    # The library that is built in has no such terms, and corrections of one force field must be of one kind. Those of His were calibrated without.
+    bonded = of_forms(ff.name, residue, ff.residues) if residue in CARBOXYLS and ff.name != BUILT_IN[0] else ()
     changes = _changes(ff, built, _other_forms(ff, residue), [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]])
     return Forms(charges, origin, "CB", BACKBONE, base, *changes, bonded)
 

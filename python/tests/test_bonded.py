@@ -1,4 +1,4 @@
-"""Bonded terms of the forms of carboxyl groups: a residue with them is the residue that the force field has for each form."""
+"""Bonded terms of the forms of carboxyl groups and His: a residue with them is the residue that the force field has for each form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from conftest import loaded  # noqa: E402
-from octitrate.bonded import OfForms, Terms, of_carboxyl, terms  # noqa: E402
+from octitrate.bonded import OfForms, Terms, of_forms, terms  # noqa: E402
 from octitrate.force_fields import patched, view  # noqa: E402
 from octitrate.templates import BACKBONE, CARBOXYLS  # noqa: E402
 
@@ -38,24 +38,43 @@ def test_each_form_has_the_terms_of_its_residue(force_field: str, residue: str) 
     built = terms(ff.forcefield, ff.residues.view(residue), f"{base}-built")
     acid = view(ff.forcefield, patched(ff.forcefield, base, patch)) if ff.residues.is_patched else ff.residues.plain(protonated)
     on_second = terms(ff.forcefield, acid, f"{base}-acid")
-    forms = of_carboxyl(force_field, residue, ff.residues)
+    forms = of_forms(force_field, residue, ff.residues)
     assert len(forms) > 10
     without = terms(ff.forcefield, ff.residues.plain(base), f"{base}-base")
     for form, expected in enumerate((on_second, on_second.renamed({first: second, second: first}), without)):
-        hydrogens = {new, old}
+        assert_alike(replaced(built, forms, form), replaced(expected, (), 0), {new, old})
 
-        def heavy(found: dict) -> dict:
-            return {key: numbers for key, numbers in found.items() if not hydrogens & set(key[2]) and not set(key[2]) <= set(BACKBONE)}
 
-        mine = heavy(replaced(built, forms, form))
-        theirs = heavy(replaced(expected, (), 0))
-        assert mine.keys() == theirs.keys(), (form, mine.keys() ^ theirs.keys())
-        for key, numbers in theirs.items():
-            for one, other in zip(mine[key], numbers, strict=True):
-                assert one == pytest.approx(other, rel=1e-9), (form, key)
+def assert_alike(mine: dict, theirs: dict, hydrogens: set[str]) -> None:
+    """The terms but for those of the backbone alone and of hydrogens that leave."""
+
+    def heavy(found: dict) -> dict:
+        return {key: numbers for key, numbers in found.items() if not hydrogens & set(key[2]) and not set(key[2]) <= set(BACKBONE)}
+
+    mine, theirs = heavy(mine), heavy(theirs)
+    assert mine.keys() == theirs.keys(), mine.keys() ^ theirs.keys()
+    for key, numbers in theirs.items():
+        for one, other in zip(mine[key], numbers, strict=True):
+            assert one == pytest.approx(other, rel=1e-9), key
+
+
+@pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB", "charmm36m"])
+def test_each_form_of_his_has_the_terms_of_its_residue(force_field: str) -> None:
+    ff = loaded(force_field)
+    charged, *neutral = (terms(ff.forcefield, ff.residues.plain(name), f"{name}-tested") for name in ("HIP", "HID", "HIE"))
+    forms = of_forms(force_field, "HIP", ff.residues)
+    assert len(forms) > 25
+    for form, expected in enumerate((charged, *neutral)):
+
+        def but_lengths(found: dict) -> dict:
+            # Bonds to hydrogen are constraints; distances of Urey and Bradley are not bonded.
+            hydrogen = {frozenset(pair) for pair in charged.bonded if any(name.startswith("H") for name in pair)}
+            return {key: numbers for key, numbers in found.items() if key[1] != 2 or frozenset(key[2]) not in hydrogen}
+
+        assert_alike(but_lengths(replaced(charged, forms, form)), but_lengths(replaced(expected, (), 0)), {"HD1", "HE2"})
 
 
 def test_forms_that_should_differ_do() -> None:
     """ff19SB's torsion about CA-CB of Asp, N-CA-CB-CG, once around: 9.0 kJ/mol without the proton, 2.9 with it (amber19/protein.ff19SB.xml of OpenMM 8.6.1)."""
-    found = [one.numbers for one in of_carboxyl("ff19SB", "AS3") if set(one.atoms) == {"N", "CA", "CB", "CG"} and one.numbers[2][2] == 1.0]
+    found = [one.numbers for one in of_forms("ff19SB", "AS3") if set(one.atoms) == {"N", "CA", "CB", "CG"} and one.numbers[2][2] == 1.0]
     assert found == [((180.0, 2.878592, 1.0), (180.0, 2.878592, 1.0), (180.0, 9.012336, 1.0))]
