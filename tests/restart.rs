@@ -96,7 +96,7 @@ fn a_run_in_pieces_leaves_the_bytes_of_a_run_in_one() {
         assert!(read(&pieces) == read(&whole), "{name} differs");
     }
     let last = std::fs::read_to_string(whole.join("final.gro")).unwrap();
-    assert!(last.lines().next().unwrap().ends_with(", t= 60"), "{last}");
+    assert!(last.lines().next().unwrap().ends_with(", t= 60.00000"), "{last}");
     let (status, said) = end(start(&job, &pieces));
     assert!(status == Some(0) && said.contains("finished before"), "{status:?} {said}");
 }

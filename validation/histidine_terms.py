@@ -9,14 +9,12 @@ differs from that in water, which V_MM would take away: 5.74 kJ/mol are one pK u
 """
 
 import argparse
-import csv
 import math
 import pathlib
 
-import MDAnalysis
 import numpy
+from frames import atoms_of, frames, trajectories
 from MDAnalysis.lib.distances import calc_dihedrals
-from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from octitrate.bonded import of_forms
 
 RT = 0.00831446 * 300.0
@@ -32,33 +30,24 @@ def main():
     parser.add_argument("--force-field", default="charmm36m")
     parser.add_argument("--skip", type=float, default=500.0, help="time (ps) that is left out")
     arguments = parser.parse_args()
-    files = sorted(arguments.titration.glob("pH_*/replica_*/trajectory.xtc"))
-    if not files:
-        parser.error(f"{arguments.titration} has no pH_*/replica_*/trajectory.xtc")
-    named = files[0].with_name("trajectory.gro")
-    atoms = MDAnalysis.Universe(str(named) if named.exists() else arguments.structure).atoms
+    files, atoms = trajectories(arguments.titration, arguments.structure)
     torsions = [one for one in of_forms(arguments.force_field, "HIP") if len(one.atoms) == 4 and {"CA", "CB"} <= set(one.atoms)]
     for site in arguments.sites:
-        residue, number = site.split()
-        place = {atom.name: atom.index for atom in atoms.select_atoms(f"resname {residue} and resid {number}")}
-        found = {}
-        for path in files:
-            rows = list(csv.reader(path.with_name("lambda.csv").open()))
-            columns = [k for k, name in enumerate(rows[0]) if name.startswith(f"lambda {site}:")]
-            weights = {round(float(row[0]), 1): [float(row[k]) for k in columns] for row in rows[1:]}
-            forms = [rows[0][k].rsplit(":", 1)[1] for k in columns]
-            for frame in XTCFile(str(path)):
-                here = weights.get(round(frame.time, 1))
-                if here is None or frame.time < arguments.skip or max(here) < PURE:
-                    continue
-                angles = [calc_dihedrals(*(frame.x[place[name]] for name in one.atoms)) for one in torsions]
-                energies = [sum(energy(one.numbers[form], angle) for one, angle in zip(torsions, angles)) for form in range(len(forms))]
-                chi = math.degrees(calc_dihedrals(*(frame.x[place[name]] for name in ("N", "CA", "CB", "CG")))) % 360.0
-                found.setdefault(forms[here.index(max(here))], []).append((chi, energies))
-        for form, frames in found.items():
-            wells = ", ".join(f"{120 * k + 60}° {sum(120 * k <= chi < 120 * k + 120 for chi, _ in frames) / len(frames):.2f}" for k in range(3))
-            free = [-RT * math.log(numpy.mean([math.exp(-(of[k] - of[0]) / RT) for _, of in frames])) for k in range(1, len(forms))]
-            print(f"{site} {form}, {len(frames)} frames: χ1 {wells}; torsions of " + ", ".join(f"{name} {value:+.1f}" for name, value in zip(forms[1:], free)))
+        place, found = atoms_of(site, atoms), {}
+        for x, line in frames(files, arguments.skip):
+            weights = {name.rsplit(":", 1)[1]: float(value) for name, value in line.items() if name.startswith(f"lambda {site}:")}
+            form = max(weights, key=weights.get)
+            if weights[form] < PURE:
+                continue
+            angles = [calc_dihedrals(*(x[place[name]] for name in one.atoms)) for one in torsions]
+            energies = [sum(energy(one.numbers[k], angle) for one, angle in zip(torsions, angles)) for k in range(len(weights))]
+            chi = math.degrees(calc_dihedrals(*(x[place[name]] for name in ("N", "CA", "CB", "CG")))) % 360.0
+            found.setdefault(form, []).append((chi, energies))
+        neutral = list(weights)[1:]
+        for form, seen in found.items():
+            wells = ", ".join(f"{120 * k + 60}° {sum(120 * k <= chi < 120 * k + 120 for chi, _ in seen) / len(seen):.2f}" for k in range(3))
+            free = [-RT * math.log(numpy.mean([math.exp(-(of[k] - of[0]) / RT) for _, of in seen])) for k in range(1, 1 + len(neutral))]
+            print(f"{site} {form}, {len(seen)} frames: χ1 {wells}; torsions of " + ", ".join(f"{name} {value:+.1f}" for name, value in zip(neutral, free)))
 
 
 def energy(numbers, angle):

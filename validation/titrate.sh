@@ -21,7 +21,7 @@ force_field=${FORCE_FIELD:-ff14SB}
 replicas=1
 case $force_field-$entry in
     *-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
-    # Amino ends come out at 9 with CHARMM36m; its runs in results/ end with pH 8.5 and 8.
+    # Amino ends come out at 8 to 9 with CHARMM36m; its first runs in results/ end with pH 8.5 and 8.
     charmm36m-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 8.0, 9.25" ;;
     charmm36m-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0, 9.25" ;;
     *-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;

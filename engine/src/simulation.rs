@@ -331,8 +331,8 @@ impl Propagate for Simulation {
         if let Some(atoms) = atoms {
             structure = structure.of_atoms(atoms);
         }
-        // The time stands where GROMACS has it.
-        structure.title = format!("{}, t= {}", structure.title, state.step as f64 * self.system.plan.dt);
+        // The time as GROMACS writes it.
+        structure.title = format!("{}, t= {:.5}", structure.title, state.step as f64 * self.system.plan.dt);
         write_gro(path, &structure, 3).map_err(|e| Error::input(e.to_string(), ""))
     }
 

@@ -11,8 +11,10 @@ import pytest
 
 pytest.importorskip("openmm")
 
-from conftest import Write, notes, peptide_text, without  # noqa: E402
+import openmm  # noqa: E402
+from conftest import Write, loaded, notes, peptide_text, without  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
+from octitrate.peptide import peptide  # noqa: E402
 from octitrate.prepare import loops, solvate  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
@@ -89,3 +91,27 @@ def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monk
     options.gaps = "build"
     with pytest.raises(Refused, match=r"the loops that were built have peptide bonds that are not trans \(.*LYS 4"):
         prepare(options, report)
+
+
+def test_atoms_that_move_feel_all_others_with_charmm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of the table of types are computed where one atom moves: its force is that of all pairs, and that of two atoms that stay is none."""
+    ff = loaded("charmm36m")
+    modeller = peptide(CHAIN)
+    modeller = ff.add_hydrogens(modeller, ff.build_names(modeller.topology))
+    moving = {atom.index for residue in list(modeller.topology.residues())[3:5] for atom in residue.atoms()}
+
+    def forces() -> Any:
+        system = loops._system(ff, modeller.topology, moving)
+        for force in system.getForces():
+            force.setForceGroup(int(isinstance(force, openmm.CustomNonbondedForce)))
+        context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference"))
+        context.setPositions(modeller.positions)
+        return context.getState(getForces=True, groups={1}).getForces(asNumpy=True)._value
+
+    found = forces()
+    monkeypatch.setattr(openmm.CustomNonbondedForce, "addInteractionGroup", lambda *_: None)
+    whole = forces()
+    some = sorted(moving)
+    assert np.abs(whole[some]).max() > 1.0
+    assert found[some] == pytest.approx(whole[some], rel=1e-9, abs=1e-9)
+    assert np.abs(found - whole).max() > 1.0
