@@ -89,14 +89,12 @@ fn model(topology: &Topology, molecule: u32) -> String {
         && inert
         && light.iter().all(|atom| atom.mass < 5.0)
     {
-        let (c6, c12) = lennard_jones(oxygen.type_index);
-        let (sigma, epsilon) = ((c12 / c6).powf(1.0 / 6.0), c6 * c6 / (4.0 * c12));
+        let well = topology.lj.well(oxygen.type_index);
         let with_hydrogens = light.iter().any(|atom| lennard_jones(atom.type_index).0 > 0.0);
         let known = WATERS.iter().find(|(_, n, q, s, e, h)| {
             virtual_sites.len() == *n
                 && (hydrogen.charge - q).abs() < CHARGE
-                && (sigma - s).abs() < SIGMA
-                && (epsilon - e).abs() < EPSILON
+                && well.is_some_and(|own| (own.sigma - s).abs() < SIGMA && (own.epsilon - e).abs() < EPSILON)
                 && with_hydrogens == *h
         });
         if let Some((name, ..)) = known {

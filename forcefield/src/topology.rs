@@ -7,12 +7,14 @@
 //! dihedral angles follow IUPAC (φ = 0 is cis, positive is clockwise seen along the central bond).
 
 mod fingerprint;
+mod well;
 
 use std::ops::Range;
 
 use nalgebra::Vector3;
 
 pub use fingerprint::Section;
+pub use well::Well;
 
 use crate::exclusions::Exclusions;
 use crate::virtual_sites::VirtualSite;
@@ -87,6 +89,11 @@ impl LennardJonesTable {
     pub fn get(&self, i: u32, j: u32) -> (f64, f64) {
         let k = i as usize * self.n_types + j as usize;
         (self.c6[k], self.c12[k])
+    }
+
+    /// σ and ε of type `i` with itself; none where it has no well.
+    pub fn well(&self, i: u32) -> Option<Well> {
+        Well::of(self.get(i, i))
     }
 
     /// Whether type `i` has no Lennard-Jones interaction with any type.

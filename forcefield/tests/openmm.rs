@@ -6,6 +6,7 @@ use forcefield::gromacs::{Structure, read_gro};
 use forcefield::lennard_jones::{LennardJones, Modifier};
 use forcefield::openmm::{SystemXml, read_system};
 use forcefield::units::COULOMB;
+use forcefield::variants::NamedVariants;
 use forcefield::{Cell, Topology, bonded, pairs, virtual_sites};
 use nalgebra::Vector3;
 use serde_json::Value;
@@ -143,6 +144,28 @@ fn charmm36() {
     assert!(!top.urey_bradley.is_empty() && !top.harmonic_impropers.is_empty());
     assert_eq!(top.settles.len(), 40);
     check(&case);
+}
+
+/// The carbonyl oxygen of CHARMM has ε 0.12 kcal/mol and a radius of 1.7 Å, HD2 of a neutral His 0.0078 and 1.468 (Huang et al. 2017, doi:10.1038/nmeth.4067). No atom
+/// of this system is such a hydrogen.
+#[test]
+fn charmm36_has_pairs_of_a_type_that_no_atom_has() {
+    let [sigma, epsilon] = [0.2 * 1.468 / 2f64.powf(1.0 / 6.0), 0.0078 * 4.184];
+    let oxygen = [0.2 * 1.7 / 2f64.powf(1.0 / 6.0), 0.12 * 4.184];
+    let (name, own) = (format!("LJ {sigma} {epsilon}"), format!("LJ {} {}", oxygen[0], oxygen[1]));
+    let structure = read_gro(&file("charmm36", "gro")).unwrap();
+    let top = read_system(&file("charmm36", "xml"), &structure, &[&name, &own]).unwrap().topology;
+    let atom = top.atoms.iter().position(|atom| atom.name == "O").unwrap();
+    let (residue, kind) = (top.atoms[atom].residue, top.atoms[atom].type_index);
+    let named = NamedVariants { lj_types: [("O".to_string(), vec![own, name])].into(), ..NamedVariants::default() };
+    let [found] = &named.resolve(&top, residue, 2).unwrap().types[..] else { panic!() };
+    // The type of the atom has these numbers and is told by them: the table may have more of it.
+    assert_eq!((found.atom as usize, found.types[0]), (atom, kind));
+    let (c6, c12) = top.lj.get(found.types[1], kind);
+    let (sigma, epsilon) = (0.5 * (sigma + oxygen[0]), (epsilon * oxygen[1]).sqrt());
+    assert_close("c6", c6, 4.0 * epsilon * sigma.powi(6), 1e-9 * c6);
+    assert_close("c12", c12, 4.0 * epsilon * sigma.powi(12), 1e-9 * c12);
+    assert_eq!(top.lj.get(kind, found.types[1]), (c6, c12));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::custom::{Coefficients, Custom};
 use super::element::Element;
 use super::error::{SystemXmlError, SystemXmlProblem};
 use crate::exclusions::Exclusions;
-use crate::topology::{AtomType, LennardJonesTable, Pair14, Topology};
+use crate::topology::{AtomType, LennardJonesTable, Pair14, Topology, Well};
 
 /// Factors closer than this (relative) are the same: products are rounded.
 const SAME_FACTOR: f64 = 1e-9;
@@ -42,8 +42,7 @@ pub(super) struct Nonbonded {
 
 /// c6 (kJ/mol nm⁶) and c12 (kJ/mol nm¹²).
 pub(super) fn coefficients(sigma: f64, epsilon: f64) -> (f64, f64) {
-    let s6 = sigma.powi(6);
-    (4.0 * epsilon * s6, 4.0 * epsilon * s6 * s6)
+    Well { sigma, epsilon }.coefficients()
 }
 
 impl Nonbonded {
@@ -118,7 +117,8 @@ impl Nonbonded {
         Ok(unknown)
     }
 
-    /// Types of equal σ, ε and parameters of custom forces, in the order of their first atoms, and those of `keep`.
+    /// Types of equal σ, ε and parameters of custom forces, in the order of their first atoms, and those of `keep`: beside custom forces where the types
+    /// that are there follow the rule by which their pairs with others are then known.
     fn types(&self, top: &mut Topology, keep: &[&str], custom: &[(String, Custom)]) {
         let mut index: HashMap<(u64, u64, Vec<u32>), u32> = HashMap::new();
         let mut types: Vec<([f64; 2], Vec<u32>)> = Vec::new();
@@ -134,11 +134,10 @@ impl Nonbonded {
             let kinds = custom.iter().map(|(_, one)| one.of_particles[atom]).collect();
             top.atoms[atom].type_index = of(particle.sigma, particle.epsilon, kinds);
         }
-        // What a custom force has for them nobody knows.
-        let keep = if custom.is_empty() { keep } else { &[] };
+        let wanted: Vec<([f64; 2], &str)> = keep.iter().filter_map(|name| Some((parameters(name)?, *name))).collect();
         let mut kept = Vec::new();
-        for name in keep {
-            kept.extend(parameters(name).map(|[sigma, epsilon]| (of(sigma, epsilon, Vec::new()), *name)));
+        if custom.is_empty() {
+            kept.extend(wanted.iter().map(|&([sigma, epsilon], name)| (of(sigma, epsilon, Vec::new()), name)));
         }
         let (mut c6, mut c12) = (Vec::new(), Vec::new());
         for ([s, e], kinds) in &types {
@@ -166,6 +165,9 @@ impl Nonbonded {
         top.atom_types = types.iter().map(|one| AtomType { name: name(one), atomic_number: None }).collect();
         for (index, name) in kept {
             top.atom_types[index as usize].name = name.into();
+        }
+        if !custom.is_empty() && follows_rule(&top.lj) {
+            wanted.iter().for_each(|&([sigma, epsilon], name)| append(top, Well { sigma, epsilon }, name));
         }
     }
 
@@ -203,6 +205,36 @@ impl Nonbonded {
     }
 }
 
+/// Whether pairs of different types follow the rule of Lorentz and Berthelot, but for a tenth of them (NBFIX): then those of a type that no atom has are known.
+fn follows_rule(table: &LennardJonesTable) -> bool {
+    let wells: Vec<Option<Well>> = (0..table.n_types as u32).map(|t| table.well(t)).collect();
+    let [mut others, mut all] = [0_usize; 2];
+    for (i, j) in (0..wells.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+        let (Some(one), Some(other)) = (wells[i], wells[j]) else { continue };
+        let found = Well::of(table.get(i as u32, j as u32));
+        all += 1;
+        others += usize::from(!found.is_some_and(|found| found.is_same(one.with(other))));
+    }
+    10 * others <= all
+}
+
+/// Appends a type that no atom has, with its pairs by the rule of [`follows_rule`].
+fn append(top: &mut Topology, own: Well, name: &str) {
+    if top.atom_types.iter().any(|one| one.name == name) {
+        return;
+    }
+    let n = top.lj.n_types;
+    let with = |t: u32| top.lj.well(t).map_or((0.0, 0.0), |other| own.with(other).coefficients());
+    let row: Vec<Coefficients> = (0..n as u32).map(with).chain([own.coefficients()]).collect();
+    let extended = |table: &[f64], of: fn(&Coefficients) -> f64| -> Vec<f64> {
+        let rows = table.chunks_exact(n).zip(&row).flat_map(|(old, one)| old.iter().copied().chain([of(one)]));
+        rows.chain(row.iter().map(of)).collect()
+    };
+    let (c6, c12) = (extended(&top.lj.c6, |one| one.0), extended(&top.lj.c12, |one| one.1));
+    top.lj = LennardJonesTable { n_types: n + 1, c6, c12 };
+    top.atom_types.push(AtomType { name: name.into(), atomic_number: None });
+}
+
 /// Adds Lennard-Jones coefficients to the 1-4 pairs, or as pairs of their own where there are none.
 fn add_pairs(top: &mut Topology, extra: Vec<([u32; 2], Coefficients)>) {
     let mut index: HashMap<[u32; 2], usize> =
@@ -219,7 +251,7 @@ fn add_pairs(top: &mut Topology, extra: Vec<([u32; 2], Coefficients)>) {
     }
 }
 
-/// σ and ε of a type that is named by them.
+/// σ and ε of a type that is named by them, as `"LJ 0.3 0.5"`.
 fn parameters(name: &str) -> Option<[f64; 2]> {
     let mut numbers = name.strip_prefix("LJ ")?.split_whitespace().map(|word| word.parse::<f64>().ok());
     let (sigma, epsilon) = (numbers.next()??, numbers.next()??);

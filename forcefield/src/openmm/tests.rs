@@ -278,6 +278,11 @@ fn lennard_jones_by_types_is_told_by_its_values() {
             found.notes
         );
     }
+    // These tables follow no rule by which pairs of another type would be known.
+    let top = with("<Forces>", &by_types("a(type1, type2)/r^12 - b(type1, type2)/r^6;", parameter, TYPES, TABLES))
+        .unwrap()
+        .topology;
+    assert!(top.atom_types.iter().all(|one| one.name != "LJ 0.25 0.1"), "{:?}", top.atom_types);
     // Geometric rule, by parameters of particles.
     let particles = r#"<Particle param1=".03" param2=".002"/>"#.repeat(7);
     let parameters = r#"<Parameter name="C"/><Parameter name="A"/>"#;

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [lj_types]
-//! HE2 = ["HO", "H1"]                       # type in each form
+//! HE2 = ["HO", "H1"]                       # type in each form; "LJ 0.1 0.2": σ (nm) and ε (kJ/mol), in systems of OpenMM
 //! [[bonded]]
 //! atoms = ["CD", "OE2", "HE2"]             # "-C" and "+N": of the residue before and after
 //! function = 1                             # with two atoms 1; three 1, 5; four 1, 2, 3, 4, 9
@@ -61,8 +61,9 @@ impl NamedVariants {
         for (name, by_form) in &self.lj_types {
             let atom = atom(top, residue, name)?;
             count(&format!("Lennard-Jones types of {name}"), by_form.len(), n_forms)?;
-            let types_of = by_form.iter().map(|t| lj_type(top, residue, t)).collect::<Result<Vec<u32>, _>>()?;
-            if types_of.iter().any(|&t| t != top.atoms[atom as usize].type_index) {
+            let own = top.atoms[atom as usize].type_index;
+            let types_of = by_form.iter().map(|t| lj_type(top, residue, own, t)).collect::<Result<Vec<u32>, _>>()?;
+            if types_of.iter().any(|&t| t != own) {
                 types.push(TypeVariant { atom, types: types_of });
             }
         }
@@ -164,13 +165,19 @@ fn atom(top: &Topology, residue: u32, name: &str) -> Result<u32, VariantError> {
     })
 }
 
-fn lj_type(top: &Topology, residue: u32, name: &str) -> Result<u32, VariantError> {
+fn lj_type(top: &Topology, residue: u32, own: u32, name: &str) -> Result<u32, VariantError> {
     let found = top.atom_types.iter().position(|t| t.name == name);
-    found.map(|t| t as u32).ok_or_else(|| {
+    found.map(|t| own_type(top, own, t as u32)).ok_or_else(|| {
         let names: Vec<&str> = top.atom_types.iter().map(|t| t.name.as_str()).collect();
         let hint = format!(", which has {}", names.join(", "));
         VariantError::Unknown { what: "Lennard-Jones type", name: name.to_string(), residue: label(top, residue), hint }
     })
+}
+
+/// The type `own` of an atom in place of `found`, if that is named by σ and ε and they are those of `own`: the topology may tell more of it, pairs with others for example.
+fn own_type(top: &Topology, own: u32, found: u32) -> u32 {
+    let same = top.lj.well(own).zip(top.lj.well(found)).is_some_and(|(one, other)| one.is_same(other));
+    if same && top.atom_types[found as usize].name.starts_with("LJ ") { own } else { found }
 }
 
 fn label(top: &Topology, residue: u32) -> String {

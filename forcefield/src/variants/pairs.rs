@@ -12,7 +12,7 @@ use super::bonded::labels;
 use super::{SiteVariants, VariantError};
 use crate::cell::Cell;
 use crate::lennard_jones::{LennardJonesError, Modifier, check_cell};
-use crate::topology::{AtomType, LennardJonesTable, Topology};
+use crate::topology::{AtomType, LennardJonesTable, Pair14 as TopologyPair, Topology, Well};
 use crate::{Exclusions, TermEnergy};
 
 /// Marks an atom that keeps its type.
@@ -224,7 +224,8 @@ impl Pairs {
         changing.map_or(self.types[atom as usize], |c| c.types[form])
     }
 
-    /// 1-4 pairs of changing atoms: own parameters for the types of the topology, else the Lennard-Jones of the types times one factor.
+    /// 1-4 pairs of changing atoms: own parameters for the types of the topology, else the Lennard-Jones of the types times one factor, or what the other
+    /// atom's own parameters give with the new type ([`exchanged`]).
     fn pairs_14(&self, top: &Topology, sites: &[SiteVariants]) -> Result<Vec<Pair14>, VariantError> {
         let mut found = Vec::new();
         let scale = if self.changing.is_empty() { None } else { pair_scale(top) };
@@ -246,8 +247,11 @@ impl Pairs {
                 if (c6, c12) == (0.0, 0.0) {
                     return Ok((0.0, 0.0));
                 }
-                let scale = given.or(scale).ok_or_else(|| VariantError::PairScale { atoms: labels(top, &[i, j]) })?;
-                Ok((scale * c6, scale * c12))
+                match given.or(scale) {
+                    Some(scale) => Ok((scale * c6, scale * c12)),
+                    None => exchanged(top, pair, types)
+                        .ok_or_else(|| VariantError::PairScale { atoms: labels(top, &[i, j]) }),
+                }
             });
             found.push(Pair14 {
                 atoms: [i, j],
@@ -398,6 +402,27 @@ fn check(top: &Topology, site: usize, atom: u32, types: &[u32], n_forms: usize) 
         Some(&found) => Err(VariantError::Type { site: site + 1, found, types: top.lj.n_types }),
         None => Ok(()),
     }
+}
+
+/// The coefficients of a 1-4 pair of which one atom has another type, where atoms may have parameters of their own for 1-4 pairs, as with CHARMM: by the rule of
+/// Lorentz and Berthelot the pair tells those of the other atom. None if both have another type, or if the atom that changes has such parameters, too: then no 1-4
+/// pair of it is what its type has elsewhere.
+fn exchanged(top: &Topology, pair: &TopologyPair, types: [u32; 2]) -> Option<(f64, f64)> {
+    let of = |atom: u32| top.atoms[atom as usize].type_index;
+    let (atom, new) = match (types[0] == of(pair.atoms[0]), types[1] == of(pair.atoms[1])) {
+        (false, true) => (pair.atoms[0], types[0]),
+        (true, false) => (pair.atoms[1], types[1]),
+        _ => return None,
+    };
+    let plain = |one: &TopologyPair| {
+        let elsewhere = Well::of(top.lj.get(of(one.atoms[0]), of(one.atoms[1])));
+        Well::of((one.c6, one.c12)).zip(elsewhere).is_some_and(|(here, elsewhere)| here.is_same(elsewhere))
+    };
+    if !top.pairs.iter().any(|one| one.atoms.contains(&atom) && plain(one)) {
+        return None;
+    }
+    let other = Well::of((pair.c6, pair.c12))?.without(top.lj.well(of(atom))?)?;
+    Some(top.lj.well(new)?.with(other).coefficients())
 }
 
 /// Lennard-Jones of 1-4 pairs over that of the same types elsewhere, if it is one number.

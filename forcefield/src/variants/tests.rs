@@ -4,7 +4,7 @@ use super::*;
 use crate::bonded::finite_difference::check_forces_and_virial;
 use crate::lennard_jones::LennardJones;
 use crate::lennard_jones::tests::{boxed, system, triclinic, uniform};
-use crate::topology::{Constraint, Pair14, Residue};
+use crate::topology::{Constraint, Pair14, Residue, Well};
 use crate::{bonded, pairs};
 
 pub(crate) const CUTOFF: f64 = 0.85;
@@ -290,6 +290,31 @@ fn the_strongest_types_are_those_that_attract_most() {
         changed += usize::from(a.type_index != b.type_index);
     }
     assert!(changed > 0);
+}
+
+/// Where atoms have other parameters in 1-4 pairs than elsewhere, as with CHARMM, a pair tells those of the atom that stays.
+#[test]
+fn the_other_atom_of_a_pair_keeps_what_it_has_in_such_pairs() {
+    let (mut top, ..) = topology();
+    let own = |kind: u32| top.lj.well(kind).unwrap();
+    let other = Well { sigma: 0.25, epsilon: 0.5 };
+    let pair = |j: u32, (c6, c12): (f64, f64)| Pair14 { atoms: [0, j], c6, c12, coulomb_scale: 1.0 };
+    let (plain, with_other) = (top.lj.get(0, 1), own(0).with(other).coefficients());
+    let expected = [0, 2].map(|kind| own(kind).with(other));
+    top.pairs = vec![pair(11, with_other), pair(16, plain)];
+    assert_eq!([0, 11, 16].map(|atom| top.atoms[atom].type_index), [0, 1, 1]);
+    let sites =
+        [SiteVariants { types: vec![TypeVariant { atom: 0, types: vec![0, 2, 3] }], ..SiteVariants::default() }];
+    let range = super::pairs::Range { cutoff: CUTOFF, modifier: MODIFIERS[1], buffer: BUFFER };
+    let new = |top: &Topology| super::pairs::Pairs::new(top, &sites, &[0, 3], range);
+    let found = new(&top).unwrap().pairs.swap_remove(0).coefficients;
+    // Type 3 has no interaction with others.
+    assert_eq!((found[0], found[2]), (with_other, (0.0, 0.0)));
+    assert!(Well::of(found[1]).unwrap().is_same(expected[1]), "{found:?}, {expected:?}");
+    assert!(!expected[0].is_same(expected[1]));
+    // An atom that changes and has other parameters itself in all such pairs.
+    top.pairs.truncate(1);
+    assert!(new(&top).unwrap_err().to_string().contains("1-4 pairs of this topology"));
 }
 
 #[test]
