@@ -77,7 +77,7 @@ fn both_oxygens_of_carboxyls_are_the_same_with_the_bonded_terms_of_each_form() {
         let inside = &entry.residues[0];
         assert!(entry.bonded.iter().all(|term| term.residues == [inside.clone()]), "{}", path.display());
     }
-    assert_eq!(with_terms, 6, "Glu and Asp with ff14SB, ff19SB and CHARMM36m");
+    assert_eq!(with_terms, 8, "Glu and Asp with ff14SB, ff19SB and CHARMM36m, His with the first two");
 }
 
 /// What a line of a table is about: file, residue of an end of a chain (empty: that of the model compound), form.

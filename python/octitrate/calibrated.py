@@ -13,7 +13,7 @@ from typing import Any
 
 from .errors import Refused
 
-SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "charges", "bonded", "torsions")
+SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "charges", "lj_types", "bonded", "torsions")
 """Keys that entries of one name and force field must share."""
 
 

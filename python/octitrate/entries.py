@@ -7,9 +7,9 @@ An entry is a TOML file, as `lambda/library/*.toml` (manual: "The library of res
   and the patches
   LSN, CYSD, RN2, NNEU). The backbone keeps the charges of form 0, because a reference energy would depend on the neighbouring residues otherwise;
 - a hydrogen that leaves has no charge, and one named atom (CB; at ends of chains CA) takes what is left, so that every form has a whole charge;
-- bonded terms of Glu and Asp inside of chains are those that the force field has for each form (`octitrate.bonded`);
-- Lennard-Jones parameters, and bonded terms of all other groups, are those of the residue as it is built, in every form: what that costs in free energy is
-  part of the correction, because the model compound is treated alike. Entries name what the force field would change.
+- bonded terms inside of chains (`octitrate.bonded`) and Lennard-Jones parameters are those that the force field has for each form, where `FOLLOWS` says so;
+- all others are those of the residue as it is built, in every form: what that costs in free energy is part of the correction, because the model compound is
+  treated alike. Entries name what the force field would change.
 
 AMBER has no tyrosinate, neutral arginine, neutral amino end or acid at carboxyl ends, CHARMM no tyrosinate: they are made by analogy, as the entries say.
 
@@ -18,7 +18,8 @@ Charges are in e. An entry has no correction V_MM: `octitrate calibrate` makes i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Flag, auto
 from typing import TYPE_CHECKING, Any
 
 from .bonded import OfForms, lennard_jones, of_forms
@@ -86,6 +87,24 @@ KINDS = {
 }
 """Entries by their names, which are those of the built-in library."""
 
+
+class Follow(Flag):
+    """What follows λ besides charges."""
+
+    NOTHING = 0
+    BONDED = auto()
+    LENNARD_JONES = auto()
+
+
+FOLLOWS = {(force_field, name): Follow.BONDED for force_field in ("ff14SB", "ff19SB", "charmm36m") for name in ("glu3", "asp3")} | {
+    (force_field, "his"): Follow.BONDED for force_field in ("ff14SB", "ff19SB")
+}
+"""By force field and entry. Corrections that come with octitrate were calibrated so; the library that is built in has no such terms.
+
+His with CHARMM36m needs both or neither: torsions of its neutral forms belong to an HD2 that is larger by 0.1 nm, and make pKa values of proteins worse without it
+(validation/README.md).
+"""
+
 BUILT_IN = ("amber99sb-ildn", "tip3p")
 """Force field and water of the corrections that come with octitrate."""
 
@@ -115,10 +134,12 @@ class Forms:
     """Those of them that have other Lennard-Jones parameters there."""
     bonded: tuple[OfForms, ...] = ()
     """Bonded terms that differ between the forms, inside of chains."""
+    wells: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    """σ (nm) and ε (kJ/mol) in every form, of atoms that have others in some."""
 
     def differences(self) -> str:
-        """What the force field would change besides charges and the terms in `bonded`, in words; empty if it changes nothing."""
-        sizes = f"other Lennard-Jones parameters of {', '.join(self.resized)}" if self.resized else ""
+        """What the force field would change besides charges, the terms in `bonded` and `wells`, in words; empty if it changes nothing."""
+        sizes = f"other Lennard-Jones parameters of {', '.join(self.resized)}" if self.resized and not self.wells else ""
         if self.bonded:
             return sizes
         types = f"other types of {', '.join(self.retyped)}" if self.retyped else ""
@@ -129,6 +150,8 @@ class Forms:
         """What Lennard-Jones types and bonded terms are, in a sentence."""
         differences = self.differences()
         change = f"; the force field has {differences} in other forms." if differences else "."
+        if self.wells:
+            return "Bonded terms inside of chains and Lennard-Jones parameters are those of each form, below."
         if self.bonded:
             return f"Bonded terms inside of chains are those of each form, below. Lennard-Jones types are those of the {self.base} in all forms{change}"
         return f"Lennard-Jones types and bonded terms are those of the {self.base} in all forms{change}"
@@ -147,10 +170,12 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
         charges[atom] = [charges[atom][0]] * len(kind.forms)
     _balance(charges, "CB", [float(kind.charge - lost) for _, lost, _ in kind.forms])
     base = "deprotonated residue" if residue in CARBOXYLS else f"residue {built.name}"
-    # The library that is built in has no such terms, and corrections of one force field must be of one kind. Those of His were calibrated without.
-    bonded = of_forms(ff.name, residue, ff.residues) if residue in CARBOXYLS and ff.name != BUILT_IN[0] else ()
-    changes = _changes(ff, built, _other_forms(ff, residue), [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]])
-    return Forms(charges, origin, "CB", BACKBONE, base, *changes, bonded)
+    follows, other_forms = FOLLOWS.get((ff.name, name), Follow.NOTHING), _other_forms(ff, residue)
+    bonded = of_forms(ff.name, residue, ff.residues) if Follow.BONDED in follows else ()
+    retyped, resized = _changes(ff, built, other_forms, [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]])
+    tables = [lennard_jones(ff.forcefield, one) for one in (built, *other_forms)] if Follow.LENNARD_JONES in follows else []
+    wells = {atom: [table[atom] for table in tables] for atom in resized if tables}
+    return Forms(charges, origin, "CB", BACKBONE, base, retyped, resized, bonded, wells)
 
 
 def _balance(charges: dict[str, list[float]], at: str, net: list[float]) -> None:
@@ -282,6 +307,9 @@ def entry(ff: TitratableForceField, name: str) -> str:
         head += ["[[forms]]", f'name = "{form}"', f"protons_lost = {lost}", f"net_charge = {kind.charge - lost}", f"pk = {pk}", ""]
     head += [f"# atom = [{', '.join(form for form, *_ in kind.forms)}]", "[charges]"]
     head += [f"{atom} = [{', '.join(_number(value) for value in values)}]" for atom, values in found.charges.items()]
+    if found.wells:
+        head += ["", "# Lennard-Jones types of each form: σ (nm) and ε (kJ/mol).", "[lj_types]"]
+        head += [f"{atom} = {_texts(tuple(f'LJ {sigma:.10g} {epsilon:.10g}' for sigma, epsilon in values))}" for atom, values in found.wells.items()]
     return "\n".join([*head, "", *_torsions(kind), *UNCALIBRATED])
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,6 +17,17 @@ from octitrate.force_fields import FORCE_FIELDS
 from octitrate.prepare.options import Options
 from octitrate.prepare.report import Report
 from octitrate.residues import TitratableForceField
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def binary() -> str:
+    """The program: that of OCTITRATE_BINARY, of the path, or of the sources."""
+    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
+    if not Path(found).is_file():
+        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
+    return found
 
 
 def loaded(name: str, water: str | None = None) -> TitratableForceField:

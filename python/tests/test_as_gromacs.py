@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from conftest import binary  # noqa: E402
 from octitrate.model_compound import Compound, solvated  # noqa: E402
 from octitrate.prepare.structure import gro  # noqa: E402
 from octitrate.residues import TitratableForceField  # noqa: E402
@@ -130,13 +130,6 @@ allow_uncalibrated = true
 [titration.buffer]
 residue = "HOH"
 """
-
-
-def binary() -> str:
-    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
-    if not Path(found).is_file():
-        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
-    return found
 
 
 @pytest.mark.parametrize(

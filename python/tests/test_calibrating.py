@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import notes, peptide_text, Write
 from test_calibrated import calibrated
-from test_model_compound import binary, shorten
+from conftest import binary
+from test_model_compound import shorten
 
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")

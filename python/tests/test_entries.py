@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import tomllib
 from functools import cache
@@ -15,7 +13,7 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from conftest import loaded  # noqa: E402
+from conftest import binary, loaded  # noqa: E402
 from octitrate.entries import BUILT_IN, BUILT_IN_STATUS, KINDS, buffer_entry, entries_for, entry, forms  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
@@ -54,7 +52,7 @@ def test_the_forms_are_those_of_the_library(force_field: str, name: str) -> None
         ("ff14SB", "glu3", "CD OE1 OE2", "OE2"), ("ff19SB", "asp3", "CG OD1 OD2", "OD2"), ("ff14SB", "his", "ND1 NE2 CD2", ""),
         ("ff14SB", "lys", "CB CG CD CE", ""), ("ff14SB", "tyr", "", ""), ("ff14SB", "nterm", "", ""), ("ff14SB", "cterm", "", ""),
         ("charmm36m", "glu3", "CD OE1 OE2", "OE2"), ("charmm36m", "cys", "CB SG", "CB SG"), ("charmm36m", "cterm", "C O OXT", "OXT"),
-        ("charmm36m", "nterm", "N H1 H2", ""), ("charmm36m", "tyr", "", ""),
+        ("charmm36m", "nterm", "N H1 H2", ""), ("charmm36m", "tyr", "", ""), ("charmm36m", "his", "CB HD2 NE2 ND1 HE1", "HD2 HE1"),
     ],
 )  # fmt: skip
 def test_what_the_force_field_changes_besides_charges_is_said(force_field: str, name: str, retyped: str, resized: str) -> None:
@@ -62,8 +60,8 @@ def test_what_the_force_field_changes_besides_charges_is_said(force_field: str, 
     found = forms(ff, name)
     assert (set(found.retyped), set(found.resized)) == (set(retyped.split()), set(resized.split()))
     text = entry(ff, name)
-    # Bonded terms of Glu and Asp are those of each form.
-    follows = name in ("glu3", "asp3")
+    # Bonded terms of Glu, Asp and, with AMBER, His are those of each form.
+    follows = name in ("glu3", "asp3") or (name == "his" and force_field != "charmm36m")
     assert ("\nbonded = [" in text, "Bonded terms inside of chains are those of each form" in text) == (follows, follows)
     assert ("other types of" in text) == bool(retyped and not follows)
     assert ("other Lennard-Jones parameters of" in text) == bool(resized)
@@ -100,13 +98,6 @@ def test_the_charges_of_charmm_are_those_of_its_residues() -> None:
     assert forms(ff, "nterm").charges["N"] == [-0.3, -0.96]
     end = forms(ff, "cterm").charges
     assert (end["C"], end["OC2"]) == ([0.72, 0.72, 0.34], [-0.61, -0.55, -0.67])
-
-
-def binary() -> str:
-    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
-    if not Path(found).is_file():
-        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
-    return found
 
 
 @pytest.mark.parametrize("force_field", FORCE_FIELDS)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_model_compound import ROOT, binary
+from conftest import binary
+from test_model_compound import ROOT
 
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")

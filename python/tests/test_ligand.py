@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
-import shutil
 import subprocess
 import tomllib
 from functools import cache
@@ -16,6 +14,7 @@ import pytest
 
 openmm = pytest.importorskip("openmm")
 
+from conftest import binary  # noqa: E402
 from octitrate import ligand  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.force_fields import Atom, View, load, register  # noqa: E402
@@ -126,13 +125,6 @@ def test_matching_keeps_bonds_whatever_the_symmetry() -> None:
     assert acid.atoms[found.hydrogen].name == "HB"
     mapped = {frozenset(found.places[a] for a in bond) for bond in acid.bonds if found.hydrogen not in bond}
     assert mapped == set(base.bonds)
-
-
-def binary() -> str:
-    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
-    if not Path(found).is_file():
-        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
-    return found
 
 
 def test_the_program_takes_the_entry_in_water(tmp_path: Path) -> None:

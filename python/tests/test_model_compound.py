@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -17,6 +16,7 @@ import octitrate
 openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
+from conftest import binary  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.model_compound import Asked, build, compound  # noqa: E402
 from octitrate.prepare.command import main  # noqa: E402
@@ -55,13 +55,6 @@ def test_names(name: str, residues: tuple[str, ...], entry: str, folder: str) ->
 def test_what_is_no_model_compound_is_refused(name: str, message: str) -> None:
     with pytest.raises(Refused, match=message):
         compound(name)
-
-
-def binary() -> str:
-    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
-    if not Path(found).is_file():
-        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
-    return found
 
 
 @pytest.mark.parametrize(("name", "site"), [("TYR", "TYR 2"), ("nterm LYS", "nterm LYS 1"), ("cterm side GLU", "ZGL3 2"), ("water", "")])

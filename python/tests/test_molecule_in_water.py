@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tomllib
@@ -14,6 +13,7 @@ import pytest
 
 openmm = pytest.importorskip("openmm")
 
+from conftest import binary  # noqa: E402
 from octitrate import ligand  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.molecule_in_water import Source, build, places, solvated  # noqa: E402
@@ -71,13 +71,6 @@ def test_nothing_between_the_atoms_of_the_molecule_changes(folder: str) -> None:
         # sums of numbers up to 1e3 kJ/mol in another order
         assert found[kind] == pytest.approx(expected[kind], abs=1e-9), kind
         assert abs(expected[kind]) > 1e-3
-
-
-def binary() -> str:
-    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(INPUTS.parent / "target/release/octitrate")
-    if not Path(found).is_file():
-        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
-    return found
 
 
 @pytest.mark.parametrize("folder", MOLECULES)

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import binary
 
 pytest.importorskip("openmm")
 
@@ -28,13 +27,6 @@ def script() -> Any:
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
-
-
-def binary() -> str:
-    found = os.environ.get("OCTITRATE_BINARY") or shutil.which("octitrate") or str(ROOT / "target/release/octitrate")
-    if not Path(found).is_file():
-        pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
-    return found
 
 
 @pytest.mark.slow

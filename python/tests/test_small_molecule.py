@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from test_model_compound import binary
+from conftest import binary
 
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")

@@ -144,9 +144,11 @@ def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: 
     found = {choice.group.entry: forms(ff, choice.group.entry) for choice in titrating}
     if bonded := [name for name, one in found.items() if one.bonded]:
         report.note(f"λ changes charges and, inside of chains, bonded terms of {', '.join(bonded)}, which are those that the force field has for each form")
+    if wells := [name for name, one in found.items() if one.wells]:
+        report.note(f"λ changes Lennard-Jones parameters of {', '.join(wells)}, which are those that the force field has for each form")
     if differences := [f"{name} ({one.differences()})" for name, one in found.items() if one.differences()]:
         report.note(
-            "λ does not change Lennard-Jones types, nor bonded terms of other groups: they stay those of one form, in proteins and in the model compounds of V_MM. In other forms "
+            "λ does not change Lennard-Jones types and bonded terms of other groups: they stay those of one form, in proteins and in the model compounds of V_MM. In other forms "
             f"the force field has others: {'; '.join(differences)}"
         )
 
