@@ -31,22 +31,22 @@ RUNS = {
 FIRST = {"1pgb-ff19SB-opc-forms": {"AS3": -0.20, "GL3": -0.04}, "2lzt-ff19SB-opc-forms": {"AS3": -0.20, "GL3": -0.04}}
 
 
-def rows(run, table, ends):
-    """Head and lines of a table; and those of `ends`, of a chain's ends whose runs had an offset, where there are such."""
+def rows(run, table, apart):
+    """Head and lines of a table; and those of `apart`, of groups whose offset or correction is another in some of the runs, where there are such."""
     with open(RESULTS / run / f"{table}.csv", newline="", encoding="utf-8") as file:
         head, *lines = csv.reader(file)
-    if (RESULTS / run / f"{ends}.csv").exists():
-        with open(RESULTS / run / f"{ends}.csv", newline="", encoding="utf-8") as file:
+    if (RESULTS / run / f"{apart}.csv").exists():
+        with open(RESULTS / run / f"{apart}.csv", newline="", encoding="utf-8") as file:
             lines += list(csv.reader(file))[1:]
     return head, lines
 
 
 def differences(run):
     """By site, in the box: the computed value of `comparison.csv` is in solution where `pka.csv` has such a value, and that of the box is then the pKa of the latter."""
-    head, lines = rows(run, "pka", "ends_pka")
+    head, lines = rows(run, "pka", "apart_pka")
     solution = head.index("pKa in solution") if "pKa in solution" in head else None
     in_box = {line[0]: line[head.index("pKa")] for line in lines if solution is not None and line[solution]}
-    head, lines = rows(run, "comparison", "ends")
+    head, lines = rows(run, "comparison", "apart")
     computed, measured, verdict = (head.index(name) for name in ("computed", "measured", "verdict"))
     shift = FIRST.get(run, {})
     return {
