@@ -257,6 +257,37 @@ fn what_is_missing_or_wrong_is_named() {
     assert!(refused(&[]).contains("sites.toml"));
 }
 
+/// A pH that was added a moment ago has nothing but equilibration: the others are evaluated without it, to the same bytes.
+#[test]
+fn a_run_without_frames_after_the_equilibration_is_left_out() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let titration = folder.path().join("titrate");
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    for ph in [3.5, 4.5, 5.5] {
+        write_run(&titration.join(format!("pH_{ph:.2}/replica_1")), ph, false, &mut random);
+    }
+    let evaluate = |output: &str| {
+        let output = folder.path().join(output);
+        let [titration, output_] = [&titration, &output].map(|path| path.to_str().unwrap());
+        let answer = octitrate(&["pka", titration, "--equilibration", "20 ps", "--output", output_, "--no-parquet"]);
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        let shown = [answer.stdout, answer.stderr].concat();
+        (String::from_utf8(shown).unwrap(), std::fs::read_to_string(output.join("pka.csv")).unwrap())
+    };
+    let (shown, alone) = evaluate("alone");
+    assert!(!shown.contains("left out, its"), "{shown}");
+    let added = titration.join("pH_7.00/replica_1");
+    write_run(&added, 7.0, false, &mut random);
+    let table = std::fs::read_to_string(added.join("lambda.csv")).unwrap();
+    // 41 lines, the last at 20 ps.
+    std::fs::write(added.join("lambda.csv"), table.lines().take(42).flat_map(|line| [line, "\n"]).collect::<String>())
+        .unwrap();
+    let (shown, with_added) = evaluate("with_added");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("warning: pH_7.00/replica_1: left out, its 20 ps are all equilibration"), "{shown}");
+    assert_eq!(with_added, alone);
+}
+
 /// Measured values in the columns of PKAD, beside a titration of two coupled acids and a histidine: differences, a bound, a site and values that are alone.
 #[test]
 fn computed_values_are_compared_with_measured_ones() {

@@ -37,11 +37,16 @@ const LINE: u32 = 60;
 /// How far a curve goes beyond the pH values (pH units).
 const BESIDE: f64 = 0.4;
 
-/// Evaluates runs that have been read; the start that `options` leave out is cut here.
+/// Evaluates runs that have been read; the start that `options` leave out is cut here. Runs of which nothing is left are left out, with a warning.
 ///
 /// # Errors
-/// [`Error::Input`] if nothing is left of a run, if no run has a site that titrates, or if a site differs from run to run.
+/// [`Error::Input`] if nothing is left of any run, if no run has a site that titrates, or if a site differs from run to run.
 pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
+    // A run that began a moment ago, of a pH that was added for example, must not keep the others from being evaluated.
+    let (short, mut runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| !run.lasts(options.equilibration));
+    if runs.is_empty() {
+        runs.extend(short.iter().cloned());
+    }
     let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
     let (runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
@@ -100,6 +105,10 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     };
     evaluation.warnings = doubts::warnings(&evaluation);
     evaluation.warnings.extend(connected.reason.into_iter().chain(left));
+    evaluation.warnings.extend(short.iter().map(|run| {
+        let end = run.series.time.last().copied().unwrap_or(0.0);
+        format!("{}: left out, its {end} ps are all equilibration", run.short_name())
+    }));
     Ok(evaluation)
 }
 

@@ -303,6 +303,12 @@ impl Run {
         self.begun.as_ref().map_or(0.0, |begun| begun.time)
     }
 
+    /// Whether it has frames after its first `equilibration` ps.
+    pub fn lasts(&self, equilibration: f64) -> bool {
+        let from = self.cut(equilibration).max(self.sites.held);
+        self.series.time.last().is_some_and(|end| *end > from)
+    }
+
     /// The run without its frames up to `equilibration` (ps).
     ///
     /// # Errors
