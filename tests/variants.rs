@@ -21,6 +21,26 @@ fn varied(folder: &Path, sections: &str) -> [Config; 2] {
     [library(), angles_alone].map(|entry| of_library("tests/good/glu/glu", &entry, sections, ""))
 }
 
+/// His in a peptide as OpenMM writes it with CHARMM36, Lennard-Jones by a table of types: with HD2 and HE1 of each form, the larger of which no atom of the system has, and with
+/// 1-4 pairs whose other atoms have parameters of their own for these.
+fn of_charmm(folder: &Path, sections: &str) -> Config {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let entry = std::fs::read_to_string(root.join("python/octitrate/corrections/charmm36m-tip3p/his.toml")).unwrap();
+    let types = "[lj_types]\nHD2 = [\"LJ 0.1603618 0.192464\", \"LJ 0.2615679 0.0326352\", \"LJ 0.2615679 0.0326352\"]\n\
+                 HE1 = [\"LJ 0.1247258 0.192464\", \"LJ 0.1603618 0.192464\", \"LJ 0.1603618 0.192464\"]\n\n[correction]";
+    let entry = entry.replacen("[correction]", types, 1).replace("\"HIP\", \"ZHIP\"", "\"HIS\"");
+    std::fs::write(folder.join("his.toml"), entry).unwrap();
+    let text = format!(
+        "[system]\nstructure = \"{root}.gro\"\ntopology = \"{root}.xml\"\n{sections}[van_der_waals]\ncutoff = \"1.1 nm\"\n\
+         [titration]\nph = 6.5\ntemperature = \"300 K\"\nlibrary = [\"{library}\"]\n\
+         allow_mismatch = [\"cutoff\", \"modifier\", \"water\", \"parameters\"]\n\
+         [[titration.site]]\nresidue = \"HIS 15\"\ninitial = [0.3, 0.5, 0.2]\n",
+        root = root.join("forcefield/tests/openmm/charmm36").display(),
+        library = folder.join("his.toml").display(),
+    );
+    Config::parse(&text, &folder.join("charmm.toml")).unwrap()
+}
+
 fn library() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/good/library/glu-varied.toml")
 }
@@ -46,12 +66,10 @@ fn difference(a: &[Vector3<f64>], b: &[Vector3<f64>]) -> f64 {
 fn they_feel_and_move_as_on_the_cpu() {
     let device = Device::of_tests().unwrap();
     let folder = temp_dir::TempDir::new().unwrap();
-    let configs = varied(
-        folder.path(),
-        "[electrostatics]\nprecision = \"double\"\norder = 14\nseparation = 1.12\n[dynamics]\nsteps = 20\n\
-         time_step = \"1 fs\"\nconstraints = \"h-bonds\"\n[thermostat]\n[barostat]\n",
-    );
-    for config in &configs {
+    let sections = "[electrostatics]\nprecision = \"double\"\norder = 14\nseparation = 1.12\n[dynamics]\nsteps = 20\n\
+                    time_step = \"1 fs\"\nconstraints = \"h-bonds\"\n[thermostat]\n[barostat]\n";
+    let [both, angles] = varied(folder.path(), sections);
+    for config in &[both, angles, of_charmm(folder.path(), sections)] {
         let run = |device: Option<&Device>| {
             let mut simulation = Simulation::on(config, device).unwrap();
             simulation.prepare(&mut |_| Ok(())).unwrap();
