@@ -9,6 +9,7 @@
 mod fingerprint;
 mod well;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use nalgebra::Vector3;
@@ -274,6 +275,8 @@ pub struct Topology {
     pub atom_types: Vec<AtomType>,
     /// Lennard-Jones coefficients by type.
     pub lj: LennardJonesTable,
+    /// What types that forms may change to have in 1-4 pairs, where that is another well than elsewhere. Pairs of the types that atoms have are in `pairs`.
+    pub wells_14: BTreeMap<u32, Well>,
     /// Harmonic bonds.
     pub bonds: Vec<Bond>,
     /// Harmonic angles.

@@ -166,6 +166,16 @@ fn charmm36_has_pairs_of_a_type_that_no_atom_has() {
     assert_close("c6", c6, 4.0 * epsilon * sigma.powi(6), 1e-9 * c6);
     assert_close("c12", c12, 4.0 * epsilon * sigma.powi(12), 1e-9 * c12);
     assert_eq!(top.lj.get(kind, found.types[1]), (c6, c12));
+    assert!(top.wells_14.is_empty());
+    // That of an acid in 1-4 pairs, where the oxygen of an amide has it, too: another type than that of the atom.
+    let name = format!("LJ {} {} {} {}", oxygen[0], oxygen[1], 0.2 * 1.4 / 2f64.powf(1.0 / 6.0), oxygen[1]);
+    let top = read_system(&file("charmm36", "xml"), &structure, &[&name]).unwrap().topology;
+    let named = NamedVariants { lj_types: [("O".to_string(), vec![name])].into(), ..NamedVariants::default() };
+    let found = named.resolve(&top, residue, 1).unwrap().types[0].types[0];
+    assert_ne!(found, kind);
+    assert!(top.lj.well(found).unwrap().is_same(top.lj.well(kind).unwrap()));
+    let in_pairs = top.wells_14[&found];
+    assert_close("σ in 1-4 pairs", in_pairs.sigma, 0.249_452, 1e-6);
 }
 
 #[test]

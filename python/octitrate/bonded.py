@@ -113,6 +113,17 @@ def lennard_jones(forcefield: Any, residue: View) -> dict[str, tuple[float, floa
     return found
 
 
+def wells(forcefield: Any, residue: View) -> dict[str, tuple[float, ...]]:
+    """σ (nm) and ε (kJ/mol) of the atoms of a residue, and σ and ε in 1-4 pairs of those that have others there, as some of CHARMM."""
+    special = generator(forcefield, "LennardJonesGenerator")
+    found: dict[str, tuple[float, ...]] = dict(lennard_jones(forcefield, residue))
+    for name, atom in pdb_view(residue).atoms.items() if special is not None else ():
+        own, extra = special.ljTypes.paramsForType[atom.type], special.ljTypes.extraParamsForType[atom.type]
+        if extra.keys() & {"sigma14", "epsilon14"}:
+            found[name] += (float(extra.get("sigma14", own["sigma"])), float(extra.get("epsilon14", own["epsilon"])))
+    return found
+
+
 @dataclass(frozen=True)
 class OfForms:
     """A bonded term in each form: its function in GROMACS, its atoms, its numbers; none where a form has no such term."""

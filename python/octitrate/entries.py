@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Any
 
-from .bonded import OfForms, lennard_jones, of_forms
+from .bonded import OfForms, lennard_jones, of_forms, wells
 from .force_fields import View, patched, pdb_view, view
 from .templates import BACKBONE, CARBOXYLS
 
@@ -134,8 +134,8 @@ class Forms:
     """Those of them that have other Lennard-Jones parameters there."""
     bonded: tuple[OfForms, ...] = ()
     """Bonded terms that differ between the forms, inside of chains."""
-    wells: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-    """σ (nm) and ε (kJ/mol) in every form, of atoms that have others in some."""
+    wells: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
+    """σ (nm) and ε (kJ/mol), and where they are others there σ and ε in 1-4 pairs, in every form, of atoms that have others in some."""
 
     def differences(self) -> str:
         """What the force field would change besides charges, the terms in `bonded` and `wells`, in words; empty if it changes nothing."""
@@ -173,9 +173,8 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
     follows, other_forms = FOLLOWS.get((ff.name, name), Follow.NOTHING), _other_forms(ff, residue)
     bonded = of_forms(ff.name, residue, ff.residues) if Follow.BONDED in follows else ()
     retyped, resized = _changes(ff, built, other_forms, [*BACKBONE, *CARBOXYLS.get(residue, ())[-2:]])
-    tables = [lennard_jones(ff.forcefield, one) for one in (built, *other_forms)] if Follow.LENNARD_JONES in follows else []
-    wells = {atom: [table[atom] for table in tables] for atom in resized if tables}
-    return Forms(charges, origin, "CB", BACKBONE, base, retyped, resized, bonded, wells)
+    of_each = _wells(ff, residue, [built, *other_forms]) if Follow.LENNARD_JONES in follows else {}
+    return Forms(charges, origin, "CB", BACKBONE, base, retyped, resized, bonded, of_each)
 
 
 def _balance(charges: dict[str, list[float]], at: str, net: list[float]) -> None:
@@ -251,6 +250,18 @@ def _changes(ff: TitratableForceField, built: View, others: list[View], but: lis
     )
 
 
+def _wells(ff: TitratableForceField, residue: str, views: list[View]) -> dict[str, list[tuple[float, ...]]]:
+    """Wells in every form, of atoms beside the backbone that all forms have and that have others in some. `views`: the residue as it is built and its other forms."""
+    tables = [wells(ff.forcefield, one) for one in views]
+    if residue in CARBOXYLS:
+        # Built as the anion; the force field has the proton on the second oxygen alone.
+        first, second = CARBOXYLS[residue][5:7]
+        anion, acid = tables
+        tables = [acid, {**acid, first: acid[second], second: acid[first]}, anion]
+    names = [name for name in tables[0] if name not in BACKBONE and all(name in table for table in tables)]
+    return {name: [table[name] for table in tables] for name in names if len({table[name] for table in tables}) > 1}
+
+
 def _end(ff: TitratableForceField, kind: Kind) -> Forms:
     if kind.terminus == "c":
         built = pdb_view(ff.residues.view("ALA", last=True, acid=True))
@@ -308,8 +319,8 @@ def entry(ff: TitratableForceField, name: str) -> str:
     head += [f"# atom = [{', '.join(form for form, *_ in kind.forms)}]", "[charges]"]
     head += [f"{atom} = [{', '.join(_number(value) for value in values)}]" for atom, values in found.charges.items()]
     if found.wells:
-        head += ["", "# Lennard-Jones types of each form: σ (nm) and ε (kJ/mol).", "[lj_types]"]
-        head += [f"{atom} = {_texts(tuple(f'LJ {sigma:.10g} {epsilon:.10g}' for sigma, epsilon in values))}" for atom, values in found.wells.items()]
+        head += ["", "# Lennard-Jones types of each form: σ (nm) and ε (kJ/mol), and those in 1-4 pairs where they are others.", "[lj_types]"]
+        head += [f"{atom} = {_texts(tuple(' '.join(['LJ', *(f'{number:.10g}' for number in well)]) for well in values))}" for atom, values in found.wells.items()]
     return "\n".join([*head, "", *_torsions(kind), *UNCALIBRATED])
 
 

@@ -134,10 +134,12 @@ impl Nonbonded {
             let kinds = custom.iter().map(|(_, one)| one.of_particles[atom]).collect();
             top.atoms[atom].type_index = of(particle.sigma, particle.epsilon, kinds);
         }
-        let wanted: Vec<([f64; 2], &str)> = keep.iter().filter_map(|name| Some((parameters(name)?, *name))).collect();
+        let wanted: Vec<(Well, Option<Well>, &str)> =
+            keep.iter().filter_map(|name| parameters(name).map(|(own, in_pairs)| (own, in_pairs, *name))).collect();
         let mut kept = Vec::new();
         if custom.is_empty() {
-            kept.extend(wanted.iter().map(|&([sigma, epsilon], name)| (of(sigma, epsilon, Vec::new()), name)));
+            let plain = wanted.iter().filter(|(_, in_pairs, _)| in_pairs.is_none());
+            kept.extend(plain.map(|&(own, _, name)| (of(own.sigma, own.epsilon, Vec::new()), name)));
         }
         let (mut c6, mut c12) = (Vec::new(), Vec::new());
         for ([s, e], kinds) in &types {
@@ -166,8 +168,9 @@ impl Nonbonded {
         for (index, name) in kept {
             top.atom_types[index as usize].name = name.into();
         }
-        if !custom.is_empty() && follows_rule(&top.lj) {
-            wanted.iter().for_each(|&([sigma, epsilon], name)| append(top, Well { sigma, epsilon }, name));
+        if follows_rule(&top.lj) {
+            let appended = wanted.iter().filter(|(_, in_pairs, _)| !custom.is_empty() || in_pairs.is_some());
+            appended.for_each(|&(own, in_pairs, name)| append(top, own, in_pairs, name));
         }
     }
 
@@ -218,8 +221,8 @@ fn follows_rule(table: &LennardJonesTable) -> bool {
     10 * others <= all
 }
 
-/// Appends a type that no atom has, with its pairs by the rule of [`follows_rule`].
-fn append(top: &mut Topology, own: Well, name: &str) {
+/// Appends a type that no atom has, with its pairs by the rule of [`follows_rule`], and with another well in 1-4 pairs if there is one.
+fn append(top: &mut Topology, own: Well, in_pairs: Option<Well>, name: &str) {
     if top.atom_types.iter().any(|one| one.name == name) {
         return;
     }
@@ -233,6 +236,7 @@ fn append(top: &mut Topology, own: Well, name: &str) {
     let (c6, c12) = (extended(&top.lj.c6, |one| one.0), extended(&top.lj.c12, |one| one.1));
     top.lj = LennardJonesTable { n_types: n + 1, c6, c12 };
     top.atom_types.push(AtomType { name: name.into(), atomic_number: None });
+    top.wells_14.extend(in_pairs.map(|well| (n as u32, well)));
 }
 
 /// Adds Lennard-Jones coefficients to the 1-4 pairs, or as pairs of their own where there are none.
@@ -251,11 +255,18 @@ fn add_pairs(top: &mut Topology, extra: Vec<([u32; 2], Coefficients)>) {
     }
 }
 
-/// σ and ε of a type that is named by them, as `"LJ 0.3 0.5"`.
-fn parameters(name: &str) -> Option<[f64; 2]> {
-    let mut numbers = name.strip_prefix("LJ ")?.split_whitespace().map(|word| word.parse::<f64>().ok());
-    let (sigma, epsilon) = (numbers.next()??, numbers.next()??);
-    (numbers.next().is_none() && sigma.is_finite() && epsilon.is_finite() && epsilon >= 0.0).then_some([sigma, epsilon])
+/// The well of a type that is named by σ and ε, as `"LJ 0.3 0.5"`, and that in 1-4 pairs, if the name has four numbers.
+fn parameters(name: &str) -> Option<(Well, Option<Well>)> {
+    let numbers = name.strip_prefix("LJ ")?.split_whitespace().map(|word| word.parse::<f64>().ok());
+    let numbers = numbers.collect::<Option<Vec<f64>>>()?;
+    let well = |[sigma, epsilon]: [f64; 2]| {
+        (sigma.is_finite() && epsilon.is_finite() && epsilon >= 0.0).then_some(Well { sigma, epsilon })
+    };
+    match numbers[..] {
+        [sigma, epsilon] => Some((well([sigma, epsilon])?, None)),
+        [sigma, epsilon, sigma_14, epsilon_14] => Some((well([sigma, epsilon])?, Some(well([sigma_14, epsilon_14])?))),
+        _ => None,
+    }
 }
 
 /// What the file says of cut-offs and long-range interactions, which a job decides.

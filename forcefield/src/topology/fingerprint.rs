@@ -25,8 +25,8 @@ pub struct Section {
 }
 
 impl Topology {
-    /// One section for each kind of interaction, also for those that do not occur, always in the same order. Virtual sites have one only where
-    /// there are any, as checkpoints of earlier versions have none.
+    /// One section for each kind of interaction, also for those that do not occur, always in the same order. Virtual sites and wells in 1-4
+    /// pairs have one only where there are any, as checkpoints of earlier versions have none.
     ///
     /// ```
     /// use forcefield::{Topology, topology::Bond};
@@ -61,6 +61,12 @@ impl Topology {
                 }
             }),
         ]);
+        if !self.wells_14.is_empty() {
+            let wells: Vec<_> = self.wells_14.iter().collect();
+            sections.push(section("Lennard-Jones wells in 1-4 pairs", &wells, |hash, (kind, well)| {
+                hash.entry(&[**kind], &[well.sigma, well.epsilon]);
+            }));
+        }
         if !self.virtual_sites.is_empty() {
             sections.push(section("virtual sites", &self.virtual_sites, virtual_site));
         }

@@ -2,7 +2,8 @@
 //!
 //! ```toml
 //! [lj_types]
-//! HE2 = ["HO", "H1"]                       # type in each form; "LJ 0.1 0.2": σ (nm) and ε (kJ/mol), in systems of OpenMM
+//! HE2 = ["HO", "H1"]                       # type in each form; "LJ 0.1 0.2": σ (nm) and ε (kJ/mol), in systems of
+//!                                          # OpenMM; two more numbers: those in 1-4 pairs
 //! [[bonded]]
 //! atoms = ["CD", "OE2", "HE2"]             # "-C" and "+N": of the residue before and after
 //! function = 1                             # with two atoms 1; three 1, 5; four 1, 2, 3, 4, 9
@@ -177,7 +178,8 @@ fn lj_type(top: &Topology, residue: u32, own: u32, name: &str) -> Result<u32, Va
 /// The type `own` of an atom in place of `found`, if that is named by σ and ε and they are those of `own`: the topology may tell more of it, pairs with others for example.
 fn own_type(top: &Topology, own: u32, found: u32) -> u32 {
     let same = top.lj.well(own).zip(top.lj.well(found)).is_some_and(|(one, other)| one.is_same(other));
-    if same && top.atom_types[found as usize].name.starts_with("LJ ") { own } else { found }
+    let is_named_so = top.atom_types[found as usize].name.starts_with("LJ ") && !top.wells_14.contains_key(&found);
+    if same && is_named_so { own } else { found }
 }
 
 fn label(top: &Topology, residue: u32) -> String {

@@ -247,7 +247,8 @@ impl Pairs {
                 if (c6, c12) == (0.0, 0.0) {
                     return Ok((0.0, 0.0));
                 }
-                match given.or(scale) {
+                let own = types.iter().any(|kind| top.wells_14.contains_key(kind));
+                match given.or(scale).filter(|_| !own) {
                     Some(scale) => Ok((scale * c6, scale * c12)),
                     None => exchanged(top, pair, types)
                         .ok_or_else(|| VariantError::PairScale { atoms: labels(top, &[i, j]) }),
@@ -422,7 +423,8 @@ fn exchanged(top: &Topology, pair: &TopologyPair, types: [u32; 2]) -> Option<(f6
         return None;
     }
     let other = Well::of((pair.c6, pair.c12))?.without(top.lj.well(of(atom))?)?;
-    Some(top.lj.well(new)?.with(other).coefficients())
+    let new = top.wells_14.get(&new).copied().or_else(|| top.lj.well(new))?;
+    Some(new.with(other).coefficients())
 }
 
 /// Lennard-Jones of 1-4 pairs over that of the same types elsewhere, if it is one number.

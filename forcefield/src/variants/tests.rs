@@ -312,6 +312,12 @@ fn the_other_atom_of_a_pair_keeps_what_it_has_in_such_pairs() {
     assert_eq!((found[0], found[2]), (with_other, (0.0, 0.0)));
     assert!(Well::of(found[1]).unwrap().is_same(expected[1]), "{found:?}, {expected:?}");
     assert!(!expected[0].is_same(expected[1]));
+    // A type that has others itself in such pairs.
+    let in_pairs = Well { sigma: 0.2, epsilon: 0.3 };
+    top.wells_14.insert(2, in_pairs);
+    let found = new(&top).unwrap().pairs.swap_remove(0).coefficients;
+    assert!(Well::of(found[1]).unwrap().is_same(in_pairs.with(other)) && found[0] == with_other, "{found:?}");
+    top.wells_14.clear();
     // An atom that changes and has other parameters itself in all such pairs.
     top.pairs.truncate(1);
     assert!(new(&top).unwrap_err().to_string().contains("1-4 pairs of this topology"));

@@ -203,6 +203,11 @@ impl<'a> Group<'a> {
             for (form, wanted) in types.iter().enumerate() {
                 let index = self.topology.atom_types.iter().position(|one| one.name == *wanted);
                 lines.extend(index.map(|index| line(&format!("form {form}"), name, index as u32)));
+                let in_pairs = index.and_then(|index| self.topology.wells_14.get(&(index as u32)));
+                lines.extend(in_pairs.map(|well| {
+                    let (c6, c12) = well.coefficients();
+                    format!("form {form} in 1-4 pairs {name} {} {}", digits(c6), digits(c12))
+                }));
             }
         }
         lines

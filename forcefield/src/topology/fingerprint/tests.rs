@@ -2,7 +2,7 @@ use nalgebra::Vector3;
 
 use super::*;
 use crate::Exclusions;
-use crate::topology::{Atom, AtomType, LennardJonesTable, Molecule, Residue};
+use crate::topology::{Atom, AtomType, LennardJonesTable, Molecule, Residue, Well};
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 /// One interaction of every kind.
@@ -15,6 +15,7 @@ fn one_of_each() -> Topology {
         molecules: vec![Molecule { name: "MOL".into(), atoms: 0..6 }],
         atom_types: vec![AtomType { name: "CT".into(), atomic_number: Some(6) }],
         lj: LennardJonesTable { n_types: 1, c6: vec![2e-3], c12: vec![3e-6] },
+        wells_14: [(0, Well { sigma: 0.25, epsilon: 0.5 })].into(),
         bonds: vec![Bond { atoms: [0, 1], r0: 0.1, k: 1e5 }],
         angles: vec![Angle { atoms: [0, 1, 2], theta0: 1.9, k: 400.0 }],
         urey_bradley: vec![UreyBradley { atoms: [1, 2, 3], theta0: 1.8, k: 300.0, r13: 0.2, k13: 2e3 }],
@@ -72,6 +73,14 @@ fn changes() -> Vec<(&'static str, Vec<Change>)> {
     let mut all = vec![
         ("Lennard-Jones types of atoms", vec![index(|t| &mut t.atoms[4].type_index)]),
         ("Lennard-Jones coefficients", vec![number(|t| &mut t.lj.c6[0]), number(|t| &mut t.lj.c12[0])]),
+        (
+            "Lennard-Jones wells in 1-4 pairs",
+            vec![
+                number(|t| &mut t.wells_14.get_mut(&0).unwrap().sigma),
+                number(|t| &mut t.wells_14.get_mut(&0).unwrap().epsilon),
+                Box::new(|t: &mut Topology| t.wells_14 = [(1, t.wells_14[&0])].into()) as Change,
+            ],
+        ),
         ("exclusions", exclusions),
         (
             "rigid waters",
