@@ -72,8 +72,9 @@ pub struct SystemXml {
 }
 
 /// Reads a system whose atoms have the names of `structure`. Lennard-Jones types of the names `keep` are appended to the tables where they tell
-/// their parameters, as `"LJ 0.3 0.5"` does (σ in nm, ε in kJ/mol; two more numbers where they are others in 1-4 pairs). Their pairs with all others have the mean σ and the geometric mean ε; where tables of
-/// custom forces give more than a tenth of the pairs other values, as nobody knows those of a type that is not in them, none is appended.
+/// their parameters, as `"LJ 0.3 0.5"` does (σ in nm, ε in kJ/mol; two more numbers where they are others in 1-4 pairs). Their pairs with all
+/// others have the mean σ and the geometric mean ε; where tables of custom forces give more than a tenth of the pairs other values, none is
+/// appended, because nobody knows those of a type that is not in them.
 ///
 /// # Errors
 /// [`SystemXmlError`] with file and line for anything that is wrong, unknown or unsupported.

@@ -168,7 +168,7 @@ impl Nonbonded {
         for (index, name) in kept {
             top.atom_types[index as usize].name = name.into();
         }
-        if follows_rule(&top.lj) {
+        if !wanted.is_empty() && follows_rule(&top.lj) {
             let appended = wanted.iter().filter(|(_, in_pairs, _)| !custom.is_empty() || in_pairs.is_some());
             appended.for_each(|&(own, in_pairs, name)| append(top, own, in_pairs, name));
         }
