@@ -369,3 +369,27 @@ fn the_four_proteins_with_bonded_terms_of_each_form_have_the_errors_of_the_files
         assert!(page.contains(&errors), "{errors}");
     }
 }
+
+/// pKa values of His with bonded terms of each form, in solution.
+#[test]
+fn his_with_torsions_of_its_own_has_the_values_of_the_files() {
+    let page = read("validation/README.md");
+    let table = page.split("### His with torsions of its own").nth(1).unwrap();
+    for (folder, rows) in [
+        (
+            "1stn-charmm36m-his",
+            &[("HIP 8", "His8 of 1STN"), ("HIP 46", "His46"), ("HIP 121", "His121"), ("HIP 124", "His124")][..],
+        ),
+        ("2lzt-charmm36m-his", &[("HIP 15", "His15 of 2LZT")]),
+    ] {
+        let pka = read(&format!("validation/results/{folder}/pka.csv"));
+        let columns = ["site", "pKa in solution", "pKa error"].map(|name| column(&pka, name));
+        for (site, name) in rows {
+            let row = columns[0].iter().position(|one| one == site).unwrap();
+            let [value, error] = [1, 2].map(|k| columns[k][row].parse::<f64>().unwrap());
+            let expected = format!("{value:.2} ± {error:.2}");
+            let line = |line: &str| line.starts_with(&format!("| {name} |")) && line.contains(&expected);
+            assert!(table.lines().any(line), "{name}: {expected}");
+        }
+    }
+}

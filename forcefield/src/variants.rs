@@ -164,9 +164,9 @@ pub enum VariantError {
     },
     /// The factor of 1-4 pairs cannot be found.
     #[error(
-        "the 1-4 pair {atoms} changes its types, but 1-4 pairs of this topology are not one constant times the \
-         Lennard-Jones of other pairs, nor is one of the atom that changes that of its types elsewhere, so that \
-         those of the other form are not known"
+        "the 1-4 pair {atoms} changes its types, and its parameters in the other form are not known: 1-4 pairs of \
+         this topology are not one constant times the Lennard-Jones of other pairs, and the atom that changes has \
+         other parameters in all of its 1-4 pairs than elsewhere"
     )]
     PairScale {
         /// Its atoms.

@@ -176,6 +176,12 @@ fn charmm36_has_pairs_of_a_type_that_no_atom_has() {
     assert!(top.lj.well(found).unwrap().is_same(top.lj.well(kind).unwrap()));
     let in_pairs = top.wells_14[&found];
     assert_close("σ in 1-4 pairs", in_pairs.sigma, 0.249_452, 1e-6);
+    for wrong in ["LJ 0.26", "LJ 0.26 0.03 0.2", "LJ -0.26 0.03", "LJ 0.26 -0.03", "LJ 0.26 nan", "LJ 0.26 soft"] {
+        let top = read_system(&file("charmm36", "xml"), &structure, &[wrong]).unwrap().topology;
+        let named = NamedVariants { lj_types: [("O".into(), vec![wrong.to_string()])].into(), ..Default::default() };
+        let error = named.resolve(&top, residue, 1).unwrap_err().to_string();
+        assert!(error.contains(&format!("type {wrong} of residue")) && error.contains("none negative"), "{error}");
+    }
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import shutil
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,6 +30,17 @@ def binary() -> str:
     if not Path(found).is_file():
         pytest.skip("no binary octitrate: build it, or name it in OCTITRATE_BINARY")
     return found
+
+
+def script(path: str) -> Any:
+    """A script of the sources as a module."""
+    file = ROOT / path
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def loaded(name: str, water: str | None = None) -> TitratableForceField:

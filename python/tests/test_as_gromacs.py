@@ -14,13 +14,12 @@ import pytest
 openmm = pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from conftest import binary  # noqa: E402
+from conftest import ROOT, binary  # noqa: E402
 from octitrate.model_compound import Compound, solvated  # noqa: E402
 from octitrate.prepare.structure import gro  # noqa: E402
 from octitrate.residues import TitratableForceField  # noqa: E402
 from openmm import app, unit  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 GROMACS = Path(os.environ.get("GMXDATA", "/usr/share/gromacs")) / "top"
 INPUTS = ["04-his/his", "05-lys/lys", "06-arg/arg", "07-tyr/tyr", "08-cys/cys", "09-glu3/glu3", "10-asp3/asp3", "11-nterm/nterm", "12-cterm/cterm"]
 

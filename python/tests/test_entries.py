@@ -13,12 +13,11 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from conftest import binary, loaded  # noqa: E402
+from conftest import ROOT, binary, loaded  # noqa: E402
 from octitrate.entries import BUILT_IN, BUILT_IN_STATUS, KINDS, buffer_entry, entries_for, entry, forms  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "lambda/library"
 WATERS = [(name, water) for name, family in FORCE_FIELDS.items() for water in family.waters]
 

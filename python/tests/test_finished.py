@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import binary
-from test_model_compound import ROOT
+from conftest import ROOT, binary
 
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import ROOT, binary, loaded
+from conftest import binary, loaded, script
 
 pytest.importorskip("openmm")
 
@@ -22,21 +19,12 @@ ROTAMERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("forms_of_residues", ROOT / "benchmarks/scripts/forms_of_residues.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", ROTAMERS)
 @pytest.mark.parametrize("force_field", ["ff14SB", "ff19SB", "charmm36m"])
-def test_forms_are_the_residues_of_the_force_field(force_field: str, name: str, script: Any, tmp_path: Path) -> None:
-    found = script.compare(loaded(force_field), name, Follow.BONDED | Follow.LENNARD_JONES, ROTAMERS[name], binary(), tmp_path)
+def test_forms_are_the_residues_of_the_force_field(force_field: str, name: str, tmp_path: Path) -> None:
+    forms = script("benchmarks/scripts/forms_of_residues.py")
+    found = forms.compare(loaded(force_field), name, Follow.BONDED | Follow.LENNARD_JONES, ROTAMERS[name], binary(), tmp_path)
     for form, energies in found.items():
         differences = [ours - theirs for ours, theirs in energies]
         # A hydrogen without charge keeps its Lennard-Jones interactions, if it has any: they differ between these rotamers by up to 0.6 kJ/mol.
-        assert max(differences) - min(differences) < (0.7 if script.RESIDUES[name].forms[form][1] else 1e-3), (form, differences)
+        assert max(differences) - min(differences) < (0.7 if forms.RESIDUES[name].forms[form][1] else 1e-3), (form, differences)

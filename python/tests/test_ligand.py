@@ -20,7 +20,6 @@ from octitrate.errors import Refused  # noqa: E402
 from octitrate.force_fields import Atom, View, load, register  # noqa: E402
 from openmm import app, unit  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 
 Parts = dict[str, tuple[str, float]]
 

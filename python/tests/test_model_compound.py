@@ -21,8 +21,6 @@ from octitrate.errors import Refused  # noqa: E402
 from octitrate.model_compound import Asked, build, compound  # noqa: E402
 from octitrate.prepare.command import main  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.mark.parametrize(
     ("name", "residues", "entry", "folder"),

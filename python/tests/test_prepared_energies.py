@@ -5,38 +5,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import binary
+from conftest import ROOT, binary, script
 
 pytest.importorskip("openmm")
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("prepared_energies", ROOT / "benchmarks/scripts/prepared_energies.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("force_field", ["ff14SB", "ff14SB+cufix", "ff19SB", "charmm36m"])
-def test_hirustasin_has_the_energies_and_forces_of_openmm(force_field: str, script: Any, tmp_path: Path) -> None:
-    folder = script.prepare(ROOT / "inputs/make/hirustasin.pdb", force_field, tmp_path / "prepared")
-    found = script.compare(binary(), folder)
+def test_hirustasin_has_the_energies_and_forces_of_openmm(force_field: str, tmp_path: Path) -> None:
+    energies = script("benchmarks/scripts/prepared_energies.py")
+    folder = energies.prepare(ROOT / "inputs/make/hirustasin.pdb", force_field, tmp_path / "prepared")
+    found = energies.compare(binary(), folder)
     assert found.atoms > 5000
     assert ('name="CUFIX"' in (folder / "system.xml").read_text()) == force_field.endswith("+cufix")
-    for term in script.TERMS:
+    for term in energies.TERMS:
         # Coulomb: the Ewald sum of OpenMM has an error of 1e-9 of its forces, the expansions one of 1e-8. All else is the same sum in another order.
         assert found.apart(term) < (1e-6 if term == "Coulomb" else 1e-9), (term, found.energies[term])
         assert (found.energies[term][1] != 0.0) == (term != "CMAP" or not force_field.startswith("ff14SB")), term

@@ -43,9 +43,11 @@ const BESIDE: f64 = 0.4;
 /// [`Error::Input`] if nothing is left of any run, if no run has a site that titrates, or if a site differs from run to run.
 pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     // A run that began a moment ago, of a pH that was added for example, must not keep the others from being evaluated.
-    let (short, mut runs): (Vec<Run>, Vec<Run>) = runs.into_iter().partition(|run| !run.lasts(options.equilibration));
+    let (mut short, mut runs): (Vec<Run>, Vec<Run>) =
+        runs.into_iter().partition(|run| !run.lasts(options.equilibration));
     if runs.is_empty() {
-        runs.extend(short.iter().cloned());
+        // They are refused by name below.
+        std::mem::swap(&mut short, &mut runs);
     }
     let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
     let (runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();

@@ -260,7 +260,7 @@ fn parameters(name: &str) -> Option<(Well, Option<Well>)> {
     let numbers = name.strip_prefix("LJ ")?.split_whitespace().map(|word| word.parse::<f64>().ok());
     let numbers = numbers.collect::<Option<Vec<f64>>>()?;
     let well = |[sigma, epsilon]: [f64; 2]| {
-        (sigma.is_finite() && epsilon.is_finite() && epsilon >= 0.0).then_some(Well { sigma, epsilon })
+        [sigma, epsilon].iter().all(|one| one.is_finite() && *one >= 0.0).then_some(Well { sigma, epsilon })
     };
     match numbers[..] {
         [sigma, epsilon] => Some((well([sigma, epsilon])?, None)),

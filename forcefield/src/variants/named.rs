@@ -170,7 +170,13 @@ fn lj_type(top: &Topology, residue: u32, own: u32, name: &str) -> Result<u32, Va
     let found = top.atom_types.iter().position(|t| t.name == name);
     found.map(|t| own_type(top, own, t as u32)).ok_or_else(|| {
         let names: Vec<&str> = top.atom_types.iter().map(|t| t.name.as_str()).collect();
-        let hint = format!(", which has {}", names.join(", "));
+        let hint = if name.starts_with("LJ ") {
+            ": by parameters it has σ (nm) and ε (kJ/mol), or those and σ and ε in 1-4 pairs, none negative; and it is known in \
+             systems of OpenMM alone, where nine tenths of the pairs of types have the mean σ and the geometric mean ε"
+                .to_string()
+        } else {
+            format!(", which has {}", names.join(", "))
+        };
         VariantError::Unknown { what: "Lennard-Jones type", name: name.to_string(), residue: label(top, residue), hint }
     })
 }
