@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 fn varied(folder: &Path, sections: &str) -> [Config; 2] {
     let angles_alone = folder.join("glu-varied.toml");
     let text = std::fs::read_to_string(library()).unwrap();
-    let types = text.find("[lj_types]").unwrap()..text.find("[[bonded]]").unwrap();
+    let types = text.find("[[lj_types]]").unwrap()..text.find("[[bonded]]").unwrap();
     std::fs::write(&angles_alone, [&text[..types.start], &text[types.end..]].concat()).unwrap();
     [library(), angles_alone].map(|entry| of_library("tests/good/glu/glu", &entry, sections, ""))
 }
@@ -26,8 +26,8 @@ fn varied(folder: &Path, sections: &str) -> [Config; 2] {
 fn of_charmm(folder: &Path, sections: &str) -> Config {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let entry = std::fs::read_to_string(root.join("python/octitrate/corrections/charmm36m-tip3p/his.toml")).unwrap();
-    let types = "[lj_types]\nHD2 = [\"LJ 0.1603618 0.192464\", \"LJ 0.2615679 0.0326352\", \"LJ 0.2615679 0.0326352\"]\n\
-                 HE1 = [\"LJ 0.1247258 0.192464\", \"LJ 0.1603618 0.192464\", \"LJ 0.1603618 0.192464\"]\n\n[correction]";
+    let types = "[[lj_types]]\natom = \"HD2\"\ntypes = [\"LJ 0.1603618 0.192464\", \"LJ 0.2615679 0.0326352\", \"LJ 0.2615679 0.0326352\"]\n\
+                 [[lj_types]]\natom = \"HE1\"\ntypes = [\"LJ 0.1247258 0.192464\", \"LJ 0.1603618 0.192464\", \"LJ 0.1603618 0.192464\"]\n\n[correction]";
     let entry = entry.replacen("[correction]", types, 1).replace("\"HIP\", \"ZHIP\"", "\"HIS\"");
     std::fs::write(folder.join("his.toml"), entry).unwrap();
     let text = format!(
@@ -112,6 +112,33 @@ fn they_feel_and_move_as_on_the_cpu() {
     }
 }
 
+/// Types hold for the residues that they are given for: those of another residue of the entry are as good as none.
+#[test]
+fn types_of_another_residue_change_nothing() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let text = std::fs::read_to_string(library()).unwrap().replace("[\"GLH\"]", "[\"GLH\", \"ZGLH\"]");
+    let types_in = |residue: &str| {
+        let entry = folder.path().join(format!("{residue}.toml"));
+        std::fs::write(&entry, text.replace("\n\n[[bonded]]", &format!("\nresidues = [\"{residue}\"]\n\n[[bonded]]")))
+            .unwrap();
+        entry
+    };
+    let dvdl = |entry: &Path| {
+        let config = of_library("tests/good/glu/glu", entry, "[electrostatics]\norder = 8\n", "");
+        let mut simulation = Simulation::on(&config, None).unwrap();
+        simulation.prepare(&mut |_| Ok(())).unwrap();
+        simulation.frame(Wanted::ALL).unwrap().dvdl.clone()
+    };
+    let without = folder.path().join("without.toml");
+    let oxygen = text.rfind("[[lj_types]]").unwrap()..text.find("[[bonded]]").unwrap();
+    std::fs::write(&without, [&text[..oxygen.start], &text[oxygen.end..]].concat()).unwrap();
+    // The last of the types, those of the oxygen, is the one that the residues are of.
+    let (here, there, none) = (dvdl(&types_in("GLH")), dvdl(&types_in("ZGLH")), dvdl(&without));
+    assert_eq!(here, dvdl(&library()));
+    assert_eq!(there, none);
+    assert!(here.iter().zip(&there).any(|(a, b)| (a - b).abs() > 0.1), "{here:?} {there:?}");
+}
+
 /// What changes between forms: Lennard-Jones with its 1-4 pairs, and angles.
 fn of_forms(energies: &Energies) -> [f64; 2] {
     [energies.lennard_jones + energies.lennard_jones_14, energies.bonded.angles.energy]
@@ -151,14 +178,14 @@ fn energy_is_conserved_while_lambda_moves() {
         simulation.restore(&State { sites, ..state.clone() }).unwrap();
         of_forms(&simulation.energies().unwrap())
     };
-    // At fixed positions these terms are linear in λ: so much would be lost if ∂V/∂λ lacked them.
+    // So much λ alone does to these terms, at fixed positions: it would be lost if ∂V/∂λ lacked them.
     let (now, then) = (at(state.sites.clone()), at(start));
     let exchanged = [now[0] - then[0], now[1] - then[1]];
     let mean = conserved.iter().sum::<f64>() / conserved.len() as f64;
     let worst = conserved.iter().map(|e| (e - mean).abs()).fold(0.0, f64::max);
     println!("conserved to {worst:.2} kJ/mol, {exchanged:.2?} exchanged: {conserved:?}");
     // Leap-frog with bonds that stretch: the kinetic energy of two half steps is not that of the step, 0.2 kJ/mol.
-    assert!(exchanged.iter().all(|e| e.abs() > 3.0) && worst < 0.6, "{worst} of {exchanged:?}");
+    assert!(exchanged.iter().all(|e| e.abs() > 1.5) && worst < 0.6, "{worst} of {exchanged:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@
 //! The correction V_MM is calibrated for one force field and setting ([`Calibration`]), and at the ends of chains for one residue ([`Elsewhere`]);
 //! [`entry_with_calibration`] writes it into an entry.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -142,8 +142,33 @@ pub struct BondedEntry {
 impl BondedEntry {
     /// Whether a residue of this name has the term.
     pub fn is_in(&self, residue: &str) -> bool {
-        self.residues.is_empty() || self.residues.iter().any(|one| one == residue)
+        is_named(&self.residues, residue)
     }
+}
+
+/// An atom whose Lennard-Jones type differs between forms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypesEntry {
+    /// Its name.
+    pub atom: String,
+    /// Its type in each form.
+    pub types: Vec<String>,
+    /// Names of the residues in which it has them; all of the entry where none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residues: Vec<String>,
+}
+
+impl TypesEntry {
+    /// Whether the atom has these types in a residue of this name.
+    pub fn is_in(&self, residue: &str) -> bool {
+        is_named(&self.residues, residue)
+    }
+}
+
+/// Whether a list of residues means this one: an empty list means all.
+fn is_named(residues: &[String], residue: &str) -> bool {
+    residues.is_empty() || residues.iter().any(|one| one == residue)
 }
 
 /// One titratable residue of one force field.
@@ -193,9 +218,9 @@ pub struct Entry {
     pub forms: Vec<FormEntry>,
     /// Atom name → charge in each form, e.
     pub charges: BTreeMap<String, Vec<f64>>,
-    /// Atom name → Lennard-Jones type in each form.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub lj_types: BTreeMap<String, Vec<String>>,
+    /// Atoms whose Lennard-Jones type differs between forms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lj_types: Vec<TypesEntry>,
     /// Bonded terms that differ between forms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bonded: Vec<BondedEntry>,
@@ -315,7 +340,9 @@ impl Entry {
 
     fn check_atoms(&self) -> Result<(), String> {
         let bonded = self.bonded.iter().flat_map(|term| &term.atoms).filter(|atom| !atom.starts_with(['-', '+']));
-        for atom in self.backbone.iter().chain(&self.balanced_at).chain(self.lj_types.keys()).chain(bonded) {
+        for atom in
+            self.backbone.iter().chain(&self.balanced_at).chain(self.lj_types.iter().map(|one| &one.atom)).chain(bonded)
+        {
             if !self.charges.contains_key(atom) {
                 return Err(format!("atom {atom} (backbone, balanced_at, lj_types, bonded) has no charges"));
             }
@@ -335,20 +362,26 @@ impl Entry {
             }
         }
         let n = self.forms.len();
-        if let Some((atom, types)) = self.lj_types.iter().find(|(_, types)| types.len() != n) {
-            return Err(format!("lj_types.{atom}: {types:?}, expected {n} names"));
+        if let Some(one) = self.lj_types.iter().find(|one| one.types.len() != n) {
+            return Err(format!("lj_types of {}: {:?}, expected {n} names", one.atom, one.types));
+        }
+        let mut known = BTreeSet::new();
+        if let Some(one) = self.lj_types.iter().find(|one| !known.insert(&one.atom)) {
+            return Err(format!("lj_types: atom {} is there twice", one.atom));
         }
         if let Some(term) =
             self.bonded.iter().find(|term| term.parameters.len() != n || !(2..=4).contains(&term.atoms.len()))
         {
             return Err(format!("bonded {:?}: expected 2 to 4 atoms and parameters of {n} forms", term.atoms));
         }
-        match self.bonded.iter().flat_map(|term| &term.residues).find(|name| !self.residues.contains(name)) {
-            Some(name) if self.terminus.is_some() => Err(format!(
-                "bonded: a term of residue {name} alone, but the entry is of an end of a chain, whatever its residue: leave out residues"
+        let of_bonded = self.bonded.iter().flat_map(|term| &term.residues).map(|name| ("bonded", name));
+        let of_types = self.lj_types.iter().flat_map(|one| &one.residues).map(|name| ("lj_types", name));
+        match of_bonded.chain(of_types).find(|(_, name)| !self.residues.contains(name)) {
+            Some((key, name)) if self.terminus.is_some() => Err(format!(
+                "{key}: something of residue {name} alone, but the entry is of an end of a chain, whatever its residue: leave out residues"
             )),
-            Some(name) => {
-                Err(format!("bonded: residue {name} is not among those of the entry, {}", self.residues.join(", ")))
+            Some((key, name)) => {
+                Err(format!("{key}: residue {name} is not among those of the entry, {}", self.residues.join(", ")))
             }
             None => Ok(()),
         }

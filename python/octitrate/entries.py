@@ -151,7 +151,7 @@ class Forms:
         differences = self.differences()
         change = f"; the force field has {differences} in other forms." if differences else "."
         if self.wells:
-            return "Bonded terms inside of chains and Lennard-Jones parameters are those of each form, below."
+            return "Bonded terms and Lennard-Jones parameters inside of chains are those of each form, below."
         if self.bonded:
             return f"Bonded terms inside of chains are those of each form, below. Lennard-Jones types are those of the {self.base} in all forms{change}"
         return f"Lennard-Jones types and bonded terms are those of the {self.base} in all forms{change}"
@@ -313,14 +313,11 @@ def entry(ff: TitratableForceField, name: str) -> str:
     ]
     if found.backbone:
         head.append(f"backbone = {_texts(found.backbone)}")
-    head += [f'balanced_at = "{found.balanced_at}"', *_bonded(kind, found), ""]
+    head += [f'balanced_at = "{found.balanced_at}"', *_bonded(kind, found), *_types(kind, found), ""]
     for form, lost, pk in kind.forms:
         head += ["[[forms]]", f'name = "{form}"', f"protons_lost = {lost}", f"net_charge = {kind.charge - lost}", f"pk = {pk}", ""]
     head += [f"# atom = [{', '.join(form for form, *_ in kind.forms)}]", "[charges]"]
     head += [f"{atom} = [{', '.join(_number(value) for value in values)}]" for atom, values in found.charges.items()]
-    if found.wells:
-        head += ["", "# Lennard-Jones types of each form: σ (nm) and ε (kJ/mol), and those in 1-4 pairs where they are others.", "[lj_types]"]
-        head += [f"{atom} = {_texts(tuple(' '.join(['LJ', *(f'{number:.10g}' for number in well)]) for well in values))}" for atom, values in found.wells.items()]
     return "\n".join([*head, "", *_torsions(kind), *UNCALIBRATED])
 
 
@@ -335,6 +332,18 @@ def _bonded(kind: Kind, found: Forms) -> list[str]:
     for term in found.bonded:
         numbers = ", ".join("[" + ", ".join(f"{value:.10g}" if value % 1 else f"{value:.1f}" for value in form) + "]" for form in term.numbers)
         lines.append(f"    {{ atoms = {_texts(term.atoms)}, function = {term.function}, parameters = [{numbers}], residues = {_texts(kind.residues[:1])} }},")
+    return [*lines, "]"]
+
+
+def _types(kind: Kind, found: Forms) -> list[str]:
+    """Lennard-Jones types of each form, one atom in a line."""
+    if not found.wells:
+        return []
+    lines = ["", "# Lennard-Jones types of each form: σ (nm) and ε (kJ/mol), and those in 1-4 pairs where they are others. Ends of chains keep those of the residue as it is built."]
+    lines.append("lj_types = [")
+    for atom, values in found.wells.items():
+        names = tuple(" ".join(["LJ", *(f"{number:.10g}" for number in well)]) for well in values)
+        lines.append(f'    {{ atom = "{atom}", types = {_texts(names)}, residues = {_texts(kind.residues[:1])} }},')
     return [*lines, "]"]
 
 

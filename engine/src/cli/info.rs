@@ -77,15 +77,18 @@ fn entry(entry: &Entry) -> Result<()> {
     let compound = entry.model_compound.as_deref();
     compound.map_or(Ok(()), |compound| row("model compound", compound))?;
     let mut follows = vec!["charges".to_string()];
+    let places = |residues: BTreeSet<&str>| match residues.is_empty() {
+        true => String::new(),
+        false => format!(" in {}", Vec::from_iter(residues).join(", ")),
+    };
     if !entry.bonded.is_empty() {
-        let residues: BTreeSet<&String> = entry.bonded.iter().flat_map(|term| &term.residues).collect();
-        let residues: Vec<&str> = residues.into_iter().map(String::as_str).collect();
-        let places = if residues.is_empty() { String::new() } else { format!(" of {}", residues.join(", ")) };
-        follows.push(format!("{} bonded terms{places}", entry.bonded.len()));
+        let residues = entry.bonded.iter().flat_map(|term| &term.residues).map(String::as_str).collect();
+        follows.push(format!("{} bonded terms{}", entry.bonded.len(), places(residues)));
     }
     if !entry.lj_types.is_empty() {
-        let atoms: Vec<&str> = entry.lj_types.keys().map(String::as_str).collect();
-        follows.push(format!("Lennard-Jones types of {}", atoms.join(", ")));
+        let atoms: Vec<&str> = entry.lj_types.iter().map(|one| one.atom.as_str()).collect();
+        let residues = entry.lj_types.iter().flat_map(|one| &one.residues).map(String::as_str).collect();
+        follows.push(format!("Lennard-Jones types of {}{}", atoms.join(", "), places(residues)));
     }
     row("follows λ", &follows.join("; "))?;
     row("correction V_MM", entry.correction.status())?;

@@ -118,8 +118,9 @@ fn named(entry: &Entry, topology: &Topology, residue: u32) -> NamedVariants {
         function: u8::try_from(term.function).unwrap_or(u8::MAX),
         parameters: term.parameters.clone(),
     };
-    let lj_types = entry.lj_types.iter().map(|(atom, types)| (name(atom), types.clone())).collect();
     let here = &topology.residues[residue as usize].name;
+    let types = entry.lj_types.iter().filter(|one| one.is_in(here));
+    let lj_types = types.map(|one| (name(&one.atom), one.types.clone())).collect();
     NamedVariants { lj_types, bonded: entry.bonded.iter().filter(|one| one.is_in(here)).map(term).collect() }
 }
 
@@ -154,7 +155,7 @@ pub fn lj_types(config: &Config) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let entries = library(config)?.entries;
-    Ok(entries.iter().flat_map(|entry| entry.lj_types.values().flatten().cloned()).collect())
+    Ok(entries.iter().flat_map(|entry| entry.lj_types.iter().flat_map(|one| one.types.clone())).collect())
 }
 
 /// Every residue called `name`.

@@ -1,4 +1,4 @@
-//! Differences between forms by names, as a library of residues states them.
+//! Differences between the forms of one residue by names.
 //!
 //! ```toml
 //! [lj_types]

@@ -67,14 +67,16 @@ impl Entry {
         terms(false) == terms(true)
     }
 
-    /// Element, charges and Lennard-Jones types of every atom by form, in the order of their values; forms are exchanged as told.
+    /// Element, charges and Lennard-Jones types of every atom by form, and the residues that have these types, in the order of their values; forms are exchanged as told.
     fn atoms(&self, exchange: impl Fn(usize) -> usize) -> Vec<(char, Vec<u64>, Vec<&str>)> {
         let forms = 0..self.forms.len();
         let one = |(name, charges): (&String, &Vec<f64>)| {
             // Adding zero makes −0 and 0 the same number.
             let charges = forms.clone().map(|form| (charges[exchange(form)] + 0.0).to_bits()).collect();
-            let types = self.lj_types.get(name).map_or(&[][..], Vec::as_slice);
-            let types = forms.clone().filter_map(|form| types.get(exchange(form)).map(String::as_str)).collect();
+            let of_atom = self.lj_types.iter().filter(|one| one.atom == *name);
+            let types =
+                of_atom.flat_map(|one| forms.clone().map(|form| &one.types[exchange(form)]).chain(&one.residues));
+            let types = types.map(String::as_str).collect();
             (element(name), charges, types)
         };
         let mut atoms: Vec<_> = self.charges.iter().map(one).collect();

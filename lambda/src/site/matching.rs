@@ -7,7 +7,7 @@ use forcefield::Topology;
 use super::naming::foreign;
 use super::search::site_name;
 use super::{Form, ResidueNames, Site, SiteError, SiteKind};
-use crate::library::{Correction, Entry, EntryKind, FormEntry};
+use crate::library::{Correction, Entry, EntryKind, FormEntry, TypesEntry};
 
 /// Largest deviation (e) of a topology's charge from the library's: files carry four or more decimals.
 const EXACT: f64 = 5e-5;
@@ -145,8 +145,10 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
         charges.push(of_entry.iter().map(|&q| applied(q, expected, found)).collect());
     }
     balance(topology, entry, &atoms, &mut charges);
+    let here = &topology.residues[residue as usize].name;
+    let of_forms: Vec<&TypesEntry> = entry.lj_types.iter().filter(|one| one.is_in(here)).collect();
     let changes = |k: &usize| {
-        let lj = entry.lj_types.get(atoms[*k].1).is_some_and(|types| types.iter().any(|t| *t != types[0]));
+        let lj = of_forms.iter().any(|one| one.atom == *atoms[*k].1 && one.types.iter().any(|t| *t != one.types[0]));
         lj || charges[*k].iter().any(|&q| q != charges[*k][0])
     };
     let kept: Vec<usize> = (0..atoms.len()).filter(changes).collect();

@@ -22,7 +22,7 @@ use forcefield::fnv::Fnv1a;
 use forcefield::virtual_sites::{VirtualSite, VirtualSiteKind};
 
 use super::matching::{END_ATOMS, atoms};
-use crate::library::{BondedEntry, Entry};
+use crate::library::{BondedEntry, Entry, TypesEntry};
 
 /// Fingerprints of the parameters of a group, as 16 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +43,12 @@ pub fn parameters(topology: &Topology, entry: &Entry, residue: u32) -> Parameter
         .filter(|(name, _)| entry.charges.contains_key(**name))
         .map(|(name, index)| (*index, *name))
         .collect();
-    let group = Group::new(topology, entry, members);
+    let name = topology.residues[residue as usize].name.as_str();
+    let group = Group::new(topology, entry, name, members);
     let attached = (!is_end && whole && !entry.backbone.is_empty()).then(|| hash(group.terms(Part::Attached)));
     let mut own = group.terms(Part::Own);
     own.extend(group.lennard_jones());
-    own.extend(of_forms(entry, &topology.residues[residue as usize].name));
+    own.extend(of_forms(entry, name));
     Parameters { own: hash(own), attached }
 }
 
@@ -83,6 +84,8 @@ enum Part {
 struct Group<'a> {
     topology: &'a Topology,
     entry: &'a Entry,
+    /// Name of the residue.
+    residue: &'a str,
     /// Names by index.
     members: BTreeMap<u32, &'a str>,
     /// From the first to the last of them.
@@ -92,10 +95,10 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(topology: &'a Topology, entry: &'a Entry, members: BTreeMap<u32, &'a str>) -> Self {
+    fn new(topology: &'a Topology, entry: &'a Entry, residue: &'a str, members: BTreeMap<u32, &'a str>) -> Self {
         let [first, last] =
             [members.first_key_value(), members.last_key_value()].map(|end| end.map_or(0, |(atom, _)| *atom));
-        let mut group = Self { topology, entry, members, range: first..=last, anchors: Vec::new() };
+        let mut group = Self { topology, entry, residue, members, range: first..=last, anchors: Vec::new() };
         let bonds = topology.bonds.iter().map(|bond| bond.atoms);
         let all = bonds.chain(topology.constraints.iter().map(|one| one.atoms));
         for [i, j] in all.filter(|atoms| atoms.iter().all(|atom| group.range.contains(atom))).collect::<Vec<_>>() {
@@ -199,10 +202,10 @@ impl<'a> Group<'a> {
         let mut lines: Vec<String> = atoms
             .map(|(&atom, name)| line("Lennard-Jones", name, self.topology.atoms[atom as usize].type_index))
             .collect();
-        for (name, types) in &self.entry.lj_types {
+        for TypesEntry { atom: name, types, .. } in self.entry.lj_types.iter().filter(|one| one.is_in(self.residue)) {
             for (form, wanted) in types.iter().enumerate() {
                 let index = self.topology.atom_types.iter().position(|one| one.name == *wanted);
-                lines.extend(index.map(|index| line(&format!("form {form}"), name, index as u32)));
+                lines.extend(index.map(|index| line(&format!("form {form}, roots mixed:"), name, index as u32)));
                 let in_pairs = index.and_then(|index| self.topology.wells_14.get(&(index as u32)));
                 lines.extend(in_pairs.map(|well| {
                     let (c6, c12) = well.coefficients();
@@ -253,9 +256,28 @@ mod tests {
         let end = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "cterm").unwrap().text;
         let term = "bonded = [{ atoms = [\"CA\", \"C\", \"OC1\"], function = 1, parameters = [[120.0, 1.0], [120.0, 1.0], [117.0, 1.0]], residues = [\"ALA\"] }]\n\n[[forms]]";
         let refused = Entry::from_toml(&end.replacen("[[forms]]", term, 1), "cterm").unwrap_err().to_string();
-        assert!(
-            refused.contains("bonded: a term of residue ALA alone, but the entry is of an end of a chain"),
-            "{refused}"
-        );
+        let alone = "bonded: something of residue ALA alone, but the entry is of an end of a chain";
+        assert!(refused.contains(alone), "{refused}");
+    }
+
+    #[test]
+    fn wrong_types_of_forms_are_refused() {
+        let text = SiteLibrary::builtin().unwrap().entries.into_iter().find(|entry| entry.name == "glu3").unwrap().text;
+        let read = |types: &str| {
+            let types = format!("lj_types = [{types}]\n\n[[forms]]");
+            Entry::from_toml(&text.replacen("[[forms]]", &types, 1), "glu3").map_err(|e| e.to_string())
+        };
+        let one = "{ atom = \"OE1\", types = [\"O2\", \"OH\", \"O2\"], residues = [\"GL3\"] }";
+        let found = read(one).unwrap();
+        assert!(found.lj_types[0].is_in("GL3") && !found.lj_types[0].is_in("ZGL3"));
+        for (types, reason) in [
+            (one.replace("GL3", "ASP"), "lj_types: residue ASP is not among those of the entry, GL3"),
+            (one.replace("OE1", "OE3"), "atom OE3"),
+            (one.replace("\"O2\", \"OH\", ", ""), "lj_types of OE1: [\"O2\"], expected 3 names"),
+            (format!("{one}, {one}"), "lj_types: atom OE1 is there twice"),
+        ] {
+            let refused = read(&types).unwrap_err();
+            assert!(refused.contains(reason), "{refused}");
+        }
     }
 }
