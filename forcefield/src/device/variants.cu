@@ -1,10 +1,10 @@
 // Lennard-Jones of atoms whose type depends on the form of their site: what variants/pairs.rs does, on the rows of the ordinary list.
 //
 // The ordinary kernels have atoms that change type in their list, as sites without interaction. Here a block takes one of them, number k, and the
-// row of its neighbours. With u = 1/r², v = c12 v₁₂ − c6 v₆, powers modified at the cut-off as in lennard_jones.cu:
+// row of its neighbours. V = c12 v₁₂ − c6 v₆, powers modified at the cut-off as in lennard_jones.cu, with the mean R of the roots c6^(1/6) and c12^(1/12):
 //
-//   partner of no site, or of the same one    V = Σ_α λ_α v(t_k^α, t_j^(α)),          ∂V/∂λ_α = v(…)
-//   partner of another site                   V = Σ_αβ λ_α λ_β v(t_k^α, t_j^β),       ∂V/∂λ_α = Σ_β λ_β v(…), ∂V/∂λ_β = Σ_α λ_α v(…)
+//   partner of no site, or of the same one    R = Σ_α λ_α R(t_k^α, t_j^(α)),          ∂R/∂λ_α = R(…)
+//   partner of another site                   R = Σ_αβ λ_α λ_β R(t_k^α, t_j^β),       ∂R/∂λ_α = Σ_β λ_β R(…), ∂R/∂λ_β = Σ_α λ_α R(…)
 //
 // Two atoms that change stand in both rows; the pair is that of the smaller number. f64 throughout, on the coordinates of the ordinary sites;
 // sums over threads in fixed order, then fixed-point. Units: nm, kJ/mol, kJ/mol/nm. FORMS: most forms of a site; AXES as in
@@ -17,10 +17,6 @@ KERNEL void find_changing(const __grid_constant__ PlacesArgs a) {
     unsigned number = a.numbers[a.atoms[place]];
     if (number != CONSTANT) a.places[number] = (unsigned)place;
 }
-
-struct Value {
-    double energy, virial;
-};
 
 // The powers of one distance.
 struct Powers {
@@ -45,7 +41,11 @@ DEVICE Powers powers(double r2) {
     return v;
 }
 
-DEVICE Value value(const Powers &p, real2 c) { return {c.y * p.v12 - c.x * p.v6, c.y * p.w12 - c.x * p.w6}; }
+// Adds the roots of a pair of types, x of c6 and y of c12.
+DEVICE void add_roots(real2 &sum, double weight, real2 roots) {
+    sum.x += weight * roots.x;
+    sum.y += weight * roots.y;
+}
 
 template <bool ENERGY> DEVICE void sum_changing(const ChangingArgs &a) {
     __shared__ double scratch[32];
@@ -76,42 +76,50 @@ template <bool ENERGY> DEVICE void sum_changing(const ChangingArgs &a) {
         const double r2 = d.x * d.x + d.y * d.y + d.z * d.z;
         if (!(r2 < CUTOFF * CUTOFF)) continue;
         const Powers p = powers(r2);
-        Value sum = {0.0, 0.0};
         const bool changes = number != CONSTANT;
         const Changing partner = changes ? a.changing[number] : own;
-        if (partner.first_weight == own.first_weight) {
-            for (int form = 0; form < FORMS; ++form) {
-                if (form >= forms) break;
-                const unsigned type = changes ? a.form_types[partner.first_type + form] : a.types[atom];
-                const Value v = value(p, a.table[types[form] * n_types + type]);
-                by_form[form] += v.energy;
-                sum.energy += weights[form] * v.energy;
-                sum.virial += weights[form] * v.virial;
+        const bool same = partner.first_weight == own.first_weight;
+        // Roots by form of the own site, of means over forms of the other one.
+        real2 mean = make_real2(0.0, 0.0), roots[FORMS];
+        for (int form = 0; form < FORMS; ++form) {
+            if (form >= forms) break;
+            const real2 *of_type = a.table + types[form] * n_types;
+            roots[form] = make_real2(0.0, 0.0);
+            if (same) {
+                roots[form] = of_type[changes ? a.form_types[partner.first_type + form] : a.types[atom]];
+            } else {
+                for (int other = 0; other < partner.forms; ++other)
+                    add_roots(roots[form], a.weights[partner.first_weight + other], of_type[a.form_types[partner.first_type + other]]);
             }
-        } else {
+            add_roots(mean, weights[form], roots[form]);
+        }
+        // Powers of the roots, and the slopes of V by them.
+        const double x2 = mean.x * mean.x, x5 = x2 * x2 * mean.x, y2 = mean.y * mean.y, y4 = y2 * y2, y11 = y4 * y4 * y2 * mean.y;
+        const double c6 = x5 * mean.x, c12 = y11 * mean.y, by_x = -6.0 * x5 * p.v6, by_y = 12.0 * y11 * p.v12;
+        for (int form = 0; form < FORMS; ++form) {
+            if (form >= forms) break;
+            by_form[form] += by_x * roots[form].x + by_y * roots[form].y;
+        }
+        if (!same) {
             for (int other = 0; other < partner.forms; ++other) {
                 const unsigned type = a.form_types[partner.first_type + other];
-                const double weight = a.weights[partner.first_weight + other];
-                Value along = {0.0, 0.0};
+                real2 along = make_real2(0.0, 0.0);
                 for (int form = 0; form < FORMS; ++form) {
                     if (form >= forms) break;
-                    const Value v = value(p, a.table[types[form] * n_types + type]);
-                    by_form[form] += weight * v.energy;
-                    along.energy += weights[form] * v.energy;
-                    along.virial += weights[form] * v.virial;
+                    add_roots(along, weights[form], a.table[types[form] * n_types + type]);
                 }
-                within = add_force(a.by_weight + partner.first_weight + other, along.energy) && within;
-                sum.energy += weight * along.energy;
-                sum.virial += weight * along.virial;
+                const double slope = by_x * along.x + by_y * along.y;
+                within = add_force(a.by_weight + partner.first_weight + other, slope) && within;
             }
         }
-        const double pull = sum.virial / r2, force[3] = {pull * d.x, pull * d.y, pull * d.z};
+        const double v = c12 * p.v12 - c6 * p.v6, w = c12 * p.w12 - c6 * p.w6;
+        const double pull = w / r2, force[3] = {pull * d.x, pull * d.y, pull * d.z};
         for (int c = 0; c < 3; ++c) {
             f[c] += force[c];
             within = add_force(a.forces + 3ll * atom + c, -force[c]) && within;
         }
-        energy += sum.energy;
-        virial += sum.virial;
+        energy += v;
+        virial += w;
 #if AXES
         const double *there = a.x + 3ll * atom, difference[3] = {d.x, d.y, d.z};
         for (int c = 0; c < 3; ++c) missed[c] += (difference[c] - (at[c] - there[c])) * force[c];

@@ -59,7 +59,7 @@ arguments! {
         types: In<'a, u32>,
         /// Which of the atoms that change this one is, for every atom.
         numbers: In<'a, u32>,
-        /// c6 and c12 of each pair of types.
+        /// Roots of c6 and c12 of each pair of types.
         table: In<'a, [f64; 2]>,
         weights: In<'a, f64>,
         edges: In<'a, f64>,
@@ -216,7 +216,7 @@ impl ChangingPairs {
             });
             form_types.extend_from_slice(&one.types);
         }
-        let table: Vec<f64> = pairs.table.c6.iter().zip(&pairs.table.c12).flat_map(|(c6, c12)| [*c6, *c12]).collect();
+        let table: Vec<f64> = pairs.table.roots.iter().flat_map(|one| [one.sixth, one.twelfth]).collect();
         let forms = pairs.changing.iter().map(|one| one.weights.forms).max().unwrap_or(1);
         let module = device.compile(&source(settings, forms, cell.is_triclinic()))?;
         Ok(Self {

@@ -1,8 +1,8 @@
 //! Lennard-Jones of atoms whose type depends on the form: neighbour list, pairs within the cut-off, 1-4 pairs.
 //!
 //! A pair is c12 v₁₂(r) − c6 v₆(r) with powers modified at the cut-off as those of all other pairs
-//! ([`Modifier`]), or plain and without cut-off for 1-4 pairs; c6 and c12 are
-//! bilinear in the weights of two sites, linear in those of one. The list holds every pair once.
+//! ([`Modifier`]), or plain and without cut-off for 1-4 pairs. What is linear in the weights of one site, and bilinear in those of two, are the roots
+//! c6^(1/6) and c12^(1/12) of pairs within the cut-off, and c6 and c12 of 1-4 pairs ([`super`] says why). The list holds every pair once.
 
 use kernels::lennard_jones::Modified;
 use nalgebra::Vector3;
@@ -49,7 +49,7 @@ pub(crate) struct Weights {
     pub forms: usize,
 }
 
-/// How c6 and c12 of a pair depend on weights.
+/// On which weights a pair depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mixing {
     /// On those of one site.
@@ -94,7 +94,7 @@ impl Powers {
         [c12 * self.twelve[0] - c6 * self.six[0], c12 * self.twelve[1] - c6 * self.six[1]]
     }
 
-    /// V and r·F of the mixture; adds ∂V/∂λ to `dv`.
+    /// V and r·F where c6 and c12 are mixed; adds ∂V/∂λ to `dv`.
     fn mixed(
         &self,
         mixing: Mixing,
@@ -127,6 +127,81 @@ impl Powers {
         }
         sum
     }
+
+    /// V and r·F where the roots of c6 and c12 are mixed; adds ∂V/∂λ to `dv`.
+    fn mixed_roots(
+        &self,
+        mixing: Mixing,
+        roots: impl Fn(usize, usize) -> Roots,
+        weights: &[f64],
+        dv: &mut [f64],
+    ) -> [f64; 2] {
+        let mut mean = Roots::default();
+        match mixing {
+            Mixing::One(Weights { first, forms }) => {
+                (0..forms).for_each(|form| mean.add(weights[first + form], roots(form, form)));
+            }
+            Mixing::Two([a, b]) => {
+                for (i, j) in (0..a.forms).flat_map(|i| (0..b.forms).map(move |j| (i, j))) {
+                    mean.add(weights[a.first + i] * weights[b.first + j], roots(i, j));
+                }
+            }
+        }
+        let slope = |one: Roots| {
+            12.0 * mean.twelfth.powi(11) * one.twelfth * self.twelve[0]
+                - 6.0 * mean.sixth.powi(5) * one.sixth * self.six[0]
+        };
+        match mixing {
+            Mixing::One(Weights { first, forms }) => {
+                (0..forms).for_each(|form| dv[first + form] += slope(roots(form, form)));
+            }
+            Mixing::Two([a, b]) => {
+                for (i, j) in (0..a.forms).flat_map(|i| (0..b.forms).map(move |j| (i, j))) {
+                    let one = slope(roots(i, j));
+                    dv[a.first + i] += weights[b.first + j] * one;
+                    dv[b.first + j] += weights[a.first + i] * one;
+                }
+            }
+        }
+        self.pair((mean.sixth.powi(6), mean.twelfth.powi(12)))
+    }
+}
+
+/// c6^(1/6) and c12^(1/12) of a pair: both grow with σ as σ does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Roots {
+    pub sixth: f64,
+    pub twelfth: f64,
+}
+
+impl Roots {
+    fn of((c6, c12): (f64, f64)) -> Self {
+        Self { sixth: c6.powf(1.0 / 6.0), twelfth: c12.powf(1.0 / 12.0) }
+    }
+
+    fn add(&mut self, weight: f64, other: Self) {
+        self.sixth += weight * other.sixth;
+        self.twelfth += weight * other.twelfth;
+    }
+}
+
+/// Roots of all pairs of types.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RootTable {
+    pub n_types: usize,
+    /// Row by row.
+    pub roots: Vec<Roots>,
+}
+
+impl RootTable {
+    fn of(table: &LennardJonesTable) -> Self {
+        let roots = table.c6.iter().zip(&table.c12).map(|(&c6, &c12)| Roots::of((c6, c12))).collect();
+        Self { n_types: table.n_types, roots }
+    }
+
+    fn get(&self, i: u32, j: u32) -> Roots {
+        self.roots[i as usize * self.n_types + j as usize]
+    }
 }
 
 /// All pairs with an atom that changes type.
@@ -134,7 +209,7 @@ impl Powers {
 pub(crate) struct Pairs {
     modified: Modified,
     buffer: f64,
-    pub table: LennardJonesTable,
+    pub table: RootTable,
     /// Type of every atom in the topology.
     pub types: Vec<u32>,
     exclusions: Exclusions,
@@ -173,7 +248,7 @@ impl Pairs {
         let mut all = Self {
             modified: range.modifier.at_cutoff(range.cutoff),
             buffer: range.buffer,
-            table: if changing.is_empty() { LennardJonesTable::default() } else { top.lj.clone() },
+            table: if changing.is_empty() { RootTable::default() } else { RootTable::of(&top.lj) },
             types: top.atoms.iter().map(|a| a.type_index).collect(),
             exclusions: if changing.is_empty() { Exclusions::default() } else { top.exclusions.clone() },
             neighbours: vec![Vec::new(); changing.len()],
@@ -286,7 +361,7 @@ impl Pairs {
         let excluded = self.exclusions.of(this.atom);
         let from = x[this.atom as usize];
         let active: Vec<bool> = (0..self.table.n_types as u32)
-            .map(|t| this.types.iter().any(|&own| self.table.get(own, t) != (0.0, 0.0)))
+            .map(|t| this.types.iter().any(|&own| self.table.get(own, t) != Roots::default()))
             .collect();
         let wanted = |j: u32| match self.changing(j) {
             None => active[self.types[j as usize] as usize],
@@ -360,8 +435,8 @@ impl Pairs {
                 }
                 let other = self.changing(j);
                 let Some(mixing) = self.mixing(Some(this), other) else { continue };
-                let coefficients = |k: usize, l: usize| self.table.get(this.types[k], self.type_of(j, other, l));
-                let [energy, virial] = Powers::modified(&self.modified, r2).mixed(mixing, coefficients, weights, dv);
+                let roots = |k: usize, l: usize| self.table.get(this.types[k], self.type_of(j, other, l));
+                let [energy, virial] = Powers::modified(&self.modified, r2).mixed_roots(mixing, roots, weights, dv);
                 take([this.atom, j], d, d * (virial / r2), TermEnergy { energy, virial });
             }
         }
@@ -399,8 +474,15 @@ fn check(top: &Topology, site: usize, atom: u32, types: &[u32], n_forms: usize) 
         let what = format!("Lennard-Jones types of {}", top.label(atom));
         return Err(VariantError::Forms { what, found: types.len(), expected: n_forms });
     }
-    match types.iter().find(|&&t| t as usize >= top.lj.n_types) {
-        Some(&found) => Err(VariantError::Type { site: site + 1, found, types: top.lj.n_types }),
+    if let Some(&found) = types.iter().find(|&&t| t as usize >= top.lj.n_types) {
+        return Err(VariantError::Type { site: site + 1, found, types: top.lj.n_types });
+    }
+    let attracts_or_repels =
+        |t: u32| (0..top.lj.n_types as u32).all(|u| top.lj.get(t, u).0 >= 0.0 && top.lj.get(t, u).1 >= 0.0);
+    match types.iter().find(|&&t| !attracts_or_repels(t)) {
+        Some(&found) => {
+            Err(VariantError::Negative { atom: top.label(atom), name: top.atom_types[found as usize].name.clone() })
+        }
         None => Ok(()),
     }
 }
