@@ -91,12 +91,22 @@ fn an_offset_is_taken_away_with_the_correction() {
         assert!(said.contains(expected), "{said}{}", String::from_utf8_lossy(&checked.stderr));
         let ran = octitrate(&["run", job, "--device", "cpu"]);
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        // The run says which polynomial was taken away, so that it can be evaluated without its library.
+        let sites = octitrate::output::sites::read(&folder.path().join("out/sites.toml")).unwrap().sites;
+        let taken = sites[0].correction.clone().unwrap();
+        assert_eq!(sites[0].free_energies.as_deref(), Some(&[0.0, taken.coefficients[0]][..]));
+        let entry = lambda::library::SiteLibrary::builtin().unwrap().entries.into_iter().find(|one| one.name == "glu");
+        let own = entry.unwrap().correction.calibration().unwrap().clone();
+        assert_eq!((taken.degree, taken.interior_degree), (own.degree, own.interior_degree));
+        assert_eq!(taken.coefficients[1..], own.coefficients[1..]);
         let table = std::fs::read_to_string(folder.path().join("out/lambda.csv")).unwrap();
-        table.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap()
+        let last = table.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap();
+        (last, taken.coefficients[0] - own.coefficients[0])
     };
-    let lost = run("200 kJ/mol", "GLH 2: 200 kJ/mol more for each proton lost");
-    let kept = run("-200 kJ/mol", "GLH 2: -200 kJ/mol more for each proton lost");
+    let (lost, more) = run("200 kJ/mol", "GLH 2: 200 kJ/mol more for each proton lost");
+    let (kept, less) = run("-200 kJ/mol", "GLH 2: -200 kJ/mol more for each proton lost");
     assert!(kept < 0.3 && lost > kept + 0.4, "{kept} {lost}");
+    assert_eq!((more.round(), less.round()), (200.0, -200.0));
 }
 
 /// χ1 and χ2 of Glu have terms of their own, of −B/4 where staggered to −5B/4 where eclipsed each; ∂V/∂λ and whether the correction fits the force field do

@@ -67,9 +67,23 @@ pub struct SiteRecord {
     pub follows: Vec<String>,
     /// Its forms.
     pub forms: Vec<FormRecord>,
+    /// V_MM; absent as `free_energies` are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<PolynomialRecord>,
     /// What its free energy along λ depends on; absent in the files of versions that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+}
+
+/// Minus V_MM: a polynomial on the simplex of weights ([`lambda::bias::simplex`]).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PolynomialRecord {
+    /// Degree along the edges between two forms.
+    pub degree: usize,
+    /// Degree inside of three forms.
+    pub interior_degree: usize,
+    /// Coefficients (kJ/mol), the `offset` of the site among them.
+    pub coefficients: Vec<f64>,
 }
 
 /// A group that the library knows and that does not titrate.

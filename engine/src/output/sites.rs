@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> Result<SitesFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FormRecord, Kind};
+    use crate::record::{FormRecord, Kind, PolynomialRecord};
 
     #[test]
     fn sites_are_read_back() {
@@ -88,6 +88,11 @@ mod tests {
             barrier: Some(7.25),
             free_energies: Some(vec![0.0, -69.49, -82.125]),
             follows: vec!["bonded terms".into()],
+            correction: Some(PolynomialRecord {
+                degree: 3,
+                interior_degree: 1,
+                coefficients: vec![-69.49, -82.125, 12.5],
+            }),
             forms: vec![form("HSP", 0, 1.0, 0.0), form("HSD", 1, 0.0, 6.92), form("HSE", 1, 0.0, 6.53)],
             ..SiteRecord::default()
         };

@@ -93,9 +93,9 @@ impl Recipe {
         }
     }
 
-    /// Free energies of the forms that V_MM takes away (kJ/mol), with the `offset` of the site; none without V_MM.
-    pub fn free_energies(&self) -> Option<Vec<f64>> {
-        self.correction.as_ref().map(ModelCorrection::free_energies)
+    /// V_MM, with the `offset` of the site; none without.
+    pub fn correction(&self) -> Option<&ModelCorrection> {
+        self.correction.as_ref()
     }
 
     /// Whether V_pH has smoothed steps.

@@ -2,9 +2,10 @@
 
 use super::bias::Recipe;
 use super::{Sites, adapts_from};
-use crate::record::{FormRecord, Kind, SiteRecord, UntitratedRecord};
+use crate::record::{FormRecord, Kind, PolynomialRecord, SiteRecord, UntitratedRecord};
 use crate::state::{BarrierState, SitesState};
 use lambda::SiteValues;
+use lambda::bias::ModelCorrection;
 use lambda::coordinate::Coordinate;
 use lambda::site::{SiteKind, Untitrated};
 
@@ -111,7 +112,7 @@ impl Sites {
             } else {
                 site.residues.iter().map(|r| r + 1).collect()
             },
-            free_energies: self.free_energies(index),
+            free_energies: self.correction(index).map(ModelCorrection::free_energies),
             follows: self.follows(index).into_iter().map(String::from).collect(),
             forms: (0..site.forms.len())
                 .map(|k| FormRecord {
@@ -121,15 +122,20 @@ impl Sites {
                     pk: site.forms[k].pk,
                 })
                 .collect(),
+            correction: self.correction(index).map(|correction| PolynomialRecord {
+                degree: correction.basis().degree(),
+                interior_degree: correction.basis().interior(),
+                coefficients: correction.coefficients().to_vec(),
+            }),
             conditions: Some(self.conditions[index].clone()),
         };
         self.sites.iter().enumerate().map(record).collect()
     }
 
-    /// Free energies that V_MM of a titratable site takes away (kJ/mol).
-    fn free_energies(&self, site: usize) -> Option<Vec<f64>> {
+    /// V_MM of a titratable site.
+    fn correction(&self, site: usize) -> Option<&ModelCorrection> {
         let titrates = self.sites[site].kind == SiteKind::Titratable;
-        self.recipes.iter().find(|recipe| titrates && recipe.index == site)?.free_energies()
+        self.recipes.iter().find(|recipe| titrates && recipe.index == site)?.correction()
     }
 
     /// Height of the barrier of a titratable site that moves, kJ/mol.
