@@ -403,13 +403,14 @@ fn runs_that_are_looked_at_are_the_same_runs() {
     assert!(log.contains("runs go on to 0.03 ps, at most") && log.contains("not reached within 0.04 ps"), "{log}");
 }
 
-/// A site that is deprotonated at all pH values gets lower ones; by Slurm arrays, one for each look, the same with the same bytes. The report tells of them, also after `pka`.
+/// A site that is deprotonated at all pH values gets lower ones (charges are interpolated, so that forms are parts of λ: a dozen frames that are taken to the
+/// form with a correction that is not theirs bound a pKa too loosely); by Slurm arrays, one for each look, the same with the same bytes. The report tells of them, also after `pka`.
 #[test]
 fn ph_values_are_added_to_independent_runs() {
     let folder = temp_dir::TempDir::new().unwrap();
     let library = library(folder.path());
     let rest = format!(
-        "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
+        "[titration]\nlibrary = [\"{}\"]\ninterpolation = \"charge\"\nallow_mismatch = [\"interpolation\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
          [titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nequilibration = \"4 fs\"\nuntil = 0.05\nuntil_from = \"24 fs\"\nuntil_max_ph = 5\n",
         library.display()
     );

@@ -3,7 +3,7 @@
 
     .tools/prepare/bin/python3 validation/pure_forms.py 1pgb-charmm36m-forms 4pti-charmm36m-forms 2lzt-charmm36m-forms 1stn-charmm36m-forms-2
 
-`octitrate pka` counts a frame for a form where λ of the form is above 0.8, whatever V does between there and 1. Here a frame n above a threshold counts for the pure form
+`octitrate pka` counted a frame for a form where λ of the form is above 0.8, whatever V does between there and 1, and does so with runs that do not have V_MM in sites.toml. Here a frame n above a threshold counts for the pure form
 by exp(−(V(form) − V(λ_n) − F(form) + F(λ_n))/RT), F what V_MM takes away. V is linear in the weights of a site, so that V(form) − V(λ_n) = Σ_β (δ_β − λ_β) ∂V/∂λ_β of that frame, and
 the sum over frames is the free energy of the pure form whatever the threshold is; barrier and walls are the same for each form. V_pH is taken to the form likewise.
 That λ of the charge buffer goes along, by a hundredth or two for each tenth of λ, is left out: its V_MM takes away what that costs but for the scatter.

@@ -11,6 +11,7 @@ pub mod ladders;
 pub mod measured;
 pub mod mixing;
 pub mod pka;
+mod pure;
 pub mod reduced;
 pub mod runs;
 pub mod until;

@@ -67,7 +67,7 @@ pub struct SiteRecord {
     pub follows: Vec<String>,
     /// Its forms.
     pub forms: Vec<FormRecord>,
-    /// V_MM; absent as `free_energies` are.
+    /// V_MM, of a buffer that of all its molecules; absent without V_MM and in the files of versions that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correction: Option<PolynomialRecord>,
     /// What its free energy along λ depends on; absent in the files of versions that did not record it.

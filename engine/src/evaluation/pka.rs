@@ -258,6 +258,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     Ok(SiteResult {
         record: record.clone(),
         runs: mine,
+        pure: connected.pure.contains(&record.name),
         protonation: protonations,
         diagnostics,
         curve: Vec::new(),

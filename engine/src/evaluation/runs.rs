@@ -352,13 +352,25 @@ impl Run {
 
     /// Weights of the forms of a site, `[form][frame]`; `None` if the run does not have it.
     pub fn weights(&self, name: &str) -> Option<Vec<Vec<f64>>> {
-        let index = self.sites.sites.iter().position(|site| site.name == name)?;
-        let first: usize = self.sites.sites[..index].iter().map(|site| site.columns().len()).sum();
-        let columns = &self.series.lambda[first..first + self.sites.sites[index].columns().len()];
-        Some(match columns {
+        Some(match &self.series.lambda[self.columns(name)?] {
             [lambda] => vec![lambda.iter().map(|lambda| 1.0 - lambda).collect(), lambda.clone()],
             more => more.to_vec(),
         })
+    }
+
+    /// ∂V/∂λ by the weight of each form of a site (kJ/mol), `[form][frame]`, of which differences between forms count; `None` if the run does not have it.
+    pub fn slopes(&self, name: &str) -> Option<Vec<Vec<f64>>> {
+        Some(match self.series.dvdl.get(self.columns(name)?)? {
+            [slope] => vec![vec![0.0; slope.len()], slope.clone()],
+            more => more.to_vec(),
+        })
+    }
+
+    /// The columns of a site in `lambda.csv`.
+    fn columns(&self, name: &str) -> Option<std::ops::Range<usize>> {
+        let index = self.sites.sites.iter().position(|site| site.name == name)?;
+        let first: usize = self.sites.sites[..index].iter().map(|site| site.columns().len()).sum();
+        Some(first..first + self.sites.sites[index].columns().len())
     }
 
     /// The form of a site in every frame.

@@ -112,7 +112,10 @@ impl Sites {
             } else {
                 site.residues.iter().map(|r| r + 1).collect()
             },
-            free_energies: self.correction(index).map(ModelCorrection::free_energies),
+            free_energies: self
+                .correction(index)
+                .filter(|_| site.kind == SiteKind::Titratable)
+                .map(ModelCorrection::free_energies),
             follows: self.follows(index).into_iter().map(String::from).collect(),
             forms: (0..site.forms.len())
                 .map(|k| FormRecord {
@@ -132,10 +135,9 @@ impl Sites {
         self.sites.iter().enumerate().map(record).collect()
     }
 
-    /// V_MM of a titratable site.
+    /// V_MM of a site, or of the buffer, of all its molecules.
     fn correction(&self, site: usize) -> Option<&ModelCorrection> {
-        let titrates = self.sites[site].kind == SiteKind::Titratable;
-        self.recipes.iter().find(|recipe| titrates && recipe.index == site)?.correction()
+        self.recipes.iter().find(|recipe| recipe.index == site)?.correction()
     }
 
     /// Height of the barrier of a titratable site that moves, kJ/mol.

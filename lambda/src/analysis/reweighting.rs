@@ -9,6 +9,13 @@
 //! (φ = λ_α) or smoothed (φ: a step), and any coordinate. That is a titration curve of slope one for a site alone. For a smoothed step g_α and not
 //! v(e_α) is meant, which lacks up to 1 % of it. Only the sites that are asked for lose their V_pH; that of the others is part of the system.
 //!
+//! The integral is over the part of λ that counts for the form, where F₀ in a protein is not what it is at the form. Where V is known along λ
+//! ([`SiteFrames::taken_to_forms`]) each frame counts for the form itself,
+//!
+//!   w_n = e^{v(λ_n; pH) − g_α(pH) − (V(e_α) − V(λ_n) + V_MM(e_α) − V_MM(λ_n))/RT}
+//!
+//! so that ∫_α e^{−F₀/RT} becomes e^{−F₀(e_α)/RT} times the size of that part, the same for each form: the result no longer depends on where the line is drawn.
+//!
 //! Runs that differ in their pH alone are one ensemble ([`super::mbar`]) with u_k(n) = Σ_s v_s(λ_n; pH_k) over all sites s. Every frame then counts
 //! at every pH,
 //!
@@ -33,13 +40,28 @@ pub struct SiteFrames {
     shares: Vec<Vec<f64>>,
     /// Form of each frame.
     states: Vec<State>,
+    /// What it takes to bring each frame to its form, in units of RT; infinite where it does not count. Empty: nothing.
+    steps: Vec<f64>,
 }
 
 impl SiteFrames {
     /// A site with this V_pH, `weights[form][frame]` and the forms that frames belong to.
     pub fn new(potential: PhPotential, weights: &[Vec<f64>], states: Vec<State>) -> Self {
         let shares = weights.iter().map(|form| form.iter().map(|&w| potential.share(w)).collect()).collect();
-        Self { potential, shares, states }
+        Self { potential, shares, states, steps: Vec::new() }
+    }
+
+    /// The same where V is known along λ: `steps` are (V(e_α) − V(λ_n) + V_MM(e_α) − V_MM(λ_n))/RT for the form α of each frame, all other sites as they are,
+    /// and infinite for frames that are too far from it to count.
+    #[must_use]
+    pub fn taken_to_forms(self, steps: Vec<f64>) -> Self {
+        debug_assert_eq!(steps.len(), self.states.len());
+        Self { steps, ..self }
+    }
+
+    /// The exponent of the weight of a frame of `form`.
+    fn exponent(&self, g: &[f64], frame: usize, form: usize) -> f64 {
+        self.energy(g, frame) - g[form] - self.steps.get(frame).copied().unwrap_or(0.0)
     }
 
     /// Form of each frame.
@@ -175,7 +197,7 @@ impl Ensemble {
             }
             let weight = |tables: &[Vec<f64>]| -> f64 {
                 let each = asked.iter().zip(&forms).zip(tables);
-                each.map(|((site, &form), g)| site.energy(g, frame) - g[form]).sum::<f64>().exp()
+                each.map(|((site, &form), g)| site.exponent(g, frame, form)).sum::<f64>().exp()
             };
             found.alone[frame] = weight(&here);
             let Some(mbar) = mbar else { continue };
@@ -218,7 +240,7 @@ impl Ensemble {
                     let Some(site) = site else { continue };
                     sums.resize(g.len(), 0.0);
                     if let Some(form) = site.states[frame].map(usize::from) {
-                        sums[form] += chance * (shift + site.energy(g, frame) - g[form]).exp();
+                        sums[form] += chance * (shift + site.exponent(g, frame, form)).exp();
                     }
                 }
             }

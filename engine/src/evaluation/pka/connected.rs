@@ -1,6 +1,7 @@
 //! All runs of a titration as one ensemble, if they differ in their pH alone.
 
 use crate::error::Result;
+use crate::evaluation::pure::steps;
 use crate::evaluation::reduced::{acts, difference, potential};
 use crate::evaluation::runs::Run;
 use lambda::analysis::reweighting::{Ensemble, RunFrames, SiteFrames};
@@ -9,6 +10,8 @@ use lambda::analysis::reweighting::{Ensemble, RunFrames, SiteFrames};
 pub(super) struct Connected {
     pub ensemble: Ensemble,
     pub names: Vec<String>,
+    /// Sites whose frames are taken to the pure forms.
+    pub pure: Vec<String>,
     pub reason: Option<String>,
 }
 
@@ -24,12 +27,23 @@ impl Connected {
                 names.push(site.name.clone());
             }
         }
+        // Frames of all runs of a site count in the same way.
+        let tells = |name: &&String| {
+            let mut records = runs.iter().flat_map(|run| run.sites.sites.iter().map(move |site| (run, site)));
+            records.all(|(run, site)| site.name != **name || steps(run, site, &[], &[]).is_some())
+        };
+        let pure: Vec<String> = names.iter().filter(tells).cloned().collect();
         let frames = |run: &Run| -> Result<RunFrames> {
             let site = |name: &String| -> Result<Option<SiteFrames>> {
                 let record = run.sites.sites.iter().find(|site| &site.name == name && acts(site));
                 let Some((record, weights)) = record.zip(run.weights(name)) else { return Ok(None) };
                 let states = run.states(&weights, threshold)?;
-                Ok(Some(SiteFrames::new(potential(run, record, run.ph)?, &weights, states)))
+                let steps = if pure.contains(name) { steps(run, record, &weights, &states) } else { None };
+                let frames = SiteFrames::new(potential(run, record, run.ph)?, &weights, states);
+                Ok(Some(match steps {
+                    Some(steps) => frames.taken_to_forms(steps),
+                    None => frames,
+                }))
             };
             let sites = names.iter().map(site).collect::<Result<_>>()?;
             Ok(RunFrames { ph: run.ph, frames: run.series.time.len(), sites })
@@ -38,12 +52,12 @@ impl Connected {
         let reason = match runs.iter().find_map(|run| difference(&runs[0], run)) {
             Some(reason) => reason,
             None => match Ensemble::connected(all()?) {
-                Ok(ensemble) => return Ok(Self { ensemble, names, reason: None }),
+                Ok(ensemble) => return Ok(Self { ensemble, names, pure, reason: None }),
                 Err(e) => e.to_string(),
             },
         };
         let reason = format!("frames count at their own pH only, without MBAR: {reason}");
-        Ok(Self { ensemble: Ensemble::separate(all()?), names, reason: Some(reason) })
+        Ok(Self { ensemble: Ensemble::separate(all()?), names, pure, reason: Some(reason) })
     }
 
     /// Index of a site.

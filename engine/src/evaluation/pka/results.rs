@@ -95,6 +95,8 @@ pub struct SiteResult {
     pub record: SiteRecord,
     /// Indices of the runs that have it.
     pub runs: Vec<usize>,
+    /// Whether its forms are the pure ones, to which frames are taken by ∂V/∂λ, and not parts of λ.
+    pub pure: bool,
     /// Its titration, from one series for each run.
     pub titration: Titration,
     /// pKa against the time used.

@@ -308,8 +308,16 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             method.cite(&[MBAR])
         )
     };
+    let pure = evaluation.sites.iter().filter(|site| site.pure).count();
+    let taken = match (pure, evaluation.sites.len() - pure) {
+        (0, _) => String::new(),
+        (_, 0) => "; frames near a form were taken to it by ∂V/∂λ".to_string(),
+        (pure, others) => {
+            format!("; frames near a form were taken to it by ∂V/∂λ, of {pure} sites and not of the {others} others")
+        }
+    };
     method.add(&format!(
-        "{how}; a form is occupied where its weight exceeds {threshold}. Standard errors are those of {draws} bootstrap draws over independent samples. A pKa is called \
+        "{how}{taken}; a form is occupied where its weight exceeds {threshold}. Standard errors are those of {draws} bootstrap draws over independent samples. A pKa is called \
          converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, and the site changed its protonation, its tautomer and its \
          rotamer at least ten times where that matters."
     ));

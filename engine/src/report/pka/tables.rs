@@ -55,7 +55,7 @@ fn both(number: Determined) -> String {
 
 fn pka(evaluation: &Evaluation) -> String {
     let mut text = String::from(
-        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,pKa in solution,its error,converged,reasons\n",
+        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,pKa in solution,its error,forms,converged,reasons\n",
     );
     for site in &evaluation.sites {
         let (transitions, mixed) = (site.transitions(), optional(site.mixed(), 5));
@@ -68,8 +68,9 @@ fn pka(evaluation: &Evaluation) -> String {
             let (counted, verdict) = (step.counted.map(both).join(","), verdict(&site.diagnostics));
             let _ = writeln!(
                 text,
-                "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{verdict}",
-                step.to
+                "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{},{verdict}",
+                step.to,
+                if site.pure { "pure" } else { "parts of λ" }
             );
         }
     }

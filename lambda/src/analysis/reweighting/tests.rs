@@ -194,6 +194,68 @@ fn one_site_has_slope_one_and_its_pka_whatever_the_potential() {
     }
 }
 
+/// What a protein does to F along λ is known from frame to frame: each counts for the form itself, wherever the line is drawn, and not for the part of λ about it.
+#[test]
+fn frames_that_are_taken_to_their_forms_give_the_free_energies_of_these() {
+    let protein = |w: f64| 6.0 * w - 10.0 * w * w * (1.0 - w);
+    let mut model = Model::one(&[(0, 0.0), (1, 4.25)], 5.0, false, 0.01);
+    // Without it both parts of λ are alike but for the tilt of the model.
+    let alone = |line: f64, form: usize| -> f64 {
+        let points = model.weights.iter().zip(&model.base).filter(|(w, _)| w[0][form] > line);
+        points.map(|(_, base)| (-base).exp()).sum::<f64>().ln()
+    };
+    let exact = |line: f64| 4.25 - (alone(line, 1) - alone(line, 0) - protein(1.0)) / std::f64::consts::LN_10;
+    let lines = [0.9, 0.95];
+    let expected = lines.map(exact);
+    model.base = model.weights.iter().zip(&model.base).map(|(w, base)| base + protein(w[0][1])).collect();
+    let taken = |runs: Vec<RunFrames>, line: f64| -> Vec<RunFrames> {
+        let site = |site: SiteFrames| {
+            let step = |(frame, state): (usize, &State)| match state.map(usize::from) {
+                Some(form) if site.shares[form][frame] > line => {
+                    protein([0.0, 1.0][form]) - protein(site.shares[1][frame])
+                }
+                _ => f64::INFINITY,
+            };
+            let steps = site.states.iter().enumerate().map(step).collect();
+            site.taken_to_forms(steps)
+        };
+        let run = |run: RunFrames| RunFrames { sites: run.sites.into_iter().map(|one| one.map(site)).collect(), ..run };
+        runs.into_iter().map(run).collect()
+    };
+    let ph = PH.map(|ph| ph + 2.6);
+    let sets = 40;
+    let mean = |of: &dyn Fn(Vec<RunFrames>) -> Vec<RunFrames>| -> f64 {
+        let one = |seed| {
+            let ensemble = Ensemble::connected(of(model.experiment(&ph, 3000, seed))).unwrap();
+            let curve = ensemble.populations(6.9)[0].clone().unwrap();
+            let found = titrated(&ensemble, 0, &model.protons, 20).macroscopic[0].pka.value().unwrap();
+            // The curve of MBAR is of the same forms.
+            assert!((6.9 - (curve[1] / curve[0]).log10() - found).abs() < 0.05, "{curve:?} {found}");
+            found
+        };
+        (0..sets).map(one).sum::<f64>() / sets as f64
+    };
+    for (line, expected) in lines.into_iter().zip(expected) {
+        let found = mean(&|runs| taken(runs, line));
+        assert!((found - expected).abs() < 0.03, "{line}: {found} {expected}");
+    }
+    let parts = mean(&|runs| runs);
+    assert!((parts - expected[0]).abs() > 0.15, "{parts} {expected:?}");
+    // Without a frame near a form nothing is known.
+    let far = |run: &RunFrames| RunFrames {
+        sites: run
+            .sites
+            .iter()
+            .flatten()
+            .map(|site| Some(site.clone().taken_to_forms(vec![f64::INFINITY; run.frames])))
+            .collect(),
+        ..run.clone()
+    };
+    let all = Ensemble::connected(model.experiment(&ph, 300, 1).iter().map(far).collect()).unwrap();
+    assert_eq!(all.populations(6.9), [None]);
+    assert_eq!(titrated(&all, 0, &model.protons, 20).macroscopic[0].pka.value(), None);
+}
+
 #[test]
 fn three_forms_have_their_microscopic_and_macroscopic_constants() {
     for smoothed in [false, true] {
@@ -302,7 +364,7 @@ fn draws_to_the_first_order_are_those_of_whole_solutions() {
                     let site = site.as_ref().unwrap();
                     let shares = site.shares.iter().map(|all| list.iter().map(|&k| all[k]).collect()).collect();
                     let states = list.iter().map(|&k| site.states[k]).collect();
-                    Some(SiteFrames { potential: site.potential.clone(), shares, states })
+                    Some(SiteFrames { potential: site.potential.clone(), shares, states, steps: Vec::new() })
                 };
                 RunFrames { ph: ph[run], frames: list.len(), sites: runs[run].sites.iter().map(site).collect() }
             })
