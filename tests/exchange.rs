@@ -327,6 +327,7 @@ fn looks_leave_no_trace_and_are_the_same_in_pieces() {
 /// A site that is deprotonated at all pH values gets a lower one; in pieces the same one with the same bytes.
 #[test]
 fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
+    // Charges are interpolated, so that forms are parts of λ: a dozen frames that are taken to the form with a correction that is not theirs bound a pKa too loosely.
     let device = Device::of_tests().unwrap();
     let folder = temp_dir::TempDir::new().unwrap();
     let titration = |name: &str, more: &str| {

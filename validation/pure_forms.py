@@ -22,9 +22,10 @@ import tempfile
 import tomllib
 
 import numpy as np
+from record_corrections import polynomial
 
 HERE = pathlib.Path(__file__).parent
-RESULTS, CORRECTIONS = HERE / "results", HERE.parent / "python/octitrate/corrections/charmm36m-tip3p"
+RESULTS = HERE / "results"
 RT = 8.314462618e-3 * 300.0
 EQUILIBRATION = 200.0
 TRIPLES = ((1, 1, 1), (1, 2, 1), (1, 1, 2), (1, 2, 2), (2, 2, 1), (2, 1, 2))
@@ -44,15 +45,10 @@ def free_energy(correction, weights):
 
 
 def correction_of(site):
-    """The correction of a site: that of sites.toml, or of the library where a run did not record it, with the free energies of the forms, which hold an offset."""
+    """The correction of a site: that of sites.toml, or of the library where a run did not record it."""
     if "correction" in site:
         return site["correction"]
-    entry = tomllib.loads((CORRECTIONS / f"{site['entry']}.toml").read_text(encoding="utf-8"))
-    residue = site["name"].split()[-2]
-    there = [one for one in entry.get("elsewhere", []) if residue in one["residues"]]
-    found = dict((there[0] if there else entry)["correction"])
-    found["coefficients"] = [*site["free_energies"][1:], *found["coefficients"][len(site["forms"]) - 1 :]]
-    return found
+    return dict(zip(("degree", "interior_degree", "coefficients"), polynomial(site)))
 
 
 def read(folder):

@@ -40,28 +40,28 @@ pub struct SiteFrames {
     shares: Vec<Vec<f64>>,
     /// Form of each frame.
     states: Vec<State>,
-    /// What it takes to bring each frame to its form, in units of RT; infinite where it does not count. Empty: nothing.
-    steps: Vec<f64>,
+    /// Perturbation energy that brings each frame to its form, in units of RT; infinite where it does not count. Empty: none.
+    perturbations: Vec<f64>,
 }
 
 impl SiteFrames {
     /// A site with this V_pH, `weights[form][frame]` and the forms that frames belong to.
     pub fn new(potential: PhPotential, weights: &[Vec<f64>], states: Vec<State>) -> Self {
         let shares = weights.iter().map(|form| form.iter().map(|&w| potential.share(w)).collect()).collect();
-        Self { potential, shares, states, steps: Vec::new() }
+        Self { potential, shares, states, perturbations: Vec::new() }
     }
 
-    /// The same where V is known along λ: `steps` are (V(e_α) − V(λ_n) + V_MM(e_α) − V_MM(λ_n))/RT for the form α of each frame, all other sites as they are,
+    /// The same where V is known along λ: `perturbations` are (V(e_α) − V(λ_n) + V_MM(e_α) − V_MM(λ_n))/RT for the form α of each frame, all other sites as they are,
     /// and infinite for frames that are too far from it to count.
     #[must_use]
-    pub fn taken_to_forms(self, steps: Vec<f64>) -> Self {
-        debug_assert_eq!(steps.len(), self.states.len());
-        Self { steps, ..self }
+    pub fn taken_to_forms(self, perturbations: Vec<f64>) -> Self {
+        debug_assert_eq!(perturbations.len(), self.states.len());
+        Self { perturbations, ..self }
     }
 
     /// The exponent of the weight of a frame of `form`.
     fn exponent(&self, g: &[f64], frame: usize, form: usize) -> f64 {
-        self.energy(g, frame) - g[form] - self.steps.get(frame).copied().unwrap_or(0.0)
+        self.energy(g, frame) - g[form] - self.perturbations.get(frame).copied().unwrap_or(0.0)
     }
 
     /// Form of each frame.

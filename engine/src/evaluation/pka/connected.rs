@@ -1,7 +1,7 @@
 //! All runs of a titration as one ensemble, if they differ in their pH alone.
 
 use crate::error::Result;
-use crate::evaluation::pure::steps;
+use crate::evaluation::pure::perturbations;
 use crate::evaluation::reduced::{acts, difference, potential};
 use crate::evaluation::runs::Run;
 use lambda::analysis::reweighting::{Ensemble, RunFrames, SiteFrames};
@@ -30,7 +30,7 @@ impl Connected {
         // Frames of all runs of a site count in the same way.
         let tells = |name: &&String| {
             let mut records = runs.iter().flat_map(|run| run.sites.sites.iter().map(move |site| (run, site)));
-            records.all(|(run, site)| site.name != **name || steps(run, site, &[], &[]).is_some())
+            records.all(|(run, site)| site.name != **name || perturbations(run, site, &[], &[]).is_some())
         };
         let pure: Vec<String> = names.iter().filter(tells).cloned().collect();
         let frames = |run: &Run| -> Result<RunFrames> {
@@ -38,10 +38,11 @@ impl Connected {
                 let record = run.sites.sites.iter().find(|site| &site.name == name && acts(site));
                 let Some((record, weights)) = record.zip(run.weights(name)) else { return Ok(None) };
                 let states = run.states(&weights, threshold)?;
-                let steps = if pure.contains(name) { steps(run, record, &weights, &states) } else { None };
+                let perturbations =
+                    if pure.contains(name) { perturbations(run, record, &weights, &states) } else { None };
                 let frames = SiteFrames::new(potential(run, record, run.ph)?, &weights, states);
-                Ok(Some(match steps {
-                    Some(steps) => frames.taken_to_forms(steps),
+                Ok(Some(match perturbations {
+                    Some(perturbations) => frames.taken_to_forms(perturbations),
                     None => frames,
                 }))
             };

@@ -216,8 +216,8 @@ fn frames_that_are_taken_to_their_forms_give_the_free_energies_of_these() {
                 }
                 _ => f64::INFINITY,
             };
-            let steps = site.states.iter().enumerate().map(step).collect();
-            site.taken_to_forms(steps)
+            let perturbations = site.states.iter().enumerate().map(step).collect();
+            site.taken_to_forms(perturbations)
         };
         let run = |run: RunFrames| RunFrames { sites: run.sites.into_iter().map(|one| one.map(site)).collect(), ..run };
         runs.into_iter().map(run).collect()
@@ -364,7 +364,7 @@ fn draws_to_the_first_order_are_those_of_whole_solutions() {
                     let site = site.as_ref().unwrap();
                     let shares = site.shares.iter().map(|all| list.iter().map(|&k| all[k]).collect()).collect();
                     let states = list.iter().map(|&k| site.states[k]).collect();
-                    Some(SiteFrames { potential: site.potential.clone(), shares, states, steps: Vec::new() })
+                    Some(SiteFrames { potential: site.potential.clone(), shares, states, perturbations: Vec::new() })
                 };
                 RunFrames { ph: ph[run], frames: list.len(), sites: runs[run].sites.iter().map(site).collect() }
             })
