@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""CHARMM36m beside ff19SB with OPC, both with bonded terms of each form, from the tables in results/: errors in the box by kind of group, and group by group.
+"""CHARMM36m beside ff19SB with OPC, both with bonded terms of each form and evaluated by pure forms, in solution, from the tables in results/: errors by protein, by kind
+of group, group by group, and shifts beside measured ones.
 
     python3 validation/force_fields.py
 
-The first runs of ff19SB had first corrections: their Asp and Glu are shifted by −0.20 and −0.04 (README.md, "Bonded terms of each form"). Lysozyme with ff19SB is the
-mean of three runs, nuclease that of two; nuclease with CHARMM36m that of its first run, of which there are tables alone, and of five others, by their time. Glu56 of 1PGB has no run with ff19SB and such terms and is left out. Differences are computed less measured, in pK units.
+Tables of ff19SB are `pure.csv` (README.md, "ff19SB by pure forms"). Its first runs had first corrections: their Asp and Glu are shifted by −0.20 and −0.04. Lysozyme and
+nuclease with ff19SB are means by time of runs that are not evaluated together. Glu56 of 1PGB has no run with ff19SB and such terms. Differences are computed less measured,
+in pK units.
 """
 
 import csv
@@ -16,71 +18,75 @@ RESULTS = pathlib.Path(__file__).parent / "results"
 KINDS = {"Glu": ("GL3", "ZGL"), "Asp": ("AS3",), "His": ("HIP",), "ends": ("nte", "cte")}
 RUNS = {
     "ff19SB": {
-        "1pgb": ["1pgb-ff19SB-opc-forms"],
-        "4pti": ["4pti-ff19SB-opc-forms"],
-        "2lzt": ["2lzt-ff19SB-opc-forms", "2lzt-ff19SB-opc-forms-2", "2lzt-ff19SB-opc-forms-3"],
-        "1stn": ["1stn-ff19SB-opc-forms", "1stn-ff19SB-opc-forms-large"],
+        "1PGB": {"1pgb-ff19SB-opc-forms/pure": 1.0},
+        "4PTI": {"4pti-ff19SB-opc-forms/pure": 1.0},
+        "2LZT": {"2lzt-ff19SB-opc-forms/pure": 3.7, "2lzt-ff19SB-opc-forms-3/pure": 12.3},
+        "1STN": {"1stn-ff19SB-opc-forms/pure": 3.8, "1stn-ff19SB-opc-forms-large/pure": 8.4},
     },
     "CHARMM36m": {
-        "1pgb": ["1pgb-charmm36m-forms"],
-        "4pti": ["4pti-charmm36m-forms"],
-        "2lzt": ["2lzt-charmm36m-forms"],
-        "1stn": ["1stn-charmm36m-forms", "1stn-charmm36m-forms-2"],
+        "1PGB": {"1pgb-charmm36m-forms/comparison": 1.0},
+        "4PTI": {"4pti-charmm36m-forms/comparison": 1.0},
+        "2LZT": {"2lzt-charmm36m-forms/comparison": 1.0},
+        "1STN": {"1stn-charmm36m-forms-2/comparison": 1.0},
     },
 }
-LENGTHS = {"1stn-charmm36m-forms": 4.2, "1stn-charmm36m-forms-2": 9.7}
-"""Weights of runs that are not alike, ns at each pH."""
+"""Tables and their weights, ns at each pH."""
 FIRST = {"1pgb-ff19SB-opc-forms": {"AS3": -0.20, "GL3": -0.04}, "2lzt-ff19SB-opc-forms": {"AS3": -0.20, "GL3": -0.04}}
+SMALL = ("1PGB", "4PTI", "2LZT")
 
 
-def rows(run, table, apart):
-    """Head and lines of a table; and those of `apart`, of groups whose offset or correction is another in some of the runs, where there are such."""
-    with open(RESULTS / run / f"{table}.csv", newline="", encoding="utf-8") as file:
-        head, *lines = csv.reader(file)
-    if (RESULTS / run / f"{apart}.csv").exists():
-        with open(RESULTS / run / f"{apart}.csv", newline="", encoding="utf-8") as file:
-            lines += list(csv.reader(file))[1:]
-    return head, lines
+def lines(path):
+    """Of a table and, where it is there, of `apart.csv` beside it: groups whose offset or correction is another in some of the runs."""
+    for file in (RESULTS / f"{path}.csv", RESULTS / pathlib.Path(path).parent / "apart.csv"):
+        if file.exists():
+            with open(file, newline="", encoding="utf-8") as rows:
+                yield from csv.DictReader(rows)
 
 
-def differences(run):
-    """By site, in the box: the computed value of `comparison.csv` is in solution where `pka.csv` has such a value, and that of the box is then the pKa of the latter."""
-    head, lines = rows(run, "pka", "apart_pka")
-    solution = head.index("pKa in solution") if "pKa in solution" in head else None
-    in_box = {line[0]: line[head.index("pKa")] for line in lines if solution is not None and line[solution]}
-    head, lines = rows(run, "comparison", "apart")
-    computed, measured, verdict = (head.index(name) for name in ("computed", "measured", "verdict"))
-    shift = FIRST.get(run, {})
+def differences(path):
+    """Computed less measured values and measured shifts by site."""
+    shift = FIRST.get(str(pathlib.Path(path).parent), {})
     return {
-        line[0]: float(in_box.get(line[0], line[computed])) - float(line[measured]) + shift.get(line[0][:3], 0.0)
-        for line in lines
-        if line[verdict] == "difference"
+        row["site"]: (float(row["computed − measured"]) + shift.get(row["site"][:3], 0.0), -float(row["model compound − measured"]))
+        for row in lines(path)
+        if row["verdict"] == "difference"
     }
 
 
-def mean(runs):
-    found = [(LENGTHS.get(run, 1.0), differences(run)) for run in runs]
+def mean(tables):
+    """Means by weight; a site that one table lacks is that of the others."""
+    found = [(weight, differences(path)) for path, weight in tables.items()]
 
     def of(site):
-        weights, values = zip(*((length, run[site]) for length, run in found if site in run))
-        return statistics.fmean(values, weights)
+        weights, values = zip(*((weight, one[site][0]) for weight, one in found if site in one))
+        return statistics.fmean(values, weights), found[-1][1][site][1]
 
     return {site: of(site) for site in found[-1][1]}
 
 
+def averages(values):
+    root = math.sqrt(statistics.fmean(value * value for value in values))
+    return f"{statistics.fmean(map(abs, values)):.2f} / {root:.2f} / {max(map(abs, values)):.2f} (mean {statistics.fmean(values):+.2f}, {len(values)})"
+
+
 def main():
-    by = {name: {entry: mean(runs) for entry, runs in entries.items()} for name, entries in RUNS.items()}
-    for kind, names in KINDS.items():
-        for place, entries in (("1PGB, 4PTI, 2LZT", ("1pgb", "4pti", "2lzt")), ("1STN", ("1stn",))):
-            words = []
-            for force_field, found in by.items():
-                values = [value for entry in entries for site, value in found[entry].items() if site.startswith(names)]
+    by = {name: {entry: mean(tables) for entry, tables in entries.items()} for name, entries in RUNS.items()}
+    for force_field, found in by.items():
+        parts = {**{entry: (entry,) for entry in found}, "small": SMALL, "all": tuple(found)}
+        for label, entries in parts.items():
+            print(f"{force_field:10}{label:6}{averages([value for entry in entries for value, _ in found[entry].values()])}")
+        for kind, names in KINDS.items():
+            for label, entries in (("small", SMALL), ("1STN", ("1STN",))):
+                values = [value for entry in entries for site, (value, _) in found[entry].items() if site.startswith(names)]
                 if values:
-                    words.append(f"{force_field} {statistics.mean(map(abs, values)):.2f} (mean {statistics.mean(values):+.2f}, {len(values)})")
-            if words:
-                print(f"{kind:5}{place:18}" + ", ".join(words))
+                    print(f"{force_field:10}{kind:5}{label:6}{averages(values)}")
+        pairs = [one for entry in found.values() for one in entry.values()]
+        measured, computed = [shift for _, shift in pairs], [shift + difference for difference, shift in pairs]
+        slope = statistics.linear_regression(measured, computed).slope
+        spread = [math.sqrt(statistics.fmean(shift * shift for shift in shifts)) for shifts in (computed, measured)]
+        print(f"{force_field:10}shifts from the model compound: slope on measured ones {slope:.2f}, root mean square {spread[0]:.2f}, measured {spread[1]:.2f}")
     one, other = by.values()
-    nearer = [abs(one[entry][site]) - abs(other[entry][site]) for entry in one for site in one[entry] if site in other[entry]]
+    nearer = [abs(one[entry][site][0]) - abs(other[entry][site][0]) for entry in one for site in one[entry] if site in other[entry]]
     error = statistics.stdev(nearer) / math.sqrt(len(nearer))
     print(f"CHARMM36m is nearer to experiment by {statistics.mean(nearer):.2f} ± {error:.2f} for a group, of {len(nearer)}")
 
