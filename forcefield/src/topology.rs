@@ -307,6 +307,11 @@ pub struct Topology {
     pub position_restraints: Vec<PositionRestraint>,
 }
 
+/// Whether a charge is a whole number times another one, both e.
+pub fn is_multiple(charge: f64, of: f64) -> bool {
+    (charge - (charge / of).round() * of).abs() <= CHARGE_TOLERANCE
+}
+
 impl Topology {
     /// Number of atoms.
     pub fn n_atoms(&self) -> usize {
@@ -326,6 +331,16 @@ impl Topology {
     /// Sum of all charges, e.
     pub fn net_charge(&self) -> f64 {
         self.atoms.iter().map(|a| a.charge).sum()
+    }
+
+    /// Charge of a monovalent ion of one atom, e: 1, or less in a force field that scales the charges of ions and ionised groups, whose molecules then have multiples of it.
+    /// 1 where there are no ions or they do not agree.
+    pub fn whole_charge(&self) -> f64 {
+        let alone = self.molecules.iter().filter(|molecule| molecule.atoms.len() == 1);
+        let charges = alone.map(|molecule| self.atoms[molecule.atoms.start as usize].charge.abs());
+        let least = charges.clone().filter(|&charge| charge > 0.5).fold(1.0, f64::min);
+        let agree = charges.clone().all(|charge| is_multiple(charge, least));
+        if agree { least } else { 1.0 }
     }
 
     /// Sum of all masses, u.

@@ -117,7 +117,7 @@ pub struct FormEntry {
     pub name: String,
     /// Protons lost relative to form 0.
     pub protons_lost: u32,
-    /// Net charge of the residue, e; of a terminus: of the end group.
+    /// Net charge of the residue as chemistry counts it, e; of a terminus: of the end group. Charges sum to [`Entry::charge_scale`] times that.
     pub net_charge: f64,
     /// Cumulative pK_α; 0 for form 0.
     #[serde(default)]
@@ -166,6 +166,15 @@ impl TypesEntry {
     }
 }
 
+/// Charges as they are, where nothing is said of their scale.
+fn whole() -> f64 {
+    1.0
+}
+
+fn is_whole(scale: &f64) -> bool {
+    *scale == whole()
+}
+
 /// Whether a list of residues means this one: an empty list means all.
 fn is_named(residues: &[String], residue: &str) -> bool {
     residues.is_empty() || residues.iter().any(|one| one == residue)
@@ -199,6 +208,10 @@ pub struct Entry {
     pub force_field: String,
     /// Source of the figures.
     pub source: String,
+    /// What charges of ionised groups are multiplied by in the force field: 1, or less where scaled charges stand for the electronic screening that it lacks
+    /// (Leontyev, Stuchebrukhov, arXiv:1505.04576).
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub charge_scale: f64,
     /// Model compound that has the reference pKa.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_compound: Option<String>,
@@ -291,18 +304,25 @@ impl Entry {
     }
 
     fn check_net_charges(&self) -> Result<(), String> {
+        let scale = self.charge_scale;
+        if !(scale > 0.0 && scale <= 1.0) || (self.kind == EntryKind::Buffer && !is_whole(&scale)) {
+            return Err(format!("charge_scale = {scale}: valid is a number above 0, 1 at most, and 1 for a buffer"));
+        }
         if self.forms[0].protons_lost != 0 {
             return Err("forms: the first form must have protons_lost = 0".into());
         }
         let sum = |k: usize| -> f64 { self.charges.values().map(|q| q[k]).sum() };
         for (k, form) in self.forms.iter().enumerate() {
             // Only the atoms of the end group are listed for a terminus: their sum has a part of the rest of the residue.
-            let apart = if self.terminus.is_some() { sum(0) - self.forms[0].net_charge } else { 0.0 };
+            let apart =
+                if self.terminus.is_some() { sum(0) - self.charge_scale * self.forms[0].net_charge } else { 0.0 };
             let found = sum(k) - apart;
             let whole = self.kind == EntryKind::Buffer || form.net_charge.fract() == 0.0;
-            if (found - form.net_charge).abs() > CHARGE_TOLERANCE || !whole {
+            if (found - self.charge_scale * form.net_charge).abs() > CHARGE_TOLERANCE || !whole {
                 let (name, net) = (&form.name, form.net_charge);
-                return Err(format!("form {name}: charges sum to {found:.6} e, net_charge is {net}"));
+                let times =
+                    if is_whole(&self.charge_scale) { String::new() } else { format!(" times {}", self.charge_scale) };
+                return Err(format!("form {name}: charges sum to {found:.6} e, net_charge is {net}{times}"));
             }
             let expected = self.forms[0].net_charge - f64::from(form.protons_lost);
             if (form.net_charge - expected).abs() > CHARGE_TOLERANCE {

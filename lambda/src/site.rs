@@ -210,7 +210,7 @@ pub struct Form {
     pub protons_lost: u32,
     /// Cumulative pK_α of the model compound; 0 for form 0 and for buffers.
     pub pk: f64,
-    /// Net charge (e) of the group as chemistry counts it; of all molecules of a buffer. [`Site::net_charge`] sums charges.
+    /// Net charge (e) of the group as chemistry counts it, scaled as its entry says; of all molecules of a buffer. [`Site::net_charge`] sums charges.
     pub nominal_charge: f64,
 }
 

@@ -96,7 +96,7 @@ class Follow(Flag):
     LENNARD_JONES = auto()
 
 
-FOLLOWS = {(force_field, name): Follow.BONDED for force_field in ("ff14SB", "ff19SB", "charmm36m") for name in ("glu3", "asp3")} | {
+FOLLOWS = {(force_field, name): Follow.BONDED for force_field in ("ff14SB", "ff19SB", "charmm36m", "charmm36m-ecc") for name in ("glu3", "asp3")} | {
     (force_field, "his"): Follow.BONDED for force_field in ("ff14SB", "ff19SB")
 }
 """By force field and entry. Corrections that come with octitrate were calibrated so; the library that is built in has no such terms.
@@ -168,7 +168,7 @@ def forms(ff: TitratableForceField, name: str) -> Forms:
     charges = {atom: [one.charge, *(form.get(atom, 0.0) for form in others)] for atom, one in built.atoms.items()}
     for atom in BACKBONE:
         charges[atom] = [charges[atom][0]] * len(kind.forms)
-    _balance(charges, "CB", [float(kind.charge - lost) for _, lost, _ in kind.forms])
+    _balance(charges, "CB", [ff.charge_scale * (kind.charge - lost) for _, lost, _ in kind.forms])
     base = "deprotonated residue" if residue in CARBOXYLS else f"residue {built.name}"
     follows, other_forms = FOLLOWS.get((ff.name, name), Follow.NOTHING), _other_forms(ff, residue)
     bonded = of_forms(ff.name, residue, ff.residues) if Follow.BONDED in follows else ()
@@ -205,7 +205,8 @@ def _without_proton(ff: TitratableForceField, residue: str, built: View) -> tupl
             else (ARG_ZERO, "deprotonated by analogy to ARGN - ARG of OPLS-AA (GROMACS 2022.5)")
         )
         gone = {"TYR": "HH", "ARG": "HH12"}[residue]
-        return [{n: a.charge + change.get(n, 0.0) for n, a in built.atoms.items() if n != gone}], f"residue {residue}; {origin}"
+        charges = {n: a.charge + ff.charge_scale * change.get(n, 0.0) for n, a in built.atoms.items() if n != gone}
+        return [charges], f"residue {residue}; {origin}"
     if ff.residues.is_patched:
         patch = {"LYS": "LSN", "CYS": "CYSD", "ARG": "RN2"}[residue]
         return [_charges(view(ff.forcefield, patched(ff.forcefield, residue, patch)))], f"residue {residue} and its patch {patch}"
@@ -281,7 +282,7 @@ def _end(ff: TitratableForceField, kind: Kind) -> Forms:
             neutral, origin = {name: found.atoms[name].charge for name in NEUTRAL_END}, "patches NTER and NNEU"
         charges = {name: [built.atoms[name].charge, neutral.get(name, 0.0)] for name in ("N", "H1", "H2", "H3", "CA")}
     start = sum(values[0] for values in charges.values())
-    _balance(charges, "CA", [start - lost for _, lost, _ in kind.forms])
+    _balance(charges, "CA", [start - ff.charge_scale * lost for _, lost, _ in kind.forms])
     others = [view(ff.forcefield, patched(ff.forcefield, "ALA", "CNEU" if kind.terminus == "c" else "NNEU"))] if ff.residues.is_patched else []
     return Forms(charges, origin, "CA", (), "residue as it is built,", *_changes(ff, built, others, ["HO1", "HO2"]))
 
@@ -292,6 +293,8 @@ def entry(ff: TitratableForceField, name: str) -> str:
     import openmm
 
     origin = f"OpenMM {openmm.__version__}, {ff.files()[0]}: {found.origin}"
+    if ff.charge_scale != 1.0:
+        origin += f"; charges of ionised groups times {ff.charge_scale:g}"
     head = [
         f"# {kind.title} as a titratable site with {len(kind.forms)} forms, {ff.name}. Written by octitrate's Python package.",
         "#",
@@ -307,6 +310,7 @@ def entry(ff: TitratableForceField, name: str) -> str:
         'build = "octitrate prepare builds it so"',
         f'force_field = "{ff.name}"',
         f'source = "{origin}"',
+        *([f"charge_scale = {ff.charge_scale:g}"] if ff.charge_scale != 1.0 else []),
         f'model_compound = "{kind.model}"',
         f"pka = {kind.pka:.2f}",
         f'pka_source = "{kind.source}"',

@@ -39,15 +39,15 @@ def radius(mass: float) -> float:
     return float((3 * PROTEIN * mass / (4 * math.pi)) ** (1 / 3))
 
 
-def alone(charge: float, radius: float, salt: float) -> float:
+def alone(charge: float, radius: float, salt: float, bjerrum: float = BJERRUM) -> float:
     """By how much the charge of a protein lowers pKa values at its surface, alone in salt water, pK units."""
-    kappa = math.sqrt(8 * math.pi * BJERRUM * salt * PER_MOLAR)
+    kappa = math.sqrt(8 * math.pi * bjerrum * salt * PER_MOLAR)
     grid = _grid(radius + ION, radius + ION + 12 / kappa)
-    potential, _ = _solve(grid, charge, math.log(salt * PER_MOLAR), None)
-    return _surface(charge, radius, potential) / math.log(10)
+    potential, _ = _solve(grid, charge, math.log(salt * PER_MOLAR), None, bjerrum)
+    return _surface(charge, radius, potential, bjerrum) / math.log(10)
 
 
-def in_box(charge: float, radius: float, waters: int, salt: float) -> float:
+def in_box(charge: float, radius: float, waters: int, salt: float, bjerrum: float = BJERRUM) -> float:
     """The same in a box with this many molecules of water and pairs of ions for the concentration `salt` (above 0), beside the ions or buffers that make it neutral,
     from the mean of the potential in the water."""
     outer = (radius**3 + waters * WATER * 3 / (4 * math.pi)) ** (1 / 3)
@@ -55,23 +55,25 @@ def in_box(charge: float, radius: float, waters: int, salt: float) -> float:
     volume = 4 / 3 * math.pi * (outer**3 - (radius + ION) ** 3)
     pairs = salt * PER_MOLAR * volume
     # Of a protein with a negative charge everything is the mirror image.
-    potential, shells = _solve(grid, abs(charge), math.log(pairs / volume), pairs)
+    potential, shells = _solve(grid, abs(charge), math.log(pairs / volume), pairs, bjerrum)
     mean = float((potential * shells).sum() / shells.sum())
-    return math.copysign(_surface(abs(charge), radius, potential) - mean, charge) / math.log(10)
+    return math.copysign(_surface(abs(charge), radius, potential, bjerrum) - mean, charge) / math.log(10)
 
 
-def too_high(charge: float, mass: float, waters: int, salt: float) -> float:
-    """By how much pKa values of a protein of this mass (u) and charge come out too high in a box, beside the same salt without walls; pK units."""
+def too_high(charge: float, mass: float, waters: int, salt: float, scale: float = 1.0) -> float:
+    """By how much pKa values of a protein of this mass (u) and charge come out too high in a box, beside the same salt without walls; pK units. Where all charges of ions and
+    ionised groups are scaled they interact as if the Bjerrum length were smaller by the square of the scale."""
     if charge == 0.0 or salt <= 0.0:
         return 0.0
-    return alone(charge, radius(mass), salt) - in_box(charge, radius(mass), waters, salt)
+    size, bjerrum = radius(mass), scale**2 * BJERRUM
+    return alone(charge, size, salt, bjerrum) - in_box(charge, size, waters, salt, bjerrum)
 
 
 ROWS = 9
 """Of a table at most: what the box does changes slowly with the charge, so that lines between them are within 0.003 of what lies there."""
 
 
-def table(built: float, protons: int, mass: float, waters: int, salt: float) -> str:
+def table(built: float, protons: int, mass: float, waters: int, salt: float, scale: float = 1.0) -> str:
     """`finite_box.csv`: by how much pKa values come out too high (`too_high`) while the protein loses its protons. `built` (e): its charge with all of them; `protons`: of
     all groups that titrate. `titrate.finite_box` and `octitrate pka --finite-box` take it off."""
     lines = [
@@ -81,13 +83,13 @@ def table(built: float, protons: int, mass: float, waters: int, salt: float) -> 
     ]
     for lost in sorted({round(float(lost)) for lost in np.linspace(0, protons, ROWS)}):
         charge = built - lost
-        lines.append(f"{lost},{charge:.2f},{too_high(charge, mass, waters, salt):.4f}")
+        lines.append(f"{lost},{charge:.2f},{too_high(charge, mass, waters, salt, scale):.4f}")
     return "\n".join(lines) + "\n"
 
 
-def _surface(charge: float, radius: float, potential: np.ndarray) -> float:
+def _surface(charge: float, radius: float, potential: np.ndarray, bjerrum: float) -> float:
     """At the surface of the sphere, from that where ions begin: there is nothing but its charge in between."""
-    return float(potential[0] + charge * BJERRUM * (1 / radius - 1 / (radius + ION)))
+    return float(potential[0] + charge * bjerrum * (1 / radius - 1 / (radius + ION)))
 
 
 def _grid(near: float, outer: float) -> np.ndarray:
@@ -96,7 +98,7 @@ def _grid(near: float, outer: float) -> np.ndarray:
     return np.array(edges)
 
 
-def _solve(edges: np.ndarray, charge: float, log_density: float, cations: float | None) -> tuple[np.ndarray, np.ndarray]:
+def _solve(edges: np.ndarray, charge: float, log_density: float, cations: float | None, bjerrum: float) -> tuple[np.ndarray, np.ndarray]:
     """The potential in shells with these edges around a charge, and their volumes.
 
     Densities of ions are c exp(-φ) and c exp(φ); log c is given or, where the number of cations is, an unknown beside the potentials. Finite volumes: the flux
@@ -109,15 +111,15 @@ def _solve(edges: np.ndarray, charge: float, log_density: float, cations: float 
     for k, area in enumerate(through):
         laplace[k : k + 2, k : k + 2] += area * np.array([[-1.0, 1.0], [1.0, -1.0]])
     source = np.zeros(n)
-    source[0] = 4 * math.pi * BJERRUM * charge
+    source[0] = 4 * math.pi * bjerrum * charge
     potential = np.zeros(n)
     for _ in range(400):
         plus, minus = shells * np.exp(log_density - potential), shells * np.exp(log_density + potential)
-        rest = laplace @ potential + source + 4 * math.pi * BJERRUM * (plus - minus)
-        jacobian = laplace - np.diag(4 * math.pi * BJERRUM * (plus + minus))
+        rest = laplace @ potential + source + 4 * math.pi * bjerrum * (plus - minus)
+        jacobian = laplace - np.diag(4 * math.pi * bjerrum * (plus + minus))
         if cations is not None:
             rest = np.append(rest, plus.sum() - cations)
-            jacobian = np.block([[jacobian, 4 * math.pi * BJERRUM * (plus - minus)[:, None]], [-plus[None, :], np.array([[plus.sum()]])]])
+            jacobian = np.block([[jacobian, 4 * math.pi * bjerrum * (plus - minus)[:, None]], [-plus[None, :], np.array([[plus.sum()]])]])
         change = np.linalg.solve(jacobian, -rest)
         change *= min(1.0, STEP / np.abs(change).max())
         potential = potential + change[:n]

@@ -12,11 +12,12 @@ residues down:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .as_gromacs import original_tip3p, round_amber99sb_ildn
 from .errors import Refused
+from .scaled_charges import scale
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Family:
     """Cut-off of Lennard-Jones interactions, nm."""
     switch: float | None = None
     """Where forces begin to be switched off, nm: part of the force field CHARMM36m (Huang et al. 2017, doi:10.1038/nmeth.4067)."""
+    charge_scale: float = 1.0
+    """What charges of ionised groups are multiplied by (`octitrate.scaled_charges`)."""
+    water_of: str = ""
+    """Another force field whose waters are the same, and with them the corrections of its charge buffers."""
 
 
 def _waters(folder: str, *names: str) -> dict[str, str]:
@@ -49,6 +54,9 @@ FORCE_FIELDS: dict[str, Family] = {
         switch=1.0,
     ),
 }
+FORCE_FIELDS["charmm36m-ecc"] = replace(
+    FORCE_FIELDS["charmm36m"], waters={"tip3p": FORCE_FIELDS["charmm36m"].waters["tip3p"]}, charge_scale=0.75, water_of="charmm36m"
+)
 """Names of force fields, each with its files and its waters; the first water is the one it was made for."""
 
 EXACT = 1e-9
@@ -106,6 +114,8 @@ def load(force_field: str, water: str) -> Any:
         round_amber99sb_ildn(forcefield)
     if water == "tip3p" and not family.patched:
         original_tip3p(forcefield)
+    if family.charge_scale != 1.0:
+        scale(forcefield, family.charge_scale)
     return forcefield
 
 

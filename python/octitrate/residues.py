@@ -97,7 +97,10 @@ class TitratableForceField:
         family = FORCE_FIELDS.get(force_field)
         self.name = force_field
         self.water = water or (next(iter(family.waters)) if family else "")
-        self.calibrated = Calibrated(library, [*user_library.folders(self.name, self.water, pair_corrections), *shipped(self.name, self.water)])
+        # A force field that has the waters of another has its charge buffers, too.
+        names = [name for name in (self.name, family.water_of if family else "") if name]
+        folders = [folder for name in names for folder in (*user_library.folders(name, self.water, pair_corrections), *shipped(name, self.water))]
+        self.calibrated = Calibrated(library, folders)
         # What does not go together is said before anything is loaded; names that are not known `load` refuses.
         are_known = family is not None and self.water in family.waters
         corrections = chosen(pair_corrections, self.name, self.water) if pair_corrections is not None and are_known else None
@@ -109,6 +112,11 @@ class TitratableForceField:
         self.water_model: str = GEOMETRY.get(self.water, "tip4pew")
         """The name that `openmm.app.Modeller.addSolvent` takes for a box of water with the same sites."""
         order_by_name(self.forcefield)
+
+    @property
+    def charge_scale(self) -> float:
+        """What charges of ionised groups are multiplied by, 1 but for force fields with scaled charges."""
+        return FORCE_FIELDS[self.name].charge_scale
 
     def called(self) -> str:
         """The force field in words, with its pair corrections: `ff14SB with CUFIX`."""

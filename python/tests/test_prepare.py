@@ -244,7 +244,7 @@ def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], ex
     assert (f"{sites.WITHOUT_ITS_END}: GLU 4 of chain A" in notes(report)) == (asked == ["GLU"])
 
 
-def test_the_force_field_that_nobody_names_is_that_with_the_smallest_errors(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("GLY", "GLU", "HIS", "GLU"))
     options.force_field = Options.force_field

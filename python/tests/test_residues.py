@@ -24,7 +24,7 @@ from octitrate.residues import AMINO_ACIDS, TitratableForceField  # noqa: E402
 from openmm import app, unit  # noqa: E402
 
 RTP = Path(__file__).parents[2] / "lambda/library/pdb2gmx/octitrate.rtp"
-NAMES = list(FORCE_FIELDS)
+NAMES = [name for name, family in FORCE_FIELDS.items() if family.charge_scale == 1.0]
 
 
 @cache

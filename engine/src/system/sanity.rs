@@ -12,7 +12,7 @@ use crate::motion::leapfrog;
 use forcefield::Topology;
 use forcefield::cell::PeriodicBox;
 use forcefield::gromacs::Structure;
-use forcefield::topology::CHARGE_TOLERANCE;
+use forcefield::topology::is_multiple;
 use forcefield::units::DENSITY;
 use nalgebra::Vector3;
 use std::collections::{BTreeMap, HashMap};
@@ -71,11 +71,11 @@ fn charges(config: &Config, topology: &Topology) -> Result<Vec<String>> {
         }
         warnings.push(message);
     }
-    let mut seen = BTreeMap::new();
+    let (mut seen, whole) = (BTreeMap::new(), topology.whole_charge());
     for molecule in &topology.molecules {
         let atoms = molecule.atoms.start as usize..molecule.atoms.end as usize;
         let charge: f64 = topology.atoms[atoms].iter().map(|atom| atom.charge).sum();
-        if (charge - charge.round()).abs() > CHARGE_TOLERANCE && seen.insert(&molecule.name, charge).is_none() {
+        if !is_multiple(charge, whole) && seen.insert(&molecule.name, charge).is_none() {
             warnings.push(format!(
                 "a molecule {} has a net charge of {charge:+.4} e, not a whole number: is a residue incomplete, or of two force fields?",
                 molecule.name

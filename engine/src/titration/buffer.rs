@@ -16,7 +16,7 @@ use super::bias::{Recipe, model};
 use super::place::{PlaceError, Placement, molecules, place};
 use crate::config::{self, Config, Molecules};
 use crate::error::{Error, Result};
-use forcefield::topology::{CHARGE_TOLERANCE, PositionRestraint};
+use forcefield::topology::{PositionRestraint, is_multiple};
 use forcefield::{Cell, Topology};
 use lambda::library::{Correction, EntryKind, SiteLibrary};
 use lambda::site::{Site, SiteKind, buffer_site};
@@ -129,7 +129,7 @@ pub(super) fn choose(
     restrain(topology, &placed.residues, settings.restrain.get());
     let (facts, mut warnings) = describe(settings, residue, &demand, &placed, lambda, neutral);
     let charge = topology.net_charge();
-    if neutral && (charge - charge.round()).abs() > CHARGE_TOLERANCE {
+    if neutral && !is_multiple(charge, topology.whole_charge()) {
         warnings.push(format!(
             "the topology has a charge of {charge:+.4} e, not a whole number: the buffer takes up the rest"
         ));

@@ -128,6 +128,28 @@ fn wrong_entries_are_refused_with_a_reason() {
 }
 
 #[test]
+fn charges_may_be_scaled_where_the_entry_says_so() {
+    let scaled = |scale: &str, balanced: &str| {
+        let text = glu().replace("model_compound", &format!("charge_scale = {scale}\nmodel_compound"));
+        Entry::from_toml(&text.replace("CB = [-0.0071, -0.0398]", &format!("CB = [-0.0071, {balanced}]")), "glu.toml")
+    };
+    // CB takes what the anion lacks of its charge.
+    let entry = scaled("0.75", "0.2102").unwrap();
+    assert_eq!((entry.charge_scale, entry.forms[1].net_charge), (0.75, -1.0));
+    assert_eq!(Entry::from_toml(glu(), "glu.toml").unwrap().charge_scale, 1.0);
+    for (scale, balanced, message) in [
+        ("0.75", "-0.0398", "form deprotonated: charges sum to -1.000000 e, net_charge is -1 times 0.75"),
+        ("0.8", "0.2102", "form deprotonated: charges sum to -0.750000 e, net_charge is -1 times 0.8"),
+        ("0.0", "0.2102", "charge_scale = 0: valid is a number above 0, 1 at most"),
+        ("1.5", "0.2102", "charge_scale = 1.5: valid"),
+        ("nan", "0.2102", "charge_scale = NaN: valid"),
+    ] {
+        let error = scaled(scale, balanced).unwrap_err().to_string();
+        assert!(error.contains(message), "{scale}: {error}");
+    }
+}
+
+#[test]
 fn a_calibration_is_written_and_read_back() {
     let written = entry_with_calibration(glu(), "glu.toml", None, &calibrated(calibration())).unwrap();
     assert!(written.starts_with("# Glutamic acid"), "comments are kept");

@@ -157,7 +157,7 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
         charges: kept.iter().map(|&k| charges[k][alpha]).collect(),
         protons_lost: form.protons_lost,
         pk: form.pk,
-        nominal_charge: form.net_charge,
+        nominal_charge: entry.charge_scale * form.net_charge,
     };
     Ok(Site {
         name: site_name(names, residue, entry.terminus.map(|_| entry)),
@@ -187,7 +187,7 @@ fn balance(topology: &Topology, entry: &Entry, atoms: &[(u32, &String)], charges
     let in_topology: f64 = atoms.iter().map(|&(index, _)| topology.atoms[index as usize].charge).sum();
     for alpha in 0..entry.forms.len() {
         let change: f64 = charges.iter().map(|q| q[alpha]).sum::<f64>() - in_topology;
-        let rest = -f64::from(entry.forms[alpha].protons_lost) - change;
+        let rest = -entry.charge_scale * f64::from(entry.forms[alpha].protons_lost) - change;
         // Less is rounding of the sum.
         if rest.abs() > 1e-12 {
             charges[target][alpha] += rest;

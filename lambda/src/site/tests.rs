@@ -272,6 +272,20 @@ fn a_hydrogen_on_each_oxygen_makes_three_forms() {
 }
 
 #[test]
+fn a_site_of_scaled_charges_has_scaled_net_charges() {
+    let mut library = library();
+    let glu = library.entries.iter_mut().find(|entry| entry.name == "glu").unwrap();
+    glu.charge_scale = 0.75;
+    glu.charges.get_mut("CB").unwrap()[1] += 0.25;
+    let top = topology(&[("GLH", protonated("glu"))]);
+    let found = find_sites(&top, &library, Selection::All).unwrap();
+    let charges = |form: usize| (found[0].net_charge(form), found[0].forms[form].nominal_charge);
+    let difference = charges(1).0 - charges(0).0;
+    assert!((difference + 0.75).abs() < 1e-12, "{difference}");
+    assert_eq!((charges(0).1, charges(1).1), (0.0, -0.75));
+}
+
+#[test]
 fn a_buffer_is_one_site_of_many_molecules() {
     let water = || vec![atom("OW", -0.834), atom("HW1", 0.417), atom("HW2", 0.417)];
     let top = topology(&[("SOL", water()), ("SOL", water()), ("SOL", water()), ("GLH", protonated("glu"))]);

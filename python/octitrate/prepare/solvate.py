@@ -63,7 +63,8 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], protons:
     solute = [atom.index for atom in model.topology.atoms() if atom.residue.name != "HOH"]
     modeller.addExtraParticles(ff.forcefield, residueTemplates=ff.templates(modeller.topology))  # sites without mass of the water of the crystal
     templates = ff.templates(modeller.topology)
-    built = charge(ff.forcefield.createSystem(modeller.topology, residueTemplates=templates))
+    # In charges that are scaled it is that of chemistry times the scale, as that of ions is.
+    built = charge(ff.forcefield.createSystem(modeller.topology, residueTemplates=templates)) / ff.charge_scale
     before = modeller.topology.getNumResidues()
     modeller.addSolvent(
         ff.forcefield,
@@ -84,11 +85,11 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], protons:
         + ", ".join(f"{number} {name}" for name, number in count.items())
         + f"; {len(places)} atoms"
     )
-    note_charges(built, lost, excess, report)
+    note_charges(built, lost, excess, report, ff.charge_scale)
     if options.salt > 0:
         mass = sum(atom.element.mass.value_in_unit(unit.dalton) for atom in model.topology.atoms() if atom.residue.name != "HOH")
-        note_size([built - gone for gone in lost], mass, count["HOH"], options.salt, report)
-        effects = table(built, protons, mass, count["HOH"], options.salt)
+        note_size([built - gone for gone in lost], mass, count["HOH"], options.salt, report, ff.charge_scale)
+        effects = table(built, protons, mass, count["HOH"], options.salt, ff.charge_scale)
     else:
         effects = None
         report.note("what the size of the box does to pKa values is not estimated without salt: those of a charged protein come out too high, or too low if its charge is negative")
@@ -100,13 +101,13 @@ def middle(built: float, lost: list[float]) -> int:
     return round(built) - math.ceil((min(lost) + max(lost)) / 2 - 0.5)
 
 
-def note_charges(built: float, lost: list[float], excess: int, report: Report) -> None:
-    """Notes what the protein, ions and charge buffers have to do with each other."""
+def note_charges(built: float, lost: list[float], excess: int, report: Report, scale: float = 1.0) -> None:
+    """Notes what the protein, ions and charge buffers have to do with each other. `scale`: of the charges of ionised groups and ions."""
     low, high = (built - gone for gone in (max(lost), min(lost)))
     report.note(
         f"charge of the protein as it is built, every group that titrates protonated: {round(built):+d} e; by the pKa that are estimated {high:+.1f} e at the lowest "
         f"pH and {low:+.1f} e at the highest. {abs(excess) or 'No'} {'Na+' if excess > 0 else 'Cl-' if excess else 'ions'} beside the salt, so that the box is neutral in "
-        f"the middle of these and charge buffers, molecules of water that octitrate chooses, have the least to take up: {-(high + excess):+.1f} to {-(low + excess):+.1f} e"
+        f"the middle of these and charge buffers, molecules of water that octitrate chooses, have the least to take up: {-scale * (high + excess):+.1f} to {-scale * (low + excess):+.1f} e"
     )
 
 
@@ -114,9 +115,9 @@ NOTABLE = 0.1
 """pK units that a user would want to know of."""
 
 
-def note_size(charges: list[float], mass: float, waters: int, salt: float, report: Report) -> None:
+def note_size(charges: list[float], mass: float, waters: int, salt: float, report: Report, scale: float = 1.0) -> None:
     """Notes what the size of the box does to pKa values. `charges` (e): of the protein at the lowest and the highest pH; `mass` (u): of the protein."""
-    errors = [too_high(charge, mass, waters, salt) for charge in charges]
+    errors = [too_high(charge, mass, waters, salt, scale) for charge in charges]
     if max(map(abs, errors)) < NOTABLE:
         report.note(f"the size of the box changes pKa values by less than {NOTABLE:g}, by an estimate (Poisson-Boltzmann, a sphere of the protein's volume in a cell)")
         return
@@ -184,6 +185,8 @@ def parametrise(model: Model, ff: Any, options: Options, report: Report) -> Solv
     system = _system(model, ff, options)
     net = round(charge(system), 3) + 0.0
     report.note(f"{options.force_field} with {ff.water}; charge of the box as it is built {net:+.3f} e" + (", which charge buffers take up" if net else ""))
+    if ff.charge_scale != 1.0:
+        report.note(f"charges of ionised groups and ions are {ff.charge_scale:g} of whole ones, for the electronic screening that fixed charges lack; those of other molecules are not")
     if ff.pairs is not None:
         note_pairs(ff.pairs, options, report)
     return Solvated(model, system)

@@ -135,6 +135,30 @@ fn charges_are_asked_for() {
 }
 
 #[test]
+fn charges_that_a_force_field_scales_are_whole() {
+    let (config, mut topology, structure) = glu();
+    // Ions in place of the last two molecules of water, and a solute with the charge of one of them.
+    let ions = topology.molecules.len() - 2;
+    for (molecule, charge) in topology.molecules[ions..].iter_mut().zip([0.75, -0.75]) {
+        molecule.atoms.end = molecule.atoms.start + 1;
+        topology.atoms[molecule.atoms.start as usize].charge = charge;
+    }
+    topology.atoms[3].charge += 0.75;
+    assert_eq!(topology.whole_charge(), 0.75);
+    let said = files(&config, &topology, &structure).unwrap();
+    assert!(said.iter().all(|line| !line.contains("whole number")), "{said:?}");
+    topology.atoms[3].charge += 0.25;
+    let said = files(&config, &topology, &structure).unwrap();
+    assert!(said.iter().any(|line| line.contains("a net charge of +1.0000 e, not a whole number")), "{said:?}");
+    // Ions that do not agree, and none at all.
+    let last = topology.molecules.last().unwrap().atoms.start as usize;
+    topology.atoms[last].charge = -1.0;
+    assert_eq!(topology.whole_charge(), 1.0);
+    topology.molecules.truncate(ions);
+    assert_eq!(topology.whole_charge(), 1.0);
+}
+
+#[test]
 fn temperatures_are_asked_for() {
     let (config, topology, mut structure) = glu();
     let hot = with("temperature = \"300 K\"", "temperature = \"3000 K\"");
