@@ -5,13 +5,14 @@ use serde::de::DeserializeOwned;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a whole file so that either the old or the new content is there, never a part: temporary file, sync, rename.
+/// Writes a whole file so that either the old or the new content is there, never a part: temporary file, sync, rename. The temporary file is that of this process:
+/// two evaluations of the same runs at once write the same files.
 ///
 /// # Errors
 /// [`Error::File`] that names `path`; the temporary file is removed.
 pub fn write_atomic(path: &Path, action: &'static str, content: &[u8]) -> Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".tmp");
+    name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
     let write = || -> std::io::Result<()> {
         let mut file = std::fs::File::create(&temporary)?;
@@ -64,6 +65,15 @@ mod tests {
         write_atomic(&path, "write", b"first").unwrap();
         write_atomic(&path, "write", b"second").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        // What another process is writing at the same time is not touched.
+        let other = folder.path().join("result.tmp");
+        std::fs::write(&other, b"of another").unwrap();
+        write_atomic(&path, "write", b"third").unwrap();
+        assert_eq!(
+            (std::fs::read(&path).unwrap(), std::fs::read(&other).unwrap()),
+            (b"third".to_vec(), b"of another".to_vec())
+        );
+        std::fs::remove_file(other).unwrap();
         // A folder cannot be replaced by a file: the rename at the end fails.
         let taken = folder.path().join("taken");
         std::fs::create_dir_all(taken.join("inside")).unwrap();
