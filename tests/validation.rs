@@ -33,7 +33,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The pages, by their names.
+/// The pages, by their names: what is true now, and every run.
 fn pages() -> [(&'static str, String); 2] {
     ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)))
 }
@@ -92,7 +92,10 @@ fn pages_have_the_numbers_of_the_tables() {
         };
         let computed = averages(&numbers("computed − measured"));
         let null = averages(&numbers("model compound − measured"));
-        for (page, text) in &pages {
+        // The manual has the proteins of the runs that are the best so far.
+        let best = ["1pgb-charmm36m-forms", "4pti-charmm36m-forms", "2lzt-charmm36m-forms", "1stn-charmm36m-forms-2"];
+        let in_both = best.contains(&folder) || folder == "dphs-charmm36m-forms";
+        for (page, text) in &pages[usize::from(!in_both)..] {
             let row = |of: &str| text.lines().any(|line| line.contains(name) && line.contains(of));
             assert!(row(&computed), "{page}: the errors of {name} are {computed}");
             assert!(row(&null), "{page}: the errors of the null model for {name} are {null}");
@@ -105,20 +108,22 @@ fn pages_have_the_numbers_of_the_tables() {
         }
         if folder.ends_with("cufix") {
             all.extend(numbers("computed − measured"));
+        }
+        if best.contains(&folder) {
             errors.extend(numbers("computed − measured").iter().map(|d| d.abs()).zip(numbers("its error")));
         }
     }
     for (page, text) in &pages {
         assert!(text.contains(&averages(&all)), "{page}: the errors of all groups are {}", averages(&all));
     }
-    for (page, text) in &pages {
-        let together = |line: &str| line.contains("all four, 45 groups") && line.contains(&averages(&newer));
-        assert_eq!(newer.len(), 45);
+    assert_eq!((newer.len(), errors.len()), (45, 45));
+    for ((page, text), name) in pages.iter().zip(["ff19SB with OPC, forms alike", "all four, 45 groups"]) {
+        let together = |line: &str| line.contains(name) && line.contains(&averages(&newer));
         assert!(text.lines().any(together), "{page}: the errors with ff19SB are {}", averages(&newer));
     }
     let within = |factor: f64| errors.iter().filter(|(difference, error)| *difference < factor * error).count();
     let sentence = format!(
-        "Of the {} groups above {} are within one stated error of experiment\nand {} within two",
+        "Of the {} groups with CHARMM36m {} are within one stated error of experiment and {} within two",
         errors.len(),
         within(1.0),
         within(2.0)
@@ -289,8 +294,6 @@ fn pka_values_with_bonded_terms_of_each_form_are_those_of_the_files_shifted() {
         let now = averages(&differences);
         let row = |line: &str| line.starts_with(&format!("| {label}")) && line.contains(&format!("**{now}**"));
         assert!(label.is_empty() || section.lines().any(row), "{folder}: {now}");
-        let short = now.as_str();
-        assert!(label.is_empty() || pages().iter().all(|(_, text)| text.contains(short)), "{folder}: {now}");
     }
 }
 
@@ -422,14 +425,16 @@ fn the_four_proteins_with_bonded_terms_of_each_form_have_the_errors_of_the_files
     let all = [&three[..], &nuclease].concat();
     assert_eq!((three.len(), all.len()), (28, 45));
     let rows = [("mean of three runs", &lysozyme), ("28", &three), ("nuclease", &nuclease), ("45", &all)];
-    for (page, text) in pages() {
-        for (name, differences) in rows {
-            assert!(has_row(&text, name, differences), "{page}: {name} has {}", averages(differences));
-        }
-        assert!(text.contains(&averages(&third)), "{page}: the third run of lysozyme has {}", averages(&third));
+    for (name, differences) in rows {
+        assert!(has_row(&page, name, differences), "{name} has {}", averages(differences));
     }
-    for errors in [averages(&second), averages(&plain("dphs-ff19SB-opc-forms"))] {
-        assert!(page.contains(&errors), "{errors}");
+    let variant = plain("dphs-ff19SB-opc-forms");
+    for differences in [&second, &third, &variant] {
+        assert!(page.contains(&averages(differences)), "{}", averages(differences));
+    }
+    let manual = &pages()[0].1;
+    for (name, differences) in [("bonded terms", &all), ("small proteins", &three), ("variant", &variant)] {
+        assert!(has_row(manual, name, differences), "the manual: {name} has {}", averages(differences));
     }
 }
 
