@@ -85,6 +85,13 @@ def main():
         slope = statistics.linear_regression(measured, computed).slope
         spread = [math.sqrt(statistics.fmean(shift * shift for shift in shifts)) for shifts in (computed, measured)]
         print(f"{force_field:10}shifts from the model compound: slope on measured ones {slope:.2f}, root mean square {spread[0]:.2f}, measured {spread[1]:.2f}")
+    # Arithmetic, no titration: what would be left if each shift were a part of what it is, acids of nuclease those of the variant in which they were measured.
+    variant = mean({"dphs-charmm36m-forms/comparison": 1.0})
+    found = by["CHARMM36m"]
+    groups = [one for entry in SMALL for one in found[entry].values()] + list(variant.values())
+    groups += [one for site, one in found["1STN"].items() if site.startswith("HIP")]
+    for part in (1.0, 0.75, 0.7, 0.65):
+        print(f"CHARMM36m, acids of the variant, shifts times {part:.2f}: {averages([part * (shift + difference) - shift for difference, shift in groups])}")
     one, other = by.values()
     nearer = [abs(one[entry][site][0]) - abs(other[entry][site][0]) for entry in one for site in one[entry] if site in other[entry]]
     error = statistics.stdev(nearer) / math.sqrt(len(nearer))

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .errors import Refused
+
 GROUPS = {
     "ASP": "CB HB1 HB2 CG OD1 OD2",
     "GLU": "CG HG1 HG2 CD OE1 OE2",
@@ -27,7 +29,7 @@ PATCHES = ("NTER", "GLYP", "PROP", "CTER", "CYSD", "SERD")
 
 
 def scale(forcefield: Any, by: float) -> None:
-    """Multiplies the charges of ionised groups and of ions of an `openmm.app.ForceField` of CHARMM."""
+    """Multiplies the charges of ionised groups and of ions of an `openmm.app.ForceField` of CHARMM. Raises `Refused` where this version of OpenMM has other groups."""
     for name, atoms in GROUPS.items():
         names = atoms.split()
         _scale([atom for atom in forcefield._templates[name].atoms if atom.name in names], by, name)
@@ -42,6 +44,9 @@ def scale(forcefield: Any, by: float) -> None:
 def _scale(atoms: list[Any], by: float, of: str) -> None:
     total = sum(float(atom.parameters["charge"]) for atom in atoms)
     if abs(total - round(total)) > 1e-6 or round(total) == 0:
-        raise AssertionError(f"the ionised group of {of} has a charge of {total:.3f} e in this version of OpenMM")
+        raise Refused(
+            f"this version of OpenMM gives the ionised group of {of} a charge of {total:.3f} e, where it is a whole one",
+            "take charmm36m, or the version of OpenMM that octitrate asks for; and please report it",
+        )
     for atom in atoms:
         atom.parameters = {**atom.parameters, "charge": float(atom.parameters["charge"]) * by}
