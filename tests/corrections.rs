@@ -13,6 +13,7 @@ const BUILTIN: &str = "lambda/library";
 const FF14SB: &str = "python/octitrate/corrections/ff14SB-tip3p";
 const FF19SB: &str = "python/octitrate/corrections/ff19SB-opc";
 const CHARMM: &str = "python/octitrate/corrections/charmm36m-tip3p";
+const SCALED: &str = "python/octitrate/corrections/charmm36m-ecc-tip3p";
 
 fn entry(path: &Path) -> Entry {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -22,12 +23,12 @@ fn entry(path: &Path) -> Entry {
 /// Every entry that comes with octitrate, with its file.
 fn entries() -> Vec<(PathBuf, Entry)> {
     let mut found = Vec::new();
-    for folder in [BUILTIN, FF14SB, FF19SB, CHARMM] {
+    for folder in [BUILTIN, FF14SB, FF19SB, CHARMM, SCALED] {
         let files = std::fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
         let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
         found.extend(files.map(|path| (path.clone(), entry(&path))));
     }
-    assert!(std::fs::read_dir(root().join("python/octitrate/corrections")).unwrap().count() == 3, "another folder");
+    assert!(std::fs::read_dir(root().join("python/octitrate/corrections")).unwrap().count() == 4, "another folder");
     found
 }
 
@@ -54,7 +55,7 @@ fn every_entry_says_what_its_error_covers() {
             count += 1;
         }
     }
-    assert!(count >= 51, "{count} corrections");
+    assert!(count >= 54, "{count} corrections");
 }
 
 /// A proton on either oxygen of a carboxyl group is the same, with the bonded terms of each form as well; so both edges get one correction.
@@ -77,7 +78,10 @@ fn both_oxygens_of_carboxyls_are_the_same_with_the_bonded_terms_of_each_form() {
         let inside = &entry.residues[0];
         assert!(entry.bonded.iter().all(|term| term.residues == [inside.clone()]), "{}", path.display());
     }
-    assert_eq!(with_terms, 8, "Glu and Asp with ff14SB, ff19SB and CHARMM36m, His with the first two");
+    assert_eq!(
+        with_terms, 10,
+        "Glu and Asp with ff14SB, ff19SB and CHARMM36m, whole charges or scaled, His with the first two"
+    );
 }
 
 /// What a line of a table is about: file, residue of an end of a chain (empty: that of the model compound), form.
@@ -184,7 +188,7 @@ fn tables_of_corrections_are_the_entries() {
     let mut wrong = Vec::new();
     for (page, ends, folders) in [
         ("docs/src/accuracy.md", 2, vec![BUILTIN]),
-        ("docs/src/force-fields.md", 3, vec![FF14SB, FF19SB, CHARMM]),
+        ("docs/src/force-fields.md", 4, vec![FF14SB, FF19SB, CHARMM, SCALED]),
         ("benchmarks/README.md", 2, vec![BUILTIN]),
     ] {
         let text = std::fs::read_to_string(root().join(page)).unwrap();

@@ -205,6 +205,66 @@ fn averages_in_the_box_and_in_solution_are_those_of_the_files() {
     }
 }
 
+/// Groups with scaled charges, and the same groups with whole ones: ends of chains have no correction with scaled charges.
+#[test]
+fn scaled_charges_have_the_errors_of_the_files() {
+    let pages = pages();
+    let section = pages[1].1.split("### All four with scaled charges").nth(1).unwrap().split("\n### ").next().unwrap();
+    let (mut scaled, mut whole) = (Vec::new(), Vec::new());
+    let of = |sites: &[(String, [f64; 2])], k: usize| averages(&sites.iter().map(|(_, d)| d[k]).collect::<Vec<_>>());
+    for (name, entry, before, count) in [
+        ("1PGB", "1pgb", "1pgb-charmm36m-forms", 9),
+        ("4PTI", "4pti", "4pti-charmm36m-forms", 4),
+        ("2LZT", "2lzt", "2lzt-charmm36m-forms", 10),
+        ("1STN", "1stn", "1stn-charmm36m-forms-2", 17),
+    ] {
+        let own = in_box_and_solution(&format!("{entry}-charmm36m-ecc"));
+        let same = in_box_and_solution(before).into_iter().filter(|(site, _)| own.iter().any(|(one, _)| one == site));
+        let same = same.collect::<Vec<_>>();
+        assert_eq!((own.len(), same.len()), (count, count), "{name}");
+        let numbers = [of(&own, 0), of(&own, 1), of(&same, 1)];
+        let row = |line: &str| line.starts_with(&format!("| {name}")) && numbers.iter().all(|n| line.contains(n));
+        assert!(section.lines().any(row), "{name} has {numbers:?}");
+        // Every group has its line: pKa in solution and both differences.
+        for (site, differences) in &own {
+            let [_, before] = same.iter().find(|(one, _)| one == site).unwrap().1;
+            let (kind, number) = site.split_once(' ').unwrap();
+            let kind = [("GL3", "Glu"), ("AS3", "Asp"), ("HIP", "His")].iter().find(|(one, _)| *one == kind).unwrap().1;
+            let both = [differences[1], before].map(|difference| {
+                let bold = if difference.abs() > 1.0 { "**" } else { "" };
+                format!("{bold}{difference:+.2}{bold}").replace('-', "−")
+            });
+            let cells = format!(" | {} | {} |", both[0], both[1]);
+            let named = |line: &str| line.contains(&format!("| {kind}{number} | ")) && line.contains(&cells);
+            assert!(section.lines().any(named), "{name}: {kind}{number}{cells}");
+        }
+        scaled.push(own);
+        whole.push(same);
+    }
+    let (small, whole_of_small) = (scaled[..3].concat(), whole[..3].concat());
+    let (scaled, whole) = (scaled.concat(), whole.concat());
+    for (page, text) in &pages {
+        for (name, numbers) in [
+            ("all four, 40", vec![of(&scaled, 0), of(&scaled, 1), of(&whole, 1)]),
+            ("scaled charges", vec![of(&small, 1)]),
+            ("whole charges", vec![of(&whole_of_small, 1)]),
+        ] {
+            let row = |line: &str| line.contains(name) && numbers.iter().all(|number| line.contains(number));
+            assert!(text.lines().any(row), "{page}: {name} {numbers:?}");
+        }
+    }
+    let said = of(&scaled, 1);
+    let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
+    for (page, words) in [
+        ("README.md", format!("a mean error of {mean} and a root mean square of {square}")),
+        ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
+        ("docs/src/introduction.md", format!("{mean} with scaled charges")),
+        ("docs/src/force-fields.md", format!("({mean} / {square} in place of")),
+    ] {
+        assert!(read(page).contains(&words), "{page}: {words}");
+    }
+}
+
 /// Differences of a protein with ff19SB by pure forms, in solution; first runs of Asp and Glu shifted to the corrections of the others.
 fn pure(folder: &str) -> Vec<(String, f64)> {
     let table = read(&format!("validation/results/{folder}/pure.csv"));

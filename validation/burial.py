@@ -3,8 +3,9 @@
 
     .tools/prepare/bin/python3 validation/burial.py
 
-Glu, Asp and His inside of chains of the four proteins with CHARMM36m and bonded terms of each form, pure forms, in solution, from the tables in results/; nuclease as the
-wild type, whose crystal 1STN is. A carboxyl is too seldom charged where its pKa is too high, a His where it is too low.
+Glu, Asp and His inside of chains of the four proteins with CHARMM36m and bonded terms of each form, with whole charges and with those of ionised groups scaled
+(charmm36m-ecc), pure forms, in solution, from the tables in results/; nuclease as the wild type, whose crystal 1STN is. A carboxyl is too seldom charged where its pKa is
+too high, a His where it is too low.
 """
 
 import csv
@@ -15,6 +16,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 TABLES = {"1pgb": "1pgb-charmm36m-forms", "4pti": "4pti-charmm36m-forms", "2lzt": "2lzt-charmm36m-forms", "1stn": "1stn-charmm36m-forms-2"}
+SCALED = {entry: f"{entry}-charmm36m-ecc" for entry in TABLES}
 ENDS = {"GL3": ("OE1", "OE2"), "AS3": ("OD1", "OD2"), "HIP": ("ND1", "NE2")}
 """Atoms in the middle of which a group is."""
 WITHIN = 10.0
@@ -44,22 +46,31 @@ def differences(folder):
                         yield row["site"].split(), float(row["computed − measured"])
 
 
+def too_seldom_charged(folder):
+    """By how much each group is, by its residue and number."""
+    for (residue, *number), difference in differences(folder):
+        if residue in ENDS:
+            yield (residue, int(number[0])), -difference if residue == "HIP" else difference
+
+
 def main():
     rows = []
     for entry, folder in TABLES.items():
         names, numbers, places = heavy_atoms(entry)
-        for (residue, *number), difference in differences(folder):
-            if residue not in ENDS:
-                continue
-            own = numbers == int(number[0])
+        scaled = dict(too_seldom_charged(SCALED[entry]))
+        for (residue, number), error in too_seldom_charged(folder):
+            own = numbers == number
             middle = np.mean([place for place, name, mine in zip(places, names, own) if mine and name in ENDS[residue]], axis=0)
             count = int(((np.linalg.norm(places - middle, axis=1) < WITHIN) & ~own).sum())
-            rows.append((count, entry, f"{residue} {number[0]}", -difference if residue == "HIP" else difference))
+            rows.append((count, f"{entry} {residue} {number}", error, scaled[residue, number]))
     rows.sort(reverse=True)
-    for count, entry, site, error in rows:
-        print(f"{entry} {site:8}{count:4}{error:+7.2f}")
-    counts, errors = np.array([row[0] for row in rows]), np.array([row[3] for row in rows])
-    print(f"correlation of {len(rows)}: {np.corrcoef(counts, errors)[0, 1]:.2f}; mean of the six with most {errors[:6].mean():+.2f}, of the others {errors[6:].mean():+.2f}")
+    print("heavy atoms within 1 nm, too seldom charged by (pK units): whole charges, scaled")
+    for count, site, *errors in rows:
+        print(f"{site:13}{count:4}{errors[0]:+7.2f}{errors[1]:+7.2f}")
+    counts = [row[0] for row in rows]
+    for name, errors in (("whole", np.array([row[2] for row in rows])), ("scaled", np.array([row[3] for row in rows]))):
+        mean = f"mean of the six with most {errors[:6].mean():+.2f}, of the others {errors[6:].mean():+.2f}"
+        print(f"{name} charges, {len(rows)} groups: correlation {np.corrcoef(counts, errors)[0, 1]:.2f}; {mean}")
 
 
 if __name__ == "__main__":
