@@ -72,6 +72,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         r"chain B is DNA \(1 residue\) and was not asked for: left out",
     ),
     "mark before the first line": (lambda t: "\ufeff" + t, {}, "no heavy atom of the protein is missing"),
+    "kinds that a protein lacks": (lambda t: t, {"sites": ["GLU", "ASP", "HIS", "cterm", "TYR", "cys"]}, "the protein has no TYR and no cys\n4 of "),
     "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
 }
 BUILT = {

@@ -153,6 +153,8 @@ def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, m
         ({"altloc": "Z"}, "--altloc Z: no atom has such an alternate place"),
         ({"force_field": "ff03"}, "ff03"),
         ({"sites": ["ASP"]}, "nothing that titrates is ASP"),
+        ({"sites": ["GLU", "GLN"]}, "nothing that titrates is GLN"),
+        ({"sites": ["GLU", "ASP 9"]}, "nothing that titrates is ASP 9"),
         ({"force_field": "ff19SB", "water": "tip4pew"}, "no group of this protein between pH 1 and 13 has a correction V_MM with ff19SB and this water: amino end ALA 1"),
     ],
 )

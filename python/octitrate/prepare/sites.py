@@ -29,10 +29,12 @@ WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chai
 
 KNOWN = (
     "corrections come with octitrate for all residues that titrate and some ends of ff19SB with opc (the default), ff14SB and amber99sb-ildn with tip3p, "
-    "and charmm36m with tip3p"
+    "and charmm36m with tip3p, and of Glu, Asp and His of charmm36m-ecc"
 )
 """Where the way on is short."""
 
+TITRATE = {"glu", "asp", "his", "lys", "arg", "tyr", "cys", "nterm", "cterm"}
+"""Kinds of groups that titrate, in small letters."""
 DEPROTONATED_AT_7 = {"GLU", "ASP", "HIS", "cterm"}
 """Groups that have lost a proton in the form in which force fields build them."""
 
@@ -91,9 +93,14 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         beside_ends(choices)
     else:
         at_ends(choices)
-    if unused := [options.sites[i] for i in range(len(asked)) if i not in used]:
+    unused = [i for i in range(len(asked)) if i not in used]
+    # A kind that a protein lacks is no mistake beside others that it has: one command for many proteins.
+    absent = [i for i in unused if used and asked[i][2] is None and str(asked[i][1]).lower() in TITRATE]
+    if absent:
+        report.note(f"the protein has no {' and no '.join(options.sites[i] for i in absent)}")
+    if unknown_words := [options.sites[i] for i in unused if i not in absent]:
         raise Refused(
-            f"nothing that titrates is {', '.join(unused)}",
+            f"nothing that titrates is {', '.join(unknown_words)}",
             f"there are: {listed([choice.label for choice in choices], 40)}",
         )
     titrating, unknown = [c for c in choices if c.titrates], [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END)]

@@ -12,6 +12,8 @@ pub struct CorrectionRecord {
     pub entry: String,
     /// Force field of the entry.
     pub force_field: String,
+    /// What the charges of ionised groups and ions are of whole ones.
+    pub charge_scale: f64,
     /// `calibrated`, `preliminary` or `uncalibrated`.
     pub status: &'static str,
     /// Why it is only preliminary.
@@ -36,7 +38,7 @@ impl CorrectionRecord {
             let made = &calibration.provenance;
             let compound = entry.model_compound.as_ref().map_or(String::new(), |name| format!(" of {name}"));
             format!(
-                "{}, {}: {} windows{compound} of {} ns, {} atoms, {} K, {}",
+                "{}, {}: {} windows{compound} of {:.2} ns, {} atoms, {} K, {}",
                 made.program,
                 made.date,
                 made.windows,
@@ -49,6 +51,7 @@ impl CorrectionRecord {
         Self {
             entry: entry.name.clone(),
             force_field: entry.force_field.clone(),
+            charge_scale: entry.charge_scale,
             status: correction.status(),
             reason: calibration.and_then(|calibration| calibration.reason.clone()),
             pka: entry.pka.map(|pka| (pka, entry.pka_source.clone().unwrap_or_default())),

@@ -51,10 +51,15 @@ pub fn provenance(inputs: &Inputs, found: &Estimate) -> Result<Provenance> {
         electrostatics: format!("FMM, {accuracy}, {precision}, {boundary}; net charge compensated by {by}"),
         lennard_jones: format!("cut-off {}, {modifier}", config.van_der_waals.cutoff),
         windows: inputs.windows.len(),
-        time_per_window: per_window(|run| run.time) * 1e-3,
-        equilibration_per_window: (runs * inputs.equilibration() + per_window(|run| run.settling)) * 1e-3,
+        time_per_window: nanoseconds(per_window(|run| run.time)),
+        equilibration_per_window: nanoseconds(runs * inputs.equilibration() + per_window(|run| run.settling)),
         seed: config.dynamics.seed,
         reduced_chi_squared: found.fit.reduced_chi_squared(),
         conditions,
     })
+}
+
+/// Nanoseconds of a time in picoseconds, to whole femtoseconds: sums of steps have more digits than they know.
+fn nanoseconds(time: f64) -> f64 {
+    (time * 1e3).round() / 1e6
 }

@@ -1,7 +1,7 @@
 //! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
 
 use super::evidence::trimmed;
-use crate::evaluation::background::{Background, Job, Preparation};
+use crate::evaluation::background::{Background, CorrectionRecord, Job, Preparation};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
 use crate::record::{Kind, SiteRecord};
@@ -57,6 +57,8 @@ const CUFIX: [Work; 2] = [
     work("J. Yoo, A. Aksimentiev, J. Chem. Theory Comput. 2016, 12, 430", "10.1021/acs.jctc.5b00967"),
     work("J. Yoo, A. Aksimentiev, Phys. Chem. Chem. Phys. 2018, 20, 8432", "10.1039/C7CP08185E"),
 ];
+const SCREENING: Work =
+    work("I. V. Leontyev, A. A. Stuchebrukhov, arXiv 2015, 1505.04576", "10.48550/arXiv.1505.04576");
 const PICTURES: Work = work("N. Rego, D. Koes, Bioinformatics 2015, 31, 1322", "10.1093/bioinformatics/btu829");
 
 /// The paragraph and its references.
@@ -154,6 +156,7 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
         let what = atoms.map_or(String::new(), |atoms| format!(", in {atoms}"));
         method.add(&format!("Charges of the forms are those of {}{water}{what}.", fields.join(" and ")));
     }
+    scaled_charges(method, &background.corrections);
     of_forms(records()).iter().for_each(|sentence| method.add(sentence));
     let sources = || background.corrections.iter().filter_map(|one| Some(&one.pka.as_ref()?.1));
     let known = [("Thurlkill", MODELS), ("Grimsley", MODEL_ASP)];
@@ -185,6 +188,17 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     if records().any(|site| site.kind == Kind::Buffer) {
         let cited = method.cite(&[NEUTRAL]);
         method.add(&format!("Molecules that share a coordinate of their own take up the charge that the sites release, so that the box stays neutral{cited}."));
+    }
+}
+
+/// Charges of ionised groups and ions that are not whole.
+fn scaled_charges(method: &mut Method, corrections: &[CorrectionRecord]) {
+    if let Some(scaled) = corrections.iter().find(|one| one.charge_scale < 1.0) {
+        let cited = method.cite(&[SCREENING]);
+        method.add(&format!(
+            "Charges of ionised groups and of ions are {} of whole ones, for the electronic screening that fixed charges lack{cited}.",
+            scaled.charge_scale
+        ));
     }
 }
 
@@ -382,6 +396,33 @@ mod tests {
         let words = "Forms of asp3 and glu3 differ in bonded terms, too, which λ weighs linearly.";
         assert_eq!(of_forms(sites.iter()), [words]);
         assert!(of_forms(sites[2..3].iter()).is_empty());
+    }
+
+    #[test]
+    fn charges_that_are_scaled_are_named_with_their_work() {
+        let record = |charge_scale| CorrectionRecord {
+            entry: "glu3".into(),
+            force_field: "charmm36m-ecc".into(),
+            charge_scale,
+            status: "calibrated",
+            reason: None,
+            pka: None,
+            errors: None,
+            made: None,
+        };
+        let of = |scales: &[f64]| {
+            let mut method = Method::default();
+            scaled_charges(&mut method, &scales.iter().map(|&scale| record(scale)).collect::<Vec<_>>());
+            (method.text, method.works)
+        };
+        // The charge buffer, water, has whole charges.
+        let (text, works) = of(&[1.0, 0.75, 0.75]);
+        assert!(
+            text.starts_with("Charges of ionised groups and of ions are 0.75 of whole ones") && text.ends_with(" [1]."),
+            "{text}"
+        );
+        assert_eq!(works, [SCREENING]);
+        assert_eq!(of(&[1.0]), (String::new(), Vec::new()));
     }
 
     #[test]
