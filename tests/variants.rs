@@ -159,7 +159,7 @@ fn energy_is_conserved_while_lambda_moves() {
     let config = of_library(
         "inputs/01-glu/glu",
         &other,
-        "[electrostatics]\norder = 10\n[dynamics]\nsteps = 400\ntime_step = \"0.5 fs\"\nremove_com_interval = 0\n\
+        "[electrostatics]\norder = 8\n[dynamics]\nsteps = 400\ntime_step = \"0.5 fs\"\nremove_com_interval = 0\n\
          velocity_temperature = \"300 K\"\n",
         "",
     );

@@ -93,7 +93,11 @@ def main():
     groups += [one for site, one in found["1STN"].items() if site.startswith("HIP")]
     for part in (1.0, 0.75, 0.7, 0.65):
         print(f"CHARMM36m, acids of the variant, shifts times {part:.2f}: {averages([part * (shift + difference) - shift for difference, shift in groups])}")
-    for name, one, other in (("CHARMM36m than ff19SB", by["CHARMM36m"], by["ff19SB"]), ("scaled than CHARMM36m", by["scaled"], by["CHARMM36m"])):
+    for name, one, other in (
+        ("CHARMM36m than ff19SB", by["CHARMM36m"], by["ff19SB"]),
+        ("scaled than CHARMM36m", by["scaled"], by["CHARMM36m"]),
+        ("scaled than ff19SB", by["scaled"], by["ff19SB"]),
+    ):
         pairs = [(one[entry][site][0], other[entry][site][0]) for entry in one for site in one[entry] if site in other[entry]]
         print(f"same groups, {name.replace('than', averages([a for a, _ in pairs]) + ';')} {averages([b for _, b in pairs])}")
         nearer = [abs(b) - abs(a) for a, b in pairs]
