@@ -375,7 +375,7 @@ fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
     assert!(journal.lines().last().unwrap().split(',').all(|cell| !cell.is_empty()), "{journal}");
 
     let pieces = titration("pieces", "checkpoint = \"0.001 s\"\n");
-    for looks in 1..4 {
+    for looks in [1, 3] {
         let stop = Stop::default();
         std::thread::scope(|scope| {
             scope.spawn(|| {
