@@ -33,6 +33,13 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
+/// Sentences that readers take away, each with its page.
+fn pages_say(sentences: &[(&str, String)]) {
+    for (page, words) in sentences {
+        assert!(read(page).contains(words), "{page}: {words}");
+    }
+}
+
 /// The pages, by their names: what is true now, and every run.
 fn pages() -> [(&'static str, String); 2] {
     ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)))
@@ -74,6 +81,10 @@ fn pages_have_the_numbers_of_the_tables() {
         ("2lzt-charmm36m-forms", "2LZT", (0, 11)),
         ("1stn-charmm36m-forms-2", "1STN", (0, 21)),
         ("dphs-charmm36m-forms", "Δ+PHS", (0, 19)),
+        ("1pgb-charmm36m-ecc", "1PGB", (0, 9)),
+        ("4pti-charmm36m-ecc", "4PTI", (4, 4)),
+        ("2lzt-charmm36m-ecc", "2LZT", (0, 10)),
+        ("1stn-charmm36m-ecc", "1STN", (0, 21)),
     ] {
         let comparison = comparison(folder);
         // Bounds have no difference, steps of coupled groups no model compound: neither is in the averages.
@@ -195,14 +206,12 @@ fn averages_in_the_box_and_in_solution_are_those_of_the_files() {
     // What readers take away: the averages of README and manual are those of all 45 groups.
     let said = of(&rows[1].1)[1].clone();
     let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
-    for (page, words) in [
+    pages_say(&[
         ("README.md", format!("a mean error of {mean} pK units")),
         ("README.md", format!("a root mean square of {square} ")),
         ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
         ("docs/src/introduction.md", format!("and {mean} with CHARMM36m")),
-    ] {
-        assert!(read(page).contains(&words), "{page}: {words}");
-    }
+    ]);
 }
 
 /// Groups with scaled charges, and the same groups with whole ones: ends of chains have no correction with scaled charges.
@@ -255,14 +264,12 @@ fn scaled_charges_have_the_errors_of_the_files() {
     }
     let said = of(&scaled, 1);
     let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
-    for (page, words) in [
+    pages_say(&[
         ("README.md", format!("a mean error of {mean} and a root mean square of {square}")),
         ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
         ("docs/src/introduction.md", format!("{mean} with scaled charges")),
         ("docs/src/force-fields.md", format!("({mean} / {square} in place of")),
-    ] {
-        assert!(read(page).contains(&words), "{page}: {words}");
-    }
+    ]);
 }
 
 /// Differences of a protein with ff19SB by pure forms, in solution; first runs of Asp and Glu shifted to the corrections of the others.

@@ -102,6 +102,10 @@ def main():
         print(f"same groups, {name.replace('than', averages([a for a, _ in pairs]) + ';')} {averages([b for _, b in pairs])}")
         nearer = [abs(b) - abs(a) for a, b in pairs]
         error = statistics.stdev(nearer) / math.sqrt(len(nearer))
+        without = [pair for pair in pairs if pair != max(pairs, key=lambda pair: abs(pair[0]))]
+        print(f"  without the largest error: {averages([a for a, _ in without])}; {averages([b for _, b in without])}")
+        right = [pair for pair in pairs if abs(pair[1]) <= 1.0]
+        print(f"  those within 1 with the second: {averages([a for a, _ in right])}; {averages([b for _, b in right])}")
         print(f"{name}: nearer to experiment by {statistics.mean(nearer):.2f} ± {error:.2f} for a group, of {len(nearer)}")
 
 

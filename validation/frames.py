@@ -5,6 +5,7 @@ import sys
 
 import MDAnalysis
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+from MDAnalysis.lib.mdamath import triclinic_box
 
 
 def trajectories(titration, structure):
@@ -23,11 +24,11 @@ def atoms_of(site, atoms):
 
 
 def frames(files, skip):
-    """Positions (Å) of each frame after `skip` (ps) that has a line in lambda.csv, and that line by the names of its columns."""
+    """Positions and box (Å, degrees) of each frame after `skip` (ps) that has a line in lambda.csv, and that line by the names of its columns."""
     for path in files:
         head, *rows = csv.reader(path.with_name("lambda.csv").open())
         lines = {round(float(row[0]), 1): row for row in rows}
         for frame in XTCFile(str(path)):
             line = lines.get(round(frame.time, 1))
             if line is not None and frame.time >= skip:
-                yield frame.x * 10.0, dict(zip(head, line))
+                yield frame.x * 10.0, triclinic_box(*frame.box * 10.0), dict(zip(head, line))

@@ -34,7 +34,7 @@ def main():
     torsions = [one for one in of_forms(arguments.force_field, "HIP") if len(one.atoms) == 4 and {"CA", "CB"} <= set(one.atoms)]
     for site in arguments.sites:
         place, found = atoms_of(site, atoms), {}
-        for x, line in frames(files, arguments.skip):
+        for x, _, line in frames(files, arguments.skip):
             weights = {name.rsplit(":", 1)[1]: float(value) for name, value in line.items() if name.startswith(f"lambda {site}:")}
             form = max(weights, key=weights.get)
             if weights[form] < PURE:

@@ -73,7 +73,7 @@ def main():
     sigmas, epsilons = (values[: len(atoms)] for values in wells(arguments.system))
     for site in arguments.sites:
         place, found = atoms_of(site, atoms), {}
-        for x, line in frames(files, arguments.skip):
+        for x, _, line in frames(files, arguments.skip):
             for form, changed in of_forms[site.split()[0]].items():
                 if float(line[f"lambda {site}:{form}"]) < PURE:
                     continue

@@ -155,6 +155,7 @@ def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, m
         ({"sites": ["ASP"]}, "nothing that titrates is ASP"),
         ({"sites": ["GLU", "GLN"]}, "nothing that titrates is GLN"),
         ({"sites": ["GLU", "ASP 9"]}, "nothing that titrates is ASP 9"),
+        ({"sites": ["GLU", "Q:HIS"]}, "nothing that titrates is Q:HIS"),
         ({"force_field": "ff19SB", "water": "tip4pew"}, "no group of this protein between pH 1 and 13 has a correction V_MM with ff19SB and this water: amino end ALA 1"),
     ],
 )

@@ -94,13 +94,13 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     else:
         at_ends(choices)
     unused = [i for i in range(len(asked)) if i not in used]
-    # A kind that a protein lacks is no mistake beside others that it has: one command for many proteins.
-    absent = [i for i in unused if used and asked[i][2] is None and str(asked[i][1]).lower() in TITRATE]
+    # A kind that a protein lacks is no mistake beside others that it has: one command for many proteins. A chain or a number is meant for this one.
+    absent = [i for i in unused if used and asked[i][0] is None and asked[i][2] is None and str(asked[i][1]).lower() in TITRATE]
     if absent:
         report.note(f"the protein has no {' and no '.join(options.sites[i] for i in absent)}")
-    if unknown_words := [options.sites[i] for i in unused if i not in absent]:
+    if wrong := [options.sites[i] for i in unused if i not in absent]:
         raise Refused(
-            f"nothing that titrates is {', '.join(unknown_words)}",
+            f"nothing that titrates is {', '.join(wrong)}",
             f"there are: {listed([choice.label for choice in choices], 40)}",
         )
     titrating, unknown = [c for c in choices if c.titrates], [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END)]

@@ -12,7 +12,7 @@ pub struct CorrectionRecord {
     pub entry: String,
     /// Force field of the entry.
     pub force_field: String,
-    /// What the charges of ionised groups and ions are of whole ones.
+    /// Factor of the charges of ionised groups and ions: 1 if they are whole.
     pub charge_scale: f64,
     /// `calibrated`, `preliminary` or `uncalibrated`.
     pub status: &'static str,

@@ -63,3 +63,14 @@ pub fn provenance(inputs: &Inputs, found: &Estimate) -> Result<Provenance> {
 fn nanoseconds(time: f64) -> f64 {
     (time * 1e3).round() / 1e6
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_no_more_digits_than_they_know() {
+        assert_eq!(nanoseconds(1_011.950_000_000_085_6), 1.01195);
+        assert_eq!(nanoseconds(188.050_000_000_002_4), 0.18805);
+    }
+}
