@@ -25,10 +25,13 @@ CHARMM = {"nterm": {"PRO": 2.8}}
 """The same of charmm36m: at the amino end of Arg by calibrations beside Pro and beside the cap, 310.4 ± 0.5 and 307.6 ± 0.4; beside Val the end of Lys has 1.1 ± 0.6 more than
 beside the cap, which is left out."""
 
+SCALED = {"nterm": {"PRO": 0.75 * 2.8}}
+"""The same of charmm36m-ecc, an estimate: what is taken away is linear in the charge that leaves with the proton, 0.75 of it, and the neighbour keeps its charges."""
+
 ALIASES = {"HID": "HIE", "CYX": "CYS", "CYM": "CYS", "LYN": "ALA", "GLH": "GLN", "ASH": "ASN", "GL3": "GLN", "AS3": "ASN", "ZGL3": "GLN", "ZAS3": "ASN"}
 """Residues that have about the backbone charges of another: acids built with their protons that of their amides, whose charges are those of neutral residues."""
 
-OFFSETS = {"ff14SB": AMBER, "ff19SB": AMBER, "amber99sb-ildn": AMBER, "charmm36m": CHARMM}
+OFFSETS = {"ff14SB": AMBER, "ff19SB": AMBER, "amber99sb-ildn": AMBER, "charmm36m": CHARMM, "charmm36m-ecc": SCALED}
 """By force field; AMBER's have the same charges."""
 
 

@@ -469,6 +469,8 @@ def test_backbones_of_charmm_are_alike_but_for_proline() -> None:
     for second, expected in (("PRO", 2.8), ("ARG", None), ("VAL", None)):
         first, beside, *_ = peptide(("ALA", second, "ALA")).topology.residues()
         assert offset("charmm36m", "nterm", first) == (None if expected is None else (expected, beside))
+        # Three quarters of the charge leaves, beside neighbours as they were.
+        assert offset("charmm36m-ecc", "nterm", first) == (None if expected is None else (pytest.approx(2.1), beside))
         assert offset("charmm36m", "cterm", beside) is None
         assert (offset("ff19SB", "nterm", first) is None) == (second == "VAL")
     assert offset("another", "nterm", first) is None

@@ -91,9 +91,15 @@ def test_its_charge_buffer_is_that_of_the_water_and_its_sites_have_no_correction
     ff = loaded("charmm36m-ecc")
     assert ff.buffer_status() == "calibrated" and ff.buffer_file() == loaded("charmm36m").buffer_file()
     status = {name: ff.calibrated.status(name, "charmm36m-ecc", None, False) for name in KINDS}
-    assert {name: one for name, one in status.items() if one != "uncalibrated"} == {"glu3": "calibrated", "asp3": "preliminary", "his": "calibrated"}
-    # At an end of a chain, where it was not calibrated, a side chain has none.
-    assert ff.calibrated.status("glu3", "charmm36m-ecc", "ZGL3", False) == "uncalibrated"
+    assert {name: one for name, one in status.items() if name not in ("nterm", "cterm")} == {
+        "glu3": "calibrated", "asp3": "calibrated", "his": "calibrated", "lys": "preliminary", "arg": "calibrated", "tyr": "calibrated", "cys": "calibrated"
+    }  # fmt: skip
+    ends = {name: [one["residues"] for one in ff.calibrated._entries[name, "charmm36m-ecc"]["elsewhere"]] for name in ("nterm", "cterm", "glu3")}
+    assert ends == {"nterm": [["ARG"], ["LYS"], ["MET"]], "cterm": [["GL3"], ["LEU"]], "glu3": [["ZGL3"]]}
+    assert ff.calibrated.status("cterm", "charmm36m-ecc", "ALA", True) == "calibrated"
+    # The amino end of the model compound itself, Ala, and ends of other residues have none; nor has the side chain of Asp at an end.
+    assert ff.calibrated.status("nterm", "charmm36m-ecc", "ALA", True) == "uncalibrated"
+    assert ff.calibrated.status("asp3", "charmm36m-ecc", "ZAS3", False) == "uncalibrated"
 
 
 def test_a_version_of_the_force_field_with_other_groups_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
