@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """PROPKA on the entries as they were deposited, and the null model, against measured values: over the groups of a folder of results of each protein.
 
-    .tools/prepare/bin/python3 validation/baselines.py charmm36m-forms       # all 45 groups
-    .tools/prepare/bin/python3 validation/baselines.py charmm36m-ecc         # the 40 that have corrections with scaled charges
+    .tools/prepare/bin/python3 validation/baselines.py charmm36m-ecc       # all 45 groups
 
 Mean absolute, root mean square and largest error in pK units. `octitrate prepare` runs PROPKA for what it has made of an entry, whose values are others (`start_pka`).
 Needs propka, which `make prepare-tools` fetches.

@@ -4,7 +4,7 @@
 #   validation/titrate.sh 1pgb FOLDER [--device cuda:0 ...]
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
-# FORCE_FIELD is ff14SB (default), charmm36m, charmm36m-ecc, whose ends of chains have no corrections yet, or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
+# FORCE_FIELD is ff14SB (default), charmm36m, charmm36m-ecc, or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
 # dphs is a model of the variant of nuclease whose acids were measured, made from 1stn (nuclease_variant.py).
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
 # START is `crystal` (default), `heated` (a structure whose side chains were at 500 K for half a nanosecond while the backbone was held: heat.toml, λ held in the
@@ -20,13 +20,10 @@ shift 2
 force_field=${FORCE_FIELD:-ff14SB}
 replicas=1
 case $force_field-$entry in
-    charmm36m-ecc-1pgb) sites="GLU 15,GLU 19,GLU 27,GLU 42,ASP" range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
-    charmm36m-ecc-4pti) sites=GLU,ASP range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 5.5, 6.5" ;;
-    charmm36m-ecc-2lzt) sites=GLU,ASP,HIS range=0:8 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 7.5" ;;
     *-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
     # Amino ends come out at 8 to 9 with CHARMM36m; its first runs in results/ end with pH 8.5 and 8.
-    charmm36m-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 8.0, 9.25" ;;
-    charmm36m-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0, 9.25" ;;
+    charmm36m-4pti | charmm36m-ecc-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 8.0, 9.25" ;;
+    charmm36m-2lzt | charmm36m-ecc-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0, 9.25" ;;
     *-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     *-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
     ff19SB-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;

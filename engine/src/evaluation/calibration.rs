@@ -154,6 +154,13 @@ impl Estimate {
         self.rounds.last().is_some_and(|round| round.is_flat)
     }
 
+    /// Free energies of the forms against the first (kJ/mol), all molecules of a buffer together, with the errors that the library gets.
+    pub fn free_energies(&self) -> Vec<Uncertain> {
+        let widening = verdict::widening(self);
+        let forms = self.surface.forms().into_iter();
+        forms.map(|form| Uncertain { error: widening * form.error, ..form }).collect()
+    }
+
     /// The correction as the library has it, which is that of one molecule of a buffer.
     fn coefficients(&self, inputs: &Inputs) -> Result<Coefficients> {
         let images = self.windows.iter().flat_map(|window| inputs.symmetry.images(&window.average.weights));
@@ -161,7 +168,7 @@ impl Estimate {
         let range = all.into_iter().fold([0.0_f64, 1.0_f64], |[low, high], w| [low.min(w), high.max(w)]);
         let scaled = |values: &[f64]| values.iter().map(|c| c / self.molecules).collect::<Vec<f64>>();
         let widening = verdict::widening(self);
-        let errors: Vec<f64> = self.surface.forms().iter().map(|form| widening * form.error).collect();
+        let errors: Vec<f64> = self.free_energies().iter().map(|form| form.error).collect();
         let each: Vec<f64> = self.surface.errors().iter().map(|error| widening * error).collect();
         let reasons = verdict::reasons(self, inputs);
         let systematic = Some(scaled(&self.systematic.total())).filter(|errors| !errors.is_empty());

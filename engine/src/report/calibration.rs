@@ -295,7 +295,7 @@ fn widened(calibration: &Calibration) -> Option<String> {
 /// Error of the free energy of each form and its parts (kJ/mol), all molecules of a buffer together.
 fn errors(calibration: &Calibration) -> Vec<Vec<String>> {
     let (estimate, systematic) = (&calibration.estimate, &calibration.estimate.systematic);
-    let statistical: Vec<f64> = estimate.surface.forms().iter().map(|form| form.error).collect();
+    let statistical: Vec<f64> = estimate.free_energies().iter().map(|form| form.error).collect();
     let parts = [&statistical, &systematic.starts, &systematic.halves, &systematic.degree, &systematic.total()];
     let row = |form: usize| {
         let cells = parts.iter().map(|part| part.get(form).map_or(String::new(), |error| format!("{error:.3}")));
@@ -322,7 +322,7 @@ fn report(calibration: &Calibration, config: &Config) -> Result<String> {
     );
     let mut page = Page::new(&format!("Calibration of {}", estimate.site), &subtitle);
     let chi = format!("χ² per degree of freedom {:.2}", estimate.fit.reduced_chi_squared());
-    let forms = estimate.surface.forms();
+    let forms = estimate.free_energies();
     let headline = |form: usize| {
         let name = format!("Free energy of the force field, {} to {}", calibration.forms[0], calibration.forms[form]);
         [name, energy(forms[form]), chi.clone()]
@@ -406,7 +406,7 @@ fn table(calibration: &Calibration, folder: &Path) -> String {
     for warning in &calibration.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
-    for (form, u) in estimate.surface.forms().into_iter().enumerate().skip(1) {
+    for (form, u) in estimate.free_energies().into_iter().enumerate().skip(1) {
         let (site, from, to) = (&estimate.site, &calibration.forms[0], &calibration.forms[form]);
         let systematic = estimate.systematic.total().get(form).copied().unwrap_or(0.0);
         let _ = writeln!(

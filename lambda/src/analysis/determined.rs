@@ -43,14 +43,32 @@ impl Determined {
     }
 }
 
+/// A bound to two decimals, without zeros at its end: pH values are short, and what the size of the box does to them is not.
+fn bound(value: f64) -> String {
+    let digits = format!("{value:.2}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
 impl fmt::Display for Determined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value { value, error } => write!(f, "{value:.2} ± {error:.2}"),
-            Self::Between(low, high) => write!(f, "between {low} and {high}"),
-            Self::AtLeast(low) => write!(f, "at least {low}"),
-            Self::AtMost(high) => write!(f, "at most {high}"),
+            Self::Between(low, high) => write!(f, "between {} and {}", bound(*low), bound(*high)),
+            Self::AtLeast(low) => write!(f, "at least {}", bound(*low)),
+            Self::AtMost(high) => write!(f, "at most {}", bound(*high)),
             Self::Unknown => f.write_str("not determined"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Determined;
+
+    #[test]
+    fn bounds_are_as_short_as_ph_values() {
+        assert_eq!(Determined::AtMost(2.0103924772084047).to_string(), "at most 2.01");
+        assert_eq!(Determined::AtLeast(10.0).to_string(), "at least 10");
+        assert_eq!(Determined::Between(4.0, 4.5).to_string(), "between 4 and 4.5");
     }
 }

@@ -69,9 +69,14 @@ fn two_forms(fault: Fault, calibrate: &str) -> (Correction, Vec<String>) {
     let coefficients = vec![-120.0, 200.0, 15.0, -8.0];
     let truth = Truth { basis: SimplexBasis::new(2, 4), coefficients, molecules: 1.0, wrong: 0.0, fault };
     let titles = truth.go(&plan);
-    plan.conclude().unwrap();
+    let table = plan.conclude().unwrap();
     let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
-    (Entry::from_toml(&text, "his.toml").unwrap().correction, titles)
+    let correction = Entry::from_toml(&text, "his.toml").unwrap().correction;
+    // What the command prints is what the library gets.
+    let found = correction.calibration().unwrap();
+    let printed = format!("{:.2} ± {:.2} kJ/mol (statistical)", found.coefficients[0], found.free_energy_errors[1]);
+    assert!(table.contains(&printed), "{printed}: {table}");
+    (correction, titles)
 }
 
 const CALIBRATE: &str = "degree = 4\nruns = 2\nround = \"2 ps\"\n";
