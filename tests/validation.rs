@@ -278,7 +278,7 @@ fn scaled_charges_have_the_errors_of_the_files() {
     pages_say(&[
         ("README.md", format!("a mean error of {mean} and a root mean square of {square}")),
         ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
-        ("docs/src/introduction.md", format!("{mean} with scaled charges")),
+        ("docs/src/introduction.md", format!("{mean} pK units with CHARMM36m and scaled charges")),
         ("docs/src/force-fields.md", format!("({mean} / {square} in place of")),
         ("docs/src/prepare.md", format!("{mean} pK units where")),
         ("CHANGELOG.md", format!("a mean error of {mean} and a root mean square of {square} where whole")),

@@ -108,7 +108,9 @@ def load(force_field: str, water: str) -> Any:
     if family is None:
         raise Refused(f"there is no force field {force_field!r}", f"the force fields are {', '.join(FORCE_FIELDS)}")
     if water not in family.waters:
-        raise Refused(f"{force_field} has no water model {water!r}", f"its water models are {', '.join(family.waters)}")
+        others = [name for name, other in FORCE_FIELDS.items() if water in other.waters]
+        with_it = f"; --force-field {' or '.join(others)} has {water}" if others else ""
+        raise Refused(f"{force_field} has no water model {water!r}", f"its water models are {', '.join(family.waters)}{with_it}")
     forcefield = app.ForceField(*family.files, family.waters[water])
     if force_field == "amber99sb-ildn":
         round_amber99sb_ildn(forcefield)

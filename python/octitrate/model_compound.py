@@ -33,6 +33,7 @@ from .entries import KINDS, buffer_entry, buffer_name, entry
 from .errors import Refused
 from .peptide import peptide
 from .prepare.folder import MARKER, Folder
+from .repeatable import order_types
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
 from .templates import CARBOXYLS
 from .user_library import family
@@ -218,7 +219,7 @@ def solvated(what: Compound, ff: TitratableForceField) -> tuple[Any, Any]:
         residueTemplates=ff.templates(modeller.topology),
         **ff.cutoffs(),
     )
-    return Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer))), system
+    return Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer))), order_types(system)
 
 
 def equilibrate_job(van_der_waals: list[str], temperature: float) -> str:

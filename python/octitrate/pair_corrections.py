@@ -91,6 +91,7 @@ CORRECTIONS = {
         {
             "ff19SB": "CUFIX was fitted with TIP3P to AMBER's ff99 and its variants, and ff19SB is made for OPC",
             "charmm36m": "CHARMM36m has pair terms of its own (NBFIX), and CUFIX other numbers for CHARMM",
+            "charmm36m-ecc": "scaled charges weaken salt bridges by themselves, and CHARMM36m has pair terms of its own (NBFIX)",
         },
     )
 }

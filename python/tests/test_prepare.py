@@ -250,7 +250,7 @@ def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(struc
     options.force_field = Options.force_field
     folder, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2", "HIP 3", "ZGL3 4", "cterm ZGL3 4"]
-    assert "ff19SB with opc" in notes(report) and (folder / "library" / "glu3.toml").is_file()
+    assert "charmm36m-ecc with tip3p" in notes(report) and (folder / "library" / "glu3.toml").is_file()
 
 
 def test_an_end_is_not_asked_for_without_its_side_chain(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Write, peptide_text
 
-from octitrate.errors import Refused
-from octitrate.prepare.command import options, parser
+pytest.importorskip("openmm")
+
+import openmm  # noqa: E402
+from conftest import Write, loaded, peptide_text  # noqa: E402
+from octitrate import repeatable  # noqa: E402
+from octitrate.errors import Refused  # noqa: E402
+from octitrate.model_compound import compound, solvated  # noqa: E402
+from octitrate.prepare.command import options, parser  # noqa: E402
+from openmm import unit  # noqa: E402
 
 CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
 BUILT = ("OG", "NZ", "CE", "OE1", "OE2")
@@ -22,6 +28,31 @@ def started(structure: Path, output: Path, seed: int, threads: int) -> subproces
     environment = os.environ | {"OPENMM_CPU_THREADS": str(threads), "PYTHONHASHSEED": str(threads), "PYTHONPATH": os.pathsep.join(sys.path)}
     arguments = ["prepare", str(structure), "-o", str(output), "--padding", "0.6", "--salt", "0.3", "--seed", str(seed), "-q"]
     return subprocess.Popen([sys.executable, "-m", "octitrate", *arguments], env=environment, cwd=output.parent)
+
+
+def test_types_of_charmm_are_numbered_as_atoms_come_and_mean_the_same() -> None:
+    model, system = solvated(compound("LYS"), loaded("charmm36m"))
+    force = next(filter(repeatable.is_pair_table, system.getForces()))
+    types = lambda: [int(force.getParticleParameters(atom)[0]) for atom in range(force.getNumParticles())]  # noqa: E731
+
+    def energy() -> float:
+        context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
+        context.setPositions(model.positions * unit.nanometer)
+        return float(context.getState(getEnergy=True).getPotentialEnergy()._value)
+
+    # As another run of Python might have them.
+    before = types()
+    size = max(before) + 1
+    for k in range(force.getNumTabulatedFunctions()):
+        table = force.getTabulatedFunction(k)
+        values = table.getFunctionParameters()[2]
+        table.setFunctionParameters(size, size, list(reversed(values)))
+    for atom, own in enumerate(before):
+        force.setParticleParameters(atom, [size - 1 - own])
+    expected = energy()
+    repeatable.order_types(system)
+    assert list(dict.fromkeys(types())) == list(range(size))
+    assert energy() == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_same_input_and_seed_give_the_same_files(structure: Write, tmp_path: Path) -> None:

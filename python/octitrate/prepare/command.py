@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--force", action="store_true", help="move a folder that is there aside; nothing is deleted")
     p.add_argument("-q", "--quiet", action="store_true", help="show nothing but errors")
     ff = p.add_argument_group("force field")
-    ff.add_argument("--force-field", metavar="NAME", help="ff19SB (default), ff14SB, charmm36m, charmm36m-ecc or amber99sb-ildn")
+    ff.add_argument("--force-field", metavar="NAME", help="charmm36m-ecc (default), charmm36m, ff19SB, ff14SB or amber99sb-ildn")
     ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
     ff.add_argument("--pair-corrections", metavar="NAME", help="cufix: weaker salt bridges, for ff14SB and amber99sb-ildn in tip3p (default: none)")
     ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it; they come before those of your own library (OCTITRATE_LIBRARY, or ~/.local/share/octitrate/library), which is always read")

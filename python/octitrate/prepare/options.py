@@ -13,7 +13,7 @@ class Options:
     input: Path
     output: Path | None = None
     force: bool = False
-    force_field: str = "ff19SB"
+    force_field: str = "charmm36m-ecc"
     """With OPC it has the smallest errors over the four proteins of validation/."""
     water: str | None = None
     pair_corrections: str | None = None

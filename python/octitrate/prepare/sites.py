@@ -28,8 +28,8 @@ WITHOUT_ITS_END = "the correction of this side chain was made beside a carboxyl 
 WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chain with every proton, which --sites does not ask for"
 
 KNOWN = (
-    "corrections come with octitrate for all residues that titrate and some ends of ff19SB with opc (the default), charmm36m-ecc, charmm36m, ff14SB "
-    "and amber99sb-ildn with tip3p"
+    "corrections come with octitrate for all residues that titrate and some ends of charmm36m-ecc (the default), charmm36m, ff14SB "
+    "and amber99sb-ildn with tip3p, and ff19SB with opc"
 )
 """Where the way on is short."""
 

@@ -15,7 +15,7 @@ from openmm import app, unit
 from ..errors import Refused
 from ..finite_box import table, too_high
 from ..pair_corrections import IONS
-from ..repeatable import platform
+from ..repeatable import is_pair_table, order_types, platform
 from .build import Model
 from .names import element_of_ion
 from .options import Options
@@ -213,14 +213,16 @@ def note_pairs(pairs: Any, options: Options, report: Report) -> None:
 
 def _system(model: Model, ff: Any, options: Options) -> Any:
     try:
-        return ff.forcefield.createSystem(
-            model.topology,
-            nonbondedMethod=app.PME,
-            constraints=app.HBonds,
-            rigidWater=True,
-            removeCMMotion=False,
-            residueTemplates=ff.templates(model.topology),
-            **ff.cutoffs(),
+        return order_types(
+            ff.forcefield.createSystem(
+                model.topology,
+                nonbondedMethod=app.PME,
+                constraints=app.HBonds,
+                rigidWater=True,
+                removeCMMotion=False,
+                residueTemplates=ff.templates(model.topology),
+                **ff.cutoffs(),
+            )
         )
     except ValueError as error:
         raise Refused(f"{options.force_field} does not fit what was built: {error}", "this is an error of the program: please report it with the input") from None
@@ -268,7 +270,7 @@ def without_pair_tables(system: Any) -> Any:
     plain = next(force for force in system.getForces() if isinstance(force, openmm.NonbondedForce))
     for place in reversed(range(system.getNumForces())):
         force = system.getForce(place)
-        if not isinstance(force, openmm.CustomNonbondedForce) or not force.getEnergyFunction().startswith("acoef(type1, type2)/r^12 - bcoef(type1, type2)/r^6"):
+        if not is_pair_table(force):
             continue
         tables = {force.getTabulatedFunctionName(k): force.getTabulatedFunction(k).getFunctionParameters() for k in range(force.getNumTabulatedFunctions())}
         types, _, repulsion = tables["acoef"]

@@ -29,7 +29,7 @@ pub struct Compounds {
     /// Residues to calibrate, by commas: TYR, "nterm ARG", "cterm LEU", "cterm side GLU", water.
     #[arg(long, value_name = "LIST", conflicts_with_all = ["job", "slurm", "hyperqueue", "force"])]
     pub residue: Option<String>,
-    /// Force field: ff19SB (default), ff14SB, charmm36m, charmm36m-ecc or amber99sb-ildn.
+    /// Force field: charmm36m-ecc (default), charmm36m, ff19SB, ff14SB or amber99sb-ildn.
     #[arg(long, value_name = "NAME", requires = "residue", conflicts_with = "job")]
     pub force_field: Option<String>,
     /// Water model, instead of that of the force field.
