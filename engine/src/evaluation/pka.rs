@@ -235,6 +235,11 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let found = titration::slope_one(&protons, &some, part.as_ref(), &g).map_err(refused)?;
         replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
     }
+    for (step, all) in titration.macroscopic.iter_mut().zip(&replicas) {
+        if let Some(error) = diagnostics::error_between(all) {
+            units::at_least(step, error);
+        }
+    }
     // Occupancies of a pH count what its files show; what counts as a transition is what walkers have done.
     let own: Vec<&Run> = mine.iter().map(|&run| &runs[run]).collect();
     let trails = trails::along(&own, &states);

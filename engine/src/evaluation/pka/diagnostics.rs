@@ -63,9 +63,7 @@ impl Diagnostics {
     /// Standard deviation of the pKa of the replicas in a step; none without two of them that have one.
     pub fn spread(&self, step: usize) -> Option<f64> {
         let values: Vec<f64> = self.replicas.get(step)?.iter().filter_map(Determined::value).collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+        spread(&values)
     }
 
     /// Finds the reasons against a site, whose error should be below `largest`; `overlap` is that of neighbouring pH values.
@@ -157,6 +155,20 @@ fn scatter(values: &[Determined]) -> bool {
     square > free + ERRORS * (2.0 * free).sqrt()
 }
 
+/// Standard error of the mean of replicas that scatter by more than their errors; none where they do not. Each of them holds what it was slow to change, of which its
+/// own error does not know.
+pub(super) fn error_between(values: &[Determined]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().filter_map(Determined::value).collect();
+    spread(&known).filter(|_| scatter(values)).map(|spread| spread / (known.len() as f64).sqrt())
+}
+
+/// Standard deviation; none of fewer than two values.
+fn spread(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+}
+
 /// What speaks against every site where there were fewer round trips than walkers.
 pub(super) fn stuck(runs: &[Run], walks: Option<&Walks>) -> Option<String> {
     let walkers: BTreeSet<Walker> = runs.iter().flat_map(Run::walkers).collect();
@@ -187,6 +199,10 @@ mod tests {
         // Two values: χ² = Δ²/2e², more than 1 + 2 √2 from Δ = 2.77 e on.
         assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));
         assert!(!scatter(&[value(4.0, 0.1), Determined::Unknown]) && !scatter(&[]));
+        // Half of their difference is the error of the mean of two.
+        assert!(error_between(&[value(4.0, 0.1), value(4.27, 0.1)]).is_none());
+        assert!((error_between(&[value(4.0, 0.1), value(4.3, 0.1)]).unwrap() - 0.15).abs() < 1e-12);
+        assert!(error_between(&[value(4.0, 0.1), Determined::AtMost(1.0)]).is_none());
     }
 
     /// Each torsion has its own count; what no trajectory shows is no reason; held hydrogens may swing and not change sides.

@@ -203,8 +203,14 @@ fn replicas_that_disagree_have_not_converged() {
     for (run, other) in runs.iter_mut().zip(others).skip(1).step_by(2) {
         run.series.lambda = other.series.lambda;
     }
-    let verdict = evaluated(runs).sites[0].diagnostics.verdict();
+    let site = &evaluated(runs).sites[0];
+    let verdict = site.diagnostics.verdict();
     assert!(verdict.starts_with("not converged") && verdict.contains("the replicas give"), "{verdict}");
+    // 4.1 and 4.6: the error of their mean is a quarter, whatever each of them says; those that agree have theirs.
+    let error = site.fit(0).pka.error().unwrap();
+    assert!((0.2..0.3).contains(&error), "{error}");
+    let alike = evaluated(experiment(4.1, 3)).sites[0].fit(0).pka.error().unwrap();
+    assert!(alike < 0.1, "{alike}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::determined::Determined;
 use lambda::analysis::occupancy::State;
-use lambda::analysis::titration::Titration;
+use lambda::analysis::titration::{Macroscopic, Titration};
 use lambda::analysis::units::{Cell, OfUnits, number, told};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,13 +47,18 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
         let Some(found) = OfUnits::new(&units, pka, slope).filter(|found| may_be_few || found.is_known()) else {
             continue;
         };
-        for number in [&mut step.pka, &mut step.pka_slope_one] {
-            if let Determined::Value { error, .. } = number {
-                *error = error.max(found.covering());
-            }
-        }
+        at_least(step, found.covering());
     }
     fewest
+}
+
+/// Makes the errors of a step no smaller than this.
+pub(super) fn at_least(step: &mut Macroscopic, smallest: f64) {
+    for number in [&mut step.pka, &mut step.pka_slope_one] {
+        if let Determined::Value { error, .. } = number {
+            *error = error.max(smallest);
+        }
+    }
 }
 
 /// Whether it is known which walker each frame is of.
