@@ -33,8 +33,6 @@ def plan(names: Sequence[str], asked: Asked, folder: Path | None = None) -> list
 
     Raises `Refused` for a folder that holds something else.
     """
-    if not names:
-        raise Refused("--residue names no residue", 'write TYR, "nterm LYS", "cterm LEU", "cterm side GLU" or water')
     above = folder or Path(user_library.family(asked.force_field, asked.water, asked.pair_corrections))
     wanted = {compound(name).folder: name for name in names}
     # All are looked at before any is built.
@@ -44,6 +42,16 @@ def plan(names: Sequence[str], asked: Asked, folder: Path | None = None) -> list
     if "water" not in wanted and any(waits(place) for place in found):
         found.append(_built(above / "water", replace(asked, name="water")))
     return sorted(found, key=lambda place: place.name != "water")
+
+
+def residues(listed: str) -> list[str]:
+    """The names of model compounds in a list by commas. Raises `Refused` for none and for a name that stands for none."""
+    names = [name.strip() for name in listed.split(",") if name.strip()]
+    if not names:
+        raise Refused("--residue names no residue", 'write TYR, "nterm LYS", "cterm LEU", "cterm side GLU" or water')
+    for name in names:
+        compound(name)
+    return names
 
 
 def waits(place: Path) -> bool:
@@ -115,13 +123,14 @@ def asked_for(args: argparse.Namespace) -> Asked:
     """What model compounds are built for. Raises `Refused` for what makes no sense."""
     from .residues import TitratableForceField
 
-    ff = TitratableForceField(args.force_field or Options.force_field, args.water, pair_corrections=args.pair_corrections)
     try:
         temperature = float(args.temperature or Options.temperature)
     except ValueError:
         temperature = 0.0
     if not 250 <= temperature <= 400:
         raise Refused(f"--temperature {args.temperature}: K are meant, 250 to 400", "300 is usual")
+    # Last: a force field takes seconds to be read.
+    ff = TitratableForceField(args.force_field or Options.force_field, args.water, pair_corrections=args.pair_corrections)
     return Asked("", ff.name, ff.water, temperature, args.pair_corrections)
 
 
@@ -134,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             if (args.library or user_library.root()) is None:
                 raise Refused(f"{user_library.VARIABLE} is empty: there is no library for the entries", "name one: --library FOLDER")
-            names = [name.strip() for name in args.residue.split(",") if name.strip()]
+            names = residues(args.residue)
             print("\n".join(map(str, plan(names, asked_for(args), args.output))))
     except Refused as refused:
         print(f"error: {refused}", file=sys.stderr)

@@ -127,7 +127,7 @@ def test_the_commands_that_are_printed_calibrate(tmp_path: Path, capsys: pytest.
         answer = subprocess.run([binary(), *words[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, answer.stderr
     assert tomllib.loads((place / "calibrate/tyr.toml").read_text())["correction"]["status"] == "preliminary"
-    assert main(["prepare", "--model-compound", "TYR", "-o", str(place)]) == 2
+    assert main(["prepare", "--model-compound", "TYR", "--force-field", "ff14SB", "-o", str(place)]) == 2
     assert "a model compound was built here already" in capsys.readouterr().err
 
 

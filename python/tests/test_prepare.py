@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import openmm
 import pytest
-from conftest import Write, moved, notes, peptide_text, residues, written
+from conftest import Write, loaded, moved, notes, peptide_text, residues, written
 from openmm import app, unit
 
 from octitrate.entries import BUILT_IN_STATUS, entry
 from octitrate.errors import Refused
 from octitrate.neighbours import offset
 from octitrate.peptide import peptide
-from octitrate.prepare import predict, sites, solvate
+from octitrate.prepare import pipeline, predict, sites, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.command import main
 from octitrate.prepare.finished import gro
@@ -246,6 +246,8 @@ def test_a_last_side_chain_is_not_asked_for_without_its_end(asked: list[str], ex
 
 def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    # CHARMM36m takes eight seconds to load.
+    monkeypatch.setattr(pipeline, "TitratableForceField", lambda force_field, water, *_: loaded(force_field, water))
     options = structure(peptide_text("GLY", "GLU", "HIS", "GLU"))
     options.force_field = Options.force_field
     folder, job, _ = written(options, report)
@@ -398,12 +400,14 @@ def test_the_box_is_twice_the_padding_wider_than_the_protein() -> None:
 
 def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_aside(structure: Write, capsys: pytest.CaptureFixture[str]) -> None:
     options = structure(peptide_text("ALA", "GLU", "GLY"))
-    arguments = [str(options.input), "-o", str(options.output), "--padding", "0.6", "-q"]
+    arguments = [str(options.input), "-o", str(options.output), "--force-field", "amber99sb-ildn", "--padding", "0.6", "-q"]
     assert main(arguments) == 0
     assert main(arguments) == 2
     assert "a protein was prepared here already" in capsys.readouterr().err
-    assert main([*arguments, "--force"]) == 0
-    assert options.output is not None and options.output.with_name("prepared.1").is_dir()
+    assert main([*arguments, "--force", "--seed", "2"]) == 0
+    assert options.output is not None
+    before, after = ((options.output.with_name(name) / "system.gro").read_text() for name in ("prepared.1", "prepared"))
+    assert before != after  # the seed matters
     for more, message in (
         (["--keep-ligands"], "no force field for ligands"),
         (["--duration", "5"], "--duration '5': a time with its unit is meant"),

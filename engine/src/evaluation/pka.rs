@@ -28,6 +28,9 @@ use lambda::analysis::occupancy::{classes, exchanges};
 use lambda::analysis::pairs::{self, PairSeries};
 use lambda::analysis::titration::{self, TitrationSeries, protonation};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 use walks::Walks;
 
 /// Parts of the runs for which the pKa is found to show its convergence.
@@ -223,12 +226,12 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let mut titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
     let (_, class) = protonation(&protons);
     let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();
-    let independent =
-        units::widen(&mut titration, &mine.iter().map(|&run| &runs[run]).collect::<Vec<_>>(), &protonations);
+    let own: Vec<&Run> = mine.iter().map(|&run| &runs[run]).collect();
+    let independent = units::widen(&mut titration, &own, &protonations);
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
     let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
-    for chosen in of_replicas(&series) {
+    for chosen in of_replicas(&own) {
         let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
         let g: Vec<_> = chosen.iter().map(|&k| inefficiencies[k]).collect();
         let part = question.map(|question| question.part(&chosen));
@@ -241,7 +244,6 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         }
     }
     // Occupancies of a pH count what its files show; what counts as a transition is what walkers have done.
-    let own: Vec<&Run> = mine.iter().map(|&run| &runs[run]).collect();
     let trails = trails::along(&own, &states);
     let exchanges = trails.iter().map(|trail| exchanges(&trail.states, &class)).sum();
     let transitions = trails::transitions(&trails, &class, own.len());
@@ -274,15 +276,19 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     })
 }
 
-/// The series of every replica: the first, the second, … of each pH; nothing if a pH has only one.
-fn of_replicas(series: &[TitrationSeries<'_>]) -> Vec<Vec<usize>> {
-    let mut all: Vec<Vec<usize>> = Vec::new();
-    for (index, one) in series.iter().enumerate() {
-        let replica = series[..index].iter().filter(|other| other.ph == one.ph).count();
-        all.resize(all.len().max(replica + 1), Vec::new());
-        all[replica].push(index);
+/// The runs of every replica of every titration, each of which began apart from the others; of runs by themselves the first, the second, … of each pH, if every pH has as
+/// many. Nothing where there is only one.
+fn of_replicas(runs: &[&Run]) -> Vec<Vec<usize>> {
+    let mut all: BTreeMap<(&Path, Option<&OsStr>, usize), Vec<usize>> = BTreeMap::new();
+    let by_themselves = runs.iter().any(|run| run.titration() == run.folder);
+    for (index, run) in runs.iter().enumerate() {
+        let before = || runs[..index].iter().filter(|other| other.ph == run.ph).count();
+        let replica =
+            if by_themselves { (Path::new(""), None, before()) } else { (run.titration(), run.folder.file_name(), 0) };
+        all.entry(replica).or_default().push(index);
     }
-    let alike = all.windows(2).all(|pair| pair[0].len() == pair[1].len());
+    let all: Vec<Vec<usize>> = all.into_values().collect();
+    let alike = !by_themselves || all.windows(2).all(|pair| pair[0].len() == pair[1].len());
     if all.len() > 1 && alike { all } else { Vec::new() }
 }
 

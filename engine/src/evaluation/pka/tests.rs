@@ -213,6 +213,23 @@ fn replicas_that_disagree_have_not_converged() {
     assert!(alike < 0.1, "{alike}");
 }
 
+/// Titrations that are evaluated together are replicas of each other, whatever their pH values; runs by themselves are if every pH has as many.
+#[test]
+fn titrations_and_runs_by_themselves_are_replicas() {
+    let replicas = |runs: &[Run]| evaluated(runs.to_vec()).sites[0].diagnostics.replicas[0].len();
+    let mut runs = experiment(4.1, 3);
+    for (index, run) in runs.iter_mut().enumerate() {
+        let titration = if index % 2 == 0 { "a" } else { "b" };
+        run.folder = Path::new(titration).join(format!("pH_{:.2}/replica_1", run.ph));
+    }
+    assert_eq!(replicas(&runs), 2);
+    // The lowest pH of one, the highest of the other.
+    assert_eq!(replicas(&runs[1..9]), 2);
+    assert_eq!(replicas(&runs.iter().step_by(2).cloned().collect::<Vec<_>>()), 0);
+    runs.iter_mut().enumerate().for_each(|(index, run)| run.folder = format!("run_{index}").into());
+    assert_eq!((replicas(&runs), replicas(&runs[1..])), (2, 0));
+}
+
 #[test]
 fn a_beginning_that_differs_is_left_out_and_told_of() {
     let mut runs = experiment(4.1, 5);
