@@ -307,6 +307,9 @@ pub struct Topology {
     pub position_restraints: Vec<PositionRestraint>,
 }
 
+/// What charges of ionised groups are multiplied by for the electronic screening of water, 1/√1.78 (Leontyev, Stuchebrukhov, arXiv:1505.04576), in force fields that do.
+pub const SCALED_CHARGE: f64 = 0.75;
+
 /// Whether a charge is a whole number times another one, both e.
 pub fn is_multiple(charge: f64, of: f64) -> bool {
     (charge - (charge / of).round() * of).abs() <= CHARGE_TOLERANCE
@@ -334,10 +337,16 @@ impl Topology {
     }
 
     /// Charge of a monovalent ion of one atom, e: 1, or less in a force field that scales the charges of ions and ionised groups, whose molecules then have multiples of it.
-    /// 1 where there are no ions or they do not agree.
+    /// 1 where ions do not agree. Where there are none, [`SCALED_CHARGE`] if the molecules have multiples of that and not of 1.
     pub fn whole_charge(&self) -> f64 {
         let alone = self.molecules.iter().filter(|molecule| molecule.atoms.len() == 1);
         let charges = alone.map(|molecule| self.atoms[molecule.atoms.start as usize].charge.abs());
+        if charges.clone().next().is_none() {
+            let of = |atoms: &Range<u32>| self.atoms[atoms.start as usize..atoms.end as usize].iter().map(|a| a.charge);
+            let charges: Vec<f64> = self.molecules.iter().map(|molecule| of(&molecule.atoms).sum()).collect();
+            let are_whole = |unit: f64| charges.iter().all(|&charge| is_multiple(charge, unit));
+            return if !are_whole(1.0) && are_whole(SCALED_CHARGE) { SCALED_CHARGE } else { 1.0 };
+        }
         let least = charges.clone().filter(|&charge| charge > 0.5).fold(1.0, f64::min);
         let agree = charges.clone().all(|charge| is_multiple(charge, least));
         if agree { least } else { 1.0 }

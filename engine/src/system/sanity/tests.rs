@@ -156,6 +156,11 @@ fn charges_that_a_force_field_scales_are_whole() {
     assert_eq!(topology.whole_charge(), 1.0);
     topology.molecules.truncate(ions);
     assert_eq!(topology.whole_charge(), 1.0);
+    // A model compound of such a force field, whose box has no ions, and a residue that is incomplete.
+    for (charge, whole) in [(-0.25, 0.75), (0.75, 0.75), (0.12, 1.0)] {
+        topology.atoms[3].charge += charge;
+        assert_eq!(topology.whole_charge(), whole, "{charge}");
+    }
 }
 
 #[test]
