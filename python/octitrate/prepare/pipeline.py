@@ -15,6 +15,7 @@ from .. import __version__, repeatable
 from ..calibrated import SHIPPED
 from ..entries import forms
 from ..errors import named
+from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
 from . import build, chains, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
@@ -81,7 +82,7 @@ def prepare(options: Options, report: Report) -> Path:
         if beside is not None:
             report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
     report.step("Cost")
-    report.note(cost(len(model.positions), len(ph), options.duration))
+    report.note(cost(len(model.positions), len(ph), options.duration, FORCE_FIELDS[options.force_field].cutoff))
     entries = ff.entries(solvated.model.topology)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))
@@ -153,12 +154,14 @@ def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: 
         )
 
 
-def cost(atoms: int, runs: int, duration: str) -> str:
-    """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs (benchmarks/README.md: nine
-    walkers of 27 480 atoms that swap their pH 6 838 ns/day in all, 32 runs of 3 524 atoms 26 614); 5 % too high for eight walkers of 14 513 atoms, 3 % too low
-    for nine of 17 719."""
-    power = math.log(26614 / 6838) / math.log(27480 / 3524)
-    guess = 6838 * (27480 / atoms) ** power
+def cost(atoms: int, runs: int, duration: str, cutoff: float) -> str:
+    """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs. With a cut-off of 1.0 nm nine
+    walkers of 27 480 atoms that swap their pH make 6 838 ns/day in all, 32 runs of 3 524 atoms 26 614 (benchmarks/README.md); that is 5 % too high for eight walkers of
+    14 513 atoms, 3 % too low for nine of 17 719. With 1.2 nm and Lennard-Jones on the hydrogens of water (CHARMM) ten of 28 478 atoms make 3 996 and eight of 15 034
+    6 717 (validation/README.md, "All four with scaled charges"); 2 % too low for nine of 18 324, 1 % too high for 18 of 28 133."""
+    (few, fast), (many, slow) = ((15034, 6717), (28478, 3996)) if cutoff > 1.0 else ((3524, 26614), (27480, 6838))
+    power = math.log(fast / slow) / math.log(many / few)
+    guess = slow * (many / atoms) ** power
     time = length(duration)
     minutes = 0.0 if time is None else 1440 * runs * time / 1000 / guess
     takes = "" if time is None else f", {counted(max(1, round(minutes)), 'minute')}" if minutes < 100 else f", {minutes / 60:.0f} hours"
