@@ -92,7 +92,7 @@ def test_its_charge_buffer_is_that_of_the_water_and_its_sites_have_no_correction
     assert ff.buffer_status() == "calibrated" and ff.buffer_file() == loaded("charmm36m").buffer_file()
     status = {name: ff.calibrated.status(name, "charmm36m-ecc", None, False) for name in KINDS}
     assert {name: one for name, one in status.items() if name not in ("nterm", "cterm")} == {
-        "glu3": "calibrated", "asp3": "calibrated", "his": "calibrated", "lys": "preliminary", "arg": "calibrated", "tyr": "calibrated", "cys": "calibrated"
+        "glu3": "calibrated", "asp3": "calibrated", "his": "calibrated", "lys": "calibrated", "arg": "calibrated", "tyr": "calibrated", "cys": "calibrated"
     }  # fmt: skip
     ends = {name: [one["residues"] for one in ff.calibrated._entries[name, "charmm36m-ecc"]["elsewhere"]] for name in ("nterm", "cterm", "glu3")}
     assert ends == {"nterm": [["ARG"], ["LYS"], ["MET"]], "cterm": [["GL3"], ["LEU"]], "glu3": [["ZGL3"]]}

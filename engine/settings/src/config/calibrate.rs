@@ -58,7 +58,7 @@ pub struct Calibrate {
     /// moves, half of the rest at most.
     #[serde(default = "no_time")]
     pub equilibration: Time,
-    /// Degree of the polynomial for the free energy along each edge, or `"auto"` for the one that the windows justify, 8 at most.
+    /// Degree of the polynomial for the free energy along each edge, or `"auto"` for the one that the windows justify, 10 at most.
     #[serde(default)]
     pub degree: Degree,
     /// How flat the free runs must be (kJ/mol), above zero: the largest deviation of -RT ln p from a flat profile plus its standard error,

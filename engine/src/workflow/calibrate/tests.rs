@@ -254,6 +254,53 @@ fn every_fault_is_seen_and_named() {
     assert_eq!(reason, "every window was run once, so that starts cannot be compared");
 }
 
+/// A free energy of degree 9 is followed where the job names no degree; with polynomials of degree 8 at most it was preliminary.
+#[test]
+fn a_degree_is_chosen_that_follows_the_windows() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let plan = plan(folder.path(), &entry_of_two(), "runs = 4\nmax_rounds = 0\n", site());
+    let coefficients = vec![-120.0, 200.0, 15.0, -8.0, 0.0, 0.0, 0.0, 0.0, 60.0];
+    let truth = Truth { basis: SimplexBasis::new(2, 9), coefficients, molecules: 1.0, wrong: 0.0, fault: Fault::None };
+    truth.go(&plan);
+    let table = plan.conclude().unwrap();
+    assert!(!table.contains("does not follow the windows"), "{table}");
+    let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
+    let correction = Entry::from_toml(&text, "his.toml").unwrap().correction;
+    let found = correction.calibration().unwrap();
+    assert_eq!(found.degree, 9, "{table}");
+    let (value, error) = (found.coefficients[0], found.free_energy_errors[1]);
+    assert!((value + 120.0).abs() < 4.0 * error && error < 0.5, "{table}");
+}
+
+/// Rounds of before count with a polynomial of a higher degree, which holds theirs, and not with one of a lower degree, which does not.
+#[test]
+fn rounds_count_when_the_degree_rises() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let of_degree = |degree: u32| {
+        plan(
+            folder.path(),
+            &entry_of_two(),
+            &format!("degree = {degree}\nruns = 4\ntolerance = \"2 kJ/mol\"\n"),
+            site(),
+        )
+    };
+    let coefficients = vec![-120.0, 200.0, 15.0, -8.0];
+    let truth = Truth { basis: SimplexBasis::new(2, 4), coefficients, molecules: 1.0, wrong: 0.0, fault: Fault::None };
+    truth.go(&of_degree(4));
+    let written = || {
+        let text = std::fs::read_to_string(folder.path().join("his.toml")).unwrap();
+        Entry::from_toml(&text, "his.toml").unwrap().correction.calibration().unwrap().clone()
+    };
+    of_degree(4).conclude().unwrap();
+    let before = written();
+    of_degree(6).conclude().unwrap();
+    let after = written();
+    assert_eq!((before.degree, after.degree, &after.reason), (4, 6, &None));
+    assert!((after.coefficients[0] - before.coefficients[0]).abs() < before.free_energy_errors[1]);
+    let refused = of_degree(3).conclude().unwrap_err().to_string();
+    assert!(refused.contains("the round had a polynomial of degree 4, now it is 3"), "{refused}");
+}
+
 /// Starts that disagree are a systematic error of half the difference, which the statistical one does not have.
 #[test]
 fn starts_that_disagree_are_a_systematic_error() {
