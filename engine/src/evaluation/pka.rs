@@ -39,6 +39,8 @@ const PARTS: u32 = 20;
 const LINE: u32 = 60;
 /// How far a curve goes beyond the pH values (pH units).
 const BESIDE: f64 = 0.4;
+/// Free energies of two corrections that count as one (kJ/mol): 0.018 units of pKa, a third of what corrections are known to at best.
+const ALIKE: f64 = 0.1;
 
 /// Evaluates runs that have been read; the start that `options` leave out is cut here. Runs of which nothing is left are left out, with a warning.
 ///
@@ -150,12 +152,17 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
 /// of one free energy.
 fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<SiteRecord>, Vec<String>)> {
     let (mut kept, mut others) = (Vec::new(), Vec::<(Vec<String>, String)>::new());
+    let mut nearly: Vec<(String, f64)> = Vec::new();
     for record in records {
         let name = &record.name;
         let having: Vec<&Run> = runs.iter().filter(|run| run.weights(name).is_some()).collect();
         let said = having.iter().find(|run| run.free_energies(name).is_some());
         let Some(first) = said.or(having.first()) else { continue };
         let Some((what, other)) = having.iter().find_map(|run| Some((other_correction(first, run, name)?, run))) else {
+            let apart = having.iter().filter_map(|run| apart(first, run, name)).fold(0.0, f64::max);
+            if apart > 0.0 {
+                nearly.push((name.clone(), apart));
+            }
             kept.push(record);
             continue;
         };
@@ -176,6 +183,12 @@ fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<Site
     if kept.is_empty() {
         let message = "every site that titrates has another pK, correction or offset in some of the runs";
         return Err(Error::input(message, format!("evaluate runs of the same job together: {}", left.join("; "))));
+    }
+    if let Some(most) = nearly.iter().map(|(_, apart)| *apart).reduce(f64::max) {
+        let names = nearly.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        left.push(format!(
+            "{names}: free energies of corrections V_MM differ by {most:.2} kJ/mol at most between runs, which count as runs with one"
+        ));
     }
     // Versions before did not record free energies.
     let records = || runs.iter().flat_map(|run| run.titrating().map(move |site| (run, site)));
@@ -202,7 +215,14 @@ fn other_correction(one: &Run, other: &Run, name: &str) -> Option<String> {
     }
     let (a, b) = one.free_energies(name).zip(other.free_energies(name))?;
     let words = |all: &[f64]| all[1..].iter().map(|f| format!("{f:.2}")).collect::<Vec<_>>().join(", ");
-    (a != b).then(|| format!("correction V_MM has free energies of {} and {} kJ/mol", words(a), words(b)))
+    (apart(one, other, name)? > ALIKE)
+        .then(|| format!("correction V_MM has free energies of {} and {} kJ/mol", words(a), words(b)))
+}
+
+/// Largest difference of the free energies that a site was given in two runs (kJ/mol); `None` where one of them does not say.
+fn apart(one: &Run, other: &Run, name: &str) -> Option<f64> {
+    let (a, b) = one.free_energies(name).zip(other.free_energies(name))?;
+    Some(a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max))
 }
 
 /// Evaluates one site.

@@ -180,6 +180,11 @@ fn a_site_whose_correction_differs_is_left_out_and_told_of() {
     }
     let all = evaluated(runs.clone());
     assert_eq!((all.sites.len(), all.warnings.iter().any(|warning| warning.contains("V_MM"))), (2, false));
+    // Two calibrations of one correction that agree: their runs count together, and the sentence says by how much they do not.
+    runs[3].sites.sites[1].free_energies = Some(vec![0.0, -68.50]);
+    let all = evaluated(runs.clone());
+    let told = "HIS 9: free energies of corrections V_MM differ by 0.04 kJ/mol at most between runs, which count as runs with one";
+    assert!(all.sites.len() == 2 && all.warnings.iter().any(|warning| warning == told), "{:?}", all.warnings);
     runs[3].sites.sites[1].free_energies = Some(vec![0.0, -69.49]);
     let found = evaluated(runs.clone());
     assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
