@@ -1,6 +1,7 @@
 """Frames of the trajectories of a titration, each with the weights of its sites in lambda.csv: for partners.py and histidine_terms.py. Needs MDAnalysis."""
 
 import csv
+import math
 import sys
 
 import MDAnalysis
@@ -23,12 +24,12 @@ def atoms_of(site, atoms):
     return {atom.name: atom.index for atom in atoms.select_atoms(f"resname {residue} and resid {number}")}
 
 
-def frames(files, skip):
-    """Positions and box (Å, degrees) of each frame after `skip` (ps) that has a line in lambda.csv, and that line by the names of its columns."""
+def frames(files, skip, end=math.inf):
+    """Positions and box (Å, degrees) of each frame from `skip` to `end` (ps) that has a line in lambda.csv, and that line by the names of its columns."""
     for path in files:
         head, *rows = csv.reader(path.with_name("lambda.csv").open())
         lines = {round(float(row[0]), 1): row for row in rows}
         for frame in XTCFile(str(path)):
             line = lines.get(round(frame.time, 1))
-            if line is not None and frame.time >= skip:
+            if line is not None and skip <= frame.time <= end:
                 yield frame.x * 10.0, triclinic_box(*frame.box * 10.0), dict(zip(head, line))

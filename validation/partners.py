@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What carboxyl groups and His have beside them with their proton and without it: shares of frames with an atom within 3.5 Å of an oxygen or of a nitrogen of the ring, and their χ1.
 
-    python3 validation/partners.py FOLDER/system.gro FOLDER/titrate "AS3 101" "GL3 35" [--skip 200]
+    python3 validation/partners.py FOLDER/system.gro FOLDER/titrate "AS3 101" "GL3 35" [--skip 200] [--end 2000] [--replica 1]
 
-Frames are those of the trajectories of all pH values; a group has its proton where the weight of the form without it is below 0.25, none where it is above 0.75, and is
+Frames are those of the trajectories of all pH values, of one replica of each where `--replica` names it; a group has its proton where the weight of the form without it is below 0.25, none where it is above 0.75, and is
 between its forms elsewhere. Nitrogen, oxygen and sulphur of the solute count, but for the group itself, and sodium, any of the ions, where it is in the trajectory
 (`trajectory_atoms = "solute or ions"`). Water is counted where a trajectory has it, which none has of a titration as it is prepared: molecules beside each of these atoms.
 Needs numpy and MDAnalysis.
@@ -39,8 +39,11 @@ def main():
     parser.add_argument("titration", type=pathlib.Path)
     parser.add_argument("sites", nargs="+", help="as sites.toml names them")
     parser.add_argument("--skip", type=float, default=200.0, help="time (ps) that is left out")
+    parser.add_argument("--end", type=float, default=math.inf, help="time (ps) after which no frame counts")
+    parser.add_argument("--replica", type=int, help="the only replica that counts, of each pH value")
     arguments = parser.parse_args()
     files, solute = trajectories(arguments.titration, arguments.structure)
+    files = [file for file in files if arguments.replica in (None, int(file.parts[-2].removeprefix("replica_")))]
     water = solute.select_atoms("resname HOH SOL and name O*")
     partners = solute.select_atoms("name N* O* S* and not resname HOH SOL CL")
     labels = ["Na+" if atom.resname == "NA" else f"{atom.resname} {atom.resid} {atom.name}" for atom in partners]
@@ -52,7 +55,7 @@ def main():
         others = ~numpy.isin(partners.indices, [index for name, index in atoms.items() if name != "N"])
         groups[site] = (atoms, others)
     found = {(site, state): [] for site in groups for state in (WITHOUT, BETWEEN, WITH)}
-    for x, box, line in frames(files, arguments.skip):
+    for x, box, line in frames(files, arguments.skip, arguments.end):
         for site, (atoms, others) in groups.items():
             weight = deprotonated(site, line)
             state = WITH if weight < 0.25 else WITHOUT if weight > 0.75 else BETWEEN

@@ -26,10 +26,12 @@ case $force_field-$entry in
     charmm36m-2lzt | charmm36m-ecc-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0, 9.25" ;;
     *-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     *-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
-    ff19SB-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;
+    ff19SB-2ovo | charmm36m-ecc-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;
+    charmm36m-ecc-1xnb) sites=GLU,ASP,HIS range=2:9 ph="2.5, 3.5, 4.25, 5.0, 5.75, 6.5, 7.25, 8.0, 9.0" ;;
+    charmm36m-ecc-1a2p) sites=GLU,ASP,HIS range=3:10 ph="3.5, 4.25, 5.0, 5.75, 6.5, 7.25, 8.0, 8.75, 9.5" ;;
     *-dphs) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
     *-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
-    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn, dphs with ff14SB, ff19SB, charmm36m or charmm36m-ecc, and not 2ovo with ff19SB" >&2; exit 2 ;;
+    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn, dphs with ff14SB, ff19SB, charmm36m or charmm36m-ecc, not 2ovo with ff19SB or charmm36m-ecc, and not 1xnb or 1a2p with charmm36m-ecc" >&2; exit 2 ;;
 esac
 case $force_field-$entry in ff19SB-1pgb | ff19SB-4pti) replicas=2 ;; esac
 if [ "$force_field" = ff14SB ]; then pairs="--pair-corrections cufix"; else pairs=; fi
@@ -40,6 +42,7 @@ if [ ! -e "$folder" ]; then
         python3 "$here/nuclease_variant.py" > "$input"
         pairs="$pairs --gaps build --mutate P111G --mutate H118L --mutate S122A"
     fi
+    if [ "$entry" = 1a2p ]; then pairs="$pairs --chains A --drop ZN"; fi # one of three copies; a zinc ion of the crystal stands at His18
     "$octitrate" prepare "$input" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE-$pairs} -o "$folder"
     # Few lines of λ and frames, and pH values where groups titrate: fewer walkers, each of them longer.
     sed -i -e "s/^ph = .*/ph = [$ph]/" -e "s/^exchange = .*/&\nreplicas = $replicas\nequilibration = \"200 ps\"/" -e 's/^lambda = .*/lambda = "1 ps"/' \
