@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What holds walkers of a replica exchange where they are: how long their number of protons remembers, how far they get, and which sites do it.
 
-    tar xf validation/results/1stn-ff19SB-opc-barrier5/runs_1.tar.xz
+    tar xf validation/results/1stn-charmm36m-ecc/runs_1.tar.xz
     python3 validation/walkers.py runs_1 [--skip 200]
 
 The number of protons of a walker, less the mean at its pH, is followed along the walker. Printed are its autocorrelation beside how far walkers are from where they were
