@@ -28,7 +28,7 @@ use lambda::analysis::occupancy::{classes, exchanges};
 use lambda::analysis::pairs::{self, PairSeries};
 use lambda::analysis::titration::{self, TitrationSeries, protonation};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use walks::Walks;
@@ -90,7 +90,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         let pka: Vec<f64> = site.pkas().filter_map(|pka| pka.value()).collect();
         site.diagnostics.round_trips = walks.as_ref().map(|walks| walks.round_trips_about(pka.iter().copied()));
         site.diagnostics.reasons = Diagnostics::judge(site, options.largest_error, &ph, &overlap);
-        site.diagnostics.reasons.extend(stuck.clone());
+        site.diagnostics.reasons.extend(stuck.clone().filter(|_| !site.diagnostics.from_replicas));
         let at = |all: &Vec<Option<Vec<f64>>>| all[connected.site(&site.record.name)?].clone();
         site.curve = curves.iter().map(at).collect::<Option<_>>().unwrap_or_default();
     }
@@ -258,8 +258,10 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let found = titration::slope_one(&protons, &some, part.as_ref(), &g).map_err(refused)?;
         replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
     }
+    let starts: BTreeSet<&str> = own.iter().filter_map(|run| run.structure.as_deref()).collect();
+    let from_replicas = diagnostics::from_replicas(&replicas, &starts);
     for (step, all) in titration.macroscopic.iter_mut().zip(&replicas) {
-        if let Some(error) = diagnostics::error_between(all) {
+        if let Some(error) = diagnostics::error_between(all, from_replicas) {
             units::at_least(step, error);
         }
     }
@@ -271,7 +273,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let here = own.iter().zip(&transitions).filter(|(run, _)| run.ph == point.ph);
         point.occupancy.transitions = here.map(|(_, count)| count).sum();
     }
-    let diagnostics = Diagnostics { exchanges, replicas, independent, ..Diagnostics::default() };
+    let diagnostics = Diagnostics { exchanges, replicas, from_replicas, independent, ..Diagnostics::default() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()

@@ -138,6 +138,7 @@ mod tests {
             warnings: Vec::new(),
             begun: None,
             offsets: Vec::new(),
+            structure: None,
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Run {
     pub begun: Option<Begun>,
     /// `offset` (kJ/mol) of the sites that have one, by the residue as the job names it.
     pub offsets: Vec<(String, f64)>,
+    /// Name of the file with the structure that it began with, if it says so.
+    pub structure: Option<String>,
 }
 
 /// Levels of folders below a titration that are searched for runs: `pH_4.00/replica_1`.
@@ -125,6 +127,13 @@ fn offsets(folder: &Path) -> Vec<(String, f64)> {
     job.sites_with("offset").into_iter().filter_map(read).collect()
 }
 
+/// Name of the file with the structure that the run in this folder began with.
+fn structure(folder: &Path) -> Option<String> {
+    let job: toml::Table = std::fs::read_to_string(folder.join(RESOLVED)).ok()?.parse().ok()?;
+    let path = Path::new(job.get("system")?.get("structure")?.as_str()?);
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
 /// How long a run is meant to be.
 struct Plan {
     /// Length, ps.
@@ -189,8 +198,8 @@ impl Run {
         };
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
-        let (begun, offsets) = (Begun::read(folder)?, offsets(folder));
-        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun, offsets };
+        let (begun, offsets, structure) = (Begun::read(folder)?, offsets(folder), structure(folder));
+        let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun, offsets, structure };
         run.check_weights()?;
         Ok(run)
     }

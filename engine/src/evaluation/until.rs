@@ -77,7 +77,9 @@ impl Check {
         if sites.is_empty() {
             reasons.push("no pKa lies within the pH values".to_string());
         }
-        if let Some(trips) = evaluation.round_trips.filter(|trips| *trips < target.round_trips) {
+        // Scatter of replicas from several structures says what round trips would.
+        let trips = evaluation.round_trips.filter(|_| asked.iter().any(|site| !site.diagnostics.from_replicas));
+        if let Some(trips) = trips.filter(|trips| *trips < target.round_trips) {
             reasons.push(format!("walkers made {trips} round trips and should make {}", target.round_trips));
         }
         let settling: Vec<String> = evaluation

@@ -53,7 +53,8 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "a tenth of the length that `dynamics` gives"))]
     pub until_from: Option<Time>,
-    /// Round trips between the lowest and the highest pH, all walkers of an exchange together, that `until` asks for.
+    /// Round trips between the lowest and the highest pH, all walkers of an exchange together, that `until` asks for. Five replicas that begin at several `structures`
+    /// need none: their scatter is the error.
     #[serde(default = "ten")]
     pub until_round_trips: u32,
     /// Most pH values that the titration may come to have, those of `ph` included. At each look of `until` new ones are added where a pKa lies

@@ -8,6 +8,9 @@
 //! neighbouring pH values overlap; two independent walkers tell of the pKa, of runs that began with the states of others three; and the walkers of a
 //! replica exchange went from the lowest pH to the highest and back, once each on average: those that stay where they began keep the
 //! conformation that they began with. Everything else is a list of reasons.
+//!
+//! Where [`LADDERS`] replicas or more began from several structures, their scatter measures what each of them keeps, however slowly that is forgotten: the error is
+//! then no smaller than that of their mean, s/√R · √(ν/(ν − 2)) with ν = R − 1 (Student's t), and neither their scatter nor missing round trips speak against a site.
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;
@@ -35,6 +38,8 @@ pub const TRIPS: &str = "the walkers made";
 pub const PASTS: &str = "what is known of the pKa comes from";
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
+/// Replicas whose scatter is an error by itself: fewer would all hold the same one of two conformations too often, five do in 6 % where both are as likely.
+pub const LADDERS: usize = 5;
 
 /// What speaks for and against the numbers of a site.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,6 +52,8 @@ pub struct Diagnostics {
     pub round_trips: Option<usize>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
+    /// Whether the scatter of the replicas measures what runs do not forget: [`LADDERS`] at least, from more than one structure, all with a pKa.
+    pub from_replicas: bool,
     /// Number of independent walkers that tell of the pKa; without walkers that of runs, where most of what is known comes from those that began with the
     /// states of others.
     pub independent: Option<Independent>,
@@ -86,7 +93,8 @@ impl Diagnostics {
             {
                 add(format!("the first half of the runs gives {first} and the last {last}"));
             }
-            if let Some(all) = site.diagnostics.replicas.get(index).filter(|all| scatter(all)) {
+            let replicas = site.diagnostics.replicas.get(index).filter(|_| !site.diagnostics.from_replicas);
+            if let Some(all) = replicas.filter(|all| scatter(all)) {
                 let all: Vec<String> = all.iter().map(Determined::to_string).collect();
                 add(format!("the replicas give {}", all.join(" and ")));
             }
@@ -155,11 +163,20 @@ fn scatter(values: &[Determined]) -> bool {
     square > free + ERRORS * (2.0 * free).sqrt()
 }
 
-/// Standard error of the mean of replicas that scatter by more than their errors; none where they do not. Each of them holds what it was slow to change, of which its
-/// own error does not know.
-pub(super) fn error_between(values: &[Determined]) -> Option<f64> {
+/// Standard error of the mean of replicas that scatter by more than their errors, none where they do not: each of them holds what it was slow to change, of which its
+/// own error does not know. Where they measure that (`from_replicas`), it is theirs in any case, with the factor of Student's t.
+pub(super) fn error_between(values: &[Determined], from_replicas: bool) -> Option<f64> {
     let known: Vec<f64> = values.iter().filter_map(Determined::value).collect();
-    spread(&known).filter(|_| scatter(values)).map(|spread| spread / (known.len() as f64).sqrt())
+    let free = known.len() as f64 - 1.0;
+    let factor = if from_replicas { (free / (free - 2.0)).sqrt() } else { 1.0 };
+    let of_mean = spread(&known).map(|spread| factor * spread / (known.len() as f64).sqrt());
+    of_mean.filter(|_| from_replicas || scatter(values))
+}
+
+/// Whether the scatter of these replicas, `[step][replica]`, measures what runs do not forget; `starts`: the structures that the runs began with.
+pub(super) fn from_replicas(replicas: &[Vec<Determined>], starts: &BTreeSet<&str>) -> bool {
+    let enough = |all: &Vec<Determined>| all.len() >= LADDERS && all.iter().all(|pka| pka.value().is_some());
+    starts.len() > 1 && !replicas.is_empty() && replicas.iter().all(enough)
 }
 
 /// Standard deviation; none of fewer than two values.
@@ -200,9 +217,18 @@ mod tests {
         assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));
         assert!(!scatter(&[value(4.0, 0.1), Determined::Unknown]) && !scatter(&[]));
         // Half of their difference is the error of the mean of two.
-        assert!(error_between(&[value(4.0, 0.1), value(4.27, 0.1)]).is_none());
-        assert!((error_between(&[value(4.0, 0.1), value(4.3, 0.1)]).unwrap() - 0.15).abs() < 1e-12);
-        assert!(error_between(&[value(4.0, 0.1), Determined::AtMost(1.0)]).is_none());
+        assert!(error_between(&[value(4.0, 0.1), value(4.27, 0.1)], false).is_none());
+        assert!((error_between(&[value(4.0, 0.1), value(4.3, 0.1)], false).unwrap() - 0.15).abs() < 1e-12);
+        assert!(error_between(&[value(4.0, 0.1), Determined::AtMost(1.0)], false).is_none());
+        // Five replicas, whether they scatter by more than their errors or not: s = √(0.1/4), times √(4/2) for four degrees of freedom.
+        let five = [4.0, 4.1, 4.2, 4.3, 4.4].map(|pka| value(pka, 0.2));
+        assert!(error_between(&five, false).is_none());
+        assert!((error_between(&five, true).unwrap() - (0.1_f64 / 4.0 / 5.0 * 2.0).sqrt()).abs() < 1e-12);
+        let (one, two) = (BTreeSet::from(["a.gro"]), BTreeSet::from(["a.gro", "b.gro"]));
+        let all = [five.to_vec()];
+        assert!(from_replicas(&all, &two) && !from_replicas(&all, &one) && !from_replicas(&[], &two));
+        assert!(!from_replicas(&[five[..4].to_vec()], &two));
+        assert!(!from_replicas(&[[&five[..4], &[Determined::AtMost(1.0)]].concat()], &two));
     }
 
     /// Each torsion has its own count; what no trajectory shows is no reason; held hydrogens may swing and not change sides.

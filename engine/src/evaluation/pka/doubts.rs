@@ -189,7 +189,16 @@ mod tests {
                 let warnings = warning.split('|').filter(|one| !one.is_empty());
                 let warnings = warnings.map(|one| one.replace('@', &format!("pH_{k}.00/replica_1"))).collect();
                 let (sites, series) = (SitesFile::default(), LambdaSeries::default());
-                Run { folder: folder.into(), ph: k as f64, sites, series, warnings, begun: None, offsets: Vec::new() }
+                Run {
+                    folder: folder.into(),
+                    ph: k as f64,
+                    sites,
+                    series,
+                    warnings,
+                    begun: None,
+                    offsets: Vec::new(),
+                    structure: None,
+                }
             });
             of_runs(&runs.collect::<Vec<_>>())
         };

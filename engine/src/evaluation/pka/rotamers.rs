@@ -305,6 +305,7 @@ mod tests {
             warnings: Vec::new(),
             begun: None,
             offsets: Vec::new(),
+            structure: None,
         };
         let of = |runs: [Run; 2]| turned(&runs, shown.iter().map(|seen| Some(&seen[..])), THREE);
         let two = |first: &str, second: &str| [run(first, &[1, 2, 1, 2]), run(second, &[2, 1, 2, 1])];

@@ -48,6 +48,7 @@ fn run(ph: f64, pka: f64, replica: usize, random: &mut ChaCha8Rng) -> Run {
         warnings: Vec::new(),
         begun: None,
         offsets: Vec::new(),
+        structure: None,
     }
 }
 

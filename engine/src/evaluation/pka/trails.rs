@@ -69,6 +69,7 @@ mod tests {
             warnings: Vec::new(),
             begun: None,
             offsets: Vec::new(),
+            structure: None,
         }
     }
 

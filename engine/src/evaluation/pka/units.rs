@@ -173,6 +173,7 @@ mod tests {
             warnings: Vec::new(),
             begun,
             offsets: Vec::new(),
+            structure: None,
         }
     }
 

@@ -104,6 +104,7 @@ mod tests {
             warnings: Vec::new(),
             begun: None,
             offsets: Vec::new(),
+            structure: None,
         };
         [2.0, 3.0, 5.0, 7.0].into_iter().enumerate().map(run).collect()
     }

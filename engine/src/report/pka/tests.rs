@@ -69,6 +69,7 @@ fn run(ph: f64, sites: &[SiteRecord], random: &mut ChaCha8Rng) -> Run {
         warnings: Vec::new(),
         begun: None,
         offsets: Vec::new(),
+        structure: None,
     }
 }
 
