@@ -246,6 +246,25 @@ fn a_titration_runs_skips_what_is_finished_and_names_damage() {
     assert!(said.contains("lambda.csv") && said.contains("line 2: found text"), "{said}");
 }
 
+/// A structure that another job makes is named by the run that makes it, as `octitrate prepare --starts` leaves it.
+#[test]
+fn a_structure_to_begin_with_that_is_not_there_yet_names_its_run() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let rest = format!(
+        "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 5.0]\nreplicas = 2\nstructures = [\"start_2/final.gro\"]\n",
+        library(folder.path()).display()
+    );
+    let job = job(folder.path(), 10, &rest);
+    let said = || {
+        let checked = octitrate(&["check", job.to_str().unwrap()]);
+        assert_eq!(checked.status.code(), Some(2));
+        String::from_utf8_lossy(&checked.stderr).into_owned()
+    };
+    assert!(said().contains("valid is a GROMACS structure, .gro"), "{}", said());
+    std::fs::write(folder.path().join("start_2.toml"), "").unwrap();
+    assert!(said().contains("valid is what `octitrate run start_2.toml` writes"), "{}", said());
+}
+
 #[test]
 fn a_slurm_script_names_every_run() {
     let folder = temp_dir::TempDir::new().unwrap();

@@ -7,8 +7,8 @@
 # FORCE_FIELD is ff14SB (default), charmm36m, charmm36m-ecc, or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
 # dphs is a model of the variant of nuclease whose acids were measured, made from 1stn (nuclease_variant.py).
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
-# START is `crystal` (default), `heated` (a structure whose side chains were at 500 K for half a nanosecond while the backbone was held: heat.toml, λ held in the
-# forms of pH 4.5), or `both`: two walkers at each pH, one ladder from each of the two. Where the two agree, the start is forgotten.
+# START is `crystal` (default), `heated` (a structure whose side chains were at 500 K for half a nanosecond while the backbone was held, start_2.toml), `both`: two
+# walkers at each pH, one ladder from each of the two; or a number of ladders, 5 for an error that knows what they keep, all but the first from heated side chains.
 # What the size of the box does to pKa values is taken off before they are compared (finite_box.csv); the table has both.
 # The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
@@ -19,6 +19,13 @@ folder=$2
 shift 2
 force_field=${FORCE_FIELD:-ff14SB}
 replicas=1
+start=${START:-crystal}
+case $start in
+    crystal) starts=1 ;;
+    heated | both) starts=2 ;;
+    [2-9]) starts=$start ;;
+    *) echo "START is $start, and can be crystal, heated, both or a number of structures, 2 to 9" >&2; exit 2 ;;
+esac
 case $force_field-$entry in
     *-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
     # Amino ends come out at 8 to 9 with CHARMM36m; its first runs in results/ end with pH 8.5 and 8.
@@ -43,34 +50,21 @@ if [ ! -e "$folder" ]; then
         pairs="$pairs --gaps build --mutate P111G --mutate H118L --mutate S122A"
     fi
     if [ "$entry" = 1a2p ]; then pairs="$pairs --chains A --drop ZN"; fi # one of three copies; a zinc ion of the crystal stands at His18
-    "$octitrate" prepare "$input" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" ${PREPARE-$pairs} -o "$folder"
+    "$octitrate" prepare "$input" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" --starts $starts ${PREPARE-$pairs} -o "$folder"
     # Few lines of λ and frames, and pH values where groups titrate: fewer walkers, each of them longer.
-    sed -i -e "s/^ph = .*/ph = [$ph]/" -e "s/^exchange = .*/&\nreplicas = $replicas\nequilibration = \"200 ps\"/" -e 's/^lambda = .*/lambda = "1 ps"/' \
-        -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
+    sed -i -e "s/^ph = .*/ph = [$ph]/" -e '/^replicas = /d' -e "s/^exchange = .*/&\nreplicas = $((replicas > starts ? replicas : starts))\nequilibration = \"200 ps\"/" \
+        -e 's/^lambda = .*/lambda = "1 ps"/' -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
         -e "s/^time_step = .*/&\nseed = ${SEED:-1}/" "$folder/titrate.toml"
+    for job in "$folder"/start_*.toml; do # other side chains with another seed
+        if [ -e "$job" ]; then sed -i "s/^seed = \(.*\)/seed = ${SEED:-1}\1/" "$job"; fi
+    done
+    if [ "$start" = heated ]; then
+        sed -i -e 's/^structures = .*/structures = ["start_2\/final.gro"]/' -e "s/^replicas = .*/replicas = $replicas/" "$folder/titrate.toml"
+    fi
 fi
-start=${START:-crystal}
-case $start in
-    crystal | heated | both) ;;
-    *) echo "START is $start, and can be crystal, heated or both" >&2; exit 2 ;;
-esac
-if [ "$start" != crystal ] && [ ! -e "$folder/heated.gro" ]; then
-    # Sections are paragraphs: constant volume, no pH but the one that the forms at the start are those of, the rest as in the titration.
-    awk 'BEGIN { RS = ""; ORS = "\n\n" }
-        /^\[(barostat|titrate|output)\]/ { next }
-        /^\[position_restraints\]/ { print "[position_restraints]\natoms = \"backbone\"\nduration = \"500 ps\"\nfade = \"0 ps\""; next }
-        /^\[dynamics\]/ { sub(/duration = [^\n]*/, "duration = \"500 ps\""); sub(/"4 fs"/, "\"2.5 fs\"") }
-        /^\[thermostat\]/ { sub(/"300 K"/, "\"500 K\"") }
-        /^\[titration\]/ { sub(/\[titration\]/, "&\nph = 4.5\nrelax = \"500 ps\"\nallow_mismatch = [\"temperature\"]") }
-        { print }' "$folder/titrate.toml" > "$folder/heat.toml"
-    "$octitrate" run "$folder/heat.toml" "$@"
-    cp "$folder/heat/final.gro" "$folder/heated.gro"
-    case $start in
-        both) starts='replicas = 2\nstructures = ["system.gro", "heated.gro"]' ;;
-        heated) starts="replicas = $replicas\nstructures = [\"heated.gro\"]" ;;
-    esac
-    sed -i -e "s/^replicas = .*/$starts/" -e 's/^seed = .*/&\nvelocities = "generate"/' "$folder/titrate.toml"
-fi
+for job in "$folder"/start_*.toml; do
+    if [ -e "$job" ] && [ ! -e "${job%.toml}/final.gro" ]; then "$octitrate" run "$job" "$@"; fi
+done
 status=0
 "$octitrate" titrate "$folder/titrate.toml" "$@" || status=$?
 "$octitrate" pka "$folder/titrate" --compare "$here/measured.csv" --entry "$entry"

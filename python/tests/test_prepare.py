@@ -383,6 +383,23 @@ def test_sites_that_are_asked_for_titrate_alone(structure: Write, report: Report
     assert [site["residue"] for site in job["titration"]["site"]] == ["GL3 2", "HIP 6"]
 
 
+def test_replicas_begin_with_side_chains_that_were_heated(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(peptide_text("ALA", "GLU", "GLY"))
+    options.sites, options.starts = ["GLU"], 3
+    folder, job, _ = written(options, report)
+    assert (job["titrate"]["replicas"], job["dynamics"]["velocities"]) == (3, "generate")
+    assert job["titrate"]["structures"] == ["system.gro", "start_2/final.gro", "start_3/final.gro"]
+    assert f"{3 * len(job['titrate']['ph'])} runs of" in notes(report) and not (folder / "start_4.toml").exists()
+    second, third = (tomllib.loads((folder / f"start_{number}.toml").read_text()) for number in (2, 3))
+    assert (second["dynamics"].pop("seed"), third["dynamics"].pop("seed")) == (2, 3) and second == third
+    assert second["position_restraints"] == {"atoms": "backbone", "duration": "500 ps", "fade": "0 ps"}
+    assert (second["thermostat"]["temperature"], second["dynamics"]["duration"], second["titration"]["relax"]) == ("500 K", "500 ps", "500 ps")
+    assert "barostat" not in second and "titrate" not in second and second["titration"]["ph"] in job["titrate"]["ph"]
+    # Sites, library and force field are those of the titration.
+    assert all(second["titration"].get(key) == job["titration"].get(key) for key in ("library", "site", "buffer")) and second.get("van_der_waals") == job.get("van_der_waals")
+
+
 def test_chains_that_are_numbered_alike_are_told_apart_by_their_molecule(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     text = peptide_text("ALA", "GLU", "GLY")
@@ -417,6 +434,8 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
     for more, message in (
         (["--keep-ligands"], "no force field for ligands"),
         (["--duration", "5"], "--duration '5': a time with its unit is meant"),
+        (["--starts", "0"], "--starts 0: a whole number from 1 to 32 is meant"),
+        (["--starts", "2", "--from", "x.prmtop"], "--starts: only for a protein that is prepared"),
         (["-o", str(options.input / "x")], f"cannot be written: {options.input} is no folder"),
     ):
         assert main([*arguments, *more]) == 2

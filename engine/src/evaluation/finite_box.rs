@@ -133,10 +133,13 @@ impl Solution {
         }
     }
 
-    /// `0.07 to 0.21`: what is taken off, between the pH values.
+    /// `0.07 to 0.21`, or `less than 0.01`: what is taken off, between the pH values.
     pub fn range(&self) -> String {
         let all = || self.shifts.iter().map(|[_, shift]| *shift);
         let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+        if low.abs().max(high.abs()) < 0.005 {
+            return "less than 0.01".into();
+        }
         format!("{low:.2} to {high:.2}").replace('-', "−")
     }
 }
@@ -212,6 +215,8 @@ mod tests {
         }
         assert_eq!(solution.of(Determined::AtMost(2.0)), Determined::AtMost(1.8));
         assert_eq!(solution.range(), "0.12 to 0.20");
+        let neutral = Solution { file: PathBuf::new(), shifts: vec![[2.0, -0.001], [6.0, 0.004]] };
+        assert_eq!(neutral.range(), "less than 0.01");
     }
 
     #[test]

@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     ti.add_argument("--sites", metavar="LIST", help="groups that titrate, 'GLU 35,ASP,A:HIS 15,nterm' (default: all whose pKa may lie in the range)")
     ti.add_argument("--temperature", type=float, metavar="K", help="temperature (default: 300)")
     ti.add_argument("--duration", metavar="TIME", help="length of each run (default: '10 ns')")
+    ti.add_argument("--starts", type=int, metavar="N", help="replicas of each pH, which begin with other structures: jobs start_2.toml, … heat the side chains first (default: 1; 5 say what a larger protein keeps of its start)")
     st = p.add_argument_group("structure")
     st.add_argument("--model", type=int, metavar="N", help="the model to take, where there are several")
     st.add_argument("--chains", metavar="LIST", help="chains to take, 'A' or 'A,B', or 'all'")
@@ -99,7 +100,7 @@ def options(args: argparse.Namespace) -> Options:
             "--keep-ligands: there is no force field for ligands yet", "leave them out with --drop NAME, or prepare the system elsewhere and give it with --from"
         )
     chosen = Options(input=args.structure)
-    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "model", "altloc", "gaps", "ends", "flips", "seed"):
+    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "starts", "model", "altloc", "gaps", "ends", "flips", "seed"):
         value = getattr(args, name)
         if value is not None:
             setattr(chosen, name, value)
@@ -117,6 +118,8 @@ def options(args: argparse.Namespace) -> Options:
         raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
     if not length(chosen.duration):
         raise Refused(f"--duration {chosen.duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
+    if not 1 <= chosen.starts <= 32:
+        raise Refused(f"--starts {chosen.starts}: a whole number from 1 to 32 is meant", "each is a run more at each pH; 5 say what a larger protein keeps of its start")
     if not 1 <= chosen.seed < 2**31:
         raise Refused(f"--seed {chosen.seed}: a whole number from 1 to 2147483647 is meant", "the default is 1")
     return chosen
@@ -156,6 +159,8 @@ def main(arguments: list[str]) -> int:
         if args.model_compound:
             return model_compounds(args)
         if args.finished:
+            if (args.starts or 1) > 1:
+                raise Refused("--starts: only for a protein that is prepared", "name other structures of this system in titrate.structures")
             from .finished import take
 
             place = take(args, report)
@@ -178,5 +183,6 @@ def main(arguments: list[str]) -> int:
         print("error: stopped; nothing is written", file=sys.stderr)
         return 130
     if not args.quiet:
-        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {place}/titrate.toml", file=sys.stderr)
+        steps = [f"octitrate run {place}/start_{number}.toml" for number in range(2, (args.starts or 1) + 1)] + [f"octitrate titrate {place}/titrate.toml"]
+        print("\n  ".join([f"\n{place} is ready, prepare.md in it says what was decided:", *steps]), file=sys.stderr)
     return 0

@@ -1,10 +1,11 @@
-"""Writes the job of the titration, `titrate.toml`."""
+"""Writes the job of the titration, `titrate.toml`, and those of other structures that it may begin with."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from ..neighbours import offset
@@ -16,19 +17,30 @@ START = (-10.0, 30.0)
 """Values of `start_pka` that octitrate takes."""
 
 
-def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, topology: Any, options: Options, finite_box: bool) -> str:
-    """The text of the job. `ff`: the `octitrate.residues.TitratableForceField`; `finite_box`: whether there is a table of what the size of the box does."""
-    titrating = [choice for choice in choices if choice.titrates]
+@dataclass(frozen=True)
+class Titration:
+    """What jobs are about. `ff`: the `octitrate.residues.TitratableForceField`."""
+
+    choices: list[Choice]
+    ph: list[float]
+    libraries: list[str]
+    ff: Any
+    topology: Any
+    options: Options
+
+
+def job(what: Titration, finite_box: bool) -> str:
+    """The text of the job. `finite_box`: whether there is a table of what the size of the box does."""
+    options = what.options
     start = settling(options.duration)
-    lines = [
+    starts = [f"start_{number}" for number in range(2, options.starts + 1)]
+    first = "" if not starts else f"octitrate run {starts[0]}.toml" + (f" and so on to {starts[-1]}.toml" if len(starts) > 1 else "") + ", then "
+    structures = json.dumps(["system.gro", *(f"{name}/final.gro" for name in starts)])
+    return "\n".join([
         f"# Titration of {options.input.name}, written by octitrate prepare; prepare.md says what was decided on the way.",
-        "# octitrate titrate titrate.toml",
+        f"# {first}octitrate titrate titrate.toml",
         "",
-        "[system]",
-        'structure = "system.gro"',
-        'topology = "system.xml"' + (f" # {ff.called()}" if ff.pairs is not None else ""),
-        "",
-        *ff.van_der_waals(),
+        *system(what),
         "[minimise]",
         "",
         *position_restraints(start),
@@ -36,6 +48,7 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         f"duration = {json.dumps(options.duration)} # of each run",
         'time_step = "4 fs"',
         'hydrogen_mass = "3 u"',
+        *(['velocities = "generate" # those of structures that were at 500 K are of that temperature'] if starts else []),
         "",
         *thermostat(options.temperature),
         "",
@@ -46,34 +59,86 @@ def job(choices: list[Choice], ph: list[float], libraries: list[str], ff: Any, t
         *([] if start is None else [f'start = "{picoseconds(start)}" # the volume is constant until velocities are thermal']),
         "",
         "[titration]",
-    ]
-    if libraries:
-        lines.append(f"library = {json.dumps(libraries)}")
-    lines += allowances([(choice.label, choice.group.status) for choice in titrating] + [("the charge buffer", ff.buffer_status())])
-    lines += [BARRIER, ROTAMERS]
-    names = site_names([choice.group for choice in titrating], topology)
-    beside = offsets(titrating, ff, topology)
-    for choice, name, found in zip(titrating, names, beside):
-        lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
-        if choice.predicted is not None:
-            lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
-        if found is not None:
-            lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {found[1].name} {found[1].id}: what its charges do to the free energy and exclusions hide')
-    lines += [
+        *sites(what),
         "",
         "[titration.buffer]",
         "",
         "[titrate]",
-        f"ph = {json.dumps(ph)}",
+        f"ph = {json.dumps(what.ph)}",
         'exchange = "1 ps"',
+        *([f"replicas = {options.starts}", f"structures = {structures} # with which the replicas of each pH begin"] if starts else []),
         *(['finite_box = "finite_box.csv" # what the size of the box does to pKa values, which are given with it and without it'] if finite_box else []),
         "",
         "[output]",
         f'lambda = "{between_lines(options.duration)}"',
         'trajectory = "100 ps"',
         "",
-    ]
-    return "\n".join(lines)
+    ])
+
+
+HEATED = "500 ps"
+"""Time in which side chains turn at 500 K, as in the titrations of validation/ that began so."""
+
+
+def heated(what: Titration, number: int) -> str:
+    """The text of the job that makes another structure to begin with: side chains at 500 K while the backbone is held, λ in the forms of the middle of the pH values."""
+    return "\n".join([
+        "# Another structure for titrate.toml to begin with: side chains at 500 K while the backbone is held, and λ with it.",
+        f"# octitrate run start_{number}.toml",
+        "",
+        *system(what),
+        "[minimise]",
+        "",
+        "[position_restraints]",
+        'atoms = "backbone"',
+        f'duration = "{HEATED}"',
+        'fade = "0 ps"',
+        "",
+        "[dynamics]",
+        f'duration = "{HEATED}"',
+        'time_step = "2.5 fs"',
+        'hydrogen_mass = "3 u"',
+        f"seed = {number}",
+        "",
+        *thermostat(500.0),
+        "",
+        *electrostatics(),
+        "",
+        "[titration]",
+        f"ph = {what.ph[len(what.ph) // 2]:g}",
+        f'relax = "{HEATED}" # λ is held in the forms of this pH',
+        'allow_mismatch = ["temperature"] # no pKa comes from it',
+        *sites(what),
+        "",
+        "[titration.buffer]",
+        "",
+        "[output]",
+        'trajectory = "0 ps"',
+        "",
+    ])
+
+
+def system(what: Titration) -> list[str]:
+    """The sections with the system and what the force field asks for."""
+    force_field = f" # {what.ff.called()}" if what.ff.pairs is not None else ""
+    return ["[system]", 'structure = "system.gro"', 'topology = "system.xml"' + force_field, "", *what.ff.van_der_waals()]
+
+
+def sites(what: Titration) -> list[str]:
+    """The rest of the section of the titration, and that of each site."""
+    titrating = [choice for choice in what.choices if choice.titrates]
+    lines = [f"library = {json.dumps(what.libraries)}"] if what.libraries else []
+    lines += allowances([(choice.label, choice.group.status) for choice in titrating] + [("the charge buffer", what.ff.buffer_status())])
+    lines += [BARRIER, ROTAMERS]
+    names = site_names([choice.group for choice in titrating], what.topology)
+    beside = offsets(titrating, what.ff, what.topology)
+    for choice, name, found in zip(titrating, names, beside):
+        lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
+        if choice.predicted is not None:
+            lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
+        if found is not None:
+            lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {found[1].name} {found[1].id}: what its charges do to the free energy and exclusions hide')
+    return lines
 
 
 def offsets(choices: list[Choice], ff: Any, topology: Any) -> list[tuple[float, Any] | None]:

@@ -14,7 +14,7 @@ class Options:
     output: Path | None = None
     force: bool = False
     force_field: str = "charmm36m-ecc"
-    """With OPC it has the smallest errors over the four proteins of validation/."""
+    """It has the smallest errors over the four proteins of validation/."""
     water: str | None = None
     pair_corrections: str | None = None
     """A name of `octitrate.pair_corrections.CORRECTIONS`."""
@@ -43,5 +43,6 @@ class Options:
     seed: int = 1
     temperature: float = 300.0
     duration: str = "10 ns"
-    """A beginning for a small protein: docs/src/is-it-right.md, "How long"."""
-    """Of each run of the titration."""
+    """Of each run of the titration; a beginning for a small protein: docs/src/is-it-right.md, "How long"."""
+    starts: int = 1
+    """Structures that the replicas of each pH begin with: the prepared one, and others whose side chains were at 500 K."""

@@ -19,7 +19,7 @@ from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
 from . import build, chains, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
-from .job import job, length, offsets
+from .job import Titration, heated, job, length, offsets
 from .options import Options
 from .read import read
 from .names import METALS, SALT, element_of_ion
@@ -82,7 +82,7 @@ def prepare(options: Options, report: Report) -> Path:
         if beside is not None:
             report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
     report.step("Cost")
-    report.note(cost(len(model.positions), len(ph), options.duration, FORCE_FIELDS[options.force_field].cutoff))
+    report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoff))
     entries = ff.entries(solvated.model.topology)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))
@@ -93,11 +93,15 @@ def prepare(options: Options, report: Report) -> Path:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
         libraries = [f"library/{name}" for name in entries]
-        folder.write("titrate.toml", job(choices, ph, libraries, ff, solvated.model.topology, options, effects is not None))
+        what = Titration(choices, ph, libraries, ff, solvated.model.topology, options)
+        folder.write("titrate.toml", job(what, effects is not None))
+        for number in range(2, options.starts + 1):
+            folder.write(f"start_{number}.toml", heated(what, number))
         folder.write(MARKER, marker(options))
         opening = (
             f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "
-            f"Run it with `octitrate titrate {place}/titrate.toml`."
+            f"Run it with `octitrate titrate {place}/titrate.toml`"
+            + (f", after `octitrate run` of {', '.join(f'`start_{number}.toml`' for number in range(2, options.starts + 1))}." if options.starts > 1 else ".")
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))
     if folder.aside is not None:

@@ -105,7 +105,14 @@ impl Titrate {
     pub(super) fn resolve_paths(&mut self, folder: &Path) -> Check {
         self.structures.iter_mut().for_each(|path| make_absolute(folder, path));
         let exists = |(index, structure): (usize, &PathBuf)| {
-            exists(&format!("titrate.structures.{index}"), structure, "a GROMACS structure, .gro")
+            // What `octitrate prepare --starts` names is made by a run of the job beside this one.
+            let job = structure.parent().map(|made| made.with_extension("toml")).filter(|job| job.is_file());
+            let name = job.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+            let valid = name.map_or_else(
+                || "a GROMACS structure, .gro".into(),
+                |name| format!("what `octitrate run {name}` writes, or another structure, .gro"),
+            );
+            exists(&format!("titrate.structures.{index}"), structure, &valid)
         };
         self.structures.iter().enumerate().try_for_each(exists)?;
         self.finite_box.iter_mut().for_each(|path| make_absolute(folder, path));

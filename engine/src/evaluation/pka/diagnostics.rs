@@ -52,7 +52,7 @@ pub struct Diagnostics {
     pub round_trips: Option<usize>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
-    /// Whether the scatter of the replicas measures what runs do not forget: [`LADDERS`] at least, from more than one structure, all with a pKa.
+    /// Whether the scatter of the replicas measures what runs do not forget: five at least, from more than one structure, all with a pKa.
     pub from_replicas: bool,
     /// Number of independent walkers that tell of the pKa; without walkers that of runs, where most of what is known comes from those that began with the
     /// states of others.

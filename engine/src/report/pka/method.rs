@@ -335,6 +335,15 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
          converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, and the site changed its protonation, its tautomer and its \
          rotamer at least ten times where that matters."
     ));
+    let from_replicas = evaluation.sites.iter().filter(|site| site.diagnostics.from_replicas).count();
+    if from_replicas > 0 {
+        let all =
+            if from_replicas == evaluation.sites.len() { String::new() } else { format!(" of {from_replicas} sites") };
+        method.add(&format!(
+            "Replicas began at several structures, and standard errors{all} are at least those of the mean of the replicas, with the factor of Student's t, whether these agree or \
+             not."
+        ));
+    }
     if let Some(solution) = &evaluation.solution {
         method.add(&format!(
             "The size of the box makes pKa values too high by {}, by the Poisson-Boltzmann equation for a charged sphere in a cell beside the same sphere in unbounded salt water; pKa \
