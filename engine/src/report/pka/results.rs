@@ -106,7 +106,8 @@ fn lead(rows: &[Row]) -> String {
         .map(|(verdict, count)| if count > 0 { tally(verdict.shown(), count) } else { String::new() });
     format!(
         "<p class=\"tallies\">{}</p><p class=\"lead\">Converged is a pKa with an error below {LARGEST_ERROR} on which the halves of the runs and the replicas \
-         agree, of a site that changed its form, its tautomer and its rotamer often enough, at pH values that overlap, of walkers that went to and fro. Of all others the table says what is missing: \
+         agree, of a site that changed its form, its tautomer and its rotamer often enough, at pH values that overlap, of walkers that went to and fro, or of five replicas from several structures, \
+         whose scatter is in the error. Of all others the table says what is missing: \
          use those as a hint and not as a result. Errors are one standard error of the sampling; the errors of the correction and of the force field are not in them.</p>",
         tallies.concat()
     )
