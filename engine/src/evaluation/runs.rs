@@ -29,7 +29,7 @@ pub struct Run {
     pub begun: Option<Begun>,
     /// `offset` (kJ/mol) of the sites that have one, by the residue as the job names it.
     pub offsets: Vec<(String, f64)>,
-    /// Name of the file with the structure that it began with, if it says so.
+    /// Name of the file with the structure that it began with, of a `final.gro` with its folder, if it says so.
     pub structure: Option<String>,
 }
 
@@ -130,8 +130,15 @@ fn offsets(folder: &Path) -> Vec<(String, f64)> {
 /// Name of the file with the structure that the run in this folder began with.
 fn structure(folder: &Path) -> Option<String> {
     let job: toml::Table = std::fs::read_to_string(folder.join(RESOLVED)).ok()?.parse().ok()?;
-    let path = Path::new(job.get("system")?.get("structure")?.as_str()?);
-    Some(path.file_name()?.to_string_lossy().into_owned())
+    name_of(Path::new(job.get("system")?.get("structure")?.as_str()?))
+}
+
+/// Name of a file with a structure; with its folder where it is the end of a run, because all of these have one name.
+fn name_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?;
+    let folder = path.parent().and_then(Path::file_name).filter(|_| name == files::FINAL);
+    let named = folder.map_or_else(|| PathBuf::from(name), |folder| Path::new(folder).join(name));
+    Some(named.to_string_lossy().into_owned())
 }
 
 /// How long a run is meant to be.

@@ -90,3 +90,18 @@ fn frames_count_by_their_time_when_the_interval_was_changed() {
     assert!(found.warnings.iter().any(|warning| warning.contains("3 frames are missing")), "{:?}", found.warnings);
     assert_eq!(found.runs[0].series.time.len(), 7);
 }
+
+/// Ends of runs have one name, and are told apart by their folders; other structures by their names, wherever they lie.
+#[test]
+fn structures_to_begin_with_are_told_apart() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let named = |path: &str| {
+        std::fs::write(folder.path().join(RESOLVED), format!("[system]\nstructure = \"{path}\"\n")).unwrap();
+        structure(folder.path()).unwrap()
+    };
+    assert_eq!((named("/a/system.gro"), named("/b/system.gro")), ("system.gro".into(), "system.gro".into()));
+    let ends = ["/a/start_2/final.gro", "/a/start_3/final.gro", "final.gro"].map(named);
+    assert_eq!(ends, ["start_2/final.gro", "start_3/final.gro", "final.gro"]);
+    std::fs::remove_file(folder.path().join(RESOLVED)).unwrap();
+    assert_eq!(structure(folder.path()), None);
+}
