@@ -120,17 +120,10 @@ fn of_the_titration(folder: &Path, key: &str) -> Option<String> {
     job.get("titrate")?.get(key)?.as_str().map(str::to_string)
 }
 
-/// The sites of the run in this folder whose job gives them an `offset`, with it (kJ/mol).
-fn offsets(folder: &Path) -> Vec<(String, f64)> {
-    let job = Job::read(&folder.join(RESOLVED));
+/// The sites to which the job of a run gives an `offset`, with it (kJ/mol).
+fn offsets(job: &Job) -> Vec<(String, f64)> {
     let read = |[residue, offset]: [&str; 2]| Some((residue.to_string(), Energy::parse(offset).ok()?.get()));
     job.sites_with("offset").into_iter().filter_map(read).collect()
-}
-
-/// Name of the file with the structure that the run in this folder began with.
-fn structure(folder: &Path) -> Option<String> {
-    let job: toml::Table = std::fs::read_to_string(folder.join(RESOLVED)).ok()?.parse().ok()?;
-    name_of(Path::new(job.get("system")?.get("structure")?.as_str()?))
 }
 
 /// Name of a file with a structure; with its folder where it is the end of a run, because all of these have one name.
@@ -205,7 +198,8 @@ impl Run {
         };
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
-        let (begun, offsets, structure) = (Begun::read(folder)?, offsets(folder), structure(folder));
+        let (begun, job) = (Begun::read(folder)?, Job::read(&folder.join(RESOLVED)));
+        let (offsets, structure) = (offsets(&job), job.path("system", "structure").as_deref().and_then(name_of));
         let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun, offsets, structure };
         run.check_weights()?;
         Ok(run)

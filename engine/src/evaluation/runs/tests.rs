@@ -95,13 +95,15 @@ fn frames_count_by_their_time_when_the_interval_was_changed() {
 #[test]
 fn structures_to_begin_with_are_told_apart() {
     let folder = temp_dir::TempDir::new().unwrap();
-    let named = |path: &str| {
-        std::fs::write(folder.path().join(RESOLVED), format!("[system]\nstructure = \"{path}\"\n")).unwrap();
-        structure(folder.path()).unwrap()
+    let path = run(folder.path(), "pH_4.00/replica_1", &times(0, 10, 0.1), |_| 0.0);
+    let resolved = path.join(RESOLVED);
+    let text = std::fs::read_to_string(&resolved).unwrap();
+    let named = |structure: &str| {
+        std::fs::write(&resolved, format!("{text}\n[system]\nstructure = \"{structure}\"\n")).unwrap();
+        Run::read(&path).unwrap().structure
     };
-    assert_eq!((named("/a/system.gro"), named("/b/system.gro")), ("system.gro".into(), "system.gro".into()));
-    let ends = ["/a/start_2/final.gro", "/a/start_3/final.gro", "final.gro"].map(named);
-    assert_eq!(ends, ["start_2/final.gro", "start_3/final.gro", "final.gro"]);
-    std::fs::remove_file(folder.path().join(RESOLVED)).unwrap();
-    assert_eq!(structure(folder.path()), None);
+    let ends =
+        ["/a/start_2/final.gro", "/a/start_3/final.gro", "final.gro", "/a/system.gro", "/b/system.gro"].map(named);
+    let expected = ["start_2/final.gro", "start_3/final.gro", "final.gro", "system.gro", "system.gro"];
+    assert_eq!(ends, expected.map(|name| Some(name.to_string())));
 }
