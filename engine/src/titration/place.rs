@@ -16,9 +16,6 @@ use rayon::prelude::*;
 /// Least distance between faces of the bins that places are looked up in, nm.
 const BIN: f64 = 0.5;
 
-/// Of so many atoms of the solute the first is compared with all places.
-const COARSE: usize = 16;
-
 /// Bisections of the distance of a dense packing.
 const BISECTIONS: usize = 12;
 
@@ -72,14 +69,8 @@ pub fn place(
     let at = |r: &u32| x[topology.residues[*r as usize].atoms.start as usize];
     let places: Vec<Vector3<f64>> = candidates.iter().map(at).collect();
     let field = Field { places: &places, cell, bins: cell.periodic().map(|cell| Bins::new(&places, cell)) };
-    // Some atoms of the solute say how far away the others need to be looked for.
-    let coarse = || solute.iter().step_by(COARSE);
-    let mut start: Vec<f64> = places
-        .par_iter()
-        .map(|p| coarse().map(|&a| field.squared(*p, x[a as usize])).fold(f64::INFINITY, f64::min))
-        .collect();
-    let largest = start.iter().copied().fold(0.0, f64::max);
-    solute.iter().for_each(|&a| field.approach(&mut start, x[a as usize], largest));
+    let obstacles: Vec<Vector3<f64>> = solute.iter().map(|&a| x[a as usize]).collect();
+    let start = nearest(&places, &obstacles, cell);
     let (mut chosen, mut reached) = field.farthest(&start, count);
     if reached < wanted {
         let (mut low, mut high) = (reached, wanted);
@@ -115,6 +106,17 @@ fn solute(topology: &Topology, candidates: &[u32]) -> Vec<u32> {
         leave(topology.molecules[molecule as usize].atoms.clone());
     }
     (0..topology.n_atoms() as u32).filter(|&a| counts[a as usize]).collect()
+}
+
+/// Squared distance (nm²) of each of `places` from the nearest of `obstacles`; infinite without any.
+fn nearest(places: &[Vector3<f64>], obstacles: &[Vector3<f64>], cell: Cell) -> Vec<f64> {
+    let bins = cell.periodic().filter(|_| !obstacles.is_empty()).map(|cell| Bins::new(obstacles, cell));
+    let squared = |p: &Vector3<f64>, at: &Vector3<f64>| cell.minimum_image(p - at).norm_squared();
+    let of = |p: &Vector3<f64>| match &bins {
+        Some(bins) => bins.nearest(*p, |k| squared(p, &obstacles[k])),
+        None => obstacles.iter().map(|at| squared(p, at)).fold(f64::INFINITY, f64::min),
+    };
+    places.par_iter().map(of).collect()
 }
 
 struct Field<'a> {
@@ -156,6 +158,35 @@ impl Bins {
 
     fn index(&self, [x, y, z]: [usize; 3]) -> usize {
         (x * self.n[1] + y) * self.n[2] + z
+    }
+
+    /// The smallest value of `squared`, a squared distance from `x` (nm), over all places: shell by shell of bins, until the next one lies farther away.
+    fn nearest(&self, x: Vector3<f64>, squared: impl Fn(usize) -> f64) -> f64 {
+        let of = self.of(x);
+        // Every bin once, however the box wraps: offsets from −(n − 1)/2 to n/2.
+        let offsets = |a: usize, shell: i64| {
+            let n = self.n[a] as i64;
+            (-shell).max(-(n - 1) / 2)..=shell.min(n / 2)
+        };
+        let index = |a: usize, offset: i64| (of[a] as i64 + offset).rem_euclid(self.n[a] as i64) as usize;
+        let thinnest = self.thickness.into_iter().fold(f64::INFINITY, f64::min);
+        let last = self.n.into_iter().max().unwrap_or(1) as i64 / 2;
+        let mut best = f64::INFINITY;
+        for shell in 0..=last {
+            // Bins beyond the shells so far begin a whole bin for each of them away.
+            if shell > 0 && best <= (((shell - 1) as f64) * thinnest).powi(2) {
+                break;
+            }
+            for i in offsets(0, shell) {
+                for j in offsets(1, shell) {
+                    for k in offsets(2, shell).filter(|k| i.abs().max(j.abs()).max(k.abs()) == shell) {
+                        let bin = self.index([index(0, i), index(1, j), index(2, k)]);
+                        best = self.places[bin].iter().map(|&place| squared(place)).fold(best, f64::min);
+                    }
+                }
+            }
+        }
+        best
     }
 
     /// All places that may be within `reach` (nm) of `x` (nm), and others.
@@ -323,6 +354,18 @@ mod tests {
             let bins = cell.periodic().map(|cell| Bins::new(&places, cell));
             let near = bins.as_ref().unwrap().near(places[7], 1.0);
             assert!(near.len() < 1500 && near.contains(&7));
+            // The nearest obstacle, of many, of few, and of one.
+            for few in [1, 40, 1000] {
+                let exact = |p: &Vector3<f64>| {
+                    places[..few]
+                        .iter()
+                        .map(|at| cell.minimum_image(p - at).norm_squared())
+                        .fold(f64::INFINITY, f64::min)
+                };
+                let exact: Vec<f64> = places.iter().map(exact).collect();
+                assert_eq!(nearest(&places, &places[..few], cell), exact, "{few} obstacles");
+            }
+            assert!(nearest(&places, &[], cell).iter().all(|d| d.is_infinite()));
             let [all, binned] = [None, bins].map(|bins| Field { places: &places, cell, bins });
             assert_eq!(all.farthest(&start, 60), binned.farthest(&start, 60));
             let dense = binned.dense(&start, 60, 0.7);

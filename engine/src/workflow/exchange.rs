@@ -144,9 +144,11 @@ impl Stage<'_> {
         };
         // Walkers are dealt out, and neighbours of a ladder need not be on one device: all they tell each other is λ.
         let devices = host.place.devices();
-        let mut next = devices.iter().cycle();
-        let mut build = |config: &Config| Simulation::among_many(config, next.next().copied());
-        run(&setup, &mut build, start, !devices.is_empty(), log, stop)
+        let build = |number: usize, config: &Config| {
+            let device = (!devices.is_empty()).then(|| devices[number % devices.len()]);
+            Simulation::among_many(config, device)
+        };
+        run(&setup, &build, start, !devices.is_empty(), log, stop)
     }
 
     /// pH values that take part: those added before its end, and those that have walkers already.

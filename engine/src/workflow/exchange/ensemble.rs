@@ -5,7 +5,7 @@ use super::going::{one_by_one, side_by_side};
 use super::journal::widened;
 use super::leg::Course;
 use super::open::{held, join, open_files, too_many};
-use super::prepare::prepare;
+use super::prepare::{at_once, prepare};
 use super::setup::{Setup, number_of};
 use super::start::Start;
 use super::state::{ExchangeState, Places};
@@ -31,14 +31,14 @@ use std::time::{Duration, Instant};
 
 /// All walkers from the start, or from the checkpoint that was found, to the last step; false if asked to stop before it.
 ///
-/// `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other, each with all threads.
+/// `build` makes walker `number` (from 0) of a job, many of them at once. `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other, each with all threads.
 ///
 /// # Errors
 /// The first error of a walker, with the frame that failed in `failed.gro`; [`Error::File`] if an output cannot be written; [`Error::Input`] if
 /// the device has no memory for all walkers.
 pub fn run<W: Walker>(
     setup: &Setup,
-    build: &mut dyn FnMut(&Config) -> Result<W>,
+    build: &(dyn Fn(usize, &Config) -> Result<W> + Sync),
     start: Start,
     side_by_side: bool,
     log: &mut Log,
@@ -61,16 +61,18 @@ pub fn run<W: Walker>(
         last as f64 * dt,
         setup.interval()
     ))?;
-    let mut walkers = Vec::new();
-    let known = start.found.as_ref().map_or(0, |found| found.checkpoint.state.walkers.len());
-    for (number, &origin) in start.places.origins.iter().enumerate() {
-        let slot = &setup.slots[origin];
+    for slot in setup.slots {
         let folder = slot.config.folder();
         std::fs::create_dir_all(folder).map_err(|e| Error::file(folder, "make the folder of a run", e))?;
         slot.config.save(&folder.join(RESOLVED))?;
-        let is_added = number >= known && setup.source(origin).is_some();
-        walkers.push(build(&slot.config).map_err(|e| if is_added { e } else { too_many(e, slot) })?);
     }
+    let known = start.found.as_ref().map_or(0, |found| found.checkpoint.state.walkers.len());
+    let walkers = at_once(start.places.origins.len(), &|number| {
+        let origin = start.places.origins[number];
+        let slot = &setup.slots[origin];
+        let is_added = number >= known && setup.source(origin).is_some();
+        build(number, &slot.config).map_err(|e| if is_added { e } else { too_many(e, slot) })
+    })?;
     let mut ensemble = Ensemble::open(setup, walkers, start, side_by_side, log)?;
     ensemble.steps(log, stop)
 }

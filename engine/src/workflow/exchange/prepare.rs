@@ -1,4 +1,4 @@
-//! The start of walkers that are new: minimisation, first forces, first velocities.
+//! How walkers are built, and the start of those that are new: minimisation, first forces, first velocities.
 
 use crate::error::Result;
 use crate::output::files;
@@ -6,8 +6,41 @@ use crate::output::progress::Log;
 use crate::propagate::Walker;
 use crate::workflow::children::Child;
 use crate::workflow::run::keep_frame;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
+
+/// Builds `count` walkers, as many at once as there are cores: reading the files of one and placing its buffers takes a core for up to a second.
+///
+/// Threads of their own, because a thread of the pool that waits for what another one computes takes up the next walker meanwhile, and may then wait for itself.
+///
+/// # Errors
+/// The first in the order of the walkers; none is begun after one.
+pub fn at_once<W: Send>(count: usize, build: &(dyn Fn(usize) -> Result<W> + Sync)) -> Result<Vec<W>> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let some = || {
+        let mut mine = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            let built = build(number);
+            failed.fetch_or(built.is_err(), Ordering::Relaxed);
+            mine.push((number, built));
+        }
+        mine
+    };
+    let mut all = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..rayon::current_num_threads().min(count)).map(|_| scope.spawn(some)).collect();
+        let join = |thread: ScopedJoinHandle<Vec<(usize, Result<W>)>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect::<Vec<_>>()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, built)| built).collect()
+}
 
 /// Prepares walkers, each as the start of a run: at once, each in a thread with a pool of its own, or, without pools, one after the other. None of them
 /// knows of the others.

@@ -50,20 +50,20 @@ fn go(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>) -> bool {
 
 /// The same with walkers that keep their lines of λ, as devices do.
 fn go_keeping(plan: &TitrationPlan, side_by_side: bool, stop_at: Option<u64>, keeps: bool) -> bool {
-    let (stop, mut built) = (Stop::default(), 0);
-    let mut build = |config: &Config| {
+    let stop = Stop::default();
+    let build = |number: usize, config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
-        (built, toy.keeps) = (built + 1, keeps);
+        toy.keeps = keeps;
         // The last one asks in the middle of a leg, when the others are somewhere else.
-        toy.stop_at = stop_at.filter(|_| built == 4).map(|step| (step, stop.clone()));
+        toy.stop_at = stop_at.filter(|_| number == 3).map(|step| (step, stop.clone()));
         Ok(toy)
     };
-    try_to_go(plan, &mut build, side_by_side, &stop).unwrap()
+    try_to_go(plan, &build, side_by_side, &stop).unwrap()
 }
 
 fn try_to_go(
     plan: &TitrationPlan,
-    build: &mut dyn FnMut(&Config) -> Result<Coupled>,
+    build: &(dyn Fn(usize, &Config) -> Result<Coupled> + Sync),
     side_by_side: bool,
     stop: &Stop,
 ) -> Result<bool> {
@@ -84,14 +84,12 @@ fn states(plan: &TitrationPlan, slot: usize) -> Vec<usize> {
 fn notices_of_walkers_are_logged() {
     let folder = temp_dir::TempDir::new().unwrap();
     let plan = plan(folder.path(), 4, 1);
-    let mut built = 0;
-    let mut build = |config: &Config| {
+    let build = |number: usize, config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
-        built += 1;
-        toy.notices.extend((built == 3).then(|| "step 3: new lists were made there".into()));
+        toy.notices.extend((number == 2).then(|| "step 3: new lists were made there".into()));
         Ok(toy)
     };
-    assert!(try_to_go(&plan, &mut build, true, &Stop::default()).unwrap());
+    assert!(try_to_go(&plan, &build, true, &Stop::default()).unwrap());
     let log = std::fs::read_to_string(folder.path().join(files::LOG)).unwrap();
     assert_eq!(log.matches("walker 3: step 3: new lists were made there").count(), 1, "{log}");
 }
@@ -231,8 +229,8 @@ fn another_exchange_is_refused_and_nothing_is_touched() {
     assert!(!go(&plan(folder.path(), 60, 2), false, Some(40)));
     let before = results(folder.path());
     let refused = |other: TitrationPlan| {
-        let mut build = |_: &Config| Ok(Coupled::new(4.0, 1));
-        let message = try_to_go(&other, &mut build, false, &Stop::default()).unwrap_err().to_string();
+        let build = |_: usize, _: &Config| Ok(Coupled::new(4.0, 1));
+        let message = try_to_go(&other, &build, false, &Stop::default()).unwrap_err().to_string();
         assert!(results(folder.path()) == before);
         message
     };
@@ -263,16 +261,15 @@ fn ph_values_and_replicas_may_be_added() {
     let setup =
         Setup { config: &wide.batch().config, slots: &wide.batch().children, ladders, every: EVERY, added: &[] };
     let go = |stop_at: Option<(usize, u64)>| {
-        let (stop, mut built) = (Stop::default(), 0);
-        let mut build = |config: &Config| {
+        let stop = Stop::default();
+        let build = |number: usize, config: &Config| {
             let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
-            toy.stop_at = stop_at.filter(|(number, _)| *number == built).map(|(_, step)| (step, stop.clone()));
-            built += 1;
+            toy.stop_at = stop_at.filter(|(who, _)| *who == number).map(|(_, step)| (step, stop.clone()));
             Ok(toy)
         };
         let start = Start::find(setup.config, &Identity::default(), &setup.labels()).unwrap();
         let mut log = Log::open(&folder.path().join(files::LOG), true).unwrap();
-        run(&setup, &mut build, start, false, &mut log, &stop).unwrap()
+        run(&setup, &build, start, false, &mut log, &stop).unwrap()
     };
     // Stopped while the new ones catch up, and again when all go together.
     assert!(!go(Some((5, 77))) && !go(Some((0, 231))) && go(None));

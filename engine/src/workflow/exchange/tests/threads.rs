@@ -1,5 +1,6 @@
 //! Walkers with threads of their own: who waits for whom, and that nothing of it is seen in the results.
 
+use super::super::prepare::at_once;
 use super::*;
 use crate::config::quantity::WallTime;
 use crate::error::PhysicsError;
@@ -9,15 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Walkers that keep their lines and do something after each step, side by side.
-fn go_with(plan: &TitrationPlan, hook: &dyn Fn(usize) -> Option<Hook>, stop: &Stop) -> Result<bool> {
-    let mut built = 0;
-    let mut build = |config: &Config| {
+fn go_with(plan: &TitrationPlan, hook: &(dyn Fn(usize) -> Option<Hook> + Sync), stop: &Stop) -> Result<bool> {
+    let build = |number: usize, config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
-        (toy.keeps, toy.after_step) = (true, hook(built));
-        built += 1;
+        (toy.keeps, toy.after_step) = (true, hook(number));
         Ok(toy)
     };
-    try_to_go(plan, &mut build, true, stop)
+    try_to_go(plan, &build, true, stop)
 }
 
 /// Waits until it is so; an error if that takes a minute.
@@ -130,7 +129,7 @@ fn a_walker_that_fails_is_named() {
 fn walkers_with_threads_are_prepared_at_once() {
     let folder = temp_dir::TempDir::new().unwrap();
     let begun = Arc::new(AtomicU64::new(0));
-    let mut build = |config: &Config| {
+    let build = |_: usize, config: &Config| {
         let mut toy = Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed);
         let begun = Arc::clone(&begun);
         toy.at_start = Some(Box::new(move |_| {
@@ -139,5 +138,20 @@ fn walkers_with_threads_are_prepared_at_once() {
         }));
         Ok(toy)
     };
-    assert!(try_to_go(&plan(folder.path(), 2, 1), &mut build, true, &Stop::default()).unwrap());
+    assert!(try_to_go(&plan(folder.path(), 2, 1), &build, true, &Stop::default()).unwrap());
+}
+
+/// The first error in the order of the walkers is told, and none is begun once one has failed.
+#[test]
+fn walkers_are_built_at_once_and_in_their_order() {
+    let whole = at_once(40, &|number| Ok(number)).unwrap();
+    assert_eq!(whole, (0..40).collect::<Vec<_>>());
+    let begun = AtomicU64::new(0);
+    let failed = at_once(1000, &|number| {
+        begun.fetch_add(1, Ordering::SeqCst);
+        if number < 5 { Ok(()) } else { Err(PhysicsError::of("test", &format!("walker {number}"))) }
+    });
+    assert!(failed.unwrap_err().to_string().contains("walker 5"));
+    assert!(begun.load(Ordering::SeqCst) < 5 + 2 * rayon::current_num_threads() as u64 + 1);
+    assert!(at_once(0, &|_| Ok(())).unwrap().is_empty());
 }
