@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PROPKA on the entries as they were deposited, and the null model, against measured values: over the groups of a folder of results of each protein.
+"""PROPKA on the entries as they were deposited, and the null model, against measured values: over the groups of a folder of results of each protein, and over those that have converged there.
 
     .tools/prepare/bin/python3 validation/baselines.py charmm36m-ecc       # all 45 groups
 
@@ -32,7 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", help="what names of folders in results/ end with: charmm36m-forms")
     results = parser.parse_args().results
-    found = {}
+    found, converged = {}, []
     for entry in ("1pgb", "4pti", "2lzt", "1stn"):
         pka = predicted(entry)
         found[entry] = []
@@ -40,10 +40,15 @@ def main():
             if row["verdict"] == "difference":
                 kind, *_, number = row["site"].split()
                 found[entry].append((pka[NAMES[kind], int(number)] - float(row["measured"]), float(row["model compound − measured"])))
+                if row["converged"] == "yes":
+                    converged.append((*found[entry][-1], float(row["computed − measured"])))
     parts = {**{entry: [entry] for entry in found}, "small": ["1pgb", "4pti", "2lzt"], "all": list(found)}
     for label, entries in parts.items():
         by_propka, null = zip(*(pair for entry in entries for pair in found[entry]))
         print(f"{label:6}PROPKA {averages(by_propka)}; null model {averages(null)}")
+    if converged:
+        by_propka, null, computed = zip(*converged)
+        print(f"those that have converged {averages(computed)}; PROPKA {averages(by_propka)}; null model {averages(null)}")
 
 
 if __name__ == "__main__":

@@ -251,19 +251,24 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
     let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
+    let mut drifts = replicas.clone();
     for chosen in of_replicas(&own) {
         let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
         let g: Vec<_> = chosen.iter().map(|&k| inefficiencies[k]).collect();
         let part = question.map(|question| question.part(&chosen));
-        let found = titration::slope_one(&protons, &some, part.as_ref(), &g).map_err(refused)?;
-        replicas.iter_mut().zip(found).for_each(|(list, pka)| list.push(pka));
+        let found = titration::convergence(&protons, &some, part.as_ref(), &g, 2).map_err(refused)?;
+        for (step, (first, last)) in found.forward.iter().zip(&found.reverse).enumerate() {
+            replicas[step].push(first[1]);
+            drifts[step].push(diagnostics::drift(first[0], last[0]));
+        }
     }
     let starts: BTreeSet<&str> = own.iter().filter_map(|run| run.structure.as_deref()).collect();
     let from_replicas = diagnostics::from_replicas(&replicas, &starts);
-    for (step, all) in titration.macroscopic.iter_mut().zip(&replicas) {
-        if let Some(error) = diagnostics::error_between(all, from_replicas) {
-            units::at_least(step, error);
-        }
+    for (number, (step, all)) in titration.macroscopic.iter_mut().zip(&replicas).enumerate() {
+        let between = diagnostics::error_between(all, from_replicas);
+        let halves = convergence.halves(number).filter(|_| from_replicas);
+        let of_halves = halves.and_then(|halves| diagnostics::error_between_halves(halves));
+        between.into_iter().chain(of_halves).for_each(|error| units::at_least(step, error));
     }
     // Occupancies of a pH count what its files show; what counts as a transition is what walkers have done.
     let trails = trails::along(&own, &states);
@@ -273,7 +278,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let here = own.iter().zip(&transitions).filter(|(run, _)| run.ph == point.ph);
         point.occupancy.transitions = here.map(|(_, count)| count).sum();
     }
-    let diagnostics = Diagnostics { exchanges, replicas, from_replicas, independent, ..Diagnostics::default() };
+    let diagnostics = Diagnostics { exchanges, replicas, drifts, from_replicas, independent, ..Diagnostics::default() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()

@@ -364,6 +364,14 @@ pub struct Convergence {
     pub reverse: Vec<Vec<Determined>>,
 }
 
+impl Convergence {
+    /// pKa of a step from the first and the last half of every series; `None` of an odd number of parts.
+    pub fn halves(&self, step: usize) -> Option<[Determined; 2]> {
+        let half = self.shares.iter().position(|share| (share - 0.5).abs() < 1e-9)?;
+        Some([self.forward.get(step)?[half], self.reverse.get(step)?[half]])
+    }
+}
+
 /// pKa from 1/n, 2/n … of every series, from the beginning and from the end, with the [`Titration::inefficiencies`] of the whole.
 ///
 /// # Errors

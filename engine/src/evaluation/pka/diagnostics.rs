@@ -11,6 +11,8 @@
 //!
 //! Where [`LADDERS`] replicas or more began from several structures, their scatter measures what each of them keeps, however slowly that is forgotten: the error is
 //! then no smaller than that of their mean, s/√R · √(ν/(ν − 2)) with ν = R − 1 (Student's t), and neither their scatter nor missing round trips speak against a site.
+//! By how much the halves of the runs differ is then the mean over the replicas, with an error of the same kind; a difference beyond the errors of the halves, which know of
+//! motions within them only, counts where it is larger than the error that is asked for.
 
 use super::doubts::few_transitions;
 use super::results::SiteResult;
@@ -52,6 +54,8 @@ pub struct Diagnostics {
     pub round_trips: Option<usize>,
     /// pKa of slope one of every replica, `[step][replica]`; empty without replicas.
     pub replicas: Vec<Vec<Determined>>,
+    /// By how much the pKa of the last half of every replica is above that of the first, with the errors of both together, `[step][replica]`.
+    pub drifts: Vec<Vec<Determined>>,
     /// Whether the scatter of the replicas measures what runs do not forget: five at least, from more than one structure, all with a pKa.
     pub from_replicas: bool,
     /// Number of independent walkers that tell of the pKa; without walkers that of runs, where most of what is known comes from those that began with the
@@ -88,10 +92,9 @@ impl Diagnostics {
                 }
                 _ => add("the pKa is not determined".into()),
             }
-            if let Some([first, last]) = site.halves(index)
-                && disagree(first, last)
-            {
-                add(format!("the first half of the runs gives {first} and the last {last}"));
+            if let Some(([first, last], drift)) = site.halves(index).zip(site.drift(index, ERRORS, largest)) {
+                let by = if site.diagnostics.from_replicas { format!(": a drift of {drift}") } else { String::new() };
+                add(format!("the first half of the runs gives {first} and the last {last}{by}"));
             }
             let replicas = site.diagnostics.replicas.get(index).filter(|_| !site.diagnostics.from_replicas);
             if let Some(all) = replicas.filter(|all| scatter(all)) {
@@ -145,11 +148,29 @@ fn times(number: u64) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-/// Whether two results differ by more than two errors.
-fn disagree(first: Determined, second: Determined) -> bool {
-    let error = first.error().zip(second.error()).map(|(a, b)| a.hypot(b));
-    let difference = first.value().zip(second.value()).map(|(a, b)| (a - b).abs());
-    difference.zip(error).is_some_and(|(difference, error)| difference > ERRORS * error)
+/// By how much the second of two results is larger, with the error of that.
+pub(super) fn drift(first: Determined, last: Determined) -> Determined {
+    match (first, last) {
+        (Determined::Value { value: a, error: e }, Determined::Value { value: b, error: f }) => {
+            Determined::Value { value: b - a, error: e.hypot(f) }
+        }
+        _ => Determined::Unknown,
+    }
+}
+
+/// The mean of the drifts of replicas whose scatter measures what they keep: what they keep cancels in the drift of each, and what they share stays.
+pub(super) fn mean_drift(drifts: &[Determined]) -> Determined {
+    let known: Option<Vec<f64>> = drifts.iter().map(Determined::value).collect();
+    let mean = known.map(|known| known.iter().sum::<f64>() / known.len() as f64);
+    match mean.zip(error_between(drifts, true)) {
+        Some((value, error)) => Determined::Value { value, error },
+        None => Determined::Unknown,
+    }
+}
+
+/// Whether a drift is more than so many of its errors.
+pub(super) fn is_more_than(drift: Determined, errors: f64) -> bool {
+    matches!(drift, Determined::Value { value, error } if value.abs() > errors * error)
 }
 
 /// Whether values scatter by more than their errors: χ² > n − 1 + 2 √(2(n − 1)) about the weighted mean.
@@ -171,6 +192,12 @@ pub(super) fn error_between(values: &[Determined], from_replicas: bool) -> Optio
     let factor = if from_replicas { (free / (free - 2.0)).sqrt() } else { 1.0 };
     let of_mean = spread(&known).map(|spread| factor * spread / (known.len() as f64).sqrt());
     of_mean.filter(|_| from_replicas || scatter(values))
+}
+
+/// Half of the difference of two halves that differ by more than two of their errors, the standard error of the mean of two values; none of others.
+pub(super) fn error_between_halves([first, last]: [Determined; 2]) -> Option<f64> {
+    let drift = drift(first, last);
+    drift.value().filter(|_| is_more_than(drift, ERRORS)).map(|drift| 0.5 * drift.abs())
 }
 
 /// Whether the scatter of these replicas, `[step][replica]`, measures what runs do not forget; `starts`: the structures that the runs began with.
@@ -211,8 +238,18 @@ mod tests {
 
     #[test]
     fn results_disagree_beyond_two_errors_and_unknown_ones_do_not() {
+        let disagree = |first, last| is_more_than(drift(first, last), ERRORS);
         assert!(!disagree(value(4.0, 0.1), value(4.28, 0.1)) && disagree(value(4.0, 0.1), value(4.29, 0.1)));
         assert!(!disagree(value(4.0, 0.1), Determined::AtLeast(9.0)));
+        // Five replicas that drift alike, and five of which each drifts its own way: the mean is the same, and tells something where they agree.
+        let of = |drifts: [f64; 5]| mean_drift(&drifts.map(|drift| value(drift, 0.05)));
+        let (alike, apart) = (of([0.12, 0.16, 0.14, 0.13, 0.15]), of([0.54, -0.26, 0.34, -0.16, 0.24]));
+        assert!([alike, apart].iter().all(|drift| (drift.value().unwrap() - 0.14).abs() < 1e-12));
+        // s = √(0.001/4) and √(0.448/4), times √(2/5).
+        assert!((alike.error().unwrap() - (0.001_f64 / 10.0).sqrt()).abs() < 1e-12);
+        assert!((apart.error().unwrap() - (0.46_f64 / 10.0).sqrt()).abs() < 1e-12);
+        assert!(is_more_than(alike, ERRORS) && !is_more_than(apart, ERRORS));
+        assert_eq!(mean_drift(&[value(0.1, 0.1), Determined::Unknown]), Determined::Unknown);
         // Two values: χ² = Δ²/2e², more than 1 + 2 √2 from Δ = 2.77 e on.
         assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));
         assert!(!scatter(&[value(4.0, 0.1), Determined::Unknown]) && !scatter(&[]));

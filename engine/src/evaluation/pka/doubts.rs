@@ -1,6 +1,6 @@
 //! What the numbers of a titration give reason to doubt, in sentences.
 
-use super::diagnostics::FEW;
+use super::diagnostics::{FEW, LARGEST_ERROR};
 use super::results::{Evaluation, SiteResult};
 use crate::evaluation::runs::Run;
 use lambda::analysis::hill::Determined;
@@ -144,10 +144,8 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
 
 /// A sentence if the two halves of the runs disagree about a pKa.
 fn drift(site: &SiteResult, index: usize) -> Option<String> {
-    let [first, last] = site.halves(index)?;
-    let difference = first.value()? - last.value()?;
-    let error = first.error()?.hypot(last.error()?);
-    (difference.abs() > (3.0 * error).max(0.1)).then(|| {
+    let ([first, last], drift) = (site.halves(index)?, site.drift(index, 3.0, LARGEST_ERROR)?);
+    (drift.value()?.abs() > 0.1).then(|| {
         format!("the first half of the runs gives pKa {first}, the last {last}; leave out more of the beginning, or run longer")
     })
 }

@@ -12,7 +12,7 @@ use lambda::analysis::titration::{Convergence, Macroscopic, Titration};
 
 pub use super::diagnostics::Diagnostics;
 
-use super::diagnostics::LARGEST_ERROR;
+use super::diagnostics::{self, LARGEST_ERROR};
 
 /// Number of bins in the histograms of λ.
 pub const BINS: usize = 60;
@@ -171,9 +171,22 @@ impl SiteResult {
 
     /// pKa of a step from the first and the last half of the runs.
     pub fn halves(&self, step: usize) -> Option<[Determined; 2]> {
-        let found = &self.convergence;
-        let half = found.shares.iter().position(|share| (share - 0.5).abs() < 1e-9)?;
-        Some([found.forward.get(step)?[half], found.reverse.get(step)?[half]])
+        self.convergence.halves(step)
+    }
+
+    /// By how much the pKa of a step is larger in the last half of the runs than in the first, with its error, if it has changed, and if that matters where errors of
+    /// `largest` do. Errors of the halves know of motions within them alone. Where the scatter of replicas is the error of what they keep, so is that of their drifts:
+    /// a change is then one that they share, or one that is larger than `largest`.
+    pub(super) fn drift(&self, step: usize, errors: f64, largest: f64) -> Option<Determined> {
+        let [first, last] = self.halves(step)?;
+        let whole = Some(diagnostics::drift(first, last)).filter(|drift| diagnostics::is_more_than(*drift, errors));
+        let drifts = self.diagnostics.drifts.get(step).filter(|_| self.diagnostics.from_replicas);
+        let Some(shared) = drifts.map(|drifts| diagnostics::mean_drift(drifts)).filter(|drift| drift.value().is_some())
+        else {
+            return whole;
+        };
+        let is_large = |drift: &Determined| drift.value().is_some_and(|drift| drift.abs() > largest);
+        Some(shared).filter(|drift| diagnostics::is_more_than(*drift, errors)).or(whole.filter(is_large))
     }
 
     /// How often the protonation changed along walkers, all runs together.
