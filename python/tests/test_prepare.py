@@ -393,7 +393,7 @@ def test_replicas_begin_with_side_chains_that_were_heated(structure: Write, repo
     assert f"{3 * len(job['titrate']['ph'])} runs of" in notes(report) and not (folder / "start_4.toml").exists()
     second, third = (tomllib.loads((folder / f"start_{number}.toml").read_text()) for number in (2, 3))
     assert (second["dynamics"].pop("seed"), third["dynamics"].pop("seed")) == (2, 3) and second == third
-    assert second["position_restraints"] == {"atoms": "backbone", "duration": "500 ps", "fade": "0 ps"}
+    assert second["position_restraints"] == {"atoms": "backbone", "duration": "500 ps", "fade": "0 ps"}  # no end titrates
     assert (second["thermostat"]["temperature"], second["dynamics"]["duration"], second["titration"]["relax"]) == ("500 K", "500 ps", "500 ps")
     assert "barostat" not in second and "titrate" not in second and second["titration"]["ph"] in job["titrate"]["ph"]
     # Sites, library and force field are those of the titration.
@@ -408,6 +408,11 @@ def test_chains_that_are_numbered_alike_are_told_apart_by_their_molecule(structu
     _, job, _ = written(options, report)
     names = [site["residue"] for site in job["titration"]["site"]]
     assert "1:GL3 2" in names and "2:GL3 2" in names and "2:nterm ALA 1" in names
+    # Ends that titrate are free in runs that heat side chains, each by its molecule.
+    options.starts, options.output = 2, options.output.with_name("heated")
+    folder, _, _ = written(options, report)
+    held = tomllib.loads((folder / "start_2.toml").read_text())["position_restraints"]["atoms"]
+    assert held.startswith("backbone and not (") and "(molecule 2 and resname ALA and resid 1)" in held, held
 
 
 def test_the_box_is_twice_the_padding_wider_than_the_protein() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import string
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,16 +82,17 @@ HEATED = "500 ps"
 
 
 def heated(what: Titration, number: int) -> str:
-    """The text of the job that makes another structure to begin with: side chains at 500 K while the backbone is held, λ in the forms of the middle of the pH values."""
+    """The text of the job that makes another structure to begin with: side chains and ends that titrate at 500 K while the rest of the backbone is held, λ in the forms of the
+    middle of the pH values."""
     return "\n".join([
-        "# Another structure for titrate.toml to begin with: side chains at 500 K while the backbone is held, and λ with it.",
+        "# Another structure for titrate.toml to begin with: side chains and ends that titrate at 500 K while the rest of the backbone is held, and λ with it.",
         f"# octitrate run start_{number}.toml",
         "",
         *system(what),
         "[minimise]",
         "",
         "[position_restraints]",
-        'atoms = "backbone"',
+        f"atoms = {json.dumps(held(what))}",
         f'duration = "{HEATED}"',
         'fade = "0 ps"',
         "",
@@ -116,6 +118,19 @@ def heated(what: Titration, number: int) -> str:
         'trajectory = "0 ps"',
         "",
     ])
+
+
+def held(what: Titration) -> str:
+    """The atoms that stay where they are while side chains turn: the backbone, but for residues with an end that titrates, whose φ or ψ the end depends on."""
+    titrating = [choice.group for choice in what.choices if choice.titrates]
+    ends = []
+    for group, name in zip(titrating, site_names(titrating, what.topology)):
+        if group.group in ("nterm", "cterm"):
+            # `nterm LYS 1`, or `2:nterm LYS 1` where chains are numbered alike
+            molecule, place = name.split(":") if ":" in name else ("", name)
+            _, residue, number = place.split()
+            ends.append((f"molecule {molecule} and " if molecule else "") + f"resname {residue} and resid {number.rstrip(string.ascii_letters)}")
+    return "backbone" + "".join(f" and not ({end})" for end in ends)
 
 
 def system(what: Titration) -> list[str]:
