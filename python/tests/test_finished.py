@@ -92,7 +92,8 @@ def test_a_prmtop_differs_from_the_built_in_corrections_by_five_roundings(left: 
 
 
 def test_a_psf_gets_the_switch_of_charmm(tmp_path: Path) -> None:
-    job = taken([*PSF, "--duration", "500 ps"], tmp_path / "charmm")
+    job = taken([*PSF, "--duration", "500 ps", "--until", "0.2"], tmp_path / "charmm")
+    assert job["titrate"]["until"] == 0.2
     assert job["van_der_waals"] == {"cutoff": "1.2 nm", "modifier": "force-switch", "switch_start": "1 nm"}
     # A fiftieth of the run, in whole hundreds of steps.
     assert job["position_restraints"] == {"duration": "20 ps", "fade": "10 ps"}

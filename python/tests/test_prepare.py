@@ -386,9 +386,9 @@ def test_sites_that_are_asked_for_titrate_alone(structure: Write, report: Report
 def test_replicas_begin_with_side_chains_that_were_heated(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     options = structure(peptide_text("ALA", "GLU", "GLY"))
-    options.sites, options.starts = ["GLU"], 3
+    options.sites, options.starts, options.until = ["GLU"], 3, 0.2
     folder, job, _ = written(options, report)
-    assert (job["titrate"]["replicas"], job["dynamics"]["velocities"]) == (3, "generate")
+    assert (job["titrate"]["replicas"], job["dynamics"]["velocities"], job["titrate"]["until"]) == (3, "generate", 0.2)
     assert job["titrate"]["structures"] == ["system.gro", "start_2/final.gro", "start_3/final.gro"]
     assert f"{3 * len(job['titrate']['ph'])} runs of" in notes(report) and not (folder / "start_4.toml").exists()
     second, third = (tomllib.loads((folder / f"start_{number}.toml").read_text()) for number in (2, 3))
@@ -439,6 +439,7 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
     for more, message in (
         (["--keep-ligands"], "no force field for ligands"),
         (["--duration", "5"], "--duration '5': a time with its unit is meant"),
+        (["--until", "2"], "--until 2: an error of the pKa is meant, 0.01 to 1"),
         (["--starts", "0"], "--starts 0: a whole number from 1 to 32 is meant"),
         (["--starts", "2", "--from", "x.prmtop"], "--starts: only for a protein that is prepared"),
         (["-o", str(options.input / "x")], f"cannot be written: {options.input} is no folder"),

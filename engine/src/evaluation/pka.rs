@@ -267,7 +267,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     for (number, (step, all)) in titration.macroscopic.iter_mut().zip(&replicas).enumerate() {
         let between = diagnostics::error_between(all, from_replicas);
         let halves = convergence.halves(number).filter(|_| from_replicas);
-        let of_halves = halves.and_then(|halves| diagnostics::error_between_halves(halves));
+        let of_halves = halves.and_then(diagnostics::error_between_halves);
         between.into_iter().chain(of_halves).for_each(|error| units::at_least(step, error));
     }
     // Occupancies of a pH count what its files show; what counts as a transition is what walkers have done.

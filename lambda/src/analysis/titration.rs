@@ -277,20 +277,6 @@ fn steps(points: &[Populations], lost: &[u32]) -> Vec<Determined> {
     (0..lost.len() - 1).map(step).collect()
 }
 
-/// The macroscopic pKa values from some of the series alone, as [`Convergence`] has them from all.
-///
-/// # Errors
-/// As [`evaluate`].
-pub fn slope_one(
-    protons: &[u32],
-    series: &[TitrationSeries<'_>],
-    question: Option<&Question<'_>>,
-    inefficiencies: &[Inefficiency],
-) -> Result<Vec<Determined>, TitrationError> {
-    let found = convergence(protons, series, question, inefficiencies, 1)?;
-    Ok(found.forward.into_iter().map(|all| all[0]).collect())
-}
-
 fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
     let point = |p: &Populations| {
         let (protonated, deprotonated) = (p.samples[0], p.samples[1]);

@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     ti.add_argument("--sites", metavar="LIST", help="groups that titrate, 'GLU 35,ASP,A:HIS 15,nterm' (default: all whose pKa may lie in the range)")
     ti.add_argument("--temperature", type=float, metavar="K", help="temperature (default: 300)")
     ti.add_argument("--duration", metavar="TIME", help="length of each run (default: '10 ns')")
+    ti.add_argument("--until", type=float, metavar="ERROR", help="runs end when every pKa is known to this, such as 0.2, and --duration is the longest they may become (default: all have that length)")
     ti.add_argument("--starts", type=int, metavar="N", help="replicas of each pH, which begin with other structures: jobs start_2.toml, … heat the side chains first (default: 1; 5 say what a larger protein keeps of its start)")
     st = p.add_argument_group("structure")
     st.add_argument("--model", type=int, metavar="N", help="the model to take, where there are several")
@@ -100,7 +101,7 @@ def options(args: argparse.Namespace) -> Options:
             "--keep-ligands: there is no force field for ligands yet", "leave them out with --drop NAME, or prepare the system elsewhere and give it with --from"
         )
     chosen = Options(input=args.structure)
-    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "starts", "model", "altloc", "gaps", "ends", "flips", "seed"):
+    for name in ("output", "force", "force_field", "water", "pair_corrections", "box", "padding", "salt", "crystal_water", "ph_range", "temperature", "duration", "until", "starts", "model", "altloc", "gaps", "ends", "flips", "seed"):
         value = getattr(args, name)
         if value is not None:
             setattr(chosen, name, value)
@@ -118,11 +119,18 @@ def options(args: argparse.Namespace) -> Options:
         raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
     if not length(chosen.duration):
         raise Refused(f"--duration {chosen.duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
+    check_until(chosen.until)
     if not 1 <= chosen.starts <= 32:
         raise Refused(f"--starts {chosen.starts}: a whole number from 1 to 32 is meant", "each is a run more at each pH; 5 say what a larger protein keeps of its start")
     if not 1 <= chosen.seed < 2**31:
         raise Refused(f"--seed {chosen.seed}: a whole number from 1 to 2147483647 is meant", "the default is 1")
     return chosen
+
+
+def check_until(until: float | None) -> None:
+    """Raises `Refused` for an error that `titrate.until` does not take."""
+    if until is not None and not 0.01 <= until <= 1:
+        raise Refused(f"--until {until:g}: an error of the pKa is meant, 0.01 to 1", "0.2 is usual")
 
 
 def _list(texts: list[str]) -> list[str]:
@@ -161,6 +169,7 @@ def main(arguments: list[str]) -> int:
         if args.finished:
             if (args.starts or 1) > 1:
                 raise Refused("--starts: only for a protein that is prepared", "name other structures of this system in titrate.structures")
+            check_until(args.until)
             from .finished import take
 
             place = take(args, report)

@@ -30,7 +30,7 @@ from ..repeatable import platform
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
-from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat
+from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
 from .options import Options
 from .report import Report, listed
 
@@ -267,6 +267,7 @@ def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: f
     bath, duration = "\n".join([*thermostat(args.temperature or Options.temperature), "", *electrostatics()]), args.duration or Options.duration
     begin = "\n".join([*cutoffs.lines(), "[minimise]", "", *position_restraints(start)])
     held = "" if start is None else f'\nstart = "{picoseconds(start)}" # the volume is constant until velocities are thermal'
+    ends = "".join(f"\n{line}" for line in until(args.until))
     coupling = '\ncoupling = "semi-isotropic" # x and y together, z apart: for a bilayer in the x-y plane\ninterval = 50' if is_bilayer else ""
     return f"""# Titration of {files[0].name}, written by octitrate prepare: every group that the library knows and that has its protons titrates.
 
@@ -295,7 +296,7 @@ pressure = "1 bar"{held}{coupling}
 
 [titrate]
 ph = {{ min = {low:g}, max = {high:g}, step = 1.0 }}
-exchange = "1 ps"
+exchange = "1 ps"{ends}
 
 [output]
 lambda = "{between_lines(duration)}"

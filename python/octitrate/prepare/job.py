@@ -46,7 +46,7 @@ def job(what: Titration, finite_box: bool) -> str:
         "",
         *position_restraints(start),
         "[dynamics]",
-        f"duration = {json.dumps(options.duration)} # of each run",
+        f"duration = {json.dumps(options.duration)} # of each run" + (", at most" if options.until is not None else ""),
         'time_step = "4 fs"',
         'hydrogen_mass = "3 u"',
         *(['velocities = "generate" # those of structures that were at 500 K are of that temperature'] if starts else []),
@@ -67,6 +67,7 @@ def job(what: Titration, finite_box: bool) -> str:
         "[titrate]",
         f"ph = {json.dumps(what.ph)}",
         'exchange = "1 ps"',
+        *until(options.until),
         *([f"replicas = {options.starts}", f"structures = {structures} # with which the replicas of each pH begin"] if starts else []),
         *(['finite_box = "finite_box.csv" # what the size of the box does to pKa values, which are given with it and without it'] if finite_box else []),
         "",
@@ -75,6 +76,11 @@ def job(what: Titration, finite_box: bool) -> str:
         'trajectory = "100 ps"',
         "",
     ])
+
+
+def until(error: float | None) -> list[str]:
+    """The line with the error at which runs may end."""
+    return [] if error is None else [f"until = {error:g} # the runs end when every pKa is known to this by all that could tell that it is not"]
 
 
 HEATED = "500 ps"

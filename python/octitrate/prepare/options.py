@@ -44,5 +44,7 @@ class Options:
     temperature: float = 300.0
     duration: str = "10 ns"
     """Of each run of the titration; a beginning for a small protein: docs/src/is-it-right.md, "How long"."""
+    until: float | None = None
+    """Error of the pKa values at which the runs may end before they have their whole length."""
     starts: int = 1
     """Structures that the replicas of each pH begin with: the prepared one, and others whose side chains were at 500 K."""

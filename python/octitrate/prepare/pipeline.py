@@ -82,7 +82,7 @@ def prepare(options: Options, report: Report) -> Path:
         if beside is not None:
             report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
     report.step("Cost")
-    report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoff))
+    report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoff, until=options.until is not None))
     entries = ff.entries(solvated.model.topology)
     with folder:
         folder.write("system.xml", openmm.XmlSerializer.serialize(solvated.system))
@@ -158,7 +158,7 @@ def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: 
         )
 
 
-def cost(atoms: int, runs: int, duration: str, cutoff: float) -> str:
+def cost(atoms: int, runs: int, duration: str, cutoff: float, *, until: bool = False) -> str:
     """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs. With a cut-off of 1.0 nm nine
     walkers of 27 480 atoms that swap their pH make 6 838 ns/day in all, 32 runs of 3 524 atoms 26 614 (benchmarks/README.md); that is 5 % too high for eight walkers of
     14 513 atoms, 3 % too low for nine of 17 719. With 1.2 nm and Lennard-Jones on the hydrogens of water (CHARMM) ten of 28 478 atoms make 3 996 and eight of 15 034
@@ -170,7 +170,7 @@ def cost(atoms: int, runs: int, duration: str, cutoff: float) -> str:
     minutes = 0.0 if time is None else 1440 * runs * time / 1000 / guess
     takes = "" if time is None else f", {counted(max(1, round(minutes)), 'minute')}" if minutes < 100 else f", {minutes / 60:.0f} hours"
     return (
-        f"{atoms} atoms, {runs} runs of {duration}; a guess from two systems that were measured: {round(guess, -2 if guess < 10000 else -3):.0f} ns/day of all runs "
+        f"{atoms} atoms, {runs} runs of {duration}{' at most' if until else ''}; a guess from two systems that were measured: {round(guess, -2 if guess < 10000 else -3):.0f} ns/day of all runs "
         f"together on one H200{takes}; some thousandths of that speed on two CPU cores"
     )
 

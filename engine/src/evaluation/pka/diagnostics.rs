@@ -245,7 +245,7 @@ mod tests {
         let of = |drifts: [f64; 5]| mean_drift(&drifts.map(|drift| value(drift, 0.05)));
         let (alike, apart) = (of([0.12, 0.16, 0.14, 0.13, 0.15]), of([0.54, -0.26, 0.34, -0.16, 0.24]));
         assert!([alike, apart].iter().all(|drift| (drift.value().unwrap() - 0.14).abs() < 1e-12));
-        // s = √(0.001/4) and √(0.448/4), times √(2/5).
+        // s = √(0.001/4) and √(0.46/4), times √(2/5).
         assert!((alike.error().unwrap() - (0.001_f64 / 10.0).sqrt()).abs() < 1e-12);
         assert!((apart.error().unwrap() - (0.46_f64 / 10.0).sqrt()).abs() < 1e-12);
         assert!(is_more_than(alike, ERRORS) && !is_more_than(apart, ERRORS));
