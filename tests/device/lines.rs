@@ -79,6 +79,14 @@ fn those_that_are_kept_are_those_of_frames() {
     assert_eq!(lines, expected);
     assert!(kept.state().unwrap() == by_hand.state().unwrap(), "lines change the trajectory");
 
+    // One that has run before leaves no trace in what it does next.
+    kept.restore(&start).unwrap();
+    kept.keep(every, false).unwrap();
+    let mut lines = found(&mut kept, &[(26, Upto::Passed), (26, Upto::Present)]);
+    lines.sort_unstable();
+    assert_eq!(lines, expected);
+    assert!(kept.state().unwrap() == by_hand.state().unwrap(), "the run before has left a trace");
+
     let mut looked = again(&start);
     looked.keep(every, false).unwrap();
     let looks = [(0, Upto::Present), (3, Upto::Passed), (10, Upto::Present), (11, Upto::AtHand), (12, Upto::Present)];

@@ -65,6 +65,8 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
     // A thread that spins while it waits holds up those that have work to enqueue.
     host.place.devices().iter().for_each(|device| device.wait_asleep());
     let mut log: Option<Log> = None;
+    // They stay from look to look.
+    let mut walkers = Vec::new();
     for (number, &steps) in stages.iter().enumerate() {
         let joined = Joined::find(config)?;
         if until.is_some_and(|until| until.is_passed(number, plan)) && joined.has_reached(steps) {
@@ -79,7 +81,7 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
             until.look(number, plan)?;
             continue;
         }
-        let ended = match stage.run(&joined, &mut log, stop) {
+        let ended = match stage.run(&joined, &mut walkers, &mut log, stop) {
             Err(Error::Memory(error)) => {
                 match until.zip(Some(stage.fresh(&joined)).filter(|fresh| !fresh.is_empty())) {
                     None => Err(Error::Memory(error)),
@@ -88,7 +90,7 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
                         until.withdraw(&fresh, &why, plan)?;
                         let line = format!("pH {fresh:?} cannot be added, nor any other: {why}");
                         log.as_mut().map_or(Ok(()), |log| log.line(&line))?;
-                        stage.run(&joined, &mut log, stop)
+                        stage.run(&joined, &mut walkers, &mut log, stop)
                     }
                 }
             }
@@ -122,7 +124,7 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     /// Runs it; false if asked to stop before its end.
-    fn run(&self, joined: &Joined, log: &mut Option<Log>, stop: &Stop) -> Result<bool> {
+    fn run(&self, joined: &Joined, walkers: &mut Vec<Simulation>, log: &mut Option<Log>, stop: &Stop) -> Result<bool> {
         let Self { plan, host, every, steps } = *self;
         let config = &plan.batch().config;
         let mut part = config.clone();
@@ -148,7 +150,7 @@ impl Stage<'_> {
             let device = (!devices.is_empty()).then(|| devices[number % devices.len()]);
             Simulation::among_many(config, device)
         };
-        run(&setup, &build, start, !devices.is_empty(), log, stop)
+        run(&setup, &build, walkers, start, !devices.is_empty(), log, stop)
     }
 
     /// pH values that take part: those added before its end, and those that have walkers already.

@@ -31,7 +31,8 @@ use std::time::{Duration, Instant};
 
 /// All walkers from the start, or from the checkpoint that was found, to the last step; false if asked to stop before it.
 ///
-/// `build` makes walker `number` (from 0) of a job, many of them at once. `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other, each with all threads.
+/// `build` makes walker `number` (from 0) of a job, many of them at once. `walkers` are those that have come to the checkpoint in this process, if there are any, and are at
+/// the end those that have made all steps: they need not be built again. `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other, each with all threads.
 ///
 /// # Errors
 /// The first error of a walker, with the frame that failed in `failed.gro`; [`Error::File`] if an output cannot be written; [`Error::Input`] if
@@ -39,6 +40,7 @@ use std::time::{Duration, Instant};
 pub fn run<W: Walker>(
     setup: &Setup,
     build: &(dyn Fn(usize, &Config) -> Result<W> + Sync),
+    walkers: &mut Vec<W>,
     start: Start,
     side_by_side: bool,
     log: &mut Log,
@@ -67,14 +69,21 @@ pub fn run<W: Walker>(
         slot.config.save(&folder.join(RESOLVED))?;
     }
     let known = start.found.as_ref().map_or(0, |found| found.checkpoint.state.walkers.len());
-    let walkers = at_once(start.places.origins.len(), &|number| {
+    let mut all = std::mem::take(walkers);
+    all.truncate(known);
+    let first = all.len();
+    let built = at_once(start.places.origins.len() - first, &|number| {
+        let number = first + number;
         let origin = start.places.origins[number];
         let slot = &setup.slots[origin];
         let is_added = number >= known && setup.source(origin).is_some();
         build(number, &slot.config).map_err(|e| if is_added { e } else { too_many(e, slot) })
     })?;
-    let mut ensemble = Ensemble::open(setup, walkers, start, side_by_side, log)?;
-    ensemble.steps(log, stop)
+    all.extend(built);
+    let mut ensemble = Ensemble::open(setup, all, start, side_by_side, log)?;
+    let ended = ensemble.steps(log, stop)?;
+    *walkers = ensemble.walkers;
+    Ok(ended)
 }
 
 /// The walkers of an exchange in progress.

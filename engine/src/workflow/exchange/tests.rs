@@ -13,6 +13,7 @@ use crate::output::series::LambdaSeries;
 use crate::toy::Coupled;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const PH: [f64; 4] = [3.5, 4.0, 4.5, 5.5];
 /// Steps between exchanges.
@@ -70,7 +71,7 @@ fn try_to_go(
     let config = &plan.batch().config;
     let start = Start::find(config, &Identity::default(), &setup(plan).labels())?;
     let mut log = Log::open(&config.result(files::LOG), true)?;
-    run(&setup(plan), build, start, side_by_side, &mut log, stop)
+    run(&setup(plan), build, &mut Vec::new(), start, side_by_side, &mut log, stop)
 }
 
 /// States of the two sites at a pH, as 0 to 3.
@@ -208,6 +209,34 @@ fn a_run_in_pieces_leaves_the_same_bytes() {
     assert!(go(&threads, true, None), "finished before");
 }
 
+/// Walkers that have come to a checkpoint in this process go on without being built again, with the bytes of those that are.
+#[test]
+fn walkers_of_a_stage_before_are_gone_on_with() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let at = |name: &str, exchanges| plan(&folder.path().join(name), exchanges, 2);
+    assert!(go(&at("whole", 60), true, None));
+    let built = AtomicUsize::new(0);
+    let build = |_: usize, config: &Config| {
+        built.fetch_add(1, Ordering::SeqCst);
+        Ok(Coupled::new(config.titration.as_ref().unwrap().ph.unwrap(), config.dynamics.seed))
+    };
+    let mut walkers = Vec::new();
+    for exchanges in [20, 35, 60] {
+        let stage = at("stages", exchanges);
+        let config = &stage.batch().config;
+        let start = Start::find(config, &Identity::default(), &setup(&stage).labels()).unwrap();
+        let mut log = Log::open(&config.result(files::LOG), true).unwrap();
+        let stop = Stop::default();
+        assert!(run(&setup(&stage), &build, &mut walkers, start, true, &mut log, &stop).unwrap());
+    }
+    assert_eq!((built.load(Ordering::SeqCst), walkers.len()), (8, 8));
+    let lines = |name: &str| {
+        let all = results(&folder.path().join(name)).into_iter();
+        all.filter(|(name, _)| name.ends_with(files::LAMBDA) || name.ends_with(EXCHANGE)).collect::<Vec<_>>()
+    };
+    assert!(lines("stages").len() == 9 && lines("stages") == lines("whole"));
+}
+
 /// Where walkers are stopped, one may wait at the step of a swap, the line of that step not yet told, and the one that took its place be some lines ahead.
 #[test]
 fn the_line_of_a_swap_comes_before_those_of_who_takes_over() {
@@ -269,7 +298,7 @@ fn ph_values_and_replicas_may_be_added() {
         };
         let start = Start::find(setup.config, &Identity::default(), &setup.labels()).unwrap();
         let mut log = Log::open(&folder.path().join(files::LOG), true).unwrap();
-        run(&setup, &build, start, false, &mut log, &stop).unwrap()
+        run(&setup, &build, &mut Vec::new(), start, false, &mut log, &stop).unwrap()
     };
     // Stopped while the new ones catch up, and again when all go together.
     assert!(!go(Some((5, 77))) && !go(Some((0, 231))) && go(None));
