@@ -208,3 +208,32 @@ fn another_selection_is_refused() {
     let (status, said) = end(start(&job, &out));
     assert_eq!(status, Some(0), "{said}");
 }
+
+/// Jobs of one's own go one after the other, each in its folder; what is finished is passed over, and the first that is not valid is named before any begins.
+#[test]
+fn several_jobs_go_one_after_the_other() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let place = |seed: u64| {
+        let own = folder.path().join(format!("{seed}"));
+        std::fs::create_dir(&own).unwrap();
+        let path = job(&own, seed);
+        let short = std::fs::read_to_string(&path).unwrap().replace("steps = 30000", "steps = 200");
+        std::fs::write(&path, short).unwrap();
+        path
+    };
+    let jobs = [place(3), place(4)];
+    let run = |jobs: &[&Path]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_octitrate"));
+        let output = command.args(["run", "--device", "cpu"]).args(jobs).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let ends = |seed: u64| folder.path().join(format!("{seed}/job/final.gro"));
+    let missing = folder.path().join("missing.toml");
+    let (status, said) = run(&[&jobs[0], &missing]);
+    assert!(status == Some(2) && said.contains("missing.toml") && !ends(3).exists(), "{said}");
+    let (status, said) = run(&[&jobs[0], &jobs[1]]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("(2 of 2)") && ends(3).exists() && ends(4).exists(), "{said}");
+    let (status, said) = run(&[&jobs[0], &jobs[1]]);
+    assert!(status == Some(0) && said.matches("finished before").count() == 2, "{said}");
+}

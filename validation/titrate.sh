@@ -7,7 +7,7 @@
 # FORCE_FIELD is ff14SB (default), charmm36m, charmm36m-ecc, or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
 # dphs is a model of the variant of nuclease whose acids were measured, made from 1stn (nuclease_variant.py).
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
-# START is `crystal` (default), `heated` (a structure whose side chains were at 500 K for half a nanosecond while the backbone was held, start_2.toml), `both`: two
+# START is `crystal` (default), `heated` (a structure whose side chains, and ends that titrate, were at 500 K for half a nanosecond while the rest of the backbone was held, start_2.toml), `both`: two
 # walkers at each pH, one ladder from each of the two; or a number of ladders, 5 for an error that knows what they keep, all but the first from heated side chains.
 # What the size of the box does to pKa values is taken off before they are compared (finite_box.csv); the table has both.
 # The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).

@@ -246,7 +246,7 @@ pub struct PythonArguments {
 /// `run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// The job; or several runs of a titration or calibration (run.toml in their folders), which go on side by side.
+    /// The job; or several, which go one after the other. Runs of a titration or calibration (run.toml in their folders) go on side by side.
     #[arg(value_name = "JOB.toml", required = true)]
     pub jobs: Vec<PathBuf>,
     /// Folder of the results, instead of output.folder of the job.

@@ -1,4 +1,4 @@
-//! `run`: one run, from the job or from its checkpoint; or a bundle of runs of a titration or calibration.
+//! `run`: one run, from the job or from its checkpoint; several, one after the other; or a bundle of runs of a titration or calibration.
 
 use super::arguments::RunArguments;
 use super::job::{job, make_room, signals, warn};
@@ -7,9 +7,10 @@ use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
 use octitrate::error::{Error, Result};
 use octitrate::output::progress::Log;
+use octitrate::output::screen;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
-use octitrate::workflow::many::bundle;
+use octitrate::workflow::many::{bundle, is_made_by_many};
 use octitrate::workflow::run::{Outcome, run as run_simulation};
 use std::process::ExitCode;
 
@@ -46,15 +47,24 @@ pub fn one(config: &Config, device: Choice, stop: &Stop, quiet: bool, force: boo
     }
 }
 
-/// Runs several jobs side by side.
+/// Runs several jobs: those that a titration or calibration has made side by side, others one after the other.
 fn several(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     if arguments.output.is_some() || arguments.limits.force {
-        let help = "the runs of a bundle keep their folders";
+        let help = "several keep the folders that they name";
         return Err(Error::input("--output and --force are for one job, and several are named", help));
     }
     let jobs = arguments.jobs.iter().map(|path| job(path, None)).collect::<Result<Vec<Config>>>()?;
     jobs.iter().try_for_each(check_is_one_run)?;
     let stop = signals(arguments.limits.max_hours, arguments.leash)?;
+    if !jobs.iter().any(is_made_by_many) {
+        for (number, config) in jobs.iter().enumerate().take_while(|_| !stop.requested()) {
+            if !arguments.quiet {
+                screen::show(&format!("{} ({} of {})\n", config.path().display(), number + 1, jobs.len()));
+            }
+            one(config, device, &stop, arguments.quiet, false)?;
+        }
+        return Ok(if stop.requested() { ExitCode::from(stop.exit_status()) } else { ExitCode::SUCCESS });
+    }
     let mut log = Log::on_screen(arguments.quiet);
     let finished = bundle(jobs, &executable()?, &device.open_all()?, &mut log, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })

@@ -208,6 +208,11 @@ fn crew(jobs: Jobs, runs: usize, executable: &Path, place: &Chosen) -> (Concurre
     }
 }
 
+/// Whether a titration or a calibration has made this job: `run.toml` in the folder of its results.
+pub fn is_made_by_many(job: &Config) -> bool {
+    job.path() == job.folder().join(children::JOB)
+}
+
 /// Runs several jobs that a titration or a calibration has made (`run.toml` in the folder of each), as many at once as the device wants; false if asked
 /// to stop before the end. Nothing is evaluated.
 ///
@@ -216,9 +221,9 @@ fn crew(jobs: Jobs, runs: usize, executable: &Path, place: &Chosen) -> (Concurre
 pub fn bundle(jobs: Vec<Config>, executable: &Path, place: &Chosen, log: &mut Log, stop: &Stop) -> Result<bool> {
     let child = |config: Config| {
         let folder = config.folder();
-        if config.path() != folder.join(children::JOB) {
-            let help = "others are run one by one: octitrate run JOB.toml";
-            let message = "several jobs at once are those that titrate or calibrate --slurm (or --hyperqueue) has made, run.toml in the folder of its results";
+        if !is_made_by_many(&config) {
+            let help = "call octitrate run for these, and again for others, which go one after the other";
+            let message = "jobs that go side by side are those that titrate or calibrate --slurm (or --hyperqueue) has made, run.toml in the folder of its results";
             return Err(InputError::new(message, help).in_file(config.path()).into());
         }
         let name = folder.display().to_string();

@@ -35,7 +35,7 @@ def job(what: Titration, finite_box: bool) -> str:
     options = what.options
     start = settling(options.duration)
     starts = [f"start_{number}" for number in range(2, options.starts + 1)]
-    first = "" if not starts else f"octitrate run {starts[0]}.toml" + (f" and so on to {starts[-1]}.toml" if len(starts) > 1 else "") + ", then "
+    first = f"octitrate run {' '.join(f'{name}.toml' for name in starts)}, then " if starts else ""
     structures = json.dumps(["system.gro", *(f"{name}/final.gro" for name in starts)])
     return "\n".join([
         f"# Titration of {options.input.name}, written by octitrate prepare; prepare.md says what was decided on the way.",
