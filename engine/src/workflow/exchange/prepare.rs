@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
 
-/// Builds `count` walkers, as many at once as there are cores: reading the files of one and placing its buffers takes a core for up to a second.
+/// Walkers that are built at once: while its files are read one takes some kilobytes for each atom, which many cores would take many times.
+const AT_ONCE: usize = 16;
+
+/// Builds `count` walkers, as many at once as there are cores, [`AT_ONCE`] at most: reading the files of one and placing its buffers takes a core for up to a second.
 ///
 /// Threads of their own, because a thread of the pool that waits for what another one computes takes up the next walker meanwhile, and may then wait for itself.
 ///
@@ -32,7 +35,8 @@ pub fn at_once<W: Send>(count: usize, build: &(dyn Fn(usize) -> Result<W> + Sync
         mine
     };
     let mut all = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..rayon::current_num_threads().min(count)).map(|_| scope.spawn(some)).collect();
+        let threads: Vec<_> =
+            (0..rayon::current_num_threads().min(AT_ONCE).min(count)).map(|_| scope.spawn(some)).collect();
         let join = |thread: ScopedJoinHandle<Vec<(usize, Result<W>)>>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
