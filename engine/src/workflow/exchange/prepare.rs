@@ -13,7 +13,7 @@ use std::thread::ScopedJoinHandle;
 /// Walkers that are built at once: while its files are read one takes some kilobytes for each atom, which many cores would take many times.
 const AT_ONCE: usize = 16;
 
-/// Builds `count` walkers, as many at once as there are cores, [`AT_ONCE`] at most: reading the files of one and placing its buffers takes a core for up to a second.
+/// Builds `count` walkers, as many at once as there are cores, 16 at most: reading the files of one and placing its buffers takes a core for up to a second.
 ///
 /// Threads of their own, because a thread of the pool that waits for what another one computes takes up the next walker meanwhile, and may then wait for itself.
 ///
