@@ -57,13 +57,17 @@ fn several(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     jobs.iter().try_for_each(check_is_one_run)?;
     let stop = signals(arguments.limits.max_hours, arguments.leash)?;
     if !jobs.iter().any(is_made_by_many) {
-        for (number, config) in jobs.iter().enumerate().take_while(|_| !stop.requested()) {
+        let mut last = ExitCode::SUCCESS;
+        for (number, config) in jobs.iter().enumerate() {
+            if stop.requested() {
+                return Ok(ExitCode::from(stop.exit_status()));
+            }
             if !arguments.quiet {
                 screen::show(&format!("{} ({} of {})\n", config.path().display(), number + 1, jobs.len()));
             }
-            one(config, device, &stop, arguments.quiet, false)?;
+            last = one(config, device, &stop, arguments.quiet, false)?;
         }
-        return Ok(if stop.requested() { ExitCode::from(stop.exit_status()) } else { ExitCode::SUCCESS });
+        return Ok(last);
     }
     let mut log = Log::on_screen(arguments.quiet);
     let finished = bundle(jobs, &executable()?, &device.open_all()?, &mut log, &stop)?;

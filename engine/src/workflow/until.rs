@@ -1,8 +1,8 @@
 //! `[titrate] until`: runs that go on until their pKa values are known well enough ([`crate::evaluation::until`]), or until they are as long as the job allows.
 //!
 //! Looks at the runs come at times that follow from the job alone, each 1.25 times the one before, up to the length of the job. Up to each look all runs are made as runs of that
-//! length, which then become longer (walkers of an exchange stay meanwhile); so a titration that was stopped and continued looks at the same frames, and ends where one in one piece would have ended. What each look
-//! found is kept in `until.json`; a look that is missing there is made again from the frames up to its time.
+//! length, which then become longer (walkers of an exchange stay meanwhile); so a titration that was stopped and continued looks at the same frames, and ends where one in one
+//! piece would have ended. What each look found is kept in `until.json`; a look that is missing there is made again from the frames up to its time.
 //!
 //! At a look pH values may be added ([`Grows`]). Their runs begin there, with the states of other pH values. A decision follows from the frames up to the look, so that one that was
 //! lost is made again; what has been added stays, also if the job asks for another error later. Where runs have gone on beyond a look nothing can begin at it any more.

@@ -92,7 +92,8 @@ impl Diagnostics {
                 }
                 _ => add("the pKa is not determined".into()),
             }
-            if let Some(([first, last], drift)) = site.halves(index).zip(site.drift(index, ERRORS, largest)) {
+            if let Some(([first, last], drift)) = site.halves(index).zip(site.significant_drift(index, ERRORS, largest))
+            {
                 let by = if site.diagnostics.from_replicas { format!(": a drift of {drift}") } else { String::new() };
                 add(format!("the first half of the runs gives {first} and the last {last}{by}"));
             }

@@ -1,6 +1,6 @@
 //! What the numbers of a titration give reason to doubt, in sentences.
 
-use super::diagnostics::{FEW, LARGEST_ERROR};
+use super::diagnostics::FEW;
 use super::results::{Evaluation, SiteResult};
 use crate::evaluation::runs::Run;
 use lambda::analysis::hill::Determined;
@@ -25,7 +25,7 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
             100.0 * CONNECTED
         ));
     }
-    warnings.extend(together(evaluation.sites.iter().flat_map(doubts)));
+    warnings.extend(together(evaluation.sites.iter().flat_map(|site| doubts(site, evaluation.options.largest_error))));
     let mut seen = BTreeSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     warnings
@@ -75,7 +75,7 @@ pub(super) fn few_transitions(site: &SiteResult) -> Vec<&PhPoint> {
 }
 
 /// Reasons to doubt the numbers of a site: its name, or that of a step, and a sentence.
-fn doubts(site: &SiteResult) -> Vec<(String, String)> {
+fn doubts(site: &SiteResult, largest: f64) -> Vec<(String, String)> {
     let mut doubts = Vec::new();
     let points = &site.titration.points;
     let name = &site.record.name;
@@ -89,7 +89,7 @@ fn doubts(site: &SiteResult) -> Vec<(String, String)> {
     let mixed = list(&|point| point.occupancy.mixed_fraction().is_some_and(|mixed| mixed > MANY_MIXED));
     let where_any = |list: &[String]| (!list.is_empty()).then(|| at(list));
     doubts.extend(of_changes(where_any(&few), where_any(&mixed)).map(|doubt| (name.clone(), doubt)));
-    let steps = (0..site.titration.macroscopic.len()).flat_map(|index| doubts_of_step(site, index));
+    let steps = (0..site.titration.macroscopic.len()).flat_map(|index| doubts_of_step(site, index, largest));
     doubts.extend(steps);
     doubts
 }
@@ -110,7 +110,7 @@ fn of_changes(few: Option<String>, mixed: Option<String>) -> Option<String> {
 }
 
 /// Reasons to doubt the pKa and Hill coefficient of a step: its name, and a sentence.
-fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
+fn doubts_of_step(site: &SiteResult, index: usize, largest: f64) -> Vec<(String, String)> {
     let (step, points) = (&site.titration.macroscopic[index], &site.titration.points);
     let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
     let mut sentences = Vec::new();
@@ -138,13 +138,13 @@ fn doubts_of_step(site: &SiteResult, index: usize) -> Vec<(String, String)> {
             "the Hill coefficient is {value:.2} ± {error:.2}; a single site has 1: the runs may be too short, or it feels another site"
         ));
     }
-    sentences.extend(drift(site, index));
+    sentences.extend(drift(site, index, largest));
     sentences.into_iter().map(|sentence| (site.step_name(index), sentence)).collect()
 }
 
 /// A sentence if the two halves of the runs disagree about a pKa.
-fn drift(site: &SiteResult, index: usize) -> Option<String> {
-    let ([first, last], drift) = (site.halves(index)?, site.drift(index, 3.0, LARGEST_ERROR)?);
+fn drift(site: &SiteResult, index: usize, largest: f64) -> Option<String> {
+    let ([first, last], drift) = (site.halves(index)?, site.significant_drift(index, 3.0, largest)?);
     (drift.value()?.abs() > 0.1).then(|| {
         format!("the first half of the runs gives pKa {first}, the last {last}; leave out more of the beginning, or run longer")
     })

@@ -174,10 +174,9 @@ impl SiteResult {
         self.convergence.halves(step)
     }
 
-    /// By how much the pKa of a step is larger in the last half of the runs than in the first, with its error, if it has changed, and if that matters where errors of
-    /// `largest` do. Errors of the halves know of motions within them alone. Where the scatter of replicas is the error of what they keep, so is that of their drifts:
-    /// a change is then one that they share, or one that is larger than `largest`.
-    pub(super) fn drift(&self, step: usize, errors: f64, largest: f64) -> Option<Determined> {
+    /// By how much the pKa of a step is larger in the last half of the runs than in the first, with its error, if that is more than so many `errors`. Errors of the halves know of motions within them alone. Where the scatter of replicas is the error of what they keep, so is that of their drifts:
+    /// a change is then one that they share, or one beyond the errors of the halves that is larger than `largest`, the error that is asked for.
+    pub(super) fn significant_drift(&self, step: usize, errors: f64, largest: f64) -> Option<Determined> {
         let [first, last] = self.halves(step)?;
         let whole = Some(diagnostics::drift(first, last)).filter(|drift| diagnostics::is_more_than(*drift, errors));
         let drifts = self.diagnostics.drifts.get(step).filter(|_| self.diagnostics.from_replicas);

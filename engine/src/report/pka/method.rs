@@ -341,7 +341,7 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             if from_replicas == evaluation.sites.len() { String::new() } else { format!(" of {from_replicas} sites") };
         method.add(&format!(
             "Replicas began at several structures, and standard errors{all} are at least those of the mean of the replicas, with the factor of Student's t, whether these agree or \
-             not."
+             not; by how much halves of the runs differ is the mean over the replicas, with an error of the same kind."
         ));
     }
     if let Some(solution) = &evaluation.solution {

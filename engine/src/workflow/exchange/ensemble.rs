@@ -32,7 +32,8 @@ use std::time::{Duration, Instant};
 /// All walkers from the start, or from the checkpoint that was found, to the last step; false if asked to stop before it.
 ///
 /// `build` makes walker `number` (from 0) of a job, many of them at once. `walkers` are those that have come to the checkpoint in this process, if there are any, and are at
-/// the end those that have made all steps: they need not be built again. `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other, each with all threads.
+/// the end those that have made all steps: they need not be built again. `side_by_side`: each walker in a thread of its own, as a GPU wants it; else one after the other,
+/// each with all threads.
 ///
 /// # Errors
 /// The first error of a walker, with the frame that failed in `failed.gro`; [`Error::File`] if an output cannot be written; [`Error::Input`] if
