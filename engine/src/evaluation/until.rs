@@ -1,9 +1,13 @@
 //! Whether runs have gone on for long enough: every site asked for has its pKa within an error, by everything that could tell that it has not.
 //!
-//! A check holds if for every site asked for the pKa is determined with an error below the limit (MBAR and block bootstrap, widened by walkers or whole runs), the two halves of the
+//! A check holds for a site if its pKa is determined with an error below the limit (MBAR and block bootstrap, widened by walkers or whole runs), the two halves of the
 //! runs agree within their errors and differ by no more than twice the limit, replicas agree, transitions are frequent where the site is partly protonated, neighbouring pH
-//! values overlap; and if no run is still settling and walkers have gone between the lowest and the highest pH and back often enough. An error that is small by chance would end the runs
-//! too soon, and the more looks there are, the sooner: so checks must hold from one time on until 25 % more data are there ([`GROWTH`]), two of them at least.
+//! values overlap; and if no run is still settling and walkers have gone between the lowest and the highest pH and back often enough, unless every site has replicas whose scatter
+//! measures what they keep. An error that is small by chance would end the runs
+//! too soon, and the more looks there are, the sooner: so a site is *settled* when checks have held for it from one time on until 25 % more data were there ([`GROWTH`]), two of them at least.
+//!
+//! The runs end when every site is settled. Each of the tests that a check consists of fails by chance in one case of twenty, so that of twenty sites that are known well enough one or
+//! another would always be held up: a site that is settled stays so, unless its error is no longer below the limit or its pKa has moved by more than that ([`Settled`]).
 //!
 //! A side chain that never turned speaks neither for nor against a pKa: it may be held, or the runs may be too short. One that turned a few times has been seen to be slow, and counts.
 //!
@@ -61,6 +65,9 @@ pub struct SiteCheck {
     pub site: String,
     /// pKa of its first step in words.
     pub pka: String,
+    /// Values of its steps; empty if one is not determined.
+    #[serde(default)]
+    pub values: Vec<f64>,
     /// Largest error of its pKa values; none if one is not determined.
     pub error: Option<f64>,
     /// What holds it up.
@@ -77,16 +84,17 @@ impl Check {
         if sites.is_empty() {
             reasons.push("no pKa lies within the pH values".to_string());
         }
-        // Scatter of replicas from several structures says what round trips would.
-        let trips = evaluation.round_trips.filter(|_| asked.iter().any(|site| !site.diagnostics.from_replicas));
-        if let Some(trips) = trips.filter(|trips| *trips < target.round_trips) {
+        // Scatter of replicas from several structures says what round trips would, and what they share of their settling is a drift of all of them.
+        let by_walkers = asked.iter().any(|site| !site.diagnostics.from_replicas);
+        let trips = evaluation.round_trips.filter(|trips| by_walkers && *trips < target.round_trips);
+        if let Some(trips) = trips {
             reasons.push(format!("walkers made {trips} round trips and should make {}", target.round_trips));
         }
         let settling: Vec<String> = evaluation
             .runs
             .iter()
             .zip(&evaluation.left_out)
-            .filter(|(run, left_out)| **left_out > SETTLING * (time - run.start()))
+            .filter(|(run, left_out)| by_walkers && **left_out > SETTLING * (time - run.start()))
             .map(|(run, _)| run.short_name())
             .collect();
         if !settling.is_empty() {
@@ -109,9 +117,12 @@ impl Check {
 
     /// Whether nothing speaks against any site, and no pH was added.
     pub fn holds(&self) -> bool {
-        self.added().next().is_none()
-            && self.reasons.is_empty()
-            && self.sites.iter().all(|site| site.reasons.is_empty())
+        self.is_clear() && self.sites.iter().all(|site| site.reasons.is_empty())
+    }
+
+    /// Whether nothing speaks against all sites, and no pH was added.
+    fn is_clear(&self) -> bool {
+        self.reasons.is_empty() && self.added().next().is_none()
     }
 
     /// The pH values that were added at it.
@@ -135,10 +146,15 @@ impl Check {
         Some(self.time * (most / target.error).powi(2).max(1.0))
     }
 
-    /// One sentence for the log.
-    pub fn summary(&self, target: &Target) -> String {
+    /// One sentence for the log; so many sites are `settled`.
+    pub fn summary(&self, target: &Target, settled: usize) -> String {
         let good = self.sites.iter().filter(|site| site.reasons.is_empty()).count();
-        let text = format!("{good} of {} sites are within {} at {} ps", self.sites.len(), target.error, self.time);
+        let text = format!(
+            "{good} of {} sites are within {} at {} ps, {settled} are settled",
+            self.sites.len(),
+            target.error,
+            self.time
+        );
         match self.stopping().first() {
             None if self.reasons.is_empty() => text,
             None => format!("{text}; {}", self.reasons.join("; ")),
@@ -176,7 +192,8 @@ impl SiteCheck {
         let errors: Option<Vec<f64>> = site.pkas().map(|pka| pka.error()).collect();
         let error = errors.and_then(|errors| errors.into_iter().reduce(f64::max));
         let pka = site.pkas().next().unwrap_or(Determined::Unknown).to_string();
-        Self { site: site.record.name.clone(), pka, error, reasons }
+        let values: Option<Vec<f64>> = site.pkas().map(|pka| pka.value()).collect();
+        Self { site: site.record.name.clone(), pka, values: values.unwrap_or_default(), error, reasons }
     }
 }
 
@@ -197,12 +214,51 @@ fn is_asked_for(site: &SiteResult, ph: &[f64], target: &Target) -> bool {
     })
 }
 
-/// The first of `checks` (in the order of time) from which on all hold until [`GROWTH`] times the data are there at the last one; none if the runs shall go on.
-pub fn reached(checks: &[Check]) -> Option<usize> {
-    let last = checks.last()?;
-    let first = checks.iter().rposition(|check| !check.holds()).map_or(0, |failed| failed + 1);
-    // Times are whole numbers of steps: a ratio of exactly 1.25 may miss it by rounding.
-    (first < checks.len() && last.time >= GROWTH * (1.0 - 1e-6) * checks[first].time).then_some(first)
+/// A site for which checks have held until [`GROWTH`] times the data were there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// Name.
+    pub site: String,
+    /// Index of the check from which on they held.
+    pub first: usize,
+}
+
+impl Settled {
+    /// The sites of the last of `checks` (in the order of time) that are settled. One that was before stays so, whatever a test says by chance, while its error is below that of the
+    /// target and its pKa within this of where it was then.
+    pub fn all(checks: &[Check], target: &Target) -> Vec<Self> {
+        let asked = checks.last().map(|last| last.sites.as_slice()).unwrap_or_default();
+        asked.iter().filter_map(|site| Self::of(&site.site, checks, target)).collect()
+    }
+
+    fn of(name: &str, checks: &[Check], target: &Target) -> Option<Self> {
+        let stays = |then: &SiteCheck, now: &SiteCheck| {
+            let moved = then.values.iter().zip(&now.values).any(|(then, now)| (now - then).abs() > target.error);
+            now.values.len() == then.values.len() && !moved && now.error.is_some_and(|error| error < target.error)
+        };
+        // Where checks began to hold, and where they had for long enough.
+        let (mut first, mut settled): (Option<usize>, Option<(usize, &SiteCheck)>) = (None, None);
+        for (index, check) in checks.iter().enumerate() {
+            let now = check.sites.iter().find(|site| site.site == name);
+            if settled.is_some_and(|(_, then)| !now.is_some_and(|now| stays(then, now))) {
+                (first, settled) = (None, None);
+            }
+            let holds = check.is_clear() && now.is_some_and(|now| now.reasons.is_empty());
+            first = first.or(Some(index)).filter(|_| holds);
+            // Times are whole numbers of steps: a ratio of exactly 1.25 may miss it by rounding.
+            let lasted = first.filter(|&first| check.time >= GROWTH * (1.0 - 1e-6) * checks[first].time);
+            settled = settled.or(lasted.zip(now));
+        }
+        settled.map(|(first, _)| Self { site: name.to_string(), first })
+    }
+}
+
+/// The check from which on they held for the last of all sites to settle; none if the runs shall go on, or if something speaks against all sites at the last of `checks` (in the order
+/// of time).
+pub fn reached(checks: &[Check], target: &Target) -> Option<usize> {
+    let last = checks.last().filter(|last| last.is_clear())?;
+    let settled = Settled::all(checks, target);
+    settled.iter().map(|site| site.first).max().filter(|_| settled.len() == last.sites.len())
 }
 
 #[cfg(test)]

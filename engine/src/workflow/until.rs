@@ -112,7 +112,7 @@ impl Until {
     pub fn is_passed(&self, number: usize, plan: &dyn Grows) -> bool {
         let known = self.kept(plan).checks;
         let upto = known.iter().position(|check| (check.time - self.time(number)).abs() < 1e-6);
-        number + 1 < self.schedule.len() && upto.is_some_and(|upto| reached(&known[..=upto]).is_none())
+        number + 1 < self.schedule.len() && upto.is_some_and(|upto| reached(&known[..=upto], &self.target).is_none())
     }
 
     /// The pH values that were added so far, in the order of time.
@@ -160,7 +160,7 @@ impl Until {
             };
             kept.checks.push(check);
         }
-        let is_last = reached(&kept.checks).is_some() || number + 1 == self.schedule.len();
+        let is_last = reached(&kept.checks, &self.target).is_some() || number + 1 == self.schedule.len();
         let look = Look { checks: kept.checks.clone(), is_last };
         // Those of later looks stay: a titration that is called again passes the earlier ones by.
         kept.checks.extend(before.checks.into_iter().filter(|check| check.time > self.time(number) + 1e-6));

@@ -41,7 +41,7 @@ pub struct Titrate {
     pub exchange: Option<Time>,
     /// Error of the pKa (pK units, 0.01 to 1) at which the runs may end: they go on until every site of `until_sites` is known as well by everything
     /// that could tell that it is not, or until they are as long as `dynamics` says. The runs are looked at when they are as long as `until_from`,
-    /// and whenever they have become a quarter longer; what is asked for must hold until a quarter more data are there.
+    /// and whenever they have become a quarter longer; what is asked for must hold for each site until a quarter more data are there.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "number_or_text")]
     #[schemars(with = "Option<f64>", range(min = 0.01, max = 1.0), extend("x-absent" = "all runs are as long as `dynamics` says"))]
     pub until: Option<f64>,

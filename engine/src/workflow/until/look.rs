@@ -1,7 +1,7 @@
 //! What a look at the runs led to, in words.
 
 use super::Until;
-use crate::evaluation::until::{Check, GROWTH, reached};
+use crate::evaluation::until::{Check, GROWTH, Settled, SiteCheck, reached};
 
 /// What a look led to.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,9 +16,13 @@ impl Look {
     /// What the log says of it: the newest check, what holds it up, and which pH values to change.
     pub fn lines(&self, until: &Until) -> Vec<String> {
         let Some(check) = self.checks.last() else { return Vec::new() };
-        let mut lines = vec![format!("until {}: {}", until.target.error, check.summary(&until.target))];
+        let settled = Settled::all(&self.checks, &until.target).len();
+        let mut lines = vec![format!("until {}: {}", until.target.error, check.summary(&until.target, settled))];
         if !self.is_last && check.holds() {
-            lines.push(format!("  all agree; they must still do so with {:.0} % more data", 100.0 * (GROWTH - 1.0)));
+            let wanted = 100.0 * (GROWTH - 1.0);
+            lines.push(format!(
+                "  nothing speaks against any site; those that are not settled yet are with {wanted:.0} % more data"
+            ));
         }
         if !self.is_last
             && let Some(time) = check.estimate(&until.target).filter(|time| *time > check.time)
@@ -38,25 +42,37 @@ impl Look {
         } else {
             format!("not asked for, with pKa values outside the pH values: {}\n", check.outside.join(", "))
         };
-        let mut text = match reached(&self.checks) {
-            Some(first) => format!(
-                "until {error}: all {} sites are within it from {} ps on, and the runs ended at {} ps\n",
-                check.sites.len(),
-                self.checks[first].time,
-                check.time
-            ),
-            None => {
-                let why: Vec<String> = check.stopping();
-                let list = if why.is_empty() {
-                    vec![format!("it held at the last look only; {:.0} % more data are wanted", 100.0 * (GROWTH - 1.0))]
-                } else {
-                    why
-                };
-                let lines: String = list.iter().map(|line| format!("  {line}\n")).collect();
-                format!(
-                    "until {error}: not reached within {} ps of each run, the length that the job gives\n{lines}",
+        let mut text = match reached(&self.checks, &until.target) {
+            Some(first) => {
+                let mut text = format!(
+                    "until {error}: all {} sites are settled, the last of them from {} ps on, and the runs ended at {} ps\n",
+                    check.sites.len(),
+                    self.checks[first].time,
                     check.time
-                )
+                );
+                for held in check.stopping() {
+                    text += &format!("  settled before, while at the last look {held}\n");
+                }
+                text
+            }
+            None => {
+                let settled = Settled::all(&self.checks, &until.target);
+                let mut text = format!(
+                    "until {error}: not reached within {} ps of each run, the length that the job gives; {} of {} sites are settled\n",
+                    check.time,
+                    settled.len(),
+                    check.sites.len()
+                );
+                check.stopping().iter().for_each(|held| text += &format!("  {held}\n"));
+                let is_new = |site: &&SiteCheck| {
+                    site.reasons.is_empty() && settled.iter().all(|settled| settled.site != site.site)
+                };
+                let new: Vec<&str> = check.sites.iter().filter(is_new).map(|site| site.site.as_str()).collect();
+                if !new.is_empty() {
+                    let wanted = 100.0 * (GROWTH - 1.0);
+                    text += &format!("  not yet for {wanted:.0} % more data: {}\n", new.join(", "));
+                }
+                text
             }
         };
         text += &outside;
