@@ -601,3 +601,21 @@ fn his_with_torsions_of_its_own_has_the_values_of_the_files() {
         }
     }
 }
+
+/// What `prepare` and the runs wrote down where they were made means the same anywhere.
+#[test]
+fn results_name_no_folder_of_a_machine() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("validation/results");
+    let (mut read, mut wrong) = (0, Vec::new());
+    for folder in std::fs::read_dir(results).unwrap() {
+        for file in std::fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            read += 1;
+            let absolute = |word: &str| word.starts_with('/') && word.matches('/').count() > 1;
+            let words = text.split(|c: char| c.is_whitespace() || "`\"'()=,".contains(c));
+            wrong.extend(words.filter(|word| absolute(word)).map(|word| format!("{}: {word}", path.display())));
+        }
+    }
+    assert!(read > 300 && wrong.is_empty(), "{read} files; {wrong:#?}");
+}
