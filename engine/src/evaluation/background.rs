@@ -16,6 +16,7 @@ pub use solute::Solute;
 use super::ladders::Ladders;
 use super::mixing::Mixing;
 use super::pka::Evaluation;
+use super::until::Looks;
 use crate::config::RESOLVED;
 use crate::output::files;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ pub struct Background {
     pub preparation: Option<Preparation>,
     /// How an exchange of pH values mixed; `None` without one.
     pub mixing: Option<Mixing>,
+    /// What `until` found on the way; `None` without it, and where runs of other titrations are evaluated together with these.
+    pub looks: Option<Looks>,
     /// The solute of a run, or why it cannot be shown.
     pub solute: Result<Solute, String>,
 }
@@ -78,6 +81,7 @@ impl Background {
         let (corrections, library) = corrections::of(evaluation, &job);
         Self {
             mixing: mixing(&folder),
+            looks: Looks::read(&folder).filter(|_| evaluation.runs.iter().all(|run| run.folder.starts_with(&folder))),
             solute: solute::find(evaluation, &job, &library),
             corrections,
             preparation,

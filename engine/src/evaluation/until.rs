@@ -21,6 +21,10 @@ pub use places::Place;
 use super::pka::{END, Evaluation, ROTAMERS, SECOND, SiteResult, TRIPS};
 use lambda::analysis::determined::Determined;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// File in the folder of a titration with what was found at every look.
+pub const LOOKS: &str = "until.json";
 
 /// Factor between the times of checks, and between the data of the first and the last check that hold.
 pub const GROWTH: f64 = 1.25;
@@ -38,6 +42,23 @@ pub struct Target {
     pub sites: Vec<String>,
     /// Fewest round trips between the lowest and the highest pH, all walkers together, where there is an exchange.
     pub round_trips: usize,
+}
+
+/// The looks at a titration, as its folder has them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Looks {
+    /// What was asked for.
+    pub target: Target,
+    /// What they found, in the order of time.
+    pub checks: Vec<Check>,
+}
+
+impl Looks {
+    /// Those of the titration in this folder; none where there was no look, or where they cannot be read.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(folder.join(LOOKS)).ok()?;
+        serde_json::from_str(&text).ok().filter(|looks: &Self| !looks.checks.is_empty())
+    }
 }
 
 /// What one look at the runs says.

@@ -181,6 +181,7 @@ fn report(evaluation: &Evaluation, background: &Background, plots: &[Plot], besi
     page.anchor("convergence", "Convergence");
     of_file(plots::CONVERGENCE).for_each(|plot| show(&mut page, plot));
     evidence::diagnostics(&mut page, evaluation);
+    evidence::looks(&mut page, background);
     evidence::added(&mut page, evaluation);
     evidence::exchange(&mut page, evaluation, background, mixing);
     page.anchor("lambda", "λ");

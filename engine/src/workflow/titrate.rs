@@ -60,12 +60,15 @@ impl Many for TitrationPlan {
 
     fn conclude(&self) -> Result<String> {
         let config = &self.batch.config;
+        // The report shows the looks, the newest included.
+        let conclusion = match &self.until {
+            Some(until) => until.newest(self)?.conclusion(until) + "\n",
+            None => String::new(),
+        };
         let settings = config.to_toml()?;
         let beside = Beside { settings: Some(&settings), ..Beside::default() };
         let table = pka::write(&self.evaluate()?, config.folder(), beside)?;
-        let Some(until) = &self.until else { return Ok(table) };
-        let look = until.newest(self)?;
-        Ok(format!("{}\n{table}", look.conclusion(until)))
+        Ok(conclusion + &table)
     }
 }
 

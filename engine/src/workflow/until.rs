@@ -18,14 +18,12 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::evaluation::pka::Options;
 use crate::evaluation::runs::Run;
-use crate::evaluation::until::{Check, GROWTH, Target, reached};
+use crate::evaluation::until::{Check, GROWTH, LOOKS, Target, reached};
 use crate::output::begun::Begun;
 use lambda::analysis::counted::Resampling;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// File with what was found at every look.
-pub const CHECKS: &str = "until.json";
 /// Draws of the bootstrap at a look: errors to 4 %.
 const DRAWS: u32 = 300;
 
@@ -117,7 +115,7 @@ impl Until {
 
     /// The pH values that were added so far, in the order of time.
     pub fn added(&self) -> Vec<Added> {
-        let text = std::fs::read_to_string(self.folder.join(CHECKS)).unwrap_or_default();
+        let text = std::fs::read_to_string(self.folder.join(LOOKS)).unwrap_or_default();
         let found: Kept = serde_json::from_str(&text).unwrap_or_default();
         let mut added = found.added;
         // One that the job has by now is its own.
@@ -189,7 +187,7 @@ impl Until {
         let runs = plan.folders(&[]).into_iter().map(name).collect();
         let (target, equilibration, added) = (self.target.clone(), self.equilibration, self.added());
         let mut ours = Kept { target, equilibration, runs, added, checks: Vec::new() };
-        let text = std::fs::read_to_string(self.folder.join(CHECKS)).unwrap_or_default();
+        let text = std::fs::read_to_string(self.folder.join(LOOKS)).unwrap_or_default();
         let found: Option<Kept> = serde_json::from_str(&text).ok();
         let same = |found: &Kept| {
             (&found.target, found.equilibration, &found.runs) == (&ours.target, ours.equilibration, &ours.runs)
@@ -202,7 +200,7 @@ impl Until {
 
     fn save(&self, kept: &Kept) -> Result<()> {
         let text = serde_json::to_string_pretty(kept).map_err(|e| Error::input(e.to_string(), ""))?;
-        write_atomic(&self.folder.join(CHECKS), "write", (text + "\n").as_bytes())
+        write_atomic(&self.folder.join(LOOKS), "write", (text + "\n").as_bytes())
     }
 
     /// Looks at the runs that have anything to show at this time.

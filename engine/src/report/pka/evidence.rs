@@ -4,8 +4,9 @@ use super::tables::optional;
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
 use crate::evaluation::runs::Run;
+use crate::evaluation::until::{Check, Settled, reached};
 use crate::report::exchange;
-use crate::report::page::{Page, escape};
+use crate::report::page::{Page, escape, table};
 use crate::report::plot::{Chart, Curve, Figure, Point, Scale, Style};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
@@ -128,6 +129,51 @@ fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
         }
     }
     rows
+}
+
+/// What `until` found on the way: the pKa of each site at each look, since when it is settled, and what held it up.
+pub(super) fn looks(page: &mut Page, background: &Background) {
+    const SHOWN: usize = 8;
+    let Some(looks) = &background.looks else { return };
+    let (error, checks) = (looks.target.error, &looks.checks);
+    let Some(last) = checks.last() else { return };
+    let time = |check: &Check| trimmed(&format!("{:.3} ns", check.time / 1e3));
+    let settled = Settled::all(checks, &looks.target);
+    let shown = &checks[checks.len().saturating_sub(SHOWN)..];
+    let cell = |check: &Check, name: &str| match check.sites.iter().find(|site| site.site == name) {
+        Some(site) => format!("{} {}", site.pka, if site.reasons.is_empty() { "✓" } else { "✗" }),
+        None => "–".into(),
+    };
+    let rows: Vec<Vec<String>> = last
+        .sites
+        .iter()
+        .map(|site| {
+            let since = settled.iter().find(|settled| settled.site == site.site);
+            let since = since.map_or("not yet".into(), |settled| format!("from {} on", time(&checks[settled.first])));
+            let all = shown.iter().map(|check| cell(check, &site.site));
+            std::iter::once(site.site.clone()).chain(all).chain([since]).collect()
+        })
+        .collect();
+    let times: Vec<String> = shown.iter().map(time).collect();
+    let columns: Vec<&str> = ["site"].into_iter().chain(times.iter().map(String::as_str)).chain(["settled"]).collect();
+    let heading = format!("When each pKa was known to {error}");
+    let state = match reached(checks, &looks.target) {
+        Some(_) => format!("All {} sites are settled, and the runs ended after {} each.", rows.len(), time(last)),
+        None => format!("After {} of each run {} of {} sites are settled.", time(last), settled.len(), rows.len()),
+    };
+    let words = format!(
+        "The titration goes on until every pKa is known to {error} by everything that could tell that it is not (titrate.until). At each look ✓ says that nothing spoke against a site, ✗ that something did. A site is settled when nothing spoke against it until a quarter more data were there. {state}"
+    );
+    let against: String = checks
+        .iter()
+        .filter(|check| !check.stopping().is_empty())
+        .map(|check| format!("<li>{}: {}</li>", escape(&time(check)), escape(&check.stopping().join("; "))))
+        .collect();
+    let against = match against.as_str() {
+        "" => String::new(),
+        list => format!("<details><summary>What spoke against them at each look</summary><ul>{list}</ul></details>"),
+    };
+    page.section("", &heading, &format!("<p>{}</p>{}{against}", escape(&words), table(&heading, &columns, &rows)));
 }
 
 /// pH values that were added on the way, when and why.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::evaluation::pka::{Options, evaluate};
+use crate::evaluation::until::{Check, Looks, SiteCheck, Target};
 use crate::output::begun::Begun;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::SitesFile;
@@ -373,4 +374,47 @@ fn a_reason_of_many_sites_is_said_once() {
     assert_eq!(two, "2 of 3 sites have not converged:\n  GLU 2, GLU 5: few\n  GLU 2: late; wide\n  GLU 5: odd\n");
     let all = say([&["late", "few"], &["few"], &["few", "late"]]);
     assert_eq!(all, "3 of 3 sites have not converged:\n  every site: few\n  GLU 2, ASP 7: late\n");
+}
+
+/// What `until` found is shown by site and look: when a pKa was known, and what held it up before.
+#[test]
+fn looks_are_shown_by_site() {
+    let found = evaluation(&[site("GLU 2", &[0.0, 4.4])], &PH);
+    assert!(!page(&found).contains("When each pKa was known"));
+    let site = |name: &str, pka: &str, against: Option<&str>| SiteCheck {
+        site: name.into(),
+        pka: pka.into(),
+        values: vec![4.0],
+        error: Some(0.1),
+        reasons: against.into_iter().map(str::to_string).collect(),
+    };
+    let check = |time: f64, other: Option<&str>| Check {
+        time,
+        sites: vec![site("GLU 2", "4.02 ± 0.05", None), site("ASP <5>", "3.10 ± 0.12", other)],
+        outside: Vec::new(),
+        reasons: Vec::new(),
+        advice: Vec::new(),
+        places: Vec::new(),
+    };
+    let target = Target { error: 0.2, ..Target::default() };
+    let shown = |checks: Vec<Check>| {
+        let looks = Some(Looks { target: target.clone(), checks });
+        let mut page = Page::new("", "");
+        evidence::looks(&mut page, &Background { looks, ..Background::of(&found) });
+        section(&page.html(), "When each pKa was known to 0.2").to_string()
+    };
+    let begun = vec![check(2000.0, Some("a drift & more")), check(2500.0, None)];
+    let table = shown(begun.clone());
+    for words in [
+        "After 2.5 ns of each run 1 of 2 sites are settled.",
+        "<th scope=\"col\">2 ns</th><th scope=\"col\">2.5 ns</th>",
+        "<td>4.02 ± 0.05 ✓</td><td>4.02 ± 0.05 ✓</td><td>from 2 ns on</td>",
+        "<td>ASP &lt;5&gt;</td><td>3.10 ± 0.12 ✗</td><td>3.10 ± 0.12 ✓</td><td>not yet</td>",
+        "<li>2 ns: ASP &lt;5&gt; (3.10 ± 0.12): a drift &amp; more</li>",
+    ] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let table = shown([begun, vec![check(3150.0, None)]].concat());
+    assert!(table.contains("All 2 sites are settled, and the runs ended after 3.15 ns each."), "{table}");
+    assert!(table.contains("<td>from 2.5 ns on</td>"), "{table}");
 }
