@@ -95,10 +95,10 @@ def test_its_charge_buffer_is_that_of_the_water_and_its_sites_have_no_correction
         "glu3": "calibrated", "asp3": "calibrated", "his": "calibrated", "lys": "calibrated", "arg": "calibrated", "tyr": "calibrated", "cys": "calibrated"
     }  # fmt: skip
     ends = {name: [one["residues"] for one in ff.calibrated._entries[name, "charmm36m-ecc"]["elsewhere"]] for name in ("nterm", "cterm", "glu3")}
-    assert ends == {"nterm": [["ARG"], ["LYS"], ["MET"]], "cterm": [["GL3"], ["LEU"]], "glu3": [["ZGL3"]]}
-    assert ff.calibrated.status("cterm", "charmm36m-ecc", "ALA", True) == "calibrated"
-    # The amino end of the model compound itself, Ala, and ends of other residues have none; nor has the side chain of Asp at an end.
-    assert ff.calibrated.status("nterm", "charmm36m-ecc", "ALA", True) == "uncalibrated"
+    assert ends == {"nterm": [["ARG"], ["LYS"], ["MET"]], "cterm": [["ARG"], ["GL3"], ["LEU"]], "glu3": [["ZGL3"]]}
+    # Ends of the model compound itself, Ala, are known, those of other residues are not; nor is the side chain of Asp at an end.
+    assert [ff.calibrated.status(end, "charmm36m-ecc", "ALA", True) for end in ("nterm", "cterm")] == ["calibrated", "calibrated"]
+    assert ff.calibrated.status("nterm", "charmm36m-ecc", "SER", False) == "uncalibrated"
     assert ff.calibrated.status("asp3", "charmm36m-ecc", "ZAS3", False) == "uncalibrated"
 
 
