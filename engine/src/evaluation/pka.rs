@@ -252,7 +252,9 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
     let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
     let mut drifts = replicas.clone();
+    let mut frames = Vec::new();
     for chosen in of_replicas(&own) {
+        frames.push(chosen.iter().map(|&k| own[k].series.time.len() as f64).sum());
         let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
         let g: Vec<_> = chosen.iter().map(|&k| inefficiencies[k]).collect();
         let part = question.map(|question| question.part(&chosen));
@@ -263,9 +265,9 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         }
     }
     let starts: BTreeSet<&str> = own.iter().filter_map(|run| run.structure.as_deref()).collect();
-    let from_replicas = diagnostics::from_replicas(&replicas, &starts);
+    let from_replicas = diagnostics::from_replicas(&replicas, &frames, &starts);
     for (number, (step, all)) in titration.macroscopic.iter_mut().zip(&replicas).enumerate() {
-        let between = diagnostics::error_between(all, from_replicas);
+        let between = diagnostics::error_between(all, &frames, from_replicas);
         let halves = convergence.halves(number).filter(|_| from_replicas);
         let of_halves = halves.and_then(diagnostics::error_between_halves);
         between.into_iter().chain(of_halves).for_each(|error| units::at_least(step, error));
@@ -278,7 +280,8 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let here = own.iter().zip(&transitions).filter(|(run, _)| run.ph == point.ph);
         point.occupancy.transitions = here.map(|(_, count)| count).sum();
     }
-    let diagnostics = Diagnostics { exchanges, replicas, drifts, from_replicas, independent, ..Diagnostics::default() };
+    let diagnostics =
+        Diagnostics { exchanges, replicas, drifts, frames, from_replicas, independent, ..Diagnostics::default() };
     let together = |ph: f64, form: usize| -> Vec<f64> {
         let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
         at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()

@@ -10,7 +10,8 @@
 //! conformation that they began with. Everything else is a list of reasons.
 //!
 //! Where [`LADDERS`] replicas or more began from several structures, their scatter measures what each of them keeps, however slowly that is forgotten: the error is
-//! then no smaller than that of their mean, s/√R · √(ν/(ν − 2)) with ν = R − 1 (Student's t), and neither their scatter nor missing round trips speak against a site.
+//! then no smaller than that of their mean ([`error_of_mean`]), times √(ν/(ν − 2)) with ν one less than their number (Student's t), and neither their scatter nor missing round trips speak against a site.
+//! Replicas count by their frames, as they do in the pKa.
 //! By how much the halves of the runs differ is then the mean over the replicas, with an error of the same kind; a difference beyond the errors of the halves, which know of
 //! motions within them only, counts where it is larger than the error that is asked for.
 
@@ -42,6 +43,8 @@ pub const PASTS: &str = "what is known of the pKa comes from";
 const ERRORS: f64 = 2.0;
 /// Replicas whose scatter is an error by itself: fewer would all hold the same one of two conformations too often, five do in 6 % where both are as likely.
 pub const LADDERS: usize = 5;
+/// Fewest of them that they count as by their frames: of replicas of equal length, as many as there are.
+const EFFECTIVE: f64 = 4.0;
 
 /// What speaks for and against the numbers of a site.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -56,6 +59,8 @@ pub struct Diagnostics {
     pub replicas: Vec<Vec<Determined>>,
     /// By how much the pKa of the last half of every replica is above that of the first, with the errors of both together, `[step][replica]`.
     pub drifts: Vec<Vec<Determined>>,
+    /// Frames of every replica.
+    pub frames: Vec<f64>,
     /// Whether the scatter of the replicas measures what runs do not forget: five at least, from more than one structure, all with a pKa.
     pub from_replicas: bool,
     /// Number of independent walkers that tell of the pKa; without walkers that of runs, where most of what is known comes from those that began with the
@@ -160,10 +165,13 @@ pub(super) fn drift(first: Determined, last: Determined) -> Determined {
 }
 
 /// The mean of the drifts of replicas whose scatter measures what they keep: what they keep cancels in the drift of each, and what they share stays.
-pub(super) fn mean_drift(drifts: &[Determined]) -> Determined {
+pub(super) fn mean_drift(drifts: &[Determined], frames: &[f64]) -> Determined {
     let known: Option<Vec<f64>> = drifts.iter().map(Determined::value).collect();
-    let mean = known.map(|known| known.iter().sum::<f64>() / known.len() as f64);
-    match mean.zip(error_between(drifts, true)) {
+    let sum = |of: &mut dyn Iterator<Item = f64>| of.sum::<f64>();
+    let mean = known.map(|known| {
+        sum(&mut known.iter().zip(frames).map(|(drift, frames)| drift * frames)) / sum(&mut frames.iter().copied())
+    });
+    match mean.zip(error_between(drifts, frames, true)) {
         Some((value, error)) => Determined::Value { value, error },
         None => Determined::Unknown,
     }
@@ -187,12 +195,27 @@ fn scatter(values: &[Determined]) -> bool {
 
 /// Standard error of the mean of replicas that scatter by more than their errors, none where they do not: each of them holds what it was slow to change, of which its
 /// own error does not know. Where they measure that (`from_replicas`), it is theirs in any case, with the factor of Student's t.
-pub(super) fn error_between(values: &[Determined], from_replicas: bool) -> Option<f64> {
-    let known: Vec<f64> = values.iter().filter_map(Determined::value).collect();
-    let free = known.len() as f64 - 1.0;
+pub(super) fn error_between(values: &[Determined], frames: &[f64], from_replicas: bool) -> Option<f64> {
+    let known: Vec<[f64; 2]> =
+        values.iter().zip(frames).filter_map(|(pka, frames)| Some([pka.value()?, *frames])).collect();
+    let free = effective(known.iter().map(|[_, frames]| *frames)) - 1.0;
     let factor = if from_replicas { (free / (free - 2.0)).sqrt() } else { 1.0 };
-    let of_mean = spread(&known).map(|spread| factor * spread / (known.len() as f64).sqrt());
-    of_mean.filter(|_| from_replicas || scatter(values))
+    error_of_mean(&known).map(|error| factor * error).filter(|_| from_replicas || scatter(values))
+}
+
+/// Standard error of the mean of values that count by weights w, `[value, weight]`: √(n/(n − 1) Σ w² (x − x̄)²)/Σ w with n = (Σ w)²/Σ w². None of fewer than two.
+fn error_of_mean(values: &[[f64; 2]]) -> Option<f64> {
+    let total: f64 = values.iter().map(|[_, weight]| weight).sum();
+    let mean = values.iter().map(|[value, weight]| value * weight).sum::<f64>() / total;
+    let squares: f64 = values.iter().map(|[value, weight]| (weight * (value - mean)).powi(2)).sum();
+    let number = effective(values.iter().map(|[_, weight]| *weight));
+    (values.len() > 1).then(|| (number / (number - 1.0) * squares).sqrt() / total)
+}
+
+/// As how many values of equal weight these count.
+fn effective(weights: impl Iterator<Item = f64>) -> f64 {
+    let [sum, squares] = weights.fold([0.0; 2], |[sum, squares], weight| [sum + weight, squares + weight * weight]);
+    sum * sum / squares
 }
 
 /// Half of the difference of two halves that differ by more than two of their errors, the standard error of the mean of two values; none of others.
@@ -202,9 +225,10 @@ pub(super) fn error_between_halves([first, last]: [Determined; 2]) -> Option<f64
 }
 
 /// Whether the scatter of these replicas, `[step][replica]`, measures what runs do not forget; `starts`: the structures that the runs began with.
-pub(super) fn from_replicas(replicas: &[Vec<Determined>], starts: &BTreeSet<&str>) -> bool {
+pub(super) fn from_replicas(replicas: &[Vec<Determined>], frames: &[f64], starts: &BTreeSet<&str>) -> bool {
     let enough = |all: &Vec<Determined>| all.len() >= LADDERS && all.iter().all(|pka| pka.value().is_some());
-    starts.len() > 1 && !replicas.is_empty() && replicas.iter().all(enough)
+    let count = effective(frames.iter().copied()) >= EFFECTIVE;
+    starts.len() > 1 && count && !replicas.is_empty() && replicas.iter().all(enough)
 }
 
 /// Standard deviation; none of fewer than two values.
@@ -232,6 +256,8 @@ pub(super) fn stuck(runs: &[Run], walks: Option<&Walks>) -> Option<String> {
 mod tests {
     use super::super::rotamers::Held;
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_distr::StandardNormal;
 
     fn value(value: f64, error: f64) -> Determined {
         Determined::Value { value, error }
@@ -243,30 +269,58 @@ mod tests {
         assert!(!disagree(value(4.0, 0.1), value(4.28, 0.1)) && disagree(value(4.0, 0.1), value(4.29, 0.1)));
         assert!(!disagree(value(4.0, 0.1), Determined::AtLeast(9.0)));
         // Five replicas that drift alike, and five of which each drifts its own way: the mean is the same, and tells something where they agree.
-        let of = |drifts: [f64; 5]| mean_drift(&drifts.map(|drift| value(drift, 0.05)));
+        let of = |drifts: [f64; 5]| mean_drift(&drifts.map(|drift| value(drift, 0.05)), &[3.0; 5]);
         let (alike, apart) = (of([0.12, 0.16, 0.14, 0.13, 0.15]), of([0.54, -0.26, 0.34, -0.16, 0.24]));
         assert!([alike, apart].iter().all(|drift| (drift.value().unwrap() - 0.14).abs() < 1e-12));
         // s = √(0.001/4) and √(0.46/4), times √(2/5).
         assert!((alike.error().unwrap() - (0.001_f64 / 10.0).sqrt()).abs() < 1e-12);
         assert!((apart.error().unwrap() - (0.46_f64 / 10.0).sqrt()).abs() < 1e-12);
         assert!(is_more_than(alike, ERRORS) && !is_more_than(apart, ERRORS));
-        assert_eq!(mean_drift(&[value(0.1, 0.1), Determined::Unknown]), Determined::Unknown);
+        assert_eq!(mean_drift(&[value(0.1, 0.1), Determined::Unknown], &[3.0; 2]), Determined::Unknown);
         // Two values: χ² = Δ²/2e², more than 1 + 2 √2 from Δ = 2.77 e on.
         assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));
         assert!(!scatter(&[value(4.0, 0.1), Determined::Unknown]) && !scatter(&[]));
         // Half of their difference is the error of the mean of two.
-        assert!(error_between(&[value(4.0, 0.1), value(4.27, 0.1)], false).is_none());
-        assert!((error_between(&[value(4.0, 0.1), value(4.3, 0.1)], false).unwrap() - 0.15).abs() < 1e-12);
-        assert!(error_between(&[value(4.0, 0.1), Determined::AtMost(1.0)], false).is_none());
+        assert!(error_between(&[value(4.0, 0.1), value(4.27, 0.1)], &[9.0; 2], false).is_none());
+        assert!((error_between(&[value(4.0, 0.1), value(4.3, 0.1)], &[9.0; 2], false).unwrap() - 0.15).abs() < 1e-12);
+        assert!(error_between(&[value(4.0, 0.1), Determined::AtMost(1.0)], &[9.0; 2], false).is_none());
         // Five replicas, whether they scatter by more than their errors or not: s = √(0.1/4), times √(4/2) for four degrees of freedom.
         let five = [4.0, 4.1, 4.2, 4.3, 4.4].map(|pka| value(pka, 0.2));
-        assert!(error_between(&five, false).is_none());
-        assert!((error_between(&five, true).unwrap() - (0.1_f64 / 4.0 / 5.0 * 2.0).sqrt()).abs() < 1e-12);
+        assert!(error_between(&five, &[9.0; 5], false).is_none());
+        assert!((error_between(&five, &[9.0; 5], true).unwrap() - (0.1_f64 / 4.0 / 5.0 * 2.0).sqrt()).abs() < 1e-12);
         let (one, two) = (BTreeSet::from(["a.gro"]), BTreeSet::from(["a.gro", "b.gro"]));
         let all = [five.to_vec()];
-        assert!(from_replicas(&all, &two) && !from_replicas(&all, &one) && !from_replicas(&[], &two));
-        assert!(!from_replicas(&[five[..4].to_vec()], &two));
-        assert!(!from_replicas(&[[&five[..4], &[Determined::AtMost(1.0)]].concat()], &two));
+        let of = |all: &[Vec<Determined>], starts| from_replicas(all, &[9.0; 5], starts);
+        assert!(of(&all, &two) && !of(&all, &one) && !of(&[], &two));
+        assert!(!of(&[five[..4].to_vec()], &two));
+        assert!(!of(&[[&five[..4], &[Determined::AtMost(1.0)]].concat()], &two));
+        // Four short ones beside a long one are not five: 3² / (1 + 4 · ¼) = 4.5, and 2² / (1 + 4/16) = 3.2.
+        assert!(from_replicas(&all, &[4.0, 2.0, 2.0, 2.0, 2.0], &two));
+        assert!(!from_replicas(&all, &[4.0, 1.0, 1.0, 1.0, 1.0], &two));
+    }
+
+    /// Replicas count by their frames, in their mean as in its error: that of five long ones and five short ones is as large as it says, on average over many draws.
+    #[test]
+    fn replicas_count_by_their_frames() {
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        let frames = [6.0, 6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        let (mut truly, mut stated, trials) = (0.0, 0.0, 20_000);
+        for _ in 0..trials {
+            let drawn: Vec<[f64; 2]> =
+                frames.iter().map(|&frames| [random.sample::<f64, _>(StandardNormal), frames]).collect();
+            let drifts: Vec<Determined> = drawn.iter().map(|[value, _]| self::value(*value, 0.1)).collect();
+            truly += mean_drift(&drifts, &frames).value().unwrap().powi(2);
+            stated += error_of_mean(&drawn).unwrap().powi(2);
+        }
+        // Σ w²/(Σ w)² = 185/35².
+        let [truly, stated] = [truly, stated].map(|sum| sum / f64::from(trials));
+        assert!((truly - 185.0 / 1225.0).abs() < 0.005, "{truly}");
+        assert!((stated / truly - 1.0).abs() < 0.05, "{stated} {truly}");
+        // One of no frames is nothing.
+        let two = [[4.0, 2.0], [4.3, 2.0]];
+        let three = [two.as_slice(), &[[9.0, 0.0]]].concat();
+        assert!((error_of_mean(&three).unwrap() - error_of_mean(&two).unwrap()).abs() < 1e-12);
+        assert_eq!(error_of_mean(&[[4.0, 2.0]]), None);
     }
 
     /// Each torsion has its own count; what no trajectory shows is no reason; held hydrogens may swing and not change sides.

@@ -180,7 +180,9 @@ impl SiteResult {
         let [first, last] = self.halves(step)?;
         let whole = Some(diagnostics::drift(first, last)).filter(|drift| diagnostics::is_more_than(*drift, errors));
         let drifts = self.diagnostics.drifts.get(step).filter(|_| self.diagnostics.from_replicas);
-        let Some(shared) = drifts.map(|drifts| diagnostics::mean_drift(drifts)).filter(|drift| drift.value().is_some())
+        let Some(shared) = drifts
+            .map(|drifts| diagnostics::mean_drift(drifts, &self.diagnostics.frames))
+            .filter(|drift| drift.value().is_some())
         else {
             return whole;
         };
