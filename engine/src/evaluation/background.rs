@@ -81,7 +81,7 @@ impl Background {
         let (corrections, library) = corrections::of(evaluation, &job);
         Self {
             mixing: mixing(&folder),
-            looks: Looks::read(&folder).filter(|_| evaluation.runs.iter().all(|run| run.folder.starts_with(&folder))),
+            looks: looks(&folder, &job, evaluation.runs.iter().map(|run| run.folder.as_path())),
             solute: solute::find(evaluation, &job, &library),
             corrections,
             preparation,
@@ -98,6 +98,13 @@ fn root(run: &Path) -> PathBuf {
     let titrates = |folder: &&Path| Job::read(&folder.join(RESOLVED)).has("titrate");
     let mut above = above;
     above.find(titrates).unwrap_or(run).to_path_buf()
+}
+
+/// The looks at the titration of a folder, whose job asks for the error that they were made for and to which all `runs` belong.
+fn looks<'a>(folder: &Path, job: &Job, mut runs: impl Iterator<Item = &'a Path>) -> Option<Looks> {
+    let asked: f64 = job.value("titrate", "until")?.parse().ok()?;
+    let own = runs.all(|run| run.starts_with(folder));
+    Looks::read(folder).filter(|looks| own && looks.target.error == asked)
 }
 
 /// How an exchange mixed, if there was one. Its table names the slots, and with them pH values and replicas.
@@ -139,6 +146,22 @@ mod tests {
         std::fs::write(place.path().join(files::EXCHANGE), format!("{head}\n0,1,2,3,4\n1,3,2,1,4\n")).unwrap();
         let found = mixing(place.path()).unwrap();
         assert_eq!((found.ph, found.pairs[0].tried, found.pairs[0].accepted), (vec![3.5, 4.0], 2, 1));
+    }
+
+    #[test]
+    fn looks_are_those_of_the_job_and_its_runs() {
+        let place = temp_dir::TempDir::new().unwrap();
+        let run = place.path().join("pH_4.00/replica_1");
+        let job = |until: &str| Job::parse(format!("[titrate]\nph = [4.0]\n{until}"));
+        let found = |until: &str, runs: &[&Path]| looks(place.path(), &job(until), runs.iter().copied());
+        assert!(found("until = 0.2", &[&run]).is_none());
+        let check = r#"{"time": 100.0, "sites": [], "outside": [], "reasons": ["none"], "advice": []}"#;
+        let target = r#"{"error": 0.2, "sites": [], "round_trips": 10}"#;
+        let text = format!(r#"{{"target": {target}, "equilibration": 0.0, "runs": [], "checks": [{check}]}}"#);
+        std::fs::write(place.path().join("until.json"), text).unwrap();
+        assert_eq!(found("until = 0.2", &[&run]).unwrap().checks[0].time, 100.0);
+        assert!(found("until = 0.1", &[&run]).is_none() && found("", &[&run]).is_none());
+        assert!(found("until = 0.2", &[&run, Path::new("/elsewhere/pH_4.00/replica_1")]).is_none());
     }
 
     #[test]

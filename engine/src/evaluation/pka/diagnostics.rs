@@ -166,12 +166,9 @@ pub(super) fn drift(first: Determined, last: Determined) -> Determined {
 
 /// The mean of the drifts of replicas whose scatter measures what they keep: what they keep cancels in the drift of each, and what they share stays.
 pub(super) fn mean_drift(drifts: &[Determined], frames: &[f64]) -> Determined {
-    let known: Option<Vec<f64>> = drifts.iter().map(Determined::value).collect();
-    let sum = |of: &mut dyn Iterator<Item = f64>| of.sum::<f64>();
-    let mean = known.map(|known| {
-        sum(&mut known.iter().zip(frames).map(|(drift, frames)| drift * frames)) / sum(&mut frames.iter().copied())
-    });
-    match mean.zip(error_between(drifts, frames, true)) {
+    let known: Option<Vec<[f64; 2]>> =
+        drifts.iter().zip(frames).map(|(drift, frames)| Some([drift.value()?, *frames])).collect();
+    match known.map(|known| weighted_mean(&known)).zip(error_between(drifts, frames, true)) {
         Some((value, error)) => Determined::Value { value, error },
         None => Determined::Unknown,
     }
@@ -203,10 +200,16 @@ pub(super) fn error_between(values: &[Determined], frames: &[f64], from_replicas
     error_of_mean(&known).map(|error| factor * error).filter(|_| from_replicas || scatter(values))
 }
 
+/// Mean of values that count by weights, `[value, weight]`.
+fn weighted_mean(values: &[[f64; 2]]) -> f64 {
+    let sum: f64 = values.iter().map(|[value, weight]| value * weight).sum();
+    sum / values.iter().map(|[_, weight]| weight).sum::<f64>()
+}
+
 /// Standard error of the mean of values that count by weights w, `[value, weight]`: √(n/(n − 1) Σ w² (x − x̄)²)/Σ w with n = (Σ w)²/Σ w². None of fewer than two.
 fn error_of_mean(values: &[[f64; 2]]) -> Option<f64> {
     let total: f64 = values.iter().map(|[_, weight]| weight).sum();
-    let mean = values.iter().map(|[value, weight]| value * weight).sum::<f64>() / total;
+    let mean = weighted_mean(values);
     let squares: f64 = values.iter().map(|[value, weight]| (weight * (value - mean)).powi(2)).sum();
     let number = effective(values.iter().map(|[_, weight]| *weight));
     (values.len() > 1).then(|| (number / (number - 1.0) * squares).sqrt() / total)
