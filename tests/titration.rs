@@ -262,7 +262,41 @@ fn a_structure_to_begin_with_that_is_not_there_yet_names_its_run() {
     };
     assert!(said().contains("valid is a GROMACS structure, .gro"), "{}", said());
     std::fs::write(folder.path().join("start_2.toml"), "").unwrap();
-    assert!(said().contains("valid is what `octitrate run start_2.toml` writes"), "{}", said());
+    assert!(
+        said().contains("valid is what `octitrate run start_2.toml` writes, which octitrate titrate runs by itself"),
+        "{}",
+        said()
+    );
+}
+
+/// Structures that jobs beside the titration make, as `octitrate prepare --starts` writes them, are made first, and once; not for a titration that is wrong itself.
+#[test]
+fn structures_to_begin_with_are_made_first() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let titration = format!("[titration]\nlibrary = [\"{}\"]\n", library(folder.path()).display());
+    let start = std::fs::read_to_string(job(folder.path(), 6, &format!("{titration}ph = 4.0\n"))).unwrap();
+    for name in ["start_2", "start_3"] {
+        let text = start.replace("folder = \"out\"", &format!("folder = \"{name}\""));
+        std::fs::write(folder.path().join(name).with_extension("toml"), text).unwrap();
+    }
+    let titrate = |section: &str| {
+        let named = "structures = [\"start_2/final.gro\", \"start_3/final.gro\"]";
+        let job = job(folder.path(), 10, &format!("{titration}\n[titrate]\n{section}\nreplicas = 2\n{named}\n"));
+        let output = octitrate(&["titrate", job.to_str().unwrap(), "--device", "cpu"]);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let made = || ["start_2", "start_3"].map(|name| folder.path().join(name).join("final.gro").exists());
+    let (status, said) = titrate("ph = [3.0, 4.0]\nexchnage = \"1 ps\"");
+    assert!(status == Some(2) && made() == [false; 2], "{said}");
+    let (status, said) = titrate("ph = [3.0, 4.0]");
+    assert!(status == Some(0) && made() == [true; 2], "{said}");
+    let first = "structures to begin with are made first, by runs: start_2, start_3";
+    assert!(said.contains(first) && said.contains("report.html"), "{said}");
+    // The runs began with what they made.
+    let resolved = std::fs::read_to_string(folder.path().join("out/pH_4.00/replica_2/run.toml")).unwrap();
+    assert!(resolved.contains("start_3/final.gro"), "{resolved}");
+    let (status, said) = titrate("ph = [3.0, 4.0]");
+    assert!(status == Some(0) && !said.contains(first), "{said}");
 }
 
 #[test]

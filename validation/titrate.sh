@@ -62,9 +62,6 @@ if [ ! -e "$folder" ]; then
         sed -i -e 's/^structures = .*/structures = ["start_2\/final.gro"]/' -e "s/^replicas = .*/replicas = $replicas/" "$folder/titrate.toml"
     fi
 fi
-for job in "$folder"/start_*.toml; do
-    if [ -e "$job" ] && [ ! -e "${job%.toml}/final.gro" ]; then "$octitrate" run "$job" "$@"; fi
-done
 status=0
 "$octitrate" titrate "$folder/titrate.toml" "$@" || status=$?
 "$octitrate" pka "$folder/titrate" --compare "$here/measured.csv" --entry "$entry"

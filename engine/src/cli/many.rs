@@ -2,17 +2,20 @@
 
 use super::arguments::WorkflowArguments;
 use super::job::{job, make_room, signals, warn};
+use super::run::check_is_one_run;
 use octitrate::backend::choice::{Choice, Gpus};
 use octitrate::error::{Error, Result};
 use octitrate::origin::quoted;
+use octitrate::output::progress::Log;
 use octitrate::output::screen;
 use octitrate::propagate::Propagate;
 use octitrate::signals::Stop;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
-use octitrate::workflow::children::{Queue, Scheduler};
+use octitrate::workflow::children::{Child, Queue, Scheduler};
 use octitrate::workflow::exchange;
 use octitrate::workflow::many::{self, Host, Many};
+use octitrate::workflow::starts;
 use octitrate::workflow::titrate::TitrationPlan;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,14 +28,18 @@ struct Call<'a> {
     stop: &'a Stop,
 }
 
-/// Titrates: independent runs, or runs that swap their pH in this process.
+/// Titrates: independent runs, or runs that swap their pH in this process. Structures that it begins with and jobs beside it make come first.
 ///
 /// # Errors
 /// A job that is not valid or has no section `[titrate]`; as [`many::run`] and [`exchange::titrate`].
 pub fn titrate(arguments: &WorkflowArguments, device: Choice, threads: Option<u32>) -> Result<ExitCode> {
-    let plan = TitrationPlan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.how.jobs)?;
     let stop = signals(arguments.how.limits.max_hours, false)?;
     let call = Call { arguments, device, threads, stop: &stop };
+    // A script for a queue is written at once or not at all.
+    if arguments.scheduler().is_none() && !call.make_starts()? {
+        return Ok(ExitCode::from(stop.exit_status()));
+    }
+    let plan = TitrationPlan::new(job(&arguments.job, arguments.output.as_deref())?, arguments.how.jobs)?;
     let config = &plan.batch().config;
     if config.titrate.as_ref().is_none_or(|titrate| titrate.exchange.is_none()) {
         return independent(&plan, &call);
@@ -120,6 +127,31 @@ impl WorkflowArguments {
 }
 
 impl Call<'_> {
+    /// Runs the jobs that make structures which the titration begins with, as far as these are not there; false if asked to stop before the end.
+    fn make_starts(&self) -> Result<bool> {
+        let jobs = starts::missing(&self.arguments.job);
+        if jobs.is_empty() || !starts::are_all_that_is_missing(&self.arguments.job) {
+            return Ok(true);
+        }
+        let children = jobs.iter().map(|path| {
+            let config = job(path, None)?;
+            check_is_one_run(&config)?;
+            Ok(Child { name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), config })
+        });
+        let children = children.collect::<Result<Vec<Child>>>()?;
+        let Some(first) = children.first() else { return Ok(true) };
+        let mut place = self.device.open_all()?;
+        drop(Simulation::chosen(&first.config, &mut place, &mut warn)?);
+        let mut log = Log::on_screen(self.arguments.how.quiet);
+        let names: Vec<&str> = children.iter().map(|child| child.name.as_str()).collect();
+        log.line(&format!("structures to begin with are made first, by runs: {}", names.join(", ")))?;
+        let done = many::side_by_side(&children, &executable()?, &place, &mut log, self.stop)?;
+        if !done {
+            log.line("the same command continues")?;
+        }
+        Ok(done)
+    }
+
     /// The command as it was called, to be called again from anywhere on this device; without `--slurm`, `--hyperqueue` and `--force`.
     fn again(&self, executable: &Path, plan: &dyn Many, device: Choice) -> Result<String> {
         let absolute = |path: &Path| {

@@ -75,7 +75,7 @@ fn several(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
 }
 
 /// Refuses jobs that are made of many runs, and those in which nothing would happen.
-fn check_is_one_run(config: &Config) -> Result<()> {
+pub(super) fn check_is_one_run(config: &Config) -> Result<()> {
     for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
         if present {
             let message = format!("this job is made of many runs: it has a section [{name}]");

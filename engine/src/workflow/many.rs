@@ -230,6 +230,14 @@ pub fn bundle(jobs: Vec<Config>, executable: &Path, place: &Chosen, log: &mut Lo
         Ok(Child { name, config })
     };
     let children = jobs.into_iter().map(child).collect::<Result<Vec<Child>>>()?;
+    side_by_side(&children, executable, place, log, stop)
+}
+
+/// Runs these, as many at once as the device wants; false if asked to stop before the end.
+///
+/// # Errors
+/// The error of the first run that fails.
+pub fn side_by_side(children: &[Child], executable: &Path, place: &Chosen, log: &mut Log, stop: &Stop) -> Result<bool> {
     let (share, runner) = crew(Jobs::Auto, children.len(), executable, place);
-    children::run_all(&*runner, &children, share.runs, log, stop)
+    children::run_all(&*runner, children, share.runs, log, stop)
 }

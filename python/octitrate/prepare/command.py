@@ -192,7 +192,5 @@ def main(arguments: list[str]) -> int:
         print("error: stopped; nothing is written", file=sys.stderr)
         return 130
     if not args.quiet:
-        heated = " ".join(f"{place}/start_{number}.toml" for number in range(2, (args.starts or 1) + 1))
-        steps = ([f"octitrate run {heated}"] if heated else []) + [f"octitrate titrate {place}/titrate.toml"]
-        print("\n  ".join([f"\n{place} is ready, prepare.md in it says what was decided:", *steps]), file=sys.stderr)
+        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {place}/titrate.toml", file=sys.stderr)
     return 0

@@ -35,11 +35,11 @@ def job(what: Titration, finite_box: bool) -> str:
     options = what.options
     start = settling(options.duration)
     starts = [f"start_{number}" for number in range(2, options.starts + 1)]
-    first = f"octitrate run {' '.join(f'{name}.toml' for name in starts)}, then " if starts else ""
+    first = f", which runs {', '.join(f'{name}.toml' for name in starts)} first" if starts else ""
     structures = json.dumps(["system.gro", *(f"{name}/final.gro" for name in starts)])
     return "\n".join([
         f"# Titration of {options.input.name}, written by octitrate prepare; prepare.md says what was decided on the way.",
-        f"# {first}octitrate titrate titrate.toml",
+        f"# octitrate titrate titrate.toml{first}",
         "",
         *system(what),
         "[minimise]",
@@ -92,7 +92,7 @@ def heated(what: Titration, number: int) -> str:
     middle of the pH values."""
     return "\n".join([
         "# Another structure for titrate.toml to begin with: side chains and ends that titrate at 500 K while the rest of the backbone is held, and λ with it.",
-        f"# octitrate run start_{number}.toml",
+        f"# octitrate titrate titrate.toml runs it; octitrate run start_{number}.toml does by itself.",
         "",
         *system(what),
         "[minimise]",

@@ -101,7 +101,7 @@ def prepare(options: Options, report: Report) -> Path:
         opening = (
             f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "
             f"Run it with `octitrate titrate {place}/titrate.toml`"
-            + (f", after `octitrate run {' '.join(f'{place}/start_{number}.toml' for number in range(2, options.starts + 1))}`." if options.starts > 1 else ".")
+            + (f", which first makes the structures of {', '.join(f'start_{number}.toml' for number in range(2, options.starts + 1))}." if options.starts > 1 else ".")
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))
     if folder.aside is not None:

@@ -25,7 +25,7 @@ pub struct Titrate {
     pub replicas: u32,
     /// Structures, GROMACS `.gro` files, at which the replicas of each pH begin in turn in place of `system.structure`; as many as `replicas` at most. They have
     /// the atoms of `system.structure`, in other conformations: where replicas that began elsewhere agree, the start is forgotten. The paths are
-    /// relative to the job file.
+    /// relative to the job file. One that is not there and that a job beside it writes, `start_2/final.gro` that of `start_2.toml`, `octitrate titrate` makes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-absent" = "all begin at `system.structure`"))]
     pub structures: Vec<PathBuf>,
@@ -110,7 +110,7 @@ impl Titrate {
             let name = job.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
             let valid = name.map_or_else(
                 || "a GROMACS structure, .gro".into(),
-                |name| format!("what `octitrate run {name}` writes, or another structure, .gro"),
+                |name| format!("what `octitrate run {name}` writes, which octitrate titrate runs by itself, or another structure, .gro"),
             );
             exists(&format!("titrate.structures.{index}"), structure, &valid)
         };
