@@ -255,10 +255,11 @@ fn a_structure_to_begin_with_that_is_not_there_yet_names_its_run() {
         library(folder.path()).display()
     );
     let job = job(folder.path(), 10, &rest);
+    // A script for a queue does not wait for it.
     let said = || {
-        let checked = octitrate(&["check", job.to_str().unwrap()]);
-        assert_eq!(checked.status.code(), Some(2));
-        String::from_utf8_lossy(&checked.stderr).into_owned()
+        let written = octitrate(&["titrate", job.to_str().unwrap(), "--slurm"]);
+        assert_eq!(written.status.code(), Some(2));
+        String::from_utf8_lossy(&written.stderr).into_owned()
     };
     assert!(said().contains("valid is a GROMACS structure, .gro"), "{}", said());
     std::fs::write(folder.path().join("start_2.toml"), "").unwrap();
@@ -279,17 +280,29 @@ fn structures_to_begin_with_are_made_first() {
         let text = start.replace("folder = \"out\"", &format!("folder = \"{name}\""));
         std::fs::write(folder.path().join(name).with_extension("toml"), text).unwrap();
     }
-    let titrate = |section: &str| {
+    let write = |section: &str| {
         let named = "structures = [\"start_2/final.gro\", \"start_3/final.gro\"]";
-        let job = job(folder.path(), 10, &format!("{titration}\n[titrate]\n{section}\nreplicas = 2\n{named}\n"));
+        job(folder.path(), 10, &format!("{titration}\n[titrate]\n{section}\nreplicas = 2\n{named}\n"))
+    };
+    let titrate = |section: &str| {
+        let job = write(section);
         let output = octitrate(&["titrate", job.to_str().unwrap(), "--device", "cpu"]);
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
     let made = || ["start_2", "start_3"].map(|name| folder.path().join(name).join("final.gro").exists());
+    let check = || {
+        let checked = octitrate(&["check", folder.path().join("job.toml").to_str().unwrap(), "--device", "cpu"]);
+        String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned()
+    };
     let (status, said) = titrate("ph = [3.0, 4.0]\nexchnage = \"1 ps\"");
-    assert!(status == Some(2) && made() == [false; 2], "{said}");
+    assert!(status == Some(2) && said.contains("exchnage") && made() == [false; 2], "{said}");
+    assert!(check().contains("exchnage") && !check().contains("the job can be run"), "{}", check());
+    write("ph = [3.0, 4.0]");
+    let said = check();
+    assert!(said.contains("start_3.toml, by octitrate titrate") && said.contains("the job can be run"), "{said}");
     let (status, said) = titrate("ph = [3.0, 4.0]");
     assert!(status == Some(0) && made() == [true; 2], "{said}");
+    assert!(!check().contains("runs first"), "{}", check());
     let first = "structures to begin with are made first, by runs: start_2, start_3";
     assert!(said.contains(first) && said.contains("report.html"), "{said}");
     // The runs began with what they made.

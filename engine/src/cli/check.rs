@@ -12,6 +12,7 @@ use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
 use octitrate::workflow::children::Concurrency;
 use octitrate::workflow::many::Many;
+use octitrate::workflow::starts;
 use octitrate::workflow::titrate::TitrationPlan;
 use octitrate::workflow::until::Until;
 use std::process::ExitCode;
@@ -21,7 +22,13 @@ use std::process::ExitCode;
 /// # Errors
 /// The first thing that is wrong with the job or one of its files.
 pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
-    let config = job(&arguments.job, None)?;
+    // Structures that runs beside it make first are not there before them.
+    let first = starts::missing(&arguments.job);
+    let config = match starts::without(&arguments.job).filter(|_| !first.is_empty()) {
+        Some(config) => config,
+        None => job(&arguments.job, None)?,
+    };
+    first.iter().try_for_each(|start| job(start, None).map(drop))?;
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
     let description = simulation.describe();
     for (name, value) in &description.facts {
@@ -44,6 +51,9 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         _ => format!("{length} ps"),
     };
     line!("{:<20} {length}, time step {}", "length", config.dynamics.time_step);
+    for start in &first {
+        line!("{:<20} {}, by octitrate titrate, for a structure to begin with", "runs first", start.display());
+    }
     for (number, stage) in (1..).zip(config.stages()) {
         line!("{:<20} {number}. {stage}", if number == 1 { "stages of a run" } else { "" });
     }

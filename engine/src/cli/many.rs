@@ -130,7 +130,7 @@ impl Call<'_> {
     /// Runs the jobs that make structures which the titration begins with, as far as these are not there; false if asked to stop before the end.
     fn make_starts(&self) -> Result<bool> {
         let jobs = starts::missing(&self.arguments.job);
-        if jobs.is_empty() || !starts::are_all_that_is_missing(&self.arguments.job) {
+        if jobs.is_empty() || starts::without(&self.arguments.job).is_none() {
             return Ok(true);
         }
         let children = jobs.iter().map(|path| {

@@ -25,14 +25,14 @@ pub fn missing(titration: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a titration is a valid job but for its structures: nobody shall wait for these to be told of a mistake.
-pub fn are_all_that_is_missing(titration: &Path) -> bool {
+/// A titration without its structures, if it is a valid job but for these: nobody shall wait for them to be told of another mistake.
+pub fn without(titration: &Path) -> Option<Config> {
     let text = std::fs::read_to_string(titration).unwrap_or_default();
     let mut job: toml::Table = text.parse().unwrap_or_default();
     if let Some(section) = job.get_mut("titrate").and_then(toml::Value::as_table_mut) {
         section.remove("structures");
     }
-    Config::parse(&job.to_string(), titration).is_ok()
+    Config::parse(&job.to_string(), titration).ok()
 }
 
 /// The job whose run writes this structure: that of the name of its folder, beside it.
