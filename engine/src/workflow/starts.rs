@@ -35,10 +35,18 @@ pub fn without(titration: &Path) -> Option<Config> {
     Config::parse(&job.to_string(), titration).ok()
 }
 
-/// The job whose run writes this structure: that of the name of its folder, beside it.
+/// The job whose run writes this structure: that of the name of its folder, beside it, unless it says that it writes to another folder.
 fn made_by(structure: &Path) -> Option<PathBuf> {
-    let job = structure.parent()?.with_extension("toml");
-    (structure.file_name()? == files::FINAL && job.is_file()).then_some(job)
+    let folder = structure.parent()?;
+    let job = folder.with_extension("toml");
+    if structure.file_name()? != files::FINAL || !job.is_file() {
+        return None;
+    }
+    // What cannot be read is run all the same, which says what is wrong with it.
+    let text = std::fs::read_to_string(&job).unwrap_or_default();
+    let read: toml::Table = text.parse().unwrap_or_default();
+    let writes_to = read.get("output").and_then(|section| section.get("folder")).and_then(toml::Value::as_str);
+    writes_to.is_none_or(|named| folder.with_file_name(named) == folder).then_some(job)
 }
 
 #[cfg(test)]
@@ -53,13 +61,15 @@ mod tests {
         assert!(missing(&titration).is_empty());
         write(
             "titrate.toml",
-            "[titrate]\nstructures = [\"system.gro\", \"start_2/final.gro\", \"start_3/final.gro\", \"start_3/final.gro\", \"start_4/final.gro\", \"start_5/other.gro\"]\n",
+            "[titrate]\nstructures = [\"system.gro\", \"start_2/final.gro\", \"start_3/final.gro\", \"start_3/final.gro\", \"start_4/final.gro\", \"start_5/other.gro\", \"start_6/final.gro\", \"start_7/final.gro\"]\n",
         );
         ["start_2.toml", "start_3.toml", "start_5.toml", "system.toml"].iter().for_each(|name| write(name, ""));
+        write("start_6.toml", "[output]\nfolder = \"start_6\"");
+        write("start_7.toml", "[output]\nfolder = \"elsewhere\"");
         std::fs::create_dir(place.path().join("start_2")).unwrap();
         write("start_2/final.gro", "");
-        // The second is there, the fourth has no job, and no run writes the fifth.
-        assert_eq!(missing(&titration), [place.path().join("start_3.toml")]);
+        // The second is there, the fourth has no job, no run writes the fifth, and the seventh job writes to another folder.
+        assert_eq!(missing(&titration), [place.path().join("start_3.toml"), place.path().join("start_6.toml")]);
         write("titrate.toml", "[titrate]\nstructures = 3");
         assert!(missing(&titration).is_empty());
     }
