@@ -62,6 +62,9 @@ fn links_lead_to_files_and_anchors() {
         "CHANGELOG.md",
         "benchmarks/README.md",
         "validation/README.md",
+        "validation/charmm36m.md",
+        "validation/ff19SB.md",
+        "validation/ff14SB.md",
         "inputs/make/README.md",
     ];
     let more = more

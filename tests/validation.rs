@@ -40,9 +40,25 @@ fn pages_say(sentences: &[(&str, String)]) {
     }
 }
 
+/// The pages of every run, one after the other.
+fn every_run() -> String {
+    ["README", "charmm36m", "ff19SB", "ff14SB"].map(|page| read(&format!("validation/{page}.md"))).join("\n")
+}
+
 /// The pages, by their names: what is true now, and every run.
 fn pages() -> [(&'static str, String); 2] {
-    ["docs/src/is-it-right.md", "validation/README.md"].map(|path| (path, read(path)))
+    [("docs/src/is-it-right.md", read("docs/src/is-it-right.md")), ("validation/*.md", every_run())]
+}
+
+/// What a page has under this heading, with what has headings below it.
+fn section<'a>(page: &'a str, title: &str) -> &'a str {
+    let heading = |level: usize| format!("\n{} {title}\n", "#".repeat(level));
+    let (level, start) = (2..5)
+        .find_map(|level| Some((level, page.find(&heading(level))?)))
+        .unwrap_or_else(|| panic!("no section {title}"));
+    let rest = &page[start + heading(level).len()..];
+    let ends = (1..=level).filter_map(|level| rest.find(&format!("\n{} ", "#".repeat(level))));
+    &rest[..ends.min().unwrap_or(rest.len())]
 }
 
 /// Computed and measured values of a folder of results. Groups whose offset or correction is another in some of the runs have their pKa from the others (`apart.csv`).
@@ -218,7 +234,7 @@ fn averages_in_the_box_and_in_solution_are_those_of_the_files() {
 #[test]
 fn scaled_charges_have_the_errors_of_the_files() {
     let pages = pages();
-    let section = pages[1].1.split("### All four with scaled charges").nth(1).unwrap().split("\n### ").next().unwrap();
+    let section = section(&pages[1].1, "All four with scaled charges");
     let (mut scaled, mut whole) = (Vec::new(), Vec::new());
     let of = |sites: &[(String, [f64; 2])], k: usize| averages(&sites.iter().map(|(_, d)| d[k]).collect::<Vec<_>>());
     for (name, entry, before, count) in [
@@ -309,9 +325,8 @@ fn scaled_charges_have_the_errors_of_the_files() {
 /// Proteins that came later, with scaled charges: every group has its line on both pages, and the six with a number their averages.
 #[test]
 fn other_proteins_with_scaled_charges_have_the_errors_of_the_files() {
-    let page = read("validation/README.md");
-    let section =
-        page.split("### Three other proteins with scaled charges").nth(1).unwrap().split("\n### ").next().unwrap();
+    let page = every_run();
+    let section = section(&page, "Three other proteins with scaled charges");
     let (mut differences, mut null) = (Vec::new(), Vec::new());
     for entry in ["2ovo", "1a2p", "1xnb"] {
         let table = read(&format!("validation/results/{entry}-charmm36m-ecc/comparison.csv"));
@@ -375,7 +390,7 @@ fn averages_of_pure_forms_with_ff19sb_are_those_of_the_files() {
     let small = [&protein_g[..], &bpti, &lysozyme].concat();
     let all = [&small[..], &nuclease].concat();
     assert_eq!((small.len(), all.len()), (27, 44));
-    let page = read("validation/README.md");
+    let page = every_run();
     for (name, differences) in
         [("1PGB", &protein_g), ("4PTI", &bpti), ("2LZT", &lysozyme), ("1STN", &nuclease), ("all 44", &all)]
     {
@@ -390,9 +405,8 @@ fn averages_of_pure_forms_with_ff19sb_are_those_of_the_files() {
 
 #[test]
 fn charmm36m_with_all_terms_of_each_form_has_the_errors_of_the_files() {
-    let page = read("validation/README.md");
-    let section =
-        page.split("### CHARMM36m with all terms of each form").nth(1).unwrap().split("\n### ").next().unwrap();
+    let page = every_run();
+    let section = section(&page, "CHARMM36m with all terms of each form");
     let of = |folder: &str| -> Vec<f64> {
         counted(&format!("{folder}-charmm36m-all-terms")).into_iter().map(|one| one.1).collect()
     };
@@ -409,8 +423,8 @@ fn charmm36m_with_all_terms_of_each_form_has_the_errors_of_the_files() {
 /// The first runs with bonded terms of each form had first corrections: the pages have their pKa values shifted to those of the runs that came after.
 #[test]
 fn pka_values_with_bonded_terms_of_each_form_are_those_of_the_files_shifted() {
-    let page = read("validation/README.md");
-    let section = page.split("## Bonded terms of each form").nth(1).unwrap().split("\n## ").next().unwrap();
+    let page = every_run();
+    let section = section(&page, "Bonded terms of each form");
     // What a kJ/mol is in units of pK at 300 K, and corrections of the first runs less those of the others, kJ/mol.
     let unit = 1.0 / (0.008_314_462_618 * 300.0 * std::f64::consts::LN_10);
     let (asp, glu) = ((-184.484 + 183.343) * unit, (-110.826 + 110.589) * unit);
@@ -552,7 +566,7 @@ fn the_four_proteins_with_bonded_terms_of_each_form_have_the_errors_of_the_files
         ("nuclease, 17", &nuclease),
         ("45", &all),
     ];
-    let page = read("validation/README.md");
+    let page = every_run();
     for (name, differences) in rows {
         assert!(has_row(&page, name, differences), "{name} has {}", averages(differences));
     }
@@ -581,8 +595,8 @@ fn the_four_proteins_with_bonded_terms_of_each_form_have_the_errors_of_the_files
 /// pKa values of His with bonded terms of each form, in solution.
 #[test]
 fn his_with_torsions_of_its_own_has_the_values_of_the_files() {
-    let page = read("validation/README.md");
-    let table = page.split("### His with torsions of its own").nth(1).unwrap();
+    let page = every_run();
+    let table = section(&page, "His with torsions of its own");
     for (folder, rows) in [
         (
             "1stn-charmm36m-his",

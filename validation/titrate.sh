@@ -4,20 +4,20 @@
 #   validation/titrate.sh 1pgb FOLDER [--device cuda:0 ...]
 #
 # What comes after FOLDER goes to `octitrate titrate`; the same command continues a run that was stopped. OCTITRATE is the program, `octitrate` by default.
-# FORCE_FIELD is ff14SB (default), charmm36m, charmm36m-ecc, or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
+# FORCE_FIELD is charmm36m-ecc (default), charmm36m, ff14SB, or ff19SB, in OPC: 1pgb and 4pti with two walkers at each pH.
 # dphs is a model of the variant of nuclease whose acids were measured, made from 1stn (nuclease_variant.py).
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
 # START is `crystal` (default), `heated` (a structure whose side chains, and ends that titrate, were at 500 K for half a nanosecond while the rest of the backbone was held, start_2.toml), `both`: two
 # walkers at each pH, one ladder from each of the two; or a number of ladders, 5 for an error that knows what they keep, all but the first from heated side chains.
 # What the size of the box does to pKa values is taken off before they are compared (finite_box.csv); the table has both.
-# The job is that of results/*-cufix/titrate.toml but for what `octitrate prepare` decides otherwise since: 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
+# The job is what `octitrate prepare` writes, with pH values where groups titrate and 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 octitrate=${OCTITRATE:-octitrate}
 entry=$1
 folder=$2
 shift 2
-force_field=${FORCE_FIELD:-ff14SB}
+force_field=${FORCE_FIELD:-charmm36m-ecc}
 replicas=1
 start=${START:-crystal}
 case $start in

@@ -102,7 +102,7 @@ FOLLOWS = {(force_field, name): Follow.BONDED for force_field in ("ff14SB", "ff1
 """By force field and entry. Corrections that come with octitrate were calibrated so; the library that is built in has no such terms.
 
 His with CHARMM36m needs both or neither: torsions of its neutral forms belong to an HD2 that is larger by 0.1 nm, and make pKa values of proteins worse without it. With
-both they are no better than with neither, and a step takes a quarter longer (validation/README.md, "CHARMM36m with all terms of each form").
+both they are no better than with neither, and a step takes a quarter longer (validation/charmm36m.md, "CHARMM36m with all terms of each form").
 """
 
 BUILT_IN = ("amber99sb-ildn", "tip3p")
