@@ -189,7 +189,7 @@ fn tables_of_corrections_are_the_entries() {
     for (page, ends, folders) in [
         ("docs/src/accuracy.md", 2, vec![BUILTIN]),
         ("docs/src/force-fields.md", 4, vec![FF14SB, FF19SB, CHARMM, SCALED]),
-        ("benchmarks/README.md", 2, vec![BUILTIN]),
+        ("benchmarks/calibration.md", 2, vec![BUILTIN]),
     ] {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
         let (mut columns, mut tables, mut lines): (Vec<&str>, usize, usize) = (Vec::new(), 0, 0);

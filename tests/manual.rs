@@ -61,6 +61,8 @@ fn links_lead_to_files_and_anchors() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "benchmarks/README.md",
+        "benchmarks/gpu.md",
+        "benchmarks/calibration.md",
         "validation/README.md",
         "validation/charmm36m.md",
         "validation/ff19SB.md",
