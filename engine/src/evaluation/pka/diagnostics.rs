@@ -179,6 +179,11 @@ pub(super) fn is_more_than(drift: Determined, errors: f64) -> bool {
     matches!(drift, Determined::Value { value, error } if value.abs() > errors * error)
 }
 
+/// Whether a drift is, with two of its errors, less than half of `largest`, the error that is asked for: long runs show drifts that nobody asks about.
+pub(super) fn is_small(drift: Determined, largest: f64) -> bool {
+    matches!(drift, Determined::Value { value, error } if value.abs() + ERRORS * error < 0.5 * largest)
+}
+
 /// Whether values scatter by more than their errors: χ² > n − 1 + 2 √(2(n − 1)) about the weighted mean.
 fn scatter(values: &[Determined]) -> bool {
     let known: Vec<[f64; 2]> = values.iter().filter_map(|d| Some([d.value()?, d.error()?])).collect();
@@ -279,6 +284,10 @@ mod tests {
         assert!((alike.error().unwrap() - (0.001_f64 / 10.0).sqrt()).abs() < 1e-12);
         assert!((apart.error().unwrap() - (0.46_f64 / 10.0).sqrt()).abs() < 1e-12);
         assert!(is_more_than(alike, ERRORS) && !is_more_than(apart, ERRORS));
+        // 0.04 ± 0.02 is a drift and less than 0.1, half of 0.2; 0.07 ± 0.02 may be more.
+        let [slight, more] = [value(-0.04, 0.019), value(0.07, 0.02)];
+        assert!(is_more_than(slight, ERRORS) && is_small(slight, 0.2) && !is_small(slight, 0.1));
+        assert!(!is_small(more, 0.2) && !is_small(Determined::Unknown, 0.2));
         assert_eq!(mean_drift(&[value(0.1, 0.1), Determined::Unknown], &[3.0; 2]), Determined::Unknown);
         // Two values: χ² = Δ²/2e², more than 1 + 2 √2 from Δ = 2.77 e on.
         assert!(!scatter(&[value(4.0, 0.1), value(4.27, 0.1)]) && scatter(&[value(4.0, 0.1), value(4.28, 0.1)]));

@@ -174,11 +174,13 @@ impl SiteResult {
         self.convergence.halves(step)
     }
 
-    /// By how much the pKa of a step is larger in the last half of the runs than in the first, with its error, if that is more than so many `errors`. Errors of the halves know of motions within them alone. Where the scatter of replicas is the error of what they keep, so is that of their drifts:
-    /// a change is then one that they share, or one beyond the errors of the halves that is larger than `largest`, the error that is asked for.
+    /// By how much the pKa of a step is larger in the last half of the runs than in the first, with its error, if that is more than so many `errors` and may matter where `largest` is the error that is asked for. Errors of the halves know of motions within them alone. Where the scatter of replicas is the error of what they keep, so is that of their drifts:
+    /// a change is then one that they share, or one beyond the errors of the halves that is larger than `largest`.
     pub(super) fn significant_drift(&self, step: usize, errors: f64, largest: f64) -> Option<Determined> {
         let [first, last] = self.halves(step)?;
-        let whole = Some(diagnostics::drift(first, last)).filter(|drift| diagnostics::is_more_than(*drift, errors));
+        let counts =
+            |drift: &Determined| diagnostics::is_more_than(*drift, errors) && !diagnostics::is_small(*drift, largest);
+        let whole = Some(diagnostics::drift(first, last)).filter(counts);
         let drifts = self.diagnostics.drifts.get(step).filter(|_| self.diagnostics.from_replicas);
         let Some(shared) = drifts
             .map(|drifts| diagnostics::mean_drift(drifts, &self.diagnostics.frames))
@@ -187,7 +189,7 @@ impl SiteResult {
             return whole;
         };
         let is_large = |drift: &Determined| drift.value().is_some_and(|drift| drift.abs() > largest);
-        Some(shared).filter(|drift| diagnostics::is_more_than(*drift, errors)).or(whole.filter(is_large))
+        Some(shared).filter(counts).or(whole.filter(is_large))
     }
 
     /// How often the protonation changed along walkers, all runs together.

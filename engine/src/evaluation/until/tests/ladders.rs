@@ -12,14 +12,14 @@ fn runs_of(walk: &Walk, ladder: u64, structure: String) -> Vec<Run> {
     walk.runs().into_iter().map(of_ladder).collect()
 }
 
-/// Titrations of five ladders of 1500 frames, of which `common` begin in the commoner conformation of a model and the others in the rarer one: of each whether it has converged,
+/// Titrations of five ladders of so many `frames`, of which `common` begin in the commoner conformation of a model and the others in the rarer one: of each whether it has converged,
 /// and its pKa less the exact one by its error. Structures that they began with are told apart by their names, or not.
-fn of_five_ladders(trials: u64, model: Model, common: u64, told_apart: bool) -> Vec<(bool, f64)> {
+fn of_five_ladders(frames: usize, trials: u64, model: Model, common: u64, told_apart: bool) -> Vec<(bool, f64)> {
     let one = |trial: u64| {
         let ladder = |ladder: u64| {
             let mut walk = Walk::new(&model, &PH, 1000 * trial + ladder);
             walk.state.iter_mut().for_each(|(_, conformation)| *conformation = usize::from(ladder < 5 - common));
-            walk.advance(1500);
+            walk.advance(frames);
             runs_of(&walk, ladder, format!("{}.gro", if told_apart { ladder } else { 0 }))
         };
         let resampling = Resampling { draws: 20, seed: 1 };
@@ -45,16 +45,24 @@ fn converged_and_off(all: &[(bool, f64)]) -> [usize; 3] {
 #[test]
 fn five_ladders_from_several_structures_know_what_they_keep() {
     // Conformations that last for a third of the runs.
-    let of = |told_apart| converged_and_off(&of_five_ladders(20, Model::slow(4.2, 500.0), 3, told_apart));
+    let of = |told_apart| converged_and_off(&of_five_ladders(1500, 20, Model::slow(4.2, 500.0), 3, told_apart));
     let (apart, alike) = (of(true), of(false));
     println!("{apart:?}, {alike:?}");
     assert!(apart[0] >= 15 && apart[2] <= 1 && alike[0] <= 2, "{apart:?}, {alike:?}");
 }
 
+/// Long runs show drifts of a few hundredths, some by chance and some real, which are no reason against a pKa that is asked for to 0.2.
+#[test]
+fn a_drift_that_nobody_asks_about_is_no_reason() {
+    let [converged, off, of_all] = converged_and_off(&of_five_ladders(3000, 40, Model::plain(4.2), 3, true));
+    println!("{converged} converged, {off} of them off, {of_all} of all");
+    assert!(converged == 40 && off <= 4, "{converged}, {off}, {of_all}");
+}
+
 /// Ladders that all begin in the rarer conformation, which lasts for an eighth of the runs, share a drift: it is in the error, and where it is large they have not converged.
 #[test]
 fn what_five_ladders_share_is_in_their_halves() {
-    let [converged, off, of_all] = converged_and_off(&of_five_ladders(60, Model::slow(4.2, 200.0), 0, true));
+    let [converged, off, of_all] = converged_and_off(&of_five_ladders(1500, 60, Model::slow(4.2, 200.0), 0, true));
     println!("{converged} converged, {off} of them off, {of_all} of all");
     // Of these 28 have converged and 4 are off; where errors do not hold half of the drift, 18.
     assert!(converged <= 42 && of_all <= 9, "{converged}, {off}, {of_all}");
