@@ -251,7 +251,9 @@ def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(struc
     options = structure(peptide_text("GLY", "GLU", "HIS", "GLU"))
     options.force_field = Options.force_field
     folder, job, _ = written(options, report)
-    assert [one["residue"] for one in job["titration"]["site"]] == ["GL3 2", "HIP 3", "ZGL3 4", "cterm ZGL3 4"]
+    assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY 1", "GL3 2", "HIP 3", "ZGL3 4", "cterm ZGL3 4"]
+    # The amino end of Gly is the one whose correction is preliminary.
+    assert job["titration"]["allow_uncalibrated"] is True and "the correction V_MM of amino end GLY 1 of chain A is preliminary" in notes(report)
     assert "charmm36m-ecc with tip3p" in notes(report) and (folder / "library" / "glu3.toml").is_file()
 
 

@@ -95,10 +95,15 @@ def test_its_charge_buffer_is_that_of_the_water_and_its_sites_have_no_correction
         "glu3": "calibrated", "asp3": "calibrated", "his": "calibrated", "lys": "calibrated", "arg": "calibrated", "tyr": "calibrated", "cys": "calibrated"
     }  # fmt: skip
     ends = {name: [one["residues"] for one in ff.calibrated._entries[name, "charmm36m-ecc"]["elsewhere"]] for name in ("nterm", "cterm", "glu3")}
-    assert ends == {"nterm": [["ARG"], ["LYS"], ["MET"]], "cterm": [["ARG"], ["GL3"], ["LEU"]], "glu3": [["ZGL3"]]}
+    assert ends == {
+        "nterm": [[one] for one in "ARG ASN GLN GLY ILE LEU LYS MET SER THR VAL".split()],
+        "cterm": [[one] for one in "ARG ASN GL3 GLN GLY ILE LEU LYS PHE PRO SER THR TRP TYR VAL".split()],
+        "glu3": [["ZGL3"]],
+    }
     # Ends of the model compound itself, Ala, are known, those of other residues are not; nor is the side chain of Asp at an end.
     assert [ff.calibrated.status(end, "charmm36m-ecc", "ALA", True) for end in ("nterm", "cterm")] == ["calibrated", "calibrated"]
-    assert ff.calibrated.status("nterm", "charmm36m-ecc", "SER", False) == "uncalibrated"
+    found = {residue: ff.calibrated.status("nterm", "charmm36m-ecc", residue, False) for residue in ("SER", "GLY", "VAL", "PHE")}
+    assert found == {"SER": "calibrated", "GLY": "preliminary", "VAL": "preliminary", "PHE": "uncalibrated"}
     assert ff.calibrated.status("asp3", "charmm36m-ecc", "ZAS3", False) == "uncalibrated"
 
 
