@@ -4,7 +4,7 @@ use super::tables::optional;
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
 use crate::evaluation::runs::Run;
-use crate::evaluation::until::{Check, Settled, reached};
+use crate::evaluation::until::{Check, Looks, Settled, reached};
 use crate::report::exchange;
 use crate::report::page::{Page, escape, table};
 use crate::report::plot::{Chart, Curve, Figure, Point, Scale, Style};
@@ -131,13 +131,29 @@ fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
     rows
 }
 
+/// Where `until` stands after the last look, in a sentence; none without looks.
+pub(super) fn state(looks: &Looks) -> Option<String> {
+    let last = looks.checks.last()?;
+    let (count, time) = (last.sites.len(), time(last));
+    Some(match reached(&looks.checks, &looks.target) {
+        Some(_) => format!("All {count} sites are settled, and the runs ended after {time} each."),
+        None => {
+            let settled = Settled::all(&looks.checks, &looks.target).len();
+            format!("After {time} of each run {settled} of {count} sites are settled.")
+        }
+    })
+}
+
+fn time(check: &Check) -> String {
+    trimmed(&format!("{:.3} ns", check.time / 1e3))
+}
+
 /// What `until` found on the way: the pKa of each site at each look, since when it is settled, and what held it up.
 pub(super) fn looks(page: &mut Page, background: &Background) {
     const SHOWN: usize = 8;
     let Some(looks) = &background.looks else { return };
     let (error, checks) = (looks.target.error, &looks.checks);
-    let Some(last) = checks.last() else { return };
-    let time = |check: &Check| trimmed(&format!("{:.3} ns", check.time / 1e3));
+    let (Some(last), Some(state)) = (checks.last(), state(looks)) else { return };
     let settled = Settled::all(checks, &looks.target);
     let shown = &checks[checks.len().saturating_sub(SHOWN)..];
     let cell = |check: &Check, name: &str| match check.sites.iter().find(|site| site.site == name) {
@@ -157,10 +173,6 @@ pub(super) fn looks(page: &mut Page, background: &Background) {
     let times: Vec<String> = shown.iter().map(time).collect();
     let columns: Vec<&str> = ["site"].into_iter().chain(times.iter().map(String::as_str)).chain(["settled"]).collect();
     let heading = format!("When each pKa was known to {error}");
-    let state = match reached(checks, &looks.target) {
-        Some(_) => format!("All {} sites are settled, and the runs ended after {} each.", rows.len(), time(last)),
-        None => format!("After {} of each run {} of {} sites are settled.", time(last), settled.len(), rows.len()),
-    };
     let words = format!(
         "The titration goes on until every pKa is known to {error} by everything that could tell that it is not (titrate.until). At each look ✓ says that nothing spoke against a site, ✗ that something did. A site is settled when nothing spoke against it until a quarter more data were there. {state}"
     );
@@ -173,6 +185,7 @@ pub(super) fn looks(page: &mut Page, background: &Background) {
         "" => String::new(),
         list => format!("<details><summary>What spoke against them at each look</summary><ul>{list}</ul></details>"),
     };
+    page.anchor("looks", "When known");
     page.section("", &heading, &format!("<p>{}</p>{}{against}", escape(&words), table(&heading, &columns, &rows)));
 }
 

@@ -1,7 +1,7 @@
 //! The table of pKa values: what a reader came for, with a verdict on each.
 
 use super::tables::{hill, shift};
-use super::{Measured, label};
+use super::{Measured, evidence, label};
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR, SiteResult};
 use crate::report::page::escape;
@@ -113,6 +113,27 @@ fn lead(rows: &[Row]) -> String {
     )
 }
 
+/// Where `until` stands, and why its word and the verdicts are two things.
+fn until(background: &Background) -> String {
+    let Some((looks, state)) = background.looks.as_ref().and_then(|looks| Some((looks, evidence::state(looks)?)))
+    else {
+        return String::new();
+    };
+    format!(
+        "<p class=\"lead\">The titration goes on until every pKa is known to {}: {} (<a href=\"#looks\">look by look</a>). The verdicts are those of all frames now: \
+         against a site that is settled a test may speak by chance, or a change that is smaller than what was asked for.</p>",
+        looks.target.error,
+        escape(&lowered(&state)),
+    )
+}
+
+/// A sentence without its full stop, as a part of another.
+fn lowered(sentence: &str) -> String {
+    let words = sentence.trim_end_matches('.');
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
+
 /// What speaks against every pKa, which is said once.
 fn common<'a>(rows: &[Row<'a>]) -> Vec<&'a str> {
     let [first, rest @ ..] = rows else { return Vec::new() };
@@ -158,6 +179,7 @@ pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &
     if !common.is_empty() {
         let _ = write!(html, "<p class=\"lead common\">Against each of them: {}.</p>", escape(&common.join("; ")));
     }
+    html += &until(background);
     html += &averages(&rows);
     let head = |class: &str, words: &str| format!("<th scope=\"col\" class=\"{class}\">{words}</th>");
     let mut heads = vec![head("", "site"), head("value", "pKa")];

@@ -414,7 +414,18 @@ fn looks_are_shown_by_site() {
     ] {
         assert!(table.contains(words), "{words}: {table}");
     }
-    let table = shown([begun, vec![check(3150.0, None)]].concat());
+    let table = shown([begun.clone(), vec![check(3150.0, None)]].concat());
     assert!(table.contains("All 2 sites are settled, and the runs ended after 3.15 ns each."), "{table}");
     assert!(table.contains("<td>from 2.5 ns on</td>"), "{table}");
+    // The page begins with where it stands.
+    let background =
+        |checks| Background { looks: Some(Looks { target: target.clone(), checks }), ..Background::of(&found) };
+    let first = results::html(&found, &background(begun), &[], false);
+    assert!(
+        first.contains(
+            "until every pKa is known to 0.2: after 2.5 ns of each run 1 of 2 sites are settled (<a href=\"#looks\">"
+        ),
+        "{first}"
+    );
+    assert!(!results::html(&found, &background(Vec::new()), &[], false).contains("until every pKa"));
 }
