@@ -7,6 +7,7 @@
 //! No MBAR over windows and free runs: it is possible, as V is a straight line in the weights up to the images' part, so that ∂V/∂λ of a frame gives its
 //! energy in every window; but V_MM has to be a polynomial, which would be fitted to the result again, and free runs have the last word.
 
+mod degree;
 mod inputs;
 mod measured;
 mod provenance;
@@ -22,13 +23,10 @@ use crate::error::{Error, InputError, Result};
 use crate::record::Kind;
 use lambda::analysis::agreement::Difference;
 use lambda::analysis::flatness::{Flatness, FlatnessError, Prior, Round, estimate, halves};
-use lambda::analysis::simplex_fit::{SimplexFit, Surface, Uncertain, Window, fit_best};
+use lambda::analysis::simplex_fit::{SimplexFit, Surface, Uncertain, Window};
 use lambda::library::{Calibration as Coefficients, Correction, Entry, entry_with_calibration};
 use std::path::Path;
 
-/// Highest degree that is chosen unless the job names one. The slope of Lys with scaled charges along λ needs 9: polynomials of degree 7 and 8 leave
-/// a χ² of 4.3 and 4.8 for each degree of freedom, one of degree 9 leaves 1.0.
-const MAX_DEGREE: usize = 10;
 /// Error of the windows that their statistics do not show (kJ/mol), from motions slower than a window. Free runs may correct the windows by
 /// about as much.
 const SYSTEMATIC: f64 = 1.0;
@@ -101,11 +99,9 @@ impl Estimate {
         let scatter = verdict::scatter(&windows);
         windows.iter_mut().for_each(|window| window.average.covariance *= scatter);
         let averages: Vec<Window> = windows.iter().map(|window| window.average.clone()).collect();
-        let fitted = match inputs.config.calibrate.as_ref().and_then(|calibrate| calibrate.degree.number()) {
-            Some(degree) => fit_best(&averages, degree as usize..=degree as usize, inputs.symmetry),
-            None => fit_best(&averages, 1..=MAX_DEGREE, inputs.symmetry),
-        };
-        let fit = fitted.map_err(|e| inputs.config.error_at("calibrate.windows", e.to_string(), ""))?;
+        let named = inputs.config.calibrate.as_ref().and_then(|calibrate| calibrate.degree.number());
+        let fit = degree::fitted(&averages, named, inputs.symmetry)
+            .map_err(|e| inputs.config.error_at("calibrate.windows", e.to_string(), ""))?;
         let record = inputs.record(inputs.windows[0].folders[0])?;
         let molecules = if record.kind == Kind::Buffer { record.molecules.len() as f64 } else { 1.0 };
         let surface = fit.surface.clone();

@@ -19,6 +19,7 @@
 use super::{ENOUGH, Estimate, Inputs, Measured};
 use lambda::analysis::agreement::{Agreement, Difference, SIGNIFICANT};
 use lambda::analysis::chi_squared::exceeded;
+use lambda::analysis::simplex_fit::SimplexFit;
 
 /// Largest χ² of halves, of starts and of the fit for each degree of freedom with which errors, widened by its root, still say what they cover.
 const LARGEST_CHI: f64 = 4.0;
@@ -30,6 +31,11 @@ const STARTS: usize = 4;
 pub fn scatter(windows: &[Measured]) -> f64 {
     let starts: Vec<Option<Difference>> = windows.iter().map(Measured::starts).collect();
     Agreement::of(&starts).filter(|starts| !starts.holds()).map_or(1.0, |starts| starts.reduced().max(1.0))
+}
+
+/// Whether a polynomial follows the windows that it was fitted to.
+pub(super) fn follows(fit: &SimplexFit) -> bool {
+    fit.reduced_chi_squared() <= LARGEST_CHI || exceeded(fit.chi_squared, fit.degrees_of_freedom) >= SIGNIFICANT
 }
 
 /// Whether the windows agree.
@@ -99,10 +105,9 @@ pub fn reasons(found: &Estimate, inputs: &Inputs) -> Vec<String> {
         }
         Some(_) => {}
     }
-    let (fit, reduced) = (&found.fit, found.fit.reduced_chi_squared());
-    let p = exceeded(fit.chi_squared, fit.degrees_of_freedom);
-    if reduced > LARGEST_CHI && p < SIGNIFICANT {
-        let p = probability(p);
+    if !follows(&found.fit) {
+        let reduced = found.fit.reduced_chi_squared();
+        let p = probability(exceeded(found.fit.chi_squared, found.fit.degrees_of_freedom));
         reasons.push(format!(
             "the polynomial does not follow the windows (χ² per degree of freedom {reduced:.2}, p = {p})"
         ));
