@@ -309,7 +309,11 @@ fn scaled_charges_have_the_errors_of_the_files() {
         }
     }
     let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
-    pages_say(&[("README.md", format!("of which 27 were measured ({mean} and {square}, PROPKA"))]);
+    pages_say(&[
+        ("README.md", format!("of which 27 were measured ({mean} and {square}, PROPKA")),
+        ("README.md", format!("the 27 of these that have converged by the program's own criteria | {said} |")),
+        ("README.md", format!("| 45 groups of protein G, BPTI, lysozyme and nuclease | {} |", of(&scaled, 1))),
+    ]);
     let said = of(&scaled, 1);
     let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
     pages_say(&[
@@ -319,6 +323,37 @@ fn scaled_charges_have_the_errors_of_the_files() {
         ("docs/src/force-fields.md", format!("({mean} / {square} in place of")),
         ("docs/src/prepare.md", format!("{mean} pK units where")),
         ("CHANGELOG.md", format!("a mean error of {mean} and a root mean square of {square} where whole")),
+    ]);
+}
+
+/// The titration of protein G that `until` ended: what it found at each look, and its errors by itself.
+#[test]
+fn the_titration_that_until_ended_is_that_of_the_files() {
+    let table = read("validation/results/1pgb-charmm36m-ecc/until.csv");
+    let differences: Vec<f64> = column(&table, "computed − measured").iter().map(|one| one.parse().unwrap()).collect();
+    assert_eq!(differences.len(), 10);
+    let errors = averages(&differences);
+    let looks: serde_json::Value =
+        serde_json::from_str(&read("validation/results/1pgb-charmm36m-ecc/until.json")).unwrap();
+    let looks = looks["checks"].as_array().unwrap();
+    let good = |look: &serde_json::Value| {
+        let sites = look["sites"].as_array().unwrap();
+        sites.iter().filter(|site| site["reasons"].as_array().unwrap().is_empty()).count().to_string()
+    };
+    let (good, last): (Vec<String>, _) = (looks.iter().map(good).collect(), looks.last().unwrap());
+    let (before, at_last) = (good[..good.len() - 1].join(", "), good.last().unwrap());
+    let said =
+        format!("They had {before} and {at_last} of {} sites within 0.2", last["sites"].as_array().unwrap().len());
+    let time = format!("{} ns", last["time"].as_f64().unwrap() / 1e3);
+    pages_say(&[
+        ("README.md", format!("every pKa was known to 0.2: half an hour of two H100 | {errors} |")),
+        ("docs/src/is-it-right.md", format!("Its ten groups have {errors}")),
+        (
+            "docs/src/is-it-right.md",
+            format!("five ladders of protein G from five structures, after {time} of each walker"),
+        ),
+        ("validation/README.md", said),
+        ("validation/README.md", format!("By themselves these ladders have {errors}")),
     ]);
 }
 
