@@ -28,6 +28,9 @@ pub const NAME: &str = "buffer";
 /// Charge (e) that the buffer must be able to take beyond what the sites ask for: λ leaves [0, 1] a little.
 const MARGIN: f64 = 0.25;
 
+/// Share of the distance that is wanted from which on there is no warning.
+const NEAR_ENOUGH: f64 = 0.9;
+
 /// What a job can do that has no molecules for a buffer.
 const WAYS_OUT: &str = "name the residue of a solvent that the library has a buffer for in titration.buffer.residue, or set \
                         titration.compensation = \"background\"";
@@ -225,8 +228,7 @@ fn describe(
         ));
     }
     let mut warnings = Vec::new();
-    // by more than the numbers show
-    if placed.distance < wanted - 0.005 {
+    if placed.distance < NEAR_ENOUGH * wanted {
         warnings.push(format!(
             "charge buffers are only {:.2} nm from the solute or each other, {wanted} nm are wanted: the box has no more room",
             placed.distance
@@ -282,6 +284,21 @@ mod tests {
             correction: Correction::Uncalibrated,
             kind: SiteKind::Titratable,
         }
+    }
+
+    /// The box of a protein has seldom room for all that is wanted, and a little less is not worth a warning.
+    #[test]
+    fn buffers_that_are_much_too_near_are_warned_of() {
+        let settings = config::ChargeBuffer::default();
+        let demand = Demand { sites: 1, range: [-1.0, 0.0], start: 0.0 };
+        let said = |distance: f64| {
+            let placed = Placement { residues: vec![4, 7, 9], distance };
+            describe(&settings, "SOL", &demand, &placed, 0.5, false)
+        };
+        let (facts, warnings) = said(1.4);
+        assert!(facts.contains("at least 1.40 nm from the solute and each other") && warnings.is_empty(), "{facts}");
+        let words = "charge buffers are only 1.30 nm from the solute or each other, 1.5 nm are wanted: the box has no more room";
+        assert_eq!(said(1.3).1, [words]);
     }
 
     #[test]

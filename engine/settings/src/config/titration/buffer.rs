@@ -22,7 +22,7 @@ pub struct ChargeBuffer {
     #[schemars(extend("x-absent" = "of the names that buffers of the library have, `SOL`, `HOH` and `WAT` among them, the one that most molecules have"))]
     pub residue: Option<String>,
     /// Distance wanted from everything but water and ions, and between the molecules (nm), above zero; where there is no room, the largest
-    /// possible is taken, with a warning.
+    /// possible is taken, with a warning if that is below nine tenths of it.
     pub distance: Length,
     /// Force constant that holds the first atom of each molecule where it started (kJ/mol/nm²); 0 means that it is not held.
     pub restrain: Stiffness,
