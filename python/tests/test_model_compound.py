@@ -55,6 +55,16 @@ def test_what_is_no_model_compound_is_refused(name: str, message: str) -> None:
         compound(name)
 
 
+def test_the_help_names_model_compounds_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    words = " ".join(capsys.readouterr().out.split("--model-compound LIST")[2].split()).split(": folders that")[0]
+    names = [name.strip("' ") for name in words.split(",") if "…" not in name and name.strip()]
+    assert len(names) >= 5 and "cterm side GLU" in names
+    for name in names:
+        compound(name)
+
+
 @pytest.mark.parametrize(("name", "site"), [("TYR", "TYR 2"), ("nterm LYS", "nterm LYS 1"), ("cterm side GLU", "ZGL3 2"), ("water", "")])
 def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> None:
     place = build(name, "ff14SB", "tip3p", tmp_path / "model")

@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
     st.add_argument("--seed", type=int, help="of the places of ions, hydrogens and atoms that are built (default: 1): the same seed and input give the same files")
     mo = p.add_argument_group("a model compound, to calibrate")
-    mo.add_argument("--model-compound", metavar="LIST", help="TYR, GLU, …, 'nterm LYS', 'cterm LEU', 'nterm side LYS', water: folders that `octitrate calibrate` runs, with --force-field and --water")
+    mo.add_argument("--model-compound", metavar="LIST", help="TYR, GLU, …, 'nterm LYS', 'cterm LEU', 'cterm side GLU', water: folders that `octitrate calibrate` runs, with --force-field and --water")
     fi = p.add_argument_group("a finished system")
     fi.add_argument("--from", dest="finished", nargs="+", type=Path, metavar="FILE", help="x.prmtop x.rst7; x.top x.gro; x.psf x.crd (or .pdb) with --parameters")
     fi.add_argument("--parameters", nargs="+", type=Path, metavar="FILE", help="files of CHARMM parameters for --from x.psf")
