@@ -154,9 +154,17 @@ impl Estimate {
         Ok(had.raised(&calibration.coefficients, &basis).iter().map(|c| c * self.molecules).collect())
     }
 
-    /// Whether the last round was flat.
-    pub fn is_flat(&self) -> bool {
-        self.rounds.last().is_some_and(|round| round.is_flat)
+    /// What another round is for; none if the last one was flat and its halves agree.
+    pub fn unsettled(&self) -> Option<String> {
+        let Some(last) = self.rounds.last() else { return Some(String::new()) };
+        let moving = last.halves.filter(verdict::differ);
+        match moving {
+            _ if !last.is_flat => {
+                Some(format!("not yet flat, {:.2} ± {:.2} kJ/mol; ", last.deviation.value, last.deviation.error))
+            }
+            Some(halves) => Some(format!("flat, but its halves differ by {:.1} standard errors; ", halves.z.abs())),
+            None => None,
+        }
     }
 
     /// Free energies of the forms against the first (kJ/mol), all molecules of a buffer together, with the errors that the library gets.

@@ -63,9 +63,7 @@ impl Many for CalibrationPlan {
         let number = number - self.later.len();
         let inputs = self.inputs(number - 1);
         let estimate = Estimate::new(&inputs)?;
-        if estimate.is_flat() || number > self.max_rounds() {
-            return Ok(None);
-        }
+        let Some(state) = estimate.unsettled().filter(|_| number <= self.max_rounds()) else { return Ok(None) };
         let round = self.round(number);
         let path = round.library();
         if !path.exists() {
@@ -74,9 +72,6 @@ impl Many for CalibrationPlan {
             std::fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, "make the folder of a round", e))?;
             write_atomic(&path, "write", text.as_bytes())?;
         }
-        let state = estimate.rounds.last().map_or(String::new(), |round| {
-            format!("not yet flat, {:.2} ± {:.2} kJ/mol; ", round.deviation.value, round.deviation.error)
-        });
         let children = round.children();
         let title = format!("{state}round {number}: {} free runs of {} ps", children.len(), round.length());
         Ok(Some(Stage { title, children }))

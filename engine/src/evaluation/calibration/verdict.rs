@@ -33,6 +33,11 @@ pub fn scatter(windows: &[Measured]) -> f64 {
     Agreement::of(&starts).filter(|starts| !starts.holds()).map_or(1.0, |starts| starts.reduced().max(1.0))
 }
 
+/// Whether two parts of runs differ beyond chance.
+pub(super) fn differ(difference: &Difference) -> bool {
+    difference.probability() < SIGNIFICANT
+}
+
 /// Whether a polynomial follows the windows that it was fitted to.
 pub(super) fn follows(fit: &SimplexFit) -> bool {
     fit.reduced_chi_squared() <= LARGEST_CHI || exceeded(fit.chi_squared, fit.degrees_of_freedom) >= SIGNIFICANT
@@ -147,7 +152,7 @@ fn of_rounds(found: &Estimate, inputs: &Inputs) -> Vec<String> {
             "free runs deviate by {value:.2} ± {uncertainty:.2} kJ/mol, with the error more than {tolerance} kJ/mol"
         ));
     }
-    if let Some(halves) = last.halves.filter(|halves| halves.probability() < SIGNIFICANT) {
+    if let Some(halves) = last.halves.filter(differ) {
         let (z, p) = (halves.z, probability(halves.probability()));
         reasons.push(format!("first and second halves of the free runs differ ({z:+.1} standard errors, p = {p})"));
     }

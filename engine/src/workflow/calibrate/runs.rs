@@ -157,10 +157,17 @@ impl Round<'_> {
         (0..runs as usize).map(|run| self.child(run)).collect()
     }
 
+    /// Folder of run number `run`, from 0.
+    fn run(&self, run: usize) -> PathBuf {
+        self.folder().join(format!("run_{}", run + 1))
+    }
+
     /// Run number `run`, from 0.
     fn child(&self, run: usize) -> Child {
         let mut job = base(self.config);
-        if let Some(structure) = structure(self.config, run) {
+        // A later round goes on from where the one before ended, so that what was still settling there has more time.
+        let before = (self.number > 1).then(|| Round { number: self.number - 1, ..*self }.run(run).join(files::FINAL));
+        if let Some(structure) = before.or_else(|| structure(self.config, run)) {
             job.system.begin_at(structure);
         }
         job.dynamics.steps = Some((self.length() / self.config.dynamics.time_step.get()).round() as u64);
@@ -191,7 +198,7 @@ impl Round<'_> {
         }
         let index = FIRST_FREE + ((self.number as u64) << 16) + run as u64;
         job.dynamics.seed = seed(self.config.dynamics.seed, index);
-        job.output.folder = self.folder().join(format!("run_{}", run + 1));
+        job.output.folder = self.run(run);
         Child { name: format!("round {}, run {}", self.number, run + 1), config: job }
     }
 }

@@ -236,7 +236,7 @@ fn every_fault_is_seen_and_named() {
         // ± 0.25 each.
         (Fault::Starts(1.0), "starts of windows differ", "halves of windows"),
         (Fault::Wave(2.0), "the polynomial does not follow the windows", "halves of windows"),
-        (Fault::Moving, "first and second halves of the free runs differ", "halves of windows"),
+        (Fault::Moving(9, 2.0), "first and second halves of the free runs differ", "halves of windows"),
     ] {
         let (correction, _) = two_forms(fault, "tolerance = \"2 kJ/mol\"\n");
         let found = correction.calibration().unwrap().reason.clone().unwrap_or_default();
@@ -252,6 +252,23 @@ fn every_fault_is_seen_and_named() {
     assert!(titles[0].starts_with("round 1"), "{titles:?}");
     let reason = correction.calibration().unwrap().reason.clone().unwrap();
     assert_eq!(reason, "every window was run once, so that starts cannot be compared");
+}
+
+/// Free runs that are flat and not over go on in another round, from where they ended.
+#[test]
+fn rounds_go_on_while_their_runs_move() {
+    let (correction, titles) = two_forms(Fault::Moving(1, 1.0), "tolerance = \"2 kJ/mol\"\n");
+    assert_eq!(
+        (correction.status(), titles.len()),
+        ("calibrated", 3),
+        "{:?} {titles:?}",
+        correction.calibration().unwrap().reason
+    );
+    assert!(titles[2].starts_with("flat, but its halves differ by "), "{titles:?}");
+    let folder = temp_dir::TempDir::new().unwrap();
+    let plan = plan(folder.path(), &entry_of_two(), CALIBRATE, site());
+    let [first, second] = [1, 2].map(|number| plan.round(number).children().swap_remove(1));
+    assert_eq!(second.config.system.structure, first.config.result(files::FINAL));
 }
 
 /// A free energy of degree 9 is followed where the job names no degree; with polynomials of degree 8 at most it was preliminary.

@@ -41,8 +41,8 @@ pub enum Fault {
     Conformations(f64),
     /// A wave in λ of this size that no polynomial of the degree follows.
     Wave(f64),
-    /// Free runs move to the last form while they last.
-    Moving,
+    /// Free runs of so many rounds move to the last form while they last, by so much (kJ/mol).
+    Moving(usize, f64),
 }
 
 impl Truth {
@@ -89,12 +89,17 @@ impl Truth {
         assert_eq!(bias.degree, self.basis.degree());
         let energy =
             |w: &[f64]| (self.free_energy(&self.coefficients, w) - self.free_energy(&bias.coefficients, w)) / RT;
+        let round = child.config.folder().parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let round: usize = round.trim_start_matches("round_").parse().unwrap();
         let mut now = vec![1.0 / n as f64; n];
         let mut frames = Vec::new();
         for frame in 0..8 * count {
-            // In the second half of the run the last form has 2 kJ/mol less, which as much too much in the first half takes back on the whole.
-            let tilt =
-                if self.fault == Fault::Moving { 2.0 / RT * if frame < 4 * count { 1.0 } else { -1.0 } } else { 0.0 };
+            // In the second half of the run the last form has so much less, which as much too much in the first half takes back on the whole.
+            let size = match self.fault {
+                Fault::Moving(rounds, size) if round <= rounds => size,
+                _ => 0.0,
+            };
+            let tilt = size / RT * if frame < 4 * count { 1.0 } else { -1.0 };
             let energy = |w: &[f64]| energy(w) + tilt * w[n - 1];
             for _ in 0..3 {
                 let noise: Vec<f64> = (0..n).map(|_| -> f64 { StandardNormal.sample(&mut rng) }).collect();
