@@ -1,0 +1,163 @@
+//! CHARMM36m with scaled charges, the default: the pages against the tables.
+
+use super::*;
+
+/// Groups with scaled charges, and the same groups with whole ones.
+#[test]
+fn scaled_charges_have_the_errors_of_the_files() {
+    let pages = pages();
+    let section = section(&pages[1].1, "All four with scaled charges");
+    let (mut scaled, mut whole) = (Vec::new(), Vec::new());
+    let of = |sites: &[(String, [f64; 2])], k: usize| averages(&sites.iter().map(|(_, d)| d[k]).collect::<Vec<_>>());
+    for (name, entry, before, count) in [
+        ("1PGB", "1pgb", "1pgb-charmm36m-forms", 10),
+        ("4PTI", "4pti", "4pti-charmm36m-forms", 6),
+        ("2LZT", "2lzt", "2lzt-charmm36m-forms", 12),
+        ("1STN", "1stn", "1stn-charmm36m-forms-2", 17),
+    ] {
+        let own = in_box_and_solution(&format!("{entry}-charmm36m-ecc"));
+        let same = in_box_and_solution(before).into_iter().filter(|(site, _)| own.iter().any(|(one, _)| one == site));
+        let same = same.collect::<Vec<_>>();
+        assert_eq!((own.len(), same.len()), (count, count), "{name}");
+        let numbers = [of(&own, 0), of(&own, 1), of(&same, 1)];
+        let row = |line: &str| line.starts_with(&format!("| {name}")) && numbers.iter().all(|n| line.contains(n));
+        assert!(section.lines().any(row), "{name} has {numbers:?}");
+        // Every group has its line: pKa in solution and both differences.
+        for (site, differences) in &own {
+            let [_, before] = same.iter().find(|(one, _)| one == site).unwrap().1;
+            let parts: Vec<&str> = site.split(' ').collect();
+            let kinds = [
+                ("GL3", "Glu"),
+                ("ZGL3", "Glu"),
+                ("AS3", "Asp"),
+                ("HIP", "His"),
+                ("nterm ARG", "amino end, Arg"),
+                ("nterm LYS", "amino end, Lys"),
+                ("cterm ZALA", "carboxyl end, Ala"),
+                ("cterm ZLEU", "carboxyl end, Leu"),
+            ];
+            let (number, kind) = parts.split_last().unwrap();
+            let kind = kinds.iter().find(|(one, _)| *one == kind.join(" ")).unwrap().1;
+            let both = [differences[1], before].map(|difference| {
+                let bold = if difference.abs() > 1.0 { "**" } else { "" };
+                format!("{bold}{difference:+.2}{bold}").replace('-', "−")
+            });
+            let cells = format!(" | {} | {} |", both[0], both[1]);
+            let named = |line: &str| line.contains(&format!("| {kind}{number} | ")) && line.contains(&cells);
+            assert!(section.lines().any(named), "{name}: {kind}{number}{cells}");
+        }
+        scaled.push(own);
+        whole.push(same);
+    }
+    let (small, whole_of_small) = (scaled[..3].concat(), whole[..3].concat());
+    let (scaled, whole) = (scaled.concat(), whole.concat());
+    for (page, text) in &pages {
+        for (name, numbers) in [
+            ("all four, 45", vec![of(&scaled, 0), of(&scaled, 1), of(&whole, 1)]),
+            ("scaled charges", vec![of(&small, 1)]),
+            ("whole charges", vec![of(&whole_of_small, 1)]),
+        ] {
+            let row = |line: &str| line.contains(name) && numbers.iter().all(|number| line.contains(number));
+            assert!(text.lines().any(row), "{page}: {name} {numbers:?}");
+        }
+    }
+    // What the program calls converged; there are five replicas and more of each protein, from several structures.
+    let with_verdict = |yes: &str| {
+        let of_protein = |entry: &str| {
+            let table = comparison(&format!("{entry}-charmm36m-ecc"));
+            let rows = column(&table, "computed − measured").into_iter().zip(column(&table, "verdict"));
+            let rows = rows.zip(column(&table, "converged"));
+            let rows = rows.filter(|((_, verdict), converged)| verdict == "difference" && converged == yes);
+            rows.map(|((difference, _), _)| difference.parse().unwrap()).collect::<Vec<f64>>()
+        };
+        ["1pgb", "4pti", "2lzt", "1stn"].map(of_protein).concat()
+    };
+    let (converged, others) = (with_verdict("yes"), with_verdict("no"));
+    assert_eq!((converged.len(), others.len()), (27, 18));
+    let said = averages(&converged);
+    for (page, text) in &pages {
+        for numbers in [&said, &averages(&others)] {
+            assert!(text.contains(numbers), "{page}: {said} for converged groups, {} for others", averages(&others));
+        }
+    }
+    let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
+    pages_say(&[
+        ("README.md", format!("of which 27 were measured ({mean} and {square}, PROPKA")),
+        ("README.md", format!("the 27 of these that have converged by the program's own criteria | {said} |")),
+        ("README.md", format!("| 45 groups of protein G, BPTI, lysozyme and nuclease | {} |", of(&scaled, 1))),
+        ("docs/src/validation.svg", format!(">{}<", of(&scaled, 1))),
+    ]);
+    let said = of(&scaled, 1);
+    let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
+    pages_say(&[
+        ("README.md", format!("a mean error of {mean} and a root mean square of {square}")),
+        ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
+        ("docs/src/introduction.md", format!("{mean} pK units with CHARMM36m and scaled charges")),
+        ("docs/src/force-fields.md", format!("({mean} / {square} in place of")),
+        ("docs/src/prepare.md", format!("{mean} pK units where")),
+        ("CHANGELOG.md", format!("a mean error of {mean} and a root mean square of {square} where whole")),
+    ]);
+}
+
+/// The titration of protein G that `until` ended: what it found at each look, and its errors by itself.
+#[test]
+fn the_titration_that_until_ended_is_that_of_the_files() {
+    let table = read("validation/results/1pgb-charmm36m-ecc/until.csv");
+    let differences: Vec<f64> = column(&table, "computed − measured").iter().map(|one| one.parse().unwrap()).collect();
+    assert_eq!(differences.len(), 10);
+    let errors = averages(&differences);
+    let looks: serde_json::Value =
+        serde_json::from_str(&read("validation/results/1pgb-charmm36m-ecc/until.json")).unwrap();
+    let looks = looks["checks"].as_array().unwrap();
+    let good = |look: &serde_json::Value| {
+        let sites = look["sites"].as_array().unwrap();
+        sites.iter().filter(|site| site["reasons"].as_array().unwrap().is_empty()).count().to_string()
+    };
+    let (good, last): (Vec<String>, _) = (looks.iter().map(good).collect(), looks.last().unwrap());
+    let (before, at_last) = (good[..good.len() - 1].join(", "), good.last().unwrap());
+    let said =
+        format!("They had {before} and {at_last} of {} sites within 0.2", last["sites"].as_array().unwrap().len());
+    let time = format!("{} ns", last["time"].as_f64().unwrap() / 1e3);
+    pages_say(&[
+        ("README.md", format!("every pKa was known to 0.2: half an hour of two H100 | {errors} |")),
+        ("docs/src/is-it-right.md", format!("Its ten groups have {errors}")),
+        (
+            "docs/src/is-it-right.md",
+            format!("five ladders of protein G from five structures, after {time} of each walker"),
+        ),
+        ("validation/README.md", said),
+        ("validation/README.md", format!("By themselves these ladders have {errors}")),
+    ]);
+}
+
+/// Proteins that came later, with scaled charges: every group has its line on both pages, and the six with a number their averages.
+#[test]
+fn other_proteins_with_scaled_charges_have_the_errors_of_the_files() {
+    let page = every_run();
+    let section = section(&page, "Three other proteins with scaled charges");
+    let (mut differences, mut null) = (Vec::new(), Vec::new());
+    for entry in ["2ovo", "1a2p", "1xnb"] {
+        let table = read(&format!("validation/results/{entry}-charmm36m-ecc/comparison.csv"));
+        let [sites, computed, reference] =
+            ["site", "computed", "model compound − measured"].map(|name| column(&table, name));
+        // The first of the columns of this name is that of the computed value.
+        let (errors, less) = (column(&table, "its error"), column(&table, "computed − measured"));
+        for (row, site) in sites.iter().enumerate() {
+            let number = |text: &str| text.parse::<f64>().unwrap();
+            let words = site.replace("GL3 ", "Glu").replace("AS3 ", "Asp").replace("HIP ", "His");
+            let value = format!("{:.2} ± {:.2}", number(&computed[row]), number(&errors[row]));
+            let said = |line: &str| line.contains(&words) && line.contains(&value);
+            assert!(section.lines().any(said), "{entry}: {words} {value}");
+            assert!(pages()[0].1.contains(&value), "{entry}: {words} {value}");
+            if !less[row].is_empty() {
+                differences.push(number(&less[row]));
+                null.push(number(&reference[row]));
+            }
+        }
+    }
+    assert_eq!(differences.len(), 6);
+    for text in [section, &pages()[0].1] {
+        let row = |line: &str| line.contains(&averages(&differences)) && line.contains(&averages(&null));
+        assert!(text.lines().any(row), "{} {}", averages(&differences), averages(&null));
+    }
+}
