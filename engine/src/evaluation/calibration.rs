@@ -48,6 +48,17 @@ pub struct FinishedRound {
     pub runs: Vec<Vec<Vec<f64>>>,
 }
 
+impl FinishedRound {
+    /// Why another round is to follow, in words; none if this one was flat and the halves of its runs agree.
+    pub fn unsettled(&self) -> Option<String> {
+        if !self.is_flat {
+            return Some(format!("not yet flat, {:.2} ± {:.2} kJ/mol", self.deviation.value, self.deviation.error));
+        }
+        let halves = self.halves.filter(verdict::differ)?;
+        Some(format!("flat, but its halves differ by {:.1} standard errors", halves.z.abs()))
+    }
+}
+
 /// The free energy as it is known after the windows and some rounds.
 #[derive(Debug, Clone)]
 pub struct Estimate {
@@ -152,19 +163,6 @@ impl Estimate {
             )));
         }
         Ok(had.raised(&calibration.coefficients, &basis).iter().map(|c| c * self.molecules).collect())
-    }
-
-    /// What another round is for; none if the last one was flat and its halves agree.
-    pub fn unsettled(&self) -> Option<String> {
-        let Some(last) = self.rounds.last() else { return Some(String::new()) };
-        let moving = last.halves.filter(verdict::differ);
-        match moving {
-            _ if !last.is_flat => {
-                Some(format!("not yet flat, {:.2} ± {:.2} kJ/mol; ", last.deviation.value, last.deviation.error))
-            }
-            Some(halves) => Some(format!("flat, but its halves differ by {:.1} standard errors; ", halves.z.abs())),
-            None => None,
-        }
     }
 
     /// Free energies of the forms against the first (kJ/mol), all molecules of a buffer together, with the errors that the library gets.

@@ -19,7 +19,7 @@ use super::many::{Batch, Many, Stage, all_finished};
 use crate::atomic::write_atomic;
 use crate::config::{Config, Jobs};
 use crate::error::{Error, InputError, Result};
-use crate::evaluation::calibration::{Estimate, Inputs, RoundRuns, WindowRuns};
+use crate::evaluation::calibration::{Estimate, FinishedRound, Inputs, RoundRuns, WindowRuns};
 use crate::output::series::LambdaSeries;
 use crate::output::{files, parquet, sites};
 use crate::report;
@@ -63,7 +63,10 @@ impl Many for CalibrationPlan {
         let number = number - self.later.len();
         let inputs = self.inputs(number - 1);
         let estimate = Estimate::new(&inputs)?;
-        let Some(state) = estimate.unsettled().filter(|_| number <= self.max_rounds()) else { return Ok(None) };
+        let before = estimate.rounds.last().map(FinishedRound::unsettled);
+        if before == Some(None) || number > self.max_rounds() {
+            return Ok(None);
+        }
         let round = self.round(number);
         let path = round.library();
         if !path.exists() {
@@ -73,6 +76,7 @@ impl Many for CalibrationPlan {
             write_atomic(&path, "write", text.as_bytes())?;
         }
         let children = round.children();
+        let state = before.flatten().map_or(String::new(), |why| format!("{why}; "));
         let title = format!("{state}round {number}: {} free runs of {} ps", children.len(), round.length());
         Ok(Some(Stage { title, children }))
     }

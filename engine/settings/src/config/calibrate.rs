@@ -36,11 +36,11 @@ pub struct Calibrate {
     #[serde(default = "starts")]
     #[schemars(range(min = 1, max = 16))]
     pub starts: u32,
-    /// Structures, GROMACS `.gro` files, at which runs of the windows and free runs begin in turn instead, such as frames with other rotamers of the side chain; as many as
+    /// Structures, GROMACS `.gro` files, at which runs of the windows and free runs of the first round begin in turn instead, such as frames with other rotamers of the side chain; as many as
     /// `starts` at most. They have the atoms of `system.structure`. The paths are relative to the job file.
     #[serde(default)]
     pub structures: Vec<PathBuf>,
-    /// Runs before all others that look for conformations: λ is held at each form in turn, and nothing is counted. Runs of the windows and free runs begin
+    /// Runs before all others that look for conformations: λ is held at each form in turn, and nothing is counted. Runs of the windows and free runs of the first round begin
     /// where these end, in turn, so that every window has other conformations in each of its `starts`; 0 means none. With `structures` there is
     /// nothing to look for. `titration.ease_rotamers` makes side chains turn sooner, in these as in all runs.
     #[serde(default)]
