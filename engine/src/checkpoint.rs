@@ -133,7 +133,7 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
         match note {
             None => Ok(None),
             Some(note) => {
-                let help = "put back what was changed, or start again with --force, which moves the folder aside";
+                let help = format!("put back what was changed, or {}", anew(folder));
                 Err(InputError::new(format!("no checkpoint is usable; {note}"), help).in_file(folder).into())
             }
         }
@@ -146,7 +146,15 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
     pub fn check_identity(&self, ours: &Identity, folder: &Path) -> Result<()> {
         let Some(difference) = self.identity.difference(ours) else { return Ok(()) };
         let message = format!("the checkpoint belongs to another run: {difference}");
-        let help = "choose another output.folder, or start again with --force, which moves this one aside";
+        let help = format!("choose another output.folder, or {}", anew(folder));
         Err(InputError::new(message, help).in_file(&folder.join(FILE)).into())
     }
+}
+
+/// How a run begins anew. It may be one of many, of a titration or a calibration, whose others `--force` would move aside with it.
+fn anew(folder: &Path) -> String {
+    format!(
+        "move {} aside to begin this run anew; --force begins the whole job anew, and moves its folder aside",
+        folder.display()
+    )
 }

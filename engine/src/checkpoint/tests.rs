@@ -187,5 +187,9 @@ fn a_shortened_table_falls_back_on_the_checkpoint_before() {
     assert_eq!(<Checkpoint>::load(folder.path()).unwrap().unwrap().checkpoint.state.step, 2);
     std::fs::write(&table, "time\n").unwrap();
     let message = load().unwrap_err().to_string();
-    assert!(message.contains("energy.csv has 5 bytes, and had 9") && message.contains("--force"), "{message}");
+    assert!(message.contains("energy.csv has 5 bytes, and had 9"), "{message}");
+    // One run of many is begun anew without the others.
+    let alone =
+        format!("move {} aside to begin this run anew; --force begins the whole job anew", folder.path().display());
+    assert!(message.contains(&alone), "{message}");
 }
