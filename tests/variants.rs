@@ -28,7 +28,7 @@ fn of_charmm(folder: &Path, sections: &str) -> Config {
     let entry = std::fs::read_to_string(root.join("python/octitrate/corrections/charmm36m-tip3p/his.toml")).unwrap();
     let types = "[[lj_types]]\natom = \"HD2\"\ntypes = [\"LJ 0.1603618 0.192464\", \"LJ 0.2615679 0.0326352\", \"LJ 0.2615679 0.0326352\"]\n\
                  [[lj_types]]\natom = \"HE1\"\ntypes = [\"LJ 0.1247258 0.192464\", \"LJ 0.1603618 0.192464\", \"LJ 0.1603618 0.192464\"]\n\n[correction]";
-    let entry = entry.replacen("[correction]", types, 1).replace("\"HIP\", \"ZHIP\"", "\"HIS\"");
+    let entry = entry.replacen("[correction]", types, 1).replace("\"HIP\", \"NHIP\", \"ZHIP\"", "\"HIS\"");
     std::fs::write(folder.join("his.toml"), entry).unwrap();
     let text = format!(
         "[system]\nstructure = \"{root}.gro\"\ntopology = \"{root}.xml\"\n{sections}[van_der_waals]\ncutoff = \"1.1 nm\"\n\

@@ -13,8 +13,8 @@ from typing import Any
 
 from .errors import Refused
 
-SAME = ("terminus", "residues", "pka", "balanced_at", "backbone", "forms", "charges", "lj_types", "bonded", "torsions")
-"""Keys that entries of one name and force field must share."""
+SAME = ("terminus", "pka", "balanced_at", "backbone", "forms", "charges", "lj_types", "bonded", "torsions")
+"""Keys that entries of one name and force field must share; names of residues at ends of chains may have been fewer."""
 
 
 SHIPPED = Path(__file__).parent / "corrections"

@@ -76,11 +76,11 @@ KINDS = {
     for kind in (
         Kind("glu3", "Glutamic acid", ("GL3", "NGL3", "ZGL3"), "ACE-GLU-NME", 4.25, _three("OE2", "OE1", 3.949), 0),
         Kind("asp3", "Aspartic acid", ("AS3", "NAS3", "ZAS3"), "ACE-ASP-NME", 3.90, _three("OD2", "OD1", 3.599), 0, GRIMSLEY),
-        Kind("his", "Histidine", ("HIP", "ZHIP"), "ACE-HIS-NME", 6.54, (("HSP", 0, 0.0), ("HSD", 1, 7.08), ("HSE", 1, 6.69)), 1, TANOKURA),
-        Kind("lys", "Lysine", ("LYS", "ZLYS"), "ACE-LYS-NME", 10.40, _two(10.40), 1),
-        Kind("arg", "Arginine", ("ARG", "ZARG"), "ACE-ARG-NME", 13.80, _two(13.80), 1, "Fitch et al. 2015, doi:10.1002/pro.2647"),
-        Kind("tyr", "Tyrosine", ("TYR", "ZTYR"), "ACE-TYR-NME", 9.84, _two(9.84), 0),
-        Kind("cys", "Cysteine", ("CYS", "ZCYS"), "ACE-CYS-NME", 8.55, _two(8.55), 0),
+        Kind("his", "Histidine", ("HIP", "NHIP", "ZHIP"), "ACE-HIS-NME", 6.54, (("HSP", 0, 0.0), ("HSD", 1, 7.08), ("HSE", 1, 6.69)), 1, TANOKURA),
+        Kind("lys", "Lysine", ("LYS", "NLYS", "ZLYS"), "ACE-LYS-NME", 10.40, _two(10.40), 1),
+        Kind("arg", "Arginine", ("ARG", "NARG", "ZARG"), "ACE-ARG-NME", 13.80, _two(13.80), 1, "Fitch et al. 2015, doi:10.1002/pro.2647"),
+        Kind("tyr", "Tyrosine", ("TYR", "NTYR", "ZTYR"), "ACE-TYR-NME", 9.84, _two(9.84), 0),
+        Kind("cys", "Cysteine", ("CYS", "NCYS", "ZCYS"), "ACE-CYS-NME", 8.55, _two(8.55), 0),
         Kind("nterm", "Amino end of a chain", (), "NH3-ALA-NME", 8.00, _two(8.00), 1, terminus="n"),
         Kind("cterm", "Carboxyl end of a chain", (), "ACE-ALA-COOH", 3.67, _three("OC2", "OC1", 3.369), 0, terminus="c"),
     )

@@ -13,7 +13,7 @@ name                   molecule            what is calibrated
 ``TYR``                ACE-TYR-NME         the side chain inside of a chain
 ``nterm LYS``          NH3-LYS-NME         the amino end at this residue
 ``cterm LEU``          ACE-LEU-COOH        the carboxyl end at this residue
-``nterm side GLU``     NH3-GLU-NME         the side chain of a first residue, its amino end protonated: Glu and Asp
+``nterm side GLU``     NH3-GLU-NME         the side chain of a first residue, its amino end protonated
 ``cterm side GLU``     ACE-GLU-COOH        the side chain of a last residue, its end protonated
 ``water``              water alone         the charge buffer: first of all, for a water that has none
 =====================  ==================  =========================================================
@@ -35,7 +35,6 @@ from .peptide import peptide
 from .prepare.folder import MARKER, Folder
 from .repeatable import order_types
 from .residues import AMINO_ACIDS, ENTRIES, PROTONATED, VARIANTS, TitratableForceField
-from .templates import CARBOXYLS
 from .user_library import family
 
 BUFFER = "../water/calibrate/water.toml"
@@ -70,11 +69,6 @@ def compound(name: str) -> Compound:
     end = words[0] if words else ""
     if end not in ("", "nterm", "cterm") or words[1:] not in ([], ["side"]):
         raise Refused(f"there is no model compound {name!r}", 'write "TYR", "nterm LYS", "cterm LEU", "cterm side GLU" or "water"')
-    if words == ["nterm", "side"] and PROTONATED.get(base, base) not in CARBOXYLS:
-        raise Refused(
-            f"the side chain of {base} as the first residue of a chain has the name {base} in topologies, as it has inside of chains",
-            "its correction could not be told apart: let it stay protonated",
-        )
     if end == "nterm" and base == "PRO":
         raise Refused("the amino end of PRO has two hydrogens, and no entry of the library", "choose another residue")
     chosen = end if words == [end] else str(side)

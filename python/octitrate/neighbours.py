@@ -28,7 +28,7 @@ beside the cap, which is left out."""
 SCALED = {"nterm": {"PRO": 0.75 * 2.8}}
 """The same of charmm36m-ecc, an estimate: what is taken away is linear in the charge that leaves with the proton, 0.75 of it, and the neighbour keeps its charges."""
 
-ALIASES = {"HID": "HIE", "CYX": "CYS", "CYM": "CYS", "LYN": "ALA", "GLH": "GLN", "ASH": "ASN", "GL3": "GLN", "AS3": "ASN", "ZGL3": "GLN", "ZAS3": "ASN"}
+ALIASES = {"HID": "HIE", "CYX": "CYS", "CYM": "CYS", "LYN": "ALA", "GLH": "GLN", "ASH": "ASN", "GL3": "GLN", "AS3": "ASN"}
 """Residues that have about the backbone charges of another: acids built with their protons that of their amides, whose charges are those of neutral residues."""
 
 OFFSETS = {"ff14SB": AMBER, "ff19SB": AMBER, "amber99sb-ildn": AMBER, "charmm36m": CHARMM, "charmm36m-ecc": SCALED}
@@ -40,7 +40,11 @@ def offset(force_field: str, end: str, residue: Any) -> tuple[float, Any] | None
     of, or it is not known for the force field."""
     known = OFFSETS.get(force_field, {}).get(end)
     beside = neighbour(residue, end) if known else None
-    value = None if known is None or beside is None else known.get(ALIASES.get(beside.name, beside.name))
+    if known is None or beside is None:
+        return None
+    # Names of four letters are those of residues at the other end of the chain.
+    name = beside.name[1:] if len(beside.name) == 4 and beside.name[0] in "NZ" else beside.name
+    value = known.get(ALIASES.get(name, name))
     return None if value is None else (value, beside)
 
 

@@ -9,7 +9,7 @@ Names that residues get in the output are those of octitrate's library:
 GL3, AS3               Glu and Asp with a hydrogen on both oxygens (HE1 HE2, HD1 HD2)
 HIP, LYS, ARG, TYR     protonated
 CYS, CYX               with its hydrogen; in a disulphide bridge
-NGL3, NAS3             GL3, AS3 as the first residue of a chain; all others keep their name there (hydrogens H1 H2 H3)
+NGL3, NLYS, NHIP, ...  the first residue of a chain, if its side chain titrates; all others keep their name there (hydrogens H1 H2 H3)
 ZALA, ZGL3, ZHIP, ...  the last residue of a chain, with a hydrogen on both oxygens of its end (HO1 on O, HO2 on OXT)
 =====================  =======================================================================================
 
@@ -179,11 +179,11 @@ class TitratableForceField:
             raise Refused(f"the chain ends at {named(residue)}, which has no atom OXT", "add it, or a cap NME")
         if base == "CYS" and "SG" in atoms:
             base = self._sulphur(residue, others("SG"))
-        names = USUAL if (residue.index, "side") in keep else PROTONATED
-        base = names.get(base, base)
+        titrates = (residue.index, "side") not in keep
+        base = (PROTONATED if titrates else USUAL).get(base, base)
         if last and (residue.index, "cterm") not in keep:
             return "Z" + base
-        return "N" + base if first and base in CARBOXYLS else base
+        return "N" + base if first and titrates and base in ENTRIES else base
 
     def _sulphur(self, residue: Any, others: list[Any]) -> str:
         if not others:
@@ -217,9 +217,7 @@ class TitratableForceField:
 
     def _group(self, residue: Any, group: str, entry: str, base: str, first: bool, last: bool) -> Group:
         name = PROTONATED.get(base, base)
-        # The name of a first residue is that of one inside of a chain, where the correction is another.
-        unknown = group == "side" and first and name not in CARBOXYLS
-        status, file = ("uncalibrated", None) if unknown else self._status(group, entry, base, first, last)
+        status, file = self._status(group, entry, base, first, last)
         pair = self.pairs is not None and in_model_compound(base, first, last)
         return Group(residue, group, entry, PKA[entry if group != "side" else name], status, file, pair)
 
@@ -229,7 +227,7 @@ class TitratableForceField:
 
         name, is_end = PROTONATED.get(base, base), group != "side" or first or last
         # Corrections of an end are known by the residue; those of a side chain at an end by its name there.
-        called = name if group != "side" else f"Z{name}" if last else f"N{name}" if name in CARBOXYLS else name
+        called = name if group != "side" else f"Z{name}" if last else f"N{name}"
         place = (entry, self.name, called if is_end else None, group != "side" and base == "ALA")
         known = self.calibrated.status(*place)
         if known != "uncalibrated" or (self.name, self.water) != BUILT_IN:
@@ -279,7 +277,7 @@ class TitratableForceField:
         """Residue inside of a chain, whether it is the last, whether with an acid, whether its name says that it is the first."""
         if name[:1] == "Z" and self._is_amino(name[1:]):
             return name[1:], True, True, False
-        if name[:1] == "N" and name[1:] in CARBOXYLS:
+        if name[:1] == "N" and name[1:] in ENTRIES:
             return name[1:], False, False, True
         return name, False, False, False
 

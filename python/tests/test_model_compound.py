@@ -30,6 +30,7 @@ from octitrate.prepare.command import main  # noqa: E402
         ("nterm LYS", ("LYS", "NME"), "nterm", "nterm-lys"),
         ("cterm LEU", ("ACE", "LEU"), "cterm", "cterm-leu"),
         ("nterm side ASP", ("ASP", "NME"), "asp3", "nterm-side-asp"),
+        ("nterm side LYS", ("LYS", "NME"), "lys", "nterm-side-lys"),
         ("cterm side GLU", ("ACE", "GLU"), "glu3", "cterm-side-glu"),
         ("water", (), "water", "water"),
     ],
@@ -46,7 +47,6 @@ def test_names(name: str, residues: tuple[str, ...], entry: str, folder: str) ->
         ("ALA", "the side chain of ALA does not titrate"),
         ("middle ALA", "there is no model compound 'middle ALA'"),
         ("cterm side SER", "the side chain of SER does not titrate"),
-        ("nterm side LYS", "the side chain of LYS as the first residue of a chain has the name LYS in topologies"),
         ("nterm PRO", "the amino end of PRO has two hydrogens"),
     ],
 )
@@ -65,7 +65,7 @@ def test_the_help_names_model_compounds_that_there_are(capsys: pytest.CaptureFix
         compound(name)
 
 
-@pytest.mark.parametrize(("name", "site"), [("TYR", "TYR 2"), ("nterm LYS", "nterm LYS 1"), ("cterm side GLU", "ZGL3 2"), ("water", "")])
+@pytest.mark.parametrize(("name", "site"), [("TYR", "TYR 2"), ("nterm LYS", "nterm NLYS 1"), ("nterm side HIS", "NHIP 1"), ("cterm side GLU", "ZGL3 2"), ("water", "")])
 def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> None:
     place = build(name, "ff14SB", "tip3p", tmp_path / "model")
     job = tomllib.loads((place / "calibrate.toml").read_text())

@@ -88,7 +88,7 @@ def test_energy_is_that_of_the_pairs(corrected: TitratableForceField) -> None:
     for k, force in enumerate(system.getForces()):
         force.setForceGroup(1 if force is not None and force.getName() == "CUFIX" else 0)
     places = np.array(modeller.positions.value_in_unit(openmm.unit.nanometer))
-    moved = names.index("LYS NZ")
+    moved = names.index("NLYS NZ")
     places[moved] = places[names.index("ZGL3 OE1")] + [0.0, 0.0, 0.27]
     context = openmm.Context(system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("Reference"))
     context.setPositions(places)
@@ -99,7 +99,7 @@ def test_energy_is_that_of_the_pairs(corrected: TitratableForceField) -> None:
 
     old = (0.3249998523775958 + 0.2959921901149463) / 2  # N3 and O2 of parm10.dat: 1.8240 and 1.6612 Å
     apart = [
-        float(np.linalg.norm(places[names.index(f"LYS {n}")] - places[names.index(f"ZGL3 {o}")])) for n in ("N", "NZ") for o in ("OE1", "OE2", "O", "OXT")
+        float(np.linalg.norm(places[names.index(f"NLYS {n}")] - places[names.index(f"ZGL3 {o}")])) for n in ("N", "NZ") for o in ("OE1", "OE2", "O", "OXT")
     ]
     assert found == pytest.approx(sum(energy(0.318496, r) - energy(old, r) for r in apart), rel=1e-9)
     assert found > 4.8

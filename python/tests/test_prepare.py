@@ -513,6 +513,14 @@ def test_backbones_of_charmm_are_alike_but_for_proline() -> None:
     assert offset("another", "nterm", first) is None
 
 
+def test_neighbours_at_the_other_end_of_the_chain_have_a_letter_before_their_name() -> None:
+    first, last = peptide(("LYS", "GLU")).topology.residues()
+    first.name, last.name = "NLYS", "ZGL3"
+    assert (offset("ff14SB", "cterm", last), offset("ff14SB", "nterm", first)) == ((16.4, first), None)
+    last.name = "ZLYS"
+    assert offset("ff14SB", "nterm", first) == (4.2, last)
+
+
 @pytest.mark.parametrize(
     ("chain", "expected"),
     [

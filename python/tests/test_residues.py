@@ -244,6 +244,10 @@ def test_names(ff: TitratableForceField) -> None:
     modeller = peptide(["GLU", "HIS", "ASP", "LYS", "ALA"])
     assert ff.build_names(modeller.topology) == ["NGL3", "HIP", "AS3", "LYS", "ZALA"]
     assert ff.build_names(modeller.topology, keep=everything(5)) == ["GLU", "HIE", "ASP", "LYS", "ALA"]
+    # A first residue has the name of one inside of a chain where its side chain does not titrate.
+    firsts = {name: ff.build_names(peptide([name, "ALA"]).topology, keep=[(1, "cterm")])[0] for name in ("LYS", "HIS", "CYS", "ALA")}
+    assert firsts == {"LYS": "NLYS", "HIS": "NHIP", "CYS": "NCYS", "ALA": "ALA"}
+    assert ff.build_names(peptide(["LYS", "ALA"]).topology, keep=[(0, "side")]) == ["LYS", "ZALA"]
     assert ff.build_names(peptide(["ACE", "TYR", "NME"]).topology) == [None, "TYR", None]
     assert ff.pka("ZGL3") == [("side chain", 4.25), ("cterm", 3.67)]
 
