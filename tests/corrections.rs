@@ -104,10 +104,11 @@ fn about(line: &str) -> Option<(&'static str, String, usize)> {
     ];
     for (end, (file, form)) in ends.iter().zip([("nterm", 1), ("cterm", 2)]) {
         if let Some(residue) = line.strip_prefix(end).and_then(|rest| rest.get(..3)) {
-            // The entry is that of alanine, with both oxygens, and glutamate has both of its own protons.
+            // The entry is that of alanine, with both oxygens, and acids have both of their own protons.
             let name = match residue {
                 "Ala" | "bot" => String::new(),
                 "Glu" => "GL3".into(),
+                "Asp" => "AS3".into(),
                 _ => residue.to_uppercase(),
             };
             return Some((file, name, form));
