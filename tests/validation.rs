@@ -78,7 +78,6 @@ fn comparison(folder: &str) -> String {
 #[test]
 fn pages_have_the_numbers_of_the_tables() {
     let pages = pages();
-    let mut errors = Vec::new();
     let (mut all, mut newer) = (Vec::new(), Vec::new());
     for (folder, name, expected) in [
         ("1pgb-ff14SB", "1PGB", (0, 11)),
@@ -140,26 +139,15 @@ fn pages_have_the_numbers_of_the_tables() {
         if folder.ends_with("cufix") {
             all.extend(numbers("computed − measured"));
         }
-        if best.contains(&folder) {
-            errors.extend(numbers("computed − measured").iter().map(|d| d.abs()).zip(numbers("its error")));
-        }
     }
     for (page, text) in &pages {
         assert!(text.contains(&averages(&all)), "{page}: the errors of all groups are {}", averages(&all));
     }
-    assert_eq!((newer.len(), errors.len()), (45, 45));
+    assert_eq!(newer.len(), 45);
     for ((page, text), name) in pages.iter().zip(["ff19SB with OPC, forms alike", "all four, 45 groups"]) {
         let together = |line: &str| line.contains(name) && line.contains(&averages(&newer));
         assert!(text.lines().any(together), "{page}: the errors with ff19SB are {}", averages(&newer));
     }
-    let within = |factor: f64| errors.iter().filter(|(difference, error)| *difference < factor * error).count();
-    let sentence = format!(
-        "Of the {} groups with CHARMM36m {} are within one stated error of experiment and {} within two",
-        errors.len(),
-        within(1.0),
-        within(2.0)
-    );
-    assert!(pages[0].1.contains(&sentence), "{sentence}");
 }
 
 /// Computed less measured values of a folder by site: in the box, in solution.

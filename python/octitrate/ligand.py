@@ -398,7 +398,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("openmm", "pdbfixer", "numpy"):
-            missing = f'octitrate site needs {error.name}, which is not installed: pip install "octitrate[prepare]", or `make prepare-tools` in the sources'
+            missing = f'octitrate site needs {error.name}, which is not installed: `make prepare-tools`, or pip install "./python[prepare]", in the sources of octitrate'
             print(f"error: {missing}", file=sys.stderr)
             return 2
         raise

@@ -23,7 +23,7 @@ from .errors import Refused
 try:
     import pandas as pd
 except ModuleNotFoundError as error:  # pragma: no cover
-    raise Refused("octitrate.results needs pandas, which is not installed", 'pip install "octitrate[results]"') from error
+    raise Refused("octitrate.results needs pandas, which is not installed", 'in the sources of octitrate: pip install "./python[results]"') from error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -344,5 +344,5 @@ def _axes() -> Axes:
     try:
         from matplotlib import pyplot
     except ModuleNotFoundError as error:  # pragma: no cover
-        raise Refused("plot() needs matplotlib, which is not installed", 'pip install "octitrate[results]"') from error
+        raise Refused("plot() needs matplotlib, which is not installed", 'in the sources of octitrate: pip install "./python[results]"') from error
     return pyplot.subplots()[1]

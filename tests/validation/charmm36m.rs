@@ -38,14 +38,14 @@ fn averages_in_the_box_and_in_solution_are_those_of_the_files() {
             assert!(text.lines().any(row), "{page}: {name} has {numbers:?}");
         }
     }
-    // What readers take away: the averages of README and manual are those of all 45 groups.
-    let said = of(&rows[1].1)[1].clone();
+    // What readers take away: the averages of README and manual are those of all 45 groups, nuclease as the wild type, as with scaled charges.
+    let said = of(&rows[0].1)[1].clone();
     let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
     pages_say(&[
         ("README.md", format!("a mean error of {mean} pK units")),
         ("README.md", format!("a root mean square of {square} ")),
         ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
-        ("docs/src/introduction.md", format!("and {mean} with CHARMM36m")),
+        ("docs/src/introduction.md", format!("It is {mean} with CHARMM36m and whole charges")),
     ]);
 }
 

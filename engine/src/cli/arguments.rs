@@ -169,7 +169,7 @@ Example:
   octitrate rerun other_forcefield.toml --trajectory glu/trajectory.xtc -o other.csv")]
     Rerun(RerunArguments),
 
-    /// Read a job with all its files, say what it is, and compute nothing.
+    /// Read a job with all its files and say what it is; nothing is run or written.
     #[command(after_help = "\
 Example:
   octitrate check glu.toml

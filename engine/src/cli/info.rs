@@ -32,7 +32,7 @@ pub fn info(arguments: &InfoArguments, device: Choice) -> Result<ExitCode> {
         fmm::MAX_ORDER
     );
     line!("dynamics        leap-frog, SETTLE, SHAKE; v-rescale, Langevin, C-rescale; steepest descent");
-    line!("input           GROMACS .gro, .top and .itp");
+    line!("input           GROMACS .gro, .top and .itp, systems of OpenMM (.xml), trajectories .xtc and .trr");
     line!("output          CSV, Parquet, XTC, GRO, SVG, HTML");
     line!();
     line!("titratable residues");

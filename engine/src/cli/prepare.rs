@@ -18,7 +18,7 @@ const ASKED: &str = "OCTITRATE_PYTHON";
 const TOOLS: &str = ".tools/prepare/bin/python3";
 /// Succeeds where the package can be imported. The folder of the user is not searched: a folder of this name is not the package.
 const PROBE: &str = "import sys, importlib.util as i; sys.path[:] = [p for p in sys.path if p]; sys.exit(not i.find_spec('octitrate.prepare'))";
-const HELP: &str = "pip install \"octitrate[prepare]\", or `make prepare-tools` in the sources of octitrate";
+const HELP: &str = "`make prepare-tools`, or pip install \"./python[prepare]\", in the sources of octitrate";
 
 /// Becomes the Python program that prepares a protein.
 ///

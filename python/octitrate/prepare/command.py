@@ -15,7 +15,7 @@ from .report import Report, folded
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""
 
-_MISSING = 'octitrate prepare needs {}, which is not installed: pip install "octitrate[prepare]", or `make prepare-tools` in the sources'
+_MISSING = 'octitrate prepare needs {}, which is not installed: `make prepare-tools`, or pip install "./python[prepare]", in the sources of octitrate'
 
 
 class _Parser(argparse.ArgumentParser):
