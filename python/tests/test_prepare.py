@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from openmm import app, unit
 
 from octitrate.entries import BUILT_IN_STATUS, entry
 from octitrate.errors import Refused
+from octitrate.model_compound import compound
 from octitrate.neighbours import offset
 from octitrate.peptide import peptide
 from octitrate.prepare import pipeline, predict, sites, solvate
@@ -214,6 +216,7 @@ def test_groups_without_a_correction_stay_as_they_are(structure: Write, report: 
     assert "no correction is known at this end of a chain: they stay in the form of pH 7, unless --sites asks for them: amino end ALA 1" in notes(report)
     # The carboxyl end would titrate between these pH values, the amino end and Tyr would not.
     assert "without a correction V_MM carboxyl end GLY 4 of chain A keeps the form of pH 7 from pH 2 to 7, where another may be right" in notes(report)
+    assert "Corrections are made by octitrate calibrate --residue 'cterm GLY' --force-field ff19SB --water tip3p" in notes(report)
 
 
 @pytest.mark.parametrize(
@@ -511,6 +514,17 @@ def test_backbones_of_charmm_are_alike_but_for_proline() -> None:
         assert offset("charmm36m", "cterm", beside) is None
         assert (offset("ff19SB", "nterm", first) is None) == (second == "VAL")
     assert offset("another", "nterm", first) is None
+
+
+def test_the_command_that_makes_corrections_names_the_place_in_the_chain() -> None:
+    first, middle, last = peptide(("HIS", "CYS", "GLU")).topology.residues()
+    places = [(first, "nterm", "nterm"), (first, "side", "his"), (middle, "side", "cys"), (last, "side", "glu3"), (last, "cterm", "cterm")]
+    choices = [sites.Choice(Group(residue, group, entry, 7.0, "uncalibrated"), None, True, "") for residue, group, entry in places]
+    words = shlex.split(sites.calibration(choices, choices, Options(input=Path("x"), pair_corrections="cufix", force_field="ff14SB")))
+    assert words[:3] == ["octitrate", "calibrate", "--residue"] and words[4:] == ["--force-field", "ff14SB", "--pair-corrections", "cufix"]
+    assert words[3] == "nterm HIS,nterm side HIS,CYS,cterm side GLU,cterm GLU"
+    for name in words[3].split(","):
+        compound(name)
 
 
 def test_neighbours_at_the_other_end_of_the_chain_have_a_letter_before_their_name() -> None:

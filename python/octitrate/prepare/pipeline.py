@@ -70,7 +70,7 @@ def prepare(options: Options, report: Report) -> Path:
     sites.from_files(choices, ff.buffer_file(), SHIPPED, report)
     ph = sites.values(choices, options)
     report.note(f"pH {', '.join(f'{value:g}' for value in ph)}")
-    sites.held(choices, ph, report)
+    sites.held(choices, ph, options, report)
     report.step("Water and salt")
     titrating = [choice for choice in choices if choice.titrates]
     model, effects = solvate.solvate(model, ff, options, [sites.lost(choices, value) for value in (ph[0], ph[-1])], len(titrating), report)

@@ -7,12 +7,13 @@ has at every pH of the range: that costs no λ and no charge buffers.
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import Refused, named
-from ..residues import PROTONATED
+from ..residues import PROTONATED, VARIANTS
 from .options import Options
 from .report import Report, listed
 
@@ -124,7 +125,7 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
     if missing := [choice.label for choice in titrating if not choice.group.corrected]:
         report.warn(
             f"no correction V_MM is known for {listed(missing, 4)} with {options.force_field} and this water: octitrate refuses to titrate them until their model "
-            "compounds are calibrated"
+            f"compounds are calibrated: {calibration([choice for choice in titrating if not choice.group.corrected], choices, options)}"
         )
     if pairs := [choice.label for choice in titrating if choice.group.corrected and choice.group.corrected_pair]:
         report.warn(
@@ -218,14 +219,35 @@ def lost(choices: list[Choice], ph: float) -> float:
     return sum(1 / (1 + 10 ** (choice.estimates[-1] - ph)) for choice in choices if choice.titrates)
 
 
-def held(choices: list[Choice], ph: list[float], report: Report) -> None:
+def held(choices: list[Choice], ph: list[float], options: Options, report: Report) -> None:
     """Warns of groups that would change their form between these pH values if a correction of theirs were known."""
-    change = [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END) and any(ph[0] < pka < ph[-1] for pka in c.estimates)]
+    change = [c for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END) and any(ph[0] < pka < ph[-1] for pka in c.estimates)]
     if change:
+        # Groups of one residue wait for each other.
+        residues = {id(c.group.residue) for c in change}
+        missing = [c for c in choices if id(c.group.residue) in residues and not c.group.corrected]
+        way = f". Corrections are made by {calibration(missing, choices, options)}" if missing else ""
         report.warn(
-            f"without a correction V_MM {listed(change, 6)} {'keep' if len(change) > 1 else 'keeps'} the form of pH 7 from pH {ph[0]:g} to {ph[-1]:g}, where "
-            "another may be right: groups beside it feel the wrong charge there"
+            f"without a correction V_MM {listed([c.label for c in change], 6)} {'keep' if len(change) > 1 else 'keeps'} the form of pH 7 from pH {ph[0]:g} to {ph[-1]:g}, where "
+            f"another may be right: groups beside it feel the wrong charge there{way}"
         )
+
+
+def calibration(missing: list[Choice], choices: list[Choice], options: Options) -> str:
+    """The command that makes the corrections of groups that have none; `choices`: all groups, by which residues at ends of chains are known."""
+    ends = {(id(choice.group.residue), choice.group.group) for choice in choices}
+
+    def compound(choice: Choice) -> str:
+        residue = VARIANTS.get(choice.group.residue.name, choice.group.residue.name)
+        if choice.group.group != "side":
+            return f"{choice.group.group} {residue}"
+        place = next((f"{end} side " for end in ("nterm", "cterm") if (id(choice.group.residue), end) in ends), "")
+        return f"{place}{residue}"
+
+    names = ",".join(dict.fromkeys(compound(choice) for choice in missing))
+    words = ["octitrate", "calibrate", "--residue", names, "--force-field", options.force_field]
+    words += ["--water", options.water] if options.water else []
+    return shlex.join([*words, *(["--pair-corrections", options.pair_corrections] if options.pair_corrections else [])])
 
 
 def _lowest(choice: Choice) -> float:
