@@ -333,6 +333,14 @@ fn output_files_and_columns_are_documented() {
     }
 }
 
+/// Who cites the program cites the version that it says it is.
+#[test]
+fn the_citation_names_the_version_of_the_program() {
+    let citation = std::fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = format!("version: {}", env!("CARGO_PKG_VERSION"));
+    assert!(citation.lines().any(|line| line == version), "{version}");
+}
+
 /// The table of the library says of every built-in entry its residues, pKa, number of forms and how far its correction is.
 #[test]
 fn library_is_the_built_in_one() {
