@@ -15,7 +15,7 @@ import pdbfixer
 from openmm import app, unit
 
 from ..repeatable import platform
-from . import names
+from . import chirality, names
 from .chains import Segment
 from .entry import Residue
 from .molecules import Kept
@@ -44,35 +44,46 @@ class Model:
 
 def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, seed: int, report: Report) -> Model:
     """The protein with all its heavy atoms, and after it the ions and the oxygens of water that are kept."""
-    topology, positions, loops = _as_it_is(found)
+    topology, positions, loops, placed = _as_it_is(found)
     fixer = pdbfixer.PDBFixer(pdbfile=io.StringIO(_ONE_ATOM), platform=platform())
     fixer.topology, fixer.positions = topology, positions * unit.nanometer
+    seen = {_place(residue): {atom.name for atom in residue.atoms()} - ({"CB"} if residue in placed else set()) for residue in topology.residues()}
     fixer.sequences, fixer.modifiedResidues = [], []
     fixer.missingResidues = loops
     fixer.findMissingAtoms()
     ended = {id(residue) for residue, segment in _last(topology, found) if segment.capped_end}
     fixer.missingTerminals = {residue: atoms for residue, atoms in fixer.missingTerminals.items() if id(residue) not in ended}
-    _say(fixer, report)
+    _say(fixer, placed, report)
     fixer.addMissingAtoms(seed=seed)
-    return _finished(fixer, found, pairs, kept, report)
+    return _finished(fixer, seen, found, pairs, kept, report)
 
 
-def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], list[str]]]:
-    """Topology and positions of what was seen, and the loops that are to be built, as PDBFixer counts them."""
+def _place(residue: Any) -> tuple[int, str, str]:
+    """What a residue keeps when PDBFixer makes a new topology: its chain, number and insertion code."""
+    return residue.chain.index, residue.id, residue.insertionCode
+
+
+def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], list[str]], set[Any]]:
+    """Topology and positions of what was seen, the loops that are to be built, as PDBFixer counts them, and residues whose CB is placed, so that they are L."""
     topology = app.Topology()
     positions: list[Any] = []
     loops: dict[tuple[int, int], list[str]] = {}
+    placed: set[Any] = set()
     for index, segment in enumerate(found):
         chain = topology.addChain(segment.chain or "A")
-        for place, called in segment.loops.items():
-            loops[(index, place)] = called
+        for where, called in segment.loops.items():
+            loops[(index, where)] = called
         for residue in segment.residues:
             added = topology.addResidue(residue.name, chain, str(residue.number), residue.insertion or " ")
             for atom in residue.atoms:
                 topology.addAtom(atom.name, app.Element.getBySymbol(_symbol(atom.name)), added)
                 positions.append(openmm.Vec3(*atom.position))
+            if (place := chirality.missing_cb(residue)) is not None:
+                topology.addAtom("CB", app.element.carbon, added)
+                positions.append(openmm.Vec3(*map(float, place)))
+                placed.add(added)
     topology.createStandardBonds()
-    return topology, positions, loops
+    return topology, positions, loops, placed
 
 
 def _order(name: str) -> dict[str, int]:
@@ -89,11 +100,9 @@ def _last(topology: Any, found: list[Segment]) -> list[tuple[Any, Segment]]:
     return [(list(chain.residues())[-1], segment) for chain, segment in zip(topology.chains(), found)]
 
 
-def _say(fixer: Any, report: Report) -> None:
-    built = [
-        f"{residue.name} {residue.id} of chain {residue.chain.id} ({', '.join(atom.name for atom in atoms)})"
-        for residue, atoms in fixer.missingAtoms.items()
-    ]
+def _say(fixer: Any, placed: set[Any], report: Report) -> None:
+    atoms = {residue: (["CB"] if residue in placed else []) + [atom.name for atom in fixer.missingAtoms.get(residue, [])] for residue in fixer.topology.residues()}
+    built = [f"{residue.name} {residue.id} of chain {residue.chain.id} ({', '.join(called)})" for residue, called in atoms.items() if called]
     if built:
         report.note(f"{counted(len(built), 'residue')} {'has' if len(built) == 1 else 'have'} atoms that were not seen, which are built: {listed(built, 4)}")
         if len(built) > 4:
@@ -109,9 +118,14 @@ def _say(fixer: Any, report: Report) -> None:
         report.note("no heavy atom of the protein is missing")
 
 
-def _finished(fixer: Any, found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report) -> Model:
+def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report) -> Model:
     """A new topology: segments with their caps, disulfides, ions and water."""
     old = np.array([[p.x, p.y, p.z] for p in fixer.positions.value_in_unit(unit.nanometer)])
+    for residue in fixer.topology.residues():
+        atoms = _places(residue, old)
+        chirality.turn(residue.name, atoms, seen.get(_place(residue), set()))
+        for atom in residue.atoms():
+            old[atom.index] = atoms[atom.name]
     everything = list(old)
     everything += [np.array(atom.position) for residue in (*kept.ions, *kept.waters) for atom in residue.atoms]
     topology = app.Topology()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import Refused
 from . import names
+from .chirality import is_d
 from .entry import Residue
 from .options import Options
 from .report import Report
@@ -55,5 +56,8 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
             raise Refused(f"mutation {text}: the residue there is {residue}", f"write the name that is there, or another number")
         report.note(f"{residue} becomes {asked.new}")
         stays = names.BACKBONE + ("OXT",) + (() if asked.new == "GLY" else ("CB",))
+        # That of a D amino acid, which the name of the new one does not mean, is placed anew.
+        if is_d({atom.name: atom.position for atom in residue.atoms}):
+            stays = tuple(name for name in stays if name != "CB")
         residue.atoms = [atom for atom in residue.atoms if atom.name in stays]
         residue.name = asked.new

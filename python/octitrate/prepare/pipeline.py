@@ -17,7 +17,7 @@ from ..entries import forms
 from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
-from . import build, chains, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
+from . import build, chains, chirality, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .options import Options
@@ -65,6 +65,7 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
     model = loops.settle(model, ff, unseen, options.seed, report)
+    chirality.check(model.topology, model.positions, report)
     if ff.buffer_status() == "uncalibrated":
         report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it: octitrate calibrate --residue water --force-field {ff.name} --water {ff.water}")
     sites.from_files(choices, ff.buffer_file(), SHIPPED, report)
