@@ -325,7 +325,18 @@ def test_ph_values_are_dense_where_many_groups_titrate() -> None:
     assert sites.values(of_pka((4.25, 7.9)), options)[-1] == 10.0
     options.ph_range = (3.0, 6.2)
     values = sites.values(of_pka((4.25,)), options)
-    assert values == [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
+    assert values == [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.2]
+
+
+def test_ph_values_go_to_both_ends_of_the_range_that_is_asked_for() -> None:
+    options, many = Options(input=Path("x")), of_pka(*[(4.0,)] * 8, (6.5,))
+    for low in range(0, 60, 7):
+        for wide in (1, 4, 21, 37, 52, 60, 71, 98):
+            options.ph_range = (low / 10, (low + wide) / 10)
+            values = sites.values(many, options)
+            steps = np.diff(values)
+            assert (values[0], values[-1]) == options.ph_range, options.ph_range
+            assert len(steps) >= 1 and steps.min() > 0.09 and steps.max() < 1.13, (options.ph_range, values)
 
 
 def test_corrections_of_ones_own_are_taken(structure: Write, report: Report, tmp_path: Path) -> None:

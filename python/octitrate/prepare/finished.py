@@ -262,6 +262,13 @@ def has_right_angles(topology: app.Topology) -> bool:
     return vectors is not None and all(abs(vectors[row][axis]._value) < 1e-6 for row, axis in ((1, 0), (2, 0), (2, 1)))
 
 
+def _values(low: float, high: float) -> str:
+    """The pH values of the job, a unit apart; the highest is in them."""
+    if abs(high - low - round(high - low)) < 1e-6:
+        return f"{{ min = {low:g}, max = {high:g}, step = 1.0 }}"
+    return str([round(low + k, 3) for k in range(math.floor(high - low) + 1)] + [round(high, 3)])
+
+
 def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None, *, is_bilayer: bool) -> str:
     low, high = args.ph_range or (1.0, 13.0)
     bath, duration = "\n".join([*thermostat(args.temperature or Options.temperature), "", *electrostatics()]), args.duration or Options.duration
@@ -295,7 +302,7 @@ pressure = "1 bar"{held}{coupling}
 [titration.buffer]
 
 [titrate]
-ph = {{ min = {low:g}, max = {high:g}, step = 1.0 }}
+ph = {_values(low, high)}
 exchange = "1 ps"{ends}
 
 [output]

@@ -202,15 +202,19 @@ def values(choices: list[Choice], options: Options) -> list[float]:
     def swaps(a: float, b: float) -> bool:
         return math.log(10) * (b - a) * (protons(a) - protons(b)) <= SWAP
 
-    found = [float(low)]
-    widest = 1.0 if high - low > 5 else 0.5
-    while found[-1] < high - 1e-9:
-        here = found[-1]
-        # in whole steps from the first value, so that they are round
-        steps = [step for step in (1.0, 0.5, 0.25) if step <= widest and here + step <= high + 1e-9 and (here - low) % step < 1e-9]
-        if not steps:
-            break
-        found.append(round(here + next((step for step in steps if swaps(here, here + step)), steps[-1]), 3))
+    # In quarters from the lowest value, and a step from a multiple of itself, so that values are round.
+    quarters, last = [0], math.floor(4 * (high - low) + 1e-6)
+    widest = 4 if high - low > 5 else 2
+    while quarters[-1] < last:
+        here = quarters[-1]
+        steps = [step for step in (4, 2, 1) if step <= widest and here + step <= last and here % step == 0]
+        quarters.append(here + next((step for step in steps if swaps(low + here / 4, low + (here + step) / 4)), steps[-1]))
+    found = [round(low + quarter / 4, 3) for quarter in quarters]
+    # The highest value is that of the range. One that is nearly there gives its place to it.
+    if high - found[-1] > 1e-6:
+        if len(found) > 1 and high - found[-1] < 0.125:
+            found.pop()
+        found.append(round(high, 3))
     return found
 
 
