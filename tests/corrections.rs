@@ -93,6 +93,10 @@ fn about(line: &str) -> Option<(&'static str, String, usize)> {
         ("Glu, one hydrogen", ("glu", "", 1)),
         ("Asp, one hydrogen", ("asp", "", 1)),
         ("side chain of Glu at a carboxyl end", ("glu3", "ZGL3", 2)),
+        ("side chain of Asp at a carboxyl end", ("asp3", "ZAS3", 2)),
+        ("side chain of Glu at an amino end", ("glu3", "NGL3", 2)),
+        ("side chain of Asp at an amino end", ("asp3", "NAS3", 2)),
+        ("side chain of Lys at an amino end", ("lys", "NLYS", 1)),
         ("Glu", ("glu3", "", 2)),
         ("Asp", ("asp3", "", 2)),
         ("Lys", ("lys", "", 1)),
@@ -109,6 +113,7 @@ fn about(line: &str) -> Option<(&'static str, String, usize)> {
                 "Ala" | "bot" => String::new(),
                 "Glu" => "GL3".into(),
                 "Asp" => "AS3".into(),
+                "His" => "HIP".into(),
                 _ => residue.to_uppercase(),
             };
             return Some((file, name, form));
