@@ -43,6 +43,47 @@ fn octitrate(arguments: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// The chains of an entry need not be called A and B, nor have the numbers of the topology.
+#[test]
+fn measured_values_are_found_by_the_places_of_the_entry() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    two_chains(folder.path());
+    let path = job(folder.path(), &["2:LYS 4\"\nplace = \"P 104", "1:LYS 4\"\nplace = \"Q 4A", "1:CYS 8"], "ph = 7.0");
+    let out = folder.path().join("out");
+    octitrate(&["run", path.to_str().unwrap(), "--output", out.to_str().unwrap(), "--quiet", "--device", "cpu"]);
+    let sites = std::fs::read_to_string(out.join("sites.toml")).unwrap();
+    assert!(sites.contains("place = \"P 104\"") && sites.matches("place = ").count() == 2, "{sites}");
+    let table = folder.path().join("measured.csv");
+    std::fs::write(&table, "residue,chain,number,pKa\nLYS,P,104,10.1\nLYS,Q,4A,10.2\nLYS,A,4,9.9\nCYS,A,8,8.8\n")
+        .unwrap();
+    let words = ["pka", out.to_str().unwrap(), "--draws", "10", "--equilibration", "0 ps", "--compare"];
+    octitrate(&[&words[..], &[table.to_str().unwrap()]].concat());
+    let rows = std::fs::read_to_string(out.join("comparison.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(rows.as_bytes());
+    let mut column = |name: &str| reader.headers().unwrap().iter().position(|one| one == name).unwrap();
+    let (site, measured) = (column("site"), column("measured"));
+    let pairs: BTreeSet<(String, String)> = csv::Reader::from_reader(rows.as_bytes())
+        .records()
+        .map(|row| row.map(|row| (row[site].to_string(), row[measured].to_string())).unwrap())
+        .collect();
+    let expected = [("2:LYS 4", "10.1000"), ("1:LYS 4", "10.2000"), ("1:CYS 8", "8.8000")];
+    assert_eq!(pairs, expected.map(|(site, measured)| (site.to_string(), measured.to_string())).into());
+}
+
+#[test]
+fn a_place_that_is_none_or_of_many_residues_is_refused() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    two_chains(folder.path());
+    let refused = |site: &str| Config::load(job(folder.path(), &[site], "ph = 7.0")).unwrap_err().to_string();
+    let message = refused("LYS\"\nplace = \"A 4");
+    assert!(
+        message.contains("titration.site.0.place: \"A 4\" is the place of one residue, and \"LYS\" names all"),
+        "{message}"
+    );
+    let message = refused("1:LYS 4\"\nplace = \"A");
+    assert!(message.contains("\"A\" is no place of a residue: write \"A 35\", chain and number"), "{message}");
+}
+
 #[test]
 fn every_site_of_two_equal_chains_has_its_own_pka_and_name() {
     let folder = temp_dir::TempDir::new().unwrap();

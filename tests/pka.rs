@@ -289,6 +289,22 @@ fn a_run_without_frames_after_the_equilibration_is_left_out() {
 }
 
 /// Measured values in the columns of PKAD, beside a titration of two coupled acids and a histidine: differences, a bound, a site and values that are alone.
+/// The folder that `octitrate prepare` wrote has the job, and its runs two levels further down than those of a titration.
+#[test]
+fn a_folder_of_prepare_is_that_of_its_titration() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let titration = folder.path().join("titrate");
+    coupled(&titration);
+    let words = ["pka", folder.path().to_str().unwrap(), "--draws", "20", "--no-parquet"];
+    let output = octitrate(&words);
+    assert!(!output.status.success(), "a folder without the job of a titration is searched two levels deep");
+    std::fs::write(folder.path().join("titrate.toml"), "").unwrap();
+    std::fs::write(titration.join("resolved.toml"), "[titrate]\nequilibration = \"0 ps\"\n").unwrap();
+    let output = octitrate(&words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(titration.join("pka.csv").is_file() && !folder.path().join("pka.csv").exists());
+}
+
 #[test]
 fn computed_values_are_compared_with_measured_ones() {
     let folder = temp_dir::TempDir::new().unwrap();

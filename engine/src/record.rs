@@ -1,6 +1,7 @@
 //! What a run and its sites are, in the words of files and people: log, `octitrate check`, `sites.toml`, reports.
 
 use lambda::library::Conditions;
+use lambda::site::ResiduePlace;
 use serde::{Deserialize, Serialize};
 
 /// What a simulation is, for the log, `octitrate check` and reports.
@@ -43,6 +44,9 @@ impl Description {
 pub struct SiteRecord {
     /// Name, `GLU 2`.
     pub name: String,
+    /// Chain and number in the entry that the system was made of, if the job says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<ResiduePlace>,
     /// Entry of the library.
     pub entry: String,
     /// `titratable` or `buffer`.

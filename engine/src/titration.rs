@@ -38,7 +38,7 @@ use lambda::coordinate::Coordinate;
 use lambda::device::{DeviceSites, SitesError};
 use lambda::library::Conditions;
 use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
-use lambda::site::{Site, Untitrated};
+use lambda::site::{ResiduePlace, Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
 use mismatch::Checked;
 use nalgebra::Vector3;
@@ -53,6 +53,8 @@ pub struct Sites {
     pub variants: Vec<SiteVariants>,
     /// What the free energy of each depends on.
     conditions: Vec<Conditions>,
+    /// Where titratable sites stand in the entry that the system was made of, as the job says.
+    places: Vec<Option<ResiduePlace>>,
     /// For each entry in use where its correction comes from.
     corrections: Vec<String>,
     /// What was done to barriers between rotamers.
@@ -185,6 +187,7 @@ impl Sites {
             let offset = offset.map_or(0.0, |offset| offset.get());
             recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, offset, temperature)?);
         }
+        let places = found.iter().map(|one| one.request.and_then(|(_, request)| request.place.clone())).collect();
         let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
         let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
         if let Some((buffer, demand)) = buffer {
@@ -246,6 +249,7 @@ impl Sites {
         let all = Self {
             variants,
             conditions,
+            places,
             corrections,
             eased,
             sites,

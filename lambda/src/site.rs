@@ -22,6 +22,7 @@ mod matching;
 mod naming;
 mod pair_terms;
 mod parameters;
+mod place;
 mod request;
 mod rotamers;
 mod search;
@@ -30,6 +31,7 @@ mod untitrated;
 pub use matching::{atom_names, is_chain_end, no_correction};
 pub use pair_terms::pair_terms;
 pub use parameters::{Parameters, parameters};
+pub use place::{ResiduePlace, residue_number};
 pub use request::{ResidueNames, SiteRequest};
 pub use rotamers::ease_rotamers;
 pub use search::{buffer_site, find_sites};
@@ -178,6 +180,9 @@ pub enum SiteError {
          \"nterm ALA 1\" with the entry of the library, or \"GLU 2#2\" for the second of several that fit"
     )]
     BadRequest(String),
+    /// A place that cannot be read.
+    #[error("\"{0}\" is no place of a residue: write \"A 35\", chain and number, or \"35\" where chains have no names")]
+    BadPlace(String),
 }
 
 impl SiteError {

@@ -311,7 +311,7 @@ pub struct Limits {
 /// `pka`.
 #[derive(Debug, Args)]
 pub struct PkaArguments {
-    /// Folders of runs and of titrations.
+    /// Folders of runs, of titrations, and those that `octitrate prepare` wrote.
     #[arg(value_name = "FOLDER", required = true)]
     pub folders: Vec<PathBuf>,
     /// Folder of the results, instead of the first one.

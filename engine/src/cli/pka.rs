@@ -17,8 +17,9 @@ use std::process::ExitCode;
 /// # Errors
 /// [`octitrate::error::Error::Input`] if a folder holds no run or a file is damaged, [`octitrate::error::Error::File`] if one is missing.
 pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
-    let runs = runs::find(&arguments.folders)?;
-    let of_the_titration = || arguments.folders.iter().find_map(|folder| runs::equilibration(folder));
+    let folders: Vec<PathBuf> = arguments.folders.iter().map(|folder| runs::of_prepared(folder)).collect();
+    let runs = runs::find(&folders)?;
+    let of_the_titration = || folders.iter().find_map(|folder| runs::equilibration(folder));
     let options = Options {
         equilibration: arguments.equilibration.or_else(of_the_titration).unwrap_or(0.0),
         threshold: arguments.threshold,
@@ -32,18 +33,18 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     let mut evaluation = pka::evaluate(&runs, &options)?;
     match asked {
         Some(table) => evaluation.solution = Some(Solution::new(&table, &evaluation)?),
-        None => of_the_jobs(&mut evaluation, &arguments.folders),
+        None => of_the_jobs(&mut evaluation, &folders),
     }
     if let Some((file, measured)) = arguments.compare.as_ref().zip(measured) {
         evaluation.comparison = Some(Comparison::new(&evaluation, &measured, file)?);
     }
-    let output = arguments.output.as_ref().unwrap_or(&arguments.folders[0]);
+    let output = arguments.output.as_ref().unwrap_or(&folders[0]);
     if arguments.force
         && let Some(aside) = move_aside(output, &runs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?
     {
         screen::show(&format!("{} is {} now\n", output.display(), aside.display()));
     }
-    Folder::claim_for_evaluation(output, &arguments.folders, &pka::RESULTS)?;
+    Folder::claim_for_evaluation(output, &folders, &pka::RESULTS)?;
     line!("{}", pka::write(&evaluation, output, Beside::default())?);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! Computed pKa values against measured ones, and against the null model: that every group has the pKa of its model compound.
 //!
-//! A site and a measured value belong together if residue (whatever the name of its form is), number, insertion letter and chain are the same. Molecules of a system have
-//! numbers and no letters: `2:GLU 5` is of chain B. A site whose name has no number of a molecule, and a value without a chain, fit any.
+//! A site and a measured value belong together if residue (whatever the name of its form is), number, insertion letter and chain are the same. `place` of a site in the job
+//! says which these are. Without it they are those of its name: `2:GLU 5` is of chain B, the second molecule, and a name without a molecule is of any chain.
 //!
 //! Differences are computed minus measured. Bounds, on either side, have none: they agree or not, as far as one can say. Two sites with two
 //! measured steps each titrate together: the steps are compared with the macroscopic pKa values of the pair and are left out of the averages, too, since

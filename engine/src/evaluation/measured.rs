@@ -14,6 +14,7 @@ pub use value::Constant;
 
 use crate::error::{Error, InputError, Result};
 use csv::StringRecord;
+use lambda::site::residue_number;
 use std::fmt;
 use std::path::Path;
 
@@ -151,13 +152,6 @@ fn columns(head: &StringRecord) -> Parsed<[Option<usize>; 6]> {
         }
     }
     Ok(places)
-}
-
-/// `27`, `-3` or `27A`.
-fn residue_number(text: &str) -> Option<(i32, Option<char>)> {
-    let insertion = text.chars().last().filter(char::is_ascii_alphabetic);
-    let digits = insertion.map_or(text, |_| &text[..text.len() - 1]);
-    Some((digits.trim().parse().ok()?, insertion))
 }
 
 #[cfg(test)]

@@ -130,13 +130,14 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
     let mut records: Vec<SiteRecord> = Vec::new();
     for run in runs {
         for site in run.titrating() {
-            match records.iter().find(|known| known.name == site.name) {
+            match records.iter_mut().find(|known| known.name == site.name) {
                 None => records.push(site.clone()),
                 Some(known) if !known.has_the_forms_of(site) => {
                     let message = format!("{} has other forms in {} than before", site.name, run.folder.display());
                     return Err(Error::input(message, "evaluate runs that had the same library together"));
                 }
-                Some(_) => {}
+                // Jobs of before did not say where sites stand in the entry.
+                Some(known) => known.place = known.place.take().or_else(|| site.place.clone()),
             }
         }
     }

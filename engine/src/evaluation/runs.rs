@@ -39,6 +39,13 @@ const DEPTH: usize = 2;
 /// A walker of a replica exchange: the folder of its titration, and its number there.
 pub type Walker<'a> = (&'a Path, u32);
 
+/// The folder of the titration in one that `octitrate prepare` wrote, whose job is `titrate.toml`, once it has begun; any other folder as it is.
+pub fn of_prepared(folder: &Path) -> PathBuf {
+    let titration = folder.join("titrate");
+    let is_prepared = folder.join("titrate.toml").is_file() && !folder.join(RESOLVED).exists();
+    if is_prepared && titration.join(RESOLVED).is_file() { titration } else { folder.to_path_buf() }
+}
+
 /// Folders of runs of a titration that have made a step, among these folders and below them, in the order of their names; each once.
 ///
 /// # Errors

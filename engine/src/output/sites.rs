@@ -82,6 +82,7 @@ mod tests {
         let form = |name: &str, protons_lost, charge, pk| FormRecord { name: name.into(), protons_lost, charge, pk };
         let his = SiteRecord {
             name: "HIS 5".into(),
+            place: Some("H 4A".parse().unwrap()),
             entry: "his".into(),
             coordinate: "nexp".into(),
             pka: Some(6.38),

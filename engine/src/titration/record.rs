@@ -102,6 +102,7 @@ impl Sites {
         let motion = self.dynamics.sites();
         let record = |(index, site): (usize, &lambda::Site)| SiteRecord {
             name: site.name.clone(),
+            place: self.places.get(index).cloned().flatten(),
             entry: site.entry.clone(),
             kind: if site.kind == SiteKind::Titratable { Kind::Titratable } else { Kind::Buffer },
             coordinate: words(motion[index].coordinate).into(),

@@ -15,6 +15,7 @@ use forcefield::Topology;
 use forcefield::topology::Residue;
 
 use super::SiteError;
+use super::place::residue_number;
 
 /// Spellings that a message lists at most.
 const LISTED: usize = 12;
@@ -59,9 +60,7 @@ impl FromStr for SiteRequest {
         if is_number(name) || entry.as_deref().is_some_and(is_number) {
             return Err(bad());
         }
-        let insertion = number.chars().last().filter(char::is_ascii_alphabetic);
-        let digits = insertion.map_or(number, |letter| &number[..number.len() - letter.len_utf8()]);
-        let number = digits.parse().map_err(|_| bad())?;
+        let (number, insertion) = residue_number(number).ok_or_else(bad)?;
         Ok(Self { molecule, entry, name: name.to_string(), number, insertion, which })
     }
 }

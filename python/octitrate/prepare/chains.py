@@ -86,6 +86,16 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
             now = Segment(chain, [after])
             found.append(now)
             continue
+        if before.atom("OXT") is not None and (before.ended or options.gaps == "cap"):
+            capped = options.ends == "capped"
+            what = "capped (NME, ACE), as asked" if capped else "charged ends"
+            report.note(f"chain {chain or '(blank)'} has two chains: {before} is the last residue of one (it has OXT), {after} the first of the next: {what}")
+            if capped:
+                before.atoms = [atom for atom in before.atoms if atom.name != "OXT"]
+            now.capped_end = capped
+            now = Segment(chain, [after], capped_start=capped)
+            found.append(now)
+            continue
         between = _between(entry, before, after, missing)
         what = _described(before, after, between)
         if options.gaps == "cap":
@@ -185,8 +195,9 @@ def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[M
     return (start, end)
 
 
-def unlike_numbers(found: list[Segment], report: Report) -> None:
-    """Numbers residues anew in chains with insertion codes, which no format of molecular dynamics has."""
+def unlike_numbers(found: list[Segment], report: Report) -> dict[tuple[str, str], str]:
+    """Numbers residues anew in chains with insertion codes, which no format of molecular dynamics has. The numbers of the file, `100A`, by chain and new number."""
+    in_file: dict[tuple[str, str], str] = {}
     for chain in dict.fromkeys(segment.chain for segment in found):
         residues = [residue for segment in found if segment.chain == chain for residue in segment.residues]
         if not any(residue.insertion for residue in residues):
@@ -195,13 +206,15 @@ def unlike_numbers(found: list[Segment], report: Report) -> None:
         rows = [["in the file", "here"]]
         for number, residue in enumerate(residues, start):
             rows.append([f"{residue.name} {residue.number}{residue.insertion}", f"{residue.name} {number}"])
+            in_file[chain or "A", str(number)] = f"{residue.number}{residue.insertion}"
             residue.number, residue.insertion = number, ""
         report.warn(f"chain {chain or '(blank)'} has insertion codes: its residues are numbered anew from {start}; prepare.md has the table")
         report.table(rows)
+    return in_file
 
 
-def bridges(entry: Entry, found: list[Segment], report: Report) -> list[tuple[Residue, Residue]]:
-    """Pairs of cysteines that are bonded: the sulfurs say so, and what the file says is compared."""
+def bridges(entry: Entry, everything: list[Residue], found: list[Segment], report: Report) -> list[tuple[Residue, Residue]]:
+    """Pairs of cysteines that are bonded: the sulfurs say so, and what the file says is compared. `everything`: the residues of the file, left out or not."""
     cysteines = [r for segment in found for r in segment.residues if r.name == "CYS" and r.atom("SG")]
     pairs: list[tuple[Residue, Residue]] = []
     taken: set[int] = set()
@@ -218,10 +231,30 @@ def bridges(entry: Entry, found: list[Segment], report: Report) -> list[tuple[Re
             report.note(f"disulfide {cysteines[i]} – {cysteines[j]}, {10 * length:.2f} Å")
     is_bonded = {frozenset(((a.chain, a.number), (b.chain, b.number))) for a, b in pairs}
     here = {(r.chain, r.number) for r in cysteines}
+    _left_alone(entry, everything, cysteines, taken, report)
     for a, b in entry.bridges:
         if {a, b} <= here and frozenset((a, b)) not in is_bonded:
             report.warn(f"the file names a disulfide between {a[1]} of chain {a[0]} and {b[1]} of chain {b[0]}, whose sulfurs are too far apart: none is built")
     return pairs
+
+
+def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue], taken: set[int], report: Report) -> None:
+    """Warns of cysteines whose partner in a disulfide is left out with its chain: they are built as free thiols, which they are not in the protein."""
+    kept = {id(residue) for residue in cysteines}
+    others = [residue for residue in everything if residue.name == "CYS" and id(residue) not in kept]
+    named = {frozenset(pair) for pair in entry.bridges}
+    for index, residue in enumerate(cysteines):
+        sulfur = residue.atom("SG")
+        if index in taken or sulfur is None:
+            continue
+        for other in others:
+            near = any(distance(sulfur.position, atom.position) < BRIDGE for atom in other.atoms if atom.name == "SG")
+            if near or frozenset(((residue.chain, residue.number), (other.chain, other.number))) in named:
+                report.warn(
+                    f"{residue} is bonded to {other}, which is left out: it is built as a free thiol, which it is not in the protein; "
+                    f"--chains with chain {other.chain or '(blank)'}, too, keeps the disulfide"
+                )
+                break
 
 
 def unlike_bonds(found: list[Segment]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import string
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +27,8 @@ class Titration:
     ff: Any
     topology: Any
     options: Options
+    in_file: dict[tuple[str, str], str]
+    """Numbers of residues in the file by chain and number here, of those that have others here."""
 
 
 def job(what: Titration, finite_box: bool) -> str:
@@ -132,11 +133,10 @@ def held(what: Titration) -> str:
     ends = []
     for group, name in zip(titrating, site_names(titrating, what.topology)):
         if group.group in ("nterm", "cterm"):
-            # `nterm LYS 1`, or `2:nterm LYS 1` where chains are numbered alike
-            molecule, place = name.split(":") if ":" in name else ("", name)
-            _, residue, number = place.split()
-            ends.append((f"molecule {molecule} and " if molecule else "") + f"resname {residue} and resid {number.rstrip(string.ascii_letters)}")
-    return "backbone" + "".join(f" and not ({end})" for end in ends)
+            # `nterm LYS 1`, or `2:nterm LYS 1` where chains are numbered alike; of `nterm LYS 1#2` the first goes with the second
+            molecule = name.partition(":")[0] if ":" in name else ""
+            ends.append((f"molecule {molecule} and " if molecule else "") + f"resname {group.residue.name} and resid {group.residue.id}")
+    return "backbone" + "".join(f" and not ({end})" for end in dict.fromkeys(ends))
 
 
 def system(what: Titration) -> list[str]:
@@ -155,11 +155,18 @@ def sites(what: Titration) -> list[str]:
     beside = offsets(titrating, what.ff, what.topology)
     for choice, name, found in zip(titrating, names, beside):
         lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
+        lines.append(f"place = {json.dumps(place(choice.group.residue, what.in_file))}")
         if choice.predicted is not None:
             lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
         if found is not None:
             lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {found[1].name} {found[1].id}: what its charges do to the free energy and exclusions hide')
     return lines
+
+
+def place(residue: Any, in_file: dict[tuple[str, str], str]) -> str:
+    """Chain and number of a residue of an OpenMM topology in the file that it is from, `A 35`."""
+    chain = residue.chain.id.strip()
+    return f"{chain} {in_file.get((chain, residue.id), residue.id)}".strip()
 
 
 def offsets(choices: list[Choice], ff: Any, topology: Any) -> list[tuple[float, Any] | None]:
@@ -214,7 +221,7 @@ HUNDRED_STEPS = 0.4
 
 def length(duration: str) -> float | None:
     """A `duration` in ps; none for what is no time, of which octitrate says what is wrong with it."""
-    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(fs|ps|ns|us|ms)\s*", duration)
+    found = re.fullmatch(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(fs|ps|ns|us|ms)\s*", duration)
     return None if found is None else float(found[1]) * PICOSECONDS[found[2]]
 
 
@@ -252,18 +259,21 @@ def position_restraints(start: float | None) -> list[str]:
 
 
 def site_names(groups: list[Any], topology: Any) -> list[str]:
-    """The names by which a job asks for groups: `GL3 35`, `nterm LYS 1`; with the number of the molecule before, `2:GL3 35`, where a residue is not the only
-    one of its name and number."""
+    """The names by which a job asks for groups: `GL3 35`, `nterm LYS 1`. Where several residues have one name and number, the number of the molecule is before,
+    `2:GL3 35`, and where one molecule has several of them, as chains that a disulfide joins, the number of the residue among them is behind, `GL3 35#2`."""
     number = molecules(topology)
-    seen: dict[tuple[str, str], int] = {}
+    alike: dict[tuple[str, str], list[int]] = {}
     for residue in topology.residues():
-        seen[(residue.name, residue.id)] = seen.get((residue.name, residue.id), 0) + 1
+        alike.setdefault((residue.name, residue.id), []).append(residue.index)
     found = []
     for group in groups:
         residue = group.residue
         called = f"{residue.name} {residue.id}" if group.group == "side" else f"{group.entry} {residue.name} {residue.id}"
-        several = seen[(residue.name, residue.id)] > 1
-        found.append(f"{number[residue.index]}:{called}" if several else called)
+        everywhere = alike[residue.name, residue.id]
+        here = [index for index in everywhere if number[index] == number[residue.index]]
+        if len(here) > 1:
+            called += f"#{here.index(residue.index) + 1}"
+        found.append(f"{number[residue.index]}:{called}" if len(here) < len(everywhere) else called)
     return found
 
 

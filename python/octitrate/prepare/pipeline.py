@@ -42,6 +42,7 @@ def prepare(options: Options, report: Report) -> Path:
     choose.standard_names(residues, report)
     residues = choose.no_hydrogens(residues, report)
     report.step("Chains")
+    everything = residues
     residues = choose.chains(entry, residues, options, report)
     report.step("Alternates")
     residues = choose.one_place(residues, options, report)
@@ -54,9 +55,9 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Ends and gaps")
     chains.check_atoms(kept.protein, entry)
     found = chains.segments(entry, kept.protein, options, report)
-    pairs = chains.bridges(entry, found, report)
+    pairs = chains.bridges(entry, everything, found, report)
     chains.unlike_bonds(found)
-    chains.unlike_numbers(found, report)
+    in_file = chains.unlike_numbers(found, report)
     report.step("Missing atoms")
     model = build.build(found, pairs, kept, options.seed, report)
     unseen = loops.unseen(model, found)
@@ -94,7 +95,7 @@ def prepare(options: Options, report: Report) -> Path:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
         libraries = [f"library/{name}" for name in entries]
-        what = Titration(choices, ph, libraries, ff, solvated.model.topology, options)
+        what = Titration(choices, ph, libraries, ff, solvated.model.topology, options, in_file)
         folder.write("titrate.toml", job(what, effects is not None))
         for number in range(2, options.starts + 1):
             folder.write(f"start_{number}.toml", heated(what, number))

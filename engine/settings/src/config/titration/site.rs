@@ -5,7 +5,7 @@ use crate::config::check::{Check, require, wrong};
 use crate::config::quantity::{Energy, Time};
 use crate::config::schema;
 use lambda::coordinate::Variant as Coordinate;
-use lambda::site::SiteRequest;
+use lambda::site::{ResiduePlace, SiteRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,11 @@ pub struct SiteSettings {
     /// The residue: `"GLH 2"` by name and number as in the topology, `"nterm ALA 1"` with the entry of the library before, or `"GLH"` for every
     /// residue of the name.
     pub residue: String,
+    /// Chain and number of the residue in the entry that the system was made of, `"A 35"`, or `"35"` without a chain. `octitrate pka --compare` finds measured
+    /// values by it, since a topology has numbers of molecules in place of chains and may number residues anew. It acts on nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("x-absent" = "the number in `residue`, and chain A for the first molecule, B for the second"))]
+    pub place: Option<ResiduePlace>,
     /// Entry of the library, where several fit the residue: its side chain and the end of a chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "the first entry that fits"))]
@@ -66,7 +71,7 @@ impl SiteSettings {
     /// Checks all keys of site number `index`, from 0, and writes the name of the residue with single blanks.
     pub(in crate::config) fn resolve(&mut self, index: usize, step: Time) -> Check {
         let key = |name: &str| format!("titration.site.{index}.{name}");
-        self.resolve_residue(&key("residue"))?;
+        self.resolve_residue(&key("residue"), &key("place"))?;
         if self.fixed.is_some() && self.initial.is_some() {
             return Err(wrong(&key("fixed"), "both `initial` and `fixed` are given", "give one of the two"));
         }
@@ -101,7 +106,7 @@ impl SiteSettings {
     }
 
     /// `"GLU 2"`, `"nterm ALA 1"` or `"GLU"`, blanks made single.
-    fn resolve_residue(&mut self, key: &str) -> Check {
+    fn resolve_residue(&mut self, key: &str, place_key: &str) -> Check {
         const VALID: &str = "a residue name with its number, \"GLU 2\", with the entry of the library before, \
                              \"nterm ALA 1\", the number of the molecule in front where chains are numbered alike, \
                              \"2:GLU 2\", or a name alone for all of them, \"GLU\"";
@@ -111,6 +116,13 @@ impl SiteSettings {
             _ => self.residue.parse::<SiteRequest>().is_ok(),
         };
         require(valid, key, format!("\"{}\"", self.residue), VALID)?;
+        if let (Some(place), [_]) = (&self.place, &words[..]) {
+            let message = format!(
+                "\"{place}\" is the place of one residue, and \"{}\" names all residues of the name",
+                self.residue
+            );
+            return Err(wrong(place_key, message, "write a [[titration.site]] for each of them, or remove `place`"));
+        }
         self.residue = words.join(" ");
         Ok(())
     }
