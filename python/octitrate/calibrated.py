@@ -93,14 +93,22 @@ class Calibrated:
                 raise Refused(f"{file}: the entry {entry['name']} has a correction at {min(twice)} in another file, too", "leave one of them out")
             known.setdefault("elsewhere", []).append(one)
 
-    def status(self, name: str, force_field: str, residue: str | None, model: bool) -> str:
-        """Status of the correction that is known at a residue of this name, `calibrated`, `preliminary` or `uncalibrated`; `residue` is none inside of
-        chains, `model`: the residue is that of the model compound."""
-        entry = self._entries.get((name, force_field), {})
+    def correction(self, name: str, force_field: str, residue: str | None, model: bool) -> dict[str, Any]:
+        """The correction that is known at a residue of this name; `residue` is none inside of chains, `model`: the residue is that of the model compound.
+        Empty where there is none."""
+        entry: dict[str, Any] = self._entries.get((name, force_field), {})
         for one in entry.get("elsewhere", []):
             if residue in one["residues"] and has_correction(one["correction"]):
-                return status(one["correction"])
-        return status(entry["correction"]) if entry and (residue is None or model) else "uncalibrated"
+                return dict(one["correction"])
+        return dict(entry["correction"]) if entry and (residue is None or model) else {}
+
+    def status(self, name: str, force_field: str, residue: str | None, model: bool) -> str:
+        """Status of that correction, `calibrated`, `preliminary` or `uncalibrated`."""
+        return status(self.correction(name, force_field, residue, model))
+
+    def temperature(self, name: str, force_field: str, residue: str | None, model: bool) -> float:
+        """The temperature (K) at which it was calibrated; 300 where it does not say."""
+        return float(self.correction(name, force_field, residue, model).get("provenance", {}).get("temperature", 300.0))
 
     def file(self, name: str, force_field: str, residue: str | None, model: bool) -> Path | None:
         """The file with the correction that `status` tells of; none where there is none."""

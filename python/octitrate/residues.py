@@ -75,6 +75,10 @@ class Group:
     """Status of its correction V_MM with this force field and water: `calibrated`, `preliminary` (by octitrate's own tests) or `uncalibrated`."""
     file: Path | None = None
     """The file that its correction is from; none for one that is built into the program."""
+    temperature: float = 300.0
+    """The temperature (K) at which its correction was calibrated."""
+    bridged: bool = False
+    """Whether its residue is a cysteine in a disulfide, at whose ends nothing can be calibrated: a model compound has one cysteine."""
     corrected_pair: bool = False
     """Whether its model compound holds a pair that corrections of pairs change, so that its correction V_MM must have been made with them."""
 
@@ -206,6 +210,8 @@ class TitratableForceField:
                 continue
             first, last = (not any(other.residue is not residue for other in bonded[atoms[name]]) for name in ("N", "C"))
             bridge = "SG" in atoms and any(other.residue is not residue for other in bonded[atoms["SG"]])
+            if base == "CYS" and bridge:
+                base = "CYX"  # another residue, with other charges, than the one of which corrections of ends may be known
             name = PROTONATED.get(base, base)
             if first and base != "PRO":
                 found.append(self._group(residue, "nterm", "nterm", base, first, last))
@@ -217,12 +223,12 @@ class TitratableForceField:
 
     def _group(self, residue: Any, group: str, entry: str, base: str, first: bool, last: bool) -> Group:
         name = PROTONATED.get(base, base)
-        status, file = self._status(group, entry, base, first, last)
+        status, file, temperature = self._known(group, entry, base, first, last)
         pair = self.pairs is not None and in_model_compound(base, first, last)
-        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, file, pair)
+        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, file, temperature, base == "CYX", pair)
 
-    def _status(self, group: str, entry: str, base: str, first: bool, last: bool) -> tuple[str, Path | None]:
-        """Status of the correction and its file: that of the user's own, else of the one that comes with octitrate or is built in."""
+    def _known(self, group: str, entry: str, base: str, first: bool, last: bool) -> tuple[str, Path | None, float]:
+        """Status of the correction, its file and its temperature (K): that of the user's own, else of the one that comes with octitrate or is built in."""
         from .entries import BUILT_IN, BUILT_IN_STATUS
 
         name, is_end = PROTONATED.get(base, base), group != "side" or first or last
@@ -231,9 +237,9 @@ class TitratableForceField:
         place = (entry, self.name, called if is_end else None, group != "side" and base == "ALA")
         known = self.calibrated.status(*place)
         if known != "uncalibrated" or (self.name, self.water) != BUILT_IN:
-            return known, self.calibrated.file(*place)
+            return known, self.calibrated.file(*place), self.calibrated.temperature(*place)
         where = "" if not is_end else base if group != "side" or not first else None
-        return (BUILT_IN_STATUS.get((entry, where), "uncalibrated") if where is not None else "uncalibrated"), None
+        return (BUILT_IN_STATUS.get((entry, where), "uncalibrated") if where is not None else "uncalibrated"), None, 300.0
 
     def buffer_status(self) -> str:
         """Status of the correction of the charge buffer, which belongs to the water: that of AMBER's TIP3P is built in."""

@@ -37,6 +37,12 @@ def _mixture(text: str) -> str:
     return text.replace("".join(rows), "".join(both))
 
 
+def _capped(text: str) -> str:
+    """The last residue is a cap as GROMACS calls it, NAC with N and CH3."""
+    kept = [row for row in LINES(renamed(text, 8, "NAC"), keepends=True) if int(row[22:26]) != 8 or row[12:16].strip() in ("N", "CA")]
+    return "".join(kept).replace(" CA  NAC", " CH3 NAC")
+
+
 CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "selenomethionine": (
         lambda t: renamed(t, 7, "MSE").replace(" OG  MSE", "SE   MSE"),
@@ -48,6 +54,12 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "alternates of others": (lambda t: t + moved(_first_altloc(t), "B", 40.0), {"chains": ["A"]}, r"\(8 residues\)\nALA 1 of chain A is the first"),
     "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
     "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
+    "two chains of one name": (
+        lambda t: t + "TER\n" + "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 40.0).splitlines(keepends=True)),
+        {},
+        r"chain A has two chains: GLY 8 of chain A is the last residue of one \(it has OXT\), ALA 9 of chain A the first of the next: charged ends",
+    ),
+    "cap of GROMACS": (_capped, {}, "no heavy atom of the protein is missing"),
     "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
     "additive": (lambda t: t + hetero("SO4", "S", "S", (60, 60, 60)), {}, r"SO4 \(sulfate\), 1 molecule .* it comes from the crystallisation"),
     "one of two chains": (lambda t: t + moved(t, "B", 40.0), {"chains": ["B"]}, "chain B, as asked, of A"),
@@ -79,6 +91,8 @@ BUILT = {
     "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
     "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
+    "two chains of one name": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
+    "cap of GROMACS": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "NME"],
     "mutation": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
     "mutation of residue 104": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
     "mutation to glycine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "GLY", "ZGLY"],

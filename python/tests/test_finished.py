@@ -154,3 +154,21 @@ def test_the_cut_offs_are_those_of_the_files_that_octitrate_reads_itself(tmp_pat
     assert job["van_der_waals"] == {"cutoff": "1 nm", "modifier": "potential-shift"}
     answer = check(tmp_path / "taken")
     assert answer.returncode == 0 and "the job can be run" in answer.stdout, answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([*PRMTOP, "--sites", "GLU", "--salt", "0.1"], "--salt, --sites: of no effect with --from"),
+        ([*PRMTOP, "--force-field", "ff14SB"], "--force-field: of no effect with --from"),
+        ([*PRMTOP, "--duration", "ten"], "--duration 'ten': a time with its unit is meant"),
+        ([*PRMTOP, "--temperature", "-5"], "--temperature -5: K are meant, 250 to 400"),
+        (["--model-compound", "TYR", "--sites", "GLU"], "--sites: of no effect with --model-compound"),
+        (["--model-compound", "TYR", "--temperature", "10"], "--temperature 10: K are meant, 250 to 400"),
+        (["x.pdb", "--model-compound", "TYR"], "structure: of no effect with --model-compound"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "-o", str(tmp_path / "x")]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "x").exists()

@@ -25,7 +25,7 @@ from octitrate.prepare import pipeline, predict, sites, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.command import main
 from octitrate.prepare.finished import gro
-from octitrate.prepare.job import between_lines, picoseconds, position_restraints, settling
+from octitrate.prepare.job import between_lines, length, picoseconds, position_restraints, settling
 from octitrate.prepare.names import known_as
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import cost, prepare
@@ -234,6 +234,80 @@ def test_groups_of_one_last_residue_titrate_together(side: str, end: str, expect
     choices = sites.choose(groups, {}, Options(input=Path("x")), report)
     assert [choice.group.entry for choice in choices[:2] if choice.titrates] == expected
     assert all(choice.titrates or choice.why == sites.UNKNOWN_AT_END for choice in choices)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("GLU", [True, False]),  # the groups of this kind that can titrate
+        ("GLU 3", [False, True]),  # one group that is meant, whatever is known of it
+        ("all", [True, True]),
+        ("GLU,GLU 3", [True, True]),
+    ],
+)
+def test_a_kind_means_the_groups_that_have_a_correction(asked: str, expected: list[bool], report: Report) -> None:
+    """`--sites GLU` of a protein with Glu at an unknown end was refused by the program."""
+    _, middle, last = peptide(("GLU", "GLU", "GLU")).topology.residues()
+    groups = [Group(middle, "side", "glu3", 4.25, "calibrated"), Group(last, "side", "glu3", 4.25, "uncalibrated")]
+    choices = sites.choose(groups, {}, Options(input=Path("x"), sites=asked.split(",")), report)
+    assert [choice.titrates for choice in choices] == expected
+    assert (choices[1].why == sites.UNKNOWN_AT_END) == (asked == "GLU")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("GLU 2", ["side 2"]), ("glu2", ["side 2"]), ("GL3 2", ["side 2"]), ("A:GLH2", ["side 2"]), ("2", ["side 2"]), ("HIP", ["side 3"]),
+        ("nterm", ["nterm 1"]), ("nterm LYS 1", ["nterm 1"]), ("A:cterm", ["cterm 4"]), ("nterm ALA 1", None), ("GLU 3", None), ("B:GLU 2", None),
+    ],
+)  # fmt: skip
+def test_groups_are_asked_for_as_people_and_jobs_call_them(asked: str, expected: list[str] | None, report: Report) -> None:
+    groups = loaded("charmm36m-ecc").groups(peptide(("LYS", "GLU", "HIS", "GLY")).topology)
+    options = Options(input=Path("x"), sites=[asked])
+    if expected is None:
+        with pytest.raises(Refused, match=f"nothing that titrates is {asked}"):
+            sites.choose(groups, {}, options, report)
+    else:
+        titrating = [choice.group for choice in sites.choose(groups, {}, options, report) if choice.titrates or choice.why == sites.WITHOUT_ITS_SIDE_CHAIN]
+        assert [f"{group.group} {group.residue.id}" for group in titrating] == expected
+
+
+def test_a_kind_without_any_correction_is_built_for_a_library_that_comes_later(report: Report) -> None:
+    group = Group(peptide_residue(), "side", "glu3", 4.25, "uncalibrated")
+    assert sites.choose([group], {}, Options(input=Path("x"), sites=["GLU"]), report)[0].titrates
+
+
+@pytest.mark.parametrize(("temperature", "warned"), [(300.0, False), (298.15, False), (310.0, True)])
+def test_corrections_of_another_temperature_are_warned_of(temperature: float, warned: bool, report: Report) -> None:
+    """octitrate refuses the job, and the words have what makes it run."""
+    group = Group(peptide_residue(), "side", "glu3", 4.25, "calibrated")
+    sites.choose([group], {}, Options(input=Path("x"), temperature=temperature), report)
+    words = ("were calibrated at 300 K: octitrate refuses the job at 310 K", "octitrate calibrate --residue water,GLU --force-field charmm36m-ecc --temperature 310")
+    assert [each in notes(report) for each in words] == [warned, warned], notes(report)
+    own = Group(peptide_residue(), "side", "glu3", 4.25, "calibrated", temperature=310.0)
+    other = Report(screen=None)
+    sites.choose([own], {}, Options(input=Path("x"), temperature=temperature), other)
+    assert ("were calibrated at 310 K" in notes(other)) != warned
+
+
+def test_ends_of_a_cysteine_in_a_disulfide_do_not_titrate(report: Report) -> None:
+    """Its residue is another than the one of which corrections of ends may be known, and no model compound of it can be made."""
+    modeller = peptide(("CYS", "ALA", "CYS"))
+    first, _, last = modeller.topology.residues()
+    sulfurs = [next(atom for atom in residue.atoms() if atom.name == "SG") for residue in (first, last)]
+    free = [group.group for group in loaded("charmm36m-ecc").groups(modeller.topology) if group.corrected]
+    assert free == ["nterm", "cterm"]
+    modeller.topology.addBond(*sulfurs)
+    groups = loaded("charmm36m-ecc").groups(modeller.topology)
+    assert [(group.group, group.status, group.bridged) for group in groups] == [("nterm", "uncalibrated", True), ("cterm", "uncalibrated", True)]
+    other = Group(peptide_residue(), "side", "glu3", 4.25, "calibrated")
+    choices = sites.choose([*groups, other], {}, Options(input=Path("x"), sites=["all"]), report)
+    assert [choice.titrates for choice in choices] == [False, False, True] and choices[0].why == sites.BRIDGED
+
+
+@pytest.mark.parametrize("text", ["1..5 ns", "1.2.3 ns", ". ns", "ns", "5", "-1 ns"])
+def test_a_text_that_is_no_time_is_none(text: str) -> None:
+    assert length(text) is None
 
 
 @pytest.mark.parametrize(("asked", "expected"), [(["GLU"], ["GL3 2"]), (["GLU", "cterm"], ["GL3 2", "ZGL3 4", "cterm ZGL3 4"])])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,14 @@ def test_mmcif_and_compressed_files_give_the_same_atoms(structure: Write, tmp_pa
                 assert x.position == pytest.approx(y.position, abs=1e-4)  # three decimals of Å
 
 
+@pytest.mark.parametrize("damaged", [lambda data: data[: len(data) // 2], lambda data: data[:40] + b"\xff" * 40 + data[80:]], ids=["cut off", "overwritten"])
+def test_a_damaged_compressed_file_is_refused(damaged: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    path = tmp_path / "x.pdb.gz"
+    path.write_bytes(damaged(gzip.compress("".join(f"{LINE[:30]}{k:8.3f}{LINE[38:]}" for k in range(200)).encode())))
+    with pytest.raises(Refused, match="cannot be decompressed"):
+        read(path)
+
+
 def test_what_was_not_seen_and_what_belongs_together_is_read() -> None:
     text = (
         "REMARK 465   M RES C SSSEQI\nREMARK 465     MET A     1\nREMARK 465     GLY A     2A\n"
@@ -100,22 +109,53 @@ def test_what_was_not_seen_and_what_belongs_together_is_read() -> None:
     assert entry.bridges == [(("A", 3), ("B", 7))]
 
 
+COLUMNS = (
+    "group_PDB id type_symbol label_atom_id label_alt_id label_comp_id label_asym_id label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y "
+    "Cartn_z occupancy B_iso_or_equiv pdbx_formal_charge auth_seq_id auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num"
+)
 SITE = "ATOM {n} C CA . {name} A 1 {n} ? {n}.0 0.0 0.0 1.00 10.0 ? {n} {name} H CA 1\n"
 
 
 def test_sequences_of_mmcif_files_of_other_programs_are_those_of_their_entities(tmp_path: Path) -> None:
     """gemmi, ChimeraX and others write entity_poly_seq, and not the tables by which the PDB says the same of chains."""
-    columns = "group_PDB id type_symbol label_atom_id label_alt_id label_comp_id label_asym_id label_entity_id label_seq_id pdbx_PDB_ins_code Cartn_x Cartn_y "
-    columns += "Cartn_z occupancy B_iso_or_equiv pdbx_formal_charge auth_seq_id auth_comp_id auth_asym_id auth_atom_id pdbx_PDB_model_num"
     path = tmp_path / "x.cif"
     path.write_text(
         "data_x\nloop_\n_entity_poly_seq.entity_id\n_entity_poly_seq.num\n_entity_poly_seq.mon_id\n1 1 MET\n1 2 GLY\n1 2 SER\n1 3 ALA\n"
         "loop_\n_pdbx_struct_assembly_gen.assembly_id\n_pdbx_struct_assembly_gen.asym_id_list\n1 A\n2 B\n"
         + "loop_\n"
-        + "".join(f"_atom_site.{column}\n" for column in columns.split())
+        + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
         + SITE.format(n=2, name="GLY")
         + SITE.format(n=3, name="ALA")
     )
     entry = read(path)
     assert entry.sequences == {"H": ["MET", "GLY", "ALA"]}
     assert entry.units == [["H"]]
+
+
+@pytest.mark.parametrize("order", [("SER", "SER", "THR", "THR"), ("SER", "THR", "SER", "THR")], ids=["one after another", "row by row"])
+def test_two_residues_at_one_place_of_an_mmcif_file_are_two(order: tuple[str, ...], tmp_path: Path) -> None:
+    """As in a PDB file, of which `prepare` takes the one of higher occupancy."""
+    row = "ATOM {id} C {atom} {alt} {name} A 1 5 ? {id}.0 0.0 0.0 0.50 10.0 ? 5 {name} H {atom} 1\n"
+    seen = {"SER": iter(("CA", "CB")), "THR": iter(("CA", "CB"))}
+    rows = "".join(row.format(id=k, atom=next(seen[name]), alt={"SER": "A", "THR": "B"}[name], name=name) for k, name in enumerate(order, 1))
+    path = tmp_path / "x.cif"
+    path.write_text("data_x\nloop_\n" + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split()) + rows)
+    here = read(path).models[1]
+    assert [(str(residue), [atom.name for atom in residue.atoms]) for residue in here] == [
+        ("SER 5 of chain H", ["CA", "CB"]), ("THR 5 of chain H", ["CA", "CB"]),
+    ]  # fmt: skip
+
+
+def test_a_residue_that_no_model_has_is_missing_once(tmp_path: Path) -> None:
+    columns = "id PDB_model_num polymer_flag occupancy_flag auth_asym_id auth_comp_id auth_seq_id PDB_ins_code".split()  # noqa: SIM905
+    path = tmp_path / "x.cif"
+    path.write_text(
+        "data_x\nloop_\n"
+        + "".join(f"_pdbx_unobs_or_zero_occ_residues.{column}\n" for column in columns)
+        + "1 1 Y 1 H MET 1 ?\n2 2 Y 1 H MET 1 ?\nloop_\n"
+        + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
+        + SITE.format(n=2, name="GLY")
+    )
+    assert [(one.name, one.number) for one in read(path).missing] == [("MET", 1)]
+    lines = "REMARK 465   M RES C SSSEQI\nREMARK 465   1 MET A     1\nREMARK 465   2 MET A     1\n"
+    assert len(read_pdb(lines + LINE, "x").missing) == 1

@@ -75,7 +75,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "C-alpha": (_c_alpha, r"8 of 8 residues have no backbone but CA \(first ALA 1 of chain A\)", "build all atoms"),
     "gap": (lambda t: without(t, 4, 5), r"broken between GLY 3 and HIS 6: 2 residues are missing \(4, 5\)", "^--gaps cap ends the chain on both sides with neutral caps$"),
     "two chains without names": (
-        lambda t: t + "TER\n" + "".join(row[:22] + f"{int(row[22:26]) + 8:4d}" + row[26:] for row in moved(t, "A", 40.0).splitlines(True)),
+        lambda t: "".join(row for row in t.splitlines(True) if row[12:16].strip() != "OXT") + "TER\n" + "".join(row[:22] + f"{int(row[22:26]) + 8:4d}" + row[26:] for row in moved(t, "A", 40.0).splitlines(True)),
         r"broken between GLY 8 and ALA 9, which are .* apart; the file ends a chain between them \(TER\)",
         "^if these are two chains, give each a name of its own .* if residues are missing, --gaps cap",
     ),

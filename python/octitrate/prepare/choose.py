@@ -43,6 +43,10 @@ def standard_names(residues: list[Residue], report: Report) -> None:
             for atom in residue.atoms:
                 atom.name = atoms.get(atom.name, atom.name)
                 atom.element = "S" if atom.name in atoms.values() else atom.element
+        elif residue.name in names.METHYLAMIDE and sorted(atom.element for atom in residue.atoms if atom.element not in ("H", "D")) == ["C", "N"]:
+            residue.name = "NME"
+            for atom in residue.atoms:
+                atom.name = {"C": "C", "N": "N"}.get(atom.element, atom.name)
         elif (known := names.known_as(residue.name)) != residue.name:
             if known in names.SIDE_CHAINS:
                 renamed[f"{residue.name} → {known}"] += 1

@@ -10,7 +10,7 @@ from typing import NoReturn
 from ..errors import Refused
 from .job import length
 from .options import Options
-from .report import Report, folded
+from .report import Report, folded, listed
 
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""
@@ -115,16 +115,40 @@ def options(args: argparse.Namespace) -> Options:
         raise Refused(f"--padding {chosen.padding:g}: nm are meant, 0.5 to 10", "1.2 is usual")
     if not 0 <= chosen.salt <= 5:
         raise Refused(f"--salt {chosen.salt:g}: mol/l are meant, 0 to 5", "0.15 is usual")
-    if not 250 <= chosen.temperature <= 400:
-        raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
-    if not length(chosen.duration):
-        raise Refused(f"--duration {chosen.duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
+    check_temperature(chosen.temperature)
+    check_duration(chosen.duration)
     check_until(chosen.until)
     if not 1 <= chosen.starts <= 32:
         raise Refused(f"--starts {chosen.starts}: a whole number from 1 to 32 is meant", "each is a run more at each pH; 5 say what a larger protein keeps of its start")
     if not 1 <= chosen.seed < 2**31:
         raise Refused(f"--seed {chosen.seed}: a whole number from 1 to 2147483647 is meant", "the default is 1")
     return chosen
+
+
+def check_temperature(temperature: float | None) -> None:
+    """Raises `Refused` for a temperature (K) at which no protein in water is titrated."""
+    if temperature is not None and not 250 <= temperature <= 400:
+        raise Refused(f"--temperature {temperature:g}: K are meant, 250 to 400", "300 is usual")
+
+
+def check_duration(duration: str | None) -> None:
+    """Raises `Refused` for a text that is no time."""
+    if duration is not None and not length(duration):
+        raise Refused(f"--duration {duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
+
+
+EVERYWHERE = {"output", "force", "quiet"}
+OF_MODEL_COMPOUNDS = EVERYWHERE | {"model_compound", "force_field", "water", "pair_corrections", "temperature"}
+OF_FINISHED = EVERYWHERE | {"finished", "parameters", "box_size", "ph_range", "temperature", "duration", "until", "structure", "pair_corrections"}
+"""Options that do something with --model-compound and with --from, or are refused there with words of their own."""
+
+
+def check_options(args: argparse.Namespace, mode: str, known: set[str], help: str) -> None:
+    """Raises `Refused` for options that were given and do nothing in a mode."""
+    given = [action for action in parser()._actions if action.dest not in known | {"help"} and getattr(args, action.dest, action.default) != action.default]
+    if given:
+        names = listed(["/".join(action.option_strings[-1:]) or action.dest for action in given], 6)
+        raise Refused(f"{names}: of no effect with {mode}", help)
 
 
 def check_until(until: float | None) -> None:
@@ -165,10 +189,15 @@ def main(arguments: list[str]) -> int:
     report = Report(screen=None) if args.quiet else Report()
     try:
         if args.model_compound:
+            check_options(args, "--model-compound", OF_MODEL_COMPOUNDS, "leave it out; --force-field, --water, --pair-corrections and --temperature say what a model compound is like")
+            check_temperature(args.temperature)
             return model_compounds(args)
         if args.finished:
             if (args.starts or 1) > 1:
                 raise Refused("--starts: only for a protein that is prepared", "name other structures of this system in titrate.structures")
+            check_options(args, "--from", OF_FINISHED, "a finished system stays as it is; which sites titrate is said in titrate.toml, which this command writes")
+            check_temperature(args.temperature)
+            check_duration(args.duration)
             check_until(args.until)
             from .finished import take
 

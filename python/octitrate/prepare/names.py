@@ -36,6 +36,9 @@ of all rings by that of the first ring that it meets; a correction of the librar
 CAPS: dict[str, tuple[str, ...]] = {"ACE": ("C", "O", "CH3"), "NME": ("N", "C")}
 """Heavy atoms of the caps."""
 
+METHYLAMIDE = {"NME", "NMA", "NAC"}
+"""What programs call the cap at the end of a chain, if it has a nitrogen and a carbon and nothing else; its carbon is C in the PDB and CH3 or CA in others."""
+
 LETTERS = {
     "A": "ALA", "R": "ARG", "N": "ASN", "D": "ASP", "C": "CYS", "Q": "GLN", "E": "GLU", "G": "GLY", "H": "HIS", "I": "ILE",
     "L": "LEU", "K": "LYS", "M": "MET", "F": "PHE", "P": "PRO", "S": "SER", "T": "THR", "W": "TRP", "Y": "TYR", "V": "VAL",
@@ -43,7 +46,8 @@ LETTERS = {
 
 SAME = {
     "HID": "HIS", "HIE": "HIS", "HIP": "HIS", "HSD": "HIS", "HSE": "HIS", "HSP": "HIS", "ASH": "ASP", "ASPP": "ASP", "AS3": "ASP",
-    "GLH": "GLU", "GLUP": "GLU", "GL3": "GLU", "LYN": "LYS", "LSN": "LYS", "CYX": "CYS", "CYM": "CYS", "CYS2": "CYS", "TYM": "TYR", "ARN": "ARG",
+    "HISA": "HIS", "HISB": "HIS", "HISD": "HIS", "HISE": "HIS", "HISH": "HIS", "HIS1": "HIS", "HIS2": "HIS", "ASPH": "ASP", "GLUH": "GLU", "LYSH": "LYS",
+    "CYSH": "CYS", "CYS1": "CYS", "ARGN": "ARG", "GLH": "GLU", "GLUP": "GLU", "GL3": "GLU", "LYN": "LYS", "LSN": "LYS", "CYX": "CYS", "CYM": "CYS", "CYS2": "CYS", "TYM": "TYR", "ARN": "ARG",
 }  # fmt: skip
 """Names by which programs call a residue with another number of protons; protons are placed anew."""
 

@@ -53,10 +53,10 @@ def _as_pdb(model: Model) -> tuple[str, dict[tuple[str, int], int]]:
     if len(chains) > len(LETTERS):
         return "", {}
     for letter, chain in zip(LETTERS, chains):
-        for residue in chain.residues():
-            if residue.name == "HOH" or residue.name in CAPS:
-                continue
-            number = int(residue.id)
+        here = [residue for residue in chain.residues() if residue.name != "HOH" and residue.name not in CAPS]
+        fits = all(-999 <= int(residue.id) <= 9999 for residue in here)  # the columns of a PDB file
+        for place, residue in enumerate(here, 1):
+            number = int(residue.id) if fits else place
             residues[(letter, number)] = residue.index
             for atom in residue.atoms():
                 lines.append(_line(len(lines) + 1, atom, letter, number, model.positions[atom.index]))

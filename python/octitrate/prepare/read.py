@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from pathlib import Path
 
 from ..errors import Refused
@@ -45,7 +46,7 @@ def read(path: Path) -> Entry:
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise Refused(f"{path}: cannot be decompressed: {error}", "get the file again from where it came") from None
     if b"\0" in data:
         raise Refused(f"{path}: is no text", help)

@@ -30,7 +30,7 @@ def read_cif(text: str, path: str) -> Entry:
     entry = Entry(path=path, kind="mmCIF", models={})
     polymers = _polymers(block)
     asyms: dict[str, tuple[str, str]] = {}
-    now: Residue | None = None
+    here: dict[str, Residue] = {}
     last: tuple[Any, ...] = ()
     for index, row in enumerate(_rows(sites), 1):
         place = f"{path}: row {index} of atom_site"
@@ -40,9 +40,12 @@ def read_cif(text: str, path: str) -> Entry:
         number = whole(_first(row, "auth_seq_id", "label_seq_id"), "the number of the residue", place)
         insertion = row.get("pdbx_PDB_ins_code", "")
         key = (model, chain, number, insertion, row.get("label_asym_id", chain))
-        if now is None or key != last:
-            now = Residue(name=name, chain=chain, number=number, insertion=insertion)
-            last = key
+        if key != last:
+            here, last = {}, key
+        # several residues may share a place, row by row or one after another
+        now = here.get(name)
+        if now is None:
+            now = here[name] = Residue(name=name, chain=chain, number=number, insertion=insertion)
             entry.models.setdefault(model, []).append(now)
         if (entity := row.get("label_entity_id", "")) in polymers:
             asyms.setdefault(row.get("label_asym_id", ""), (chain, entity))
@@ -65,7 +68,9 @@ def read_cif(text: str, path: str) -> Entry:
     for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
         if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1":
             number_ = whole(row.get("auth_seq_id", ""), "the number of a missing residue", path)
-            entry.missing.append(Missing(row["auth_comp_id"], row["auth_asym_id"], number_, row.get("PDB_ins_code", "")))
+            absent = Missing(row["auth_comp_id"], row["auth_asym_id"], number_, row.get("PDB_ins_code", ""))
+            if absent not in entry.missing:  # there is a row for each model
+                entry.missing.append(absent)
     entry.units = _units(block, {asym: chain for asym, (chain, _) in asyms.items()})
     for row in _table(block, "struct_conn"):
         if row.get("conn_type_id", "").lower() == "disulf":

@@ -110,7 +110,9 @@ def _missing(lines: list[str]) -> list[Missing]:
         if "SSSEQI" in line:
             begun = True
         elif begun and (match := row.match(line)):
-            found.append(Missing(match[1], match[2] or "", int(match[3]), match[4]))
+            absent = Missing(match[1], match[2] or "", int(match[3]), match[4])
+            if absent not in found:  # there is a line for each model
+                found.append(absent)
     return found
 
 

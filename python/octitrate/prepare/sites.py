@@ -7,13 +7,15 @@ has at every pH of the range: that costs no λ and no charge buffers.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import Refused, named
-from ..residues import PROTONATED, VARIANTS
+from ..residues import AMINO_ACIDS, PROTONATED, VARIANTS
+from .names import known_as
 from .options import Options
 from .report import Report, listed
 
@@ -23,8 +25,12 @@ MARGIN = 1.5
 SWAP = 3.0
 """Largest μ of two neighbouring pH values: runs there swap with a probability of 0.22 or more."""
 
+SAME_TEMPERATURE = 2.0
+"""Difference (K) from the temperature of a correction that octitrate lets pass."""
+
 UNKNOWN = "no correction is known with this force field"
 UNKNOWN_AT_END = "no correction is known at this end of a chain"
+BRIDGED = "it is the end of a cysteine in a disulfide, of which no model compound can be made"
 WITHOUT_ITS_END = "the correction of this side chain was made beside a carboxyl end with its proton, which --sites does not ask for (cterm)"
 WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chain with every proton, which --sites does not ask for"
 
@@ -87,10 +93,13 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             choice.titrates, choice.why = False, "deprotonated at every pH of the range"
         elif kind(group) not in DEPROTONATED_AT_7 and _lowest(choice) > high:
             choice.titrates, choice.why = False, "protonated at every pH of the range"
-        elif not group.corrected:
+        if choice.titrates and group.bridged and not group.corrected:
+            choice.titrates, choice.why = False, BRIDGED
+        elif choice.titrates and not asked and not group.corrected:
             choice.titrates, choice.why = False, UNKNOWN_AT_END if id(group.residue) in ends else UNKNOWN
         choices.append(choice)
     if asked:
+        kinds_at_ends(choices, asked)
         beside_ends(choices)
     else:
         at_ends(choices)
@@ -127,6 +136,13 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             f"no correction V_MM is known for {listed(missing, 4)} with {options.force_field} and this water: octitrate refuses to titrate them until their model "
             f"compounds are calibrated: {calibration([choice for choice in titrating if not choice.group.corrected], choices, options)}"
         )
+    others = [choice for choice in titrating if choice.group.corrected and abs(choice.group.temperature - options.temperature) > SAME_TEMPERATURE]
+    if others:
+        report.warn(
+            f"corrections V_MM of {listed([choice.label for choice in others], 4)} were calibrated at {others[0].group.temperature:g} K: octitrate refuses the job at "
+            f"{options.temperature:g} K until their model compounds and the charge buffer are calibrated there "
+            f"({calibration(others, choices, options, water=True)}), or titration.allow_mismatch = [\"temperature\"] in titrate.toml allows it"
+        )
     if pairs := [choice.label for choice in titrating if choice.group.corrected and choice.group.corrected_pair]:
         report.warn(
             f"the model compound of {listed(pairs, 4)} holds a pair that --pair-corrections changes: its correction V_MM must have been calibrated with them "
@@ -159,6 +175,16 @@ def at_ends(choices: list[Choice]) -> None:
             choice.titrates, choice.why = False, UNKNOWN_AT_END
         if choice.group.group == "cterm" and side.titrates and not choice.titrates:
             side.titrates, side.why = False, UNKNOWN_AT_END
+
+
+def kinds_at_ends(choices: list[Choice], asked: list[tuple[str | None, str | None, str | None]]) -> None:
+    """Leaves out groups at ends of chains that have no correction where a kind was asked for and other groups of it have one: `--sites GLU,cterm` means the
+    groups that can titrate. A group that is asked for by its number, and `all`, mean the group whatever is known of it."""
+    corrected = {kind(choice.group) for choice in choices if choice.group.corrected}
+    for choice in choices:
+        by_kind = all(number is None and str(called).lower() != "all" for one in asked if _fits(one, choice.group) for _, called, number in [one])
+        if choice.titrates and not choice.group.corrected and by_kind and kind(choice.group) in corrected:
+            choice.titrates, choice.why = False, UNKNOWN_AT_END
 
 
 def beside_ends(choices: list[Choice]) -> None:
@@ -237,8 +263,9 @@ def held(choices: list[Choice], ph: list[float], options: Options, report: Repor
         )
 
 
-def calibration(missing: list[Choice], choices: list[Choice], options: Options) -> str:
-    """The command that makes the corrections of groups that have none; `choices`: all groups, by which residues at ends of chains are known."""
+def calibration(missing: list[Choice], choices: list[Choice], options: Options, water: bool = False) -> str:
+    """The command that makes the corrections of groups that have none, and with `water` that of the charge buffer; `choices`: all groups, by which residues at
+    ends of chains are known."""
     ends = {(id(choice.group.residue), choice.group.group) for choice in choices}
 
     def compound(choice: Choice) -> str:
@@ -248,9 +275,10 @@ def calibration(missing: list[Choice], choices: list[Choice], options: Options) 
         place = next((f"{end} side " for end in ("nterm", "cterm") if (id(choice.group.residue), end) in ends), "")
         return f"{place}{residue}"
 
-    names = ",".join(dict.fromkeys(compound(choice) for choice in missing))
+    names = ",".join(dict.fromkeys([*(["water"] if water else []), *(compound(choice) for choice in missing)]))
     words = ["octitrate", "calibrate", "--residue", names, "--force-field", options.force_field]
     words += ["--water", options.water] if options.water else []
+    words += ["--temperature", f"{options.temperature:g}"] if abs(options.temperature - 300.0) > SAME_TEMPERATURE else []
     return shlex.join([*words, *(["--pair-corrections", options.pair_corrections] if options.pair_corrections else [])])
 
 
@@ -269,20 +297,29 @@ def table(choices: list[Choice]) -> list[list[str]]:
     return rows
 
 
+_NUMBERED = re.compile(r"(?P<called>[A-Za-z][A-Za-z0-9 ]*?)?\s*(?P<number>-?[0-9]+)")
+
+
 def _parse(text: str) -> tuple[str | None, str | None, str | None]:
-    """`GLU`, `GLU 35`, `A:GLU 35`, `35`, `A:35`, `nterm`, `cterm`, `all`, `A:all`: chain, kind and number."""
+    """`GLU`, `GLU 35`, `GLU35`, `A:GLU 35`, `35`, `A:35`, `nterm`, `nterm LYS 1`, `cterm`, `all`, `A:all`: chain, kind and number. Names of forms are those of
+    their residue: `GLH 35` is GLU 35."""
     chain, _, rest = text.rpartition(":")
-    words = rest.replace(",", " ").split()
-    number = words[-1] if words and words[-1].lstrip("-").isdigit() else None
-    called = " ".join(words[:-1] if number else words) or None
-    if called is None and number is None:
+    called, number = rest.strip(), None
+    is_name = known_as(called.upper()) in AMINO_ACIDS  # GL3 has a number that belongs to its name
+    if not is_name and (match := _NUMBERED.fullmatch(called)):
+        called, number = match["called"] or "", match["number"]
+    if not called and number is None:
         raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'A:GLU 35', nterm, cterm or all")
-    return chain or None, called, number
+    return chain or None, " ".join(known_as(word.upper()) for word in called.split()) or None, number
 
 
 def _fits(asked: tuple[str | None, str | None, str | None], group: Any) -> bool:
     chain, called, number = asked
-    wanted = called is None or called.lower() in ("all", kind(group).lower())
-    if called is None and group.group != "side":
-        wanted = False
-    return wanted and chain in (None, group.residue.chain.id) and number in (None, group.residue.id)
+    residue = group.residue
+    if called is None:
+        wanted = group.group == "side"
+    elif group.group == "side":
+        wanted = called in ("ALL", kind(group).upper())
+    else:
+        wanted = called in ("ALL", group.group.upper(), f"{group.group.upper()} {VARIANTS.get(residue.name, residue.name)}")
+    return wanted and chain in (None, residue.chain.id) and number in (None, residue.id)
