@@ -31,6 +31,7 @@ use crate::evaluation::runs::Run;
 use evidence::trimmed;
 use lambda::site::SiteRequest;
 use plots::Plot;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) use tables::aligned;
@@ -126,31 +127,37 @@ pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<S
     Ok(format!("{}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
 }
 
-/// A site as people call it: `Glu 15` for `GL3 15`, `N-term Met 1`, with the letter of the chain where there are several.
+/// A site as people call it: `Glu 15` for `GL3 15`, `N-term Met 1`, by the chain and number of the entry where the job says them, with the chain where there are several.
 fn label(evaluation: &Evaluation, background: &Background, index: usize) -> String {
     let site = &evaluation.sites[index].record;
     let Ok(SiteRequest { entry, name, number, insertion, molecule, which }) = site.name.parse::<SiteRequest>() else {
         return site.name.clone();
     };
     // A name that takes more to be told from others keeps it.
-    if which.is_some() || !name.is_ascii() {
+    if which.is_some() && site.place.is_none() || !name.is_ascii() {
         return site.name.clone();
     }
     let usual = usual_name(&name);
     let usual = if usual.len() == 3 { usual[..1].to_string() + &usual[1..].to_lowercase() } else { usual.to_string() };
-    let insertion = insertion.map_or(String::new(), String::from);
-    let place = background.solute.as_ref().ok().and_then(|solute| solute.sites.get(index)?.as_ref()?.chain);
-    let chain = match (place, molecule) {
-        (Some(chain), _) => format!(" ({chain})"),
-        (None, Some(molecule)) => format!(" ({molecule})"),
-        (None, None) => String::new(),
+    let drawn = background.solute.as_ref().ok().and_then(|solute| solute.sites.get(index)?.as_ref()?.chain);
+    let (number, insertion, chain) = match &site.place {
+        Some(place) => (place.number, place.insertion, place.chain.clone().filter(|_| has_several_chains(evaluation))),
+        None => (number, insertion, drawn.map(String::from).or_else(|| molecule.map(|molecule| molecule.to_string()))),
     };
+    let insertion = insertion.map_or(String::new(), String::from);
+    let chain = chain.map_or(String::new(), |chain| format!(" ({chain})"));
     let end = match entry.as_deref() {
         Some("nterm") => "N-term ",
         Some("cterm") => "C-term ",
         _ => "",
     };
     format!("{end}{usual} {number}{insertion}{chain}")
+}
+
+/// Whether the sites are in chains of different names, as far as the job says.
+fn has_several_chains(evaluation: &Evaluation) -> bool {
+    let chains = evaluation.sites.iter().filter_map(|site| site.record.place.as_ref()?.chain.as_deref());
+    chains.collect::<BTreeSet<_>>().len() > 1
 }
 
 /// The page; `mixing`: whether there is one about the exchange of pH values.

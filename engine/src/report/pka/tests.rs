@@ -352,10 +352,19 @@ fn measured_values_stand_beside_computed_ones() {
 fn sites_are_called_as_people_call_them() {
     let names = ["ZGL3 56", "nterm MET 1", "cterm ZGL3 56", "2:LYS 4", "HSP 5", "odd"];
     let sites: Vec<SiteRecord> = names.iter().map(|name| site(name, &[0.0, 4.4])).collect();
-    let evaluation = evaluation(&sites, &PH);
+    let mut evaluation = evaluation(&sites, &PH);
     let background = Background::of(&evaluation);
     let labels: Vec<String> = (0..names.len()).map(|index| label(&evaluation, &background, index)).collect();
     assert_eq!(labels, ["Glu 56", "N-term Met 1", "C-term Glu 56", "Lys 4 (2)", "His 5", "odd"]);
+
+    // By the places of the entry, with chains where there are two of them.
+    for (site, place) in [(0, "H 100A"), (3, "L 4")] {
+        evaluation.sites[site].record.place = Some(place.parse().unwrap());
+    }
+    let labels = |evaluation: &Evaluation| [0, 3].map(|index| label(evaluation, &background, index));
+    assert_eq!(labels(&evaluation), ["Glu 100A (H)", "Lys 4 (L)"]);
+    evaluation.sites[3].record.place = Some("H 4".parse().unwrap());
+    assert_eq!(labels(&evaluation), ["Glu 100A", "Lys 4"]);
 }
 
 #[test]
