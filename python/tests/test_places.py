@@ -5,14 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import Write, moved, notes, peptide_text, without, written
 from openmm import app
 
 from octitrate.prepare import chains, solvate
+from octitrate.prepare.build import Model
 from octitrate.prepare.entry import Atom, Entry, Residue
 from octitrate.prepare.job import site_names
 from octitrate.prepare.report import Report
+from octitrate.prepare.structure import pdb as structure_text
 
 CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
 
@@ -72,3 +75,12 @@ def test_a_disulfide_of_chains_that_are_both_there_is_no_free_thiol(report: Repo
     both: Any = [chains.Segment("A", [here]), chains.Segment("B", [other])]
     assert chains.bridges(Entry("x.pdb", "PDB", {1: [here, other]}), [here, other], both, report) == [(here, other)]
     assert "free thiol" not in notes(report)
+
+
+def test_chains_with_long_names_are_apart_in_the_pdb_file() -> None:
+    """Names of mmCIF files may have several letters, of which a PDB file has room for one."""
+    topology = app.Topology()
+    for name in ("AA", "A", "AB", "AA"):
+        topology.addAtom("CA", app.element.carbon, topology.addResidue("ALA", topology.addChain(name), "1"))
+    rows = [row for row in structure_text(Model(topology, np.zeros((4, 3)))).splitlines() if row.startswith("ATOM")]
+    assert [row[21] for row in rows] == ["B", "A", "C", "B"]

@@ -74,6 +74,11 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "unknown amino acid": (lambda t: renamed(t, 5, "QQQ"), "QQQ 5 of chain A: an amino acid that the force field does not know", "--mutate A:QQQ5ALA"),
     "C-alpha": (_c_alpha, r"8 of 8 residues have no backbone but CA \(first ALA 1 of chain A\)", "build all atoms"),
     "gap": (lambda t: without(t, 4, 5), r"broken between GLY 3 and HIS 6: 2 residues are missing \(4, 5\)", "^--gaps cap ends the chain on both sides with neutral caps$"),
+    "amino acid as a ligand": (
+        lambda t: t + "TER\n" + "".join(row[:22] + " 301" + row[26:] for row in moved(t, "A", 40.0).splitlines(True) if int(row[22:26]) == 8),
+        "GLY 301 of chain A is an amino acid by itself .* a ligand",
+        "take it out of the file",
+    ),
     "two chains without names": (
         lambda t: "".join(row for row in t.splitlines(True) if row[12:16].strip() != "OXT") + "TER\n" + "".join(row[:22] + f"{int(row[22:26]) + 8:4d}" + row[26:] for row in moved(t, "A", 40.0).splitlines(True)),
         r"broken between GLY 8 and ALA 9, which are .* apart; the file ends a chain between them \(TER\)",

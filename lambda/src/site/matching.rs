@@ -13,6 +13,9 @@ use crate::library::{Correction, Entry, EntryKind, FormEntry, TypesEntry};
 const EXACT: f64 = 5e-5;
 /// The same for the side chain of a terminal residue: AMBER94's differ by up to 0.09 e from those inside a chain.
 const TERMINAL_RESIDUE: f64 = 0.1;
+/// The same for the atom that takes the charge left over (`balanced_at`) of a terminal residue: that of Asp with AMBER's charges and both protons differs by up
+/// to 0.155 e, because AMBER has no Asp and Glu with a proton at ends of chains.
+const BALANCED: f64 = 0.2;
 /// The same for a terminus, whose entry stands for every residue: that of N goes from 0.0 to 0.3 e with the residue.
 const TERMINUS: f64 = 0.35;
 /// Atoms that only terminal residues have.
@@ -127,6 +130,7 @@ fn matched(names: &ResidueNames<'_>, entry: &Entry, residue: u32) -> Result<Site
         let tolerance = match entry.terminus {
             Some(_) => TERMINUS,
             None if is_end && is_backbone(atom) => f64::INFINITY,
+            None if is_end && entry.balanced_at.as_ref() == Some(atom) => BALANCED,
             None if is_end => TERMINAL_RESIDUE,
             None => EXACT,
         };

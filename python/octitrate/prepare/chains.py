@@ -78,7 +78,7 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
     now = Segment(chain, [residues[0]])
     found = [now]
     missing = [m for m in entry.missing if m.chain == chain]
-    for before, after in zip(residues, residues[1:]):
+    for place, (before, after) in enumerate(zip(residues, residues[1:]), 1):
         if bonded(before, after):
             now.residues.append(after)
             continue
@@ -86,6 +86,11 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
             now = Segment(chain, [after])
             found.append(now)
             continue
+        if after.atom("OXT") is not None and not any(bonded(after, other) for other in residues[place + 1 : place + 2]):
+            raise Refused(
+                f"{after} is an amino acid by itself (it has OXT and is bonded to no other residue): a ligand, for which there is no force field yet",
+                "take it out of the file",
+            )
         if before.atom("OXT") is not None and (before.ended or options.gaps == "cap"):
             capped = options.ends == "capped"
             what = "capped (NME, ACE), as asked" if capped else "charged ends"

@@ -181,11 +181,22 @@ def model_compounds(args: argparse.Namespace) -> int:
     return 0
 
 
+def _negative(arguments: list[str]) -> list[str]:
+    """The arguments with a range that begins below zero, `--ph-range -1:8`, as one: a word with a minus is an option for argparse."""
+    found: list[str] = []
+    for word in arguments:
+        if found[-1:] == ["--ph-range"] and word[:1] == "-" and word[1:2].isdigit():
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command; the exit status."""
     if arguments[:1] == ["prepare"]:
         arguments = arguments[1:]
-    args = parser().parse_args(arguments)
+    args = parser().parse_args(_negative(arguments))
     report = Report(screen=None) if args.quiet else Report()
     try:
         if args.model_compound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import string
 from typing import Any
 
 import numpy as np
@@ -42,13 +43,17 @@ def box(model: Model) -> list[float]:
 
 
 def pdb(model: Model) -> str:
-    """The protein and what was kept with it as PDB, without the water around it; residues have their names of the PDB."""
+    """The protein and what was kept with it as PDB, without the water around it; residues have their names of the PDB. Chains whose names are longer than the
+    one letter that there is room for have letters that no other has, while there are some."""
     chosen = [chain for chain in model.topology.chains() if any(residue.name not in ("HOH", "NA", "CL") for residue in chain.residues())]
     part = app.Topology()
     rows = []
     copies: dict[Any, Any] = {}
+    taken = {chain.id for chain in chosen}
+    free = (letter for letter in string.ascii_uppercase + string.ascii_lowercase + string.digits if letter not in taken)
+    letters = {name: name if len(name) == 1 else next(free, "A") for name in dict.fromkeys(chain.id for chain in chosen)}
     for chain in chosen:
-        new = part.addChain(chain.id if len(chain.id) == 1 else "A")
+        new = part.addChain(letters[chain.id])
         for residue in chain.residues():
             added = part.addResidue(known_as(residue.name), new, residue.id)  # columns have room for the names of the PDB
             for atom in residue.atoms():
