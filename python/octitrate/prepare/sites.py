@@ -182,8 +182,8 @@ def kinds_at_ends(choices: list[Choice], asked: list[tuple[str | None, str | Non
     groups that can titrate. A group that is asked for by its number, and `all`, mean the group whatever is known of it."""
     corrected = {kind(choice.group) for choice in choices if choice.group.corrected}
     for choice in choices:
-        by_kind = all(number is None and str(called).lower() != "all" for one in asked if _fits(one, choice.group) for _, called, number in [one])
-        if choice.titrates and not choice.group.corrected and by_kind and kind(choice.group) in corrected:
+        as_one = any(called == "ALL" or number is not None for chain, called, number in asked if _fits((chain, called, number), choice.group))
+        if choice.titrates and not choice.group.corrected and not as_one and kind(choice.group) in corrected:
             choice.titrates, choice.why = False, UNKNOWN_AT_END
 
 
