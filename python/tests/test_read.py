@@ -159,3 +159,11 @@ def test_a_residue_that_no_model_has_is_missing_once(tmp_path: Path) -> None:
     assert [(one.name, one.number) for one in read(path).missing] == [("MET", 1)]
     lines = "REMARK 465   M RES C SSSEQI\nREMARK 465   1 MET A     1\nREMARK 465   2 MET A     1\n"
     assert len(read_pdb(lines + LINE, "x").missing) == 1
+
+
+def test_a_molecule_of_its_own_in_a_chain_of_an_mmcif_file_ends_the_one_before(tmp_path: Path) -> None:
+    """As TER does in a PDB file: the author gives ligands the name of the chain beside them."""
+    path = tmp_path / "x.cif"
+    rows = [SITE.format(n=n, name="GLY") for n in (2, 3)] + [SITE.format(n=9, name="GLY").replace(" A 1 9 ", " B 2 . ")]
+    path.write_text("data_x\nloop_\n" + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split()) + "".join(rows))
+    assert [residue.ended for residue in read(path).models[1]] == [False, True, False]

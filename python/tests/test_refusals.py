@@ -79,6 +79,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         "GLY 301 of chain A is an amino acid by itself .* a ligand",
         "take it out of the file",
     ),
+    "last residue behind a gap": (lambda t: without(t, 6, 7), "broken between SER 5 and GLY 8: 2 residues are missing", "--gaps cap ends the chain"),
     "two chains without names": (
         lambda t: "".join(row for row in t.splitlines(True) if row[12:16].strip() != "OXT") + "TER\n" + "".join(row[:22] + f"{int(row[22:26]) + 8:4d}" + row[26:] for row in moved(t, "A", 40.0).splitlines(True)),
         r"broken between GLY 8 and ALA 9, which are .* apart; the file ends a chain between them \(TER\)",

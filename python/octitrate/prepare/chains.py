@@ -86,7 +86,7 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
             now = Segment(chain, [after])
             found.append(now)
             continue
-        if after.atom("OXT") is not None and not any(bonded(after, other) for other in residues[place + 1 : place + 2]):
+        if before.ended and after.atom("OXT") is not None and not any(bonded(after, other) for other in residues[place + 1 : place + 2]):
             raise Refused(
                 f"{after} is an amino acid by itself (it has OXT and is bonded to no other residue): a ligand, for which there is no force field yet",
                 "take it out of the file",

@@ -34,7 +34,7 @@ class Residue:
     original: str = ""
     """Its name in the file, where it has been renamed."""
     ended: bool = False
-    """Whether the file ends a chain behind it (TER)."""
+    """Whether the file ends a chain behind it (TER, or another label_asym_id of an mmCIF file)."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.place}"

@@ -30,6 +30,7 @@ def read_cif(text: str, path: str) -> Entry:
     entry = Entry(path=path, kind="mmCIF", models={})
     polymers = _polymers(block)
     asyms: dict[str, tuple[str, str]] = {}
+    now: Residue | None = None
     here: dict[str, Residue] = {}
     last: tuple[Any, ...] = ()
     for index, row in enumerate(_rows(sites), 1):
@@ -41,6 +42,8 @@ def read_cif(text: str, path: str) -> Entry:
         insertion = row.get("pdbx_PDB_ins_code", "")
         key = (model, chain, number, insertion, row.get("label_asym_id", chain))
         if key != last:
+            if now is not None and last[0] == model:
+                now.ended = last[-1] != key[-1]  # another molecule, whatever the author calls its chain
             here, last = {}, key
         # several residues may share a place, row by row or one after another
         now = here.get(name)
