@@ -35,8 +35,8 @@ WITHOUT_ITS_END = "the correction of this side chain was made beside a carboxyl 
 WITHOUT_ITS_SIDE_CHAIN = "the correction of this end was made beside a side chain with every proton, which --sites does not ask for"
 
 KNOWN = (
-    "corrections come with octitrate for all residues that titrate and some ends of charmm36m-ecc (the default), charmm36m, ff14SB "
-    "and amber99sb-ildn with tip3p, and ff19SB with opc"
+    "corrections come with octitrate for all residues that titrate of charmm36m-ecc (the default), charmm36m, ff14SB and amber99sb-ildn with tip3p, "
+    "and ff19SB with opc, nearly all ends of the first and some of the others"
 )
 """Where the way on is short."""
 
