@@ -43,13 +43,15 @@ class Form:
 
 @dataclass(frozen=True)
 class Site:
-    """One site of a run: `name` as in columns, `entry` of the library, "titratable" or "buffer", its forms; pKa of the model compound (none of a buffer)."""
+    """One site of a run: `name` as in columns, `entry` of the library, "titratable" or "buffer", its forms; pKa of the model compound (none of a buffer); chain and
+    number in the entry that the system was made of, `A 35`, if the job says so."""
 
     name: str
     entry: str
     kind: str
     forms: tuple[Form, ...]
     pka: float | None
+    place: str | None = None
 
 
 def _text(path: Path) -> str:
@@ -133,6 +135,7 @@ class Run(Folder):
                 one["kind"],
                 tuple(Form(form["name"], form["protons_lost"], form["charge"], form["pk"]) for form in one["forms"]),
                 one.get("pka"),
+                one.get("place"),
             )
             for one in self.about()["site"]
         ]

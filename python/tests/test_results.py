@@ -31,6 +31,7 @@ temperature = "300 K"
 [titration]
 [[titration.site]]
 residue = "GLH 2"
+place = "A 2"
 [titration.buffer]
 [titrate]
 ph = [3.75, 4.75]
@@ -75,6 +76,7 @@ def test_runs_of_a_titration(titration: Titration) -> None:
     assert first.temperature == 300.0
     assert [(site.name, site.kind, len(site.forms)) for site in first.sites()] == [("GLH 2", "titratable", 2), ("buffer", "buffer", 2)]
     assert titration.sites()[0].pka == 4.25
+    assert [site.place for site in first.sites()] == ["A 2", None]
     assert titration.duration() == pytest.approx(1.0)
     assert titration.progress() == 1.0
     # Every 0.02 ps from 0 to 1.
