@@ -130,6 +130,12 @@ def written(options: Options, report: Report) -> tuple[Path, dict[str, Any], lis
     return folder, job, [(int(row[:5]), row[5:10].strip(), row[10:15].strip()) for row in rows[2:-1]]
 
 
+def job_comment(folder: Path) -> str:
+    """What the job says about corrections that are missing or preliminary."""
+    lines = (folder / "titrate.toml").read_text().splitlines()
+    return next((line for line in lines if line.startswith(("# No correction", "# Preliminary"))), "")
+
+
 def residues(atoms: list[tuple[int, str, str]]) -> list[str]:
     """Names of the residues of the solute in their order."""
     found = dict.fromkeys((number, name) for number, name, _ in atoms if name not in ("HOH", "NA", "CL"))
