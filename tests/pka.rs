@@ -288,7 +288,6 @@ fn a_run_without_frames_after_the_equilibration_is_left_out() {
     assert_eq!(with_added, alone);
 }
 
-/// Measured values in the columns of PKAD, beside a titration of two coupled acids and a histidine: differences, a bound, a site and values that are alone.
 /// The folder that `octitrate prepare` wrote has the job, and its runs two levels further down than those of a titration.
 #[test]
 fn a_folder_of_prepare_is_that_of_its_titration() {
@@ -305,6 +304,7 @@ fn a_folder_of_prepare_is_that_of_its_titration() {
     assert!(titration.join("pka.csv").is_file() && !folder.path().join("pka.csv").exists());
 }
 
+/// Measured values in the columns of PKAD, beside a titration of two coupled acids and a histidine: differences, a bound, a site and values that are alone.
 #[test]
 fn computed_values_are_compared_with_measured_ones() {
     let folder = temp_dir::TempDir::new().unwrap();

@@ -46,7 +46,7 @@ def standard_names(residues: list[Residue], report: Report) -> None:
         elif residue.name in names.METHYLAMIDE and sorted(atom.element for atom in residue.atoms if atom.element not in ("H", "D")) == ["C", "N"]:
             residue.name = "NME"
             for atom in residue.atoms:
-                atom.name = {"C": "C", "N": "N"}.get(atom.element, atom.name)
+                atom.name = atom.element if atom.element in ("C", "N") else atom.name
         elif (known := names.known_as(residue.name)) != residue.name:
             if known in names.SIDE_CHAINS:
                 renamed[f"{residue.name} → {known}"] += 1

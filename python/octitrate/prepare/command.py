@@ -147,7 +147,7 @@ def check_options(args: argparse.Namespace, mode: str, known: set[str], help: st
     """Raises `Refused` for options that were given and do nothing in a mode."""
     given = [action for action in parser()._actions if action.dest not in known | {"help"} and getattr(args, action.dest, action.default) != action.default]
     if given:
-        names = listed(["/".join(action.option_strings[-1:]) or action.dest for action in given], 6)
+        names = listed([action.option_strings[-1] if action.option_strings else action.dest for action in given], 6)
         raise Refused(f"{names}: of no effect with {mode}", help)
 
 

@@ -24,8 +24,8 @@ fn of_site<'a>(
     // A name that is none of a residue belongs to no measured value.
     let Ok(site) = name.parse::<SiteRequest>() else { return Ok(None) };
     let fits = |one: &&Measured| {
-        let place = place.map_or_else(|| is_in_molecule(&site, &one.place), |place| is_at(place, &one.place));
-        place && Group::of(&site) == one.place.group
+        let is_there = place.map_or_else(|| is_in_molecule(&site, &one.place), |place| is_at(place, &one.place));
+        is_there && Group::of(&site) == one.place.group
     };
     let fitting: Vec<&Measured> = measured.iter().filter(fits).collect();
     match fitting[..] {
