@@ -130,7 +130,7 @@ def test_ends_of_a_cysteine_in_a_disulfide_do_not_titrate(report: Report) -> Non
     first, _, last = modeller.topology.residues()
     sulfurs = [next(atom for atom in residue.atoms() if atom.name == "SG") for residue in (first, last)]
     free = [group.group for group in loaded("charmm36m-ecc").groups(modeller.topology) if group.corrected]
-    assert free == ["nterm", "cterm"]
+    assert free == ["nterm", "side", "side", "cterm"]
     modeller.topology.addBond(*sulfurs)
     groups = loaded("charmm36m-ecc").groups(modeller.topology)
     assert [(group.group, group.status, group.bridged) for group in groups] == [("nterm", "uncalibrated", True), ("cterm", "uncalibrated", True)]
@@ -158,8 +158,7 @@ def test_the_force_field_that_nobody_names_has_corrections_of_these_groups(struc
     options.force_field = Options.force_field
     folder, job, _ = written(options, report)
     assert [one["residue"] for one in job["titration"]["site"]] == ["nterm GLY 1", "GL3 2", "HIP 3", "ZGL3 4", "cterm ZGL3 4"]
-    # The amino end of Gly is the one whose correction is preliminary.
-    assert job["titration"]["allow_uncalibrated"] is True and "the correction V_MM of amino end GLY 1 of chain A is preliminary" in notes(report)
+    assert "allow_uncalibrated" not in job["titration"] and "preliminary" not in notes(report)
     assert "charmm36m-ecc with tip3p" in notes(report) and (folder / "library" / "glu3.toml").is_file()
 
 
