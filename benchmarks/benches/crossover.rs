@@ -36,7 +36,7 @@ impl System {
         let charges: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let (exclusions, step) = (Exclusions::none(n), n.div_ceil(1000));
         let sample: Vec<u32> = (0..n as u32).step_by(step).collect();
-        let exact = direct::at(&positions, &charges, &exclusions, &sample);
+        let exact = direct::at(&positions, &charges, &exclusions, &sample).unwrap();
         Self { positions, charges, exclusions, sample, exact }
     }
 

@@ -211,14 +211,11 @@ pub fn device_refused(error: &DeviceError) -> Error {
 /// Why there are no settings for a tolerance, with the remedy.
 pub fn not_tuned(error: TuneError) -> Error {
     let help = match error {
-        TuneError::Fmm(error) | TuneError::Exact(EwaldError::Boundary(error)) => return refused(error),
+        TuneError::Fmm(error) | TuneError::Exact(EwaldError::Fmm(error)) => return refused(error),
         TuneError::Tolerance { .. } => "valid is a number above zero, such as 1e-5",
         TuneError::OutOfReach { single: true, .. } => "take --precision f64, or a larger --tolerance",
         TuneError::OutOfReach { .. } => "take a larger --tolerance",
-        TuneError::Exact(EwaldError::Charge { .. }) => {
-            "add the charges that are missing; only a cell that repeats in three directions gets a neutralising background"
-        }
-        TuneError::Exact(_) => "correct the positions and charges",
+        TuneError::Exact(EwaldError::Tolerance { .. }) => "take another --tolerance",
     };
     Error::input(error.to_string(), help)
 }

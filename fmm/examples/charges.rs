@@ -18,7 +18,7 @@ fn main() -> Result<(), FmmError> {
     let mut found = Potentials::default();
     let energy = fmm.evaluate(&positions, &charges, &mut found)?;
 
-    let (exact_energy, exact) = direct::evaluate(&positions, &charges, &Exclusions::none(positions.len()));
+    let (exact_energy, exact) = direct::evaluate(&positions, &charges, &Exclusions::none(positions.len()))?;
     let (mut error, mut size) = (0.0, 0.0);
     for ((q, a), b) in charges.iter().zip(&found.field).zip(&exact.field) {
         for (a, b) in a.iter().zip(b) {

@@ -17,10 +17,7 @@ pub fn check_length(what: &'static str, expected: usize, found: usize) -> Result
 /// Exclusions for another number of particles, a position that is not finite.
 pub fn check_particles(positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
     check_length("exclusions", positions.len(), exclusions.n_particles())?;
-    match positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
-        Some(particle) => Err(FmmError::NotFinite { particle, what: "position" }),
-        None => Ok(()),
-    }
+    check_finite(positions)
 }
 
 /// # Errors
@@ -29,6 +26,28 @@ pub fn check_finite(positions: &[[f64; 3]]) -> Result<(), FmmError> {
     match positions.par_iter().position_first(|p| p.iter().any(|x| !x.is_finite())) {
         Some(particle) => Err(FmmError::NotFinite { particle, what: "position" }),
         None => Ok(()),
+    }
+}
+
+/// # Errors
+/// Lists of different length, a position or charge that is not finite.
+pub fn check_system(positions: &[[f64; 3]], charges: &[f64], exclusions: &Exclusions) -> Result<(), FmmError> {
+    check_length("charges", positions.len(), charges.len())?;
+    check_particles(positions, exclusions)?;
+    match charges.iter().position(|q| !q.is_finite()) {
+        Some(particle) => Err(FmmError::NotFinite { particle, what: "charge" }),
+        None => Ok(()),
+    }
+}
+
+/// Targets as indices.
+///
+/// # Errors
+/// One that is none of `n` particles.
+pub fn existing(targets: &[u32], n: usize) -> Result<Vec<usize>, FmmError> {
+    match targets.iter().find(|&&target| target as usize >= n) {
+        Some(&target) => Err(FmmError::Target { target, n }),
+        None => Ok(targets.iter().map(|&target| target as usize).collect()),
     }
 }
 
@@ -45,8 +64,25 @@ pub fn check_charge(boundary: &Boundary, charges: &[f64]) -> Result<(), FmmError
     if charge.abs() > 1e-9 * size { Err(FmmError::Charged { charge }) } else { Ok(()) }
 }
 
-/// Finds out why a result is not finite: a position, a charge, or two particles on one point.
-pub fn not_finite(positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> FmmError {
+/// For particles that are finite themselves.
+///
+/// # Errors
+/// A sum at a target that is not finite.
+pub fn check_sums(
+    boundary: &Boundary,
+    positions: &[[f64; 3]],
+    targets: &[usize],
+    sums: &Potentials,
+) -> Result<(), FmmError> {
+    let finite = |k: usize| sums.potential[k].is_finite() && sums.field[k].iter().all(|e| e.is_finite());
+    let Some(wrong) = (0..targets.len()).find(|k| !finite(*k)) else { return Ok(()) };
+    let particle = targets[wrong];
+    let others = (0..positions.len()).filter(|i| *i != particle);
+    Err(at_one_point(boundary, positions, particle, others).unwrap_or(FmmError::Overflow { particle }))
+}
+
+/// Finds out why a result is not finite: a position, a charge, two particles on one point, or numbers without end.
+pub fn not_finite(boundary: &Boundary, positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> FmmError {
     if let Some(particle) = positions.iter().position(|p| p.iter().any(|x| !x.is_finite())) {
         return FmmError::NotFinite { particle, what: "position" };
     }
@@ -54,5 +90,24 @@ pub fn not_finite(positions: &[[f64; 3]], charges: &[f64], out: &Potentials) -> 
         return FmmError::NotFinite { particle, what: "charge" };
     }
     let infinite = |i: &usize| !out.potential[*i].is_finite() || out.field[*i].iter().any(|v| !v.is_finite());
-    FmmError::Coincident { particle: (0..out.potential.len()).find(infinite).unwrap_or(0) }
+    let mut wrong = (0..out.potential.len()).filter(infinite);
+    // Finite terms may have an energy that is not.
+    let particle = wrong.next().unwrap_or(0);
+    // Both of two particles on one point have results that are not finite.
+    at_one_point(boundary, positions, particle, wrong).unwrap_or(FmmError::Overflow { particle })
+}
+
+/// The first of `others` that sits where `particle` does, or one of its images.
+pub fn at_one_point(
+    boundary: &Boundary,
+    positions: &[[f64; 3]],
+    particle: usize,
+    mut others: impl Iterator<Item = usize>,
+) -> Option<FmmError> {
+    let size = |p: &[f64; 3]| p.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
+    // Images coincide but for rounding.
+    let length = boundary.periods().iter().map(size).fold(size(&positions[particle]), f64::max);
+    let apart = |i: usize| boundary.nearest([0, 1, 2].map(|a| positions[i][a] - positions[particle][a]));
+    let other = others.find(|i| apart(*i) <= 1e-14 * length.max(size(&positions[*i])))?;
+    Some(FmmError::Coincident { particle, other: Some(other) })
 }

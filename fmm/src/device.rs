@@ -7,6 +7,27 @@
 //! and nothing in it waits for the host, so that it can be recorded into a graph. Positions and charges are f64 in the caller's order and
 //! units, pairs and expansions run in `T` on coordinates relative to the own box. Excluded pairs are subtracted again from the near field,
 //! with the same operations: in f32 they leave 1e-7 of the pair. Results repeat bit for bit.
+//!
+//! ```
+//! use fmm::device::{Device, DeviceFmm};
+//! use fmm::{Boundary, Exclusions, Settings, TreeShape};
+//!
+//! # fn main() -> Result<(), fmm::FmmError> {
+//! let device = Device::emulator()?; // Device::cuda(0)? where there is a GPU
+//! let boundary = Boundary::rectangular([2.0; 3]);
+//! let settings = Settings::new(8, TreeShape { root: [4; 3], depth: 0 });
+//! let (positions, charges) = ([[0.1, 0.2, 0.3], [1.6, 0.9, 1.4]], [1.0, -1.0]);
+//! let fmm = DeviceFmm::<f64>::new(&device, boundary, settings, &positions, &Exclusions::none(2))?;
+//! let (x, q) = (device.upload(positions.as_flattened())?, device.upload(&charges)?);
+//! let (near, far) = (device.stream()?, device.stream()?);
+//! fmm.enqueue_assign(&near, &x)?;
+//! fmm.enqueue_evaluate(&near, &far, &x, &q)?;
+//! fmm.check(&near)?;
+//! let potential = fmm.potential().read(&near)?;
+//! assert!((potential[0] + potential[1]).abs() < 1e-4);
+//! # Ok(())
+//! # }
+//! ```
 
 mod assignment;
 mod boxes;
@@ -25,7 +46,7 @@ mod trees;
 
 use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::{Buffer, Device, DeviceError, Stream};
+pub use kernels::device::{Buffer, Device, DeviceError, Stream};
 
 use crate::FmmError;
 use crate::checks::check_length;
@@ -174,6 +195,9 @@ impl<T: Real + Pod> DeviceFmm<T> {
             return Err(FmmError::DeviceParticles { particles: n_particles, max: MAX_PARTICLES });
         }
         // A set-up without positions is for settings alone.
+        if !positions.is_empty() {
+            check_length("positions", n_particles, positions.len())?;
+        }
         let around = if positions.is_empty() { positions.into() } else { members.select(positions) };
         let host = Geometry::new(&boundary, settings.tree, &around);
         let near = NearSet::checked(&host.unit_basis(), settings.separation)?;
@@ -206,13 +230,20 @@ impl<T: Real + Pod> DeviceFmm<T> {
 
     /// Sorts particles at `x` (`[3N]`) into boxes, chooses the image of each, and finds the pairs to skip. All this holds until the next call.
     /// What is wrong with the particles is found on the device, and told by [`check`](Self::check).
+    ///
+    /// # Errors
+    /// [`DeviceError::Length`] if `x` is shorter; the driver.
     #[inline(never)]
     pub fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), DeviceError> {
+        needs(3 * self.n_particles, x)?;
         self.assignment.enqueue(stream, &self.boxes, x)
     }
 
     /// Potential and field of charges `q` (`[N]`) at `x` (`[3N]`). Begins and ends on `near_stream`; the far field runs on `far_stream` beside
-    /// the near field.
+    /// the near field. Positions are those of the assignment or near them, as of [`Fmm::evaluate`](crate::Fmm::evaluate); the device does not look whether they are.
+    ///
+    /// # Errors
+    /// [`DeviceError::Length`] if `x` or `q` is shorter; the driver.
     #[inline(never)]
     pub fn enqueue_evaluate(
         &self,
@@ -265,7 +296,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// anew, as a change of shape needs: graphs recorded before are then of no use.
     ///
     /// # Errors
-    /// Periods that are not finite or not independent; another kind of boundary; the device.
+    /// Periods that are not finite or not independent; another kind of boundary; [`FmmError::Strained`], because near boxes are those of the first shape; the device.
     #[inline(never)]
     pub fn set_boundary(&mut self, stream: &Stream, boundary: Boundary) -> Result<bool, FmmError> {
         boundary.check()?;
@@ -275,6 +306,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         }
         let host = self.host.follow(&boundary);
         let (now, then) = (host.unit_basis(), self.grid.basis);
+        self.grid.near.check_strain(&now)?;
         // A relative change of 1e-12 of the shape changes results by less than f64 sums of this length round.
         let same = (0..3).all(|a| (0..3).all(|x| (now[a][x] - then[a][x]).abs() <= 1e-12));
         let mut anew = false;
@@ -388,6 +420,12 @@ impl<T: Real + Pod> DeviceFmm<T> {
     fn starts(&self) -> &Buffer<u32> {
         self.assignment.starts()
     }
+}
+
+/// # Errors
+/// [`DeviceError::Length`] if `buffer` has fewer than `n` elements: kernels would read or write beyond its end.
+fn needs<V: Pod>(n: usize, buffer: &Buffer<V>) -> Result<(), DeviceError> {
+    if buffer.len() >= n { Ok(()) } else { Err(DeviceError::Length { expected: n, found: buffer.len() }) }
 }
 
 /// C++ name of the number type.

@@ -3,6 +3,10 @@
 use kernels::device::DeviceError;
 use thiserror::Error;
 
+use crate::geometry::exclusions::ExclusionError;
+use crate::geometry::grid::MAX_OPENING;
+use crate::solver::evaluation::MAX_STRAY;
+
 /// Errors of [`Fmm`](crate::Fmm). Particles are counted from 0.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum FmmError {
@@ -114,6 +118,14 @@ pub enum FmmError {
         /// Entries found.
         found: usize,
     },
+    /// A target that is not a particle.
+    #[error("target {target} does not exist: there are {n} particles")]
+    Target {
+        /// As given.
+        target: u32,
+        /// Number of particles.
+        n: usize,
+    },
     /// A coordinate or charge is NaN or infinite.
     #[error("particle {particle}: {what} is not finite")]
     NotFinite {
@@ -122,11 +134,35 @@ pub enum FmmError {
         /// "position" or "charge".
         what: &'static str,
     },
-    /// Two particles sit on the same point, without an exclusion between them.
-    #[error("particle {particle}: its potential is infinite; another particle sits at the same position")]
+    /// Two particles sit on the same point, without an exclusion between them. That is refused even if neither has a charge.
+    #[error("{} at the same position: the potential there is infinite", match other { Some(other) => format!("particles {particle} and {other} sit"), None => format!("particle {particle} and another one sit") })]
     Coincident {
         /// The particle.
         particle: usize,
+        /// The other one, if it is known.
+        other: Option<usize>,
+    },
+    /// A result that is not finite although all positions and charges are.
+    #[error(
+        "particle {particle}: its potential or field is beyond the range of the numbers; other units may help, or double precision"
+    )]
+    Overflow {
+        /// The particle.
+        particle: usize,
+    },
+    /// A particle has left the box that it was assigned to.
+    #[error("particle {particle} lies {boxes:.2} box edges outside of the box that it was assigned to, at most {most} are allowed: assign the particles again", most = MAX_STRAY)]
+    Strayed {
+        /// The particle.
+        particle: usize,
+        /// How far from the nearest point of its box, in box edges along one axis.
+        boxes: f64,
+    },
+    /// The cell has changed its shape too much for the near boxes that were chosen.
+    #[error("the cell has changed its shape so much that expansions of boxes that are not near no longer converge (diameter over distance {opening:.2}, at most {most} is allowed): make a new solver", most = MAX_OPENING)]
+    Strained {
+        /// Diameter of a box over the distance of the nearest box that is not near.
+        opening: f64,
     },
     /// A charge of a particle that was to have none.
     #[error("particle {particle} has charge {charge:e}, but was left out as one without charge")]
@@ -172,7 +208,25 @@ pub enum FmmError {
         /// Most that fit.
         max: usize,
     },
+    /// A list of excluded pairs that is none.
+    #[error(transparent)]
+    Exclusions(#[from] ExclusionError),
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+impl FmmError {
+    /// The same for particles that have other numbers for the caller.
+    pub(crate) fn renamed(self, of: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::TooFar { particle } => Self::TooFar { particle: of(particle) },
+            Self::NotFinite { particle, what } => Self::NotFinite { particle: of(particle), what },
+            Self::Coincident { particle, other } => Self::Coincident { particle: of(particle), other: other.map(of) },
+            Self::Overflow { particle } => Self::Overflow { particle: of(particle) },
+            Self::Strayed { particle, boxes } => Self::Strayed { particle: of(particle), boxes },
+            Self::ExclusionTooFar { i, j } => Self::ExclusionTooFar { i: of(i), j: of(j) },
+            other => other,
+        }
+    }
 }

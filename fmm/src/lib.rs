@@ -23,7 +23,7 @@
 //! [`Fmm::builder`] makes a solver for a tolerance. [`Fmm::new`] is the way of those who choose order, tree and separation themselves
 //! ([`Settings`]): it makes the operators, and [`Fmm::assign`] sorts particles into boxes. [`Fmm::evaluate`] may then be called many times while
 //! particles move a little and the cell scales ([`Fmm::set_boundary`]). All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
-//! Wrong input is an [`FmmError`], never a panic.
+//! Wrong input to a solver or to a sum is an error that names what is wrong, never a panic.
 //!
 //! # Method
 //! Particles are sorted into the leaf boxes of a root grid refined `depth` times ([`TreeShape`]); refined levels hold occupied boxes only. Near
@@ -62,6 +62,7 @@ pub use error::FmmError;
 pub use geometry::boundary::Boundary;
 pub use geometry::exclusions::{self, Exclusions};
 pub use geometry::tree::TreeShape;
+pub use kernels::Real;
 pub use members::{FmmOfMembers, Members};
 pub use operators::{harmonics, lattice};
 pub use potentials::Potentials;

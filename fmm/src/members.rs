@@ -108,14 +108,7 @@ impl Members {
     /// The particle behind the number among the members that an error names.
     fn named(&self, error: FmmError) -> FmmError {
         let Some(listed) = &self.listed else { return error };
-        let of = |k: usize| listed[k] as usize;
-        match error {
-            FmmError::TooFar { particle } => FmmError::TooFar { particle: of(particle) },
-            FmmError::NotFinite { particle, what } => FmmError::NotFinite { particle: of(particle), what },
-            FmmError::Coincident { particle } => FmmError::Coincident { particle: of(particle) },
-            FmmError::ExclusionTooFar { i, j } => FmmError::ExclusionTooFar { i: of(i), j: of(j) },
-            other => other,
-        }
+        error.renamed(|k| listed[k] as usize)
     }
 }
 

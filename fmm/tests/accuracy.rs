@@ -6,9 +6,13 @@ use fmm::device::DeviceCoulomb;
 use fmm::{Boundary, Coulomb, Exclusions, Fmm, Potentials, direct, ewald};
 use kernels::device::Device;
 
-/// Molecules of three charges on a jittered lattice in a unit cube.
 fn water(molecules_per_axis: usize) -> (Vec<[f64; 3]>, Vec<f64>, Exclusions) {
-    let mut r = Random(99);
+    water_of(molecules_per_axis, 99)
+}
+
+/// Molecules of three charges on a jittered lattice in a unit cube.
+fn water_of(molecules_per_axis: usize, seed: u64) -> (Vec<[f64; 3]>, Vec<f64>, Exclusions) {
+    let mut r = Random(seed);
     let spacing = 1.0 / molecules_per_axis as f64;
     let (mut x, mut q, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..molecules_per_axis.pow(3) {
@@ -76,11 +80,28 @@ fn observed_force_errors_stay_below_the_requested_ones() {
     }
 }
 
+/// By an estimate alone, without a look at the particles but for their number: the table of the README.
+#[test]
+fn the_builder_keeps_its_tolerances_in_water() {
+    let boundary = Boundary::rectangular([1.0; 3]);
+    for (size, seed) in [(6, 1), (6, 2), (8, 1), (8, 99)] {
+        let (x, q, exclusions) = water_of(size, seed);
+        let exact = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-16).unwrap();
+        for wanted in [3e-2, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
+            let builder = Fmm::builder().boundary(boundary).tolerance(wanted).exclusions(exclusions.clone());
+            let mut fmm = builder.build_for(&x).unwrap();
+            let [found, _] = errors_of(&mut fmm, &x, &q, &exclusions, &exact);
+            eprintln!("{size}³, seed {seed}, {wanted:.0e}: {found:.1e} with {:?}", fmm.settings());
+            assert!(found < wanted, "{size}, seed {seed}, {wanted:e}: {found:e}");
+        }
+    }
+}
+
 #[test]
 fn observed_energy_errors_stay_below_the_requested_ones() {
     let (x, q) = cloud(1500, [1.0; 3], 0.0, 3);
     let none = Exclusions::none(x.len());
-    let exact = direct::evaluate(&x, &q, &none);
+    let exact = direct::evaluate(&x, &q, &none).unwrap();
     for wanted in [1e-2, 1e-5, 1e-8, 1e-11] {
         let tuned = tune::<f64>(&Boundary::Open, &x, &q, &none, 0.0, Tolerance::Energy(wanted)).unwrap();
         let [_, found] = errors(&tuned, Boundary::Open, &x, &q, &none, &exact);

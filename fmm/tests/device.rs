@@ -136,7 +136,7 @@ fn errors_are_those_of_the_other_methods() {
     let (keep, other) = (x[11], x[290]);
     x[11] = other;
     method.assign(&x, &none).unwrap();
-    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 11 }));
+    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 11, other: Some(290) }));
     x[11] = [f64::NAN; 3];
     assert_eq!(method.assign(&x, &none), Err(FmmError::NotFinite { particle: 11, what: "position" }));
     x[11] = keep;

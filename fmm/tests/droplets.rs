@@ -36,7 +36,7 @@ fn settings(order: usize, (root, depth): ([usize; 3], usize), separation: f64) -
 fn droplet_of_50_000_charges_against_direct() {
     let w = salt_droplet(16_895, 4);
     let targets = sample(&w, 1000);
-    let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets);
+    let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets).unwrap();
     // Order, tree, separation; highest errors of potentials and forces. About a factor 1.6 per order where boxes touch.
     for (order, tree, separation, highest) in [
         (8, ([8; 3], 0), 1.12, [1e-4, 4e-4]),
@@ -66,7 +66,7 @@ fn droplet_of_50_000_charges_against_direct() {
 fn droplet_at_order_30() {
     let w = salt_droplet(16_895, 4);
     let targets = sample(&w, 5000);
-    let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets);
+    let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets).unwrap();
     for depth in [2, 3] {
         let (_, out) = solve::<f64>(&w, settings(30, ([1; 3], depth), 1.7));
         let e = errors(&w, &out, &exact, &targets);
@@ -98,7 +98,7 @@ fn an_aerosol_costs_what_its_water_costs() {
     // 1 in 2000 of the volume is water.
     assert!(leaves > 200_000, "{compact:?}: {leaves} boxes for {} particles", w.charges.len());
     let targets = sample(&w, 500);
-    let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets);
+    let exact = direct::at(&w.positions, &w.charges, &w.exclusions, &targets).unwrap();
     let mut fmm = Fmm::<f32>::new(Boundary::Open, Settings::new(8, compact)).unwrap();
     fmm.assign(&w.positions, &w.exclusions).unwrap();
     let mut out = Potentials::default();

@@ -53,7 +53,7 @@ fn droplet_of_50_000_charges() {
     assert_eq!(ions, 336);
     assert_eq!(w.exclusions.n_pairs(), n - ions);
     let targets: Vec<u32> = (0..40).map(|i| (i * n / 40) as u32).collect();
-    let p = direct::at(&w.positions, &w.charges, &w.exclusions, &targets);
+    let p = direct::at(&w.positions, &w.charges, &w.exclusions, &targets).unwrap();
     let exact: Vec<_> =
         targets.iter().map(|&i| compensated(&w.positions, &w.charges, &w.exclusions, i as usize)).collect();
     let error = |value: &dyn Fn(usize) -> Vec<f64>, from: usize| {

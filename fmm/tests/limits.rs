@@ -41,7 +41,7 @@ fn bad_particles_are_named() {
     x[7] = keep;
     x[9] = x[2];
     fmm.assign(&x, &none).unwrap();
-    assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 2 }));
+    assert_eq!(fmm.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 2, other: Some(9) }));
     // Excluded from each other, they may sit on one point.
     fmm.assign(&x, &Exclusions::from_pairs(20, [[2, 9]]).unwrap()).unwrap();
     assert!(fmm.evaluate(&x, &q, &mut out).is_ok());

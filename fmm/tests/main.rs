@@ -16,6 +16,7 @@ mod limits;
 mod madelung;
 mod members;
 mod methods;
+mod moving;
 mod open;
 mod orders;
 mod periodic;

@@ -183,7 +183,7 @@ fn errors_name_the_particles_of_the_caller() {
     assert_eq!(fault(&|s| s.x[31][1] = f64::NAN), not_finite(31));
     assert_eq!(fault(&|s| s.x[41][1] = 1e12), FmmError::TooFar { particle: 41 });
     let coincident = fault(&|s| (s.exclusions, s.x[50]) = (Exclusions::none(N), s.x[70]));
-    assert_eq!(coincident, FmmError::Coincident { particle: 50 });
+    assert_eq!(coincident, FmmError::Coincident { particle: 50, other: Some(70) });
     assert_eq!(fault(&|s| s.q[70] = f64::INFINITY), FmmError::NotFinite { particle: 70, what: "charge" });
     assert_eq!(fault(&|s| s.q[33] = 0.5), FmmError::LeftOut { particle: 33, charge: 0.5 });
     let far = fault(&|s| {

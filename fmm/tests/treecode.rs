@@ -30,7 +30,7 @@ fn error(order: usize, opening: f64, system: &Particles, exact: &Potentials) -> 
 fn error_falls_with_the_order_and_the_opening() {
     // Leaves of eight: enough particles for expansions of low orders on all levels.
     let system = cloud(4000, [1.0; 3], 0.3, 7);
-    let (_, exact) = direct::evaluate(&system.0, &system.1, &Exclusions::none(4000));
+    let (_, exact) = direct::evaluate(&system.0, &system.1, &Exclusions::none(4000)).unwrap();
     let errors: Vec<f64> = [1, 3, 5, 7, 9, 11].map(|p| error(p, 1.2, &system, &exact)).into();
     // At worst (θ/2)² = 0.36 for two orders, where particles really are better; at higher orders boxes of few particles are summed directly.
     assert!(errors.windows(2).all(|w| w[1] < 0.4 * w[0] && w[1] > 0.0), "{errors:?}");
@@ -46,7 +46,7 @@ fn error_falls_with_the_order_and_the_opening() {
 fn expansions_are_used_and_carry_the_whole_far_field() {
     let system = cloud(4000, [1.0; 3], 40.0, 3);
     let none = Exclusions::none(4000);
-    let (energy, exact) = direct::evaluate(&system.0, &system.1, &none);
+    let (energy, exact) = direct::evaluate(&system.0, &system.1, &none).unwrap();
     let mut method = treecode::<f64>(8, 1.0, [1; 3], 2);
     let (e, out) = run(&mut method, &system, &none);
     assert!(method.timings().m2p > 0.0 && method.timings().p2p > 0.0 && method.name() == "treecode");
@@ -71,7 +71,7 @@ fn flat_systems_distant_clusters_and_points_on_boxes() {
     ];
     for (name, system, root, depth) in systems {
         let none = Exclusions::none(system.0.len());
-        let (energy, exact) = direct::evaluate(&system.0, &system.1, &none);
+        let (energy, exact) = direct::evaluate(&system.0, &system.1, &none).unwrap();
         for (order, most) in [(6, 1e-3), (20, 1e-8)] {
             let (e, out) = run(&mut treecode::<f64>(order, 1.2, root, depth), &system, &none);
             // (θ/2)^{p+1}: 3e-2 and 2e-5 at the worst place; RMS over places, at factors of two farther away, is what is asked.
@@ -92,7 +92,7 @@ fn excluded_pairs_are_skipped() {
         .collect();
     assert!(pairs.len() > 500);
     let exclusions = Exclusions::from_pairs(6000, pairs).unwrap();
-    let (energy, exact) = direct::evaluate(&system.0, &system.1, &exclusions);
+    let (energy, exact) = direct::evaluate(&system.0, &system.1, &exclusions).unwrap();
     for (root, depth) in [([1; 3], 3), ([4; 3], 0), ([1; 3], 0)] {
         let (e, out) = run(&mut treecode::<f64>(8, 1.0, root, depth), &system, &exclusions);
         // One close pair too many changes potentials by 1/0.04 and more: 1e-2 of all.
@@ -107,7 +107,7 @@ fn excluded_pairs_are_skipped() {
 fn single_precision_saturates_at_its_rounding() {
     let mut system = cloud(8000, [1.0; 3], 0.0, 5);
     let none = Exclusions::none(8000);
-    let (_, exact) = direct::evaluate(&system.0, &system.1, &none);
+    let (_, exact) = direct::evaluate(&system.0, &system.1, &none).unwrap();
     system.0.iter_mut().for_each(|r| *r = r.map(|c| c + 1e4));
     let out = run(&mut treecode::<f32>(10, 0.9, [1; 3], 2), &system, &none).1;
     // Far from the origin too: coordinates are relative to the boxes.
@@ -118,7 +118,7 @@ fn single_precision_saturates_at_its_rounding() {
 fn the_default_is_as_accurate_as_the_fmm_of_the_same_order() {
     let system = cloud(6000, [1.0; 3], 0.0, 17);
     let none = Exclusions::none(6000);
-    let (_, exact) = direct::evaluate(&system.0, &system.1, &none);
+    let (_, exact) = direct::evaluate(&system.0, &system.1, &none).unwrap();
     let workload = Workload::new(&Boundary::Open, &system.0, 0.0);
     for order in [3, 5, 8, 12] {
         let tree = TreecodeSettings::auto(order, &workload);
@@ -171,7 +171,7 @@ fn impossible_settings_and_bad_particles_are_named() {
     x[7][1] = keep;
     x[9] = x[2];
     method.assign(&x, &none).unwrap();
-    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 2 }));
+    assert_eq!(method.evaluate(&x, &q, &mut out), Err(FmmError::Coincident { particle: 2, other: Some(9) }));
 }
 
 #[test]

@@ -49,7 +49,14 @@ pub fn split(
 pub fn coulomb_error(error: &FmmError, topology: &Topology) -> Error {
     let (message, particle) = match error {
         FmmError::NotFinite { particle, what } => (format!("the {what} of an atom is not finite"), Some(*particle)),
-        FmmError::Coincident { particle } => ("another atom sits at the same position".into(), Some(*particle)),
+        FmmError::Coincident { particle, other } => {
+            let other = other.map_or("another atom".into(), |other| topology.label(other as u32));
+            (format!("{other} sits at the same position"), Some(*particle))
+        }
+        FmmError::Overflow { particle } => ("its potential is not finite".into(), Some(*particle)),
+        FmmError::Strayed { particle, boxes } => {
+            (format!("moved {boxes:.1} edges of a box of the FMM since atoms were assigned to boxes"), Some(*particle))
+        }
         other => (other.to_string(), None),
     };
     PhysicsError {

@@ -295,7 +295,7 @@ impl DeviceAssignment {
             let j = self.host_partners[not_near as usize] as usize;
             return Err(FmmError::ExclusionTooFar { i: i.min(j), j: i.max(j) });
         }
-        Err(FmmError::Coincident { particle: coincident as usize })
+        Err(FmmError::Coincident { particle: coincident as usize, other: None })
     }
 }
 

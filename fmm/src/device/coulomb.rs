@@ -6,9 +6,7 @@ use kernels::device::{Buffer, Device, Stream};
 
 use super::DeviceFmm;
 use crate::FmmError;
-use crate::checks::check_charge;
-use crate::checks::not_finite;
-use crate::checks::{check_length, check_particles};
+use crate::checks::{at_one_point, check_charge, check_length, check_particles, not_finite};
 use crate::coulomb::Coulomb;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
@@ -17,7 +15,8 @@ use crate::potentials::Potentials;
 use crate::solver::settings::Settings;
 use crate::solver::timings::{StageTimings, stopwatch};
 
-/// [`DeviceFmm`] with positions and results on the host: every evaluation copies them.
+/// [`DeviceFmm`] with positions and results on the host: every evaluation copies them. Two particles on one point are found when they are assigned, and are an error
+/// of every evaluation until the next assignment.
 pub struct DeviceCoulomb<T: Real + Pod> {
     device: Device,
     streams: [Stream; 2],
@@ -63,6 +62,11 @@ impl<T: Real + Pod> DeviceCoulomb<T> {
     /// As there.
     #[inline(never)]
     pub fn set_boundary(&mut self, boundary: Boundary) -> Result<(), FmmError> {
+        boundary.check()?;
+        let kind = |b: &Boundary| b.periods().len();
+        if kind(&boundary) != kind(&self.boundary) {
+            return Err(FmmError::Kind { before: kind(&self.boundary), after: kind(&boundary) });
+        }
         if let Some(state) = &mut self.state {
             state.fmm.set_boundary(&self.streams[0], boundary)?;
         }
@@ -95,7 +99,10 @@ impl<T: Real + Pod> Coulomb for DeviceCoulomb<T> {
         state.x.write(stream, positions.as_flattened())?;
         state.fmm.enqueue_assign(stream, &state.x)?;
         state.coincident = match state.fmm.check(stream) {
-            Err(error @ FmmError::Coincident { .. }) => Some(error),
+            Err(FmmError::Coincident { particle, .. }) => {
+                let others = (0..positions.len()).filter(|i| *i != particle);
+                at_one_point(&self.boundary, positions, particle, others)
+            }
             other => other.map(|()| None)?,
         };
         self.state = Some(state);
@@ -126,7 +133,7 @@ impl<T: Real + Pod> Coulomb for DeviceCoulomb<T> {
         let energy = out.energy(charges);
         let finite = out.potential.iter().chain(out.field.as_flattened()).all(|v| v.is_finite());
         if !finite || !energy.is_finite() {
-            return Err(not_finite(positions, charges, out));
+            return Err(not_finite(&self.boundary, positions, charges, out));
         }
         coincident.clone().map_or(Ok(energy), Err)
     }

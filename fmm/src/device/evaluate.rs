@@ -5,7 +5,7 @@ use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
 use super::boxes::{BoxGeometry, LeafGrid};
-use super::{BOXES, DeviceFmm, PAIR, THREADS, real_name};
+use super::{BOXES, DeviceFmm, PAIR, THREADS, needs, real_name};
 
 /// Moments of the trace term: Q, D (three) and T.
 const MOMENTS: usize = 5;
@@ -100,9 +100,11 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// The first part of an evaluation makes coordinates relative to the boxes, and the moments of the trace term.
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if `x` or `q` is shorter than `[3N]` or `[N]`; what the driver says against the launch.
     #[inline(never)]
     pub fn enqueue_gather(&self, stream: &Stream, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), DeviceError> {
+        needs(3 * self.n_particles, x)?;
+        needs(self.n_particles, q)?;
         let (boxes, to) = (&self.boxes, &self.assignment);
         let arguments = GatherArgs {
             geometry: boxes.geometry.arg(),
@@ -133,7 +135,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// The same, but instead of fields the forces `strength` q E are added to fixed-point numbers `forces` `[3N]` (`add_fixed` of the kernels).
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if `q` or `forces` is shorter; what the driver says against the launch.
     #[inline(never)]
     pub fn enqueue_forces(
         &self,
@@ -142,6 +144,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
         strength: f64,
         forces: &Buffer<i64>,
     ) -> Result<(), DeviceError> {
+        needs(self.n_particles, q)?;
+        needs(3 * self.n_particles, forces)?;
         self.launch_finish(stream, Some(Forces { q, strength, sums: forces }))
     }
 

@@ -324,7 +324,7 @@ fn what_is_wrong_with_particles_is_found() {
     let coincident = fault(&|c| {
         (c.exclusions, c.x[40], c.x[11]) = (Exclusions::none(60), [0.25, 0.5, -1.75], [0.25, 2.5, 0.25]);
     });
-    assert_eq!(coincident, FmmError::Coincident { particle: 11 });
+    assert_eq!(coincident, FmmError::Coincident { particle: 11, other: None });
     let far = fault(&|c| {
         (c.x[20], c.x[50]) = ([0.1; 3], [1.1; 3]);
         c.exclusions = Exclusions::from_pairs(60, [[50, 20]]).unwrap();
@@ -334,6 +334,26 @@ fn what_is_wrong_with_particles_is_found() {
     let device = Device::of_tests().unwrap();
     let deep = DeviceFmm::<f32>::new(&device, Boundary::Open, Settings::new(4, tree), &[], &Exclusions::none(3));
     assert!(matches!(deep.err(), Some(FmmError::DeviceBoxes { boxes: 7_077_888, .. })));
+}
+
+/// Kernels would read and write what does not belong to them.
+#[test]
+fn short_lists_are_refused() {
+    let case = Case::new(Boundary::rectangular([2.0; 3]), [4; 3], 1.12, (60, 0));
+    let run = Run::<f32>::new(&case);
+    let device = Device::of_tests().unwrap();
+    let (x, q) = (device.zeros::<f64>(179).unwrap(), device.zeros::<f64>(59).unwrap());
+    let forces = device.zeros::<i64>(179).unwrap();
+    let short = |n: usize| Err(DeviceError::Length { expected: n, found: n - 1 });
+    assert_eq!(run.fmm.enqueue_assign(&run.stream, &x), short(180));
+    assert_eq!(run.fmm.enqueue_gather(&run.stream, &x, &run.q), short(180));
+    assert_eq!(run.fmm.enqueue_gather(&run.stream, &run.x, &q), short(60));
+    assert_eq!(run.fmm.enqueue_forces(&run.stream, &q, 1.0, &forces), short(60));
+    assert_eq!(run.fmm.enqueue_forces(&run.stream, &run.q, 1.0, &forces), short(180));
+    let positions = FmmError::Length { what: "positions", expected: 60, found: 50 };
+    let settings = Settings::new(4, TreeShape { root: [4; 3], depth: 0 });
+    let few = DeviceFmm::<f32>::new(&device, case.boundary, settings, &case.x[..50], &case.exclusions);
+    assert_eq!(few.err(), Some(positions));
 }
 
 /// Forces are added to members; of the others the position must be a number, and nothing else of them is looked at.

@@ -75,6 +75,21 @@ impl Boundary {
         }
     }
 
+    /// Length of the shortest image of `d`, or of one nearly as short in a very oblique cell.
+    pub(crate) fn nearest(&self, mut d: [f64; 3]) -> f64 {
+        let less = |d: [f64; 3], p: &[f64; 3], times: f64| [0, 1, 2].map(|x| d[x] - times * p[x]);
+        for _ in 0..3 {
+            for p in self.periods() {
+                d = less(d, p, (dot(d, *p) / dot(*p, *p)).round());
+            }
+        }
+        let mut images = vec![d];
+        for p in self.periods() {
+            images = images.iter().flat_map(|d| [-1.0, 0.0, 1.0].map(|times| less(*d, p, times))).collect();
+        }
+        images.into_iter().map(norm).fold(f64::INFINITY, f64::min)
+    }
+
     /// # Errors
     /// Periods that are not finite or not independent.
     pub fn check(&self) -> Result<(), FmmError> {

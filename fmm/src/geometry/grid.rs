@@ -173,6 +173,10 @@ fn at(reach: [i32; 3], u: [i32; 3]) -> Option<usize> {
     Some((((u[0] + a) * (2 * b + 1) + u[1] + b) * (2 * c + 1) + u[2] + c) as usize)
 }
 
+/// Largest [`opening`](NearSet::opening) of boxes that have changed their shape since their near set was chosen, with which it was below 1. Cubes that are stretched by
+/// a half have 1.03, and fields by order 8 four times the error there (`tests/moving.rs`).
+pub const MAX_OPENING: f64 = 1.1;
+
 /// Offsets of the boxes that interact directly; all others are far enough for expansions.
 ///
 /// Boxes are near if they touch, and if their centres are less than `separation` box diameters apart (diameter: the longest diagonal). Beyond
@@ -193,6 +197,15 @@ impl NearSet {
     /// Diameter of a box over the distance of the nearest box that is not near: below 1, and √3/2 for cubes of which those that touch are near.
     pub fn opening(&self, basis: &[[f64; 3]; 3]) -> f64 {
         diameter(basis) / self.nearest_far(|u| length(basis, u.map(f64::from)))
+    }
+
+    /// Whether expansions still converge in practice with boxes of this shape.
+    ///
+    /// # Errors
+    /// [`FmmError::Strained`] if the opening exceeds [`MAX_OPENING`].
+    pub fn check_strain(&self, basis: &[[f64; 3]; 3]) -> Result<(), FmmError> {
+        let opening = self.opening(basis);
+        if opening <= MAX_OPENING { Ok(()) } else { Err(FmmError::Strained { opening }) }
     }
 
     /// Shortest way from a rectangular box to one that is not near.

@@ -16,6 +16,9 @@ mod summation;
 use kernels::{Kernel, dispatch, fma};
 use rayon::prelude::*;
 
+use crate::FmmError;
+use crate::checks::{check_sums, check_system, existing};
+use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::potentials::Potentials;
 use summation::add_exactly;
@@ -31,32 +34,40 @@ const BLOCK: usize = 512;
 const TARGETS: usize = 8;
 
 /// Energy, potentials and fields of `charges` at `positions` (any unit of length) without the pairs in `exclusions`.
-/// Particles at the same place that are not excluded from each other make infinite or undefined results.
 ///
-/// # Panics
-/// If `positions`, `charges` and `exclusions` differ in number.
-#[must_use]
-pub fn evaluate(positions: &[[f64; 3]], charges: &[f64], exclusions: &Exclusions) -> (f64, Potentials) {
+/// # Errors
+/// Lists of different length, positions or charges that are not finite, two particles on one point that are not excluded from each other.
+pub fn evaluate(
+    positions: &[[f64; 3]],
+    charges: &[f64],
+    exclusions: &Exclusions,
+) -> Result<(f64, Potentials), FmmError> {
+    check_system(positions, charges, exclusions)?;
     let targets: Vec<usize> = (0..positions.len()).collect();
     let result = sum(positions, charges, exclusions, &targets);
-    (energy(charges, &result), result)
+    check_sums(&Boundary::Open, positions, &targets, &result)?;
+    Ok((energy(charges, &result), result))
 }
 
 /// Potential and field at the particles `targets` only, in this order; else as [`evaluate`].
 ///
-/// # Panics
-/// As [`evaluate`], and if a target does not exist.
-#[must_use]
-pub fn at(positions: &[[f64; 3]], charges: &[f64], exclusions: &Exclusions, targets: &[u32]) -> Potentials {
-    let targets: Vec<usize> = targets.iter().map(|&t| t as usize).collect();
-    sum(positions, charges, exclusions, &targets)
+/// # Errors
+/// As [`evaluate`], and a target that does not exist.
+pub fn at(
+    positions: &[[f64; 3]],
+    charges: &[f64],
+    exclusions: &Exclusions,
+    targets: &[u32],
+) -> Result<Potentials, FmmError> {
+    check_system(positions, charges, exclusions)?;
+    let targets = existing(targets, positions.len())?;
+    let result = sum(positions, charges, exclusions, &targets);
+    check_sums(&Boundary::Open, positions, &targets, &result)?;
+    Ok(result)
 }
 
-/// As [`at`].
+/// As [`at`], for particles that have been checked.
 pub(crate) fn sum(positions: &[[f64; 3]], charges: &[f64], exclusions: &Exclusions, targets: &[usize]) -> Potentials {
-    let n = positions.len();
-    assert_eq!(charges.len(), n, "charges and positions differ in number");
-    assert_eq!(exclusions.n_particles(), n, "exclusions and positions differ in number");
     let axis = |a: usize| positions.iter().map(|x| x[a]).collect();
     let sources = Sources { x: [axis(0), axis(1), axis(2)], charges, exclusions };
     let sums = targets.par_chunks(TARGETS).flat_map_iter(|targets| dispatch(Sums { sources: &sources, targets }));
@@ -172,7 +183,7 @@ mod tests {
 
     #[test]
     fn three_charges_by_hand() {
-        let (energy, p) = evaluate(&POSITIONS, &CHARGES, &Exclusions::none(3));
+        let (energy, p) = evaluate(&POSITIONS, &CHARGES, &Exclusions::none(3)).unwrap();
         assert!((energy + 4.0).abs() < 1e-15); // 2 · (−10) / 5
         assert!((p.potential[0] + 2.0).abs() < 1e-15);
         // At the uncharged particle: 2 / 2 − 10 / √29.
@@ -186,7 +197,7 @@ mod tests {
     #[test]
     fn excluded_pairs_are_skipped() {
         let exclusions = Exclusions::from_pairs(3, [[0, 1]]).unwrap();
-        let (energy, p) = evaluate(&POSITIONS, &CHARGES, &exclusions);
+        let (energy, p) = evaluate(&POSITIONS, &CHARGES, &exclusions).unwrap();
         assert_eq!((energy, p.potential[0], p.field[0]), (0.0, 0.0, [0.0; 3]));
         assert!((p.potential[2] - (1.0 - 10.0 / 29.0_f64.sqrt())).abs() < 1e-15);
     }
@@ -208,7 +219,7 @@ mod tests {
         let targets = [block - 1, 0, last, 700];
         let pairs = targets.iter().flat_map(|&i| partners.map(|j| [i, j])).filter(|[i, j]| i != j);
         let exclusions = Exclusions::from_pairs(n, pairs).unwrap();
-        let p = at(&positions, &charges, &exclusions, &targets);
+        let p = at(&positions, &charges, &exclusions, &targets).unwrap();
         for (k, &i) in targets.iter().enumerate() {
             let i = i as usize;
             let mut expected = [0.0; 4];
@@ -222,7 +233,7 @@ mod tests {
             assert!((p.potential[k] - expected[0]).abs() < 1e-11);
             assert!((0..3).all(|a| (p.field[k][a] - expected[a + 1]).abs() < 1e-10));
         }
-        let (_, all) = evaluate(&positions, &charges, &exclusions);
+        let (_, all) = evaluate(&positions, &charges, &exclusions).unwrap();
         assert!((0..4).all(|k| all.potential[targets[k] as usize] == p.potential[k]));
     }
 
@@ -233,10 +244,10 @@ mod tests {
             let phi = |h: f64| {
                 let mut x = POSITIONS;
                 x[2][axis] += h;
-                evaluate(&x, &CHARGES, &Exclusions::none(3)).1.potential[2]
+                evaluate(&x, &CHARGES, &Exclusions::none(3)).unwrap().1.potential[2]
             };
             let slope = (phi(step) - phi(-step)) / (2.0 * step);
-            let field = evaluate(&POSITIONS, &CHARGES, &Exclusions::none(3)).1.field[2][axis];
+            let field = evaluate(&POSITIONS, &CHARGES, &Exclusions::none(3)).unwrap().1.field[2][axis];
             assert!((field + slope).abs() < 1e-7); // h² φ''' / 6
         }
     }

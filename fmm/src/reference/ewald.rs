@@ -31,6 +31,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::FmmError;
+use crate::checks::{check_charge, check_sums, check_system, existing};
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::potentials::Potentials;
@@ -41,44 +42,14 @@ use system::{System, TWO_OVER_SQRT_PI};
 /// Why an Ewald sum was refused.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum EwaldError {
-    /// The periods span nothing, or are not finite.
+    /// Boundary, particles or targets that every method refuses.
     #[error(transparent)]
-    Boundary(#[from] FmmError),
+    Fmm(#[from] FmmError),
     /// The tolerance is out of range.
     #[error("the tolerance is {tolerance:e}; it must lie between 1e-16 and 1e-1")]
     Tolerance {
         /// As given.
         tolerance: f64,
-    },
-    /// Arrays that should be equally long are not.
-    #[error("{positions} positions, {charges} charges and exclusions for {exclusions} particles do not match")]
-    Lengths {
-        /// Number of positions.
-        positions: usize,
-        /// Number of charges.
-        charges: usize,
-        /// Number of rows of the exclusions.
-        exclusions: usize,
-    },
-    /// A position or charge is not finite.
-    #[error("position or charge of particle {particle} is not finite")]
-    NotFinite {
-        /// The particle.
-        particle: usize,
-    },
-    /// A slab or wire with a net charge: its energy is infinite.
-    #[error("the net charge is {charge:e}; a slab or wire must be neutral")]
-    Charge {
-        /// The sum of the charges.
-        charge: f64,
-    },
-    /// A target that is not a particle.
-    #[error("target {target} does not exist: there are {n} particles")]
-    Target {
-        /// As given.
-        target: u32,
-        /// Number of particles.
-        n: usize,
     },
 }
 
@@ -88,7 +59,7 @@ pub enum EwaldError {
 ///
 /// # Errors
 /// Degenerate periods, a tolerance outside 1e-16 … 1e-1, arrays of different length, numbers that are not finite, a
-/// net charge in a slab or wire.
+/// net charge in a slab or wire, two particles on one point that are not excluded from each other.
 pub fn evaluate(
     boundary: &Boundary,
     positions: &[[f64; 3]],
@@ -99,6 +70,7 @@ pub fn evaluate(
     check(boundary, positions, charges, exclusions, tolerance)?;
     let targets: Vec<usize> = (0..positions.len()).collect();
     let result = sum(1.0, boundary, positions, charges, exclusions, &targets, tolerance);
+    check_sums(boundary, positions, &targets, &result)?;
     Ok((direct::energy(charges, &result), result))
 }
 
@@ -115,12 +87,10 @@ pub fn at(
     tolerance: f64,
 ) -> Result<Potentials, EwaldError> {
     check(boundary, positions, charges, exclusions, tolerance)?;
-    let n = positions.len();
-    if let Some(&target) = targets.iter().find(|&&t| t as usize >= n) {
-        return Err(EwaldError::Target { target, n });
-    }
-    let targets: Vec<usize> = targets.iter().map(|&t| t as usize).collect();
-    Ok(sum(1.0, boundary, positions, charges, exclusions, &targets, tolerance))
+    let targets = existing(targets, positions.len())?;
+    let result = sum(1.0, boundary, positions, charges, exclusions, &targets, tolerance);
+    check_sums(boundary, positions, &targets, &result)?;
+    Ok(result)
 }
 
 /// See the errors of [`evaluate`].
@@ -131,24 +101,12 @@ fn check(
     exclusions: &Exclusions,
     tolerance: f64,
 ) -> Result<(), EwaldError> {
-    let (n, rows) = (positions.len(), exclusions.n_particles());
-    if charges.len() != n || rows != n {
-        return Err(EwaldError::Lengths { positions: n, charges: charges.len(), exclusions: rows });
-    }
     if !(1e-16..=1e-1).contains(&tolerance) {
         return Err(EwaldError::Tolerance { tolerance });
     }
     boundary.check()?;
-    let finite = |(x, q): (&[f64; 3], &f64)| x.iter().all(|x| x.is_finite()) && q.is_finite();
-    if let Some(particle) = positions.iter().zip(charges).position(|p| !finite(p)) {
-        return Err(EwaldError::NotFinite { particle });
-    }
-    let charge: f64 = charges.iter().sum();
-    let must_be_neutral = matches!(boundary, Boundary::Slab { .. } | Boundary::Wire { .. });
-    if must_be_neutral && charge.abs() > 1e-9 * charges.iter().map(|q| q.abs()).sum::<f64>() {
-        return Err(EwaldError::Charge { charge });
-    }
-    Ok(())
+    check_system(positions, charges, exclusions)?;
+    Ok(check_charge(boundary, charges)?)
 }
 
 /// Potential and field at `targets`, with α = `splitting` times the fastest.

@@ -21,8 +21,7 @@ use kernels::{Points, Real, Run};
 use rayon::prelude::*;
 
 use crate::FmmError;
-use crate::checks::not_finite;
-use crate::checks::{check_length, check_particles};
+use crate::checks::{check_length, check_particles, not_finite};
 use crate::coulomb::Coulomb;
 use crate::geometry::assignment::{Assignment, Geometry};
 use crate::geometry::boundary::Boundary;
@@ -203,7 +202,7 @@ impl<T: Real> Coulomb for Treecode<T> {
         let (evaluation, times) = (&mut self.evaluation, &mut self.timings);
         *times = StageTimings::default();
         let mut lap = stopwatch();
-        let trace = evaluation.sort(to, positions, charges);
+        let trace = evaluation.sort(to, positions, charges)?;
         lap(&mut times.sort);
         evaluation.p2m(to, &self.table, self.stride, &self.pool);
         lap(&mut times.p2m);
@@ -216,7 +215,7 @@ impl<T: Real> Coulomb for Treecode<T> {
         lap(&mut times.p2p);
         let (energy, finite) = evaluation.gather(to, trace, charges, out);
         lap(&mut times.gather);
-        if finite { Ok(energy) } else { Err(not_finite(positions, charges, out)) }
+        if finite { Ok(energy) } else { Err(not_finite(&Boundary::Open, positions, charges, out)) }
     }
 
     fn timings(&self) -> &StageTimings {

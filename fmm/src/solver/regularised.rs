@@ -1,19 +1,20 @@
 //! The FMM with soft box faces: an energy that stays smooth while particles go from box to box.
 //!
 //! Truncated expansions give a particle another energy when it changes its box. Here a particle within `width` of a face belongs to the boxes
-//! on both sides, with weights that go smoothly from one to the other (twice continuously along each axis):
+//! on both sides, with weights that go smoothly from one to the other (their derivative is continuous, and so is the force):
 //!
 //!   w(t) = (2 + 3t − t³)/4,   t = distance inside the face over the width, in [−1, 1],
 //!
 //! and their product over the axes. It becomes up to eight parts with charges w q at one place, each in its own box, that do not interact with
 //! each other. The energy is ½ Σ q w φ, and the field holds the gradient of the weights. Nothing has to stay frozen, because boxes are assigned
-//! anew in every evaluation. The price is (1 + 2 width/edge)³ times as many particles in all sums, and the sort in every step.
+//! anew in every evaluation. The price is (1 + 2 width)³, with `width` in box edges, times as many particles in all sums, and the sort in every step.
 //! Method: D. S. Shamshirgar, R. Yokota, A.-K. Tornberg, B. Hess, J. Chem. Phys. 151, 234113 (2019), doi:10.1063/1.5122859; the treatment of
 //! periodic images by parts that are assigned to the neighbouring box, but keep their place, is ours.
 
 use kernels::Real;
 
 use crate::FmmError;
+use crate::checks::{at_one_point, check_length};
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::potentials::Potentials;
@@ -98,15 +99,24 @@ impl<T: Real> Regularised<T> {
         out: &mut Potentials,
     ) -> Result<f64, FmmError> {
         let n = positions.len();
-        for (what, found) in [("charges", charges.len()), ("exclusions", exclusions.n_particles())] {
-            if found != n {
-                return Err(FmmError::Length { what, expected: n, found });
-            }
-        }
+        check_length("charges", n, charges.len())?;
+        check_length("exclusions", n, exclusions.n_particles())?;
         self.split(positions, charges)?;
         let exclusions = self.between_parts(n, exclusions)?;
-        self.fmm.assign(&self.homes, &exclusions)?;
-        self.fmm.evaluate(&self.positions, &self.charges, &mut self.out)?;
+        // Errors name particles, not their parts.
+        let (starts, fmm) = (&self.starts, &mut self.fmm);
+        let of_part = |part: usize| starts.partition_point(|start| *start as usize <= part) - 1;
+        fmm.assign(&self.homes, &exclusions).map_err(|error| error.renamed(of_part))?;
+        let summed = fmm.evaluate(&self.positions, &self.charges, &mut self.out);
+        summed.map_err(|error| match error.renamed(of_part) {
+            // All parts of both particles have results that are not finite.
+            FmmError::Coincident { particle, .. } => {
+                let others = (0..n).filter(|i| *i != particle);
+                let coincident = at_one_point(&fmm.boundary(), positions, particle, others);
+                coincident.unwrap_or(FmmError::Overflow { particle })
+            }
+            other => other,
+        })?;
         out.potential.resize(n, 0.0);
         out.field.resize(n, [0.0; 3]);
         for i in 0..n {

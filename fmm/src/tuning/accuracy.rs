@@ -113,17 +113,19 @@ pub struct Tuned {
     pub trials: Vec<Trial>,
 }
 
-/// Cheapest settings, by the cost model, whose relative force error is expected to be at most `tolerance` in water; other systems do the same
-/// or better. An estimate: see [`tune`] for one that is checked.
+/// Cheapest settings, by the cost model, whose relative force error is expected to be at most `tolerance` in water; other disordered systems do the same
+/// or better, crystals, whose forces nearly cancel, do not. An estimate: see [`tune`] for one that is checked. A tolerance that no order reaches, or that is not
+/// positive, gets order [`MAX_ORDER`] with near boxes that touch.
 #[must_use]
 #[inline(never)]
 pub fn estimate<T: Real>(tolerance: f64, workload: &Workload) -> Settings {
-    cheapest(tolerance / WATER, workload, &|order, separation| TreeShape::with_cost::<T>(order, separation, workload))
-        .map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |c| c.0)
+    let trees: Trees = &|order, separation| TreeShape::with_cost::<T>(order, separation, workload);
+    let found = (tolerance > 0.0).then(|| cheapest(tolerance / WATER, workload, trees)).flatten();
+    found.map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |found| found.0)
 }
 
 /// Relative force error expected of `settings` in water, an estimate within a factor of two from order 4 on and above the rounding of the
-/// precision; other systems do the same or better.
+/// precision; other disordered systems do the same or better, crystals do not.
 #[must_use]
 pub fn expected(settings: &Settings, workload: &Workload) -> f64 {
     WATER * rate(&settings.tree, settings.separation, workload).powi(settings.order as i32)

@@ -9,8 +9,7 @@ use rayon::prelude::*;
 
 use super::summation::energy;
 use crate::FmmError;
-use crate::checks::not_finite;
-use crate::checks::{check_length, check_particles};
+use crate::checks::{check_length, check_particles, not_finite};
 use crate::coulomb::Coulomb;
 use crate::geometry::boundary::{Boundary, norm};
 use crate::geometry::exclusions::Exclusions;
@@ -129,7 +128,7 @@ impl<T: Real> Direct<T> {
         if energy.is_finite() && out.potential.iter().all(|phi| phi.is_finite()) && out.field.iter().all(finite) {
             return Ok(energy);
         }
-        Err(not_finite(positions, charges, out))
+        Err(not_finite(&Boundary::Open, positions, charges, out))
     }
 
     /// Local coordinates in sorted order.

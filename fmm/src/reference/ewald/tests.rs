@@ -253,17 +253,18 @@ fn wrong_input_is_refused() {
         assert!(message(&boundary, 0.0, &[1.0], 1e-16).contains("must be finite, not zero"));
     }
     assert_eq!(message(&cube, 0.0, &[1.0], 0.5), "the tolerance is 5e-1; it must lie between 1e-16 and 1e-1");
-    assert_eq!(
-        message(&cube, 0.0, &[1.0, 2.0], 1e-10),
-        "1 positions, 2 charges and exclusions for 1 particles do not match"
-    );
-    let not_finite = "position or charge of particle 0 is not finite";
-    assert_eq!(message(&cube, f64::INFINITY, &[1.0], 1e-10), not_finite);
-    assert_eq!(message(&cube, 0.0, &[f64::NAN], 1e-10), not_finite);
+    assert_eq!(message(&cube, 0.0, &[1.0, 2.0], 1e-10), "charges: expected 1 entries, found 2");
+    assert_eq!(message(&cube, f64::INFINITY, &[1.0], 1e-10), "particle 0: position is not finite");
+    assert_eq!(message(&cube, 0.0, &[f64::NAN], 1e-10), "particle 0: charge is not finite");
+    // The same point of the cell, three cells apart.
+    let pair = evaluate(&cube, &[[0.2, 0.1, 0.7], [3.2, 0.1, -0.3]], &[1.0, -1.0], &Exclusions::none(2), 1e-10);
+    let point = "particles 0 and 1 sit at the same position: the potential there is infinite";
+    assert_eq!(pair.unwrap_err().to_string(), point);
     let (wire, slab) =
         (Boundary::Wire { period: [1.0, 0.0, 0.0] }, Boundary::Slab { periods: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] });
     for boundary in [wire, slab] {
-        assert_eq!(message(&boundary, 0.0, &[0.5], 1e-10), "the net charge is 5e-1; a slab or wire must be neutral");
+        let charged = "net charge 5e-1: a cell that repeats in one or two directions must be neutral";
+        assert_eq!(message(&boundary, 0.0, &[0.5], 1e-10), charged);
     }
     assert_eq!(
         at(&cube, &[[0.0; 3]], &[1.0], &Exclusions::none(1), &[1], 1e-10).unwrap_err().to_string(),
