@@ -185,6 +185,30 @@ fn printing_ends_quietly_when_nobody_reads_and_with_an_error_on_a_full_disk() {
     }
 }
 
+/// A limit of the shell stands for a full disk: each write beyond it fails, and the program must say so and not be ended by a signal. With room again the run goes on.
+#[test]
+fn a_trajectory_without_room_is_an_error_and_loses_nothing() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
+    let text = std::fs::read_to_string(&job).unwrap();
+    let line = text.lines().find(|line| line.starts_with("trajectory =")).unwrap();
+    std::fs::write(&job, text.replace(line, "trajectory = \"0.02 ps\"").replace("steps = 30000", "steps = 300")).unwrap();
+    let limited = |blocks: &str| {
+        let mut shell = Command::new("bash");
+        shell.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_octitrate"));
+        shell.args(["run", "--threads", "1", "--device", "cpu"]).arg(&job).arg("--output").arg(&out);
+        end(shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let whole = folder.path().join("whole");
+    assert_eq!(end(start(&job, &whole)).0, Some(0));
+    let read = |folder: &Path| std::fs::read(folder.join("trajectory.xtc")).unwrap();
+    let blocks = read(&whole).len() / 1024 * 3 / 4;
+    let (status, said) = limited(&blocks.to_string());
+    assert!(status == Some(2) && said.contains("trajectory.xtc: cannot write the trajectory: "), "{status:?} {said}");
+    assert_eq!(limited("unlimited").0, Some(0));
+    assert_eq!(read(&out), read(&whole));
+}
+
 /// What is written of a run may change when it continues, but one file never holds frames of different atoms.
 #[test]
 fn another_selection_is_refused() {

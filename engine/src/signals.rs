@@ -3,7 +3,7 @@
 //! INT, TERM, HUP, USR1, USR2 and XCPU ask the running work to write a checkpoint and leave; queues send all of these before they kill. A second
 //! INT or TERM ends the program at once. HUP is left alone where it was ignored at the start, as `nohup` does.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -54,6 +54,8 @@ impl Stop {
             }
             signal_hook::flag::register_usize(signal, Arc::clone(&stop.cause), signal as usize)?;
         }
+        // A file that would exceed the limit of the shell is an error of its writing then, and does not end the program.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         Ok(stop)
     }
 

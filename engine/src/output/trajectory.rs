@@ -1,8 +1,8 @@
 //! `trajectory.xtc` through chemfiles: positions of all atoms, or of some, as precise as wanted.
 //!
-//! chemfiles writes through a buffer of its own and reports no failed write at the end, so that at each checkpoint the file is closed and
-//! its frames are counted by their headers: a trajectory that lost its tail to a full disk is
-//! an error, not a shorter trajectory.
+//! chemfiles writes through a mapping of the file into memory. On a full disk the system then kills the program, without a word, and until it is closed the file
+//! ends with bytes of no frame. So chemfiles writes each frame into a file in memory, and its bytes are appended to the trajectory as those of any other
+//! file: whole frames, and errors where there is no room.
 
 use super::tables::open_at;
 use crate::error::{Error, InputError, Result};
@@ -11,9 +11,11 @@ use crate::trajectory::{Scan, xtc};
 use chemfiles::{Trajectory, UnitCell};
 use forcefield::cell::PeriodicBox;
 use forcefield::fnv::Fnv1a;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// What frames hold.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,17 +49,12 @@ fn unit_cell(periodic: &PeriodicBox) -> UnitCell {
 pub struct Xtc {
     path: PathBuf,
     contents: Contents,
-    open: Option<Trajectory>,
+    file: File,
+    /// Bytes of whole frames.
+    length: u64,
     frame: chemfiles::Frame,
-    frames: u64,
-    /// When the file was closed last, and how long it takes to open: chemfiles reads through it.
-    closed: Option<Instant>,
-    opening: Duration,
+    encoder: Encoder,
 }
-
-/// While it is open the file ends with bytes of no frame, which programs that look at a run on its way refuse. So it is closed after a frame, but no more
-/// often than this, and for no more than a fiftieth of the time.
-const CLOSED_EVERY: Duration = Duration::from_secs(1);
 
 impl Xtc {
     /// Opens the trajectory of a run: new and empty, or cut to `length` bytes to be continued. `before` is the fingerprint of the atoms that
@@ -77,22 +74,35 @@ impl Xtc {
                 "one file holds one selection: put output.trajectory_atoms back, or start again in another folder";
             return Err(InputError::new(message, help).in_file(path).into());
         }
-        drop(open_at(path, length)?);
-        let frames = scan(path)?.entries.len() as u64;
+        let file = open_at(path, length)?;
+        let encoder = Encoder::new().map_err(|e| Error::file(path, "write the trajectory", e))?;
         let (path, frame) = (path.to_path_buf(), chemfiles::Frame::new());
-        Ok(Xtc { path, contents, open: None, frame, frames, closed: None, opening: Duration::ZERO })
+        Ok(Xtc { path, contents, file, length: length.unwrap_or(0), frame, encoder })
     }
 
     /// Adds a frame.
     ///
     /// # Errors
-    /// [`Error::File`] in the words of chemfiles if it cannot be written.
+    /// [`Error::File`] if it cannot be written; the file ends with the frame before then.
     pub fn write(&mut self, frame: &Frame) -> Result<()> {
-        let path = self.path.clone();
-        self.append(frame).map_err(|e| failed(&path, &e.message))
+        self.take(frame);
+        let written =
+            self.encoder.encode(&self.frame).and_then(|bytes| self.file.write_all(bytes).map(|()| bytes.len()));
+        match written {
+            Ok(bytes) => {
+                self.length += bytes as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // A part of a frame is of no use; where this fails too, the next start cuts the file.
+                let _ = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+                Err(Error::file(&self.path, "write the trajectory", error))
+            }
+        }
     }
 
-    fn append(&mut self, frame: &Frame) -> std::result::Result<(), chemfiles::Error> {
+    /// The frame as chemfiles has it.
+    fn take(&mut self, frame: &Frame) {
         let all = frame.positions;
         let chosen = self.contents.atoms.as_ref().map_or(all.len(), Vec::len);
         self.frame.resize(chosen);
@@ -106,43 +116,47 @@ impl Xtc {
         }
         self.frame.set_step(frame.step as usize);
         self.frame.set("time", frame.time);
-        let trajectory = match &mut self.open {
-            Some(trajectory) => trajectory,
-            None => {
-                let before = Instant::now();
-                let trajectory = Trajectory::open(&self.path, 'a')?;
-                self.opening = before.elapsed();
-                self.open.insert(trajectory)
-            }
-        };
-        trajectory.write(&self.frame)?;
-        self.frames += 1;
-        if self.closed.is_none_or(|closed| closed.elapsed() > CLOSED_EVERY.max(50 * self.opening)) {
-            self.close();
-        }
-        Ok(())
-    }
-
-    fn close(&mut self) {
-        drop(self.open.take());
-        self.closed = Some(Instant::now());
     }
 
     /// Brings all frames to the disk, and gives the length of the file (bytes).
     ///
     /// # Errors
-    /// [`Error::File`] if the file cannot be written, or holds fewer frames than were written.
+    /// [`Error::File`] if the file cannot be written, or has another length than the frames that were written.
     pub fn sync(&mut self) -> Result<u64> {
-        self.close();
-        let present = scan(&self.path)?.entries.len() as u64;
-        if present != self.frames {
-            let message = format!("{present} whole frames are on the disk, {} were written; is it full?", self.frames);
+        let synced = self.file.sync_all().and_then(|()| self.file.metadata());
+        let present = synced.map_err(|e| Error::file(&self.path, "write", e))?.len();
+        if present != self.length {
+            let message =
+                format!("it has {present} bytes, and {} were written; something else has changed it", self.length);
             return Err(failed(&self.path, &message));
         }
-        let length = File::open(&self.path)
-            .and_then(|file| file.sync_all().and_then(|()| file.metadata()))
-            .map(|data| data.len());
-        length.map_err(|e| Error::file(&self.path, "write", e))
+        Ok(self.length)
+    }
+}
+
+/// Frames as bytes, by chemfiles and a file in memory.
+struct Encoder {
+    memory: File,
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { memory: memfd_create("octitrate-frame", MemfdFlags::CLOEXEC)?.into(), bytes: Vec::new() })
+    }
+
+    /// The bytes of one frame.
+    fn encode(&mut self, frame: &chemfiles::Frame) -> std::io::Result<&[u8]> {
+        let chemical = |e: chemfiles::Error| std::io::Error::other(e.message.trim().to_string());
+        let path = format!("/proc/self/fd/{}", self.memory.as_raw_fd());
+        // The file is whole once it is closed.
+        let mut trajectory = Trajectory::open_with_format(path, 'w', "XTC").map_err(chemical)?;
+        trajectory.write(frame).map_err(chemical)?;
+        drop(trajectory);
+        self.bytes.clear();
+        self.memory.rewind()?;
+        self.memory.read_to_end(&mut self.bytes)?;
+        Ok(&self.bytes)
     }
 }
 
@@ -248,23 +262,43 @@ mod tests {
         assert!((0..9).map(real).zip(expected).all(|(a, b)| (a - b).abs() <= 1e-6), "box of the header");
     }
 
-    /// Who looks at a run on its way finds whole frames and nothing behind them: the first at once, later ones after a second.
+    /// Who looks at a run on its way finds whole frames and nothing behind them.
     #[test]
     fn frames_can_be_read_while_the_run_goes_on() {
         let folder = temp_dir::TempDir::new().unwrap();
         let path = folder.path().join("live.xtc");
         let mut xtc = Xtc::open(&path, ALL, None, None).unwrap();
         let mut whole = 0;
-        for (step, frames) in [(0, 1), (1, 2)] {
-            write(&mut xtc, &positions(40, 0.0), step);
-            let found = scan(&path).unwrap();
-            assert_eq!(found.entries.len(), frames);
+        for frames in 1..6 {
+            write(&mut xtc, &positions(40, 0.0), frames);
             let length = std::fs::metadata(&path).unwrap().len();
             // Frames of equal positions have equal lengths.
-            whole = if step == 0 { length } else { whole };
-            assert_eq!(length, whole * frames as u64);
-            xtc.closed = Instant::now().checked_sub(2 * CLOSED_EVERY);
+            whole = if frames == 1 { length } else { whole };
+            assert_eq!((scan(&path).unwrap().entries.len() as u64, length), (frames, whole * frames));
         }
+    }
+
+    /// The words of the system, where a mapped file would end the program with a signal.
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let mut xtc = Xtc::open(Path::new("/dev/full"), ALL, None, None).unwrap();
+        let all = positions(40, 0.0);
+        let cell = forcefield::Cell::Open;
+        let (energies, lambda, dvdl, velocities, forces) = (vec![], vec![], vec![], &[][..], &[][..]);
+        let frame = Frame {
+            step: 0,
+            time: 0.0,
+            energies,
+            lambda,
+            dvdl,
+            walker: None,
+            positions: &all,
+            velocities,
+            forces,
+            cell,
+        };
+        let message = xtc.write(&frame).unwrap_err().to_string();
+        assert_eq!(message, "/dev/full: cannot write the trajectory: the disk is full");
     }
 
     #[test]
@@ -276,7 +310,7 @@ mod tests {
         let length = xtc.sync().unwrap();
         File::options().write(true).open(&path).unwrap().set_len(length - 5).unwrap();
         let message = xtc.sync().unwrap_err().to_string();
-        assert!(message.contains("2 whole frames are on the disk, 3 were written"), "{message}");
+        assert!(message.contains(&format!("it has {} bytes, and {length} were written", length - 5)), "{message}");
     }
 
     /// Frames hold the chosen atoms alone, as precisely as wanted.
