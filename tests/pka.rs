@@ -198,6 +198,31 @@ fn a_titration_of_known_constants_returns_them() {
     assert_eq!(columns(&open("u_nk.parquet")), states);
 }
 
+/// Runs of others, or of an archive, can be read only. That stands here as a folder where a file would be written, because the tests may run as one who may write all.
+#[test]
+fn runs_beside_which_nothing_can_be_written_are_evaluated() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(6);
+    let runs = [4.0, 5.0].map(|ph| folder.path().join(format!("{ph}")));
+    runs.iter().zip([4.0, 5.0]).for_each(|(run, ph)| write_run(run, ph, false, &mut random));
+    std::fs::create_dir_all(runs[0].join("lambda.parquet/full")).unwrap();
+    let results = folder.path().join("results");
+    let output = octitrate(&[
+        "pka",
+        runs[0].to_str().unwrap(),
+        runs[1].to_str().unwrap(),
+        "--output",
+        results.to_str().unwrap(),
+    ]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        said.contains("lambda.parquet: cannot write: ") && said.contains(": the runs get no Parquet files"),
+        "{said}"
+    );
+    assert!(results.join("pka.csv").exists());
+}
+
 #[test]
 fn runs_may_be_named_one_by_one_and_go_elsewhere() {
     let folder = temp_dir::TempDir::new().unwrap();

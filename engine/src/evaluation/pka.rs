@@ -45,7 +45,7 @@ const ALIKE: f64 = 0.1;
 /// Evaluates runs that have been read; the start that `options` leave out is cut here. Runs of which nothing is left are left out, with a warning.
 ///
 /// # Errors
-/// [`Error::Input`] if nothing is left of any run, if no run has a site that titrates, or if a site differs from run to run.
+/// [`Error::Input`] if nothing is left of any run, if no run has a site that titrates, if a site differs from run to run, or if two runs have the same frames.
 pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     // A run that began a moment ago, of a pH that was added for example, must not keep the others from being evaluated.
     let (mut short, mut runs): (Vec<Run>, Vec<Run>) =
@@ -54,6 +54,7 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         // They are refused by name below.
         std::mem::swap(&mut short, &mut runs);
     }
+    refuse_copies(&runs)?;
     let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
     let (runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
@@ -117,6 +118,28 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
         format!("{}: left out, its {end} ps are all equilibration", run.short_name())
     }));
     Ok(evaluation)
+}
+
+/// Fewest frames that say that a run is a copy.
+const COPIED: usize = 3;
+
+/// Refuses two runs with the same frames, which would count twice and make errors too small: a copy, or two titrations of one system with one seed.
+fn refuse_copies(runs: &[Run]) -> Result<()> {
+    let same = |a: &Run, b: &Run| {
+        let (a, b) = (&a.series, &b.series);
+        let common = a.time.len().min(b.time.len());
+        let columns = |c: &[Vec<f64>], d: &[Vec<f64>]| c.iter().zip(d).all(|(c, d)| c[..common] == d[..common]);
+        let alike = a.sites == b.sites && a.time[..common] == b.time[..common];
+        common >= COPIED && alike && columns(&a.dvdl, &b.dvdl) && columns(&a.lambda, &b.lambda)
+    };
+    for (k, run) in runs.iter().enumerate() {
+        if let Some(copy) = runs[..k].iter().find(|other| other.ph == run.ph && same(other, run)) {
+            let message = format!("{} and {} have the same frames", copy.folder.display(), run.folder.display());
+            let help = "evaluate one of them: a copy, or a second run from the same start with the same dynamics.seed, is no further evidence";
+            return Err(Error::input(message, help));
+        }
+    }
+    Ok(())
 }
 
 /// pH values of the smooth curves, from a little below the lowest to a little above the highest.

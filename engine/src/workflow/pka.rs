@@ -3,35 +3,35 @@
 pub use crate::evaluation::pka::{Evaluation, Options, SIGNIFICANT};
 pub use crate::report::pka::{Beside, Measured, RESULTS, write};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::evaluation;
 use crate::evaluation::reduced::Reduced;
 use crate::evaluation::runs::Run;
 use crate::output::parquet;
 use std::path::PathBuf;
 
-/// Reads the runs in these folders, writes their Parquet files if `options` want them, and evaluates them together. The warnings say why there is
-/// no `u_nk.parquet`, if there is none.
+/// Reads the runs in these folders, writes their Parquet files if `options` want them, and evaluates them together. The warnings say why there are
+/// none, or no `u_nk.parquet`: runs of others, or of an archive, can be evaluated although nothing can be written beside them.
 ///
 /// # Errors
 /// Files that are missing or damaged, and as [`evaluation::pka::evaluate`].
 pub fn evaluate(folders: &[PathBuf], options: &Options) -> Result<Evaluation> {
-    let mut runs = Vec::new();
-    for folder in folders {
-        let run = Run::read(folder)?;
-        if options.parquet {
-            parquet::write(folder, &run.series, &run.sites)?;
-        }
-        runs.push(run);
-    }
-    let missing = if options.parquet { write_reduced(&runs)? } else { None };
+    let runs = folders.iter().map(|folder| Run::read(folder)).collect::<Result<Vec<_>>>()?;
+    let missing = match options.parquet.then(|| write_beside(&runs)) {
+        Some(Err(error @ Error::File { .. })) => Some(format!("{error}: the runs get no Parquet files")),
+        Some(written) => written?,
+        None => None,
+    };
     let mut evaluation = evaluation::pka::evaluate(runs, options)?;
     evaluation.warnings.extend(missing);
     Ok(evaluation)
 }
 
-/// Writes V_pH at every pH for each run; a sentence if the runs are not states of one system.
-fn write_reduced(runs: &[Run]) -> Result<Option<String>> {
+/// Writes the table of each run once more, and V_pH at every pH; a sentence if the runs are not states of one system.
+fn write_beside(runs: &[Run]) -> Result<Option<String>> {
+    for run in runs {
+        parquet::write(&run.folder, &run.series, &run.sites)?;
+    }
     let reduced = match Reduced::new(runs)? {
         Ok(reduced) => reduced,
         Err(reason) => return Ok(Some(format!("no {} is written: {reason}", parquet::U_NK))),

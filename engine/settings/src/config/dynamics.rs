@@ -26,7 +26,7 @@ pub struct Dynamics {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "masses are those of the topology"))]
     pub hydrogen_mass: Option<Mass>,
-    /// Seed of all random numbers: first velocities, thermostat, barostat, λ. Two jobs that differ in it alone are independent runs.
+    /// Seed of all random numbers: first velocities, thermostat, barostat, λ. Two jobs that differ in it alone are independent runs; two that do not differ are the same run, and a second titration that is to be evaluated together with a first one needs another seed.
     pub seed: u64,
     /// Which bonds are rigid. Water with `[ settles ]` in its topology always is, and so is what a system of OpenMM has as constraints.
     pub constraints: Constraints,

@@ -62,6 +62,28 @@ fn evaluated(runs: Vec<Run>) -> Evaluation {
     evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap()
 }
 
+/// Frames that count twice make errors too small by √2.
+#[test]
+fn a_run_and_its_copy_are_refused() {
+    let mut runs = experiment(4.1, 1);
+    let refused = |mut copy: Run, runs: &[Run]| {
+        copy.folder = "prolonged/pH_3.50/replica_1".into();
+        let all = [runs, &[copy]].concat();
+        evaluate(all, &Options { resampling: Resampling { draws: 5, seed: 1 }, parquet: false, ..Options::default() })
+            .err()
+    };
+    let whole = runs[2].clone();
+    let said = refused(whole.clone(), &runs).unwrap().to_string();
+    assert!(said.starts_with("pH_3.50/replica_1 and prolonged/pH_3.50/replica_1 have the same frames"), "{said}");
+    // An old copy of a run that was made longer.
+    runs[2].series = whole.series.until(1000.0);
+    assert!(refused(whole.clone(), &runs).is_some());
+    // One frame that differs is another run.
+    let mut other = whole;
+    other.series.dvdl[0][700] = 1e-6;
+    assert!(refused(other, &runs).is_none());
+}
+
 #[test]
 fn a_good_titration_has_converged_with_one_curve_for_all_ph_values() {
     let found = evaluated(experiment(4.1, 1));

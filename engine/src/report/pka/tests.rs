@@ -183,7 +183,9 @@ fn what_is_not_known_is_said_and_what_does_not_titrate_is_listed() {
     mixed.sites.untitrated = vec![UntitratedRecord { name: "GLU 9".into(), reason: reason.into() }];
     let resampling = Resampling { draws: 20, seed: 1 };
     let options = Options { resampling, parquet: false, ..Options::default() };
-    let page = page(&evaluate(vec![mixed.clone(), mixed], &options).unwrap());
+    let mut other = mixed.clone();
+    other.series.lambda[0][0] = 0.4;
+    let page = page(&evaluate(vec![mixed, other], &options).unwrap());
     assert!(section(&page, "pKa values").contains("<b>1</b> <i aria-hidden=\"true\">○</i> not determined"));
     let section = section(&page, "Groups that do not titrate");
     assert!(section.contains("GLU 9") && section.matches(reason).count() == 1, "{section}");
