@@ -72,7 +72,9 @@ fn bad_jobs_are_refused_with_their_message() {
 fn good_jobs_are_accepted_and_resolve_to_themselves() {
     let folder = temp_dir::TempDir::new().unwrap();
     for path in files("good") {
-        let output = octitrate(&["check", path.to_str().unwrap()]);
+        // Beside some of them lies a folder of their name, with their files.
+        let results = folder.path().join("results");
+        let output = octitrate(&["check", path.to_str().unwrap(), "--output", results.to_str().unwrap()]);
         assert!(output.status.success(), "{}: {}", path.display(), plain(&output.stderr));
         let config = Config::load(&path).unwrap();
         let resolved = folder.path().join("resolved.toml");
@@ -81,6 +83,81 @@ fn good_jobs_are_accepted_and_resolve_to_themselves() {
         assert_eq!(config, again, "{}", path.display());
         assert_eq!(config.to_toml().unwrap(), again.to_toml().unwrap());
     }
+}
+
+/// What `run` would refuse at its start, `check` refuses, and it leaves the folder as it is.
+#[test]
+fn check_looks_at_the_folder_of_the_results() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files");
+    let (job, out) = (folder.path().join("job.toml"), folder.path().join("job"));
+    let write = |seed: u32, more: &str| {
+        let text = format!(
+            "[system]\nstructure = \"{0}/water.gro\"\ntopology = \"{0}/water.top\"\n[electrostatics]\norder = 4\n\
+             [neighbour_list]\nbuffer = \"0.1 nm\"\n[dynamics]\nsteps = 4\nseed = {seed}\n{more}",
+            files.display()
+        );
+        std::fs::write(&job, text).unwrap();
+    };
+    let check = || octitrate(&["check", job.to_str().unwrap()]);
+    let said = || {
+        let output = check();
+        (output.status.code().unwrap(), format!("{} {}", plain(&output.stdout), plain(&output.stderr)))
+    };
+    write(3, "[thermostat]\ntemperature = \"300 K\"\n");
+    let (status, text) = said();
+    assert!(status == 0 && text.contains("first velocities drawn at 300 K with seed 3"), "{text}");
+    assert!(!out.exists());
+    // Files of others.
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join("notes.txt"), "mine").unwrap();
+    let (status, text) = said();
+    assert!(status == 2 && text.contains("the folder holds files that are not of this job: notes.txt"), "{text}");
+    std::fs::remove_file(out.join("notes.txt")).unwrap();
+    // This run, and another one.
+    assert!(octitrate(&["run", job.to_str().unwrap(), "--quiet"]).status.success());
+    let (status, text) = said();
+    assert!(status == 0 && text.contains("which holds this run up to step 4"), "{text}");
+    write(5, "[thermostat]\ntemperature = \"300 K\"\n");
+    let (status, text) = said();
+    assert!(
+        status == 2 && text.contains("the checkpoint belongs to another run: dynamics.seed was 3 and is now 5"),
+        "{text}"
+    );
+    // Elsewhere there is nothing.
+    let elsewhere = folder.path().join("elsewhere");
+    let output = octitrate(&["check", job.to_str().unwrap(), "--output", elsewhere.to_str().unwrap()]);
+    assert!(output.status.success() && !elsewhere.exists(), "{}", plain(&output.stderr));
+    // Nobody makes a folder in a file, whoever asks.
+    let output = octitrate(&["check", job.to_str().unwrap(), "--output", job.join("results").to_str().unwrap()]);
+    let text = plain(&output.stderr);
+    assert!(output.status.code() == Some(2) && text.contains("a part of the path is a file"), "{text}");
+}
+
+/// Without velocities and without a temperature a run begins at rest: the first job of many to look at the drift of the energy.
+#[test]
+fn a_start_at_rest_is_said() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad/files");
+    let said = |more: &str| {
+        let job = format!(
+            "[system]\nstructure = \"{0}/water.gro\"\ntopology = \"{0}/water.top\"\n[electrostatics]\norder = 4\n\
+             [neighbour_list]\nbuffer = \"0.1 nm\"\n[dynamics]\nsteps = 4\n{more}",
+            files.display()
+        );
+        std::fs::write(folder.path().join("job.toml"), job).unwrap();
+        let output = octitrate(&["check", folder.path().join("job.toml").to_str().unwrap()]);
+        assert!(output.status.success(), "{}", plain(&output.stderr));
+        plain(&output.stdout)
+    };
+    let rest = said("");
+    assert!(rest.contains("first velocities none, the run begins at rest"), "{rest}");
+    assert!(rest.contains("warning: the structure has no velocities and no temperature is given"), "{rest}");
+    let drawn = said("velocity_temperature = \"300 K\"\nseed = 7\n");
+    assert!(
+        drawn.contains("first velocities drawn at 300 K with seed 7") && !drawn.contains("warning: the structure"),
+        "{drawn}"
+    );
 }
 
 #[test]

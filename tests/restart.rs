@@ -192,7 +192,8 @@ fn a_trajectory_without_room_is_an_error_and_loses_nothing() {
     let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
     let text = std::fs::read_to_string(&job).unwrap();
     let line = text.lines().find(|line| line.starts_with("trajectory =")).unwrap();
-    std::fs::write(&job, text.replace(line, "trajectory = \"0.02 ps\"").replace("steps = 30000", "steps = 300")).unwrap();
+    std::fs::write(&job, text.replace(line, "trajectory = \"0.02 ps\"").replace("steps = 30000", "steps = 300"))
+        .unwrap();
     let limited = |blocks: &str| {
         let mut shell = Command::new("bash");
         shell.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_octitrate"));

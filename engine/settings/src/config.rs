@@ -271,6 +271,7 @@ impl Config {
             return titration.check_relax(restrained);
         };
         titrate.resolve_equilibration(&mut titration.relax, end, &self.dynamics)?;
+        titrate.check_lines(&self.dynamics, self.output.lambda)?;
         titration.check_relax(restrained)?;
         if self.electrostatics.boundary == Boundary::Periodic && titration.compensation.is_none() {
             titration.buffer.get_or_insert_default();

@@ -213,6 +213,7 @@ fn describe_io(error: &std::io::Error) -> String {
         ErrorKind::NotFound => "no such file or folder".into(),
         ErrorKind::PermissionDenied => "permission denied".into(),
         ErrorKind::StorageFull => "the disk is full".into(),
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
         ErrorKind::FileTooLarge => "the file would exceed the size limit set for this process".into(),
         ErrorKind::QuotaExceeded => "the disk quota is used up".into(),
         ErrorKind::AlreadyExists => "there is a file of this name, and a folder is needed".into(),

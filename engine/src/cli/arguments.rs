@@ -28,6 +28,7 @@ Example:
 
 Exit status:
   0      done, or finished before
+  1      `prepare --from` has written a folder whose job is refused
   2      the command line, the job or a file is wrong, or cannot be read or written
   3      the physics failed: a number that is not finite, constraints that do not converge
   4      stopped in time for --max-hours or the end of the Slurm job, with a checkpoint
@@ -222,6 +223,9 @@ pub struct CheckArguments {
     /// The job.
     #[arg(value_name = "JOB.toml")]
     pub job: PathBuf,
+    /// Folder that the results shall go to, instead of output.folder of the job.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
     /// Predict how long the job takes: as many copies as will run side by side are run for a short time.
     #[arg(long)]
     pub hours: bool,

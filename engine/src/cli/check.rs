@@ -2,8 +2,9 @@
 
 use super::arguments::CheckArguments;
 use super::bench::pace;
-use super::job::{job, one_run, warn};
+use super::job::{job, one_run, warn, with_results_in};
 use octitrate::backend::choice::Choice;
+use octitrate::checkpoint::Checkpoint;
 use octitrate::config::{Config, Jobs};
 use octitrate::error::Result;
 use octitrate::output::progress::duration;
@@ -11,6 +12,7 @@ use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
 use octitrate::workflow::children::Concurrency;
+use octitrate::workflow::folder::{Folder, Kind};
 use octitrate::workflow::many::Many;
 use octitrate::workflow::starts;
 use octitrate::workflow::titrate::TitrationPlan;
@@ -24,9 +26,10 @@ use std::process::ExitCode;
 pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     // Structures that runs beside it make first are not there before them.
     let first = starts::missing(&arguments.job);
+    let output = arguments.output.as_deref();
     let config = match starts::without(&arguments.job).filter(|_| !first.is_empty()) {
-        Some(config) => config,
-        None => job(&arguments.job, None)?,
+        Some(config) => with_results_in(output, config)?,
+        None => job(&arguments.job, output)?,
     };
     first.iter().try_for_each(|start| job(start, None).map(drop))?;
     let mut simulation = Simulation::chosen(&one_run(&config)?, &mut device.open()?, &mut warn)?;
@@ -45,7 +48,8 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         (Some(titrate), _) => {
             let count = titrate.ph.to_vec().len() * titrate.replicas as usize;
             let left_out = titrate.equilibration();
-            format!("{count} runs, each {length} ps, of which the first {left_out} ps are left out")
+            let swaps = titrate.exchange.map_or(String::new(), |time| format!(", which swap their pH every {time}"));
+            format!("{count} runs{swaps}, each {length} ps, of which the first {left_out} ps are left out")
         }
         (_, Some(_)) => CalibrationPlan::new(config.clone(), None)?.said(),
         _ => format!("{length} ps"),
@@ -68,7 +72,7 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         };
         line!("{:<20} errors of {error}; {looks} looks at most, the first at {first} ps; {growth}", "until");
     }
-    line!("{:<20} {}", "results", config.folder().display());
+    line!("{:<20} {}", "results", results(&config, &simulation)?);
     for warning in &description.warnings {
         line!("warning: {warning}");
     }
@@ -82,6 +86,25 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     }
     line!("the job can be run");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where results go, and what is there of this job.
+fn results(config: &Config, simulation: &Simulation) -> Result<String> {
+    let (folder, kind) = (config.folder(), Kind::of(config));
+    let begun = Folder::foresee(folder, kind)?;
+    let there = match kind {
+        Kind::Run => <Checkpoint>::load(folder)?.map(|found| found.checkpoint),
+        _ => None,
+    };
+    if let Some(checkpoint) = &there {
+        checkpoint.check_identity(&simulation.identity(), folder)?;
+    }
+    let step = there.map(|checkpoint| checkpoint.state.step);
+    Ok(match (step, begun) {
+        (Some(step), _) => format!("{}, which holds this run up to step {step}", folder.display()),
+        (None, true) => format!("{}, which holds results of this job: it goes on from them", folder.display()),
+        (None, false) => folder.display().to_string(),
+    })
 }
 
 /// Steps of each part that is timed, on a GPU and on the CPU: with the lists that are made on the way.

@@ -16,7 +16,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// [`Error::File`] if the job cannot be read or the folder cannot be used, [`Error::Input`] if the job is not valid.
 pub fn job(path: &Path, output: Option<&Path>) -> Result<Config> {
-    let mut config = Config::load(path)?;
+    with_results_in(output, Config::load(path)?)
+}
+
+/// The job with its results in `output`, if given.
+///
+/// # Errors
+/// [`Error::File`] if the folder cannot be used.
+pub fn with_results_in(output: Option<&Path>, mut config: Config) -> Result<Config> {
     if let Some(folder) = output {
         config.output.folder = std::path::absolute(folder).map_err(|e| Error::file(folder, "use the folder", e))?;
     }

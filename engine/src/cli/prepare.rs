@@ -14,6 +14,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 /// Names the Python that is taken, and no other.
 const ASKED: &str = "OCTITRATE_PYTHON";
+/// Names the program that the package starts.
+const PROGRAM: &str = "OCTITRATE_BINARY";
 /// Where `make prepare-tools` puts its Python, from the folder of the sources.
 const TOOLS: &str = ".tools/prepare/bin/python3";
 /// Succeeds where the package can be imported. The folder of the user is not searched: a folder of this name is not the package.
@@ -66,6 +68,10 @@ fn program(command: &str, module: &str) -> Result<(PathBuf, Command)> {
     let mut main = Command::new(&python);
     // OpenMM goes through sets of names: with another seed CHARMM's types would have other numbers each time.
     main.args(["-c", &code]).env("PYTHONHASHSEED", "0");
+    // What the package asks of octitrate it asks of this program.
+    if let (None, Ok(program)) = (env::var_os(PROGRAM), env::current_exe()) {
+        main.env(PROGRAM, program);
+    }
     Ok((python, main))
 }
 

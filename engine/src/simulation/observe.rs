@@ -9,7 +9,7 @@ use crate::frame::Quantity;
 use crate::motion::leapfrog::{self, LeapFrog, StepEnergies};
 use crate::record::Description;
 use crate::state::State;
-use crate::system::System;
+use crate::system::{System, start_temperature};
 use crate::titration::{Biases, Sites};
 use forcefield::cell::PeriodicBox;
 use forcefield::topology::CHARGE_TOLERANCE;
@@ -163,6 +163,15 @@ fn shape(periodic: &PeriodicBox) -> String {
     )
 }
 
+/// Where the velocities come from that the run begins with.
+fn first_velocities(system: &System) -> String {
+    match (&system.start_velocities, start_temperature(&system.config)) {
+        (Some(_), _) => "those of the structure".into(),
+        (None, Some(temperature)) => format!("drawn at {temperature} K with seed {}", system.config.dynamics.seed),
+        (None, None) => "none, the run begins at rest".into(),
+    }
+}
+
 /// What a simulation is, for the log, `octitrate check` and reports.
 pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, computed_by: &str) -> Description {
     let (topology, masses) = (&system.topology, &system.masses);
@@ -184,6 +193,7 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     let constraints = system.constraints.count();
     facts.extend([
         ("degrees of freedom", format!("{} ({constraints} constraints)", system.degrees_of_freedom)),
+        ("first velocities", first_velocities(system)),
         ("Coulomb", backend.describe_coulomb().to_string()),
         ("device", computed_by.to_string()),
     ]);
@@ -210,6 +220,11 @@ pub(super) fn describe(system: &System, state: &State, backend: &dyn Backend, co
     let sites = system.sites.as_ref();
     let mut warnings = system.warnings.clone();
     warnings.extend(sites.into_iter().flat_map(Sites::warnings));
+    if system.start_velocities.is_none() && start_temperature(&system.config).is_none() && system.config.steps() > 0 {
+        warnings.push(
+            "the structure has no velocities and no temperature is given, so that the run begins at rest: dynamics.velocity_temperature draws them".into(),
+        );
+    }
     let charge = topology.net_charge();
     if sites.is_none() && state.cell.is_periodic() && charge.abs() > CHARGE_TOLERANCE {
         warnings.push(format!("the net charge of {charge:+.4} e is compensated by a uniform background"));

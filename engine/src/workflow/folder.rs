@@ -11,6 +11,7 @@ use crate::origin;
 use crate::output::files;
 use crate::output::progress::Log;
 use crate::report::pka::REPORT;
+use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -44,6 +45,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The work of a job.
+    pub fn of(config: &Config) -> Self {
+        match (&config.titrate, &config.calibrate) {
+            (Some(titrate), _) if titrate.exchange.is_some() => Self::Exchange,
+            (Some(_), _) => Self::Titration,
+            (_, Some(_)) => Self::Calibration,
+            _ => Self::Run,
+        }
+    }
+
     /// Whether this work keeps a checkpoint in its folder.
     fn has_checkpoint(self) -> bool {
         matches!(self, Self::Run | Self::Exchange)
@@ -132,6 +143,19 @@ impl Folder {
                 Self { path: path.to_path_buf(), marker: Marker::new(Kind::Evaluation), _lock: hold(path)? }.save()
             }
         }
+    }
+
+    /// What [`Self::claim`] would find, without a change to anything: whether the folder holds results of this job.
+    ///
+    /// # Errors
+    /// As [`Folder::claim`], and if nothing can be written there.
+    pub fn foresee(path: &Path, kind: Kind) -> Result<bool> {
+        let found = look(path, kind)?;
+        let nearest = path.ancestors().find(|path| path.as_os_str().is_empty() || path.exists()).unwrap_or(path);
+        let nearest = if nearest.as_os_str().is_empty() { Path::new(".") } else { nearest };
+        access(nearest, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|e| Error::file(path, "make the folder of the results", e.into()))?;
+        Ok(found.is_some_and(|marker| marker.begun) || (kind.has_checkpoint() && has_checkpoint(path)))
     }
 
     fn save(&self) -> Result<()> {

@@ -78,8 +78,8 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
     files.expect(simulation.keep(files.calendar().lines(), found.is_some())?);
     let mut work = Work { config, files, identity, log, saved: Instant::now() };
     if found.is_none() {
-        work.outputs(simulation)?;
-        work.checkpoint(simulation)?;
+        let first = work.outputs(simulation).and_then(|()| work.checkpoint(simulation));
+        first.map_err(|e| keep_frame(&config.result(files::FAILED), simulation, e))?;
     }
     held.begun()?;
     let outcome = work.steps(simulation, stop).map_err(|e| {

@@ -9,6 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// Fewest lines of λ of a run with which it can be evaluated at all.
+const FEWEST_LINES: f64 = 1.0;
+
 /// Runs that go on at the same time.
 pub type Jobs = AutoOr<1, 4096>;
 
@@ -173,6 +176,26 @@ impl Titrate {
         let message = format!("λ is held for {relax}, and {equilibration} are left out of the evaluation");
         let help = format!("leave out more than {relax}, or hold λ for less (titration.relax)");
         Err(wrong("titrate.equilibration", message, help))
+    }
+
+    /// Checks that runs, with `until` up to the first look, have lines of `lambda.csv` after their equilibration.
+    pub(super) fn check_lines(&self, dynamics: &Dynamics, lambda: Time) -> Check {
+        let length = self.until_from.map_or(dynamics.length(), |first| first.get());
+        let line = |time: f64| (time / lambda.get() + 1e-6).floor();
+        let left = line(length) - line(self.equilibration());
+        if lambda.get() <= 0.0 || left >= FEWEST_LINES {
+            return Ok(());
+        }
+        let message = format!(
+            "a line every {lambda} leaves {left} of each run to evaluate, whose {} ps begin with an equilibration of {} ps",
+            Time::new((length * 1e9).round() / 1e9).get(),
+            self.equilibration()
+        );
+        Err(wrong(
+            "output.lambda",
+            message,
+            "write λ more often, make the runs longer, or titrate.equilibration shorter",
+        ))
     }
 
     /// Checks all keys; the runs are those of `dynamics`.
