@@ -10,19 +10,17 @@ interrupted (Ctrl-C, or the stop button of a notebook) writes its checkpoint; th
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, overload
 
 from .errors import Refused
+from .program import binary
 from .results import Calibration, Run, Titration
 
 STOPPED = (4, 128 + signal.SIGINT, 128 + signal.SIGTERM)
@@ -42,16 +40,6 @@ class Failed(Exception):  # noqa: N818, the name says it
         super().__init__(f"octitrate ended with status {status}:\n{message}")
         self.status = status
         self.message = message
-
-
-def binary() -> str:
-    """The program. Raises `Refused` if there is none."""
-    named = os.environ.get("OCTITRATE_BINARY")
-    places = [named] if named else [str(Path(sysconfig.get_path("scripts")) / "octitrate"), shutil.which("octitrate")]
-    for place in places:
-        if place and os.access(place, os.X_OK) and Path(place).is_file():
-            return place
-    raise Refused("there is no program octitrate", "install the wheel, or name the binary in the environment variable OCTITRATE_BINARY")
 
 
 def _show(share: float, line: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from conftest import ROOT, binary
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from octitrate.prepare.command import main  # noqa: E402
+from octitrate.prepare.command import NOT_YET, main  # noqa: E402
 
 FILES = Path(__file__).parent / "finished"
 PSF = ["--from", str(FILES / "glh.psf"), str(FILES / "glh.crd"), "--parameters", str(FILES / "glh.prm"), "--box-size", "3", "3", "3"]
@@ -21,7 +23,7 @@ PRMTOP = ["--from", str(FILES / "glh.prmtop"), str(FILES / "glh.rst7")]
 
 
 def taken(words: list[str], place: Path) -> dict[str, Any]:
-    assert main([*words, "-o", str(place), "-q"]) == 0
+    assert main([*words, "-o", str(place), "-q"]) in (0, NOT_YET)  # which of them, `test_the_end_says_whether_the_job_can_be_run` asks
     return tomllib.loads((place / "titrate.toml").read_text())
 
 
@@ -154,6 +156,127 @@ def test_the_cut_offs_are_those_of_the_files_that_octitrate_reads_itself(tmp_pat
     assert job["van_der_waals"] == {"cutoff": "1 nm", "modifier": "potential-shift"}
     answer = check(tmp_path / "taken")
     assert answer.returncode == 0 and "the job can be run" in answer.stdout, answer.stdout + answer.stderr
+
+
+class Prmtop:
+    """The text of a prmtop, of which sections of numbers can be changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.text = path.read_text()
+
+    def change(self, name: str, change: Callable[[list[str]], list[str]]) -> None:
+        start = self.text.index(f"%FLAG {name} ")
+        start = self.text.index("\n", self.text.index("%FORMAT", start)) + 1
+        end = self.text.index("%FLAG", start)
+        of_integers = "I8" in self.text[self.text.rindex("%FORMAT", 0, start) : start]
+        words, (width, row) = change(self.text[start:end].split()), (8, 10) if of_integers else (16, 5)
+        rows = ["".join(f"{word:>{width}}" for word in words[k : k + row]) for k in range(0, len(words), row)]
+        self.text = self.text[:start] + "\n".join([*rows, ""]) + self.text[end:]
+
+
+def flexible(place: Path, *, angle: bool) -> list[str]:
+    """Arguments for glh.prmtop with water as ParmEd writes it of a system of OpenMM, without the bond H-H and with the angle H-O-H of TIP3P; or without it as well."""
+    file = Prmtop(FILES / "glh.prmtop")
+    oxygens = range(28, 64, 3)
+    between = {(3 * (o + 1), 3 * (o + 2)) for o in oxygens}
+
+    def no_bond(words: list[str]) -> list[str]:
+        kept = [words[k : k + 3] for k in range(0, len(words), 3) if tuple(sorted(map(int, words[k : k + 2]))) not in between]
+        assert len(words) == 3 * (len(kept) + 12)
+        return sum(kept, [])
+
+    def pointers(words: list[str]) -> list[str]:
+        more = {2: -12} | ({4: 12, 16: 1} if angle else {})  # bonds and angles with hydrogen, kinds of angles
+        return [str(int(word) + more.get(k, 0)) for k, word in enumerate(words)]
+
+    file.change("BONDS_INC_HYDROGEN", no_bond)
+    if angle:
+        file.change("ANGLE_FORCE_CONSTANT", lambda words: [*words, "1.00000000E+02"])
+        file.change("ANGLE_EQUIL_VALUE", lambda words: [*words, f"{math.radians(104.52):.8E}"])
+        file.change("ANGLES_INC_HYDROGEN", lambda words: words + [str(number) for o in oxygens for number in (3 * (o + 1), 3 * o, 3 * (o + 2), 21)])
+    file.change("POINTERS", pointers)
+    (place / "flexible.prmtop").write_text(file.text)
+    return ["--from", str(place / "flexible.prmtop"), str(FILES / "glh.rst7")]
+
+
+def shapes(place: Path) -> tuple[dict[tuple[int, int], float], int, int]:
+    """Constraints of a system by their atoms (nm), how many there are, and the number of its angles."""
+    import openmm
+
+    system = openmm.XmlSerializer.deserialize((place / "system.xml").read_text())
+    constraints = [system.getConstraintParameters(k) for k in range(system.getNumConstraints())]
+    angles = sum(force.getNumAngles() for force in system.getForces() if isinstance(force, openmm.HarmonicAngleForce))
+    return {(min(a, b), max(a, b)): length._value for a, b, length in constraints}, len(constraints), angles
+
+
+def test_water_with_an_angle_is_made_rigid(tmp_path: Path) -> None:
+    taken(PRMTOP, tmp_path / "tleap")
+    rigid, count, angles = shapes(tmp_path / "tleap")
+    assert count == len(rigid) == 50 and angles == 46  # 14 hydrogens of the peptide, 12 molecules of water
+    assert "made rigid" not in (tmp_path / "tleap/prepare.md").read_text()
+    taken(flexible(tmp_path, angle=True), tmp_path / "parmed")
+    found, count, left = shapes(tmp_path / "parmed")
+    assert count == 50 and found.keys() == rigid.keys() and left == angles
+    for (a, b), length in found.items():
+        # The bond of tleap is 0.15136 nm long; two of 0.09572 nm at 104.52 degrees have 0.15139 between their ends.
+        expected = 2 * 0.09572 * math.sin(math.radians(104.52) / 2) if a >= 28 and b == a + 1 and (a - 28) % 3 == 1 else rigid[a, b]
+        assert length == pytest.approx(expected, abs=1e-7), (a, b)
+    assert "12 molecules of water that the file leaves flexible are made rigid" in (tmp_path / "parmed/prepare.md").read_text()
+    # 3 · 64 coordinates less 50 constraints.
+    assert "142 (50 constraints)" in allowed(tmp_path / "parmed")
+
+
+def test_water_without_a_shape_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*flexible(tmp_path, angle=False), "-o", str(tmp_path / "taken")]) == 2
+    said = capsys.readouterr().err
+    assert "flexible.prmtop: HOH 4 of chain" in said and "is water with neither an H-H bond nor a harmonic H-O-H angle: it cannot be made rigid" in said
+    assert not (tmp_path / "taken").exists()
+
+
+def test_water_of_a_psf_is_rigid_with_an_angle_and_without(tmp_path: Path) -> None:
+    """Of CHARMM's files, with an H-H bond and an angle, OpenMM passes over the bond and holds the angle; of those that ParmEd writes of AMBER's, with the bond alone, it holds neither."""
+    before, rest = (FILES / "glh.psf").read_text().split("46 !NTHETA: angles\n")
+    angles, after = rest.split("\n\n", 1)
+    numbers = angles.split() + [str(number) for o in range(29, 65, 3) for number in (o + 1, o, o + 2)]
+    rows = ["".join(f"{word:>10}" for word in numbers[k : k + 9]) for k in range(0, len(numbers), 9)]
+    (tmp_path / "glh.psf").write_text(f"{before}58 !NTHETA: angles\n" + "\n".join(rows) + "\n\n" + after)
+    (tmp_path / "glh.prm").write_text((FILES / "glh.prm").read_text().replace("ANGLES\n", "ANGLES\nHW     OW     HW       55.000   104.5200\n"))
+    with_angle = ["--from", str(tmp_path / "glh.psf"), PSF[2], "--parameters", str(tmp_path / "glh.prm"), *PSF[5:]]
+    for words, length, notes in ((with_angle, 0.15139, 0), (PSF, 0.15136, 1)):
+        place = tmp_path / f"charmm-{length}"
+        taken(words, place)
+        found, count, _ = shapes(place)
+        assert count == len(found) == 50
+        assert [found[o + 1, o + 2] for o in range(28, 64, 3)] == pytest.approx([length] * 12, abs=1e-6)
+        assert (place / "prepare.md").read_text().count("are made rigid") == notes
+        assert "142 (50 constraints)" in allowed(place)
+
+
+def allowed(place: Path) -> str:
+    """What check says of a job that allows what it names as different."""
+    file = place / "titrate.toml"
+    file.write_text(file.read_text().replace('# allow_mismatch = ["parameters"]', 'allow_mismatch = ["parameters", "cutoff", "modifier"]'))
+    answer = check(place)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
+def test_the_end_says_whether_the_job_can_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = ROOT / "inputs/01-glu"
+    gromacs = ["--from", str(inputs / "glu.top"), str(inputs / "glu.gro")]
+    monkeypatch.setenv("OCTITRATE_BINARY", binary())
+    place = tmp_path / "amber"
+    assert main([*PRMTOP, "-o", str(place)]) == NOT_YET
+    said = capsys.readouterr().err
+    assert f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet" in said
+    assert said.count("in the calibration of") == 3 and check(place).stderr.split("\n")[0] in said
+    assert "is ready" not in said and (place / "system.xml").is_file()
+    assert main([*gromacs, "-o", str(tmp_path / "gromacs")]) == 0
+    assert f"{tmp_path}/gromacs is ready" in capsys.readouterr().err
+    monkeypatch.setenv("OCTITRATE_BINARY", str(tmp_path / "none"))
+    assert main([*PRMTOP, "-o", str(tmp_path / "without")]) == 0
+    said = capsys.readouterr().err
+    assert f"octitrate check {tmp_path}/without/titrate.toml" in said and "is ready" not in said
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn
 
 from ..errors import Refused
+from ..program import binary
 from .job import length
 from .options import Options
 from .report import Report, folded, listed
 
 BAD_INPUT = 2
 """The exit status of octitrate for an input that is refused."""
+
+NOT_YET = 1
+"""The exit status where a folder is written whose job octitrate refuses."""
 
 _MISSING = 'octitrate prepare needs {}, which is not installed: `make prepare-tools`, or pip install "./python[prepare]", in the sources of octitrate'
 
@@ -181,6 +186,34 @@ def model_compounds(args: argparse.Namespace) -> int:
     return 0
 
 
+def finished(place: Path, *, quiet: bool) -> int:
+    """Says whether octitrate takes the job of a finished system, whose parameters may be others than those that corrections were made with; the exit status."""
+    job = place / "titrate.toml"
+    try:
+        answer = subprocess.run([binary(), "check", str(job), "--device", "cpu"], capture_output=True, text=True, encoding="utf-8", check=False)
+    except (Refused, OSError):
+        if not quiet:
+            written = f"{place} is written, prepare.md in it says what was decided; there is no program octitrate here, which says whether the job can be run:"
+            print(f"\n{written}\n  octitrate check {job}", file=sys.stderr)
+        return 0
+    except KeyboardInterrupt:
+        print(f"error: stopped; {place} is written, octitrate check {job} says whether the job can be run", file=sys.stderr)
+        return 130
+    if answer.returncode != 0:
+        written = f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet; octitrate check {job} says:"
+        said = answer.stderr.rstrip() or f"  nothing, and ended with status {answer.returncode}"
+        print(f"\n{folded(written, sys.stderr, 7)}\n{said}", file=sys.stderr)
+        return NOT_YET
+    ready(place, quiet=quiet)
+    return 0
+
+
+def ready(place: Path, *, quiet: bool) -> None:
+    """Says how a folder goes on."""
+    if not quiet:
+        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {place}/titrate.toml", file=sys.stderr)
+
+
 def _negative(arguments: list[str]) -> list[str]:
     """The arguments with a range that begins below zero, `--ph-range -1:8`, as one: a word with a minus is an option for argparse."""
     found: list[str] = []
@@ -231,6 +264,7 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("error: stopped; nothing is written", file=sys.stderr)
         return 130
-    if not args.quiet:
-        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {place}/titrate.toml", file=sys.stderr)
+    if args.finished:
+        return finished(place, quiet=args.quiet)
+    ready(place, quiet=args.quiet)
     return 0

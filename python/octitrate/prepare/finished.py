@@ -1,6 +1,7 @@
 """A finished system of AMBER, CHARMM or GROMACS through the same door: OpenMM reads it, and what it made of it is written for octitrate.
 
-Nothing is built or renamed: what can titrate must hold all its protons already, and what octitrate finds in it is said by `octitrate check`.
+Nothing is built or renamed: what can titrate must hold all its protons already, and what octitrate finds in it is said by `octitrate check`. Water is made rigid
+(`water.py`).
 
 No such file holds how its force field is to be cut off; that was in the input of the program that made it (.mdp, mdin, an input of CHARMM). What a family of
 force fields was made with is written into the job, and said:
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from .folder import MARKER, Folder, digest
 from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
 from .options import Options
 from .report import Report, listed
+from .water import make_rigid
 
 LIPIDS = frozenset("POPC POPE POPS POPG DOPC DOPE DOPS DPPC DPPE DMPC DLPC DSPC POPA POPI PSM CHL1 CHL PC PE PS PGR PA OL LAL MY ST".split())  # noqa: SIM905
 """Names of lipids in the force fields of CHARMM and AMBER (whose residues are heads and tails), the frequent ones."""
@@ -81,6 +84,8 @@ class Loaded:
     positions: Any
     cutoffs: Cutoffs
     parameters: tuple[Any, ...] = ()
+    bond: Callable[[int, int], float | None] = lambda _a, _b: None
+    """The length (nm) of a bond between two hydrogens of water that the file may have and its reader passes over."""
 
 
 def take(args: argparse.Namespace, report: Report) -> Path:
@@ -114,6 +119,7 @@ def take(args: argparse.Namespace, report: Report) -> Path:
     except Exception as error:  # readers of OpenMM raise what they run into
         raise Refused(f"{files[0]}: OpenMM cannot make a system of it: {error}", "look at the file with the program that wrote it") from None
     _whole_pi(system)
+    make_rigid(system, loaded.topology, loaded.bond, files[0], report)
     places = np.array(loaded.positions.value_in_unit(unit.nanometer))
     if len(places) != system.getNumParticles():
         raise Refused(f"{files[1]} has {len(places)} atoms and {files[0]} {system.getNumParticles()}: they do not belong together", FORMS)
@@ -241,7 +247,14 @@ def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
         raise Refused(f"{files[1]}: has no box", "--box-size 7 7 7 gives its edges in nm")
     psf.setBox(*(edge * unit.nanometer for edge in edges))
     parameters = app.CharmmParameterSet(*map(str, args.parameters))
-    return Loaded(psf.topology, psf, coordinates.positions, Cutoffs(*CHARMM, "a psf is of CHARMM, whose force fields were made so"), (parameters,))
+
+    def bond(a: int, b: int) -> float | None:
+        first, second = sorted(psf.atom_list[atom].type.name for atom in (a, b))
+        found = parameters.bond_types.get((first, second))
+        return None if found is None else found.req / 10
+
+    cutoffs = Cutoffs(*CHARMM, "a psf is of CHARMM, whose force fields were made so")
+    return Loaded(psf.topology, psf, coordinates.positions, cutoffs, (parameters,), bond)
 
 
 def _has_solute(topology: Any) -> bool:
