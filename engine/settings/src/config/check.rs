@@ -52,6 +52,8 @@ pub(super) fn not_negative<D: Dimension>(key: &str, value: Quantity<D>) -> Check
 pub(super) fn whole_steps(key: &str, time: Time, step: Time) -> Result<u64, Box<InputError>> {
     let steps = time.get() / step.get();
     let rounded = steps.round();
+    // More than numbers of 53 bits count is centuries of work.
+    require(rounded <= 9e15, key, time, "a time of less than 9e15 steps")?;
     // Times and steps are decimal texts: their ratio is whole to rounding or not at all.
     if (steps - rounded).abs() > 1e-6 * steps.max(1.0) {
         let near = |count: f64| Time::new((count * step.get() * 1e9).round() / 1e9);

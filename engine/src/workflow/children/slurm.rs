@@ -34,7 +34,7 @@ impl TaskArray<'_> {
 # {what} A run that reaches the time limit writes its checkpoint: submit this script again to continue it.
 # When all are done, evaluate them with:
 #   {again}
-{pick}exec {executable} run --quiet --device {device} --threads "$SLURM_CPUS_PER_TASK" "${{jobs[@]}}"
+{pick}exec {executable} run --quiet --device {device} --threads "${{SLURM_CPUS_PER_TASK:-1}}" "${{jobs[@]}}"
 "#,
             name = self.name,
             threads = self.queue.threads,
