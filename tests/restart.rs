@@ -210,6 +210,34 @@ fn a_trajectory_without_room_is_an_error_and_loses_nothing() {
     assert_eq!(read(&out), read(&whole));
 }
 
+/// A trajectory that is kept elsewhere: an empty file in its place is filled from the checkpoint on, a file that is gone is asked for.
+#[test]
+fn a_trajectory_may_be_put_away() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let (job, out) = (job(folder.path(), 3), folder.path().join("out"));
+    let text = std::fs::read_to_string(&job).unwrap();
+    let with = |steps: u32| std::fs::write(&job, text.replace("steps = 30000", &format!("steps = {steps}"))).unwrap();
+    with(300);
+    assert_eq!(end(start(&job, &out)).0, Some(0));
+    let trajectory = out.join("trajectory.xtc");
+    let first = std::fs::read(&trajectory).unwrap();
+    std::fs::remove_file(&trajectory).unwrap();
+    with(600);
+    let (status, said) = end(start(&job, &out));
+    assert!(
+        status == Some(2) && said.contains("trajectory.xtc is missing") && said.contains("an empty file"),
+        "{said}"
+    );
+    std::fs::write(&trajectory, "").unwrap();
+    assert_eq!(end(start(&job, &out)).0, Some(0));
+    let log = std::fs::read_to_string(out.join("log.txt")).unwrap();
+    assert!(log.contains("trajectory.xtc: emptied since the checkpoint, with frames from here on"), "{log}");
+    let whole = folder.path().join("whole");
+    assert_eq!(end(start(&job, &whole)).0, Some(0));
+    let both = [first, std::fs::read(&trajectory).unwrap()].concat();
+    assert_eq!(both, std::fs::read(whole.join("trajectory.xtc")).unwrap());
+}
+
 /// What is written of a run may change when it continues, but one file never holds frames of different atoms.
 #[test]
 fn another_selection_is_refused() {

@@ -47,6 +47,8 @@ pub struct Found<S = State> {
     pub checkpoint: Checkpoint<S>,
     /// Why the newest file was not taken.
     pub note: Option<String>,
+    /// Trajectories that have been emptied since, in words.
+    pub emptied: Option<String>,
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -108,12 +110,19 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
         Self::newest(folder, |_| Ok(()))
     }
 
-    /// Reads the newest checkpoint from which a run can go on: it is good, and the output files are still what they were when it was made.
+    /// Reads the newest checkpoint from which a run can go on: it is good, and the output files are still what they were when it was made. A trajectory that is
+    /// empty now has been put away on purpose, and begins anew.
     ///
     /// # Errors
     /// As [`Self::load`]; it names the file that was changed.
     pub fn load_to_continue(folder: &Path) -> Result<Option<Found<S>>> {
-        Self::newest(folder, |found| written::check(folder, &found.written))
+        let mut found = Self::newest(folder, |found| written::check(folder, &found.written))?;
+        if let Some(found) = &mut found {
+            let emptied = written::emptied(folder, &mut found.checkpoint.written);
+            let words = format!("{}: emptied since the checkpoint, with frames from here on", emptied.join(", "));
+            found.emptied = (!emptied.is_empty()).then_some(words);
+        }
+        Ok(found)
     }
 
     fn newest(folder: &Path, check: impl Fn(&Self) -> std::result::Result<(), String>) -> Result<Option<Found<S>>> {
@@ -126,14 +135,17 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
                 Err(e) => return Err(Error::file(&path, "read the checkpoint", e)),
             };
             match Self::decode(&bytes).and_then(|found| check(&found).map(|()| found)) {
-                Ok(checkpoint) => return Ok(Some(Found { checkpoint, note })),
+                Ok(checkpoint) => return Ok(Some(Found { checkpoint, note, emptied: None })),
                 Err(reason) => note = Some(note.unwrap_or(format!("{} was not used: {reason}", path.display()))),
             }
         }
         match note {
             None => Ok(None),
             Some(note) => {
-                let help = format!("put back what was changed, or {}", anew(folder));
+                let help = format!(
+                    "put back what was changed, or {}; a trajectory that is kept elsewhere may be replaced by an empty file",
+                    anew(folder)
+                );
                 Err(InputError::new(format!("no checkpoint is usable; {note}"), help).in_file(folder).into())
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! A continued run cuts each file to the length that the checkpoint recorded. That is right only if nothing but whole entries of this run lie
 //! before the cut: a file that was shortened, that an editor has given other line ends, or that a crash of the machine has left full of
-//! zeros must not be continued.
+//! zeros must not be continued. A trajectory may be put away, to save room, and an empty file left in its place: nothing but an intention does that, because files are
+//! brought to the disk before their checkpoint is written.
 
 use crate::output::files::Written;
 use crate::trajectory::{trr, xtc};
@@ -18,9 +19,29 @@ const LOOK: u64 = 1 << 16;
 pub(super) fn check(folder: &Path, written: &BTreeMap<String, Written>) -> Result<(), String> {
     written.iter().try_for_each(|(name, written)| {
         let path = folder.join(name);
+        if is_empty_trajectory(&path) {
+            return Ok(());
+        }
         let damage = damage(&path, written.bytes).map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
         damage.map_or(Ok(()), |damage| Err(format!("{} {damage}", path.display())))
     })
+}
+
+/// Whether there is a trajectory at this path that holds nothing.
+fn is_empty_trajectory(path: &Path) -> bool {
+    let is_trajectory = path.extension().is_some_and(|extension| extension == "xtc" || extension == "trr");
+    is_trajectory && path.metadata().is_ok_and(|data| data.is_file() && data.len() == 0)
+}
+
+/// The trajectories that had frames and have none now. They count as new ones from here on.
+pub(super) fn emptied(folder: &Path, written: &mut BTreeMap<String, Written>) -> Vec<String> {
+    let now_empty = written.iter_mut().filter(|(name, had)| had.bytes > 0 && is_empty_trajectory(&folder.join(name)));
+    now_empty
+        .map(|(name, had)| {
+            *had = Written::from(0);
+            name.clone()
+        })
+        .collect()
 }
 
 /// What is wrong with a file that had `length` bytes; `None` if nothing is seen.

@@ -58,11 +58,12 @@ pub fn run(config: &Config, simulation: &mut dyn Propagate, stop: &Stop, quiet: 
     let description = simulation.describe();
     log.describe(&description)?;
     let written = match &found {
-        Some(Found { checkpoint, note }) => {
+        Some(Found { checkpoint, note, emptied }) => {
             if let Some(note) = note {
                 log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
             log.line(&format!("continuing from step {}", checkpoint.state.step))?;
+            emptied.iter().try_for_each(|words| log.line(words))?;
             checkpoint.written.clone()
         }
         None => {

@@ -118,11 +118,12 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         let (config, n, Places { origins, at }) = (setup.config, walkers.len(), places);
         let mut written = BTreeMap::new();
         let (mut known, mut swapped) = (0, 0);
-        if let Some(Found { checkpoint, note }) = found {
+        if let Some(Found { checkpoint, note, emptied }) = found {
             if let Some(note) = note {
                 log.line(&format!("warning: {note}; continuing from the one before"))?;
             }
             log.line(&format!("continuing from step {}", checkpoint.state.step()))?;
+            emptied.iter().try_for_each(|words| log.line(words))?;
             (known, swapped) = (checkpoint.state.walkers.len(), checkpoint.state.swapped);
             for (walker, state) in walkers.iter_mut().zip(&checkpoint.state.walkers) {
                 walker.restore(state)?;
