@@ -99,6 +99,7 @@ impl Diagnostics {
             }
             if let Some(([first, last], drift)) = site.halves(index).zip(site.significant_drift(index, ERRORS, largest))
             {
+                let drift = drift.to_string().replace('-', "−");
                 let by = if site.diagnostics.from_replicas { format!(": a drift of {drift}") } else { String::new() };
                 add(format!("the first half of the runs gives {first} and the last {last}{by}"));
             }
