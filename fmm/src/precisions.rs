@@ -1,4 +1,4 @@
-//! Both precisions of everything generic, compiled once.
+//! Both precisions of what other crates call, compiled once.
 //!
 //! Generic functions are compiled anew in every crate that calls them, unless they are `inline(never)` and their own crate has compiled them
 //! already (Rust 1.83 and newer). The solvers make megabytes of code, and program, library and each test binary would spend more
@@ -20,6 +20,7 @@ fn functions<T: Real + Pod>() -> impl Iterator<Item = *const ()> {
         Fmm::<T>::set_boundary as *const (),
         Fmm::<T>::assign as *const (),
         Fmm::<T>::evaluate as *const (),
+        Fmm::<T>::virial as *const (),
         Fmm::<T>::work as *const (),
         FmmOfMembers::<T>::assign as *const (),
         FmmOfMembers::<T>::evaluate as *const (),
@@ -27,7 +28,14 @@ fn functions<T: Real + Pod>() -> impl Iterator<Item = *const ()> {
         DeviceFmm::<T>::of_members as *const (),
         DeviceFmm::<T>::enqueue_assign as *const (),
         DeviceFmm::<T>::enqueue_evaluate as *const (),
+        DeviceFmm::<T>::enqueue_far as *const (),
+        DeviceFmm::<T>::enqueue_near as *const (),
+        DeviceFmm::<T>::enqueue_gather as *const (),
+        DeviceFmm::<T>::enqueue_finish as *const (),
         DeviceFmm::<T>::enqueue_forces as *const (),
+        DeviceFmm::<T>::enqueue_images as *const (),
+        DeviceFmm::<T>::follow_shapes as *const (),
+        DeviceFmm::<T>::set_reference as *const (),
         DeviceFmm::<T>::check as *const (),
         DeviceFmm::<T>::set_boundary as *const (),
         DeviceCoulomb::<T>::new as *const (),
