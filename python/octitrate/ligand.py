@@ -17,6 +17,8 @@ Charges are in e, lengths in nm, energies in kJ/mol. The entry has no correction
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -260,6 +262,7 @@ def entry(
     changed = [atom.name for k, atom in enumerate(protonated.atoms) if k in found.places and _differs(atom, deprotonated.atoms[found.places[k]])]
     kept = f"; without the proton it would change those of {', '.join(changed)}" if changed else ""
     called = name or protonated.name.lower()
+    value = f"{pka:.2f}" if round(pka, 2) == pka else repr(pka)
     files = [Path(one.file).name for one in (protonated, deprotonated)]
     made = f" by {parameters}" if parameters else ""
     lines = [
@@ -274,12 +277,12 @@ def entry(
         f'force_field = "{files[0]}{made}"',
         f'source = "{files[0]} and {files[1]}{made}"',
         f'model_compound = "{protonated.name}"',
-        f"pka = {pka:.2f}",
-        f'pka_source = "{source}"',
+        f"pka = {value}",
+        f"pka_source = {json.dumps(source, ensure_ascii=False)}",
         f'balanced_at = "{parent}"',
         "",
         *["[[forms]]", 'name = "protonated"', "protons_lost = 0", f"net_charge = {net[0]}", "pk = 0.0", ""],
-        *["[[forms]]", 'name = "deprotonated"', "protons_lost = 1", f"net_charge = {net[1]}", f"pk = {pka:.2f}", ""],
+        *["[[forms]]", 'name = "deprotonated"', "protons_lost = 1", f"net_charge = {net[1]}", f"pk = {value}", ""],
         "# atom = [protonated, deprotonated]",
         "[charges]",
         *(f"{_key(atom)} = [{values[0]!r}, {values[1]!r}]" for atom, values in charges.items()),
@@ -340,6 +343,12 @@ def parser() -> argparse.ArgumentParser:
 
 def make(chosen: argparse.Namespace) -> None:
     """Writes what the arguments ask for. Raises `Refused`."""
+    if chosen.name is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", chosen.name):
+        raise Refused(f"--name {chosen.name}: files are named so", "letters, digits, - and _")
+    if not -20 <= chosen.pka <= 40:
+        raise Refused(f"--pka {chosen.pka:g}: no acid has it", "-20 to 40")
+    if not 250 <= chosen.temperature <= 400:
+        raise Refused(f"--temperature {chosen.temperature:g}: K are meant, 250 to 400", "300 is usual")
     if chosen.output is not None and chosen.output.exists():
         raise Refused(f"{chosen.output}: there is a file already", "choose another name (-o)")
     drawn = [path for path in (chosen.protonated, chosen.deprotonated) if path.suffix.lower() in FORMATS]

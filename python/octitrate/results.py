@@ -231,8 +231,10 @@ class Titration(Folder):
         return _table(self.folder / "convergence.csv").set_index(["site", "protons lost", "share"])
 
     def diagnostics(self) -> pd.DataFrame:
-        """Whether each site has converged, and why not: `diagnostics.csv`."""
-        return _table(self.folder / "diagnostics.csv").set_index(["site", "protons lost"])
+        """Whether each site has converged (true or false), and why not: `diagnostics.csv`."""
+        table = _table(self.folder / "diagnostics.csv")
+        table["converged"] = table["converged"] == "yes"
+        return table.set_index(["site", "protons lost"])
 
     def lambdas(self) -> pd.DataFrame:
         """λ of all runs, by pH, replica and time."""

@@ -156,6 +156,8 @@ def test_what_are_no_two_forms_is_refused(tmp_path: Path, capsys: pytest.Capture
         ligand.entry(acid, molecule("ACT", BASE | {"CX": ("CT", -0.12)}, BASE_BONDS), 4.76)
     with pytest.raises(Refused, match="the forms have charges 0 and 0 e"):
         ligand.entry(acid, molecule("ACT", BASE | {"CX": ("CT", 0.78)}, BASE_BONDS), 4.76)
+    written = tomllib.loads(ligand.entry(acid, base, 4.756, source='CRC "Handbook", 97th ed.'))
+    assert (written["pka"], written["forms"][1]["pk"], written["pka_source"]) == (4.756, 4.756, 'CRC "Handbook", 97th ed.')
     twins = ligand.Molecule(acid.file, acid.name, tuple(ligand.Atom("X", a.element, a.charge, a.sigma, a.epsilon) for a in acid.atoms), acid.bonds)
     with pytest.raises(Refused, match="two atoms have the name X"):
         ligand.entry(twins, base, 4.76)
@@ -163,7 +165,10 @@ def test_what_are_no_two_forms_is_refused(tmp_path: Path, capsys: pytest.Capture
         (["--protonated", str(tmp_path / "none.xml")], "there is no such file"),
         (["--protonated", str(tmp_path / "acid.mol2")], "acid.mol2: has no parameters, and the other form has"),
         (["--protonated", str(tmp_path / "none.xml"), "--charge", "0"], "--charge is for molecules without parameters"),
+        (["--protonated", str(tmp_path / "none.xml"), "--name", "../evil"], "--name ../evil: files are named so"),
+        (["--protonated", str(tmp_path / "none.xml"), "--pka", "nan"], "--pka nan: no acid has it"),
+        (["--protonated", str(tmp_path / "none.xml"), "--temperature", "27"], "--temperature 27: K are meant"),
     ):
-        assert ligand.main([*arguments, "--deprotonated", "base.xml", "--pka", "4.76"]) == 2
+        assert ligand.main(["--pka", "4.76", *arguments, "--deprotonated", "base.xml"]) == 2
         assert message in capsys.readouterr().err
     assert list(itertools.chain(tmp_path.glob("*.toml"))) == []

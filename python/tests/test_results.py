@@ -117,6 +117,7 @@ def test_alchemlyb_reads_the_reduced_potentials(titration: Titration) -> None:
     difference = (found.loc[(slice(None), 3.75), 4.75] - found.loc[(slice(None), 3.75), 3.75]).to_numpy()
     lambdas = first.lambdas()["GLH 2"].to_numpy()
     frames = found.loc[(slice(None), 3.75), :].index.get_level_values("time").to_numpy()
+    assert frames.min() > 0.0  # the start is no evidence, as in the evaluation
     at = {round(time, 4): value for time, value in zip(first.lambdas().index, lambdas, strict=True)}
     expected = [-2.302585 * at[round(time, 4)] for time in frames]
     # λ is written with six decimals.
@@ -131,6 +132,7 @@ def test_tables_of_a_short_titration(titration: Titration) -> None:
     assert not pka["converged"].any()
     assert titration.curves().index.tolist() == [("GLH 2", 3.75), ("GLH 2", 4.75)]
     assert set(titration.populations().index.get_level_values("form")) == {"protonated", "deprotonated"}
+    assert set(titration.diagnostics()["converged"]) <= {True, False}  # the texts yes and no are both true
     for table in (titration.micro(), titration.diagnostics(), titration.convergence()):
         assert len(table) > 0
     assert len(titration.pairs()) == 0

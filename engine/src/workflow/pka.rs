@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Files that are missing or damaged, and as [`evaluation::pka::evaluate`].
 pub fn evaluate(folders: &[PathBuf], options: &Options) -> Result<Evaluation> {
     let runs = folders.iter().map(|folder| Run::read(folder)).collect::<Result<Vec<_>>>()?;
-    let missing = match options.parquet.then(|| write_beside(&runs)) {
+    let missing = match options.parquet.then(|| write_beside(&runs, options.equilibration)) {
         Some(Err(error @ Error::File { .. })) => Some(format!("{error}: the runs get no Parquet files")),
         Some(written) => written?,
         None => None,
@@ -27,8 +27,8 @@ pub fn evaluate(folders: &[PathBuf], options: &Options) -> Result<Evaluation> {
     Ok(evaluation)
 }
 
-/// Writes the table of each run once more, and V_pH at every pH; a sentence if the runs are not states of one system.
-fn write_beside(runs: &[Run]) -> Result<Option<String>> {
+/// Writes the table of each run once more, and V_pH at every pH of the frames that are evaluated; a sentence if the runs are not states of one system.
+fn write_beside(runs: &[Run], equilibration: f64) -> Result<Option<String>> {
     for run in runs {
         parquet::write(&run.folder, &run.series, &run.sites)?;
     }
@@ -37,8 +37,10 @@ fn write_beside(runs: &[Run]) -> Result<Option<String>> {
         Err(reason) => return Ok(Some(format!("no {} is written: {reason}", parquet::U_NK))),
     };
     for (run, energies) in runs.iter().zip(&reduced.energies) {
-        let frames = (&run.series.time[..], run.ph);
-        parquet::write_reduced(&run.folder, frames, (&reduced.ph, energies), run.sites.temperature)?;
+        let (time, from) = (&run.series.time, run.cut(equilibration).max(run.sites.held));
+        let first = time.partition_point(|time| *time <= from);
+        let energies: Vec<Vec<f64>> = energies.iter().map(|state| state[first..].to_vec()).collect();
+        parquet::write_reduced(&run.folder, (&time[first..], run.ph), (&reduced.ph, &energies), run.sites.temperature)?;
     }
     Ok(None)
 }

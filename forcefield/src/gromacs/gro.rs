@@ -352,7 +352,8 @@ pub fn format_gro(s: &Structure, decimals: usize, path: &Path) -> Result<String,
     writeln!(out, "{}\n{:5}", s.title.lines().next().unwrap_or(""), s.positions.len()).expect(infallible);
     for (i, x) in s.positions.iter().enumerate() {
         let (residue, atom) = &s.names[i];
-        let (number, serial) = (s.residue_numbers[i].rem_euclid(100_000), (i + 1) % 100_000);
+        // Numbers below zero, as of tags for expression, stay what they are.
+        let (number, serial) = (s.residue_numbers[i] % 100_000, (i + 1) % 100_000);
         write!(out, "{number:5}{residue:<5.5}{atom:>5.5}{serial:5}").expect(infallible);
         for v in x.iter() {
             push(&mut out, *v, width, decimals, "position", i + 1)?;

@@ -37,7 +37,7 @@ class Folder:
         if (self.place / MARKER).exists():
             what = "a model compound was built" if "\nmodel_compound =" in (self.place / MARKER).read_text(errors="replace") else "a protein was prepared"
             raise Refused(f"{self.place}: {what} here already", "choose another folder (-o FOLDER), or --force to move this one aside")
-        raise Refused(f"{self.place}: exists and was not written by a preparation", "choose another folder (-o FOLDER), or --force to move it aside")
+        raise Refused(f"{self.place}: exists and was not written by a preparation", "choose another folder, or move this one aside")
 
     def _taken(self) -> bool:
         if not os.path.lexists(self.place):

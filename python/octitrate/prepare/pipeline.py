@@ -14,7 +14,7 @@ import openmm
 from .. import __version__, repeatable
 from ..calibrated import SHIPPED
 from ..entries import forms
-from ..errors import named
+from ..errors import Refused, named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
 from . import build, chains, chirality, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
@@ -121,7 +121,10 @@ def protonate(model: build.Model, ff: TitratableForceField, options: Options, re
     choices = sites.choose(groups, predicted, options, report)
     keep = {(choice.group.residue.index, choice.group.group) for choice in choices if not choice.titrates}
     names = ff.build_names(model.topology, keep=keep)
-    modeller = ff.add_hydrogens(app.Modeller(model.topology, model.quantity()), names)
+    try:
+        modeller = ff.add_hydrogens(app.Modeller(model.topology, model.quantity()), names)
+    except ZeroDivisionError:
+        raise Refused("two atoms of one residue lie at one place, so that no hydrogen can be placed beside them", "take out atoms that were not seen (0 0 0, occupancy 0): they are built anew") from None
     report.table(sites.table(choices))
     places = np.array(modeller.positions.value_in_unit(unit.nanometer))
     residues = list(modeller.topology.residues())

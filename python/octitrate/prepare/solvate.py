@@ -235,6 +235,10 @@ def charge(system: Any, atoms: Iterable[int] | None = None) -> float:
     return float(sum(force.getParticleParameters(i)[0].value_in_unit(unit.elementary_charge) for i in chosen))
 
 
+OVERLAP = "the system has no finite energy: atoms lie on each other"
+CLASHES = "look at the structure for clashes, also between its chains"
+
+
 def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None:
     """Some steps of minimisation on the CPU; refuses a system without a finite energy.
 
@@ -242,13 +246,16 @@ def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None
     """
     model = solvated.model
     loose = _context(stretchable(without_pair_tables(openmm.XmlSerializer.clone(solvated.system))), model)
-    openmm.LocalEnergyMinimizer.minimize(loose, tolerance=100, maxIterations=STEPS)
+    try:
+        openmm.LocalEnergyMinimizer.minimize(loose, tolerance=100, maxIterations=STEPS)
+    except openmm.OpenMMException as error:
+        raise Refused(f"{OVERLAP} ({error})", CLASHES) from None
     rigid = _context(solvated.system, model)
     rigid.setPositions(loose.getState(getPositions=True).getPositions())
     rigid.applyConstraints(1e-6)
     energy, force = _look(rigid)
     if not np.isfinite(energy):
-        raise Refused("the system has no finite energy: atoms lie on each other", "look at the structure for clashes, also between its chains")
+        raise Refused(OVERLAP, CLASHES)
     model.positions = np.array(rigid.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer))
     report.note(f"{STEPS} steps of minimisation: energy {energy:.0f} kJ/mol, largest force {force:.2g} kJ/mol/nm after it")
 

@@ -26,7 +26,8 @@ def gro(title: str, model: Model) -> str:
             number = int(residue.id)
         except ValueError:
             number = residue.index + 1
-        lines.append(f"{number % 100000:5d}{residue.name:<5}{atom.name:>5}{index % 100000:5d}{x:11.6f}{y:11.6f}{z:11.6f}")
+        number = number if number < 0 else number % 100000  # a tag for expression begins below zero
+        lines.append(f"{number:5d}{residue.name:<5}{atom.name:>5}{index % 100000:5d}{x:11.6f}{y:11.6f}{z:11.6f}")
     lines.append(" ".join(f"{v:.6f}" for v in box(model)))
     return "\n".join(lines) + "\n"
 
