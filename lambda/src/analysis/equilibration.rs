@@ -45,6 +45,9 @@ const DIFFERENT: f64 = 4.0;
 /// Frames to be cut from the beginning of a series: those before [`start`], if their mean differs from that of the rest by more than four errors, else
 /// none. Without this condition a series of few transitions, or the latest start of many series, would lose much for nothing. The mean of n frames has
 /// the error √(g σ²/n), with g and σ of the rest. Long series are taken as 1000 means.
+///
+/// In a series of two states with few transitions the rest may have none by chance, and g and σ of it say nothing: stationary ones are cut in some 30 % of
+/// cases with 10 independent samples and in 20 % with 25 where one state has a tenth of the frames, and lose visits of that state (a test has it).
 pub fn cut(series: &[f64]) -> usize {
     let length = series.len().div_ceil(MEANS).max(1);
     let means: Vec<f64> = series.chunks_exact(length).map(|chunk| chunk.iter().sum::<f64>() / length as f64).collect();
@@ -89,7 +92,7 @@ pub fn slope(times: &[f64], series: &[f64]) -> Result<Slope, SeriesError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::synthetic::{autoregressive, random};
+    use crate::analysis::synthetic::{autoregressive, random, two_state};
 
     /// A start far away that decays in 200 frames is cut off, and little more than that.
     #[test]
@@ -105,6 +108,17 @@ mod tests {
             .collect();
         // 30 e^{−k/200} is below the noise of unit size from k = 680 on; starts are tried every 100 frames.
         assert!(starts.iter().all(|start| (400..=2000).contains(start)), "{starts:?}");
+    }
+
+    /// What is not right: a stationary series of two states, one of them rare, loses visits of it. With more samples it does not.
+    #[test]
+    fn a_series_of_two_states_with_few_transitions_is_cut_too_often() {
+        let mut rng = random(8);
+        // States that are drawn anew with probability r have the inefficiency 2/r − 1.
+        let is_cut = |samples: f64, rng: &mut _| cut(&two_state(10_000, 0.1, 2.0 * samples / 10_000.0, rng)) > 0;
+        let cut_of = |samples: f64, rng: &mut _| (0..100).filter(|_| is_cut(samples, rng)).count();
+        let [few, many] = [10.0, 400.0].map(|samples| cut_of(samples, &mut rng));
+        assert!((15..=45).contains(&few) && many <= 8, "{few} and {many} of 100");
     }
 
     #[test]
