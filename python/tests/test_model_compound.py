@@ -78,12 +78,12 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
     job = tomllib.loads((place / "calibrate.toml").read_text())
     assert job["titration"].get("library", []) == ([f"library/{compound(name).entry}.toml"] if site else [])
     assert job["titration"].get("ease_rotamers") == ("8 kJ/mol" if site else None)
-    # The equilibrated structure has the same atoms.
-    (place / "equilibrate").mkdir()
-    shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
     for file in ("equilibrate.toml", "calibrate.toml"):
         answer = subprocess.run([binary(), "check", file], cwd=place, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, answer.stdout + answer.stderr
+        # The equilibrated structure has the same atoms.
+        (place / "equilibrate").mkdir(exist_ok=True)
+        shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
     assert "the job can be run" in answer.stdout
     assert f"titratable sites     {site + ', ' if site else ''}buffer" in answer.stdout
 

@@ -84,11 +84,11 @@ def test_the_program_runs_what_the_command_writes(folder: str, tmp_path: Path) -
     }
     entry = tomllib.loads((place / "library/mine.toml").read_text())
     assert (entry["name"], entry["residues"], entry["pka"], entry["pka_source"]) == ("mine", [name], pka, "a book")
-    (place / "equilibrate").mkdir()
-    shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
     for file in ("equilibrate.toml", "calibrate.toml"):
         answer = subprocess.run([binary(), "check", file], cwd=place, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, answer.stdout + answer.stderr
+        (place / "equilibrate").mkdir(exist_ok=True)
+        shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
     assert f"titratable sites     {name} 1, buffer" in answer.stdout
     # Again: the folder of before stays.
     assert ligand.main([*arguments, "--model", str(place)]) == 2
