@@ -4,7 +4,6 @@ pub mod agreement;
 mod ascent;
 pub mod blocks;
 pub mod bootstrap;
-pub mod chi_squared;
 pub mod counted;
 pub mod determined;
 pub mod equilibration;
@@ -20,5 +19,6 @@ pub mod simplex_fit;
 pub mod symmetry;
 #[cfg(test)]
 pub(crate) mod synthetic;
+pub mod tails;
 pub mod titration;
 pub mod units;

@@ -30,6 +30,9 @@ const LONGEST: f64 = 5.0;
 const NEGLIGIBLE: f64 = 1e-11;
 /// Part of the number of frames that a gradient has from rounding alone.
 const ROUNDING: f64 = 1e-12;
+/// Frames that are summed by themselves before their sums are added: rounding grows with the number of additions, and frames that are all alike, as those
+/// of λ at 0 or 1, round all to the same side.
+const TOGETHER: usize = 1024;
 /// Part of the number of frames that the curvature gets on its diagonal: states without overlap have none of their own.
 const RIDGE: f64 = 1e-12;
 
@@ -207,20 +210,20 @@ impl Concave for Equations<'_> {
         let value = f.iter().zip(self.frames).map(|(f, n)| f * n).sum();
         let mut sums = Sums { value, gradient: self.frames.to_vec(), products: DMatrix::zeros(states, states) };
         let mut row = vec![0.0; states];
-        // Summed with its rounding (Kahan 1965): what a million additions lose would pass for a function that falls.
-        let mut lost = 0.0;
-        for energies in self.rows() {
-            row.copy_from_slice(energies);
-            let term = -to_chances(&mut row, &offsets) - lost;
-            let sum = sums.value + term;
-            lost = (sum - sums.value) - term;
-            sums.value = sum;
-            for k in 0..states {
-                let p = row[k];
-                sums.gradient[k] -= p;
-                let column = sums.products.column_mut(k);
-                column.into_iter().zip(&row).take(k + 1).for_each(|(sum, other)| *sum += p * other);
+        for some in self.runs.iter().flat_map(|run| run.energies.chunks(TOGETHER * states)) {
+            let (mut logarithms, mut chances, mut products) = (0.0, vec![0.0; states], DMatrix::zeros(states, states));
+            for energies in some.chunks_exact(states) {
+                row.copy_from_slice(energies);
+                logarithms += to_chances(&mut row, &offsets);
+                for (k, p) in row.iter().enumerate() {
+                    chances[k] += p;
+                    let column = products.column_mut(k);
+                    column.into_iter().zip(&row).take(k + 1).for_each(|(sum, other)| *sum += p * other);
+                }
             }
+            sums.value -= logarithms;
+            sums.gradient.iter_mut().zip(&chances).for_each(|(sum, p)| *sum -= p);
+            sums.products += products;
         }
         sums.products.fill_lower_triangle_with_upper_triangle();
         sums

@@ -128,8 +128,8 @@ fn redundant(factor: f64, weights: &[f64], by_weight: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::chi_squared::exceeded;
     use crate::analysis::synthetic::random;
+    use crate::analysis::tails;
     use crate::bias::assert_derivatives;
     use rand_chacha::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal, StandardUniform};
@@ -194,7 +194,7 @@ mod tests {
     /// Probability of a histogram at least as uneven if all cells are equally likely.
     fn evenness(cells: &[f64]) -> f64 {
         let mean = cells.iter().sum::<f64>() / cells.len() as f64;
-        exceeded(cells.iter().map(|n| (n - mean).powi(2) / mean).sum(), cells.len() - 1)
+        tails::chi_squared(cells.iter().map(|n| (n - mean).powi(2) / mean).sum(), cells.len() - 1)
     }
 
     /// What is left is below what 6000 frames show: ε²/2λ² is 0.5 % at the edge of the part that counts, τ changes the cells at a tie by 1 %.

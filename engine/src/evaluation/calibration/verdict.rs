@@ -18,8 +18,8 @@
 
 use super::{ENOUGH, Estimate, Inputs, Measured};
 use lambda::analysis::agreement::{Agreement, Difference, SIGNIFICANT};
-use lambda::analysis::chi_squared::exceeded;
 use lambda::analysis::simplex_fit::SimplexFit;
+use lambda::analysis::tails;
 
 /// Largest χ² of halves, of starts and of the fit for each degree of freedom with which errors, widened by its root, still say what they cover.
 const LARGEST_CHI: f64 = 4.0;
@@ -40,7 +40,8 @@ pub(super) fn differ(difference: &Difference) -> bool {
 
 /// Whether a polynomial follows the windows that it was fitted to.
 pub(super) fn follows(fit: &SimplexFit) -> bool {
-    fit.reduced_chi_squared() <= LARGEST_CHI || exceeded(fit.chi_squared, fit.degrees_of_freedom) >= SIGNIFICANT
+    fit.reduced_chi_squared() <= LARGEST_CHI
+        || tails::chi_squared(fit.chi_squared, fit.degrees_of_freedom) >= SIGNIFICANT
 }
 
 /// Whether the windows agree.
@@ -112,7 +113,7 @@ pub fn reasons(found: &Estimate, inputs: &Inputs) -> Vec<String> {
     }
     if !follows(&found.fit) {
         let reduced = found.fit.reduced_chi_squared();
-        let p = probability(exceeded(found.fit.chi_squared, found.fit.degrees_of_freedom));
+        let p = probability(tails::chi_squared(found.fit.chi_squared, found.fit.degrees_of_freedom));
         reasons.push(format!(
             "the polynomial does not follow the windows (χ² per degree of freedom {reduced:.2}, p = {p})"
         ));
@@ -128,7 +129,7 @@ fn relaxing(found: &Estimate, inputs: &Inputs) -> Option<String> {
     let each = known.map(|(apart, form)| (apart.value, apart.value / (widening * apart.error), &form.name));
     let (value, z, name) = each.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     // The largest of several is as improbable as any of them.
-    let p = (exceeded(z * z, 1) * (apart.len() as f64 - 1.0)).min(1.0);
+    let p = (tails::chi_squared(z * z, 1) * (apart.len() as f64 - 1.0)).min(1.0);
     (p < SIGNIFICANT).then(|| {
         let value = value / found.molecules;
         format!(

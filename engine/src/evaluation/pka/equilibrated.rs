@@ -1,7 +1,7 @@
 //! Runs without their start: what the job leaves out, and more where the beginning of a run differs from the rest.
 //!
 //! The weights of every site that titrates and the potential energy are looked at; the latest of their starts counts, which lies in the first half of
-//! the run ([`lambda::analysis::equilibration::cut`]). A form that is hardly visited, or hardly left, has too few events to tell a beginning from the rest.
+//! the run ([`lambda::analysis::equilibration`]). A form that changes seldom has too few events to tell a beginning from the rest.
 
 use crate::error::Result;
 use crate::evaluation::runs::Run;
@@ -35,7 +35,7 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
     for name in names {
         for weights in run.weights(&name).unwrap_or_default().iter().skip(1).filter(|weights| variance(weights) > LEAST)
         {
-            match equilibration::cut(weights) {
+            match equilibration::cut_of_form(weights) {
                 0 => {}
                 start => consider(run.series.time[start - 1], &name),
             }

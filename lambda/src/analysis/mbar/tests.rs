@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::synthetic::random;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::{Distribution, StandardNormal, StandardUniform};
 
 /// Energies u_k = ½ c_k (x − x_k)² of normal frames of every state: f_k − f_0 = ½ ln(c_k/c_0).
 fn wells(wells: &[[f64; 2]], frames: &[usize], seed: u64) -> Vec<Sampled> {
@@ -89,6 +89,29 @@ fn states_far_apart_are_told_by_their_overlap_and_do_no_harm() {
     let [lower, upper] = [found.free_energies[1], found.free_energies[3] - found.free_energies[2]];
     // 600 frames with this overlap have an error of 0.05 in each of two sets.
     assert!((lower - low).abs() < 0.3 && (upper - high).abs() < 0.3, "{found:?}");
+}
+
+/// Frames that are all alike round all to the same side: λ at exactly 0 or 1, half a million frames at five pH values. Summed one by one a third of such
+/// titrations have no solution.
+#[test]
+fn many_frames_that_are_alike_are_solved() {
+    let ph = [-1.0, -0.5, 0.0, 0.5, 1.0];
+    for seed in 0..8 {
+        let mut rng = random(seed);
+        let mut run = |state: usize| {
+            let share = 1.0 / (1.0 + 10f64.powf(-ph[state]));
+            let frame = |rng: &mut _| {
+                let drawn: f64 = StandardUniform.sample(rng);
+                let lambda = f64::from(u8::from(drawn < share));
+                ph.map(|ph| -std::f64::consts::LN_10 * ph * lambda)
+            };
+            Sampled { state, energies: (0..100_000).flat_map(|_| frame(&mut rng)).collect() }
+        };
+        let found = solve((0..5).map(&mut run).collect(), 5).unwrap_or_else(|e| panic!("{seed}: {e}"));
+        // f = −ln(1 + 10^pH), with an error of 0.004.
+        let exact = |k: usize| (1.0 + 10f64.powf(ph[0])).ln() - (1.0 + 10f64.powf(ph[k])).ln();
+        assert!((0..5).all(|k| (found.free_energies[k] - exact(k)).abs() < 0.02), "{:?}", found.free_energies);
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
-use crate::analysis::chi_squared::exceeded;
 use crate::analysis::synthetic::{autoregressive, random};
+use crate::analysis::tails;
 
 /// Free energy of three forms, degree 4 along the edges.
 fn truth() -> (SimplexBasis, Vec<f64>) {
@@ -153,7 +153,7 @@ fn symmetric_free_energies_come_back_with_their_errors() {
         assert_eq!(surface.between(&from, &[0.0, 1.0, 0.0]), Uncertain::default());
     }
     // χ² of 1000 degrees of freedom: one of a thousand sets is outside on each side.
-    let p = pulls.map(|pull| exceeded(pull, runs as usize));
+    let p = pulls.map(|pull| tails::chi_squared(pull, runs as usize));
     assert!(p.iter().all(|p| (0.001..0.999).contains(p)), "{p:?} {pulls:?}");
 }
 
