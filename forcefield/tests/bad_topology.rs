@@ -107,6 +107,7 @@ fn wrong_numbers() {
     message_of("[ defaults ]\n1\n", 2, &["1 columns", "comb-rule"]);
     message_of(&format!("{HEAD}[ moleculetype ]\nNIL 1\n[ system ]\nx\n[ molecules ]\nNIL 1\n"), 12, &["no [ atoms ]"]);
     message_of(&format!("{HEAD}D 1 1 0\n"), 7, &["[ atomtypes ]", "4 columns"]);
+    message_of("[ defaults ]\n1 1\n[ atomtypes ]\nC 6 12 0 A -1e-3 1e-6\n", 4, &["c6 is -0.001", "zero or positive"]);
 }
 
 #[test]

@@ -297,7 +297,10 @@ impl Run {
         let own = self.series.interval();
         let (even, missing) = self.series.evenly(interval);
         if even.time.len() < self.series.time.len() {
-            let own = own.map_or(String::new(), |own| format!(" of {own:.6}").trim_end_matches('0').to_string());
+            // Differences of times have their rounding.
+            let short = |interval: f64| (interval * 1e6).round() / 1e6;
+            let own = own.map_or(String::new(), |own| format!(" of {}", short(own)));
+            let interval = short(interval);
             self.warnings.push(format!(
                 "{name}: frames are taken every {interval} ps, so that all count by their time: their intervals{own} ps differ from this in part or as a whole"
             ));

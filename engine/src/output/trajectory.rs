@@ -53,7 +53,6 @@ pub struct Xtc {
     /// Bytes of whole frames.
     length: u64,
     frame: chemfiles::Frame,
-    encoder: Encoder,
 }
 
 impl Xtc {
@@ -75,9 +74,8 @@ impl Xtc {
             return Err(InputError::new(message, help).in_file(path).into());
         }
         let file = open_at(path, length)?;
-        let encoder = Encoder::new().map_err(|e| Error::file(path, "write the trajectory", e))?;
         let (path, frame) = (path.to_path_buf(), chemfiles::Frame::new());
-        Ok(Xtc { path, contents, file, length: length.unwrap_or(0), frame, encoder })
+        Ok(Xtc { path, contents, file, length: length.unwrap_or(0), frame })
     }
 
     /// Adds a frame.
@@ -86,8 +84,7 @@ impl Xtc {
     /// [`Error::File`] if it cannot be written; the file ends with the frame before then.
     pub fn write(&mut self, frame: &Frame) -> Result<()> {
         self.take(frame);
-        let written =
-            self.encoder.encode(&self.frame).and_then(|bytes| self.file.write_all(bytes).map(|()| bytes.len()));
+        let written = encoded(&self.frame).and_then(|bytes| self.file.write_all(&bytes).map(|()| bytes.len()));
         match written {
             Ok(bytes) => {
                 self.length += bytes as u64;
@@ -134,30 +131,18 @@ impl Xtc {
     }
 }
 
-/// Frames as bytes, by chemfiles and a file in memory.
-struct Encoder {
-    memory: File,
-    bytes: Vec<u8>,
-}
-
-impl Encoder {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self { memory: memfd_create("octitrate-frame", MemfdFlags::CLOEXEC)?.into(), bytes: Vec::new() })
-    }
-
-    /// The bytes of one frame.
-    fn encode(&mut self, frame: &chemfiles::Frame) -> std::io::Result<&[u8]> {
-        let chemical = |e: chemfiles::Error| std::io::Error::other(e.message.trim().to_string());
-        let path = format!("/proc/self/fd/{}", self.memory.as_raw_fd());
-        // The file is whole once it is closed.
-        let mut trajectory = Trajectory::open_with_format(path, 'w', "XTC").map_err(chemical)?;
-        trajectory.write(frame).map_err(chemical)?;
-        drop(trajectory);
-        self.bytes.clear();
-        self.memory.rewind()?;
-        self.memory.read_to_end(&mut self.bytes)?;
-        Ok(&self.bytes)
-    }
+/// The bytes of a frame, by chemfiles and a file in memory. It is open for this frame alone: walkers of one process are many, and open files are counted.
+fn encoded(frame: &chemfiles::Frame) -> std::io::Result<Vec<u8>> {
+    let chemical = |e: chemfiles::Error| std::io::Error::other(e.message.trim().to_string());
+    let mut memory = File::from(memfd_create("octitrate-frame", MemfdFlags::CLOEXEC)?);
+    let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
+    // The file is whole once it is closed.
+    let mut trajectory = Trajectory::open_with_format(path, 'w', "XTC").map_err(chemical)?;
+    trajectory.write(frame).map_err(chemical)?;
+    drop(trajectory);
+    let mut bytes = Vec::new();
+    memory.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn failed(path: &Path, message: &str) -> Error {

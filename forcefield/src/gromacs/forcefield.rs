@@ -172,6 +172,9 @@ impl ForceField {
         if new.w < 0.0 {
             return Err(f.out_of_range("second Lennard-Jones column", new.w, "zero or positive"));
         }
+        if self.rule() == 1 && new.v < 0.0 {
+            return Err(f.out_of_range("c6", new.v, "zero or positive, because combination rule 1 takes its root"));
+        }
         if let Some(&old) = self.type_index.get(&name) {
             if self.types[old as usize] == new {
                 return Ok(());

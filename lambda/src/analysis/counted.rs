@@ -233,12 +233,38 @@ impl Counted {
     pub fn populations(&self) -> Vec<Populations> {
         match &self.link {
             None => self.weighted.clone(),
-            Some(_) => self.of_sums(self.rings.iter().map(|ring| ring.total().to_vec()).collect()),
+            Some(_) => self.of_sums(self.totals()),
         }
+    }
+
+    /// Share of every state by rising pH, from the frames of all pH values if they are connected, so that it is known, too, where no frame of a pH is near a form;
+    /// `None` where nothing is.
+    pub fn shares(&self) -> Vec<Option<Vec<f64>>> {
+        let of = |shares: Vec<f64>| {
+            let sum: f64 = shares.iter().sum();
+            (sum > 0.0).then(|| shares.into_iter().map(|share| share / sum).collect())
+        };
+        match &self.link {
+            None => self.weighted.iter().map(|point| of(point.samples.clone())).collect(),
+            Some(_) => self.shares_of(self.totals()).into_iter().map(of).collect(),
+        }
+    }
+
+    fn totals(&self) -> Vec<Vec<f64>> {
+        self.rings.iter().map(|ring| ring.total().to_vec()).collect()
     }
 
     /// Populations of these sums over the series, with the number of samples there are at each pH.
     fn of_sums(&self, sums: Vec<Vec<f64>>) -> Vec<Populations> {
+        let scaled = |(point, shares): (&Populations, Vec<f64>)| {
+            let scale = point.samples.iter().sum::<f64>() / shares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+            Populations { ph: point.ph, samples: shares.iter().map(|share| share * scale).collect() }
+        };
+        self.weighted.iter().zip(self.shares_of(sums)).map(scaled).collect()
+    }
+
+    /// Shares of the states at each pH but for a factor, from these sums over the series.
+    fn shares_of(&self, sums: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         let size = self.weighted.len();
         let logarithms: Vec<Vec<f64>> = match &self.link {
             Some(link) => link.logarithms(&sums, &self.places, size, self.count),
@@ -250,14 +276,11 @@ impl Counted {
                 all.into_iter().map(|one| one.into_iter().map(f64::ln).collect()).collect()
             }
         };
-        let scaled = |(point, logarithms): (&Populations, Vec<f64>)| {
+        let shares = |logarithms: Vec<f64>| {
             let most = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let shares = logarithms.iter().map(|l| if *l > f64::NEG_INFINITY { (l - most).exp() } else { 0.0 });
-            let shares: Vec<f64> = shares.collect();
-            let scale = point.samples.iter().sum::<f64>() / shares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-            Populations { ph: point.ph, samples: shares.iter().map(|share| share * scale).collect() }
+            logarithms.iter().map(|l| if *l > f64::NEG_INFINITY { (l - most).exp() } else { 0.0 }).collect()
         };
-        self.weighted.iter().zip(logarithms).map(scaled).collect()
+        logarithms.into_iter().map(shares).collect()
     }
 
     /// Frames per chunk and chunks per block of a series.

@@ -59,12 +59,12 @@ pub struct PhPoint {
     pub occupancy: Occupancy,
     /// Independent samples of the form.
     pub samples: f64,
-    /// Population of each pure form, by MBAR where the pH values are connected; `None` if all frames are mixed.
+    /// Population of each pure form, by MBAR where the pH values are connected; `None` if it is not known, all frames being mixed.
     pub populations: Option<Vec<f64>>,
     /// The same from the frames of this pH alone.
     pub weighted: Option<Vec<f64>>,
     /// Interval of one standard error of each population (Wilson 1927, doi:10.1080/01621459.1927.10502953), inside 0…1 also
-    /// where that is 0 or 1; from the samples at this pH alone.
+    /// where that is 0 or 1; from the samples at this pH alone, `None` without any.
     pub intervals: Option<Vec<[f64; 2]>>,
     /// Protons lost beyond the most protonated form, of those there are to lose: the deprotonated fraction of two forms.
     pub deprotonated: Option<f64>,
@@ -288,7 +288,7 @@ fn two_states(points: &[Populations]) -> Vec<TitrationPoint> {
 
 /// All series of each pH together: counts and independent samples add up.
 fn points(counted: &Counted, protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
-    let (series, mbar) = (&counted.series, counted.populations());
+    let series = &counted.series;
     let range = f64::from(lost[lost.len() - 1] - lost[0]);
     let gone = |form: usize| f64::from(protons[form] - lost[0]) / range;
     let moment = |populations: &Option<Vec<f64>>, power: i32| {
@@ -299,17 +299,18 @@ fn points(counted: &Counted, protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
         let worth: f64 = samples.iter().sum();
         (worth > 0.0).then(|| samples.iter().map(|n| n / worth).collect::<Vec<f64>>())
     };
-    let point = |(here, mbar): (&Populations, Populations)| {
+    let point = |(here, populations): (&Populations, Option<Vec<f64>>)| {
         let (ph, mut occupancy) = (here.ph, Occupancy::default());
         let at = || series.iter().filter(|s| s.ph == ph);
         at().for_each(|s| occupancy.add(&s.occupancy));
         let samples: f64 = at().map(|s| s.samples).sum();
         let (worth, weighted) = (here.samples.iter().sum::<f64>(), share(&here.samples));
-        let populations = share(&mbar.samples);
-        let intervals = populations.as_ref().map(|p| p.iter().map(|&p| wilson(p, worth)).collect());
+        // Samples of this pH alone say how well it knows its populations.
+        let known = populations.as_ref().filter(|_| worth > 0.0);
+        let intervals = known.map(|p| p.iter().map(|&p| wilson(p, worth)).collect());
         let counts: Vec<f64> = occupancy.forms.iter().map(|&n| n as f64).collect();
         let deprotonated = moment(&populations, 1);
-        let interval = deprotonated.zip(moment(&populations, 2)).map(|(mean, square)| {
+        let interval = deprotonated.zip(moment(&populations, 2)).filter(|_| worth > 0.0).map(|(mean, square)| {
             if lost.len() == 2 {
                 return wilson(mean, worth);
             }
@@ -329,7 +330,7 @@ fn points(counted: &Counted, protons: &[u32], lost: &[u32]) -> Vec<PhPoint> {
             interval,
         }
     };
-    counted.weighted().iter().zip(mbar).map(point).collect()
+    counted.weighted().iter().zip(counted.shares()).map(point).collect()
 }
 
 /// Interval of one standard error for a fraction `s` of `n` samples.

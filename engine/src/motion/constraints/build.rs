@@ -4,6 +4,7 @@
 //! first atoms, cut where the atoms before and after do not overlap: each task owns a range of atoms.
 
 use forcefield::topology::{Constraint, Settle};
+use std::collections::HashSet;
 
 use super::settle::Triangle;
 use super::shake::{BondGroup, FixedBond};
@@ -29,6 +30,17 @@ pub(super) fn check(masses: &[f64], constraints: &[Constraint], settles: &[Settl
         }
         if atoms.iter().any(|&a| !(masses[a as usize].is_finite() && masses[a as usize] > 0.0)) {
             return error(atoms, "constrained atoms need a positive mass");
+        }
+    }
+    // Held twice, a pair would take two degrees of freedom.
+    let mut held = HashSet::with_capacity(constraints.len());
+    for constraint in constraints {
+        let [a, b] = constraint.atoms;
+        if !held.insert([a.min(b), a.max(b)]) {
+            return error(
+                constraint.atoms,
+                "these atoms are held by another constraint already; leave one of them out",
+            );
         }
     }
     let mut in_water = vec![false; masses.len()];

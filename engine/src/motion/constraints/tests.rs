@@ -215,6 +215,7 @@ fn nonsense_is_refused() {
     refuse(&masses, &[bond(3, 4, 0.1)], &[], "no such atom");
     refuse(&masses, &[bond(3, 3, 0.1)], &[], "itself");
     refuse(&masses, &[bond(2, 3, -0.1)], &[], "positive and finite");
+    refuse(&masses, &[bond(2, 3, 0.1), bond(0, 3, 0.1), bond(3, 2, 0.1)], &[], "by another constraint");
     refuse(&[1.0, 0.0], &[bond(0, 1, 0.1)], &[], "positive mass");
     refuse(&masses, &[bond(2, 3, 0.1)], &[settle(0)], "rigid water cannot");
     refuse(&masses, &[], &[settle(0), settle(1)], "two rigid waters");

@@ -406,6 +406,22 @@ fn populations_at_any_ph_are_exact_and_those_of_the_runs_at_theirs() {
     }
 }
 
+/// A pH without a frame near a form has its populations from the frames of the others, and no interval of its own.
+#[test]
+fn a_ph_of_mixed_frames_has_the_populations_that_the_others_know() {
+    let model = Model::one(&[(0, 0.0), (1, 4.25)], 2.0, false, 0.01);
+    let mut runs = model.experiment(&PH, 20_000, 78);
+    runs[2].sites[0].as_mut().unwrap().states.fill(None);
+    let ensemble = Ensemble::connected(runs).unwrap();
+    let point = &titrated(&ensemble, 0, &model.protons, 0).points[2];
+    assert_eq!((point.samples, &point.weighted, &point.intervals, point.interval), (0.0, &None, &None, None));
+    let (found, pure) = (point.populations.as_ref().unwrap(), model.pure());
+    let exact = pure[1] - pure[0] + std::f64::consts::LN_10 * (4.5 - 4.25);
+    // 4000 samples in all.
+    assert!(((found[1] / found[0]).ln() - exact).abs() < 0.15, "{found:?}");
+    assert_eq!(point.deprotonated, Some(found[1]));
+}
+
 /// Separate runs are the weighted count of each pH, and their curve has slope one within its noise.
 #[test]
 fn separate_runs_count_at_their_own_ph_only() {
