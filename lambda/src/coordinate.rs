@@ -111,6 +111,15 @@ impl Coordinate {
         if matches!(self, Self::Linear | Self::Circle | Self::Nexp) { 1 } else { n_forms }
     }
 
+    /// Whether a site can have so many forms: two where ξ lies between them, two or more where each has a number of its own, any where nothing moves.
+    pub fn fits(self, n_forms: usize) -> bool {
+        match self {
+            Self::Fixed => n_forms >= 1,
+            Self::Linear | Self::Circle | Self::Nexp => n_forms == 2,
+            Self::LinearWeights | Self::Sphere | Self::NexpWeights => n_forms >= 2,
+        }
+    }
+
     /// In how many directions ξ can move.
     pub fn degrees_of_freedom(self, n_forms: usize) -> usize {
         match self {

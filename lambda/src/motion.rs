@@ -104,7 +104,7 @@ impl LambdaDynamics {
     /// The motion of `sites`; with `total_charge` (e) the charge Σ λ_sα Q_sα of all of them is kept at this value.
     ///
     /// # Errors
-    /// [`DynamicsError`] for a value that is not finite or not positive, and charges that are not one for each form.
+    /// [`DynamicsError`] for a value that is not finite or not positive, forms that do not fit their coordinate, and charges that are not one for each form.
     pub fn new(
         settings: LambdaSettings,
         sites: Vec<SiteMotion>,
@@ -206,6 +206,11 @@ impl LambdaDynamics {
         let n = self.sites.coordinates.n_values();
         let mut state = LambdaState { coordinates: vec![0.0; n], velocities: vec![0.0; n], heat: 0.0, held: 0 };
         for ((site, at), of_site) in self.sites.with_coordinates().zip(self.sites.weights.ranges()) {
+            let value: f64 = weights[of_site.clone()].iter().sum();
+            if value <= 0.0 {
+                let name = "sum of the initial λ of a site";
+                return Err(DynamicsError::Setting { name, value, expected: "a number above 0, 1 as a rule" });
+            }
             site.coordinate.at_weights(&weights[of_site], &mut state.coordinates[at]);
         }
         self.constraints.settle_start(&self.sites, &mut state.coordinates)?;

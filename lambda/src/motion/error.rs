@@ -1,5 +1,6 @@
 //! Why λ cannot move: settings out of range, lists of a wrong length, and motion that broke down, with site and step.
 
+use crate::coordinate::Coordinate;
 use thiserror::Error;
 
 /// Why λ cannot move.
@@ -14,6 +15,18 @@ pub enum DynamicsError {
         value: f64,
         /// What is valid.
         expected: &'static str,
+    },
+    /// A coordinate that a site of so many forms cannot have.
+    #[error(
+        "λ dynamics: site {site} (counted from 1) has {forms} forms, which the coordinate {coordinate:?} is not for"
+    )]
+    Forms {
+        /// Site, from 1.
+        site: usize,
+        /// Its forms.
+        forms: usize,
+        /// Its coordinate.
+        coordinate: Coordinate,
     },
     /// A list of a wrong length.
     #[error("λ dynamics: {found} values of {what}, expected {expected}")]

@@ -33,10 +33,17 @@ pub(crate) struct MovingSites {
 
 impl MovingSites {
     /// # Errors
-    /// [`DynamicsError::Length`] for charges that are not one for each form.
+    /// [`DynamicsError`] for forms that do not fit the coordinate, and charges that are not one for each form or not finite.
     pub(super) fn new(sites: Vec<SiteMotion>) -> Result<Self, DynamicsError> {
-        for site in &sites {
+        for (index, site) in sites.iter().enumerate() {
+            if !site.coordinate.fits(site.n_forms) {
+                let (site, forms, coordinate) = (index + 1, site.n_forms, site.coordinate);
+                return Err(DynamicsError::Forms { site, forms, coordinate });
+            }
             check_length("charges of the forms of a site", site.charges.len(), site.n_forms)?;
+            if let Some(&value) = site.charges.iter().find(|charge| !charge.is_finite()) {
+                return Err(DynamicsError::Setting { name: "charge of a form", value, expected: "a finite number" });
+            }
         }
         Ok(Self {
             coordinates: SiteLayout::new(sites.iter().map(|site| site.coordinate.dimension(site.n_forms))),

@@ -448,6 +448,22 @@ fn bad_input_is_refused_and_the_state_kept() {
     assert!(matches!(LambdaDynamics::new(settings(None), vec![heavy], None), Err(DynamicsError::Setting { .. })));
     let short = SiteMotion { charges: vec![0.0], ..motion(Coordinate::Linear, 2) };
     assert!(matches!(LambdaDynamics::new(settings(None), vec![short], None), Err(DynamicsError::Length { .. })));
+    for (coordinate, forms) in [
+        (Coordinate::Linear, 3),
+        (Coordinate::Circle, 1),
+        (Coordinate::Nexp, 3),
+        (Coordinate::Sphere, 1),
+        (Coordinate::LinearWeights, 0),
+        (Coordinate::Fixed, 0),
+    ] {
+        let sites = vec![motion(Coordinate::Linear, 2), motion(coordinate, forms)];
+        let error = LambdaDynamics::new(settings(None), sites, None).unwrap_err();
+        assert_eq!(error, DynamicsError::Forms { site: 2, forms, coordinate });
+    }
+    let infinite = SiteMotion { charges: vec![0.0, f64::NAN], ..motion(Coordinate::Linear, 2) };
+    assert!(matches!(LambdaDynamics::new(settings(None), vec![infinite], None), Err(DynamicsError::Setting { .. })));
+    let sphere = LambdaDynamics::new(settings(None), vec![motion(Coordinate::Sphere, 3)], None).unwrap();
+    assert!(sphere.initial_state(&[0.0; 3]).is_err());
     let dynamics = LambdaDynamics::new(settings(None), vec![motion(Coordinate::Linear, 2); 2], None).unwrap();
     assert!(dynamics.initial_state(&[-1.0, 2.0, 0.5, 0.5]).is_err());
     assert!(dynamics.initial_state(&[f64::NAN; 4]).is_err());
