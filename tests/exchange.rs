@@ -15,6 +15,7 @@ use octitrate::workflow::exchange::titrate;
 use octitrate::workflow::many::{Host, Many};
 use octitrate::workflow::titrate::TitrationPlan;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Glutamic acid in water that titrates.
@@ -24,13 +25,16 @@ fn glu(sections: &str) -> Config {
 
 /// The same with these keys of the thermostat.
 fn glu_with(thermostat: &str, sections: &str) -> Config {
+    Config::parse(&text(thermostat, sections), Path::new("exchange.toml")).unwrap()
+}
+
+fn text(thermostat: &str, sections: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/good/glu");
-    let text = format!(
+    format!(
         "[system]\nstructure = \"{0}/glu.gro\"\ntopology = \"{0}/glu.top\"\n[electrostatics]\norder = 4\n\
          [thermostat]\n{thermostat}\n[titration]\nallow_uncalibrated = true\n{sections}",
         folder.display()
-    );
-    Config::parse(&text, Path::new("exchange.toml")).unwrap()
+    )
 }
 
 /// Swapping once cost 20 ms for each site and each pH that was compared, because double wells were solved anew: three seconds for eight walkers
@@ -266,6 +270,23 @@ fn walkers_are_minimised_as_they_are_alone() {
         alone.prepare(&mut say).unwrap();
         assert!(said.contains("after 3 steps") && log.contains(&said), "{said}\n{log}");
     }
+}
+
+/// Walkers have files of their own, more than the limit of open files that a shell begins with.
+#[test]
+fn many_walkers_may_open_their_files() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let ph: Vec<String> = (0..12).map(|k| format!("{:.1}", 3.0 + 0.2 * f64::from(k))).collect();
+    let sections = format!(
+        "[dynamics]\nsteps = 2\n[titrate]\nph = [{}]\nexchange = \"4 fs\"\n[output]\nlambda = \"2 fs\"\n",
+        ph.join(", ")
+    );
+    let job = folder.path().join("titrate.toml");
+    std::fs::write(&job, text("temperature = \"300 K\"", &sections)).unwrap();
+    let script = "ulimit -Sn 24; exec \"$0\" titrate \"$1\" --device cpu";
+    let mut shell = Command::new("sh");
+    let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_octitrate")]).arg(&job).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
 /// Looks at the runs change nothing of them, and a titration that was stopped between two looks makes the same looks as one in one piece. Here nothing is

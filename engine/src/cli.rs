@@ -33,6 +33,7 @@ mod show;
 use arguments::{Cli, Command};
 use clap::Parser;
 use octitrate::error::{Error, Result};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::process::ExitCode;
 
 /// Does what the command line says, and shows the error if it cannot be done; the exit status of the program.
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
 
 fn execute(cli: Cli) -> Result<ExitCode> {
     threads(cli.threads)?;
+    open_files();
     match cli.command {
         Command::Prepare(arguments) => prepare::prepare(&arguments),
         Command::Site(arguments) => prepare::site(&arguments),
@@ -65,6 +67,14 @@ fn execute(cli: Cli) -> Result<ExitCode> {
         Command::Bench(what) => bench::bench(&what, cli.device),
         Command::Fmm(arguments) => fmm::fmm(&arguments, cli.device),
     }
+}
+
+/// Allows as many open files as the system does: walkers of a replica exchange have three each, and the usual limit of 1024 ends at 340 of them. Where it
+/// cannot be raised, the file that is one too many says so.
+fn open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Sets the number of threads of everything that follows.
