@@ -7,11 +7,13 @@
     titration.u_nk()       # for alchemlyb: MBAR over the pH values
 
 `Titration`, `Calibration` and `Run` are folders of results; they read when they are asked, so that a run which is still going can be looked at. Columns have
-the names and units of the files (manual: "Every output file"), unless said otherwise. Times are in ps, energies in kJ/mol, temperatures in K.
+the names and units of the files (manual: "Every output file"), unless said otherwise; a column `its error` has the name of the one before
+it, `pKa in solution error`. Times are in ps, energies in kJ/mol, temperatures in K.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ except ModuleNotFoundError as error:  # pragma: no cover
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_ITS_ERROR = re.compile(r"its error(\.\d+)?")
 
 UNITS = {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9}
 
@@ -62,12 +66,14 @@ def _text(path: Path) -> str:
 
 
 def _table(path: Path, index: str | None = None) -> pd.DataFrame:
-    """A CSV file of octitrate. A last line that is being written is left out."""
+    """A CSV file of octitrate, each column `its error` named by the column before it. A last line that is being written is left out."""
     text = _text(path)
     whole = text[: text.rfind("\n") + 1]
     import io
 
     frame = pd.read_csv(io.StringIO(whole))
+    # pandas counts columns of one name: `its error`, `its error.1`
+    frame.columns = pd.Index([f"{before} error" if _ITS_ERROR.fullmatch(name) else name for before, name in zip(["", *frame.columns], frame.columns)])
     return frame.set_index(index) if index is not None else frame
 
 

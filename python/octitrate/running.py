@@ -26,6 +26,9 @@ from .results import Calibration, Run, Titration
 STOPPED = (4, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 """Exit statuses of a run that stopped with its checkpoint written."""
 
+_OUTPUT = re.compile(r"--output(=|$)|-o")
+"""The option that names the folder, in each of its forms: `--output F`, `--output=F`, `-o F`, `-oF`."""
+
 _SHARE = re.compile(r"^\s*([\d.]+) %")
 
 
@@ -83,10 +86,10 @@ def run(
 
     `command`: "titrate", "calibrate" or "run". `output`: folder of the results in place of the job's. `progress`: a line on standard
     error, nothing, or a function that is called with the share that is done (0 to 1; of a calibration that of its present stage) and the line of the
-    program. `options`: more arguments of the command, such as ``["--device", "cuda:0"]``.
+    program. `options`: more arguments of the command, such as ``["--device", "cuda:0"]``, but for `--output`, which `output` stands for.
 
     Raises `Failed` if the program fails, `Stopped` if it stops before its end (for its `--max-hours`, or by a signal of others),
-    `Refused` for a job that is not there or a command that is not known.
+    `Refused` for a job that is not there, a command that is not known, or `--output` among the options.
     """
     file = Path(job)
     kinds: dict[str, type[Titration | Calibration | Run]] = {"titrate": Titration, "calibrate": Calibration, "run": Run}
@@ -94,6 +97,8 @@ def run(
         raise Refused(f"there is no command {command!r} with results", f"commands are {', '.join(kinds)}")
     if not file.is_file():
         raise Refused(f"{file}: there is no such job", "name a job file, such as titrate.toml")
+    if named := [word for word in options if _OUTPUT.match(word)]:
+        raise Refused(f"{named[0]!r} among the options: the folder of the results has an argument of its own", 'write run(job, output="FOLDER")')
     words = [binary(), command, str(file), *options]
     if output is not None:
         words += ["--output", str(output)]

@@ -58,7 +58,7 @@ def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Wr
     left = [torsion(one["N"], one["C"], one["CB"], one["CA"]) for one in atoms.values() if "CB" in one]
     # The first two residues were seen; D amino acids have the other sign.
     assert len(left) >= 5 and all(-40.0 < value < -10.0 for value in left), left
-    names = ", ".join({"GLU": "GL3", "ASP": "AS3", "HIS": "HIP"}.get(CHAIN[number - 1], CHAIN[number - 1]) + f" {number}" for number in numbers)
+    names = ", ".join({"GLU": "GL3", "ASP": "AS3", "HIS": "HIP"}.get(CHAIN[number - 1], CHAIN[number - 1]) + f" {number} of chain A" for number in numbers)
     assert re.search(f"the loop of {names} was settled in the vacuum: its peptide bonds are trans", notes(report)), notes(report)
 
 
@@ -91,6 +91,18 @@ def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monk
     options.gaps = "build"
     with pytest.raises(Refused, match=r"the loops that were built have peptide bonds that are not trans \(.*LYS 4"):
         prepare(options, report)
+
+
+def test_loops_of_two_chains_are_both_held_where_their_residues_have_the_same_names_and_numbers() -> None:
+    modeller = peptide(CHAIN)
+    modeller.add(modeller.topology, modeller.positions)
+    for chain, name in zip(modeller.topology.chains(), "AB", strict=True):
+        chain.id = name
+    residues = list(modeller.topology.residues())
+    places = np.array(modeller.positions.value_in_unit(openmm.unit.nanometer))
+    built = [3, 3 + len(CHAIN)]  # Lys 4 of both chains
+    _, centres = loops._wanted(residues, set(built), built, loops._left(residues, places), places)
+    assert len(centres) == 2
 
 
 def test_atoms_that_move_feel_all_others_with_charmm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Write, moved, notes, peptide_text, without, written
-from openmm import app
+from openmm import app, unit
 
-from octitrate.prepare import chains, solvate
+from octitrate.errors import Refused
+from octitrate.peptide import peptide
+from octitrate.prepare import chains, predict, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.entry import Atom, Entry, Residue
 from octitrate.prepare.job import site_names
@@ -36,6 +38,91 @@ def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, 
         "1:GL3 2": "H 2", "1:AS3 5": "H 4A", "1:HIP 6": "H 6",
         "2:GL3 2": "L 2", "3:AS3 5": "L 5", "3:HIP 6": "L 6",
     }  # fmt: skip
+
+
+CODED = ("ALA", "GLU", "GLU", "GLU", "HIS", "GLY")
+IN_FILE = ("   1 ", "   2 ", "   2A", "   3 ", "   4 ", "   5 ")
+
+
+def _coded() -> str:
+    """A chain with Glu 2, 2A and 3, which have the numbers 2, 3 and 4 where it is numbered anew."""
+    lines = peptide_text(*CODED).splitlines(keepends=True)
+    return "".join(line[:22] + IN_FILE[int(line[22:26]) - 1] + line[27:] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [("GLU 2A", {"GL3 3": "A 2A"}), ("A:glu2a", {"GL3 3": "A 2A"}), ("GLU 3", {"GL3 4": "A 3"}), ("2", {"GL3 2": "A 2"}), ("4", {"HIP 5": "A 4"})],
+)
+def test_sites_are_asked_for_by_the_numbers_of_the_file(
+    asked: str, expected: dict[str, str], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--sites 'GLU 3'` took Glu 2A, which is the third residue."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(_coded())
+    options.sites = [asked]
+    folder, job, atoms = written(options, report)
+    assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == expected
+    # The system has numbers without codes, and each site stands there by its own.
+    ((name, place),) = expected.items()
+    assert (int(name.split()[1]), name.split()[0]) in {(number, residue) for number, residue, _ in atoms}
+    (label,) = [line.partition(" # ")[2] for line in (folder / "titrate.toml").read_text().splitlines() if line.startswith("residue = ")]
+    assert label.startswith(f"{'HIS' if name[:2] == 'HI' else 'GLU'} {place[2:]} of chain A")
+    text = (folder / "prepare.md").read_text()
+    assert "| GLU 2A | GLU 3 |" in text and "| GLU 3 | GLU 4 |" in text and "| carboxyl end GLY 5 of chain A |" in text
+
+
+def test_mutations_and_sites_take_the_same_numbers(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(_coded())
+    options.mutate, options.sites = ["E2AD"], ["ASP 2A", "GLU 2"]
+    _, job, _ = written(options, report)
+    assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == {"GL3 2": "A 2", "AS3 3": "A 2A"}
+
+
+def test_a_number_that_the_file_lacks_is_answered_with_those_near(structure: Write, report: Report) -> None:
+    options = structure(_coded())
+    options.sites = ["HIS 5"]
+    with pytest.raises(Refused, match="nothing that titrates is HIS 5") as refused:
+        written(options, report)
+    assert refused.value.help == "by the numbers of the file there are near HIS 5: HIS 4 of chain A"
+    options.sites = ["GLU 4", "A:GLU 1A"]
+    with pytest.raises(Refused, match="nothing that titrates is GLU 4, A:GLU 1A") as refused:
+        written(options, report)
+    assert "near GLU 4: GLU 3 of chain A, GLU 2 of chain A, GLU 2A of chain A; by" in refused.value.help
+    assert refused.value.help.endswith("near A:GLU 1A: GLU 2 of chain A, GLU 2A of chain A, GLU 3 of chain A")
+
+
+def test_every_chain_with_insertion_codes_has_its_table(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(moved(_coded(), "H", 0.0) + moved(_coded().replace("   2A", "   2B"), "L", 60.0))
+    options.chains, options.sites = ["all"], ["GLU 2A", "L:GLU 2B"]
+    folder, job, _ = written(options, report)
+    assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == {"1:GL3 3": "H 2A", "2:GL3 3": "L 2B"}
+    text = (folder / "prepare.md").read_text()
+    assert "| GLU 2A | GLU 3 |" in text and "| GLU 2B | GLU 3 |" in text
+
+
+def test_propka_tells_residues_with_insertion_codes_apart(report: Report) -> None:
+    modeller = peptide(CODED)
+    model = Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer)))
+    plain = predict.predict(model, report)
+    for residue, number in zip(model.topology.residues(), IN_FILE):
+        residue.id, residue.insertionCode = number[:4].strip(), number[4]
+    assert {(k, "side") for k in (1, 2, 3, 4)} <= plain.keys()
+    assert predict.predict(model, report) == plain
+
+
+def test_residues_that_are_built_have_the_numbers_of_the_file(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that PDBFixer counts have no codes, so that they had numbers of others and were taken for such that were seen."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    lines = [line for line in _coded().splitlines(keepends=True) if line[22:27] not in ("   2A", "   3 ")]
+    missing = "REMARK 465   M RES C SSSEQI\n" + "".join(f"REMARK 465     GLU A  {number}\n" for number in ("   2A", "   3 "))
+    options = structure(missing + "".join(lines))
+    options.gaps, options.sites = "build", ["GLU 2A", "GLU 3"]
+    _, job, _ = written(options, report)
+    assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == {"GL3 3": "A 2A", "GL3 4": "A 3"}
+    assert "the loop of GL3 2A of chain A, GL3 3 of chain A was settled" in notes(report)
 
 
 @pytest.mark.parametrize(("others", "expected"), [(0, ["GL3 5#1", "GL3 5#2"]), (1, ["1:GL3 5#1", "1:GL3 5#2", "2:GL3 5"])])

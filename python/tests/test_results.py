@@ -136,6 +136,8 @@ def test_tables_of_a_short_titration(titration: Titration) -> None:
     for table in (titration.micro(), titration.diagnostics(), titration.convergence()):
         assert len(table) > 0
     assert len(titration.pairs()) == 0
+    assert list(titration.convergence().columns) == ["from the beginning", "from the beginning error", "from the end", "from the end error"]
+    assert {"correlation error", "pKa of first error", "first pKa of both error"} <= set(titration.pairs().columns)
     assert "GLH 2" in titration._repr_html_()
     assert "octitrate" in titration.log()
 
@@ -157,6 +159,19 @@ def test_a_job_that_is_wrong_fails_with_the_words_of_the_program(job: Path, tmp_
         run(tmp_path / "none.toml")
     with pytest.raises(Refused, match="there is no command 'energy'"):
         run(job, "energy")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("options", [["--output", "x"], ["--threads", "1", "--output=x"], ["-o", "x"], ["-ox"]])
+def test_the_folder_is_no_option_of_the_command(options: list[str], job: Path) -> None:
+    """The results came from the folder of the job, which the run had not written."""
+    with pytest.raises(Refused, match="among the options: the folder of the results has an argument of its own") as refused:
+        run(job, progress=False, options=options)
+    assert refused.value.help == 'write run(job, output="FOLDER")'
+
+
+def test_results_are_read_from_the_folder_that_is_named(job: Path, tmp_path: Path) -> None:
+    found = run(job, output=tmp_path / "elsewhere", progress=False)
+    assert found.folder == tmp_path / "elsewhere" and len(found.pka()) == 1
 
 
 @pytest.mark.slow  # It depends on the clock: where two runs fill two cores, this process may not get one before they are done.
@@ -217,6 +232,11 @@ def test_pka_of_known_numbers(known: Titration) -> None:
     assert table.loc[("GLU 2", 1), "pKa"] == 4.10
     assert table["converged"].tolist() == [True, False, False]
     assert pd.isna(table.loc[("HIS 3", 1), "pKa"])
+    errors = {name: table.loc[("GLU 2", 1), name] for name in table.columns if "error" in name}
+    assert errors == {
+        "pKa error": 0.05, "Hill error": 0.04, "pKa of slope 1 error": 0.05, "from microscopic error": 0.05, "pKa of the count error": 0.1, "Hill of the count error": 0.1,
+        "pKa in solution error": 0.05,
+    }  # fmt: skip
     assert "not determined" in known._repr_html_() and "pKa in solution" in known._repr_html_()
     (known.folder / "pka.csv").write_text(PKA.replace(",3.97,0.05,yes", ",,,yes").replace(",5.50,0.20,no", ",,,no"))
     assert "pKa in solution" not in known._repr_html_()

@@ -14,6 +14,7 @@ import openmm
 import pdbfixer
 from openmm import app, unit
 
+from ..errors import named
 from ..repeatable import platform
 from . import chirality, names
 from .chains import Segment
@@ -72,7 +73,7 @@ def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], lis
     for index, segment in enumerate(found):
         chain = topology.addChain(segment.chain or "A")
         for where, called in segment.loops.items():
-            loops[(index, where)] = called
+            loops[(index, where)] = [residue.name for residue in called]
         for residue in segment.residues:
             added = topology.addResidue(residue.name, chain, str(residue.number), residue.insertion or " ")
             for atom in residue.atoms:
@@ -102,13 +103,13 @@ def _last(topology: Any, found: list[Segment]) -> list[tuple[Any, Segment]]:
 
 def _say(fixer: Any, placed: set[Any], report: Report) -> None:
     atoms = {residue: (["CB"] if residue in placed else []) + [atom.name for atom in fixer.missingAtoms.get(residue, [])] for residue in fixer.topology.residues()}
-    built = [f"{residue.name} {residue.id} of chain {residue.chain.id} ({', '.join(called)})" for residue, called in atoms.items() if called]
+    built = [f"{named(residue)} ({', '.join(called)})" for residue, called in atoms.items() if called]
     if built:
         report.note(f"{counted(len(built), 'residue')} {'has' if len(built) == 1 else 'have'} atoms that were not seen, which are built: {listed(built, 4)}")
         if len(built) > 4:
             for line in built:
                 report.note(line, screen=False)
-    ends = [f"{residue.name} {residue.id} of chain {residue.chain.id}" for residue in fixer.missingTerminals]
+    ends = [named(residue) for residue in fixer.missingTerminals]
     if ends:
         report.note(f"OXT is built at the end of {listed(ends)}")
     loops = [f"{counted(len(called), 'residue')} in chain {list(fixer.topology.chains())[chain].id}" for (chain, _), called in fixer.missingResidues.items()]
@@ -121,6 +122,9 @@ def _say(fixer: Any, placed: set[Any], report: Report) -> None:
 def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report) -> Model:
     """A new topology: segments with their caps, disulfides, ions and water."""
     old = np.array([[p.x, p.y, p.z] for p in fixer.positions.value_in_unit(unit.nanometer)])
+    for chain, segment in zip(fixer.topology.chains(), found):
+        for residue, number in zip(chain.residues(), segment.numbers(), strict=True):
+            residue.id, residue.insertionCode = number
     for residue in fixer.topology.residues():
         atoms = _places(residue, old)
         chirality.turn(residue.name, atoms, seen.get(_place(residue), set()))
@@ -130,8 +134,8 @@ def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: lis
     everything += [np.array(atom.position) for residue in (*kept.ions, *kept.waters) for atom in residue.atoms]
     topology = app.Topology()
     positions: list[np.ndarray] = []
-    sulfurs: dict[tuple[str, str, int], Any] = {}
-    for index, (chain, segment) in enumerate(zip(fixer.topology.chains(), found)):
+    sulfurs: dict[tuple[int, str, str], Any] = {}
+    for chain, segment in zip(fixer.topology.chains(), found):
         added = topology.addChain(chain.id)
         residues = list(chain.residues())
         if segment.capped_start:
@@ -144,14 +148,14 @@ def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: lis
                 new = topology.addAtom(atom.name, atom.element, copy)
                 positions.append(old[atom.index])
                 if (residue.name, atom.name) == ("CYS", "SG"):
-                    sulfurs[(segment.chain, residue.id, index)] = new
+                    sulfurs[_place(residue)] = new
         if segment.capped_end:
             cap = _methylamide(_places(residues[-1], old), everything)
             _add(topology, added, "NME", int(residues[-1].id) + 1, names.CAPS["NME"], cap, positions)
     topology.createStandardBonds()
     where = {id(residue): k for k, segment in enumerate(found) for residue in segment.residues}
     for a, b in pairs:
-        topology.addBond(*(sulfurs[(r.chain, str(r.number), where[id(r)])] for r in (a, b)))
+        topology.addBond(*(sulfurs[where[id(r)], str(r.number), r.insertion or " "] for r in (a, b)))
     _others(topology, positions, kept, report)
     return Model(topology, np.array(positions))
 

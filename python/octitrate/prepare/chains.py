@@ -33,8 +33,13 @@ class Segment:
     residues: list[Residue]
     capped_start: bool = False
     capped_end: bool = False
-    loops: dict[int, list[str]] = field(default_factory=dict)
+    loops: dict[int, list[Missing]] = field(default_factory=dict)
     """Residues to be built before the residue of this index."""
+
+    def numbers(self) -> list[tuple[str, str]]:
+        """Number and insertion code in the file of every residue, those to be built among them, as OpenMM has them."""
+        everything = [one for k, residue in enumerate(self.residues) for one in (*self.loops.get(k, ()), residue)]
+        return [(str(one.number), one.insertion or " ") for one in everything]
 
 
 def segments(entry: Entry, protein: list[Residue], options: Options, report: Report) -> list[Segment]:
@@ -111,7 +116,7 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
         elif options.gaps == "build":
             _can_build(what, between)
             report.warn(f"{what}: built without having been seen, one shape of many")
-            now.loops[len(now.residues)] = [m.name for m in between]
+            now.loops[len(now.residues)] = between
             now.residues.append(after)
         else:
             way = "--gaps cap ends the chain on both sides with neutral caps"
@@ -198,24 +203,6 @@ def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[M
     start = max(0, blocks[0].a - blocks[0].b)
     end = max(0, (len(sequence) - blocks[-1].a) - (len(seen) - blocks[-1].b))
     return (start, end)
-
-
-def unlike_numbers(found: list[Segment], report: Report) -> dict[tuple[str, str], str]:
-    """Numbers residues anew in chains with insertion codes, which no format of molecular dynamics has. The numbers of the file, `100A`, by chain and new number."""
-    in_file: dict[tuple[str, str], str] = {}
-    for chain in dict.fromkeys(segment.chain for segment in found):
-        residues = [residue for segment in found if segment.chain == chain for residue in segment.residues]
-        if not any(residue.insertion for residue in residues):
-            continue
-        start = residues[0].number
-        rows = [["in the file", "here"]]
-        for number, residue in enumerate(residues, start):
-            rows.append([f"{residue.name} {residue.number}{residue.insertion}", f"{residue.name} {number}"])
-            in_file[chain or "A", str(number)] = f"{residue.number}{residue.insertion}"
-            residue.number, residue.insertion = number, ""
-        report.warn(f"chain {chain or '(blank)'} has insertion codes: its residues are numbered anew from {start}; prepare.md has the table")
-        report.table(rows)
-    return in_file
 
 
 def bridges(entry: Entry, everything: list[Residue], found: list[Segment], report: Report) -> list[tuple[Residue, Residue]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import named
 from .entry import Residue
 from .report import Report, listed
 
@@ -84,6 +85,6 @@ def check(topology: Any, positions: np.ndarray, report: Report) -> None:
     places = {residue: {atom.name: positions[atom.index] for atom in residue.atoms()} for residue in topology.residues()}
     # A last residue whose end titrates has a letter before its name.
     hands = ((is_d(atoms), is_turned(residue.name[-3:], atoms), residue) for residue, atoms in places.items())
-    found = [f"{residue.name} {residue.id} of chain {residue.chain.id} ({'D at CA' if d else 'at CB'})" for d, turned, residue in hands if d or turned]
+    found = [f"{named(residue)} ({'D at CA' if d else 'at CB'})" for d, turned, residue in hands if d or turned]
     if found:
         report.warn(f"{listed(found, 4)} {'are' if len(found) > 1 else 'is'} of the other hand in the file and stays so: look whether that is meant")

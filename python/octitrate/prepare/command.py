@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     box.add_argument("--crystal-water", choices=["keep", "drop"], help="water of the crystal (default: keep)")
     ti = p.add_argument_group("titration")
     ti.add_argument("--ph-range", type=_range, metavar="MIN:MAX", help="range of pH (default: what the sites need, within 1:13)")
-    ti.add_argument("--sites", metavar="LIST", help="groups that titrate, 'GLU 35,ASP,A:HIS 15,nterm' (default: all whose pKa may lie in the range)")
+    ti.add_argument("--sites", metavar="LIST", help="groups that titrate, 'GLU 35,ASP,A:HIS 100A,nterm', by the numbers of the file (default: all whose pKa may lie in the range)")
     ti.add_argument("--temperature", type=float, metavar="K", help="temperature (default: 300)")
     ti.add_argument("--duration", metavar="TIME", help="length of each run (default: '10 ns')")
     ti.add_argument("--until", type=float, metavar="ERROR", help="runs end when every pKa is known to this, such as 0.2, and --duration is the longest they may become (default: all have that length)")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import named
 from .build import Model
 from .names import METALS
 from .report import Report
@@ -54,7 +55,7 @@ def flip(model: Model, report: Report) -> Model:
     if turned:
         report.step("Side chains")
     for residue, better in sorted(turned, key=lambda one: one[0].index):
-        report.note(f"the side chain of {residue.name} {residue.id} of chain {residue.chain.id} is turned by 180°: its hydrogen bonds are better by {better:.1f}")
+        report.note(f"the side chain of {named(residue)} is turned by 180°: its hydrogen bonds are better by {better:.1f}")
     return Model(model.topology, positions)
 
 

@@ -27,8 +27,6 @@ class Titration:
     ff: Any
     topology: Any
     options: Options
-    in_file: dict[tuple[str, str], str]
-    """Numbers of residues in the file by chain and number here, of those that have others here."""
 
 
 def job(what: Titration, finite_box: bool) -> str:
@@ -155,18 +153,12 @@ def sites(what: Titration) -> list[str]:
     beside = offsets(titrating, what.ff, what.topology)
     for choice, name, found in zip(titrating, names, beside):
         lines += ["", "[[titration.site]]", f"residue = {json.dumps(name)} # {choice.label}; pKa of the model compound {choice.group.pka:.2f}"]
-        lines.append(f"place = {json.dumps(place(choice.group.residue, what.in_file))}")
+        lines.append(f"place = {json.dumps(choice.place)}")
         if choice.predicted is not None:
             lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
         if found is not None:
             lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {found[1].name} {found[1].id}: what its charges do to the free energy and exclusions hide')
     return lines
-
-
-def place(residue: Any, in_file: dict[tuple[str, str], str]) -> str:
-    """Chain and number of a residue of an OpenMM topology in the file that it is from, `A 35`."""
-    chain = residue.chain.id.strip()
-    return f"{chain} {in_file.get((chain, residue.id), residue.id)}".strip()
 
 
 def offsets(choices: list[Choice], ff: Any, topology: Any) -> list[tuple[float, Any] | None]:

@@ -14,7 +14,7 @@ import numpy as np
 import openmm
 from openmm import app, unit
 
-from ..errors import Refused
+from ..errors import Refused, named
 from ..repeatable import platform
 from . import names
 from .build import Model
@@ -87,7 +87,7 @@ def settle(model: Model, ff: Any, built: list[int], seed: int, report: Report) -
     positions = np.array(model.positions)
     positions[: len(places)] = places
     settled = _without_waters(Model(model.topology, positions), {atom.index for k in moving for atom in alone[k].atoms()})
-    report.note(f"the loop of {listed([f'{alone[k].name} {alone[k].id}' for k in built], 8)} was settled in the vacuum: its peptide bonds are trans, its amino acids L; no more is known of its shape")
+    report.note(f"the loop of {listed([named(alone[k]) for k in built], 8)} was settled in the vacuum: its peptide bonds are trans, its amino acids L; no more is known of its shape")
     return settled
 
 
@@ -104,7 +104,7 @@ def _wanted(residues: list[Any], built: set[int], moving: list[int], left: float
     for k in moving:
         atoms = _centre(residues[k])
         if atoms is not None and (k in built or _torsion(places, atoms) * left > 0):
-            centres[f"{residues[k].name} {residues[k].id}"] = atoms
+            centres[named(residues[k])] = atoms
     return bonds, centres
 
 
@@ -176,7 +176,7 @@ def _left(residues: list[Any], places: np.ndarray) -> float:
 
 
 def _check(bonds: list[tuple[Any, Any]], centres: dict[str, tuple[Any, ...]], left: float, places: np.ndarray) -> None:
-    cis = [f"{a.name} {a.id} – {b.name} {b.id}" for a, b in bonds if not _is_trans((a, b), places)]
+    cis = [f"{named(a)} – {named(b)}" for a, b in bonds if not _is_trans((a, b), places)]
     right = [name for name, atoms in centres.items() if _torsion(places, atoms) * left < 0]
     if cis or right:
         what = [f"peptide bonds that are not trans ({listed(cis)})"] * bool(cis) + [f"D amino acids ({listed(right)})"] * bool(right)

@@ -9,11 +9,12 @@ from ..errors import Refused
 from . import names
 from .chirality import is_d
 from .entry import Residue
+from .numbers import NUMBER, in_file
 from .options import Options
 from .report import Report
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
-_FORM = re.compile(rf"^(?:(?P<chain>[^:]+):)?(?P<old>[A-Z]|[A-Z0-9]{{3}})(?P<number>-?\d+)(?P<insertion>[A-Z]?)(?P<new>{_TO})$")
+_FORM = re.compile(rf"^(?:(?P<chain>[^:]+):)?(?P<old>[A-Z]|[A-Z0-9]{{3}}){NUMBER}(?P<new>{_TO})$")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def parse(text: str) -> Mutation:
     if not match:
         raise Refused(f"mutation {text!r} is not understood", "write A123D (one chain), B:A123D (chain B) or SEP65SER")
     old = names.LETTERS.get(match["old"], match["old"])
-    return Mutation(match["chain"], old, int(match["number"]), match["insertion"], names.LETTERS.get(match["new"], match["new"]))
+    return Mutation(match["chain"], old, *in_file(match["number"], match["insertion"]), names.LETTERS.get(match["new"], match["new"]))
 
 
 def mutate(residues: list[Residue], options: Options, report: Report) -> None:
@@ -43,7 +44,7 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
         here = [
             residue
             for residue in residues
-            if (residue.number, residue.insertion) == (asked.number, asked.insertion)
+            if in_file(residue.number, residue.insertion) == (asked.number, asked.insertion)
             and asked.chain in (None, residue.chain)
             and (residue.name in names.SIDE_CHAINS or residue.has("N", "CA", "C"))
         ]

@@ -27,7 +27,7 @@ class Options:
     """mol/l."""
     ph_range: tuple[float, float] | None = None
     sites: list[str] = field(default_factory=list)
-    """Groups that titrate, `GLU 35`, `HIS`, `A:GLU 35`, `nterm`, `cterm`; empty: those whose pKa lies in the range."""
+    """Groups that titrate by the numbers of the file, `GLU 35`, `HIS`, `A:GLU 100A`, `nterm`, `cterm`; empty: those whose pKa lies in the range."""
     model: int | None = None
     chains: list[str] = field(default_factory=list)
     """Names of chains, or `all`; empty: all of them, if the file says that they belong together."""

@@ -17,7 +17,7 @@ from ..entries import forms
 from ..errors import Refused, named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
-from . import build, chains, chirality, choose, flips, loops, molecules, mutate, predict, sites, solvate, structure
+from . import build, chains, chirality, choose, flips, loops, molecules, mutate, numbers, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .options import Options
@@ -57,7 +57,6 @@ def prepare(options: Options, report: Report) -> Path:
     found = chains.segments(entry, kept.protein, options, report)
     pairs = chains.bridges(entry, everything, found, report)
     chains.unlike_bonds(found)
-    in_file = chains.unlike_numbers(found, report)
     report.step("Missing atoms")
     model = build.build(found, pairs, kept, options.seed, report)
     unseen = loops.unseen(model, found)
@@ -83,6 +82,8 @@ def prepare(options: Options, report: Report) -> Path:
     for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
         if beside is not None:
             report.note(f"{choice.label} stands beside {named(beside[1])}, whose charges its correction does not know: {beside[0]:+.1f} kJ/mol in the job (offset)")
+    numbers.number_anew(solvated.model.topology, len(found), report)
+    in_topology(choices, solvated.model.topology)
     report.step("Cost")
     report.note(cost(len(model.positions), len(ph) * options.starts, options.duration, FORCE_FIELDS[options.force_field].cutoff, until=options.until is not None))
     entries = ff.entries(solvated.model.topology)
@@ -95,7 +96,7 @@ def prepare(options: Options, report: Report) -> Path:
         for name, text in entries.items():
             folder.write(f"library/{name}", text)
         libraries = [f"library/{name}" for name in entries]
-        what = Titration(choices, ph, libraries, ff, solvated.model.topology, options, in_file)
+        what = Titration(choices, ph, libraries, ff, solvated.model.topology, options)
         folder.write("titrate.toml", job(what, effects is not None))
         for number in range(2, options.starts + 1):
             folder.write(f"start_{number}.toml", heated(what, number))
@@ -127,10 +128,15 @@ def protonate(model: build.Model, ff: TitratableForceField, options: Options, re
         raise Refused("two atoms of one residue lie at one place, so that no hydrogen can be placed beside them", "take out atoms that were not seen (0 0 0, occupancy 0): they are built anew") from None
     report.table(sites.table(choices))
     places = np.array(modeller.positions.value_in_unit(unit.nanometer))
-    residues = list(modeller.topology.residues())
+    in_topology(choices, modeller.topology)
+    return build.Model(modeller.topology, places), choices
+
+
+def in_topology(choices: list[sites.Choice], topology: Any) -> None:
+    """Gives groups their residues in another topology of the same protein. The names of choices stay those of the file."""
+    residues = list(topology.residues())
     for choice in choices:
         choice.group = dataclasses.replace(choice.group, residue=residues[choice.group.residue.index])
-    return build.Model(modeller.topology, places), choices
 
 
 def knows_ion(ff: Any, name: str) -> bool:

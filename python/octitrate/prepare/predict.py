@@ -54,7 +54,7 @@ def _as_pdb(model: Model) -> tuple[str, dict[tuple[str, int], int]]:
         return "", {}
     for letter, chain in zip(LETTERS, chains):
         here = [residue for residue in chain.residues() if residue.name != "HOH" and residue.name not in CAPS]
-        fits = all(-999 <= int(residue.id) <= 9999 for residue in here)  # the columns of a PDB file
+        fits = all(-999 <= int(residue.id) <= 9999 and not residue.insertionCode.strip() for residue in here)  # the columns of a PDB file
         for place, residue in enumerate(here, 1):
             number = int(residue.id) if fits else place
             residues[(letter, number)] = residue.index

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import Refused, named
 from ..residues import AMINO_ACIDS, PROTONATED, VARIANTS
 from .names import known_as
+from .numbers import NUMBER, in_file
 from .options import Options
 from .report import Report, listed
 
@@ -58,11 +59,15 @@ class Choice:
     titrates: bool
     why: str
     label: str = ""
-    """The group as reports name it, by the name of its residue in the PDB: `GLU 35 of chain A`, `amino end LYS 1 of chain A`."""
+    """The group as reports name it, by name and number of its residue in the file: `GLU 35 of chain A`, `amino end LYS 1 of chain A`."""
+    place: str = ""
+    """Chain and number of the residue in the file: `A 35`, `A 100A`."""
 
     def __post_init__(self) -> None:
+        residue = self.group.residue
         end = {"nterm": "amino end ", "cterm": "carboxyl end "}.get(self.group.group, "")
-        self.label = end + named(self.group.residue)
+        self.label = end + named(residue)
+        self.place = f"{residue.chain.id} {residue.id}{residue.insertionCode}".strip()
 
     @property
     def estimates(self) -> list[float]:
@@ -105,14 +110,12 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
         at_ends(choices)
     unused = [i for i in range(len(asked)) if i not in used]
     # A kind that a protein lacks is no mistake beside others that it has: one command for many proteins. A chain or a number is meant for this one.
-    absent = [i for i in unused if used and asked[i][0] is None and asked[i][2] is None and str(asked[i][1]).lower() in TITRATE]
+    absent = [i for i in unused if used and asked[i].chain is None and asked[i].number is None and str(asked[i].called).lower() in TITRATE]
     if absent:
         report.note(f"the protein has no {' and no '.join(options.sites[i] for i in absent)}")
-    if wrong := [options.sites[i] for i in unused if i not in absent]:
-        raise Refused(
-            f"nothing that titrates is {', '.join(wrong)}",
-            f"there are: {listed([choice.label for choice in choices], 40)}",
-        )
+    if wrong := [i for i in unused if i not in absent]:
+        helps = dict.fromkeys(_instead(asked[i], options.sites[i], choices) for i in wrong)
+        raise Refused(f"nothing that titrates is {', '.join(options.sites[i] for i in wrong)}", "; ".join(helps))
     titrating, unknown = [c for c in choices if c.titrates], [c.label for c in choices if c.why in (UNKNOWN, UNKNOWN_AT_END)]
     if not titrating and unknown:
         raise Refused(
@@ -177,12 +180,12 @@ def at_ends(choices: list[Choice]) -> None:
             side.titrates, side.why = False, UNKNOWN_AT_END
 
 
-def kinds_at_ends(choices: list[Choice], asked: list[tuple[str | None, str | None, str | None]]) -> None:
+def kinds_at_ends(choices: list[Choice], asked: list[Asked]) -> None:
     """Leaves out groups at ends of chains that have no correction where a kind was asked for and other groups of it have one: `--sites GLU,cterm` means the
     groups that can titrate. A group that is asked for by its number, and `all`, mean the group whatever is known of it."""
     corrected = {kind(choice.group) for choice in choices if choice.group.corrected}
     for choice in choices:
-        as_one = any(called == "ALL" or number is not None for chain, called, number in asked if _fits((chain, called, number), choice.group))
+        as_one = any(one.called == "ALL" or one.number is not None for one in asked if _fits(one, choice.group))
         if choice.titrates and not choice.group.corrected and not as_one and kind(choice.group) in corrected:
             choice.titrates, choice.why = False, UNKNOWN_AT_END
 
@@ -205,7 +208,7 @@ def beside_ends(choices: list[Choice]) -> None:
 
 def _other(choice: Choice) -> str:
     """What `--sites` calls the group that this one cannot titrate without."""
-    return "cterm" if choice.group.group == "side" else f"{choice.group.residue.name} {choice.group.residue.id}"
+    return "cterm" if choice.group.group == "side" else f"{choice.group.residue.name} {choice.place.split()[-1]}"
 
 
 def values(choices: list[Choice], options: Options) -> list[float]:
@@ -297,29 +300,47 @@ def table(choices: list[Choice]) -> list[list[str]]:
     return rows
 
 
-_NUMBERED = re.compile(r"(?P<called>[A-Za-z][A-Za-z0-9 ]*?)?\s*(?P<number>-?[0-9]+)")
+@dataclass(frozen=True)
+class Asked:
+    """What an item of `--sites` asks for: a chain, a kind of group, and the number of a residue in the file with its insertion code; none of what it leaves open."""
+
+    chain: str | None
+    called: str | None
+    number: tuple[int, str] | None
 
 
-def _parse(text: str) -> tuple[str | None, str | None, str | None]:
-    """`GLU`, `GLU 35`, `GLU35`, `A:GLU 35`, `35`, `A:35`, `nterm`, `nterm LYS 1`, `cterm`, `all`, `A:all`: chain, kind and number. Names of forms are those of
-    their residue: `GLH 35` is GLU 35."""
+_NUMBERED = re.compile(rf"(?P<called>[A-Z][A-Z0-9 ]*?)?\s*{NUMBER}")
+
+
+def _parse(text: str) -> Asked:
+    """`GLU`, `GLU 35`, `GLU35`, `GLU 100A`, `A:GLU 35`, `35`, `A:35`, `nterm`, `nterm LYS 1`, `cterm`, `all`, `A:all`. Names of forms are those of their residue:
+    `GLH 35` is GLU 35."""
     chain, _, rest = text.rpartition(":")
-    called, number = rest.strip(), None
-    is_name = known_as(called.upper()) in AMINO_ACIDS  # GL3 has a number that belongs to its name
+    called, number = rest.strip().upper(), None
+    is_name = known_as(called) in AMINO_ACIDS  # GL3 has a number that belongs to its name
     if not is_name and (match := _NUMBERED.fullmatch(called)):
-        called, number = match["called"] or "", match["number"]
+        called, number = match["called"] or "", in_file(match["number"], match["insertion"])
     if not called and number is None:
-        raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'A:GLU 35', nterm, cterm or all")
-    return chain or None, " ".join(known_as(word.upper()) for word in called.split()) or None, number
+        raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'GLU 100A', 'A:GLU 35', nterm, cterm or all")
+    return Asked(chain or None, " ".join(known_as(word) for word in called.split()) or None, number)
 
 
-def _fits(asked: tuple[str | None, str | None, str | None], group: Any) -> bool:
-    chain, called, number = asked
-    residue = group.residue
+def _instead(asked: Asked, text: str, choices: list[Choice]) -> str:
+    """What there is in place of a group that is not there: those of its kind with the nearest numbers, or all groups."""
+    kinds = [choice for choice in choices if _fits(replace(asked, number=None), choice.group)]
+    if asked.number is None or not kinds:
+        return f"there are: {listed([choice.label for choice in choices], 40)}"
+    wanted = asked.number[0]
+    nearest = sorted(kinds, key=lambda choice: abs(int(choice.group.residue.id) - wanted))
+    return f"by the numbers of the file there are near {text}: {', '.join(choice.label for choice in nearest[:4])}"
+
+
+def _fits(asked: Asked, group: Any) -> bool:
+    residue, called = group.residue, asked.called
     if called is None:
         wanted = group.group == "side"
     elif group.group == "side":
         wanted = called in ("ALL", kind(group).upper())
     else:
         wanted = called in ("ALL", group.group.upper(), f"{group.group.upper()} {VARIANTS.get(residue.name, residue.name)}")
-    return wanted and chain in (None, residue.chain.id) and number in (None, residue.id)
+    return wanted and asked.chain in (None, residue.chain.id) and asked.number in (None, in_file(residue.id, residue.insertionCode))
