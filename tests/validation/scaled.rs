@@ -109,6 +109,10 @@ fn scaled_charges_have_the_errors_of_the_files() {
         ("README.md", format!("the 29 of these that have converged by the program's own criteria | {said} |")),
         ("README.md", format!("| 45 groups of protein G, BPTI, lysozyme and nuclease | {} |", of(&scaled, 1))),
         ("docs/src/validation.svg", format!(">{}<", of(&scaled, 1))),
+        (
+            "docs/src/introduction.md",
+            format!("50 sites 32 have converged by the program's own criteria, with a mean error of {mean};"),
+        ),
     ]);
     let said = of(&scaled, 1);
     let [mean, square] = [0, 1].map(|part| said.split(" / ").nth(part).unwrap());
