@@ -100,9 +100,9 @@ fn pages_have_the_numbers_of_the_tables() {
         ("2lzt-charmm36m-forms", "2LZT", (0, 11)),
         ("1stn-charmm36m-forms-2", "1STN", (0, 21)),
         ("dphs-charmm36m-forms", "Δ+PHS", (0, 19)),
-        ("1pgb-charmm36m-ecc", "1PGB", (9, 11)),
+        ("1pgb-charmm36m-ecc", "1PGB", (10, 11)),
         ("4pti-charmm36m-ecc", "4PTI", (4, 5)),
-        ("2lzt-charmm36m-ecc", "2LZT", (5, 12)),
+        ("2lzt-charmm36m-ecc", "2LZT", (8, 12)),
         ("1stn-charmm36m-ecc", "1STN", (14, 21)),
     ] {
         let comparison = comparison(folder);

@@ -31,12 +31,24 @@ pub fn pka(arguments: &PkaArguments) -> Result<ExitCode> {
     let measured = arguments.compare.as_ref().map(read).transpose()?;
     let asked = arguments.finite_box.as_deref().map(FiniteBox::read).transpose()?;
     let mut evaluation = pka::evaluate(&runs, &options)?;
+    let missing = runs::without_frames(&folders);
+    if let Some(first) = missing.first() {
+        let (more, have) = match missing.len() {
+            1 => (String::new(), "has"),
+            count => (format!(" and {} more", count - 1), "have"),
+        };
+        let first = first.display();
+        evaluation
+            .warnings
+            .push(format!("{first}{more} {have} no frames: evaluated are the other runs of the titration alone"));
+    }
     match asked {
         Some(table) => evaluation.solution = Some(Solution::new(&table, &evaluation)?),
         None => of_the_jobs(&mut evaluation, &folders),
     }
     if let Some((file, measured)) = arguments.compare.as_ref().zip(measured) {
-        evaluation.comparison = Some(Comparison::new(&evaluation, &measured, file)?);
+        let found = Comparison::new(&evaluation, &measured, file)?;
+        evaluation.comparison = Some(Comparison { entry: arguments.entry.clone(), ..found });
     }
     let output = arguments.output.as_ref().unwrap_or(&folders[0]);
     if arguments.force

@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 pub struct Comparison {
     /// File of the measured values.
     pub file: PathBuf,
+    /// Entry by which its rows were chosen, if one was.
+    pub entry: Option<String>,
     /// One for each value of each site that was measured, in the order of the sites.
     pub rows: Vec<Compared>,
     /// Averages of what has a difference: of all, and of some.
@@ -95,7 +97,7 @@ impl Comparison {
         let lonely = measured.iter().filter(|one| !used(one));
         let without_site = lonely.map(|one| (one.place.to_string(), one.constant.to_string())).collect();
         let statistics = statistics::of(&rows);
-        Ok(Self { file: file.to_path_buf(), rows, statistics, unmeasured, without_site })
+        Ok(Self { file: file.to_path_buf(), entry: None, rows, statistics, unmeasured, without_site })
     }
 
     /// How many bounds are met, missed, and open.
@@ -187,7 +189,8 @@ fn verdict(computed: Determined, measured: &Constant) -> Verdict {
     }
     let everything = [f64::NEG_INFINITY, f64::INFINITY];
     let computed = match computed {
-        Determined::Value { value, .. } => [value; 2],
+        // Nearer to a bound than its error a value says nothing about it.
+        Determined::Value { value, error } => [value - error, value + error],
         Determined::Between(low, high) => [low, high],
         Determined::AtLeast(low) => [low, f64::INFINITY],
         Determined::AtMost(high) => [f64::NEG_INFINITY, high],
@@ -225,7 +228,8 @@ mod tests {
         assert_eq!(verdict(Determined::Between(3.0, 5.0), &four), Verdict::Met);
         assert_eq!(verdict(Determined::Unknown, &four), Verdict::Open);
         let (below, above) = (Constant::Below(2.2), Constant::Above(11.0));
-        assert_eq!([verdict(value(2.0), &below), verdict(value(2.3), &below)], [Verdict::Met, Verdict::Missed]);
+        assert_eq!([verdict(value(2.0), &below), verdict(value(2.4), &below)], [Verdict::Met, Verdict::Missed]);
+        assert_eq!([verdict(value(2.15), &below), verdict(value(2.25), &below)], [Verdict::Open; 2]);
         assert_eq!([verdict(value(11.2), &above), verdict(value(9.0), &above)], [Verdict::Met, Verdict::Missed]);
         assert_eq!(verdict(Determined::AtMost(1.0), &below), Verdict::Met);
         // At most 3 says neither that it lies below 2.2 nor that it does not.

@@ -102,7 +102,7 @@ fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
             .ok_or_else(|| wrong(format!("the number of the residue is {:?}", cell(number)), "valid is 27, or 27A"))?;
         let group = Group::named(cell(residue)).ok_or_else(|| wrong("there is no name of a residue".into(), ""))?;
         let constant = Constant::parse(cell(pka), cell(error)).map_err(|message| {
-            wrong(message, "valid are a number, a bound (<2.2 or >11), the steps of sites that titrate together (\"2.21,6.54\"), N/A; an error is a number or N/A")
+            wrong(message, "valid are a number, a bound (<2.2 or >11), the steps of sites that titrate together (\"2.21,6.54\", whole ones as \"1.0,4.0\"), N/A; an error is a number or N/A; decimals have a point")
         })?;
         let chain = Some(cell(chain)).filter(|chain| !chain.is_empty()).map(str::to_string);
         // A row without a value says nothing.
@@ -197,6 +197,12 @@ mod tests {
         assert!(refused("residue,number,pKa\nGLU,1,about 4\n", None).contains("line 2: the pKa is \"about 4\""));
         assert!(refused("residue,number,pKa\n,1,4\n", None).contains("line 2: there is no name"));
         assert!(refused("residue,number,pKa\nGLU,1,4,5\n", None).contains("it is no table"));
+        let comma = refused("residue,number,pKa\nGLU,1,\"4,1\"\n", None);
+        assert!(
+            comma.contains("line 2: \"4,1\" may be a number with a decimal comma") && comma.contains("\"1.0,4.0\"")
+        );
+        let of_error = refused("residue,number,pKa,error\nGLU,1,2.9,\"0,1\"\n", None);
+        assert!(of_error.contains("\"0,1\" may be a number with a decimal comma"));
     }
 
     /// What is computed may stand beside what is measured.

@@ -23,6 +23,7 @@ use super::runs::Run;
 use crate::error::{Error, Result};
 use crate::record::SiteRecord;
 use connected::Connected;
+use lambda::analysis::determined::Determined;
 use lambda::analysis::histogram;
 use lambda::analysis::occupancy::{classes, exchanges};
 use lambda::analysis::pairs::{self, PairSeries};
@@ -271,6 +272,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let (_, class) = protonation(&protons);
     let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();
     let own: Vec<&Run> = mine.iter().map(|&run| &runs[run]).collect();
+    let of_draws: Vec<Determined> = titration.macroscopic.iter().map(|step| step.pka_slope_one).collect();
     let independent = units::widen(&mut titration, &own, &protonations);
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
@@ -296,6 +298,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let of_halves = halves.and_then(diagnostics::error_between_halves);
         between.into_iter().chain(of_halves).for_each(|error| units::at_least(step, error));
     }
+    units::widen_forms(&mut titration, &of_draws, &class);
     // Occupancies of a pH count what its files show; what counts as a transition is what walkers have done.
     let trails = trails::along(&own, &states);
     let exchanges = trails.iter().map(|trail| exchanges(&trail.states, &class)).sum();

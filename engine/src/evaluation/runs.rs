@@ -110,21 +110,68 @@ fn descend(file: &str, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) ->
     inside.iter().try_for_each(|folder| descend(file, folder, depth - 1, found))
 }
 
-/// The equilibration (ps) that the job of a titration leaves out, if this is the folder of one.
+/// The equilibration (ps) that the job of a titration leaves out, if this is the folder of one, or of one of its runs.
 pub fn equilibration(folder: &Path) -> Option<f64> {
     Time::parse(&of_the_titration(folder, "equilibration")?).ok().map(|time| time.get())
 }
 
-/// The table `titrate.finite_box` that the job of a titration names, if this is the folder of one.
+/// The table `titrate.finite_box` that the job of a titration names, if this is the folder of one, or of one of its runs.
 pub fn finite_box(folder: &Path) -> Option<PathBuf> {
     of_the_titration(folder, "finite_box").map(PathBuf::from)
 }
 
-/// The text of a key of the section `[titrate]`, if this is the folder of a titration.
-fn of_the_titration(folder: &Path, key: &str) -> Option<String> {
+/// Runs that a titration should have by its job, or that have a folder there, and that have no frames: names such as `pH_4.00/replica_1`, for each of these
+/// folders that is the folder of a titration.
+pub fn without_frames(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in folders {
+        let Some(titrate) = section_titrate(folder) else { continue };
+        let numbers = titrate.get("ph").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let replicas = titrate.get("replicas").and_then(toml::Value::as_integer).unwrap_or(1);
+        let of_ph = |ph: f64| (1..=replicas).map(move |replica| run_folder(ph, replica));
+        let mut runs: Vec<PathBuf> = numbers.iter().filter_map(toml::Value::as_float).flat_map(of_ph).collect();
+        let inside = |folder: &Path, with: &str| -> Vec<PathBuf> {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir() && starts(path, with)).collect()
+        };
+        let there = inside(folder, "pH_").into_iter().flat_map(|ph| inside(&ph, "replica_"));
+        runs.extend(there.filter_map(|run| Some(run.strip_prefix(folder).ok()?.to_path_buf())));
+        runs.sort();
+        runs.dedup();
+        found.extend(runs.into_iter().map(|run| folder.join(run)).filter(|run| !has_lines(run)));
+    }
+    found
+}
+
+/// Folder of a run below that of its titration, `pH_4.00/replica_1`.
+pub fn run_folder(ph: f64, replica: impl std::fmt::Display) -> PathBuf {
+    PathBuf::from(format!("pH_{}", ph_label(ph))).join(format!("replica_{replica}"))
+}
+
+/// A pH with two decimals, or as many as it has.
+pub fn ph_label(ph: f64) -> String {
+    if (ph * 100.0).round() / 100.0 == ph { format!("{ph:.2}") } else { format!("{ph}") }
+}
+
+/// Whether the last part of a path starts with this.
+fn starts(path: &Path, with: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with))
+}
+
+/// The section `[titrate]` of the job in a folder.
+fn section_titrate(folder: &Path) -> Option<toml::Table> {
     let text = std::fs::read_to_string(folder.join(RESOLVED)).ok()?;
     let job: toml::Table = text.parse().ok()?;
-    job.get("titrate")?.get(key)?.as_str().map(str::to_string)
+    job.get("titrate")?.as_table().cloned()
+}
+
+/// The text of a key of the section `[titrate]`, if this is the folder of a titration, of a pH in it or of a run.
+fn of_the_titration(folder: &Path, key: &str) -> Option<String> {
+    let folder = std::fs::canonicalize(folder).ok()?;
+    let of_ph = if starts(&folder, "replica_") { folder.parent()? } else { &folder };
+    let above = if starts(of_ph, "pH_") { of_ph.parent()? } else { of_ph };
+    let titrate = section_titrate(&folder).or_else(|| section_titrate(above))?;
+    titrate.get(key)?.as_str().map(str::to_string)
 }
 
 /// The sites to which the job of a run gives an `offset`, with it (kJ/mol).
@@ -274,8 +321,6 @@ impl Run {
 
     /// The folder of its titration, which holds `pH_4.00/replica_1`; its own folder if it is a run by itself.
     pub fn titration(&self) -> &Path {
-        let starts =
-            |folder: &Path, with: &str| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with));
         let above = self.folder.parent().filter(|above| starts(&self.folder, "replica_") && starts(above, "pH_"));
         above.and_then(Path::parent).unwrap_or(&self.folder)
     }

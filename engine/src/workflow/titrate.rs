@@ -215,8 +215,6 @@ fn children(config: &Config, ph: &[f64], steps: u64) -> Vec<Child> {
 
 /// The run at one pH, of one replica.
 fn child(config: &Config, ph: f64, replica: u32) -> Child {
-    let short = (ph * 100.0).round() / 100.0 == ph;
-    let label = if short { format!("{ph:.2}") } else { format!("{ph}") };
     let mut job = config.clone();
     if let Some(structure) = config.titrate.as_ref().and_then(|titrate| titrate.structure(replica)) {
         job.system.begin_at(structure.to_path_buf());
@@ -228,6 +226,6 @@ fn child(config: &Config, ph: f64, replica: u32) -> Child {
     // Keyed by the pH itself, so that adding pH values leaves finished runs as they are.
     let index = ph.to_bits().rotate_left(17) ^ u64::from(replica);
     job.dynamics.seed = children::seed(config.dynamics.seed, index);
-    job.output.folder = config.folder().join(format!("pH_{label}")).join(format!("replica_{replica}"));
-    Child { name: format!("pH {label}, replica {replica}"), config: job }
+    job.output.folder = config.folder().join(runs::run_folder(ph, replica));
+    Child { name: format!("pH {}, replica {replica}", runs::ph_label(ph)), config: job }
 }

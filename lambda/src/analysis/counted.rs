@@ -7,7 +7,7 @@
 //!   n_α = Σ_series (Σ w)² / Σ w² / g      N = (S − 1) / Σ_α P_α (1 − P_α) / n_α      N_α = N P_α
 //!
 //! with S states seen, the inefficiency g of a series (frames per independent sample), and N such that ln P_α/P_β has on average the variance
-//! 1/n_α + 1/n_β that it would have of counts n. N is that of the frames of this pH for both answers.
+//! 1/n_α + 1/n_β that it would have of counts n, and Σ_α n_α at most. N is that of the frames of this pH for both answers.
 //!
 //! In a draw the equations of MBAR are solved again to the first order: f changes by H⁻¹ (N − Σ p), one step of Newton's method from
 //! the solution, and ln P_α by its derivative. It costs the number of blocks instead of the number of frames, and errors are those of whole solutions

@@ -2,8 +2,14 @@
 
 use super::Job;
 use crate::evaluation::pka::Evaluation;
+use crate::record::{Kind, SiteRecord};
 use lambda::library::{Correction, Entry, SiteLibrary};
 use std::f64::consts::LN_10;
+
+/// Coefficients that are the same but for what a file leaves of them (kJ/mol).
+const ROUNDING: f64 = 1e-6;
+/// Largest `offset` of a site: beside its neighbours, and then some (kJ/mol).
+const LARGEST_OFFSET: f64 = 30.0;
 
 /// The correction of an entry, for people.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,8 +67,34 @@ impl CorrectionRecord {
     }
 }
 
+/// Whether a site had this correction, as far as its files say which one it had: the libraries of the job may be gone, and entries of other force fields have the
+/// same names.
+fn is_of(site: &SiteRecord, correction: &Correction) -> bool {
+    let Some(calibration) = correction.calibration() else { return true };
+    let recorded = match (&site.correction, &site.free_energies) {
+        (Some(had), _) => &had.coefficients,
+        (None, Some(had)) => had,
+        (None, None) => return true,
+    };
+    // The first ones are free energies, which hold the `offset` of the site, too.
+    let linear = site.forms.len().saturating_sub(1);
+    // The polynomial of a buffer is that of all its molecules, and has no offset.
+    let (scale, linear) = match site.kind {
+        Kind::Titratable => (1.0, linear),
+        Kind::Buffer => (site.molecules.len() as f64, 0),
+    };
+    let alike = |(a, b): (&f64, &f64)| (a - scale * b).abs() < scale * ROUNDING;
+    match &site.correction {
+        Some(_) => {
+            let others = recorded.iter().skip(linear).zip(calibration.coefficients.iter().skip(linear));
+            recorded.len() == calibration.coefficients.len() && others.into_iter().all(alike)
+        }
+        None => recorded.iter().skip(1).zip(&calibration.coefficients).all(|(a, b)| (a - b).abs() < LARGEST_OFFSET),
+    }
+}
+
 /// The corrections of the entries in use, in the order of the sites, those of ends of chains apart; and the library of the job. Files that are gone are
-/// left out.
+/// left out, and entries with other corrections than the sites had.
 pub(super) fn of(evaluation: &Evaluation, job: &Job) -> (Vec<CorrectionRecord>, SiteLibrary) {
     let mut library = SiteLibrary::default();
     for path in job.paths("titration", "library") {
@@ -78,10 +110,48 @@ pub(super) fn of(evaluation: &Evaluation, job: &Job) -> (Vec<CorrectionRecord>, 
         let Some(entry) = library.entries.iter().find(|entry| entry.name == site.entry) else { continue };
         let residue = site.name.split_whitespace().rev().nth(1).unwrap_or_default();
         let correction = entry.correction_at(residue, false).unwrap_or(&entry.correction);
+        if !is_of(site, correction) {
+            continue;
+        }
         let record = CorrectionRecord::of(entry, correction);
         if !records.contains(&record) {
             records.push(record);
         }
     }
     (records, library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{FormRecord, PolynomialRecord};
+
+    /// The correction of Glu that comes with the program, and sites that had it, or another.
+    #[test]
+    fn a_correction_is_that_of_a_site_only_if_the_site_had_it() {
+        let library = SiteLibrary::builtin().unwrap();
+        let entry = library.entries.iter().find(|entry| entry.name == "glu").unwrap();
+        let calibration = entry.correction.calibration().unwrap();
+        let forms = vec![FormRecord { name: "form".into(), protons_lost: 0, charge: 0.0, pk: 0.0 }; entry.forms.len()];
+        let site = |coefficients: Vec<f64>| SiteRecord {
+            forms: forms.clone(),
+            correction: Some(PolynomialRecord { coefficients, ..PolynomialRecord::default() }),
+            ..SiteRecord::default()
+        };
+        let had = calibration.coefficients.clone();
+        let with_offset = [&[had[0] + 5.7], &had[1..]].concat();
+        let other: Vec<f64> = had.iter().map(|c| 0.75 * c).collect();
+        assert!(is_of(&site(had.clone()), &entry.correction) && is_of(&site(with_offset), &entry.correction));
+        assert!(!is_of(&site(other), &entry.correction) && !is_of(&site(had[1..].to_vec()), &entry.correction));
+        let older =
+            |free_energy: f64| SiteRecord { free_energies: Some(vec![0.0, free_energy]), ..SiteRecord::default() };
+        assert!(is_of(&older(had[0] + 5.7), &entry.correction) && !is_of(&older(had[0] + 80.0), &entry.correction));
+        assert!(is_of(&SiteRecord::default(), &entry.correction));
+        let buffer = |factor: f64| SiteRecord {
+            kind: Kind::Buffer,
+            molecules: vec![4, 5, 6],
+            ..site(had.iter().map(|c| factor * c).collect())
+        };
+        assert!(is_of(&buffer(3.0), &entry.correction) && !is_of(&buffer(2.9), &entry.correction));
+    }
 }

@@ -39,6 +39,10 @@ impl Constant {
             return Ok(Some(Self::Above(finite(bound.trim_start_matches('=')).ok_or_else(wrong)?)));
         }
         let values: Vec<f64> = text.split([',', ';']).map(finite).collect::<Option<_>>().ok_or_else(wrong)?;
+        // `4,1` may be the 4.1 of a program with a decimal comma, which would pass for steps at 1 and 4.
+        if let Some(comma) = [text, error].into_iter().find(|text| text.contains(',') && !text.contains('.')) {
+            return Err(format!("{comma:?} may be a number with a decimal comma, or steps of whole numbers"));
+        }
         if let [value] = values[..] {
             return Ok(Some(Self::Value { value, error: errors.into_iter().reduce(f64::max) }));
         }

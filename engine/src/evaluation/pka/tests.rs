@@ -237,6 +237,9 @@ fn replicas_that_disagree_have_not_converged() {
     // 4.1 and 4.6: the error of their mean is a quarter, whatever each of them says; those that agree have theirs.
     let error = site.fit(0).pka.error().unwrap();
     assert!((0.2..0.3).contains(&error), "{error}");
+    // What replicas say holds for the forms, too.
+    let of_forms = site.titration.microscopic[0].pk.error().unwrap();
+    assert!((0.2..0.3).contains(&of_forms), "{of_forms}");
     let alike = evaluated(experiment(4.1, 3)).sites[0].fit(0).pka.error().unwrap();
     assert!(alike < 0.1, "{alike}");
 }

@@ -52,6 +52,29 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
     fewest
 }
 
+/// Adds to the errors of the microscopic constants what walkers, runs and replicas have added to those of their steps, whose errors by draws were `of_draws`: what is
+/// slower than blocks of frames shifts all forms. `class`: the class of protonation of each form.
+pub(super) fn widen_forms(titration: &mut Titration, of_draws: &[Determined], class: &[u8]) {
+    let added: Vec<f64> = titration
+        .macroscopic
+        .iter()
+        .zip(of_draws)
+        .map(|(step, before)| match (step.pka_slope_one.error(), before.error()) {
+            (Some(after), Some(before)) => (after * after - before * before).max(0.0),
+            _ => 0.0,
+        })
+        .collect();
+    let widen = |number: &mut Determined, added: f64| {
+        if let Determined::Value { error, .. } = number {
+            *error = (*error * *error + added).sqrt();
+        }
+    };
+    titration.macroscopic.iter_mut().zip(&added).for_each(|(step, added)| widen(&mut step.from_microscopic, *added));
+    for one in &mut titration.microscopic {
+        widen(&mut one.pk, added[usize::from(class[one.from])]);
+    }
+}
+
 /// Makes the errors of a step no smaller than this.
 pub(super) fn at_least(step: &mut Macroscopic, smallest: f64) {
     for number in [&mut step.pka, &mut step.pka_slope_one] {

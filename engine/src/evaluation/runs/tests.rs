@@ -92,6 +92,26 @@ fn frames_count_by_their_time_when_the_interval_was_changed() {
 }
 
 /// Ends of runs have one name, and are told apart by their folders; other structures by their names, wherever they lie.
+/// What the job of a titration says holds for its runs, too, and runs that it should have and that have no frames are named.
+#[test]
+fn the_job_of_a_titration_is_that_of_its_runs() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let root = std::fs::canonicalize(folder.path()).unwrap();
+    for name in ["pH_4.00/replica_1", "pH_4.00/replica_2", "pH_4.50/replica_1"] {
+        run(&root, name, &times(0, 10, 0.1), |_| 0.0);
+    }
+    let job = "[titrate]\nph = [4.0, 4.5, 5.125]\nreplicas = 2\nequilibration = \"200 ps\"\nfinite_box = \"box.csv\"\n";
+    std::fs::write(root.join(RESOLVED), job).unwrap();
+    for place in ["", "pH_4.00", "pH_4.00/replica_2"] {
+        assert_eq!(equilibration(&root.join(place)), Some(200.0), "{place}");
+        assert_eq!(finite_box(&root.join(place)), Some(PathBuf::from("box.csv")), "{place}");
+    }
+    std::fs::write(root.join("pH_4.00/replica_1").join(files::LAMBDA), "").unwrap();
+    let missing = ["pH_4.00/replica_1", "pH_4.50/replica_2", "pH_5.125/replica_1", "pH_5.125/replica_2"];
+    assert_eq!(without_frames(std::slice::from_ref(&root)), missing.map(|name| root.join(name)));
+    assert!(without_frames(&[root.join("pH_4.00/replica_2")]).is_empty());
+}
+
 #[test]
 fn structures_to_begin_with_are_told_apart() {
     let folder = temp_dir::TempDir::new().unwrap();

@@ -331,7 +331,8 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
         }
     };
     method.add(&format!(
-        "{how}{taken}; a form is occupied where its weight exceeds {threshold}. Standard errors are those of {draws} bootstrap draws over independent samples. A pKa is called \
+        "{how}{taken}; a form is occupied where its weight exceeds {threshold}. Standard errors are those of {draws} bootstrap draws over independent samples, or of the scatter of walkers, runs or \
+         replicas as wholes where that is larger. A pKa is called \
          converged if its error is below {LARGEST_ERROR}, halves of the runs and replicas agree within their errors, and the site changed its protonation, its tautomer and its \
          rotamer at least ten times where that matters."
     ));

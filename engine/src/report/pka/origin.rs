@@ -3,9 +3,11 @@
 use super::method::Method;
 use crate::evaluation::background::{Background, CorrectionRecord};
 use crate::evaluation::pka::Evaluation;
+use crate::evaluation::runs::{Run, find};
 use crate::origin::quoted;
 use crate::report::page::{Page, escape, table};
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// The paragraph about the method, with its references.
 pub(super) fn method_section(page: &mut Page, method: &Method) {
@@ -52,7 +54,10 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
     let columns = ["entry", "correction", "pKa of the model compound", "error (pK units)", "made by"];
     let rows: Vec<Vec<String>> = background.corrections.iter().map(correction).collect();
     if rows.is_empty() {
-        return page.missing("Corrections of the model compounds", "The library of the job is not there any more.");
+        return page.missing(
+            "Corrections of the model compounds",
+            "The library of the job is not there any more, or has other corrections than the runs.",
+        );
     }
     let html = table("Corrections", &columns, &rows).replace("<table>", "<table class=\"words\">");
     let about = "<p class=\"lead\">The error is that of the largest free energy of a form, statistical and, where it is known, systematic. It shifts all sites of an entry alike and is not in the errors of \
@@ -89,13 +94,37 @@ fn commands(evaluation: &Evaluation, background: &Background) -> String {
         );
     }
     let options = evaluation.options;
-    let _ = writeln!(
+    let named = |path: &Path| quoted(&path.display().to_string());
+    let folders: Vec<String> = evaluated(evaluation).iter().map(|folder| named(folder)).collect();
+    let _ = write!(
         text,
-        "# the evaluation again:\noctitrate pka {folder} --equilibration {} --threshold {} --draws {} --seed {}",
+        "# the evaluation again:\noctitrate pka {} --equilibration {} --threshold {} --draws {} --seed {}",
+        folders.join(" "),
         quoted(&format!("{} ps", options.equilibration)),
         options.threshold,
         options.resampling.draws,
         options.resampling.seed
     );
+    if let Some(solution) = &evaluation.solution {
+        let _ = write!(text, " --finite-box {}", named(&solution.file));
+    }
+    if let Some(comparison) = &evaluation.comparison {
+        let _ = write!(text, " --compare {}", named(&comparison.file));
+        let entry = comparison.entry.as_ref().map_or(String::new(), |entry| format!(" --entry {}", quoted(entry)));
+        text.push_str(&entry);
+    }
     text.trim_end().to_string()
+}
+
+/// The folders of the titrations whose runs were evaluated, or of the runs where they are not all of a titration.
+fn evaluated(evaluation: &Evaluation) -> Vec<PathBuf> {
+    let mut titrations: Vec<&Path> = evaluation.runs.iter().map(Run::titration).collect();
+    titrations.dedup();
+    let of = |titration: &&Path| -> Vec<PathBuf> {
+        let mine = evaluation.runs.iter().filter(|run| run.titration() == *titration);
+        let mine: Vec<PathBuf> = mine.map(|run| run.folder.clone()).collect();
+        let all = find(&[titration.to_path_buf()]).map_or(0, |all| all.len());
+        if mine.len() == all { vec![titration.to_path_buf()] } else { mine }
+    };
+    titrations.iter().flat_map(of).collect()
 }

@@ -45,6 +45,8 @@ fn samples<'a>(series: impl Iterator<Item = (&'a Weighed, f64)> + Clone, count: 
     let share = |k: usize| sums[k] / total;
     let spread = |k: usize| share(k) * (1.0 - share(k)) / independent[k];
     let worth = (seen - 1) as f64 / (0..count).filter(|&k| sums[k] > 0.0).map(spread).sum::<f64>();
+    // Of a state whose one frame hardly weighs the share is next to nothing, for which any number of samples would do.
+    let worth = worth.min(independent.iter().sum());
     (0..count).map(|k| worth * share(k)).collect()
 }
 
@@ -83,4 +85,26 @@ pub(super) fn ph_values(series: &[StateSeries<'_>]) -> Vec<f64> {
     ph.sort_by(f64::total_cmp);
     ph.dedup();
     ph
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One frame near the edge of a form hardly weighs: its form has a share of next to nothing, and this pH no more samples than it has frames.
+    #[test]
+    fn a_frame_that_hardly_weighs_makes_no_samples() {
+        let mut states = vec![Some(1); 600];
+        states[77] = Some(0);
+        let mut weights = vec![1.0; 600];
+        weights[77] = 1e-4;
+        let weighed = Weighed::new(&states, Some(&weights), 2);
+        let found = samples([(&weighed, 5.0)].into_iter(), 2);
+        assert!((found.iter().sum::<f64>() - 120.0).abs() < 1e-9, "{found:?}");
+        assert!((found[0] / found[1] * 599.0 / 1e-4 - 1.0).abs() < 1e-9);
+        // Frames that weigh alike are as many samples as they are.
+        weights[77] = 1.0;
+        let found = samples([(&Weighed::new(&states, Some(&weights), 2), 5.0)].into_iter(), 2);
+        assert!((found[0] - 0.2).abs() < 1e-9 && (found[1] - 119.8).abs() < 1e-9, "{found:?}");
+    }
 }
