@@ -227,6 +227,7 @@ impl LennardJones {
     /// If `cell` is of another kind (open or periodic) than at the last [`LennardJones::rebuild`].
     pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
         assert_eq!(cell.is_periodic(), self.listed_cell.is_periodic(), "boundary of the list and of the evaluation");
+        assert_eq!(self.listed_at.len(), self.active.len(), "the list is to be rebuilt before the first evaluation");
         self.clusters.load(x, cell);
         let (clusters, rows) = (self.clusters.view(), cell.periodic().map_or_else(Default::default, PeriodicBox::rows));
         let (Coefficients { pairs, classes }, modified, isa) = (&self.coefficients, &self.modified, self.isa);

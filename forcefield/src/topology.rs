@@ -352,11 +352,6 @@ impl Topology {
         if agree { least } else { 1.0 }
     }
 
-    /// Sum of all masses, u.
-    pub fn total_mass(&self) -> f64 {
-        self.atoms.iter().map(|a| a.mass).sum()
-    }
-
     /// Number of distances held fixed: constraints and three per rigid water.
     pub fn n_constrained(&self) -> usize {
         self.constraints.len() + 3 * self.settles.len()

@@ -144,11 +144,6 @@ impl LambdaDynamics {
         self.constraints.total_charge
     }
 
-    /// Where the numbers of ξ of each site lie in [`LambdaState::coordinates`].
-    pub fn coordinate_layout(&self) -> &SiteLayout {
-        &self.sites.coordinates
-    }
-
     /// Where the weights of each site lie in a flat list.
     pub fn weight_layout(&self) -> &SiteLayout {
         &self.sites.weights

@@ -69,7 +69,7 @@ pub const RESOLVED: &str = "resolved.toml";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What is simulated: a structure and a topology of GROMACS.
+    /// What is simulated: a structure, and a topology of GROMACS or a system of OpenMM.
     pub system: System,
     /// Coulomb interactions: the boundary conditions, and the accuracy of the fast multipole method. The accuracy is either one number,
     /// `tolerance`, or the keys of an expert: `order`, `separation` and `depth`.

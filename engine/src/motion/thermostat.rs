@@ -148,12 +148,6 @@ impl VRescale {
     pub fn temperature(&self) -> f64 {
         self.temperature
     }
-
-    /// Set the temperature of the bath (K), for annealing.
-    pub fn set_temperature(&mut self, temperature: f64) -> Result<(), ThermostatError> {
-        *self = Self::new(temperature, self.tau, self.degrees_of_freedom)?;
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //!   ε = C ρ^p,   ρ = 0.72 θ − 0.09
 //!
-//! within a factor of two from order 4 to 28 for θ from 0.58 (93 near boxes) to 0.87 (27): C = 0.08 for water, 0.01 for uncorrelated charges
+//! within a factor of two from order 4 to 28 for θ from 0.58 (93 near boxes) to 0.87 (27): C = 0.08 for water, taken as 0.1, 0.01 for uncorrelated charges
 //! (disordered systems of 6 000 charges in a periodic cube, f64, 343 boxes). [`tune`] measures C for the system at hand.
 
 use bytemuck::Pod;
@@ -272,7 +272,7 @@ fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tol
         if found <= MARGIN * wanted && cost < best_cost {
             (tuned.settings, tuned.error, best_cost) = (settings, found, cost);
         }
-        // Energies may agree by chance. They are believed to be no better than a tenth of the estimate for the forces of uncorrelated charges.
+        // Energies may agree by chance. They are believed to be no better than a hundredth of the estimate for the forces of uncorrelated charges (C = 0.01).
         constant = (found / decay).max(1e-3 * WATER);
     }
     if tuned.error.is_finite() {

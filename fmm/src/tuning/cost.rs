@@ -1,8 +1,9 @@
 //! Choice of the tree: a cost model with measured constants.
 //!
 //! Per core (AVX-512, f32; f64 twice as much) the near field costs 0.4 ns per pair, P2M and L2P 5 ns per coefficient and block of 16
-//! particles, M2L on the root grid K² flops and a transform of 1 ns per coefficient and box along each axis, M2L on refined levels 25 ns and
-//! 0.065 ns (p+1)³ for each of seven times as many boxes as are near; operators beyond the cache stream at 10 GB/s. Constants within a
+//! particles, M2L on the root grid 2 K² flops at 80 Gflop/s for each of the n₀ n₁ n₂ waves and transforms of 1 ns (n₀ + n₁ + n₂)/3 per coefficient and wave (0.6 of
+//! that where the last axis is open), M2L on refined levels 25 ns and 0.065 ns (p+1)³ for each of seven times as many boxes as are near; operators beyond the
+//! cache stream at 10 GB/s. Constants within a
 //! factor of two choose trees within some 20 % of the best.
 
 use kernels::Real;

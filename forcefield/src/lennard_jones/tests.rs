@@ -316,3 +316,12 @@ fn bad_input_is_named() {
     x[2].y = f64::INFINITY;
     assert_eq!(lj.rebuild(&x, Cell::Open), Err(LennardJonesError::NotFinite { atom: 2 }));
 }
+
+/// Without a list there would be no pair, and an energy of zero.
+#[test]
+#[should_panic(expected = "the list is to be rebuilt before")]
+fn a_list_is_needed() {
+    let (top, x, _) = system([7, 8, 9], 0.28);
+    let mut lj = LennardJones::new(&top, 0.9, Modifier::None, 0.1).unwrap();
+    lj.evaluate(&x, Cell::Open, &mut vec![Vector3::zeros(); x.len()]);
+}

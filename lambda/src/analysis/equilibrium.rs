@@ -89,18 +89,24 @@ impl Equilibrium {
         Determined::Value { value, error: self.error(coefficients) }
     }
 
-    /// Microscopic pK of the reaction from one state to another, per proton lost.
+    /// Microscopic pK of the reaction from one state to another, per proton lost; unknown where none is.
     pub fn microscopic(&self, from: usize, to: usize) -> Determined {
         let lost = f64::from(self.protons[to]) - f64::from(self.protons[from]);
+        if lost == 0.0 {
+            return Determined::Unknown;
+        }
         let mut coefficients = vec![0.0; self.protons.len()];
         coefficients[to] += 1.0 / lost;
         coefficients[from] -= 1.0 / lost;
         self.combination(&coefficients)
     }
 
-    /// Macroscopic pK between `from` and `to` protons lost, per proton.
+    /// Macroscopic pK between `from` and `to` protons lost, per proton; unknown where they are as many.
     pub fn macroscopic(&self, from: u32, to: u32) -> Determined {
         let lost = f64::from(to) - f64::from(from);
+        if lost == 0.0 {
+            return Determined::Unknown;
+        }
         let (Some((upper, up)), Some((lower, low))) = (self.binding(from), self.binding(to)) else {
             return Determined::Unknown;
         };

@@ -265,11 +265,6 @@ impl RunFrames {
         }
         energies
     }
-
-    /// u of every frame at one pH, in units of RT.
-    pub fn energies_at(&self, ph: f64) -> Vec<f64> {
-        self.energies(&[ph])
-    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl PhPotential {
     /// [`PhError`] for numbers that are not finite or a temperature that is not positive.
     pub fn new(forms: Vec<Acidity>, ph: f64, temperature: f64, smoothed: Option<f64>) -> Result<Self, PhError> {
         let finite = forms.iter().all(|form| form.pk.is_finite()) && ph.is_finite() && temperature.is_finite();
-        if !(finite && temperature > 0.0) {
+        if !(finite && temperature > 0.0 && smoothed.is_none_or(f64::is_finite)) {
             return Err(PhError { ph, pk: forms.iter().map(|form| form.pk).collect(), temperature });
         }
         let mut v = Self { forms, temperature, step: smoothed.map(|a| 2.0 * a), free_energies: Vec::new() };
@@ -62,8 +62,7 @@ impl PhPotential {
         Ok(v)
     }
 
-    /// Changes the pH.
-    pub fn set_ph(&mut self, ph: f64) {
+    fn set_ph(&mut self, ph: f64) {
         self.free_energies = self.free_energies_at(ph);
     }
 

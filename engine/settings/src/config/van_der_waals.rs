@@ -54,8 +54,8 @@ impl VanDerWaals {
             (Modifier::ForceSwitch, start) => {
                 let start = start.unwrap_or(Length::new((self.cutoff.get() - 0.2).max(0.0)));
                 self.switch_start = Some(start);
-                let inside = start.get() >= 0.0 && start.get() < self.cutoff.get();
-                require(inside, KEY, start, &format!("a length from zero to below the cut-off of {}", self.cutoff))
+                let inside = start.get() > 0.0 && start.get() < self.cutoff.get();
+                require(inside, KEY, start, &format!("a length above zero and below the cut-off of {}", self.cutoff))
             }
             (_, Some(_)) => {
                 let help = "remove it, or set modifier = \"force-switch\"";

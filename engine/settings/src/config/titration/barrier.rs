@@ -1,7 +1,8 @@
 //! The barrier between the forms of a site: a height, or the rate of transitions that the height adapts to.
 
-use crate::config::check::{Check, not_negative, positive, whole_steps};
+use crate::config::check::{Check, positive, require, whole_steps};
 use crate::config::quantity::{Energy, Rate, Time};
+use lambda::bias::barrier::LARGEST;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,12 @@ fn during() -> Time {
     Time::new(100.0)
 }
 
+/// Whether double wells of this height are known.
+fn in_range(key: &str, height: Energy) -> Check {
+    let known = (0.0..=LARGEST).contains(&height.get());
+    require(known, key, height, &format!("a height from 0 to {LARGEST} kJ/mol, such as \"5 kJ/mol\""))
+}
+
 impl Barrier {
     /// Height at the start (kJ/mol).
     pub fn start(&self) -> f64 {
@@ -49,10 +56,10 @@ impl Barrier {
     /// Checks the numbers; `key` is that of the barrier, `step` the time step.
     pub(in crate::config) fn check(&self, key: &str, step: Time) -> Check {
         match self {
-            Self::Height(height) => not_negative(key, *height),
+            Self::Height(height) => in_range(key, *height),
             Self::Adapting(adapting) => {
                 positive(&format!("{key}.rate"), adapting.rate)?;
-                not_negative(&format!("{key}.start"), adapting.start)?;
+                in_range(&format!("{key}.start"), adapting.start)?;
                 positive(&format!("{key}.during"), adapting.during)?;
                 whole_steps(&format!("{key}.during"), adapting.during, step).map(|_| ())
             }

@@ -3,7 +3,6 @@
 use super::DeviceMotion;
 use crate::motion::device::coupling::TABLE_STEPS;
 use crate::motion::device::shared::{Clock, CouplingState, MotionError, MotionState, MotionStatus, Observed, Standing};
-use crate::motion::thermostat::VRescale;
 use crate::state::{BarostatState, BathState};
 use bytemuck::Zeroable;
 use forcefield::Cell;
@@ -62,20 +61,6 @@ impl DeviceMotion {
             },
             prepared: Some(coupling.prepared()),
         })
-    }
-
-    /// Replaces the thermostat, for annealing; its work stays.
-    ///
-    /// # Errors
-    /// A lost device.
-    pub fn set_thermostat(&mut self, stream: &Stream, thermostat: VRescale) -> Result<(), MotionError> {
-        if let Some((present, _)) = &mut self.coupling.thermostat {
-            *present = thermostat;
-        }
-        self.write_settings(stream)?;
-        let clock = self.clock.read(stream)?[0];
-        self.write_table(stream, clock, clock.step as u64)?;
-        self.prepare(stream)
     }
 
     pub(super) fn write_settings(&self, stream: &Stream) -> Result<(), DeviceError> {
