@@ -9,11 +9,12 @@
 //!
 //!   F = χ² (ν − m + 1)/(ν (I − 1) m)          (I − 1) m and ν − m + 1 degrees of freedom
 //!
-//! (exactly so for two averages of normally distributed samples). S of correlated samples is known less well
-//! than that of as many independent ones, because their number is an estimate, too: ν is half of the samples less one of each average. A set of
-//! averages with too few of them, ν < m + 2, says nothing and is left out.
+//! (exactly so for two averages of normally distributed samples). S of correlated samples is known less well than that of as many independent ones, because
+//! their number is an estimate, too: ν is half of the samples less one of each average. A set of averages with too few of them, ν < m + 2, says nothing and
+//! is left out.
 //!
-//! The verdict of many sets: their probabilities p together, −2 Σ ln p of K sets being χ² of 2 K degrees of freedom (Fisher's method), and the least of them times their number, so that one window that is wrong is seen among many that are not.
+//! The verdict of many sets: their probabilities p together, −2 Σ ln p of K sets being χ² of 2 K degrees of freedom (Fisher's method), and the least of them
+//! times their number, so that one window that is wrong is seen among many that are not.
 
 use nalgebra::{DMatrix, DVector};
 
