@@ -70,7 +70,7 @@ pub struct BlockError {
     pub uncertainty: f64,
 }
 
-/// Least part of the mean that is taken to be left in C: a series that is one long rise has no other.
+/// Least of 1 − (W − S)/N: in a series that is one long rise W is all of it, and nothing is known of g but that it is no less than this makes it.
 const SHORTEST: f64 = 0.25;
 /// Smallest series from which a correlation is taken.
 const FEWEST_FRAMES: usize = 8;

@@ -6,6 +6,7 @@ use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::{Run, find};
 use crate::origin::quoted;
 use crate::report::page::{Page, escape, table};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -118,8 +119,7 @@ fn commands(evaluation: &Evaluation, background: &Background) -> String {
 
 /// The folders of the titrations whose runs were evaluated, or of the runs where they are not all of a titration.
 fn evaluated(evaluation: &Evaluation) -> Vec<PathBuf> {
-    let mut titrations: Vec<&Path> = evaluation.runs.iter().map(Run::titration).collect();
-    titrations.dedup();
+    let titrations: BTreeSet<&Path> = evaluation.runs.iter().map(Run::titration).collect();
     let of = |titration: &&Path| -> Vec<PathBuf> {
         let mine = evaluation.runs.iter().filter(|run| run.titration() == *titration);
         let mine: Vec<PathBuf> = mine.map(|run| run.folder.clone()).collect();
