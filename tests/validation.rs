@@ -102,7 +102,7 @@ fn pages_have_the_numbers_of_the_tables() {
         ("dphs-charmm36m-forms", "Δ+PHS", (0, 19)),
         ("1pgb-charmm36m-ecc", "1PGB", (10, 11)),
         ("4pti-charmm36m-ecc", "4PTI", (4, 5)),
-        ("2lzt-charmm36m-ecc", "2LZT", (8, 12)),
+        ("2lzt-charmm36m-ecc", "2LZT", (10, 12)),
         ("1stn-charmm36m-ecc", "1STN", (14, 21)),
     ] {
         let comparison = comparison(folder);
