@@ -131,6 +131,14 @@ impl SiteRecord {
             && self.forms.iter().zip(&other.forms).all(|(a, b)| a.name == b.name && form(a) == form(b))
     }
 
+    /// Charge of a form in elementary charges as chemists count it, where charges are scaled, too: a proton has +1.
+    pub fn formal_charge(&self, form: usize) -> f64 {
+        let of_proton = self.forms.first().zip(self.forms.last()).map(|(first, last)| {
+            (first.charge - last.charge) / (f64::from(last.protons_lost) - f64::from(first.protons_lost))
+        });
+        self.forms[form].charge / of_proton.filter(|scale| scale.is_finite() && *scale > 0.0).unwrap_or(1.0)
+    }
+
     /// Names of its columns in `lambda.csv`.
     pub fn columns(&self) -> Vec<String> {
         if self.forms.len() == 2 {

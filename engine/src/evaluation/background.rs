@@ -16,6 +16,7 @@ pub use solute::Solute;
 use super::ladders::Ladders;
 use super::mixing::Mixing;
 use super::pka::Evaluation;
+use super::runs::names_of_titrations;
 use super::until::Looks;
 use crate::config::RESOLVED;
 use crate::output::files;
@@ -39,12 +40,30 @@ pub struct Background {
     pub corrections: Vec<CorrectionRecord>,
     /// How the structure was prepared; `None` unless `octitrate prepare` did it and its record is still there.
     pub preparation: Option<Preparation>,
-    /// How an exchange of pH values mixed; `None` without one.
-    pub mixing: Option<Mixing>,
+    /// The titrations whose runs were evaluated, in the order in which these came; the facts above are those of the first.
+    pub titrations: Vec<Part>,
     /// What `until` found on the way; `None` without it, and where runs of other titrations are evaluated together with these.
     pub looks: Option<Looks>,
     /// The solute of a run, or why it cannot be shown.
     pub solute: Result<Solute, String>,
+}
+
+/// One of the titrations that are evaluated together.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// What tells its folder from those of the others; empty if there is no other.
+    pub name: String,
+    /// Text of its job with all defaults; empty without it.
+    pub settings: String,
+    /// How its exchange of pH values mixed; `None` without one.
+    pub mixing: Option<Mixing>,
+}
+
+impl Part {
+    /// Its name before what is said of it, where there are several.
+    pub fn prefix(&self) -> String {
+        if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) }
+    }
 }
 
 /// The record of a preparation.
@@ -76,11 +95,29 @@ impl Background {
     pub fn of(evaluation: &Evaluation) -> Self {
         let folder = evaluation.runs.first().map(|run| root(&run.folder)).unwrap_or_default();
         let job = Job::read(&folder.join(RESOLVED));
-        let log = LogFacts::read(&folder.join(files::LOG));
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for run in &evaluation.runs {
+            let folder = root(&run.folder);
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        if folders.len() > 1 {
+            // Runs by themselves are no titrations.
+            folders.retain(|folder| Job::read(&folder.join(RESOLVED)).has("titrate"));
+        }
+        let log = LogFacts::of_all(folders.iter().map(|folder| LogFacts::read(&folder.join(files::LOG))));
+        let named = folders.iter().zip(names_of_titrations(&folders));
+        let part = |(folder, name): (&PathBuf, String)| Part {
+            name,
+            settings: Job::read(&folder.join(RESOLVED)).text,
+            mixing: mixing(folder),
+        };
+        let titrations = named.map(part).collect();
         let preparation = job.path("system", "structure").and_then(|structure| Preparation::beside(&structure));
         let (corrections, library) = corrections::of(evaluation, &job);
         Self {
-            mixing: mixing(&folder),
+            titrations,
             looks: looks(&folder, &job, evaluation.runs.iter().map(|run| run.folder.as_path())),
             solute: solute::find(evaluation, &job, &library),
             corrections,
@@ -146,6 +183,11 @@ mod tests {
         std::fs::write(place.path().join(files::EXCHANGE), format!("{head}\n0,1,2,3,4\n1,3,2,1,4\n")).unwrap();
         let found = mixing(place.path()).unwrap();
         assert_eq!((found.ph, found.pairs[0].tried, found.pairs[0].accepted), (vec![3.5, 4.0], 2, 1));
+        assert!(found.is_whole);
+        // Walker 1 goes to the other ladder, as no swap brings it there: lines are missing, and nobody knows what was tried.
+        std::fs::write(place.path().join(files::EXCHANGE), format!("{head}\n0,1,2,3,4\n5,2,1,3,4\n")).unwrap();
+        let thinned = mixing(place.path()).unwrap();
+        assert_eq!((thinned.is_whole, thinned.pairs[0].acceptance(), thinned.doubts().len()), (false, None, 0));
     }
 
     #[test]

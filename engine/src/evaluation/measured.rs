@@ -102,7 +102,7 @@ fn parse(bytes: &[u8], entry: Option<&str>) -> Parsed<Vec<Measured>> {
             .ok_or_else(|| wrong(format!("the number of the residue is {:?}", cell(number)), "valid is 27, or 27A"))?;
         let group = Group::named(cell(residue)).ok_or_else(|| wrong("there is no name of a residue".into(), ""))?;
         let constant = Constant::parse(cell(pka), cell(error)).map_err(|message| {
-            wrong(message, "valid are a number, a bound (<2.2 or >11), the steps of sites that titrate together (\"2.21,6.54\", whole ones as \"1.0,4.0\"), N/A; an error is a number or N/A; decimals have a point")
+            wrong(message, "valid are a number from -10 to 30, a bound (<2.2 or >11), the steps of sites that titrate together (\"2.21,6.54\", whole ones as \"1.0,4.0\"), N/A; an error is a number or N/A; decimals have a point")
         })?;
         let chain = Some(cell(chain)).filter(|chain| !chain.is_empty()).map(str::to_string);
         // A row without a value says nothing.

@@ -34,9 +34,12 @@ pub struct Mixing {
     pub ph: Vec<f64>,
     /// Number of exchanges.
     pub exchanges: usize,
-    /// Swaps between each two neighbours, all ladders together.
+    /// Whether the table has every exchange: each walker stands where it stood a line before, or has swapped with a neighbour whose turn it was. A table with some
+    /// of the lines does not say what was tried.
+    pub is_whole: bool,
+    /// Swaps between each two neighbours, all ladders together; none was tried as far as a table that is not whole says.
     pub pairs: Vec<Swaps>,
-    /// Round trips between the lowest and the highest pH of each walker.
+    /// Round trips between the lowest and the highest pH of each walker, by a table that is not whole at least so many.
     pub round_trips: Vec<usize>,
     /// Share of exchanges that each walker spent at each pH: `[walker][pH]`.
     pub visits: Vec<Vec<f64>>,
@@ -70,13 +73,22 @@ impl Mixing {
         let (first, rows) = read(path, slots)?;
         let pair = |ends: &[f64]| Swaps { ph: [ends[0], ends[1]], tried: 0, accepted: 0 };
         let mut pairs: Vec<Swaps> = ladders.ph.windows(2).map(pair).collect();
+        let mut is_whole = true;
         for (number, rows) in rows.windows(2).enumerate() {
+            let mut explained = rows[0].clone();
             for pair in ladders.pairs((first + number) as u64 + 1) {
                 let [a, b] = pair.slots;
                 let swaps = &mut pairs[ladders.rung(a)];
                 swaps.tried += 1;
-                swaps.accepted += usize::from(rows[0][a] == rows[1][b]);
+                if rows[0][a] == rows[1][b] {
+                    swaps.accepted += 1;
+                    explained.swap(a, b);
+                }
             }
+            is_whole &= explained == rows[1];
+        }
+        if !is_whole {
+            pairs.iter_mut().for_each(|swaps| (swaps.tried, swaps.accepted) = (0, 0));
         }
         // Passages from one end to the other; a round trip is two.
         let (rungs, mut passages, mut end) = (ladders.ph.len(), vec![0; slots], vec![None; slots]);
@@ -92,7 +104,7 @@ impl Mixing {
         }
         let round_trips = passages.into_iter().map(|count| count / 2).collect();
         let (ph, exchanges) = (ladders.ph.to_vec(), rows.len().saturating_sub(1));
-        Ok(Mixing { ph, exchanges, pairs, round_trips, visits })
+        Ok(Mixing { ph, exchanges, is_whole, pairs, round_trips, visits })
     }
 
     /// Why the exchange may not have mixed well, one sentence each.
@@ -105,7 +117,7 @@ impl Mixing {
                 doubts.push(format!("{what}: put a pH between them"));
             }
         }
-        if self.round_trips.iter().all(|&trips| trips == 0) && self.exchanges > 0 {
+        if self.is_whole && self.round_trips.iter().all(|&trips| trips == 0) && self.exchanges > 0 {
             doubts.push("no walker went to both ends of the pH values and back: run longer".into());
         }
         doubts

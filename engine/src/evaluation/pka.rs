@@ -19,7 +19,7 @@ pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, S
 pub use rotamers::{Held, Torsions};
 pub use units::Independent;
 
-use super::runs::Run;
+use super::runs::{Run, names_of_runs};
 use crate::error::{Error, Result};
 use crate::record::SiteRecord;
 use connected::Connected;
@@ -57,11 +57,11 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     }
     refuse_copies(&runs)?;
     let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
-    let (runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let (mut runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
     let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
     // From all lines of λ: between those that are taken below a walker may have been elsewhere.
-    let torsions = rotamers::torsions(&runs, &names);
+    let torsions = rotamers::torsions(&mut runs, &names);
     let walks = Walks::of(&runs);
     let round_trips = walks.as_ref().map(Walks::round_trips);
     // Frames count alike: those of all runs must stand for the same time.
@@ -114,9 +114,11 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     };
     evaluation.warnings = doubts::warnings(&evaluation);
     evaluation.warnings.extend(connected.reason.into_iter().chain(left));
-    evaluation.warnings.extend(short.iter().map(|run| {
+    evaluation.warnings.extend(of_one_system(&evaluation.runs));
+    let names = names_of_runs(evaluation.runs.iter().chain(&short));
+    evaluation.warnings.extend(short.iter().zip(&names[evaluation.runs.len()..]).map(|(run, name)| {
         let end = run.series.time.last().copied().unwrap_or(0.0);
-        format!("{}: left out, its {end} ps are all equilibration", run.short_name())
+        format!("{name}: left out, its {end} ps are all equilibration")
     }));
     Ok(evaluation)
 }
@@ -141,6 +143,28 @@ fn refuse_copies(runs: &[Run]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Says of titrations that have hardly a group in common with the first, as those of two proteins have: sites of one name would be taken for one site.
+fn of_one_system(runs: &[Run]) -> Vec<String> {
+    let mut titrations: Vec<(&Path, BTreeSet<String>)> = Vec::new();
+    for run in runs {
+        if titrations.iter().all(|(known, _)| *known != run.titration()) {
+            titrations.push((run.titration(), run.groups()));
+        }
+    }
+    let [(first, own), others @ ..] = &titrations[..] else { return Vec::new() };
+    let apart = |(folder, groups): &(&Path, BTreeSet<String>)| {
+        let (shared, fewer) = (own.intersection(groups).count(), own.len().min(groups.len()));
+        (2 * shared < fewer).then(|| {
+            format!(
+                "{} and {} have {shared} of {fewer} groups in common: if they are of two proteins, evaluate them apart, because sites of one name count as one site",
+                first.display(),
+                folder.display()
+            )
+        })
+    };
+    others.iter().filter_map(apart).collect()
 }
 
 /// pH values of the smooth curves, from a little below the lowest to a little above the highest.

@@ -4,12 +4,15 @@ use crate::config::RESOLVED;
 use crate::config::quantity::{Energy, Time};
 use crate::error::{Error, InputError, Result};
 use crate::evaluation::background::Job;
+use crate::evaluation::background::solute::usual_name;
 use crate::output::begun::Begun;
 use crate::output::files;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::{self, SitesFile};
 use crate::record::{Kind, SiteRecord};
 use lambda::analysis::occupancy::{self, State};
+use lambda::site::SiteRequest;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// One run, as its files tell of it.
@@ -222,6 +225,37 @@ fn short_name(folder: &Path) -> String {
     parts[parts.len().saturating_sub(2)..].join("/")
 }
 
+/// The pH that the folder of a run says that it has, as the folders of titrations do: `pH_4.00/replica_1`.
+fn ph_of_folder(run: &Path) -> Option<f64> {
+    let of_ph = run.parent().filter(|_| starts(run, "replica_"))?;
+    of_ph.file_name()?.to_str()?.strip_prefix("pH_")?.parse().ok()
+}
+
+/// The part that all of these folders have in common; empty for none of them.
+fn common(folders: impl IntoIterator<Item = PathBuf>) -> PathBuf {
+    let both = |a: PathBuf, b: PathBuf| a.iter().zip(b.iter()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect();
+    folders.into_iter().reduce(both).unwrap_or_default()
+}
+
+/// Names by which the folders of titrations are told from each other, as short as they can be: what comes behind the part that all have in common. A single one needs none.
+pub fn names_of_titrations(folders: &[PathBuf]) -> Vec<String> {
+    let common = common(folders.iter().map(|folder| folder.parent().unwrap_or(folder).to_path_buf()));
+    let name = |folder: &PathBuf| folder.strip_prefix(&common).unwrap_or(folder).display().to_string();
+    if folders.len() < 2 { vec![String::new(); folders.len()] } else { folders.iter().map(name).collect() }
+}
+
+/// Names by which runs are told from each other: `pH_4.00/replica_1`, of several titrations with the name of each before it, `first/pH_4.00/replica_1`.
+pub fn names_of_runs<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<String> {
+    let runs: Vec<&Run> = runs.collect();
+    let titrations: BTreeSet<&Path> = runs.iter().map(|run| run.titration()).collect();
+    if titrations.len() < 2 {
+        return runs.iter().map(|run| run.short_name()).collect();
+    }
+    let above = titrations.iter().map(|titration| titration.parent().unwrap_or(titration).to_path_buf());
+    let common = common(above);
+    runs.iter().map(|run| run.folder.strip_prefix(&common).unwrap_or(&run.folder).display().to_string()).collect()
+}
+
 impl Run {
     /// Reads a run.
     ///
@@ -250,6 +284,11 @@ impl Run {
             let path = folder.join(files::SITES);
             return Err(InputError::new("the run has no pH", "leave out runs without one").in_file(&path).into());
         };
+        if let Some(named) = ph_of_folder(folder).filter(|named| (named - ph).abs() > 1e-9) {
+            let message = format!("the run has pH {ph}, and lies in a folder of pH {named}");
+            let help = "put back the folders as octitrate wrote them: sites.toml is that of another run";
+            return Err(InputError::new(message, help).in_file(&folder.join(files::SITES)).into());
+        }
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
         let (begun, job) = (Begun::read(folder)?, Job::read(&folder.join(RESOLVED)));
@@ -317,6 +356,18 @@ impl Run {
         }
         self.warnings.push(format!("{name}: not finished: {end} of {} ps", plan.length));
         Ok(())
+    }
+
+    /// The groups that titrate or could, by the usual names and the numbers of their residues.
+    pub fn groups(&self) -> BTreeSet<String> {
+        let sites = self.sites.sites.iter().filter(|site| site.kind == Kind::Titratable).map(|site| &site.name);
+        let names = sites.chain(self.sites.untitrated.iter().map(|group| &group.name));
+        let plain = |name: &String| {
+            let SiteRequest { entry, name, number, insertion, .. } = name.parse().ok()?;
+            let end = entry.filter(|entry| ["nterm", "cterm"].contains(&entry.as_str())).unwrap_or_default();
+            Some(format!("{end} {} {number}{}", usual_name(&name), insertion.map_or(String::new(), String::from)))
+        };
+        names.filter_map(plain).collect()
     }
 
     /// The folder of its titration, which holds `pH_4.00/replica_1`; its own folder if it is a run by itself.

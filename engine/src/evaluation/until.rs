@@ -109,7 +109,8 @@ impl Check {
         let by_walkers = asked.iter().any(|site| !site.diagnostics.from_replicas);
         let trips = evaluation.round_trips.filter(|trips| by_walkers && *trips < target.round_trips);
         if let Some(trips) = trips {
-            reasons.push(format!("walkers made {trips} round trips and should make {}", target.round_trips));
+            let trips = if trips == 1 { "1 round trip".to_string() } else { format!("{trips} round trips") };
+            reasons.push(format!("walkers made {trips} and should make {}", target.round_trips));
         }
         let settling: Vec<String> = evaluation
             .runs

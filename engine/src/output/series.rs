@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// Weights that a run can write: walls hold λ close to 0…1, and half a unit beyond them there is none.
 const RANGE: std::ops::RangeInclusive<f64> = -0.5..=1.5;
+/// Largest ∂V/∂λ in size that dynamics survives, kJ/mol: the groups of the library have some hundreds, and frames are taken to pure forms by it.
+const LARGEST_SLOPE: f64 = 1e6;
 /// Relative difference below which two times between frames are the same: they are written with six decimals.
 const SAME: f64 = 1e-4;
 
@@ -79,10 +81,22 @@ impl LambdaSeries {
             return Err(format!("the time is {time} ps{before}: times must rise, a line is doubled or out of order"));
         }
         self.time.push(time);
-        self.walker.extend((first == 2).then_some(numbers[1] as u32));
+        if first == 2 {
+            let walker = numbers[1];
+            if walker.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&walker) {
+                return Err(format!("the walker is {walker}, and should be a whole number"));
+            }
+            self.walker.push(walker as u32);
+        }
         for (site, pair) in numbers[first..].chunks_exact(2).enumerate() {
             if !RANGE.contains(&pair[0]) {
                 return Err(format!("λ of {} is {}, far outside of 0 to 1", self.sites[site], pair[0]));
+            }
+            if !pair[1].is_finite() || pair[1].abs() >= LARGEST_SLOPE {
+                return Err(format!(
+                    "∂V/∂λ of {} is {} kJ/mol, and should be below 1e6 in size",
+                    self.sites[site], pair[1]
+                ));
             }
             self.lambda[site].push(pair[0]);
             self.dvdl[site].push(pair[1]);
@@ -176,11 +190,21 @@ mod tests {
             ("NaN,0.1,2\n", "line 2: the time is NaN"),
             ("0,7,2\n", "line 2: λ of A is 7, far outside of 0 to 1"),
             ("0,NaN,2\n", "line 2: λ of A is NaN"),
+            ("0,0.1,2\n1,0.1,NaN\n", "line 3: ∂V/∂λ of A is NaN"),
+            ("0,0.1,-inf\n", "line 2: ∂V/∂λ of A is -inf"),
+            ("0,0.1,1e9\n", "line 2: ∂V/∂λ of A is 1000000000 kJ/mol, and should be below 1e6 in size"),
         ] {
             let message = read(&format!("{HEAD}{lines}")).unwrap_err().to_string();
             assert!(message.contains(expected), "{message}");
         }
         assert!(read("a,b\n").unwrap_err().to_string().contains("line 1: the header"));
+        let walkers =
+            |walker: &str| read(&format!("time (ps),walker,lambda A,dV/dlambda A (kJ/mol)\n0,{walker},0.1,2\n"));
+        assert_eq!(walkers("3").unwrap().walker, [3]);
+        for walker in ["NaN", "1.5", "-1", "5000000000"] {
+            let message = walkers(walker).unwrap_err().to_string();
+            assert!(message.contains("line 2: the walker is "), "{message}");
+        }
     }
 
     /// The run may be writing it: half of "-3.0456" is a number as well.

@@ -207,8 +207,12 @@ fn report(evaluation: &Evaluation, background: &Background, plots: &[Plot], besi
     origin::section(&mut page, evaluation, background);
     evidence::runs(&mut page, evaluation);
     evidence::fractions(&mut page, evaluation);
-    if let Some(settings) = beside.settings.or(Some(background.job.text.as_str()).filter(|text| !text.is_empty())) {
-        page.details("Settings of the job", settings);
+    match (beside.settings, &background.titrations[..]) {
+        (Some(settings), _) => page.details("Settings of the job", settings),
+        (None, several) => several.iter().filter(|part| !part.settings.is_empty()).for_each(|part| {
+            let of = if part.name.is_empty() { String::new() } else { format!(", {}", part.name) };
+            page.details(&format!("Settings of the job{of}"), &part.settings);
+        }),
     }
     structure::licence(&mut page, background);
     page.html()

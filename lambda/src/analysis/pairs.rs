@@ -49,9 +49,11 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Whether the correlation exceeds `factor` of its errors.
+    /// Whether the correlation exceeds `factor` of its errors, and the frames tell something of the interaction: sites that never share a pH at which both
+    /// are partly protonated have correlations that are small numbers with smaller errors.
     pub fn significant(&self, factor: f64) -> bool {
-        matches!(self.correlation, Determined::Value { value, error } if value.abs() > factor * error)
+        let is_known = self.interaction != Determined::Unknown;
+        is_known && matches!(self.correlation, Determined::Value { value, error } if value.abs() > factor * error)
     }
 }
 

@@ -26,13 +26,28 @@ impl LogFacts {
         Self::parse(&std::fs::read_to_string(path).unwrap_or_default())
     }
 
+    /// What several logs say: each program, day, command and device once, and the facts of the first log that has any.
+    pub(super) fn of_all(logs: impl Iterator<Item = Self>) -> Self {
+        let mut all = Self::default();
+        for log in logs {
+            let lists = [
+                (&mut all.programs, log.programs),
+                (&mut all.days, log.days),
+                (&mut all.commands, log.commands),
+                (&mut all.devices, log.devices),
+            ];
+            for (known, more) in lists {
+                more.iter().for_each(|one| once(known, one));
+            }
+            if all.facts.is_empty() {
+                all.facts = log.facts;
+            }
+        }
+        all
+    }
+
     fn parse(text: &str) -> Self {
         let mut found = Self::default();
-        let once = |list: &mut Vec<String>, value: &str| {
-            if !list.iter().any(|known| known == value) {
-                list.push(value.to_string());
-            }
-        };
         for line in text.lines() {
             let (name, value) = line.split_once(": ").unwrap_or((line, ""));
             match name {
@@ -61,6 +76,13 @@ impl LogFacts {
     }
 }
 
+/// Adds a value to a list that does not have it yet.
+fn once(list: &mut Vec<String>, value: &str) {
+    if !list.iter().any(|known| known == value) {
+        list.push(value.to_string());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +97,9 @@ mod tests {
         let again = LogFacts::parse(call);
         assert_eq!(again.fact("atoms"), Some("10 in 2 molecules, 30 u"));
         assert_eq!(LogFacts::parse(""), LogFacts::default());
+        let other = call.replace("2 threads", "8 threads").replace("10 in 2", "12 in 3");
+        let both = LogFacts::of_all([LogFacts::default(), again.clone(), LogFacts::parse(&other)].into_iter());
+        assert_eq!(both.devices, ["CPU, 2 threads", "CPU, 8 threads"]);
+        assert_eq!((both.commands, both.facts), (again.commands, again.facts));
     }
 }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// A pKa outside of this is a missing decimal point: water has −1.7 to 15.7, ammonia 33 in other solvents.
+const PKA: std::ops::RangeInclusive<f64> = -10.0..=30.0;
+
 /// A measured pKa.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Constant {
@@ -27,7 +30,7 @@ impl Constant {
     /// A sentence about what is not understood.
     pub fn parse(text: &str, error: &str) -> Result<Option<Self>, String> {
         let wrong = || format!("the pKa is {text:?}");
-        let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+        let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|value| PKA.contains(value));
         if is_empty(text) {
             return Ok(None);
         }
@@ -102,7 +105,17 @@ mod tests {
             Ok(Some(Constant::Steps(vec![(2.21, Some(0.06)), (6.54, Some(0.06))])))
         );
         assert_eq!(parse("N/A", "x"), Ok(None));
-        for (text, error) in [("4..4", ""), ("inf", ""), ("<", ""), ("4.4", "small"), ("2.2,", ""), ("4.4", "-0.1")] {
+        for (text, error) in [
+            ("4..4", ""),
+            ("inf", ""),
+            ("41", ""),
+            ("-44", ""),
+            ("> 99", ""),
+            ("<", ""),
+            ("4.4", "small"),
+            ("2.2,", ""),
+            ("4.4", "-0.1"),
+        ] {
             assert!(parse(text, error).is_err(), "{text} ± {error}");
         }
     }

@@ -29,6 +29,9 @@ use std::collections::BTreeSet;
 pub const LARGEST_ERROR: f64 = 0.2;
 /// Fewer transitions at a pH where a site is partly protonated, or fewer exchanges, leave populations to chance.
 pub const FEW: u64 = 10;
+/// The fractions determine a pKa with a Hill coefficient of one alone.
+pub(super) const SLOPE_ONE: &str =
+    "the fractions do not determine pKa and Hill coefficient together and the pKa is that of a coefficient of 1";
 /// How the reason begins that the side chain turned too seldom.
 pub const ROTAMERS: &str = "the side chain changed its rotamer";
 /// The same of χ2.
@@ -89,7 +92,10 @@ impl Diagnostics {
             let name =
                 if site.titration.macroscopic.len() > 1 { format!("proton {}: ", index + 1) } else { String::new() };
             let mut add = |reason: String| reasons.push(format!("{name}{reason}"));
-            let pka = if step.pka == Determined::Unknown { step.pka } else { site.fit(index).pka };
+            let pka = site.fit(index).pka;
+            if step.pka == Determined::Unknown && pka.value().is_some() {
+                add(SLOPE_ONE.into());
+            }
             match pka {
                 Determined::Value { error, .. } if error < largest => {}
                 Determined::Value { error, .. } => {

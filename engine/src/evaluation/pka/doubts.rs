@@ -1,8 +1,8 @@
 //! What the numbers of a titration give reason to doubt, in sentences.
 
-use super::diagnostics::FEW;
+use super::diagnostics::{FEW, SLOPE_ONE};
 use super::results::{Evaluation, SiteResult};
-use crate::evaluation::runs::Run;
+use crate::evaluation::runs::{Run, names_of_runs};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
 use lambda::analysis::titration::PhPoint;
@@ -33,22 +33,35 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
 
 /// Warnings of the runs; what is said of several of them is one sentence.
 fn of_runs(runs: &[Run]) -> Vec<String> {
-    let split = |run: &Run, warning: &str| {
+    let names = names_of_runs(runs.iter());
+    let split = |run: &Run, name: &String, warning: &str| {
         let own = warning.strip_prefix(&run.short_name()).and_then(|rest| rest.strip_prefix(": ")).map(str::to_string);
-        own.map_or((String::new(), warning.to_string()), |own| (run.short_name(), own))
+        own.map_or((String::new(), warning.to_string()), |own| (name.clone(), own))
     };
-    let all = runs.iter().flat_map(|run| run.warnings.iter().map(|warning| split(run, warning)));
-    grouped(all)
-        .into_iter()
-        .map(|(names, warning)| match &names[..] {
-            [name, ..] if name.is_empty() => warning,
-            _ if names.len() == runs.len() && runs.len() > 1 => format!("every run: {warning}"),
-            [first, second, third, .., last] => {
-                format!("{first}, {second}, {third} … {last} ({} runs): {warning}", names.len())
-            }
-            _ => format!("{}: {warning}", names.join(", ")),
-        })
-        .collect()
+    let each = runs.iter().zip(&names);
+    let all = each.flat_map(|(run, name)| run.warnings.iter().map(move |warning| split(run, name, warning)));
+    // The names of all runs of one titration, where there are several of them.
+    let of_titration = |name: &str| -> Vec<&String> {
+        let titration = runs.iter().zip(&names).find(|(_, one)| *one == name).map(|(run, _)| run.titration());
+        runs.iter().zip(&names).filter(|(run, _)| Some(run.titration()) == titration).map(|(_, one)| one).collect()
+    };
+    let told = |(said, warning): (Vec<String>, String)| match &said[..] {
+        [name, ..] if name.is_empty() => warning,
+        _ if said.len() == runs.len() && runs.len() > 1 => format!("every run: {warning}"),
+        [first, second, ..] if said.iter().eq(of_titration(first)) => {
+            let alike =
+                first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect::<String>();
+            format!(
+                "every run of {}: {warning}",
+                alike.rsplit_once("/pH_").map_or(alike.as_str(), |(titration, _)| titration)
+            )
+        }
+        [first, second, third, .., last] => {
+            format!("{first}, {second}, {third} … {last} ({} runs): {warning}", said.len())
+        }
+        _ => format!("{}: {warning}", said.join(", ")),
+    };
+    grouped(all).into_iter().map(told).collect()
 }
 
 /// Makes one sentence of doubts that hold for several sites, in the order in which they first occur.
@@ -114,24 +127,21 @@ fn doubts_of_step(site: &SiteResult, index: usize, largest: f64) -> Vec<(String,
     let (step, points) = (&site.titration.macroscopic[index], &site.titration.points);
     let ends = points.first().map(|p| p.ph).zip(points.last().map(|p| p.ph));
     let mut sentences = Vec::new();
-    match (site.fit(index).pka.value().and(step.pka.value()), ends) {
-        (None, _) if site.fit(index).pka.value().is_some() && step.pka == Determined::Unknown => sentences.push(
-            "the fractions do not determine pKa and Hill coefficient together; the pKa is that of a coefficient of 1; run longer"
-                .into(),
-        ),
+    let fit = site.fit(index);
+    let is_of_slope_one = step.slope.is_some() && fit.slope == Determined::Unknown;
+    match (fit.pka.value(), ends) {
         (None, _) => sentences.push(
             "the fractions do not determine the pKa; run longer, or add pH values where the site is partly deprotonated"
                 .into(),
         ),
         (Some(pka), Some((low, high))) if !(low..=high).contains(&pka) => {
-            let pka = site.fit(index).pka.value().unwrap_or(pka);
-            sentences.push(format!(
-                "the pKa of {pka:.2} lies outside the pH values, {low} to {high}, and is that of a Hill coefficient of 1; add pH values there"
-            ));
+            let one = if is_of_slope_one { ", and is that of a Hill coefficient of 1" } else { "" };
+            sentences.push(format!("the pKa of {pka:.2} lies outside the pH values, {low} to {high}{one}; add pH values there"));
         }
+        (Some(_), _) if is_of_slope_one => sentences.push(format!("{SLOPE_ONE}; run longer")),
         _ => {}
     }
-    if let Determined::Value { value, error } = site.fit(index).slope
+    if let Determined::Value { value, error } = fit.slope
         && (value - 1.0).abs() > (3.0 * error).max(0.3)
     {
         sentences.push(format!(
@@ -207,6 +217,31 @@ mod tests {
             said(["", "@: half", "@: late", "@: half", ""]),
             ["pH_1.00/replica_1, pH_3.00/replica_1: half", "pH_2.00/replica_1: late"]
         );
+        // Two titrations whose runs have the same names.
+        let both = |warnings: [[&str; 2]; 2]| {
+            let run = |titration: &str, k: usize, warning: &str| Run {
+                folder: format!("here/{titration}/titrate/pH_{k}.00/replica_1").into(),
+                ph: k as f64,
+                sites: SitesFile::default(),
+                series: LambdaSeries::default(),
+                warnings: (!warning.is_empty())
+                    .then(|| format!("pH_{k}.00/replica_1: {warning}"))
+                    .into_iter()
+                    .collect(),
+                begun: None,
+                offsets: Vec::new(),
+                structure: None,
+            };
+            let [[a, b], [c, d]] = warnings;
+            of_runs(&[run("one", 4, a), run("one", 5, b), run("two", 4, c), run("two", 5, d)])
+        };
+        assert_eq!(both([["half", ""], ["", ""]]), ["one/titrate/pH_4.00/replica_1: half"]);
+        assert_eq!(both([["", ""], ["half", "half"]]), ["every run of two/titrate: half"]);
+        assert_eq!(
+            both([["half", ""], ["half", ""]]),
+            ["one/titrate/pH_4.00/replica_1, two/titrate/pH_4.00/replica_1: half"]
+        );
+        assert_eq!(both([["half", "half"], ["half", "half"]]), ["every run: half"]);
         let four = said(["@: half", "@: half", "@: half", "@: half", ""]);
         assert_eq!(
             four,

@@ -17,9 +17,10 @@
 //! of many walkers: a torsion is followed along its walker, through whatever runs that came. A frame between two lines of λ is left out in a replica exchange: nobody knows
 //! which walker it shows.
 //!
-//! Runs without a trajectory, or whose trajectory lacks the group, say nothing. Of long trajectories [`MOST`] frames are read, evenly spread: changes
+//! Runs without a trajectory, or whose trajectory lacks the group, say nothing; of a trajectory that cannot be read the user is told. Of long trajectories [`MOST`] frames are read, evenly spread: changes
 //! that are undone in between are missed, which is the safe side.
 
+use crate::error::Error;
 use crate::evaluation::runs::{Run, Walker};
 use crate::output::files;
 use crate::trajectory::Frames;
@@ -101,9 +102,17 @@ struct Watched {
 /// A torsion as the frames of a run show it.
 type Shown = (Watched, Vec<Seen>);
 
-/// Torsions of each of the sites `names`, all runs together.
-pub(super) fn torsions(runs: &[Run], names: &[&str]) -> Vec<Torsions> {
-    let all: Vec<Vec<Vec<Shown>>> = runs.par_iter().map(|run| of_run(run, names)).collect();
+/// Torsions of each of the sites `names`, all runs together. A trajectory that cannot be read is a warning of its run.
+pub(super) fn torsions(runs: &mut [Run], names: &[&str]) -> Vec<Torsions> {
+    let read = |run: &mut Run| {
+        let found = series(run, names).unwrap_or_else(|why| {
+            run.warnings.push(format!("{}: {why}, so that turns of side chains in it do not count", run.short_name()));
+            None
+        });
+        found.unwrap_or_else(|| vec![Vec::new(); names.len()])
+    };
+    let all: Vec<Vec<Vec<Shown>>> = runs.par_iter_mut().map(read).collect();
+    let runs = &*runs;
     let of_site = |site: usize| {
         let count = |which: Which| {
             // A group has one of each kind, or two hydrogens.
@@ -163,36 +172,40 @@ fn along(mut seen: Vec<Seen>, wells: Wells) -> u64 {
     count(&seen.iter().map(|one| one.angle).collect::<Vec<_>>(), wells)
 }
 
-/// The torsions of every site in one run; a trajectory that cannot be read shows none.
-fn of_run(run: &Run, names: &[&str]) -> Vec<Vec<Shown>> {
-    series(run, names).unwrap_or_else(|| vec![Vec::new(); names.len()])
-}
-
-fn series(run: &Run, names: &[&str]) -> Option<Vec<Vec<Shown>>> {
+/// The torsions of every site in one run; none without a trajectory, and why where there is one that cannot be read.
+fn series(run: &Run, names: &[&str]) -> Result<Option<Vec<Vec<Shown>>>, String> {
     let trajectory = run.folder.join(files::TRAJECTORY);
     let chosen = run.folder.join(files::TRAJECTORY_STRUCTURE);
     let named = if chosen.exists() { chosen } else { run.folder.join(files::FINAL) };
-    if !(trajectory.exists() && named.exists()) {
-        return None;
+    // Without frames yet, or put away while the run goes on.
+    if std::fs::metadata(&trajectory).map_or(true, |file| file.len() == 0) {
+        return Ok(None);
     }
-    let structure = read_gro(&named).ok()?;
+    let (frames_of, names_of) = (files::TRAJECTORY, named.file_name().unwrap_or_default().to_string_lossy());
+    if !named.exists() {
+        let (chosen, last) = (files::TRAJECTORY_STRUCTURE, files::FINAL);
+        return Err(format!("{frames_of} is there without {chosen} or {last}, which name its atoms"));
+    }
+    let structure = read_gro(&named).map_err(|e| format!("{names_of} cannot be read ({e})"))?;
     let mut found: Vec<Vec<Shown>> =
         names.iter().map(|name| watched(&structure, name).into_iter().map(|one| (one, Vec::new())).collect()).collect();
-    let mut frames = Frames::open(&trajectory).ok()?;
+    let unreadable = |e: Error| format!("{frames_of} cannot be read ({e})");
+    let mut frames = Frames::open(&trajectory).map_err(unreadable)?;
     // The start that the evaluation leaves out does not count here either.
     let from = run.series.time.first().copied().unwrap_or(0.0);
     let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
     for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
         let time = frames.entries()[index].time;
-        let frame = frames.read(index).ok()?;
-        if frame.positions.len() != structure.positions.len() {
-            return None;
+        let frame = frames.read(index).map_err(unreadable)?;
+        let [shown, named] = [frame.positions.len(), structure.positions.len()];
+        if shown != named {
+            return Err(format!("{frames_of} has {shown} atoms and {names_of}, which should name them, {named}"));
         }
         for (one, list) in found.iter_mut().flatten() {
             list.push(Seen { time, angle: DihedralAngle::new(one.atoms, &frame.positions).phi.to_degrees() });
         }
     }
-    Some(found)
+    Ok(Some(found))
 }
 
 /// The torsions of a site that is called "GL3 15", "nterm MET 1" or "cterm GL3 56"; none for names with the number of a molecule, and where the
@@ -318,6 +331,38 @@ mod tests {
         let mut between = two("a/pH_4.00/replica_1", "a/pH_5.00/replica_1");
         between.iter_mut().for_each(|run| run.series.time.iter_mut().for_each(|time| *time += 0.25));
         assert_eq!(of(between), None);
+    }
+
+    #[test]
+    fn a_trajectory_that_cannot_be_read_is_a_warning() {
+        let folder = std::env::temp_dir().join(format!("octitrate-rotamers-{}", std::process::id()));
+        let place = folder.join("titrate/pH_4.00/replica_1");
+        std::fs::create_dir_all(&place).unwrap();
+        let said = || {
+            let mut runs = [Run {
+                folder: place.clone(),
+                ph: 4.0,
+                sites: SitesFile::default(),
+                series: LambdaSeries::default(),
+                warnings: Vec::new(),
+                begun: None,
+                offsets: Vec::new(),
+                structure: None,
+            }];
+            assert_eq!(torsions(&mut runs, &["GL3 15"]), [Torsions::default()]);
+            runs[0].warnings.join("")
+        };
+        assert_eq!(said(), "");
+        std::fs::write(place.join(files::TRAJECTORY), "").unwrap();
+        assert_eq!(said(), "");
+        std::fs::write(place.join(files::TRAJECTORY), "no frames").unwrap();
+        let start =
+            "pH_4.00/replica_1: trajectory.xtc is there without trajectory.gro or final.gro, which name its atoms";
+        assert!(said().starts_with(start), "{}", said());
+        let structure = "one atom\n    1\n   15GL3      N    1   0.000   0.000   0.000\n   2.0   2.0   2.0\n";
+        std::fs::write(place.join(files::FINAL), structure).unwrap();
+        assert!(said().starts_with("pH_4.00/replica_1: trajectory.xtc cannot be read ("), "{}", said());
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     fn structure(atoms: &[(&str, i32, &str)]) -> Structure {

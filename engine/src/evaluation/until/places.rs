@@ -107,7 +107,8 @@ fn is_chased(site: &SiteResult, alone: bool, ph: &[f64], target: &Target) -> boo
 }
 
 fn grid(ph: f64) -> f64 {
-    (ph / GRID).round() * GRID
+    // No minus before a zero.
+    (ph / GRID).round() * GRID + 0.0
 }
 
 /// A pH beyond the others for a pKa that lies there or at their end, with the words where it lies.

@@ -1,9 +1,10 @@
 //! The evidence behind the pKa values of a report: tautomers, sites that feel each other, exchange, diagnostics, what was left out, fractions.
 
 use super::tables::optional;
-use crate::evaluation::background::Background;
+use crate::evaluation::background::{Background, Part};
+use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
-use crate::evaluation::runs::Run;
+use crate::evaluation::runs::{Run, names_of_runs};
 use crate::evaluation::until::{Check, Looks, Settled, reached};
 use crate::report::exchange;
 use crate::report::page::{Page, escape, table};
@@ -191,18 +192,14 @@ pub(super) fn looks(page: &mut Page, background: &Background) {
 
 /// pH values that were added on the way, when and why.
 pub(super) fn added(page: &mut Page, evaluation: &Evaluation) {
-    let row = |run: &Run| {
+    let row = |(run, name): (&Run, String)| {
         let begun = run.begun.as_ref()?;
         let whose = begun.from_walker.map_or(String::new(), |walker| format!(", walker {walker}"));
         let from = format!("{}{whose}", begun.from);
-        Some(vec![
-            run.short_name(),
-            trimmed(&format!("{:.3} ps", begun.time)).replace(" ps", ""),
-            from,
-            begun.why.clone(),
-        ])
+        Some(vec![name, trimmed(&format!("{:.3} ps", begun.time)).replace(" ps", ""), from, begun.why.clone()])
     };
-    let rows: Vec<Vec<String>> = evaluation.runs.iter().filter_map(row).collect();
+    let named = evaluation.runs.iter().zip(names_of_runs(evaluation.runs.iter()));
+    let rows: Vec<Vec<String>> = named.filter_map(row).collect();
     if !rows.is_empty() {
         page.table("pH values that were added", &["run", "added at (ps)", "began with the state of", "why"], &rows);
     }
@@ -210,11 +207,12 @@ pub(super) fn added(page: &mut Page, evaluation: &Evaluation) {
 
 /// What was left out of each run.
 pub(super) fn runs(page: &mut Page, evaluation: &Evaluation) {
-    let row = |(run, left_out): (&Run, &f64)| {
+    let row = |((run, left_out), name): ((&Run, &f64), String)| {
         let used = trimmed(&format!("{:.3} ps", run.length())).replace(" ps", "");
-        vec![run.short_name(), left_out.to_string(), used, run.series.time.len().to_string()]
+        vec![name, left_out.to_string(), used, run.series.time.len().to_string()]
     };
-    let rows: Vec<Vec<String>> = evaluation.runs.iter().zip(&evaluation.left_out).map(row).collect();
+    let names = names_of_runs(evaluation.runs.iter());
+    let rows: Vec<Vec<String>> = evaluation.runs.iter().zip(&evaluation.left_out).zip(names).map(row).collect();
     page.long_table("Runs", &["run", "left out (ps)", "used (ps)", "frames"], &rows);
 }
 
@@ -240,9 +238,27 @@ pub(super) fn fractions(page: &mut Page, evaluation: &Evaluation) {
             ]);
         }
     }
+    // Without MBAR the best number is the weighted count.
+    let best = if evaluation.overlap.is_empty() { "fraction" } else { "MBAR" };
     let columns =
-        ["site", "pH", "MBAR", "±", "weighted count", "plain count", "mixed", "transitions", "samples", "frames"];
+        ["site", "pH", best, "±", "weighted count", "plain count", "mixed", "transitions", "samples", "frames"];
     page.long_table("Deprotonated fractions", &columns, &rows);
+}
+
+/// What the walkers of a titration did, with the start that the evaluation leaves out.
+fn swapped(mixing: &Mixing) -> String {
+    let (trips, walkers) = (mixing.round_trips.iter().sum::<usize>(), mixing.round_trips.len());
+    let plural = if trips == 1 { "" } else { "s" };
+    if mixing.is_whole {
+        format!(
+            "Swaps: {} exchanges between {walkers} walkers, which made {trips} round trip{plural} between the lowest and the highest pH from their first step on.",
+            mixing.exchanges
+        )
+    } else {
+        format!(
+            "Its table has not every exchange, so that shares of swaps are not known; its {walkers} walkers made {trips} round trip{plural} or more from their first step on."
+        )
+    }
 }
 
 /// How neighbouring pH values are joined: the share of swaps that were accepted, and the overlap of their frames.
@@ -251,15 +267,26 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
     page.anchor("exchange", "Exchange");
     let middle = |pair: &[f64]| 0.5 * (pair[0] + pair[1]);
     let point = |x: f64, y: f64| Point { x, y, interval: [y; 2] };
-    let swaps = background.mixing.iter().flat_map(|mixing| &mixing.pairs);
-    let swaps: Vec<Point> = swaps.filter_map(|pair| Some(point(middle(&pair.ph), pair.acceptance()?))).collect();
+    let mixed: Vec<(&Part, &Mixing)> =
+        background.titrations.iter().filter_map(|part| Some((part, part.mixing.as_ref()?))).collect();
+    let shares = |mixing: &Mixing| -> Vec<Point> {
+        mixing.pairs.iter().filter_map(|pair| Some(point(middle(&pair.ph), pair.acceptance()?))).collect()
+    };
+    let swaps: Vec<(&Part, Vec<Point>)> =
+        mixed.iter().map(|(part, mixing)| (*part, shares(mixing))).filter(|(_, points)| !points.is_empty()).collect();
     let overlap =
         evaluation.ph.windows(2).zip(&evaluation.overlap).map(|(pair, overlap)| point(middle(pair), *overlap));
     let overlap: Vec<Point> = overlap.collect();
     if overlap.is_empty() && swaps.is_empty() {
-        let why =
-            "The pH values were not exchanged, and their frames are not joined by MBAR: every pH stands for itself.";
-        return page.missing(HEADING, why);
+        let why = if mixed.is_empty() {
+            "The pH values were not exchanged, and their frames are not joined by MBAR: every pH stands for itself."
+                .into()
+        } else {
+            let parts = mixed.iter().map(|(part, mixing)| format!("{}{}", part.prefix(), swapped(mixing)));
+            let parts = parts.collect::<Vec<_>>().join(" ");
+            format!("The frames of the pH values are not joined by MBAR: every pH stands for itself. {parts}")
+        };
+        return page.missing(HEADING, &why);
     }
     let line = |points: &[Point]| points.iter().map(|point| (point.x, point.y)).collect();
     let curve = |name: &str, points: Vec<Point>, number: usize| {
@@ -267,10 +294,15 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
         Curve { name: name.into(), line: line(&points), points, mark: None, style }
     };
     let ends = evaluation.ph.first().zip(evaluation.ph.last()).map_or([0.0, 14.0], |(low, high)| [*low, *high]);
+    let mut curves = vec![curve("overlap of the frames", overlap, 0)];
+    curves.extend((1..).zip(swaps).map(|(number, (part, points))| {
+        let of = if part.name.is_empty() { String::new() } else { format!(", {}", part.name) };
+        curve(&format!("swaps that were accepted{of}"), points, number)
+    }));
     let chart = Chart {
         title: String::new(),
         note: String::new(),
-        curves: vec![curve("overlap of the frames", overlap, 0), curve("swaps that were accepted", swaps.clone(), 1)],
+        curves,
         x: Scale::new("pH (middle of two neighbours)", ends),
         y: Scale::new("share", [-0.04, 1.04]),
     };
@@ -279,17 +311,17 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
         "Overlap: how many of the frames of one pH could as well be of its neighbour; below {floor:.0} % two pH values hardly know of each other."
     );
     let mut doubts = String::new();
-    match &background.mixing {
-        Some(mixing) => {
-            let trips: usize = mixing.round_trips.iter().sum();
-            let walkers = mixing.round_trips.len();
-            words += &format!(
-                " Swaps: {} exchanges between {walkers} walkers, which made {trips} round trips between the lowest and the highest pH in all.",
-                mixing.exchanges
-            );
-            doubts = mixing.doubts().iter().map(|doubt| format!("<p class=\"doubt\">{}</p>", escape(doubt))).collect();
-        }
-        None => words += " The runs did not swap their pH.",
+    for (part, mixing) in &mixed {
+        let of = part.prefix();
+        words += &format!(" {of}{}", swapped(mixing));
+        let said = mixing
+            .doubts()
+            .into_iter()
+            .map(|doubt| format!("<p class=\"doubt\">{}</p>", escape(&(of.clone() + &doubt))));
+        doubts.extend(said);
+    }
+    if mixed.is_empty() {
+        words += " The runs did not swap their pH.";
     }
     let figure = Figure::chart("Exchange between pH values", &chart).map(|figure| page.captioned(&figure, &words));
     let link = if has_page {

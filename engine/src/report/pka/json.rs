@@ -4,7 +4,9 @@ use super::method::Method;
 use super::structure::populations;
 use super::{Measured, label};
 use crate::evaluation::background::Background;
+use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, HillFit, PairResult, SIGNIFICANT, SiteResult};
+use crate::evaluation::runs::names_of_runs;
 use lambda::analysis::determined::Determined;
 use serde_json::{Value, json};
 
@@ -21,9 +23,10 @@ fn determined(number: Determined) -> Value {
 
 /// The whole page as JSON.
 pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &[Measured], method: &Method) -> String {
-    let runs = evaluation.runs.iter().zip(&evaluation.left_out).map(|(run, left_out)| {
+    let names = names_of_runs(evaluation.runs.iter());
+    let runs = evaluation.runs.iter().zip(&evaluation.left_out).zip(names).map(|((run, left_out), name)| {
         let begun = run.begun.as_ref().map(|begun| json!({"time": begun.time, "from": begun.from, "why": begun.why}));
-        json!({"name": run.short_name(), "pH": run.ph, "temperature": run.sites.temperature, "left_out": left_out, "used": run.length(), "frames": run.series.time.len(), "begun": begun})
+        json!({"name": name, "pH": run.ph, "temperature": run.sites.temperature, "left_out": left_out, "used": run.length(), "frames": run.series.time.len(), "begun": begun})
     });
     let pairs = evaluation.pairs.iter().map(|PairResult { sites, pair }| {
         json!({
@@ -35,11 +38,13 @@ pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &
             "pKa_of_both": pair.macroscopic.map(determined),
         })
     });
-    let mixing = background.mixing.as_ref().map(|mixing| {
+    let mixing = |mixing: &Mixing| {
         let pairs =
             mixing.pairs.iter().map(|pair| json!({"pH": pair.ph, "tried": pair.tried, "accepted": pair.accepted}));
-        json!({"exchanges": mixing.exchanges, "swaps": pairs.collect::<Vec<_>>(), "round_trips": mixing.round_trips})
-    });
+        json!({"exchanges": mixing.exchanges, "whole": mixing.is_whole, "swaps": pairs.collect::<Vec<_>>(), "round_trips": mixing.round_trips})
+    };
+    let parts = background.titrations.iter();
+    let titrations = parts.map(|part| json!({"name": part.name, "exchange": part.mixing.as_ref().map(mixing)}));
     let corrections = background.corrections.iter().map(|one| {
         json!({"entry": one.entry, "force_field": one.force_field, "status": one.status, "reason": one.reason, "made": one.made,
                "pKa": one.pka.as_ref().map(|(pka, _)| pka), "source": one.pka.as_ref().map(|(_, source)| source),
@@ -55,7 +60,7 @@ pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &
         "round_trips": evaluation.round_trips,
         "sites": sites.collect::<Vec<_>>(),
         "pairs": pairs.collect::<Vec<_>>(),
-        "exchange": mixing,
+        "titrations": titrations.collect::<Vec<_>>(),
         "runs": runs.collect::<Vec<_>>(),
         "warnings": evaluation.warnings,
         "corrections": corrections.collect::<Vec<_>>(),

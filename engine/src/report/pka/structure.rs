@@ -52,8 +52,13 @@ fn data(evaluation: &Evaluation, background: &Background, [low, high]: [f64; 2])
     let sites = evaluation.sites.iter().enumerate().map(|(index, site)| {
         let (ph, populations) = populations(evaluation, site);
         let place = background.solute.as_ref().ok().and_then(|solute| solute.sites.get(index)?.as_ref());
-        let forms: Vec<Value> =
-            site.record.forms.iter().map(|form| json!({"lost": form.protons_lost, "charge": form.charge})).collect();
+        let forms: Vec<Value> = site
+            .record
+            .forms
+            .iter()
+            .enumerate()
+            .map(|(k, form)| json!({"lost": form.protons_lost, "charge": site.record.formal_charge(k)}))
+            .collect();
         json!({
             "name": site.record.name,
             "label": label(evaluation, background, index),
@@ -81,7 +86,7 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
         let (ph, populations) = populations(evaluation, site);
         let now: Option<Vec<f64>> = populations.iter().map(|of_form| between(&ph, of_form, start)).collect();
         let share = now.as_ref().map(|now| protonated(site, now));
-        charge += now.iter().flatten().zip(&site.record.forms).map(|(p, form)| p * form.charge).sum::<f64>();
+        charge += now.iter().flatten().enumerate().map(|(k, p)| p * site.record.formal_charge(k)).sum::<f64>();
         let label = escape(&label(evaluation, background, index));
         let percent = share.map_or("–".into(), |share| format!("{:.0} %", 100.0 * share));
         let width = 100.0 * share.unwrap_or(0.0);
