@@ -8,7 +8,7 @@
 
 `Titration`, `Calibration` and `Run` are folders of results; they read when they are asked, so that a run which is still going can be looked at. Columns have
 the names and units of the files (manual: "Every output file"), unless said otherwise; a column `its error` has the name of the one before
-it, `pKa in solution error`. Times are in ps, energies in kJ/mol, temperatures in K.
+it, `pKa in solution error`, and columns of *yes* and *no* are true and false. Times are in ps, energies in kJ/mol, temperatures in K.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ITS_ERROR = re.compile(r"its error(\.\d+)?")
+
+_TRUTHS = ("converged", "extrapolated", "significant")
+"""Columns of yes and no, both of which are true as texts in Python."""
 
 UNITS = {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9}
 
@@ -58,22 +61,27 @@ class Site:
     place: str | None = None
 
 
-def _text(path: Path) -> str:
+_NO_RESULTS = "name a folder that octitrate wrote; a run that has not begun has no results yet"
+
+
+def _text(path: Path, help: str = _NO_RESULTS) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}", "name a folder that octitrate wrote; a run that has not begun has no results yet") from None
+        raise Refused(f"{path}: {error.strerror}", help) from None
 
 
-def _table(path: Path, index: str | None = None) -> pd.DataFrame:
-    """A CSV file of octitrate, each column `its error` named by the column before it. A last line that is being written is left out."""
-    text = _text(path)
+def _table(path: Path, index: str | None = None, help: str = _NO_RESULTS) -> pd.DataFrame:
+    """A CSV file of octitrate, each column `its error` named by the column before it, yes and no as true and false. A last line that is being written is left out."""
+    text = _text(path, help)
     whole = text[: text.rfind("\n") + 1]
     import io
 
     frame = pd.read_csv(io.StringIO(whole))
     # pandas counts columns of one name: `its error`, `its error.1`
     frame.columns = pd.Index([f"{before} error" if _ITS_ERROR.fullmatch(name) else name for before, name in zip(["", *frame.columns], frame.columns)])
+    for name in frame.columns.intersection(_TRUTHS):
+        frame[name] = frame[name] == "yes"
     return frame.set_index(index) if index is not None else frame
 
 
@@ -212,9 +220,7 @@ class Titration(Folder):
 
     def pka(self) -> pd.DataFrame:
         """Macroscopic pKa values with errors: `pka.csv`, by site and protons lost; `converged` is true or false."""
-        table = _table(self.folder / "pka.csv")
-        table["converged"] = table["converged"] == "yes"
-        return table.set_index(["site", "protons lost"])
+        return _table(self.folder / "pka.csv").set_index(["site", "protons lost"])
 
     def micro(self) -> pd.DataFrame:
         """Microscopic pK of every pair of forms: `micro.csv`."""
@@ -229,7 +235,7 @@ class Titration(Folder):
         return _table(self.folder / "populations.csv").set_index(["site", "pH", "form"])
 
     def pairs(self) -> pd.DataFrame:
-        """Correlation and interaction of pairs of sites: `pairs.csv`."""
+        """Correlation and interaction of pairs of sites: `pairs.csv`; `significant` is true or false."""
         return _table(self.folder / "pairs.csv")
 
     def convergence(self) -> pd.DataFrame:
@@ -238,9 +244,17 @@ class Titration(Folder):
 
     def diagnostics(self) -> pd.DataFrame:
         """Whether each site has converged (true or false), and why not: `diagnostics.csv`."""
-        table = _table(self.folder / "diagnostics.csv")
-        table["converged"] = table["converged"] == "yes"
-        return table.set_index(["site", "protons lost"])
+        return _table(self.folder / "diagnostics.csv").set_index(["site", "protons lost"])
+
+    def comparison(self) -> pd.DataFrame:
+        """Computed against measured pKa values, by site, or step of two sites that titrate together: `comparison.csv`, which `octitrate pka --compare` writes.
+
+        All numbers are in pK units: `computed` and `measured` with their errors, or what bounds them (`computed at least`, `at most`, `measured above`, `below`; what does not
+        apply is NaN), `computed − measured`, and the same of the null model, `model compound` and `model compound − measured`. `group` is what the table of measured
+        values calls the site, `verdict` is difference, step, met, missed or open; `converged` and `extrapolated` are true or false. Raises `Refused` where nothing has been compared.
+        """
+        way = f"octitrate pka {self.folder} --compare measured.csv writes it"
+        return _table(self.folder / "comparison.csv", "site", way)
 
     def lambdas(self) -> pd.DataFrame:
         """λ of all runs, by pH, replica and time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ pytest.importorskip("pyarrow")
 
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.results import Calibration, Run, Titration  # noqa: E402
+from octitrate.program import binary  # noqa: E402
 from octitrate.running import Failed, run  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -220,6 +222,18 @@ CURVES = """pH,site,deprotonated,low,high,weighted,counted,mixed,transitions,fra
 """
 
 
+COMPARISON = """site,group,computed,its error,computed at least,at most,measured,its error,measured above,below,computed − measured,model compound,model compound − measured,verdict,converged,extrapolated
+"GL3 10",GLU 10 of chain A,2.9633,0.4083,,,2.8200,0.0900,,,0.1433,4.2500,1.4300,difference,yes,no
+"AS3 19, 1st proton of it and AS3 21",ASP 19 of chain A,1.8665,0.2204,,,2.2100,0.0600,,,-0.3435,,,step,no,no
+"AS3 77",ASP 77 of chain A,,,,1.0000,,,,2.2000,,3.9000,,met,no,yes
+"""  # noqa: E501
+
+PAIRS = """first,second,correlation,its error,significant,pKa of first,its error,pKa of second,its error,interaction (pK),its error,first pKa of both,its error,second pKa of both,its error
+AS3 19,AS3 21,-0.51,0.05,yes,2.0,0.1,3.0,0.1,1.5,0.2,1.9,0.1,4.0,0.1
+AS3 19,AS3 40,0.01,0.05,no,2.0,0.1,3.9,0.1,0.0,0.2,2.0,0.1,3.9,0.1
+"""  # noqa: E501
+
+
 @pytest.fixture
 def known(tmp_path: Path) -> Titration:
     (tmp_path / "pka.csv").write_text(PKA)
@@ -241,6 +255,38 @@ def test_pka_of_known_numbers(known: Titration) -> None:
     (known.folder / "pka.csv").write_text(PKA.replace(",3.97,0.05,yes", ",,,yes").replace(",5.50,0.20,no", ",,,no"))
     assert "pKa in solution" not in known._repr_html_()
     assert known.curves().loc[("GLU 2", 5.0), "deprotonated"] == 0.85
+
+
+def test_a_comparison_with_measured_values(known: Titration) -> None:
+    with pytest.raises(Refused, match=r"comparison\.csv: No such file") as refused:
+        known.comparison()
+    assert refused.value.help == f"octitrate pka {known.folder} --compare measured.csv writes it"
+    (known.folder / "comparison.csv").write_text(COMPARISON, encoding="utf-8")
+    table = known.comparison()
+    # Names of steps have a comma.
+    assert table.index.tolist() == ["GL3 10", "AS3 19, 1st proton of it and AS3 21", "AS3 77"]
+    first, bound = table.loc["GL3 10"], table.loc["AS3 77"]
+    assert (first["computed"], first["computed error"], first["measured"], first["measured error"]) == (2.9633, 0.4083, 2.82, 0.09)
+    assert (first["computed − measured"], first["model compound − measured"], first["group"]) == (0.1433, 1.43, "GLU 10 of chain A")
+    assert pd.isna(bound["computed"]) and (bound["at most"], bound["below"], bound["verdict"]) == (1.0, 2.2, "met")
+    assert table["converged"].tolist() == [True, False, False]
+    assert table["extrapolated"].tolist() == [False, False, True]
+
+
+def test_the_program_writes_a_comparison_that_is_read(titration: Titration, tmp_path: Path) -> None:
+    measured = tmp_path / "measured.csv"
+    measured.write_text("residue,number,chain,pKa,error\nGLU,2,A,4.10,0.05\n")
+    out = tmp_path / "compared"
+    subprocess.run([binary(), "pka", str(titration.folder), "--compare", str(measured), "--output", str(out)], check=True, capture_output=True)
+    table = Titration(out).comparison()
+    assert table.index.tolist() == ["GLH 2"]
+    assert (table["measured"].iloc[0], table["measured error"].iloc[0], table["model compound"].iloc[0]) == (4.10, 0.05, 4.25)
+    assert table["converged"].tolist() == [False]
+
+
+def test_pairs_are_significant_or_not(known: Titration) -> None:
+    (known.folder / "pairs.csv").write_text(PAIRS)
+    assert known.pairs()["significant"].tolist() == [True, False]  # the texts yes and no are both true
 
 
 def test_the_plot_has_points_and_the_hill_curve(known: Titration) -> None:
