@@ -150,8 +150,6 @@ def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, m
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mutate": ["A9Q"]}, "there is no amino acid 9"),
-        ({"mutate": ["W2Q"]}, "the residue there is GLU 2 of chain A"),
         ({"mutate": ["E2?"]}, "is not understood"),
         ({"drop": ["HEM"]}, "nothing in the chosen chains is named HEM"),
         ({"chains": ["Q"]}, "no protein chain Q"),
@@ -172,6 +170,25 @@ def test_options_that_name_nothing_are_refused(change: dict[str, object], messag
     with pytest.raises(Refused, match=message):
         prepare(options, report)
     assert not options.output.exists()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message", "help"),
+    [
+        ("A9Q", "^mutation A9Q: there is no amino acid 9$", "^by the numbers of the file there are near it: GLY 8 of chain A, ALA 7 of chain A, HIS 6 of chain A, SER 5 of chain A$"),
+        ("A:A9Q", "^mutation A:A9Q: there is no amino acid 9 in chain A$", "GLY 8 of chain A"),
+        ("D200N", "^mutation D200N: there is no amino acid 200, but ZN 200 of chain A$", "GLY 8 of chain A"),
+        ("Q:A9Q", "^mutation Q:A9Q: there is no protein chain Q$", "^the chains are A$"),
+        ("A2Q", "^mutation A2Q: the residue there is GLU 2 of chain A$", "^by the numbers of the file the nearest ALA are ALA 1 of chain A, ALA 7 of chain A; --mutate A:E2Q takes"),
+        ("A:w2q", "^mutation A:w2q: the residue there is GLU 2 of chain A$", "^there is no TRP in chain A; --mutate A:E2Q takes the residue that is there$"),
+    ],
+)
+def test_a_mutation_of_what_is_not_there_says_what_is(asked: str, message: str, help: str, structure: Write, report: Report) -> None:
+    options = structure(peptide_text(*CHAIN) + hetero("ZN", "ZN", "ZN", FAR))
+    options.mutate = [asked]
+    with pytest.raises(Refused, match="mutation") as caught:
+        prepare(options, report)
+    assert re.search(message, caught.value.message) and re.search(help, caught.value.help), str(caught.value)
 
 
 def test_a_folder_of_others_is_not_touched(structure: Write, report: Report) -> None:

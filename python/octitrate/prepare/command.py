@@ -115,7 +115,7 @@ def options(args: argparse.Namespace) -> Options:
     chosen.chains = _list([args.chains] if args.chains else [])
     chosen.drop = [name.upper() for name in _list(args.drop or [])]
     chosen.keep = [name.upper() for name in _list(args.keep or [])]
-    chosen.mutate = [text if ":" in text else text.upper() for text in _list(args.mutate or [])]
+    chosen.mutate = _list(args.mutate or [])
     if not 0.5 <= chosen.padding <= 10:
         raise Refused(f"--padding {chosen.padding:g}: nm are meant, 0.5 to 10", "1.2 is usual")
     if not 0 <= chosen.salt <= 5:

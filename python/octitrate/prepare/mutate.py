@@ -11,10 +11,10 @@ from .chirality import is_d
 from .entry import Residue
 from .numbers import NUMBER, in_file
 from .options import Options
-from .report import Report
+from .report import Report, listed
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
-_FORM = re.compile(rf"^(?:(?P<chain>[^:]+):)?(?P<old>[A-Z]|[A-Z0-9]{{3}}){NUMBER}(?P<new>{_TO})$")
+_FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}){NUMBER}(?P<new>{_TO})")
 
 
 @dataclass(frozen=True)
@@ -29,32 +29,29 @@ class Mutation:
 
 
 def parse(text: str) -> Mutation:
-    """Reads a mutation. Raises `Refused` with the form that is understood."""
-    match = _FORM.match(text)
+    """Reads a mutation; capitals tell nothing but chains apart. Raises `Refused` with the form that is understood."""
+    chain, _, rest = text.rpartition(":")
+    match = _FORM.fullmatch(rest.upper())
     if not match:
         raise Refused(f"mutation {text!r} is not understood", "write A123D (one chain), B:A123D (chain B) or SEP65SER")
     old = names.LETTERS.get(match["old"], match["old"])
-    return Mutation(match["chain"], old, *in_file(match["number"], match["insertion"]), names.LETTERS.get(match["new"], match["new"]))
+    return Mutation(chain or None, old, *in_file(match["number"], match["insertion"]), names.LETTERS.get(match["new"], match["new"]))
 
 
 def mutate(residues: list[Residue], options: Options, report: Report) -> None:
     """Applies the mutations that are asked for."""
     for text in options.mutate:
         asked = parse(text)
-        here = [
-            residue
-            for residue in residues
-            if in_file(residue.number, residue.insertion) == (asked.number, asked.insertion)
-            and asked.chain in (None, residue.chain)
-            and (residue.name in names.SIDE_CHAINS or residue.has("N", "CA", "C"))
-        ]
+        amino = [residue for residue in residues if residue.name in names.SIDE_CHAINS or residue.has("N", "CA", "C")]
+        here = [residue for residue in amino if _is_at(residue, asked)]
         if not here:
-            raise Refused(f"mutation {text}: there is no amino acid {asked.number}{asked.insertion}" + (f" in chain {asked.chain}" if asked.chain else ""))
+            raise _absent(text, asked, residues, amino)
         if len(here) > 1:
-            raise Refused(f"mutation {text}: residue {asked.number} is in chains {', '.join(r.chain for r in here)}", f"name one: {here[0].chain}:{text}")
+            places = ", ".join(residue.chain or "(blank)" for residue in here)
+            raise Refused(f"mutation {text}: residue {asked.number}{asked.insertion} is in chains {places}", f"name one: {here[0].chain}:{text}")
         residue = here[0]
         if asked.old not in (residue.name, residue.original):
-            raise Refused(f"mutation {text}: the residue there is {residue}", f"write the name that is there, or another number")
+            raise _unlike(text, asked, residue, amino)
         report.note(f"{residue} becomes {asked.new}")
         stays = names.BACKBONE + ("OXT",) + (() if asked.new == "GLY" else ("CB",))
         # That of a D amino acid, which the name of the new one does not mean, is placed anew.
@@ -62,3 +59,34 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
             stays = tuple(name for name in stays if name != "CB")
         residue.atoms = [atom for atom in residue.atoms if atom.name in stays]
         residue.name = asked.new
+
+
+def _is_at(residue: Residue, asked: Mutation) -> bool:
+    return in_file(residue.number, residue.insertion) == (asked.number, asked.insertion) and asked.chain in (None, residue.chain)
+
+
+def _absent(text: str, asked: Mutation, residues: list[Residue], amino: list[Residue]) -> Refused:
+    """What to say of a number at which no amino acid stands: what else does, and which amino acids are near it."""
+    chains = list(dict.fromkeys(residue.chain for residue in amino))
+    if asked.chain is not None and asked.chain not in chains:
+        return Refused(f"mutation {text}: there is no protein chain {asked.chain}", f"the chains are {', '.join(chain or '(blank)' for chain in chains)}")
+    what = f"mutation {text}: there is no amino acid {asked.number}{asked.insertion}" + (f" in chain {asked.chain}" if asked.chain else "")
+    if others := [str(residue) for residue in residues if _is_at(residue, asked)]:
+        what += f", but {listed(others, 2)}"
+    return Refused(what, f"by the numbers of the file there are near it: {_nearest(asked, amino)}")
+
+
+def _unlike(text: str, asked: Mutation, residue: Residue, amino: list[Residue]) -> Refused:
+    """What to say where another amino acid stands: where those are that were meant, and how the one that is there is mutated."""
+    letters = {name: letter for letter, name in names.LETTERS.items()}
+    old, new = (letters.get(name, name) for name in (residue.name, asked.new))
+    there = f"{residue.chain}:" * bool(residue.chain) + f"{old}{residue.number}{residue.insertion}{new}"
+    near = _nearest(asked, [other for other in amino if asked.old in (other.name, other.original)])
+    near = f"by the numbers of the file the nearest {asked.old} are {near}" if near else f"there is no {asked.old}" + (f" in chain {asked.chain}" if asked.chain else "")
+    return Refused(f"mutation {text}: the residue there is {residue}", f"{near}; --mutate {there} takes the residue that is there")
+
+
+def _nearest(asked: Mutation, amino: list[Residue]) -> str:
+    """The four residues of the chain that was asked for, or of all, with the nearest numbers."""
+    inside = [residue for residue in amino if asked.chain in (None, residue.chain)]
+    return ", ".join(map(str, sorted(inside, key=lambda residue: abs(residue.number - asked.number))[:4]))
