@@ -38,6 +38,8 @@ def test_elements_are_told_from_names(columns: str, residue: str, element: str) 
     [
         (LINE.replace("22.222", "22.2x2"), r"x\.pdb:1: y of the atom is '22.2x2', which is no number"),
         (LINE.replace("22.222", "   nan"), "y of the atom is 'nan'"),
+        (LINE.replace("  52A", "****A"), r"x\.pdb:1: the number of the residue is '\*\*\*\*': it had more digits than there is room for"),
+        (LINE.replace("  52A", "A0b0A"), "the number of the residue is 'A0b0', which is no whole number"),
         (LINE[:45], "ends before its coordinates"),
         (LINE.replace("  52A", "  ??A"), "the number of the residue is '\\?\\?'"),
         ("", "is empty"),
@@ -59,6 +61,22 @@ def test_a_gro_file_is_told_where_it_goes(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="is a .gro file") as caught:
         read(path)
     assert "--from" in caught.value.help
+
+
+@pytest.mark.parametrize(
+    ("name", "help"), [("x.PRMTOP", "--from x.prmtop x.rst7 "), ("x.rst7", "--from x.prmtop x.rst7 "), ("x.psf", "--from x.psf x.crd --parameters"), ("x.top", "--from topol.top conf.gro ")]
+)
+def test_files_of_finished_systems_are_told_where_they_go(name: str, help: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("%VERSION\n")
+    with pytest.raises(Refused, match="is a file of a finished system, and no PDB or mmCIF file") as caught:
+        read(path)
+    assert help in caught.value.help
+
+
+@pytest.mark.parametrize(("text", "number"), [(" -12", -12), ("9999", 9999), ("A000", 10000), ("A00Z", 10035), ("ZZZZ", 1223055), ("a000", 1223056), ("zzzz", 2436111)])
+def test_numbers_of_residues_go_on_in_hybrid_36(text: str, number: int) -> None:
+    assert read_pdb(LINE.replace("  52A", f"{text}A"), "x").models[1][0].number == number
 
 
 def test_what_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,14 @@ from .read_cif import read_cif
 from .read_pdb import read_pdb
 
 
+_AMBER, _CHARMM = "x.prmtop x.rst7", "x.psf x.crd --parameters toppar.prm …"
+
+FINISHED = {
+    ".prmtop": _AMBER, ".parm7": _AMBER, ".rst7": _AMBER, ".inpcrd": _AMBER, ".psf": _CHARMM, ".crd": _CHARMM, ".top": "topol.top conf.gro",
+}  # fmt: skip
+"""Endings of files with systems of other programs, and how these are given."""
+
+
 def molecule(lines: list[str]) -> str:
     """What a file of a small molecule holds, in words; empty for any other file."""
     if any(line.startswith("@<TRIPOS>") for line in lines):
@@ -66,6 +74,8 @@ def read(path: Path) -> Entry:
             raise Refused(f"{path}: is empty", help)
         if path.suffix.lower() == ".gro":
             raise Refused(f"{path}: is a .gro file, which does not say elements and chains", "octitrate prepare --from topol.top conf.gro takes a system of GROMACS as it is")
+        if finished := FINISHED.get(path.suffix.lower()):
+            raise Refused(f"{path}: is a file of a finished system, and no PDB or mmCIF file", f"octitrate prepare --from {finished} takes such a system as it is")
         start = lines[0][:60]
         raise Refused(f"{path}: holds no atoms (neither ATOM and HETATM records nor a table atom_site); it begins with {start!r}", help)
     if below := next((r for residues in entry.models.values() for r in residues if any(atom.occupancy < 0 for atom in r.atoms)), None):

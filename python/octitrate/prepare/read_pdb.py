@@ -71,7 +71,7 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
     residue = Residue(
         name=line[17:21].strip(),
         chain=line[21:22].strip(),
-        number=whole(line[22:26], "the number of the residue", place),
+        number=_number(line[22:26].strip(), place),
         insertion=line[26:27].strip(),
     )
     if line[20:21] != " " and line[17:18] == " ":
@@ -88,6 +88,15 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
         position=(x, y, z),
         element=element,
     )
+
+
+def _number(text: str, place: str) -> int:
+    """The number of a residue; beyond 9999 in hybrid-36, in which A000 to ZZZZ and then a000 to zzzz go on counting (https://cci.lbl.gov/hybrid_36)."""
+    if len(text) == 4 and text.isascii() and text.isalnum() and text[0].isalpha() and text in (text.upper(), text.lower()):
+        return int(text, 36) - 10 * 36**3 + 10**4 + (26 * 36**3 if text[0].islower() else 0)
+    if set(text) == {"*"}:
+        raise Refused(f"{place}: the number of the residue is {text!r}: it had more digits than there is room for", "leave out the water, or write the file as mmCIF")
+    return whole(text, "the number of the residue", place)
 
 
 def guessed_element(columns: str, residue: str) -> str:
