@@ -43,6 +43,46 @@ def _capped(text: str) -> str:
     return "".join(kept).replace(" CA  NAC", " CH3 NAC")
 
 
+def _incomplete(text: str) -> str:
+    """LYS 4 with two ways for its side chain, 3 Å apart, of which the likelier one ends at CD."""
+    out = []
+    for line in LINES(text, keepends=True):
+        if int(line[22:26]) == 4 and line[12:16].strip() in ("CG", "CD", "CE", "NZ"):
+            if line[12:16].strip() in ("CG", "CD"):
+                out.append(line[:16] + "A" + line[17:54] + "  0.60" + line[60:])
+            line = line[:16] + "B" + line[17:38] + f"{float(line[38:46]) + 3.0:8.3f}" + line[46:54] + "  0.40" + line[60:]
+        out.append(line)
+    return "".join(out)
+
+
+def _selenium(text: str) -> str:
+    """SER 7 is selenomethionine in six molecules of ten of the crystal and methionine in the others, both without what is behind CB."""
+    rows = [row for row in LINES(text, keepends=True) if int(row[22:26]) == 7]
+    stay = [row for row in rows if row[12:16].strip() in ("N", "CA", "C", "O", "CB")]
+    both = [row[:16] + "AMSE" + row[20:54] + "  0.60" + row[60:] for row in stay] + [row[:16] + "BMET" + row[20:54] + "  0.40" + row[60:] for row in stay]
+    return text.replace("".join(rows), "".join(both))
+
+
+def _oxt_inside(text: str) -> str:
+    """LYS 4 has an OXT, as where a chain was joined of pieces."""
+    last = next(row for row in LINES(text, keepends=True) if (int(row[22:26]), row[12:16].strip()) == (4, "O"))
+    return text.replace(last, last + last.replace(" O  ", " OXT").replace(last[30:38], f"{float(last[30:38]) + 1.5:8.3f}"))
+
+
+def _elements_of_names(text: str) -> str:
+    """Hydrogens whose elements are the first two letters of their names: SER 7 with mercury, helium on HIS 6."""
+    row = next(row for row in LINES(text, keepends=True) if (int(row[22:26]), row[12:16].strip()) == (7, "OG"))
+    place = row[:30] + f"{float(row[30:38]) + 0.7:8.3f}" + row[38:76]
+    return text.replace(row, row + place.replace(" OG ", " HG ") + "HG\n" + place.replace(" OG ", "1HB ") + "HB\n")
+
+
+def _zinc(text: str) -> str:
+    x, y, z = next((float(r[30:38]), float(r[38:46]), float(r[46:54])) for r in LINES(text) if (int(r[22:26]), r[12:16].strip()) == (6, "NE2"))
+    return text + hetero("ZN2", "ZN", "ZN", (x + 2.0, y, z))
+
+
+SEQUENCE = f"SEQRES   1 A    {len(CHAIN)}  {' '.join(CHAIN)}\n"
+
 CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "selenomethionine": (
         lambda t: renamed(t, 7, "MSE").replace(" OG  MSE", "SE   MSE"),
@@ -53,6 +93,14 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "two residues in one place": (_mixture, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken"),
     "alternates of others": (lambda t: t + moved(_first_altloc(t), "B", 40.0), {"chains": ["A"]}, r"\(8 residues\)\nALA 1 of chain A is the first"),
     "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
+    "missing atoms of the likelier alternate": (_incomplete, {}, r"LYS 4 of chain A: A of A \(0.60\), B \(0.40\); CE, NZ, which it lacks, are too far from it in others\n(.*\n)*.*LYS 4 of chain A \(CE, NZ\)"),
+    "selenomethionine and methionine": (_selenium, {}, "7 of chain A is MSE, MET in the crystal: MSE is taken"),
+    "OXT inside a chain": (_oxt_inside, {}, "LYS 4 of chain A has an OXT though ASP 5 of chain A is bonded to it: OXT is left out"),
+    "elements of names": (_elements_of_names, {}, "no heavy atom of the protein is missing"),
+    "metal of CHARMM dropped": (_zinc, {"drop": ["ZN2"]}, r"ZN, 1 molecule \(200 of chain A\): left out, as asked\n(.*\n)*ZN was held by HIS 6 of chain A, which is prepared without it"),
+    "no occupancies": (lambda t: t.replace("  1.00  0.00", "  0.00  0.00"), {}, "the file has no occupancies: all of them are 0"),
+    "chain without a name": (lambda t: "".join(r[:21] + " " + r[22:] for r in LINES(t, True)), {}, "the chain without a name is called A in the system and the job"),
+    "loop of the sequence built": (lambda t: SEQUENCE + without(t, 4), {"gaps": "build"}, r"1 residue is missing \(LYS 4\): built without having been seen"),
     "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
     "two chains of one name": (
         lambda t: t + "TER\n" + "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 40.0).splitlines(keepends=True)),
@@ -88,6 +136,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "capped ends": (lambda t: t, {"ends": "capped"}, r"GLY 8 of chain A is the last residue there is, as asked: capped \(NME\)"),
 }
 BUILT = {
+    "selenomethionine and methionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
     "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],

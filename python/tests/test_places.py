@@ -40,6 +40,16 @@ def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, 
     }  # fmt: skip
 
 
+def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both were A, and places of two sites were the same."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    options = structure(moved(peptide_text(*CHAIN), " ", 0.0) + "TER\n" + moved(peptide_text(*CHAIN), "A", 60.0))
+    options.chains, options.sites = ["all"], ["GLU"]
+    _, job, _ = written(options, report)
+    assert [site["place"] for site in job["titration"]["site"]] == ["B 2", "A 2"]
+    assert "the chain without a name is called B in the system and the job" in notes(report)
+
+
 CODED = ("ALA", "GLU", "GLU", "GLU", "HIS", "GLY")
 IN_FILE = ("   1 ", "   2 ", "   2A", "   3 ", "   4 ", "   5 ")
 
@@ -162,6 +172,31 @@ def test_a_disulfide_of_chains_that_are_both_there_is_no_free_thiol(report: Repo
     both: Any = [chains.Segment("A", [here]), chains.Segment("B", [other])]
     assert chains.bridges(Entry("x.pdb", "PDB", {1: [here, other]}), [here, other], both, report) == [(here, other)]
     assert "free thiol" not in notes(report)
+
+
+@pytest.mark.parametrize(("apart", "called", "warned"), [(0.4, "CYX", True), (0.4, "CYM", False), (0.205, "CYX", False)])
+def test_a_cysteine_of_a_disulfide_without_a_partner_is_warned_of(apart: float, called: str, warned: bool, report: Report) -> None:
+    both = [_cysteine("A", 5, 0.0), _cysteine("A", 9, apart)]
+    both[0].original = called
+    chains.bridges(Entry("x.pdb", "PDB", {1: both}), both, [chains.Segment("A", both)], report)
+    assert ("CYS 5 of chain A is called CYX in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol" in notes(report)) == warned
+
+
+@pytest.mark.parametrize(
+    ("sequence", "expected"),
+    [
+        ("ALA GLU GLY LYS SER", ["LYS"]),
+        ("MET SER ALA GLU GLY LYS SER GLY", ["LYS"]),
+        ("ALA GLU GLY LYS HIS SER", [""]),  # the numbers do not fit
+        ("ALA GLU GLY LYS SER ALA GLU GLY ASP SER", [""]),  # they fit in two ways
+        ("", [""]),
+    ],
+)
+def test_residues_of_a_gap_are_those_of_the_sequence_if_its_numbers_fit(sequence: str, expected: list[str]) -> None:
+    seen = [Residue(name, "A", number, "") for number, name in ((11, "ALA"), (12, "GLU"), (13, "GLY"), (15, "SER"))]
+    entry = Entry("x.pdb", "PDB", {1: seen}, sequences={"A": sequence.split()})
+    between = chains._between(entry, seen, seen[2], seen[3], [])
+    assert [(one.name, one.number) for one in between] == [(name, 14) for name in expected]
 
 
 def test_chains_with_long_names_are_apart_in_the_pdb_file() -> None:

@@ -59,6 +59,24 @@ M  END
 """
 
 
+def _charmm_acetyl(text: str) -> str:
+    """The first residue with the cap of CHARMM's patch ACE, whose atoms are of the same residue."""
+    first = text.splitlines(keepends=True)[0]
+    return "".join(first[:12] + f" {name:<3}" + first[16:30] + f"{float(first[30:38]) - k:8.3f}" + first[38:] for k, name in enumerate(("CY", "OY", "CAY"), 1)) + text
+
+
+def _charmm_amide(text: str, *atoms: str) -> str:
+    last = text.splitlines(keepends=True)[-1]
+    return text + "".join(last[:12] + f" {name:<3}" + last[16:30] + f"{float(last[30:38]) + k:8.3f}" + last[38:] for k, name in enumerate(atoms, 1))
+
+
+def _nowhere(text: str, *atoms: str) -> str:
+    """Atoms of LYS 4 at a place that modelling programs give those that they do not know."""
+    return "".join(
+        line[:30] + "  30.000   0.000   0.000" + line[54:] if int(line[22:26]) == 4 and line[12:16].strip() in atoms else line for line in text.splitlines(keepends=True)
+    )
+
+
 CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "ligand": (lambda t: t + hetero("XYZ", "C1", "C", FAR) + hetero("XYZ", "C2", "C", (61.5, 60, 60)), r"XYZ 200 of chain A: a ligand of 2 heavy atoms", "--drop XYZ"),
     "haem": (_haem, "HEM 154 of chain A: a ligand of 5 heavy atoms around Fe, bonded to HIS 6 of chain A", "--drop HEM"),
@@ -70,6 +88,14 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "glycan": (_glycan, "NAG 300 of chain A: a sugar of a glycan at SER 5 of chain A", "--drop NAG"),
     "DNA": (lambda t: t + hetero("DA", "P", "P", FAR, 1, "B"), "DA 1 of chain B: DNA", "^--chains A takes the protein alone, --drop DA leaves the nucleic acid out$"),
     "amide": (lambda t: t + hetero("NH2", "N", "N", FAR), "NH2 200 of chain A: the amide at the end of a chain", "--drop NH2 --ends capped"),
+    "amide of AMBER": (lambda t: t + hetero("NHE", "N", "N", FAR), "NH2 200 of chain A: the amide at the end of a chain", "--drop NH2 leaves"),
+    "buffer of the name of an amide": (lambda t: t + hetero("NHE", "N", "N", FAR) + hetero("NHE", "C1", "C", (61.5, 60, 60)), "NHE 200 of chain A: a ligand of 2 heavy atoms", "--drop NHE"),
+    "acetyl of CHARMM": (_charmm_acetyl, "ALA 1 of chain A has atoms that ALA does not have: CY, OY, CAY", "residue of their own before it, named ACE, in which CAY is CH3"),
+    "amides of CHARMM": (lambda t: _charmm_amide(t, "NT", "CAT"), "GLY 8 of chain A has atoms that GLY does not have: NT, CAT", "behind it, named NME, in which NT is N and CAT is C$"),
+    "amide of CHARMM": (lambda t: _charmm_amide(t, "NT"), "GLY 8 of chain A has atoms that GLY does not have: NT\n", "behind it, named NH2, in which NT is N$"),
+    "Asn or Asp": (lambda t: renamed(t, 5, "ASX"), "ASX 5 of chain A: Asn or Asp, which the experiment did not tell apart", "--mutate A:ASX5ASN"),
+    "an atom that was not seen": (lambda t: _nowhere(t, "NZ"), r"CE and NZ of LYS 4 of chain A are \d\d\.\d Å apart, and a bond joins them", "take them out of the file: they are built anew"),
+    "two atoms that were not seen": (lambda t: _nowhere(t, "CE", "NZ"), "CE and NZ of LYS 4 of chain A lie at one place", "take them out of the file"),
     "modified": (lambda t: renamed(t, 5, "SEP"), "SEP 5 of chain A: phosphoserine", "--mutate A:SEP5SER"),
     "unknown amino acid": (lambda t: renamed(t, 5, "QQQ"), "QQQ 5 of chain A: an amino acid that the force field does not know", "--mutate A:QQQ5ALA"),
     "C-alpha": (_c_alpha, r"8 of 8 residues have no backbone but CA \(first ALA 1 of chain A\)", "build all atoms"),

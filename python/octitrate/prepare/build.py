@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import openmm
 import pdbfixer
 from openmm import app, unit
 
-from ..errors import named
+from ..errors import Refused, named
 from ..repeatable import platform
 from . import chirality, names
 from .chains import Segment
@@ -26,6 +27,9 @@ _ONE_ATOM = "HETATM    1  O   HOH A   1       0.000   0.000   0.000  1.00  0.00 
 
 CLOSE = 0.22
 """nm; an oxygen of water nearer than this to another heavy atom is an alternate of something (hydrogen bonds are 0.26 and longer)."""
+
+ON_TOP, TORN = 0.05, 0.25
+"""nm; two atoms of a residue are never nearer than the first, and two that are bonded never farther apart than the second, in the worst of structures."""
 
 FAR = 0.6
 """nm; water of the crystal beyond two layers belongs to another copy."""
@@ -71,7 +75,7 @@ def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], lis
     loops: dict[tuple[int, int], list[str]] = {}
     placed: set[Any] = set()
     for index, segment in enumerate(found):
-        chain = topology.addChain(segment.chain or "A")
+        chain = topology.addChain(segment.chain)
         for where, called in segment.loops.items():
             loops[(index, where)] = [residue.name for residue in called]
         for residue in segment.residues:
@@ -84,7 +88,21 @@ def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], lis
                 positions.append(openmm.Vec3(*map(float, place)))
                 placed.add(added)
     topology.createStandardBonds()
+    _check_places(topology, np.array(positions), placed)
     return topology, positions, loops, placed
+
+
+def _check_places(topology: Any, positions: np.ndarray, placed: set[Any]) -> None:
+    """Refuses atoms that the file has at places where they cannot be, such as those that modelling programs write at 0 0 0. `placed`: residues whose CB is not of the file."""
+    way = "if they were not seen (0 0 0, occupancy 0), take them out of the file: they are built anew"
+    for residue in topology.residues():
+        for a, b in combinations(residue.atoms(), 2):
+            if np.linalg.norm(positions[a.index] - positions[b.index]) < ON_TOP:
+                raise Refused(f"{a.name} and {b.name} of {named(residue)} lie at one place", way)
+    for a, b in topology.bonds():
+        length = np.linalg.norm(positions[a.index] - positions[b.index])
+        if a.residue is b.residue and length > TORN and not (a.residue in placed and "CB" in (a.name, b.name)):
+            raise Refused(f"{a.name} and {b.name} of {named(a.residue)} are {10 * length:.1f} Å apart, and a bond joins them", way)
 
 
 def _order(name: str) -> dict[str, int]:

@@ -43,11 +43,17 @@ class Segment:
 
 
 def segments(entry: Entry, protein: list[Residue], options: Options, report: Report) -> list[Segment]:
-    """Divides the protein into segments; a gap is refused unless it is asked to be capped or built."""
+    """Divides the protein into segments; a gap is refused unless it is asked to be capped or built. A chain without a name gets one."""
+    called = {residue.chain: residue.chain for residue in protein}
+    if "" in called:
+        called[""] = next(letter for letter in names.CHAINS if letter not in called)
+        report.note(f"the chain without a name is called {called['']} in the system and the job")
     found: list[Segment] = []
-    for chain in dict.fromkeys(residue.chain for residue in protein):
-        residues = [residue for residue in protein if residue.chain == chain]
-        found += _of_chain(entry, chain, residues, options, report)
+    for chain, name in called.items():
+        pieces = _of_chain(entry, chain, [residue for residue in protein if residue.chain == chain], options, report)
+        for piece in pieces:
+            piece.chain = name
+        found += pieces
     return found
 
 
@@ -73,10 +79,13 @@ def check_atoms(protein: list[Residue], entry: Entry) -> None:
         known = (*(names.heavy_atoms(residue.name) or ()), "OXT")
         strange = [atom.name for atom in residue.atoms if atom.name not in known]
         if strange:
-            raise Refused(
-                f"{residue} has atoms that {residue.name} does not have: {', '.join(strange)}",
-                "if it is modified, give it its own name; if the names are of another program, rename them as in the PDB",
-            )
+            way = "if it is modified, give it its own name; if the names are of another program, rename them as in the PDB"
+            if set(strange) <= {"CAY", "CY", "OY"}:
+                way = "they are the acetyl of CHARMM (ACE): give them a residue of their own before it, named ACE, in which CAY is CH3, CY is C and OY is O"
+            elif set(strange) <= {"NT", "CAT"}:
+                cap = "NME, in which NT is N and CAT is C" if "CAT" in strange else "NH2, in which NT is N"
+                way = f"they are the amide of CHARMM at the end of a chain (CT2, CT3): give them a residue of their own behind it, named {cap}"
+            raise Refused(f"{residue} has atoms that {residue.name} does not have: {', '.join(strange)}", way)
 
 
 def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Options, report: Report) -> list[Segment]:
@@ -85,6 +94,9 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
     missing = [m for m in entry.missing if m.chain == chain]
     for place, (before, after) in enumerate(zip(residues, residues[1:]), 1):
         if bonded(before, after):
+            if before.atom("OXT") is not None:
+                report.note(f"{before} has an OXT though {after} is bonded to it: OXT is left out")
+                _leave_out_oxt(before)
             now.residues.append(after)
             continue
         if before.name == "NME" or after.name == "ACE":
@@ -101,12 +113,12 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
             what = "capped (NME, ACE), as asked" if capped else "charged ends"
             report.note(f"chain {chain or '(blank)'} has two chains: {before} is the last residue of one (it has OXT), {after} the first of the next: {what}")
             if capped:
-                before.atoms = [atom for atom in before.atoms if atom.name != "OXT"]
+                _leave_out_oxt(before)
             now.capped_end = capped
             now = Segment(chain, [after], capped_start=capped)
             found.append(now)
             continue
-        between = _between(entry, before, after, missing)
+        between = _between(entry, residues, before, after, missing)
         what = _described(before, after, between)
         if options.gaps == "cap":
             report.note(f"{what}: capped on both sides (NME, ACE)")
@@ -130,19 +142,35 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
     return found
 
 
+def _leave_out_oxt(residue: Residue) -> None:
+    residue.atoms = [atom for atom in residue.atoms if atom.name != "OXT"]
+
+
 def bonded(before: Residue, after: Residue) -> bool:
     """Whether a peptide bond leads from one residue to the next."""
     carbon, nitrogen = before.atom("C"), after.atom("N")
     return carbon is not None and nitrogen is not None and distance(carbon.position, nitrogen.position) < PEPTIDE
 
 
-def _between(entry: Entry, before: Residue, after: Residue, missing: list[Missing]) -> list[Missing]:
-    """What the file says was there between two residues and was not seen; without a list of it, residues of the numbers between."""
+def _between(entry: Entry, residues: list[Residue], before: Residue, after: Residue, missing: list[Missing]) -> list[Missing]:
+    """What the file says was there between two residues of a chain and was not seen. Without a list of it: residues of the numbers between, with the names that the
+    sequence has for them."""
     first, last = (before.number, before.insertion), (after.number, after.insertion)
     named = [m for m in missing if first < (m.number, m.insertion) < last]
     if named or missing:
         return named
-    return [Missing("", before.chain, number, "") for number in range(before.number + 1, after.number)]
+    sequence = _numbered(entry.sequences.get(before.chain, []), residues)
+    return [Missing(sequence.get(number, ""), before.chain, number, "") for number in range(before.number + 1, after.number)]
+
+
+def _numbered(sequence: list[str], residues: list[Residue]) -> dict[int, str]:
+    """The residues of a sequence by their numbers in the file, if there is one way to count that fits everything that was seen; else none."""
+    called = [names.known_as(name.upper()) for name in sequence]
+    seen = [(residue.number, names.known_as((residue.original or residue.name).upper())) for residue in residues if residue.name not in names.CAPS]
+    if any(residue.insertion for residue in residues) or not seen:
+        return {}
+    ways = [start for start in range(len(called)) if all(0 <= start + number - seen[0][0] < len(called) and called[start + number - seen[0][0]] == name for number, name in seen)]
+    return {seen[0][0] - ways[0] + place: name for place, name in enumerate(called)} if len(ways) == 1 else {}
 
 
 def _described(before: Residue, after: Residue, between: list[Missing]) -> str:
@@ -184,7 +212,7 @@ def _ends(entry: Entry, chain: str, found: list[Segment], missing: list[Missing]
         else:
             segment.capped_end = capped
             if capped:
-                residue.atoms = [atom for atom in residue.atoms if atom.name != "OXT"]
+                _leave_out_oxt(residue)
 
 
 def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[Missing]) -> tuple[int, int]:
@@ -223,15 +251,19 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
             report.note(f"disulfide {cysteines[i]} – {cysteines[j]}, {10 * length:.2f} Å")
     is_bonded = {frozenset(((a.chain, a.number), (b.chain, b.number))) for a, b in pairs}
     here = {(r.chain, r.number) for r in cysteines}
-    _left_alone(entry, everything, cysteines, taken, report)
+    alone = _left_alone(entry, everything, cysteines, taken, report)
+    for index, residue in enumerate(cysteines):
+        if index not in taken | alone and residue.original.upper() in names.WITHOUT_PROTON:
+            report.warn(f"{residue} is called {residue.original} in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol")
     for a, b in entry.bridges:
         if {a, b} <= here and frozenset((a, b)) not in is_bonded:
             report.warn(f"the file names a disulfide between {a[1]} of chain {a[0]} and {b[1]} of chain {b[0]}, whose sulfurs are too far apart: none is built")
     return pairs
 
 
-def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue], taken: set[int], report: Report) -> None:
-    """Warns of cysteines whose partner in a disulfide is left out with its chain: they are built as free thiols, which they are not in the protein."""
+def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue], taken: set[int], report: Report) -> set[int]:
+    """Warns of cysteines whose partner in a disulfide is left out with its chain: they are built as free thiols, which they are not in the protein. Returns their indices."""
+    alone = set()
     kept = {id(residue) for residue in cysteines}
     others = [residue for residue in everything if residue.name == "CYS" and id(residue) not in kept]
     named = {frozenset(pair) for pair in entry.bridges}
@@ -246,7 +278,9 @@ def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue
                     f"{residue} is bonded to {other}, which is left out: it is built as a free thiol, which it is not in the protein; "
                     f"--chains with chain {other.chain or '(blank)'}, too, keeps the disulfide"
                 )
+                alone.add(index)
                 break
+    return alone
 
 
 def unlike_bonds(found: list[Segment]) -> None:

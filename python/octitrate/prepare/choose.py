@@ -14,6 +14,13 @@ from .options import Options
 from .report import Report, counted, listed
 
 
+HYDROGEN = ("H", "D")
+"""Elements that are placed anew."""
+
+BONDED = 0.21
+"""nm; heavy atoms of an amino acid that are bonded are nearer (C–S 0.18), those two bonds apart farther (0.23)."""
+
+
 def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
     """The residues of the model that is asked for, or of the only one."""
     models = sorted(entry.models)
@@ -37,16 +44,19 @@ def standard_names(residues: list[Residue], report: Report) -> None:
     for residue in residues:
         residue.original = residue.name
         residue.name = residue.name.upper()
+        heavy = sorted(atom.element for atom in residue.atoms if atom.element not in HYDROGEN)
         if residue.name in names.REPLACED:
             replaced.append(str(residue))
             residue.name, atoms = names.REPLACED[residue.name]
             for atom in residue.atoms:
                 atom.name = atoms.get(atom.name, atom.name)
                 atom.element = "S" if atom.name in atoms.values() else atom.element
-        elif residue.name in names.METHYLAMIDE and sorted(atom.element for atom in residue.atoms if atom.element not in ("H", "D")) == ["C", "N"]:
+        elif residue.name in names.METHYLAMIDE and heavy == ["C", "N"]:
             residue.name = "NME"
             for atom in residue.atoms:
                 atom.name = atom.element if atom.element in ("C", "N") else atom.name
+        elif residue.name == "NHE" and heavy == ["N"]:
+            residue.name = "NH2"  # AMBER's name; with more atoms it is a buffer of the PDB
         elif (known := names.known_as(residue.name)) != residue.name:
             if known in names.SIDE_CHAINS:
                 renamed[f"{residue.name} → {known}"] += 1
@@ -66,15 +76,22 @@ def standard_names(residues: list[Residue], report: Report) -> None:
 
 
 def no_hydrogens(residues: list[Residue], report: Report) -> list[Residue]:
-    """Leaves out hydrogens and deuterium: they are placed anew, where every group carries all its protons."""
+    """Leaves out hydrogens and deuterium: they are placed anew, where every group carries all its protons. `residues` have their standard names."""
     count = 0
     for residue in residues:
         before = len(residue.atoms)
-        residue.atoms = [atom for atom in residue.atoms if atom.element not in ("H", "D")]
+        residue.atoms = [atom for atom in residue.atoms if not _is_hydrogen(residue, atom)]
         count += before - len(residue.atoms)
     if count:
         report.note(f"{counted(count, 'hydrogen')} of the file {'is' if count == 1 else 'are'} left out and placed anew")
     return [residue for residue in residues if residue.atoms]
+
+
+def _is_hydrogen(residue: Residue, atom: Atom) -> bool:
+    """By its name in an amino acid, no heavy atom of which begins with H or D: some programs write the first two letters of the name as the element, HG or HE."""
+    if residue.name in names.SIDE_CHAINS:
+        return atom.name.lstrip("0123456789'\"")[:1] in HYDROGEN
+    return atom.element in HYDROGEN
 
 
 def one_place(residues: list[Residue], options: Options, report: Report) -> list[Residue]:
@@ -99,18 +116,30 @@ def one_place(residues: list[Residue], options: Options, report: Report) -> list
             other = kept.get(atom.name)
             if other is None or _rank(atom, best) > _rank(other, best):
                 kept[atom.name] = atom
-        residue.atoms = list(kept.values())
+        residue.atoms, loose = _joined(list(kept.values()), best) if residue.name in names.SIDE_CHAINS else (list(kept.values()), [])
         if len(marks) > 1 and residue.name != "HOH":
-            chosen.append(f"{residue}: {best} of " + ", ".join(f"{mark} ({mean[mark]:.2f})" for mark in marks))
+            chosen.append(f"{residue}: {best} of " + ", ".join(f"{mark} ({mean[mark]:.2f})" for mark in marks) + (f"; {', '.join(loose)}, which it lacks, are too far from it in others" if loose else ""))
     if chosen:
         prefers = "the highest occupancy is taken (--altloc prefers another)" if options.altloc is None else f"{options.altloc} is taken where there is one"
         report.note(f"{counted(len(chosen), 'residue')} with alternate places: that of {prefers}")
         for line in chosen:
             report.note(line, screen=False)
     empty = [str(residue) for residue in residues if residue.name != "HOH" and any(atom.occupancy == 0 for atom in residue.atoms)]
-    if empty:
+    if all(atom.occupancy == 0 for residue in residues for atom in residue.atoms):
+        report.note("the file has no occupancies: all of them are 0")
+    elif empty:
         report.note(f"atoms that the file places without having seen them (occupancy 0) are taken as they are: {listed(empty)}")
     return residues
+
+
+def _joined(atoms: list[Atom], best: str) -> tuple[list[Atom], list[str]]:
+    """Atoms of the chosen alternate, and those of others that bonds join to them; the names of the rest, which would tear the residue apart and are built anew."""
+    near = [atom for atom in atoms if atom.altloc in ("", best)]
+    rest = [atom for atom in atoms if atom.altloc not in ("", best)]
+    while joined := [atom for atom in rest if any(distance(atom.position, other.position) < BONDED for other in near)]:
+        near += joined
+        rest = [atom for atom in rest if not any(atom is one for one in joined)]
+    return [atom for atom in atoms if any(atom is one for one in near)], [atom.name for atom in rest]
 
 
 def _rank(atom: Atom, best: str) -> tuple[bool, bool, float]:
@@ -146,7 +175,7 @@ def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
             )
         best = max(same, key=lambda residue: sum(atom.occupancy for atom in residue.atoms) / len(residue.atoms))
         dropped |= {id(residue) for residue in same if residue is not best}
-        report.note(f"{same[0].place} is {listed([residue.name for residue in same])} in the crystal: {best.name} is taken")
+        report.note(f"{same[0].place} is {listed([residue.original for residue in same])} in the crystal: {best.original} is taken")
     return [residue for residue in residues if id(residue) not in dropped]
 
 

@@ -39,7 +39,7 @@ WRONG = math.radians(40)
 
 def unseen(model: Model, found: list[Segment]) -> list[int]:
     """Indices of the residues that were built for the loops of segments; caps are none of them."""
-    seen = {(segment.chain or "A", str(residue.number), residue.insertion or " ") for segment in found for residue in segment.residues}
+    seen = {(segment.chain, str(residue.number), residue.insertion or " ") for segment in found for residue in segment.residues}
     protein = [residue for residue in model.topology.residues() if residue.name in names.SIDE_CHAINS]
     return [residue.index for residue in protein if (residue.chain.id, residue.id, residue.insertionCode) not in seen]
 

@@ -101,9 +101,11 @@ def _say(name: str, group: list[Residue], protein: list[Residue], options: Optio
     why = "as asked" if asked else "the salt of the box takes its place" if name in names.SALT else "it comes from the crystallisation"
     places = listed([residue.place for residue in group], 6)
     report.note(f"{name}{f' ({what})' if what else ''}, {counted(len(group), 'molecule')} ({places}): left out, {why}")
-    bonded = {line for residue in group for line in _neighbours(residue, protein, BOND if len(residue.atoms) > 1 else 0.0)}
+    is_metal = name in names.METALS
+    reach = COORDINATION if is_metal else BOND if len(group[0].atoms) > 1 else 0.0
+    bonded = dict.fromkeys(line for residue in group for line in _neighbours(residue, protein, reach))
     if bonded:
-        report.warn(f"{name} was bonded to {listed(sorted(bonded))}, which is prepared without it")
+        report.warn(f"{name} was {'held by' if is_metal else 'bonded to'} {listed(list(bonded))}, which {'is' if len(bonded) == 1 else 'are'} prepared without it")
 
 
 def _refusal(

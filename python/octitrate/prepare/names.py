@@ -6,7 +6,12 @@ from are its names as well.
 
 from __future__ import annotations
 
+import string
+
 BACKBONE = ("N", "CA", "C", "O")
+
+CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
+"""Names of chains that fit into the one column of a PDB file."""
 
 SIDE_CHAINS: dict[str, tuple[str, ...]] = {
     "ALA": ("CB",),
@@ -51,6 +56,8 @@ SAME = {
 }  # fmt: skip
 """Names by which programs call a residue with another number of protons; protons are placed anew."""
 
+WITHOUT_PROTON = {"CYX", "CYS2"}
+"""Of these, names of a cysteine in a disulfide."""
 
 
 def known_as(name: str) -> str:
@@ -64,7 +71,7 @@ ATOM_SAME = {"OT1": "O", "OT": "O", "O1": "O", "OC1": "O", "OT2": "OXT", "O2": "
 
 WATER = {"HOH", "WAT", "SOL", "TIP3", "TIP", "TP3", "H2O", "DOD", "D3O", "OPC", "SPC", "TIP4", "T4P", "TP4", "TIP5", "T5P", "TP5"}
 
-ION_SAME = {"NA+": "NA", "CL-": "CL", "K+": "K", "CAL": "CA"}
+ION_SAME = {"NA+": "NA", "CL-": "CL", "K+": "K", "CAL": "CA", "ZN2": "ZN"}
 """Ions as AMBER and CHARMM call them."""
 
 REPLACED = {"MSE": ("MET", {"SE": "SD"})}
@@ -76,7 +83,7 @@ MODIFIED = {
     "KCX": ("carboxylated lysine", "LYS"), "MLY": ("dimethyllysine", "LYS"), "M3L": ("trimethyllysine", "LYS"), "MLZ": ("methyllysine", "LYS"),
     "ALY": ("acetyllysine", "LYS"), "HYP": ("hydroxyproline", "PRO"), "PCA": ("pyroglutamic acid", "GLU"), "CGU": ("carboxyglutamic acid", "GLU"),
     "SME": ("methionine sulfoxide", "MET"), "FME": ("formylmethionine", "MET"), "CAS": ("a cysteine bound to dimethylarsenic", "CYS"),
-    "CSX": ("S-oxycysteine", "CYS"), "TYS": ("sulfotyrosine", "TYR"), "LLP": ("a lysine bound to pyridoxal phosphate", "LYS"), "SEC": ("selenocysteine", "CYS"),
+    "CSX": ("S-oxycysteine", "CYS"), "ASX": ("Asn or Asp, which the experiment did not tell apart", "ASN"), "GLX": ("Gln or Glu, which the experiment did not tell apart", "GLN"), "TYS": ("sulfotyrosine", "TYR"), "LLP": ("a lysine bound to pyridoxal phosphate", "LYS"), "SEC": ("selenocysteine", "CYS"),
 }  # fmt: skip
 """Modified amino acids that are frequent: what they are, and the amino acid that they are made from."""
 

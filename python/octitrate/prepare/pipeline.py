@@ -14,7 +14,7 @@ import openmm
 from .. import __version__, repeatable
 from ..calibrated import SHIPPED
 from ..entries import forms
-from ..errors import Refused, named
+from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
 from . import build, chains, chirality, choose, flips, loops, molecules, mutate, numbers, predict, sites, solvate, structure
@@ -122,10 +122,7 @@ def protonate(model: build.Model, ff: TitratableForceField, options: Options, re
     choices = sites.choose(groups, predicted, options, report)
     keep = {(choice.group.residue.index, choice.group.group) for choice in choices if not choice.titrates}
     names = ff.build_names(model.topology, keep=keep)
-    try:
-        modeller = ff.add_hydrogens(app.Modeller(model.topology, model.quantity()), names)
-    except ZeroDivisionError:
-        raise Refused("two atoms of one residue lie at one place, so that no hydrogen can be placed beside them", "take out atoms that were not seen (0 0 0, occupancy 0): they are built anew") from None
+    modeller = ff.add_hydrogens(app.Modeller(model.topology, model.quantity()), names)
     report.table(sites.table(choices))
     places = np.array(modeller.positions.value_in_unit(unit.nanometer))
     in_topology(choices, modeller.topology)

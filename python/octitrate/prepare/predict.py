@@ -7,10 +7,8 @@ import logging
 from typing import Any
 
 from .build import Model
-from .names import CAPS, SAME, SIDE_CHAINS
+from .names import CAPS, CHAINS, SAME, SIDE_CHAINS
 from .report import Report
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 _GROUPS = {"N+": "nterm", "C-": "cterm", "ASP": "side", "GLU": "side", "HIS": "side", "LYS": "side", "ARG": "side", "TYR": "side", "CYS": "side"}
 
@@ -50,9 +48,9 @@ def _as_pdb(model: Model) -> tuple[str, dict[tuple[str, int], int]]:
     lines: list[str] = []
     residues: dict[tuple[str, int], int] = {}
     chains = [chain for chain in model.topology.chains() if any(r.name != "HOH" for r in chain.residues())]
-    if len(chains) > len(LETTERS):
+    if len(chains) > len(CHAINS):
         return "", {}
-    for letter, chain in zip(LETTERS, chains):
+    for letter, chain in zip(CHAINS, chains):
         here = [residue for residue in chain.residues() if residue.name != "HOH" and residue.name not in CAPS]
         fits = all(-999 <= int(residue.id) <= 9999 and not residue.insertionCode.strip() for residue in here)  # the columns of a PDB file
         for place, residue in enumerate(here, 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import string
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from openmm import app, unit
 
 from ..errors import Refused, named
 from .build import Model
-from .names import known_as
+from .names import CHAINS, known_as
 
 
 def gro(title: str, model: Model) -> str:
@@ -51,7 +50,7 @@ def pdb(model: Model) -> str:
     rows = []
     copies: dict[Any, Any] = {}
     taken = {chain.id for chain in chosen}
-    free = (letter for letter in string.ascii_uppercase + string.ascii_lowercase + string.digits if letter not in taken)
+    free = (letter for letter in CHAINS if letter not in taken)
     letters = {name: name if len(name) == 1 else next(free, "A") for name in dict.fromkeys(chain.id for chain in chosen)}
     for chain in chosen:
         new = part.addChain(letters[chain.id])
