@@ -20,7 +20,7 @@ from octitrate.neighbours import offset
 from octitrate.peptide import peptide
 from octitrate.prepare import sites, solvate
 from octitrate.prepare.build import Model
-from octitrate.prepare.command import main
+from octitrate.prepare.command import main, ready
 from octitrate.prepare.finished import gro
 from octitrate.prepare.job import between_lines, length, picoseconds, position_restraints, settling
 from octitrate.prepare.names import known_as
@@ -374,3 +374,8 @@ def test_ends_know_the_charges_of_their_neighbours(chain: tuple[str, ...], expec
     folder, job, _ = written(structure(peptide_text(*chain)), report)
     assert {site["residue"]: site.get("offset") for site in job["titration"]["site"]} == expected
     assert ("stands beside ARG 2 of chain A" in (folder / "prepare.md").read_text()) == (chain[1] == "ARG")
+
+
+def test_a_command_that_is_shown_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    ready(Path("my protein-prepared"), quiet=False)
+    assert capsys.readouterr().err.endswith("  octitrate titrate 'my protein-prepared/titrate.toml'\n")

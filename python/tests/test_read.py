@@ -164,6 +164,26 @@ def test_two_residues_at_one_place_of_an_mmcif_file_are_two(order: tuple[str, ..
     ]  # fmt: skip
 
 
+def test_names_of_the_author_may_be_left_out_of_an_mmcif_file(tmp_path: Path) -> None:
+    """But in the table of atoms they are there: a disulfide is found by the labels, and a residue that was not seen is left to the sequence."""
+    path = tmp_path / "x.cif"
+    bond = "id conn_type_id ptnr1_label_asym_id ptnr1_label_seq_id ptnr2_label_asym_id ptnr2_label_seq_id".split()  # noqa: SIM905
+    absent = "id polymer_flag label_asym_id label_comp_id label_seq_id".split()  # noqa: SIM905
+    rows = "".join(SITE.format(n=n, name="CYS").replace(f" {n} CYS H ", f" {n + 100} CYS H ") for n in (2, 3)).replace(" 1\n", " ?\n")
+    path.write_text(
+        "data_x\nloop_\n"
+        + "".join(f"_struct_conn.{column}\n" for column in bond)
+        + "d1 disulf A 2 A 3\nd2 disulf A 2 A 9\nloop_\n"
+        + "".join(f"_pdbx_unobs_or_zero_occ_residues.{column}\n" for column in absent)
+        + "1 Y A MET 1\nloop_\n"
+        + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
+        + rows
+    )
+    entry = read(path)
+    assert entry.bridges == [(("H", 102), ("H", 103))]
+    assert entry.missing == [] and list(entry.models) == [1]
+
+
 def test_a_residue_that_no_model_has_is_missing_once(tmp_path: Path) -> None:
     columns = "id PDB_model_num polymer_flag occupancy_flag auth_asym_id auth_comp_id auth_seq_id PDB_ins_code".split()  # noqa: SIM905
     path = tmp_path / "x.cif"

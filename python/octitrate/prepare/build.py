@@ -18,7 +18,7 @@ from openmm import app, unit
 from ..errors import Refused, named
 from ..repeatable import platform
 from . import chirality, names
-from .chains import Segment
+from .chains import CUT, Segment
 from .entry import Residue
 from .molecules import Kept
 from .report import Report, counted, listed
@@ -102,7 +102,7 @@ def _check_places(topology: Any, positions: np.ndarray, placed: set[Any]) -> Non
     for a, b in topology.bonds():
         length = np.linalg.norm(positions[a.index] - positions[b.index])
         if a.residue is b.residue and length > TORN and not (a.residue in placed and "CB" in (a.name, b.name)):
-            raise Refused(f"{a.name} and {b.name} of {named(a.residue)} are {10 * length:.1f} Å apart, and a bond joins them", way)
+            raise Refused(f"{a.name} and {b.name} of {named(a.residue)} are {10 * length:.1f} Å apart, and a bond joins them", f"{way}; {CUT}")
 
 
 def _order(name: str) -> dict[str, int]:

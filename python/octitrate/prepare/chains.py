@@ -21,6 +21,9 @@ PEPTIDE = 0.20
 BRIDGE = 0.25
 """nm; an S–S bond is 0.205 long. Sulfurs that are not bonded stay 0.35 apart."""
 
+CUT = "if a periodic box has cut the molecule, make it whole with the program of the simulation"
+"""What to do about a chain or a residue whose pieces lie on both sides of a box."""
+
 LONGEST_LOOP = 8
 """Residues that are built without having been seen: longer loops have too many shapes for one guess to be of use."""
 
@@ -134,7 +137,9 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
             way = "--gaps cap ends the chain on both sides with neutral caps"
             if before.ended:
                 what += "; the file ends a chain between them (TER)"
-                way = f"if these are two chains, give each a name of its own (column 22 of the file); if residues are missing, {way}"
+            if before.ended or not between:
+                cut = "" if between else f"{CUT}; "
+                way = f"if these are two chains, give each a name of its own (column 22 of the file); {cut}if residues are missing, {way}"
             if 0 < len(between) <= LONGEST_LOOP and all(m.name in names.SIDE_CHAINS for m in between):
                 way += f"; --gaps build builds {counted(len(between), 'residue')} in some shape"
             raise Refused(what, way)

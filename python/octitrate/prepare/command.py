@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -188,9 +189,9 @@ def model_compounds(args: argparse.Namespace) -> int:
 
 def finished(place: Path, *, quiet: bool) -> int:
     """Says whether octitrate takes the job of a finished system, whose parameters may be others than those that corrections were made with; the exit status."""
-    job = place / "titrate.toml"
+    job = shlex.quote(f"{place}/titrate.toml")
     try:
-        answer = subprocess.run([binary(), "check", str(job), "--device", "cpu"], capture_output=True, text=True, encoding="utf-8", check=False)
+        answer = subprocess.run([binary(), "check", f"{place}/titrate.toml", "--device", "cpu"], capture_output=True, text=True, encoding="utf-8", check=False)
     except (Refused, OSError):
         if not quiet:
             written = f"{place} is written, prepare.md in it says what was decided; there is no program octitrate here, which says whether the job can be run:"
@@ -211,7 +212,7 @@ def finished(place: Path, *, quiet: bool) -> int:
 def ready(place: Path, *, quiet: bool) -> None:
     """Says how a folder goes on."""
     if not quiet:
-        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {place}/titrate.toml", file=sys.stderr)
+        print(f"\n{place} is ready, prepare.md in it says what was decided:\n  octitrate titrate {shlex.quote(f'{place}/titrate.toml')}", file=sys.stderr)
 
 
 def _negative(arguments: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,7 +153,7 @@ def take(args: argparse.Namespace, report: Report) -> Path:
         lines = ["# A finished system was taken over in this folder.", f'program = "octitrate {__version__}"', f'openmm = "{openmm.version.version}"']
         lines += [f'[[from]]\nfile = "{path}"\nsha256 = "{digest(path)}"' for path in files]
         folder.write(MARKER, "\n".join(lines) + "\n")
-        opening = f"Taken over by octitrate {__version__} and OpenMM {openmm.version.version}; `octitrate check {place}/titrate.toml` says what titrates."
+        opening = f"Taken over by octitrate {__version__} and OpenMM {openmm.version.version}; `octitrate check {shlex.quote(f'{place}/titrate.toml')}` says what titrates."
         folder.write("prepare.md", report.markdown(f"{files[0].name} and {files[1].name}", opening))
     return place
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import platform
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def prepare(options: Options, report: Report) -> Path:
         folder.write(MARKER, marker(options))
         opening = (
             f"`{options.input}` with {ff.called()} and {ff.water}, made by octitrate {__version__} and OpenMM {openmm.version.version}. "
-            f"Run it with `octitrate titrate {place}/titrate.toml`"
+            f"Run it with `octitrate titrate {shlex.quote(f'{place}/titrate.toml')}`"
             + (f", which first makes the structures of {', '.join(f'start_{number}.toml' for number in range(2, options.starts + 1))}." if options.starts > 1 else ".")
         )
         folder.write("prepare.md", report.markdown(f"Preparation of {options.input.name}", opening))

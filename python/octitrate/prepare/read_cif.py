@@ -30,12 +30,13 @@ def read_cif(text: str, path: str) -> Entry:
     entry = Entry(path=path, kind="mmCIF", models={})
     polymers = _polymers(block)
     asyms: dict[str, tuple[str, str]] = {}
+    numbers: dict[tuple[str, str], tuple[str, int]] = {}
     now: Residue | None = None
     here: dict[str, Residue] = {}
     last: tuple[Any, ...] = ()
     for index, row in enumerate(_rows(sites), 1):
         place = f"{path}: row {index} of atom_site"
-        model = whole(row.get("pdbx_PDB_model_num", "1"), "the number of the model", place)
+        model = whole(row.get("pdbx_PDB_model_num") or "1", "the number of the model", place)
         name = _first(row, "auth_comp_id", "label_comp_id")
         chain = _first(row, "auth_asym_id", "label_asym_id")
         number = whole(_first(row, "auth_seq_id", "label_seq_id"), "the number of the residue", place)
@@ -50,6 +51,7 @@ def read_cif(text: str, path: str) -> Entry:
         if now is None:
             now = here[name] = Residue(name=name, chain=chain, number=number, insertion=insertion)
             entry.models.setdefault(model, []).append(now)
+        numbers.setdefault((row.get("label_asym_id", ""), row.get("label_seq_id", "")), (chain, number))
         if (entity := row.get("label_entity_id", "")) in polymers:
             asyms.setdefault(row.get("label_asym_id", ""), (chain, entity))
         atom_name = _first(row, "auth_atom_id", "label_atom_id").strip('"')
@@ -69,17 +71,27 @@ def read_cif(text: str, path: str) -> Entry:
     if not entry.sequences:  # a table of the PDB, which other programs leave out
         entry.sequences = {chain: polymers[entity] for chain, entity in asyms.values()}
     for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
-        if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1":
-            number_ = whole(row.get("auth_seq_id", ""), "the number of a missing residue", path)
-            absent = Missing(row["auth_comp_id"], row["auth_asym_id"], number_, row.get("PDB_ins_code", ""))
+        # names and numbers of the author may be left out, and no atom tells them here
+        if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1" and row.get("auth_asym_id") and row.get("auth_seq_id"):
+            number = whole(row["auth_seq_id"], "the number of a missing residue", path)
+            absent = Missing(_first(row, "auth_comp_id", "label_comp_id"), row["auth_asym_id"], number, row.get("PDB_ins_code", ""))
             if absent not in entry.missing:  # there is a row for each model
                 entry.missing.append(absent)
     entry.units = _units(block, {asym: chain for asym, (chain, _) in asyms.items()})
     for row in _table(block, "struct_conn"):
         if row.get("conn_type_id", "").lower() == "disulf":
-            ends = [(row[f"ptnr{i}_auth_asym_id"], whole(row[f"ptnr{i}_auth_seq_id"], "a disulfide", path)) for i in (1, 2)]
-            entry.bridges.append((ends[0], ends[1]))
+            ends = [_end(row, f"ptnr{i}", numbers, path) for i in (1, 2)]
+            if ends[0] is not None and ends[1] is not None:
+                entry.bridges.append((ends[0], ends[1]))
     return entry
+
+
+def _end(row: dict[str, str], partner: str, numbers: dict[tuple[str, str], tuple[str, int]], path: str) -> tuple[str, int] | None:
+    """Chain and number of one end of a bond, by the author's names or those that the atoms have for the labels; none if neither says them."""
+    chain, number = (row.get(f"{partner}_auth_{what}_id", "") for what in ("asym", "seq"))
+    if chain and number:
+        return chain, whole(number, "the number of a residue in struct_conn", path)
+    return numbers.get((row.get(f"{partner}_label_asym_id", ""), row.get(f"{partner}_label_seq_id", "")))
 
 
 def _polymers(block: Any) -> dict[str, list[str]]:
