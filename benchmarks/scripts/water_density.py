@@ -83,7 +83,7 @@ def build(place, edge):
         options = Options(input=pathlib.Path(water), force_field=family, water=water)
         model = Model(modeller.topology, numpy.array(modeller.positions.value_in_unit(unit.nanometer)))
         solvated = solvate.parametrise(model, ff, options, Report())
-        solvate.relax(solvated, ff, options, Report())
+        solvate.relax(solvated, Report())
         folder = place / water
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in (("system.xml", openmm.XmlSerializer.serialize(solvated.system)), ("system.gro", structure.gro(f"{water} water", solvated.model))):

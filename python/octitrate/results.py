@@ -13,6 +13,7 @@ it, `pKa in solution error`, and columns of *yes* and *no* are true and false. T
 
 from __future__ import annotations
 
+import io
 import re
 import tomllib
 from collections.abc import Callable, Sequence
@@ -75,12 +76,10 @@ def _table(path: Path, index: str | None = None, help: str = _NO_RESULTS) -> pd.
     """A CSV file of octitrate, each column `its error` named by the column before it, yes and no as true and false. A last line that is being written is left out."""
     text = _text(path, help)
     whole = text[: text.rfind("\n") + 1]
-    import io
-
     frame = pd.read_csv(io.StringIO(whole))
     # pandas counts columns of one name: `its error`, `its error.1`
     frame.columns = pd.Index([f"{before} error" if _ITS_ERROR.fullmatch(name) else name for before, name in zip(["", *frame.columns], frame.columns)])
-    for name in frame.columns.intersection(_TRUTHS):
+    for name in frame.columns.intersection(list(_TRUTHS)):
         frame[name] = frame[name] == "yes"
     return frame.set_index(index) if index is not None else frame
 

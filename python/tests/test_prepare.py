@@ -148,7 +148,7 @@ def test_the_energy_after_the_minimisation_is_that_of_the_system_with_its_length
     water = Model(modeller.topology, np.array(modeller.positions.value_in_unit(unit.nanometer)))
     solvated = solvate.parametrise(water, ff, Options(input=Path("x")), report)
     fixed = solvated.system.getNumConstraints()
-    solvate.relax(solvated, ff, Options(input=Path("x")), report)
+    solvate.relax(solvated, report)
     assert solvated.system.getNumConstraints() == fixed > 0
     context = openmm.Context(solvated.system, openmm.VerletIntegrator(0.001), openmm.Platform.getPlatformByName("CPU"))
     context.setPositions(water.quantity())

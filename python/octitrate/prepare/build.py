@@ -168,7 +168,7 @@ def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: lis
                 if (residue.name, atom.name) == ("CYS", "SG"):
                     sulfurs[_place(residue)] = new
         if segment.capped_end:
-            cap = _methylamide(_places(residues[-1], old), everything)
+            cap = _methylamide(_places(residues[-1], old))
             _add(topology, added, "NME", int(residues[-1].id) + 1, names.CAPS["NME"], cap, positions)
     topology.createStandardBonds()
     where = {id(residue): k for k, segment in enumerate(found) for residue in segment.residues}
@@ -230,7 +230,7 @@ def _direction(vector: np.ndarray) -> np.ndarray:
     return unit_vector
 
 
-def _methylamide(last: dict[str, np.ndarray], others: list[np.ndarray]) -> dict[str, np.ndarray]:
+def _methylamide(last: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """N-methylamide in the plane of the last carboxyl, trans: C–N 1.335 Å, N–C 1.449 Å, angles 121.9° (ff14SB, C–N–CT)."""
     ca, c, o = last["CA"], last["C"], last["O"]
     n = c + 0.1335 * _direction(-(_direction(ca - c) + _direction(o - c)))

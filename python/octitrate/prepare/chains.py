@@ -170,12 +170,21 @@ def _between(entry: Entry, residues: list[Residue], before: Residue, after: Resi
 
 def _numbered(sequence: list[str], residues: list[Residue]) -> dict[int, str]:
     """The residues of a sequence by their numbers in the file, if there is one way to count that fits everything that was seen; else none."""
-    called = [names.known_as(name.upper()) for name in sequence]
-    seen = [(residue.number, names.known_as((residue.original or residue.name).upper())) for residue in residues if residue.name not in names.CAPS]
+    called = [_in_sequence(name) for name in sequence]
+    seen = [(residue.number, _in_sequence(residue.original or residue.name)) for residue in residues if residue.name not in names.CAPS]
     if any(residue.insertion for residue in residues) or not seen:
         return {}
-    ways = [start for start in range(len(called)) if all(0 <= start + number - seen[0][0] < len(called) and called[start + number - seen[0][0]] == name for number, name in seen)]
-    return {seen[0][0] - ways[0] + place: name for place, name in enumerate(called)} if len(ways) == 1 else {}
+    ways = []
+    for start in range(len(called)):
+        numbered = dict(enumerate(called, seen[0][0] - start))
+        if all(numbered.get(number) == name for number, name in seen):
+            ways.append(numbered)
+    return ways[0] if len(ways) == 1 else {}
+
+
+def _in_sequence(name: str) -> str:
+    """The name of a residue as sequences have it: in capitals, without what it says of protons."""
+    return names.known_as(name.upper())
 
 
 def _described(before: Residue, after: Residue, between: list[Missing]) -> str:
@@ -228,8 +237,8 @@ def _unseen_ends(entry: Entry, chain: str, found: list[Segment], missing: list[M
             sum((m.number, m.insertion) < (first.number, first.insertion) for m in missing),
             sum((m.number, m.insertion) > (last.number, last.insertion) for m in missing),
         )
-    sequence = entry.sequences.get(chain, [])
-    seen = [residue.original or residue.name for segment in found for residue in segment.residues]
+    sequence = [_in_sequence(name) for name in entry.sequences.get(chain, [])]
+    seen = [_in_sequence(residue.original or residue.name) for segment in found for residue in segment.residues]
     blocks = [b for b in difflib.SequenceMatcher(None, sequence, seen, autojunk=False).get_matching_blocks() if b.size]
     if not sequence or not blocks or 2 * sum(block.size for block in blocks) < len(seen):
         return (0, 0)

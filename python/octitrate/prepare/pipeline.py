@@ -10,7 +10,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openmm
+from openmm import app, unit
 
 from .. import __version__, repeatable
 from ..calibrated import SHIPPED
@@ -21,9 +23,9 @@ from ..residues import TitratableForceField
 from . import build, chains, chirality, choose, flips, loops, molecules, mutate, numbers, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
+from .names import METALS, SALT, element_of_ion
 from .options import Options
 from .read import read
-from .names import METALS, SALT, element_of_ion
 from .report import Report, counted
 
 
@@ -78,7 +80,7 @@ def prepare(options: Options, report: Report) -> Path:
     model, effects = solvate.solvate(model, ff, options, [sites.lost(choices, value) for value in (ph[0], ph[-1])], len(titrating), report)
     report.step("Force field")
     solvated = solvate.parametrise(model, ff, options, report)
-    solvate.relax(solvated, ff, options, report)
+    solvate.relax(solvated, report)
     note_types(titrating, ff, report)
     for choice, beside in zip(titrating, offsets(titrating, ff, solvated.model.topology)):
         if beside is not None:
@@ -115,9 +117,6 @@ def prepare(options: Options, report: Report) -> Path:
 
 def protonate(model: build.Model, ff: TitratableForceField, options: Options, report: Report) -> tuple[build.Model, list[sites.Choice]]:
     """Adds hydrogens: all of them to the groups that titrate, those of pH 7 to others."""
-    import numpy as np
-    from openmm import app, unit
-
     predicted = predict.predict(model, report)
     groups = ff.groups(model.topology)
     choices = sites.choose(groups, predicted, options, report)
@@ -139,8 +138,6 @@ def in_topology(choices: list[sites.Choice], topology: Any) -> None:
 
 def knows_ion(ff: Any, name: str) -> bool:
     """Whether the force field has an ion of this name."""
-    from openmm import app
-
     if name not in METALS | SALT:
         return False
     topology = app.Topology()

@@ -239,7 +239,7 @@ OVERLAP = "the system has no finite energy: atoms lie on each other"
 CLASHES = "look at the structure for clashes, also between its chains"
 
 
-def relax(solvated: Solvated, ff: Any, options: Options, report: Report) -> None:
+def relax(solvated: Solvated, report: Report) -> None:
     """Some steps of minimisation on the CPU; refuses a system without a finite energy.
 
     The steps are done with bonds that may stretch, because a minimisation that holds lengths takes many times as long; the lengths are set afterwards.
