@@ -88,6 +88,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "glycan": (_glycan, "NAG 300 of chain A: a sugar of a glycan at SER 5 of chain A", "--drop NAG"),
     "DNA": (lambda t: t + hetero("DA", "P", "P", FAR, 1, "B"), "DA 1 of chain B: DNA", "^--chains A takes the protein alone, --drop DA leaves the nucleic acid out$"),
     "amide": (lambda t: t + hetero("NH2", "N", "N", FAR), "NH2 200 of chain A: the amide at the end of a chain", "--drop NH2 --ends capped"),
+    "one carbon": (lambda t: t + hetero("XYZ", "C1", "C", FAR), "XYZ 200 of chain A: a ligand of 1 heavy atom\n", "--drop XYZ"),
     "amide of AMBER": (lambda t: t + hetero("NHE", "N", "N", FAR), "NH2 200 of chain A: the amide at the end of a chain", "--drop NH2 leaves"),
     "buffer of the name of an amide": (lambda t: t + hetero("NHE", "N", "N", FAR) + hetero("NHE", "C1", "C", (61.5, 60, 60)), "NHE 200 of chain A: a ligand of 2 heavy atoms", "--drop NHE"),
     "acetyl of CHARMM": (_charmm_acetyl, "ALA 1 of chain A has atoms that ALA does not have: CY, OY, CAY", "residue of their own before it, named ACE, in which CAY is CH3"),

@@ -222,7 +222,7 @@ def _others(topology: Any, positions: list[np.ndarray], kept: Kept, report: Repo
     if kept.waters:
         left = [f"{close} nearer than {10 * CLOSE:g} Å to other atoms"] if close else []
         left += [f"{far} farther than {10 * FAR:g} Å from the protein"] if far else []
-        report.note(f"{len(oxygens)} molecules of water of the crystal are kept" + (f"; left out: {', '.join(left)}" if left else ""))
+        report.note(f"{counted(len(oxygens), 'molecule')} of water of the crystal {'is' if len(oxygens) == 1 else 'are'} kept" + (f"; left out: {', '.join(left)}" if left else ""))
 
 
 def _direction(vector: np.ndarray) -> np.ndarray:

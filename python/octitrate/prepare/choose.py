@@ -72,7 +72,7 @@ def standard_names(residues: list[Residue], report: Report) -> None:
     if replaced:
         report.note(f"selenomethionine becomes methionine: {listed(replaced)}")
     if renamed:
-        report.note("names of protonation states: " + listed([f"{count} {what}" for what, count in renamed.items()]))
+        report.note("names of other programs for what the PDB calls otherwise: " + listed([f"{count} {what}" for what, count in renamed.items()]))
 
 
 def no_hydrogens(residues: list[Residue], report: Report) -> list[Residue]:

@@ -72,7 +72,7 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
         holders = _neighbours(ion, protein, COORDINATION)
         report.warn(
             f"{ion} is kept as a charged sphere of the force field, held by {listed(holders) or 'no residue'}: such models do not keep every coordination; "
-            "its distances should be looked at"
+            "its distances should be looked at. What titrates is built with all its protons, acids, histidines and cysteines that hold the ion like others"
         )
     return kept
 
@@ -131,7 +131,7 @@ def _refusal(
         elif name == "NH2":
             lines.append(f"NH2 {places}: the amide at the end of a chain")
             helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
-        elif name in names.METALS or len(first.atoms) == 1:
+        elif name in names.METALS or (len(first.atoms) == 1 and first.atoms[0].element not in ("C", "N")):
             held = listed(_neighbours(first, protein, COORDINATION), 6)
             known = knows_ion(name)
             (spheres if known else lines).append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
@@ -147,7 +147,7 @@ def _refusal(
             bond = f", bonded to {near}" if near else ""
             metals = listed(sorted({atom.element for atom in first.atoms} & names.METALS), 3)
             holds = f" around {metals.capitalize()}" if metals else ""
-            lines.append(f"{name} {places}: a ligand of {len(first.atoms)} heavy atoms{holds}{bond}")
+            lines.append(f"{name} {places}: a ligand of {counted(len(first.atoms), 'heavy atom')}{holds}{bond}")
             helps.append(f"--drop {name} leaves it out")
     unknown = [f"{options.force_field} does not know {'; '.join(lines)}"] if lines else []
     known_ions = [f"{options.force_field} has a charged sphere, and no more, for {'; '.join(spheres)}"] if spheres else []
