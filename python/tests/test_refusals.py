@@ -121,6 +121,11 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", "--chains"),
     "models": (_models, r"there are 2 models \(1 to 2\)", "--model 1"),
     "copies": (lambda t: t + moved(t, "B", 40.0), "chains A, B have the same sequence", "--chains A.*--chains all"),
+    "copies, one without a name": (
+        lambda t: moved(t, " ", 0.0) + moved(t, "A", 40.0),
+        r"chains \(blank\), A have the same sequence",
+        "^give the chain without a name one .*, or prepare everything with --chains all$",
+    ),
     "one name for two chains": (lambda t: t + "TER\n" + moved(t, "A", 40.0), "ALA 1 of chain A is there twice", "name of its own"),
     "repeated atom": (lambda t: t + t.splitlines()[-1] + "\n", "of GLY 8 of chain A is there twice", "alternate"),
     "no protein": (lambda t: hetero("DA", "P", "P", FAR), "there is no protein: 1 DNA", "amino acids"),
@@ -212,12 +217,14 @@ def test_options_that_name_nothing_are_refused(change: dict[str, object], messag
         ("D200N", "^mutation D200N: there is no amino acid 200, but ZN 200 of chain A$", "GLY 8 of chain A"),
         ("Q:A9Q", "^mutation Q:A9Q: there is no protein chain Q$", "^the chains are A$"),
         ("A2Q", "^mutation A2Q: the residue there is GLU 2 of chain A$", "^by the numbers of the file the nearest ALA are ALA 1 of chain A, ALA 7 of chain A; --mutate A:E2Q takes"),
+        ("E2Q", r"^mutation E2Q: residue 2 is in chains \(blank\), B$", "^name one: B:E2Q$"),
         ("A:w2q", "^mutation A:w2q: the residue there is GLU 2 of chain A$", "^there is no TRP in chain A; --mutate A:E2Q takes the residue that is there$"),
     ],
 )
 def test_a_mutation_of_what_is_not_there_says_what_is(asked: str, message: str, help: str, structure: Write, report: Report) -> None:
-    options = structure(peptide_text(*CHAIN) + hetero("ZN", "ZN", "ZN", FAR))
-    options.mutate = [asked]
+    two = moved(peptide_text(*CHAIN), " ", 0.0) + moved(peptide_text(*CHAIN), "B", 40.0)
+    options = structure(two if asked == "E2Q" else peptide_text(*CHAIN) + hetero("ZN", "ZN", "ZN", FAR))
+    options.mutate, options.chains = [asked], ["all"]
     with pytest.raises(Refused, match="mutation") as caught:
         prepare(options, report)
     assert re.search(message, caught.value.message) and re.search(help, caught.value.help), str(caught.value)

@@ -226,9 +226,10 @@ def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, repo
                 why = "the file has them in " + str(len(entry.units)) + " biological units: " + "; ".join(", ".join(unit) for unit in entry.units)
             first = next((unit for unit in entry.units if group[0] in unit), [group[0]])
             first = [chain for chain in first if chain in proteins]
+            one = f"prepare one unit with --chains {','.join(first)}" if all(first) else "give the chain without a name one (column 22 of the file) to choose it"
             raise Refused(
-                f"{entry.path}: chains {', '.join(group)} have the same sequence ({len(proteins[group[0]])} residues), and {why}",
-                f"prepare one unit with --chains {','.join(first)}, or everything with --chains all",
+                f"{entry.path}: chains {', '.join(chain or '(blank)' for chain in group)} have the same sequence ({len(proteins[group[0]])} residues), and {why}",
+                f"{one}, or prepare everything with --chains all",
             )
     report.note(f"{'chain' if len(proteins) == 1 else 'chains'} {there}")
     return set(proteins)

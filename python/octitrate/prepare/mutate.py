@@ -48,7 +48,8 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
             raise _absent(text, asked, residues, amino)
         if len(here) > 1:
             places = ", ".join(residue.chain or "(blank)" for residue in here)
-            raise Refused(f"mutation {text}: residue {asked.number}{asked.insertion} is in chains {places}", f"name one: {here[0].chain}:{text}")
+            first = next((residue.chain for residue in here if residue.chain), "")
+            raise Refused(f"mutation {text}: residue {asked.number}{asked.insertion} is in chains {places}", f"name one: {first}:{text}")
         residue = here[0]
         if asked.old not in (residue.name, residue.original):
             raise _unlike(text, asked, residue, amino)
