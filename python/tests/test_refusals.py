@@ -209,6 +209,13 @@ def test_options_that_name_nothing_are_refused(change: dict[str, object], messag
     assert not options.output.exists()  # type: ignore[union-attr]
 
 
+def test_a_loop_with_a_residue_that_is_not_known_is_not_built(structure: Write, report: Report) -> None:
+    options = structure("REMARK 465   M RES C SSSEQI\nREMARK 465     SEP A     4\n" + without(peptide_text(*CHAIN), 4))
+    options.gaps = "build"
+    with pytest.raises(Refused, match=r"1 residue is missing \(SEP 4\); SEP is none of the twenty amino acids, which are built"):
+        prepare(options, report)
+
+
 @pytest.mark.parametrize(
     ("asked", "message", "help"),
     [

@@ -7,7 +7,7 @@ of what was seen of it: those get caps (acetyl, N-methylamide), because nothing 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import Refused
 from . import names
@@ -163,7 +163,7 @@ def _between(entry: Entry, residues: list[Residue], before: Residue, after: Resi
     first, last = (before.number, before.insertion), (after.number, after.insertion)
     named = [m for m in missing if first < (m.number, m.insertion) < last]
     if named or missing:
-        return named
+        return [replace(m, name=_in_sequence(m.name)) for m in named]
     sequence = _numbered(entry.sequences.get(before.chain, []), residues)
     return [Missing(sequence.get(number, ""), before.chain, number, "") for number in range(before.number + 1, after.number)]
 
@@ -183,8 +183,9 @@ def _numbered(sequence: list[str], residues: list[Residue]) -> dict[int, str]:
 
 
 def _in_sequence(name: str) -> str:
-    """The name of a residue as sequences have it: in capitals, without what it says of protons."""
-    return names.known_as(name.upper())
+    """The name of a residue as sequences are compared: in capitals, without what it says of protons, Met for selenomethionine."""
+    known = names.known_as(name.upper())
+    return names.REPLACED[known][0] if known in names.REPLACED else known
 
 
 def _described(before: Residue, after: Residue, between: list[Missing]) -> str:
@@ -198,11 +199,18 @@ def _described(before: Residue, after: Residue, between: list[Missing]) -> str:
 
 
 def _can_build(what: str, between: list[Missing]) -> None:
-    if not between or len(between) > LONGEST_LOOP or any(m.name not in names.SIDE_CHAINS for m in between):
-        why = "nothing says which residues they are" if between and not between[0].name else f"at most {LONGEST_LOOP} amino acids are built"
-        if not between:
-            why = "nothing is missing by the numbers, so there is nothing to build"
-        raise Refused(f"{what}; {why}", "--gaps cap ends the chain on both sides, or build the loop with a program for that")
+    strange = list(dict.fromkeys(m.name for m in between if m.name not in names.SIDE_CHAINS))
+    if not between:
+        why = "nothing is missing by the numbers, so there is nothing to build"
+    elif "" in strange:
+        why = "nothing says which residues they are"
+    elif len(between) > LONGEST_LOOP:
+        why = f"at most {LONGEST_LOOP} amino acids are built"
+    elif strange:
+        why = f"{listed(strange)} is none of the twenty amino acids, which are built"
+    else:
+        return
+    raise Refused(f"{what}; {why}", "--gaps cap ends the chain on both sides, or build the loop with a program for that")
 
 
 def _ends(entry: Entry, chain: str, found: list[Segment], missing: list[Missing], options: Options, report: Report) -> None:
