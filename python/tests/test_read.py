@@ -55,6 +55,14 @@ def test_files_that_cannot_be_read_are_refused_with_their_place(text: str, messa
         read(path)
 
 
+def test_structure_factors_are_told_from_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "1pgb-sf.cif"
+    path.write_text("data_r1pgbsf\nloop_\n_refln.index_h\n_refln.F_meas_au\n1 2.0\n")
+    with pytest.raises(Refused, match="has no table atom_site") as caught:
+        read(path)
+    assert "give the file of the model: structure factors" in caught.value.help
+
+
 def test_a_gro_file_is_told_where_it_goes(tmp_path: Path) -> None:
     path = tmp_path / "conf.gro"
     path.write_text("title\n    1\n    1ALA      N    1   0.100   0.200   0.300\n   4.0 4.0 4.0\n")

@@ -25,7 +25,7 @@ def read_cif(text: str, path: str) -> Entry:
         raise Refused(f"{path}: cannot be read as mmCIF: {error}", AGAIN) from None
     sites = next((table for table in (block.getObj("atom_site") for block in blocks) if table is not None), None)
     if sites is None:
-        raise Refused(f"{path}: has no table atom_site, so no atoms", AGAIN)
+        raise Refused(f"{path}: has no table atom_site, so no atoms", "give the file of the model: structure factors (-sf.cif), restraints and small molecules are other files of this format")
     block = next(block for block in blocks if block.getObj("atom_site") is not None)
     entry = Entry(path=path, kind="mmCIF", models={})
     polymers = _polymers(block)
