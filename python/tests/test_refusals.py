@@ -212,7 +212,7 @@ def test_options_that_name_nothing_are_refused(change: dict[str, object], messag
 def test_a_loop_with_a_residue_that_is_not_known_is_not_built(structure: Write, report: Report) -> None:
     options = structure("REMARK 465   M RES C SSSEQI\nREMARK 465     SEP A     4\n" + without(peptide_text(*CHAIN), 4))
     options.gaps = "build"
-    with pytest.raises(Refused, match=r"1 residue is missing \(SEP 4\); SEP is none of the twenty amino acids, which are built"):
+    with pytest.raises(Refused, match=r"1 residue is missing \(SEP 4\); SEP: not among the twenty amino acids, which alone are built"):
         prepare(options, report)
 
 

@@ -207,7 +207,7 @@ def _can_build(what: str, between: list[Missing]) -> None:
     elif len(between) > LONGEST_LOOP:
         why = f"at most {LONGEST_LOOP} amino acids are built"
     elif strange:
-        why = f"{listed(strange)} is none of the twenty amino acids, which are built"
+        why = f"{listed(strange)}: not among the twenty amino acids, which alone are built"
     else:
         return
     raise Refused(f"{what}; {why}", "--gaps cap ends the chain on both sides, or build the loop with a program for that")
@@ -275,7 +275,7 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
     here = {(r.chain, r.number) for r in cysteines}
     alone = _left_alone(entry, everything, cysteines, taken, report)
     for index, residue in enumerate(cysteines):
-        if index not in taken | alone and residue.original.upper() in names.WITHOUT_PROTON:
+        if index not in taken | alone and residue.original.upper() in names.IN_DISULFIDE:
             report.warn(f"{residue} is called {residue.original} in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol")
     for a, b in entry.bridges:
         if {a, b} <= here and frozenset((a, b)) not in is_bonded:

@@ -56,8 +56,8 @@ SAME = {
 }  # fmt: skip
 """Names by which programs call a residue with another number of protons; protons are placed anew."""
 
-WITHOUT_PROTON = {"CYX", "CYS2"}
-"""Of these, names of a cysteine in a disulfide."""
+IN_DISULFIDE = {"CYX", "CYS2"}
+"""Those of them that mean a cysteine in a disulfide."""
 
 
 def known_as(name: str) -> str:
