@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +13,11 @@ from openmm import app, unit
 
 from octitrate.errors import Refused
 from octitrate.peptide import peptide
-from octitrate.prepare import chains, predict, solvate
+from octitrate.prepare import chains, mutate, predict, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.entry import Atom, Entry, Residue
 from octitrate.prepare.job import site_names
+from octitrate.prepare.options import Options
 from octitrate.prepare.report import Report
 from octitrate.prepare.structure import pdb as structure_text
 
@@ -180,6 +182,14 @@ def test_a_cysteine_of_a_disulfide_without_a_partner_is_warned_of(apart: float, 
     both[0].original = called
     chains.bridges(Entry("x.pdb", "PDB", {1: both}), both, [chains.Segment("A", both)], report)
     assert ("CYS 5 of chain A is called CYX in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol" in notes(report)) == warned
+
+
+@pytest.mark.parametrize(("asked", "warned"), [(["C5A"], True), (["C5A", "C9S"], False), (["C12A"], False)])
+def test_a_cysteine_whose_partner_is_mutated_is_warned_of(asked: list[str], warned: bool, report: Report) -> None:
+    options = Options(input=Path("x.pdb"), mutate=asked)
+    mutate.mutate([_cysteine("A", 5, 0.0), _cysteine("A", 9, 0.205), _cysteine("A", 12, 0.6)], options, report)
+    assert ("CYS 9 of chain A was bonded to CYS 5 of chain A, which is mutated: it is built as a free thiol" in notes(report)) == warned
+    assert ("free thiol" in notes(report)) == warned
 
 
 @pytest.mark.parametrize(

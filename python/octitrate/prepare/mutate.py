@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ..errors import Refused
 from . import names
+from .chains import BRIDGE
 from .chirality import is_d
-from .entry import Residue
+from .entry import Residue, distance
 from .numbers import NUMBER, in_file
 from .options import Options
 from .report import Report, listed
@@ -39,7 +40,8 @@ def parse(text: str) -> Mutation:
 
 
 def mutate(residues: list[Residue], options: Options, report: Report) -> None:
-    """Applies the mutations that are asked for."""
+    """Applies the mutations that are asked for; warns of cysteines whose partner in a disulfide is mutated."""
+    parted: list[tuple[Residue, str]] = []
     for text in options.mutate:
         asked = parse(text)
         amino = [residue for residue in residues if residue.name in names.SIDE_CHAINS or residue.has("N", "CA", "C")]
@@ -54,12 +56,21 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
         if asked.old not in (residue.name, residue.original):
             raise _unlike(text, asked, residue, amino)
         report.note(f"{residue} becomes {asked.new}")
+        parted += [(other, str(residue)) for other in amino if other is not residue and _are_bridged(residue, other)]
         stays = names.BACKBONE + ("OXT",) + (() if asked.new == "GLY" else ("CB",))
         # That of a D amino acid, which the name of the new one does not mean, is placed anew.
         if is_d({atom.name: atom.position for atom in residue.atoms}):
             stays = tuple(name for name in stays if name != "CB")
         residue.atoms = [atom for atom in residue.atoms if atom.name in stays]
         residue.name = asked.new
+    for other, partner in parted:
+        if other.atom("SG") is not None:
+            report.warn(f"{other} was bonded to {partner}, which is mutated: it is built as a free thiol")
+
+
+def _are_bridged(a: Residue, b: Residue) -> bool:
+    one, other = a.atom("SG"), b.atom("SG")
+    return one is not None and other is not None and distance(one.position, other.position) < BRIDGE
 
 
 def _is_at(residue: Residue, asked: Mutation) -> bool:
