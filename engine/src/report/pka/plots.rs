@@ -157,7 +157,7 @@ fn titration(evaluation: &Evaluation, measured: &[Measured]) -> Plot {
         let mut key = vec![
             Entry::mark("weighted fraction at this pH", Style::default()),
             Entry::mark("plain count", Style { open: true, ..Style::default() }),
-            Entry::line("MBAR", Style::default()),
+            Entry::line(if evaluation.overlap.is_empty() { "Hill fit" } else { "MBAR" }, Style::default()),
             Entry::line("pKa", Style { dash: 1, ..Style::default() }),
         ];
         if !measured.is_empty() {
