@@ -96,7 +96,7 @@ fn commands(evaluation: &Evaluation, background: &Background) -> String {
     }
     let options = evaluation.options;
     let named = |path: &Path| quoted(&path.display().to_string());
-    let folders: Vec<String> = evaluated(evaluation).iter().map(|folder| named(folder)).collect();
+    let folders: Vec<String> = evaluated(&evaluation.runs).iter().map(|folder| named(folder)).collect();
     let _ = write!(
         text,
         "# the evaluation again:\noctitrate pka {} --equilibration {} --threshold {} --draws {} --seed {}",
@@ -118,13 +118,51 @@ fn commands(evaluation: &Evaluation, background: &Background) -> String {
 }
 
 /// The folders of the titrations whose runs were evaluated, or of the runs where they are not all of a titration.
-fn evaluated(evaluation: &Evaluation) -> Vec<PathBuf> {
-    let titrations: BTreeSet<&Path> = evaluation.runs.iter().map(Run::titration).collect();
+fn evaluated(runs: &[Run]) -> Vec<PathBuf> {
+    let titrations: BTreeSet<&Path> = runs.iter().map(Run::titration).collect();
     let of = |titration: &&Path| -> Vec<PathBuf> {
-        let mine = evaluation.runs.iter().filter(|run| run.titration() == *titration);
+        let mine = runs.iter().filter(|run| run.titration() == *titration);
         let mine: Vec<PathBuf> = mine.map(|run| run.folder.clone()).collect();
         let all = find(&[titration.to_path_buf()]).map_or(0, |all| all.len());
         if mine.len() == all { vec![titration.to_path_buf()] } else { mine }
     };
     titrations.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::files;
+    use crate::output::series::LambdaSeries;
+    use crate::output::sites::SitesFile;
+
+    /// Whole titrations by their folders, each once, whatever the order of their runs; the others run by run.
+    #[test]
+    fn the_evaluation_is_told_in_the_fewest_folders() {
+        let place = temp_dir::TempDir::new().unwrap();
+        let run = |name: &str| {
+            let folder = place.path().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            let table = "time (ps),lambda GLU 2,dV/dlambda GLU 2 (kJ/mol)\n0,0.1,2\n";
+            std::fs::write(folder.join(files::LAMBDA), table).unwrap();
+            Run {
+                folder,
+                ph: 4.0,
+                sites: SitesFile::default(),
+                series: LambdaSeries::default(),
+                warnings: Vec::new(),
+                begun: None,
+                offsets: Vec::new(),
+                structure: None,
+            }
+        };
+        let [a, b, c] = ["one/pH_4.00/replica_1", "two/pH_4.00/replica_1", "one/pH_4.00/replica_2"].map(run);
+        let told = |runs: &[&Run]| -> Vec<String> {
+            let runs: Vec<Run> = runs.iter().map(|run| (*run).clone()).collect();
+            let own = |folder: &PathBuf| folder.strip_prefix(place.path()).unwrap().display().to_string();
+            evaluated(&runs).iter().map(own).collect()
+        };
+        assert_eq!(told(&[&a, &b, &c]), ["one", "two"]);
+        assert_eq!(told(&[&b, &c]), ["one/pH_4.00/replica_2", "two"]);
+    }
 }
