@@ -16,13 +16,6 @@ use crate::tuning::cost::Workload;
 /// Tolerance unless one or an order is given.
 const TOLERANCE: f64 = 1e-4;
 
-/// The estimate of the error is good within a factor of two, from order 4 on; with half of the tolerance and order 4 some systems of water had 1.05 of what was asked for.
-const MARGIN: f64 = 0.4;
-const LOWEST_ORDER: usize = 5;
-
-/// Largest tolerance for which the estimate of the error holds.
-const LARGEST_TOLERANCE: f64 = 0.1;
-
 /// What decides the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Accuracy {
@@ -75,9 +68,8 @@ impl<T: Real> FmmBuilder<T> {
     }
 
     /// Relative error of the forces, as the root of the mean square over all particles, from 1e-12 (single precision: 1e-5) to 0.1. Order,
-    /// separation and tree are the cheapest that keep 0.4 of it in water by [`accuracy::estimate`], which is good within a factor of two. Other
-    /// disordered systems do the same or better; crystals, whose forces nearly cancel, do not. It takes the place of an order that was given
-    /// before. [`accuracy::tune`] checks against exact sums instead.
+    /// separation and tree are those of [`accuracy::estimate`], which knows water: other disordered systems do the same or better; crystals, whose
+    /// forces nearly cancel, do not. It takes the place of an order that was given before. [`accuracy::tune`] checks against exact sums instead.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.accuracy = Accuracy::Tolerance(tolerance);
         self
@@ -125,14 +117,7 @@ impl<T: Real> FmmBuilder<T> {
         let excluded = longest_excluded(&self.boundary, positions, &exclusions);
         let workload = Workload::new(&self.boundary, positions, excluded.max(self.minimum_leaf));
         let mut settings = match self.accuracy {
-            Accuracy::Tolerance(tolerance) => {
-                let least = if size_of::<T>() == 4 { 1e-5 } else { 1e-12 };
-                if !(least..=LARGEST_TOLERANCE).contains(&tolerance) {
-                    return Err(FmmError::Tolerance { tolerance, least, most: LARGEST_TOLERANCE });
-                }
-                let settings = accuracy::estimate::<T>(MARGIN * tolerance, &workload);
-                Settings { order: settings.order.max(LOWEST_ORDER), ..settings }
-            }
+            Accuracy::Tolerance(tolerance) => accuracy::estimate::<T>(tolerance, &workload)?,
             Accuracy::Order { order, separation } => {
                 let first = TreeShape { root: [1; 3], depth: 0 };
                 // The order is checked before the cost model sees it.

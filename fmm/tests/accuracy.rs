@@ -1,7 +1,7 @@
 //! Settings found for a tolerance keep it, over the whole range of double precision.
 
 use crate::common::{Random, cloud};
-use fmm::accuracy::{Tolerance, TuneError, Tuned, tune, tune_on};
+use fmm::accuracy::{Tolerance, TuneError, Tuned, tolerances, tune, tune_on};
 use fmm::device::DeviceCoulomb;
 use fmm::{Boundary, Coulomb, Exclusions, Fmm, Potentials, direct, ewald};
 use kernels::device::Device;
@@ -90,6 +90,23 @@ fn the_builder_keeps_its_tolerances_in_water() {
         for wanted in [3e-2, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
             let builder = Fmm::builder().boundary(boundary).tolerance(wanted).exclusions(exclusions.clone());
             let mut fmm = builder.build_for(&x).unwrap();
+            let [found, _] = errors_of(&mut fmm, &x, &q, &exclusions, &exact);
+            eprintln!("{size}³, seed {seed}, {wanted:.0e}: {found:.1e} with {:?}", fmm.settings());
+            assert!(found < wanted, "{size}, seed {seed}, {wanted:e}: {found:e}");
+        }
+    }
+}
+
+/// The least tolerance of single precision leaves room for its rounding.
+#[test]
+fn the_builder_keeps_its_tolerances_in_single_precision() {
+    let boundary = Boundary::rectangular([1.0; 3]);
+    for (size, seed) in [(6, 1), (8, 99)] {
+        let (x, q, exclusions) = water_of(size, seed);
+        let exact = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-12).unwrap();
+        for wanted in [1e-2, 1e-4, *tolerances::<f32>().start()] {
+            let builder = Fmm::builder().boundary(boundary).tolerance(wanted).exclusions(exclusions.clone());
+            let mut fmm = builder.single_precision().build_for(&x).unwrap();
             let [found, _] = errors_of(&mut fmm, &x, &q, &exclusions, &exact);
             eprintln!("{size}³, seed {seed}, {wanted:.0e}: {found:.1e} with {:?}", fmm.settings());
             assert!(found < wanted, "{size}, seed {seed}, {wanted:e}: {found:e}");

@@ -3,7 +3,7 @@
 //! Units: nm.
 
 use crate::config::{self, Depth, Precision};
-use fmm::{Boundary, Members, Settings, TreeShape, Workload, accuracy};
+use fmm::{Boundary, FmmError, Members, Settings, TreeShape, Workload, accuracy};
 use forcefield::{Cell, Topology};
 use kernels::Real;
 use kernels::device::Device;
@@ -55,7 +55,10 @@ pub fn workload(start: &[Vector3<f64>], cell: Cell) -> Workload {
 }
 
 /// What the job asks for: settings for its tolerance, or its order with the fastest tree unless it names a depth.
-pub fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -> Settings {
+///
+/// # Errors
+/// A tolerance that the precision does not reach, which the job file refuses already.
+pub fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -> Result<Settings, FmmError> {
     if let Some(tolerance) = settings.tolerance {
         return accuracy::estimate::<T>(tolerance, workload);
     }
@@ -65,25 +68,35 @@ pub fn choose<T: Real>(settings: &config::Electrostatics, workload: &Workload) -
         Depth::Number(depth) => TreeShape::near_cubic(workload.edges, depth as usize),
         Depth::Auto => TreeShape::auto::<T>(order, separation, workload),
     };
-    Settings { order, tree, separation }
+    Ok(Settings { order, tree, separation })
 }
 
 /// Order, separation and boxes for a GPU and the same in words: no refinement, and boxes as small as excluded pairs allow, because there the
 /// near field costs most. `start` (nm): positions of all atoms, and which of them are charged; open boxes are laid around these.
+///
+/// # Errors
+/// As [`choose`].
 pub fn choose_on_gpu(
     device: &Device,
     settings: &config::Electrostatics,
     (start, charged): (&[Vector3<f64>], &Members),
     cell: Cell,
-) -> (Settings, String) {
+) -> Result<(Settings, String), FmmError> {
+    fn on<T: Real>(
+        device: &Device,
+        settings: &config::Electrostatics,
+        workload: &Workload,
+    ) -> Result<Settings, FmmError> {
+        let chosen = choose::<T>(settings, workload)?;
+        let tree = TreeShape::finest_root_on::<T>(device, chosen.order, chosen.separation, workload);
+        Ok(Settings { tree, ..chosen })
+    }
     let workload = workload(&charged.select(start), cell);
-    let chosen = choose::<f32>(settings, &workload);
-    let tree = match settings.precision {
-        Precision::Single => TreeShape::finest_root_on::<f32>,
-        Precision::Double => TreeShape::finest_root_on::<f64>,
-    };
-    let chosen = Settings { tree: tree(device, chosen.order, chosen.separation, &workload), ..chosen };
-    (chosen, describe(settings, &chosen, &workload, charged))
+    let chosen = match settings.precision {
+        Precision::Single => on::<f32>(device, settings, &workload),
+        Precision::Double => on::<f64>(device, settings, &workload),
+    }?;
+    Ok((chosen, describe(settings, &chosen, &workload, charged)))
 }
 
 /// Order, boxes, the error that is expected of them, and how many atoms are left out, in words.
@@ -102,4 +115,29 @@ pub fn describe(asked: &config::Electrostatics, chosen: &Settings, workload: &Wo
         "FMM of order {}, {x} × {y} × {z} leaf boxes ({levels} level{plural}), {near} near boxes; estimated force error {expected:.1e}{asked}{left_out}",
         chosen.order
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fmm::Fmm;
+
+    /// In a job, and in a program that uses the crate of the FMM by itself.
+    #[test]
+    fn a_tolerance_means_the_same_wherever_it_is_given() {
+        let start: Vec<Vector3<f64>> = (0..1000)
+            .map(|i| Vector3::from([i / 100, i / 10 % 10, i % 10].map(|c| 0.3 * f64::from(c) + 0.1)))
+            .collect();
+        let cell = Cell::rectangular(Vector3::repeat(3.0)).unwrap();
+        let job = |tolerance| config::Electrostatics { tolerance: Some(tolerance), ..Default::default() };
+        let workload = workload(&start, cell);
+        for tolerance in [1e-2, 1e-4, 1e-5] {
+            let builder = Fmm::builder().boundary(boundary(cell)).minimum_leaf(SMALLEST_LEAF).tolerance(tolerance);
+            let built = builder.single_precision().build_for(bytemuck::cast_slice(&start)).unwrap();
+            assert_eq!(choose::<f32>(&job(tolerance), &workload), Ok(built.settings()));
+        }
+        let least = FmmError::Tolerance { tolerance: 9e-6, least: 1e-5, most: 0.1 };
+        assert_eq!(choose::<f32>(&job(9e-6), &workload), Err(least));
+        assert!(choose::<f64>(&job(9e-6), &workload).is_ok());
+    }
 }

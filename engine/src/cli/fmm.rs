@@ -2,7 +2,7 @@
 
 use crate::cli::arguments::{FmmArguments, ToleranceOf};
 use crate::cli::settings::{ChosenSettings, Wanted};
-use fmm::accuracy::{MARGIN, Tuned};
+use fmm::accuracy::{MEASURED_FRACTION, Tuned};
 use fmm::{Potentials, Settings};
 use kernels::device::Device;
 use octitrate::backend::choice;
@@ -150,7 +150,7 @@ fn print_trials(system: &System, tuned: &Tuned, arguments: &FmmArguments, wanted
     };
     line!(
         "chosen: the cheapest of these with a {error} below {:.0} % of {wanted:e} ({exact}): {:.1e}",
-        100.0 * MARGIN,
+        100.0 * MEASURED_FRACTION,
         tuned.error
     );
     Ok(())

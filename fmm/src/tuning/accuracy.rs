@@ -8,6 +8,8 @@
 //! within a factor of two from order 4 to 28 for θ from 0.58 (93 near boxes) to 0.87 (27): C = 0.08 for water, taken as 0.1, 0.01 for uncorrelated charges
 //! (disordered systems of 6 000 charges in a periodic cube, f64, 343 boxes). [`tune`] measures C for the system at hand.
 
+use std::ops::RangeInclusive;
+
 use bytemuck::Pod;
 use kernels::Real;
 use kernels::device::Device;
@@ -31,8 +33,15 @@ const WATER: f64 = 0.1;
 /// Separations that are tried: 27, 33, 57, 81 and 93 near boxes in a cubic grid.
 const SEPARATIONS: [f64; 5] = [Settings::TOUCHING, 1.2, 1.35, 1.5, Settings::TWO_APART];
 
-/// An error is measured at some of the particles only, so that it must stay below this fraction of the tolerance.
-pub const MARGIN: f64 = 0.7;
+/// An error that is measured at some of the particles only must stay below this fraction of the tolerance.
+pub const MEASURED_FRACTION: f64 = 0.7;
+
+/// An error that is only estimated must stay below this fraction of the tolerance. The estimate is good within a factor of two, from order 4 on; with half of the
+/// tolerance and order 4 some systems of water had 1.05 of what was asked for.
+const ESTIMATED_FRACTION: f64 = 0.4;
+
+/// Lowest order that an estimate alone may choose.
+const LOWEST_ORDER: usize = 5;
 
 /// Particles whose exact forces are computed.
 const SAMPLES: usize = 200;
@@ -113,15 +122,30 @@ pub struct Tuned {
     pub trials: Vec<Trial>,
 }
 
-/// Cheapest settings, by the cost model, whose relative force error is expected to be at most `tolerance` in water; other disordered systems do the same
-/// or better, crystals, whose forces nearly cancel, do not. An estimate: see [`tune`] for one that is checked. A tolerance that no order reaches, or that is not
-/// positive, gets order [`MAX_ORDER`] with near boxes that touch.
+/// Tolerances that [`estimate`] takes. The estimate holds up to the largest; rounding of the precision sets the least: the forces of single precision end between
+/// 4e-7 and 5e-6.
 #[must_use]
+pub fn tolerances<T: Real>() -> RangeInclusive<f64> {
+    if size_of::<T>() == 4 { 1e-5..=0.1 } else { 1e-12..=0.1 }
+}
+
+/// Settings for a relative force error, as the root of the mean square over all particles, of at most `tolerance` in water: the cheapest, by the cost model, that
+/// are expected to keep 0.4 of it, because the estimate is good within a factor of two. Other disordered systems do the same or better; crystals, whose forces nearly
+/// cancel, do not. See [`tune`] for settings that are checked.
+///
+/// # Errors
+/// [`FmmError::Tolerance`] if the tolerance is none of [`tolerances`].
 #[inline(never)]
-pub fn estimate<T: Real>(tolerance: f64, workload: &Workload) -> Settings {
+pub fn estimate<T: Real>(tolerance: f64, workload: &Workload) -> Result<Settings, FmmError> {
+    let allowed = tolerances::<T>();
+    if !allowed.contains(&tolerance) {
+        return Err(FmmError::Tolerance { tolerance, least: *allowed.start(), most: *allowed.end() });
+    }
     let trees: Trees = &|order, separation| TreeShape::with_cost::<T>(order, separation, workload);
-    let found = (tolerance > 0.0).then(|| cheapest(tolerance / WATER, workload, trees)).flatten();
-    found.map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |found| found.0)
+    let found = cheapest(ESTIMATED_FRACTION * tolerance / WATER, workload, trees);
+    // The least tolerance needs order 57 of boxes of any shape: the highest order is never too low.
+    let found = found.map_or(Settings::new(MAX_ORDER, TreeShape::near_cubic(workload.edges, 0)), |found| found.0);
+    Ok(Settings { order: found.order.max(LOWEST_ORDER), ..found })
 }
 
 /// Relative force error expected of `settings` in water, an estimate within a factor of two from order 4 on and above the rounding of the
@@ -254,7 +278,10 @@ fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tol
     let (mut best_cost, mut reached) = (f64::INFINITY, f64::INFINITY);
     let mut constant = WATER;
     for _ in 0..TRIALS {
-        let Some((settings, decay, cost)) = cheapest(MARGIN * wanted / constant, workload, method.trees) else { break };
+        let Some((settings, decay, cost)) = cheapest(MEASURED_FRACTION * wanted / constant, workload, method.trees)
+        else {
+            break;
+        };
         if tuned.trials.iter().any(|t: &Trial| t.settings == settings) {
             break;
         }
@@ -269,7 +296,7 @@ fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tol
         };
         tuned.trials.push(Trial { settings, expected: constant * decay, found, cost });
         reached = found.min(reached);
-        if found <= MARGIN * wanted && cost < best_cost {
+        if found <= MEASURED_FRACTION * wanted && cost < best_cost {
             (tuned.settings, tuned.error, best_cost) = (settings, found, cost);
         }
         // Energies may agree by chance. They are believed to be no better than a hundredth of the estimate for the forces of uncorrelated charges (C = 0.01).

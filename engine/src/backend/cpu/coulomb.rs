@@ -73,12 +73,12 @@ impl Coulomb {
         };
         let (solver, chosen) = match settings.precision {
             Precision::Single => {
-                let chosen = flattened(choose::<f32>(settings, &workload));
+                let chosen = flattened(choose::<f32>(settings, &workload)?);
                 let fmm = FmmOfMembers::new(Fmm::new(boundary, chosen)?, charged.clone(), &exclusions)?;
                 (Solver::Single(Box::new(fmm)), chosen)
             }
             Precision::Double => {
-                let chosen = flattened(choose::<f64>(settings, &workload));
+                let chosen = flattened(choose::<f64>(settings, &workload)?);
                 let fmm = FmmOfMembers::new(Fmm::new(boundary, chosen)?, charged.clone(), &exclusions)?;
                 (Solver::Double(Box::new(fmm)), chosen)
             }

@@ -46,7 +46,8 @@ pub fn plan(
     let config = &system.config;
     let van_der_waals = &config.van_der_waals;
     let charged = charged(&system.topology, system.titratable());
-    let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, (&state.positions, &charged), cell);
+    let (fmm, coulomb) = choose_on_gpu(device, &config.electrostatics, (&state.positions, &charged), cell)
+        .map_err(|e| setup_error(config, e.into()))?;
     let plan = &system.plan;
     let schedule = Schedule::new(system, cell);
     let variants = system.sites.as_ref().map_or(&[][..], |sites| &sites.variants);
