@@ -183,12 +183,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         positions: &[[f64; 3]],
         (exclusions, members): (&Exclusions, &Members),
     ) -> Result<Self, FmmError> {
-        settings.check(MAX_DEVICE_ROOT)?;
-        boundary.check()?;
-        let boxes = settings.tree.leaves().iter().product();
-        if boxes > MAX_BOXES {
-            return Err(FmmError::DeviceBoxes { boxes, max: MAX_BOXES });
-        }
+        check_settings(&boundary, &settings)?;
         let (n_particles, n) = (exclusions.n_particles(), members.len());
         check_length("exclusions", members.n_particles(), n_particles)?;
         if n_particles > MAX_PARTICLES {
@@ -235,7 +230,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// [`DeviceError::Length`] if `x` is shorter; the driver.
     #[inline(never)]
     pub fn enqueue_assign(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), DeviceError> {
-        needs(3 * self.n_particles, x)?;
+        x.holds(3 * self.n_particles)?;
         self.assignment.enqueue(stream, &self.boxes, x)
     }
 
@@ -265,6 +260,9 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 
     /// The part of an evaluation that makes the far field.
+    ///
+    /// # Errors
+    /// What the driver says against a launch.
     #[inline(never)]
     pub fn enqueue_far(&self, stream: &Stream) -> Result<(), DeviceError> {
         match &self.far {
@@ -275,6 +273,9 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 
     /// The part of an evaluation that makes the near field.
+    ///
+    /// # Errors
+    /// What the driver says against the launch.
     #[inline(never)]
     pub fn enqueue_near(&self, stream: &Stream) -> Result<(), DeviceError> {
         let lists = [self.starts(), &self.boxes.near_starts, &self.assignment.runs];
@@ -422,10 +423,12 @@ impl<T: Real + Pod> DeviceFmm<T> {
     }
 }
 
-/// # Errors
-/// [`DeviceError::Length`] if `buffer` has fewer than `n` elements: kernels would read or write beyond its end.
-fn needs<V: Pod>(n: usize, buffer: &Buffer<V>) -> Result<(), DeviceError> {
-    if buffer.len() >= n { Ok(()) } else { Err(DeviceError::Length { expected: n, found: buffer.len() }) }
+/// What can be told of a boundary and of settings without particles.
+fn check_settings(boundary: &Boundary, settings: &Settings) -> Result<(), FmmError> {
+    settings.check(MAX_DEVICE_ROOT)?;
+    boundary.check()?;
+    let boxes = settings.tree.leaves().iter().product();
+    if boxes > MAX_BOXES { Err(FmmError::DeviceBoxes { boxes, max: MAX_BOXES }) } else { Ok(()) }
 }
 
 /// C++ name of the number type.

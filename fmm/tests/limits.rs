@@ -14,7 +14,13 @@ fn refused(boundary: Boundary, order: usize, root: [usize; 3], depth: usize) -> 
 fn impossible_settings_are_refused() {
     assert!(matches!(refused(CUBE, 1000, [1; 3], 0), FmmError::Order { .. }));
     assert!(matches!(refused(CUBE, 4, [1, 0, 1], 0), FmmError::Tree { .. }));
-    assert!(matches!(refused(CUBE, 4, [1; 3], 70), FmmError::Tree { .. }));
+    for depth in [14, 63, 64, 70, usize::MAX] {
+        assert!(matches!(refused(CUBE, 4, [1; 3], depth), FmmError::Tree { .. }));
+    }
+    // A shift by 64 would be one by 0.
+    let leaves = |root, depth| TreeShape { root, depth }.leaves();
+    assert_eq!(leaves([3, 2, 1], 4), [48, 32, 16]);
+    assert_eq!([leaves([3; 3], 63), leaves([1; 3], 64), leaves([1; 3], usize::MAX)], [[usize::MAX; 3]; 3]);
     assert!(matches!(refused(Boundary::rectangular([1.0, f64::NAN, 1.0]), 4, [1; 3], 0), FmmError::Periods { .. }));
     let mut fmm = solver(CUBE, 4, [2; 3], 0);
     assert!(matches!(fmm.set_boundary(Boundary::rectangular([0.0; 3])), Err(FmmError::Periods { .. })));

@@ -244,6 +244,9 @@ impl DeviceSites {
     }
 
     /// The state on the device.
+    ///
+    /// # Errors
+    /// A lost device.
     pub fn download(&self, stream: &Stream) -> Result<LambdaState, SitesError> {
         Ok(LambdaState {
             coordinates: self.coordinates.read(stream)?,

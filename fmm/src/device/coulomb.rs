@@ -39,10 +39,11 @@ impl<T: Real + Pod> DeviceCoulomb<T> {
     /// On `device`.
     ///
     /// # Errors
-    /// As [`DeviceFmm::new`].
+    /// As [`DeviceFmm::new`]; where an axis does not repeat, what depends on the shape of the boxes is told by the first assignment.
     #[inline(never)]
     pub fn new(device: &Device, boundary: Boundary, settings: Settings) -> Result<Self, FmmError> {
-        // Operators of no particles: settings are refused here, not at the first assignment.
+        // Settings are refused here, not at the first assignment. Whether near boxes of this shape can be, a grid of no particles tells, which needs periods.
+        super::check_settings(&boundary, &settings)?;
         if boundary.periods().len() == 3 {
             let nobody = (&Exclusions::none(0), &Members::all(0));
             DeviceFmm::<T>::near_only(device, boundary, settings, &[], nobody)?;

@@ -5,7 +5,7 @@ use kernels::Real;
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
 use super::boxes::{BoxGeometry, LeafGrid};
-use super::{BOXES, DeviceFmm, PAIR, THREADS, needs, real_name};
+use super::{BOXES, DeviceFmm, PAIR, THREADS, real_name};
 
 /// Moments of the trace term: Q, D (three) and T.
 const MOMENTS: usize = 5;
@@ -103,8 +103,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// [`DeviceError::Length`] if `x` or `q` is shorter than `[3N]` or `[N]`; what the driver says against the launch.
     #[inline(never)]
     pub fn enqueue_gather(&self, stream: &Stream, x: &Buffer<f64>, q: &Buffer<f64>) -> Result<(), DeviceError> {
-        needs(3 * self.n_particles, x)?;
-        needs(self.n_particles, q)?;
+        x.holds(3 * self.n_particles)?;
+        q.holds(self.n_particles)?;
         let (boxes, to) = (&self.boxes, &self.assignment);
         let arguments = GatherArgs {
             geometry: boxes.geometry.arg(),
@@ -144,8 +144,8 @@ impl<T: Real + Pod> DeviceFmm<T> {
         strength: f64,
         forces: &Buffer<i64>,
     ) -> Result<(), DeviceError> {
-        needs(self.n_particles, q)?;
-        needs(3 * self.n_particles, forces)?;
+        q.holds(self.n_particles)?;
+        forces.holds(3 * self.n_particles)?;
         self.launch_finish(stream, Some(Forces { q, strength, sums: forces }))
     }
 

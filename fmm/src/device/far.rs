@@ -175,10 +175,11 @@ impl<T: Real + Pod> FarField<T> {
         )
     }
 
-    /// `out` (φ', E'x, E'y, E'z by place) made from `sorted` (x', y', z', q by place) and `starts`, the first place of each leaf and the end.
+    /// `out` (φ', E'x, E'y, E'z by place) made from `sorted` (x', y', z', q by place) and `starts`, the first place of each leaf and the end. No place may
+    /// lie beyond `sorted`.
     ///
     /// # Errors
-    /// What the device says against a launch.
+    /// [`DeviceError::Length`] if `starts` has no number for each leaf and the end, or `out` is shorter than `sorted`; what the device says against a launch.
     pub fn enqueue(
         &self,
         stream: &Stream,
@@ -186,6 +187,8 @@ impl<T: Real + Pod> FarField<T> {
         starts: &Buffer<u32>,
         out: &Buffer<T>,
     ) -> Result<(), DeviceError> {
+        starts.holds(self.plan.shape.iter().product::<usize>() + 1)?;
+        out.holds(sorted.len())?;
         Step::ALL.into_iter().try_for_each(|step| self.enqueue_step(step, stream, sorted, starts, out))
     }
 
@@ -199,7 +202,7 @@ impl<T: Real + Pod> FarField<T> {
     ///
     /// # Errors
     /// What the device says against the launch.
-    pub fn enqueue_step(
+    pub(crate) fn enqueue_step(
         &self,
         step: Step,
         stream: &Stream,

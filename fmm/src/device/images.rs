@@ -76,7 +76,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// Nothing is added unless the boxes [follow shapes](Self::follow_shapes).
     ///
     /// # Errors
-    /// What the driver says against a launch.
+    /// [`DeviceError::Length`] if `x`, `q` or `sums` is shorter; what the driver says against a launch.
     #[inline(never)]
     pub fn enqueue_images(
         &self,
@@ -85,6 +85,9 @@ impl<T: Real + Pod> DeviceFmm<T> {
         strength: f64,
         (sums, first): (&Buffer<i64>, usize),
     ) -> Result<(), DeviceError> {
+        x.holds(3 * self.n_particles)?;
+        q.holds(self.n_particles)?;
+        sums.holds(first.saturating_add(3))?;
         let (Some(shapes), Some(Far::Root(far))) = (&self.shapes, &self.far) else { return Ok(()) };
         let (boxes, to, geometry) = (&self.boxes, &self.assignment, self.boxes.geometry.arg());
         let near = NearImageArgs {

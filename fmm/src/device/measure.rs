@@ -9,6 +9,9 @@ use super::{DeviceFmm, Far, THREADS};
 
 impl<T: Real + Pod> DeviceFmm<T> {
     /// One step of the far field. Nothing in a refined tree, which has others.
+    ///
+    /// # Errors
+    /// What the device says against the launch.
     pub fn enqueue_far_step(&self, stream: &Stream, step: Step) -> Result<(), DeviceError> {
         let Some(far) = self.root_field() else { return Ok(()) };
         far.enqueue_step(step, stream, &self.sorted, self.starts(), &self.far_out)
@@ -32,6 +35,9 @@ impl<T: Real + Pod> DeviceFmm<T> {
 
     /// Ordered pairs of particles in near boxes, images apart, after an assignment: those of a particle with itself left out, excluded ones
     /// not. Waits for the stream.
+    ///
+    /// # Errors
+    /// A lost device.
     pub fn near_pairs(&self, stream: &Stream) -> Result<u64, DeviceError> {
         let starts = self.starts().read(stream)?;
         let near = self.boxes.near_starts.read(stream)?;

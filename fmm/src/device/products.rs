@@ -204,6 +204,8 @@ pub struct Occupied<'a> {
 /// Products for one set of lists.
 pub struct Products<T: Real> {
     tiling: Tiling,
+    /// Operators, and rows of sources and of targets, that the lists name: all up to the last one.
+    named: [usize; 3],
     longest: usize,
     tiles: usize,
     n_jobs: usize,
@@ -248,7 +250,10 @@ impl<T: Real + Pod> Products<T> {
         let (jobs, first) = lists.jobs(parts);
         let (n_jobs, split) = (jobs.len(), jobs.len() > tiles);
         let longest = jobs.iter().map(|job| (job.end - job.first) as usize).max().unwrap_or(0);
+        let named = [&lists.entries, &lists.sources, &lists.targets]
+            .map(|list| list.iter().filter(|row| **row != NONE).max().map_or(0, |last| *last as usize + 1));
         Ok(Self {
+            named,
             tiles,
             longest,
             n_jobs,
@@ -268,7 +273,7 @@ impl<T: Real + Pod> Products<T> {
     /// `add` is true, and else take its place.
     ///
     /// # Errors
-    /// If the device fails.
+    /// [`DeviceError::Length`] if a buffer lacks an operator or a row that the lists name; if the device fails.
     pub fn enqueue(
         &self,
         stream: &Stream,
@@ -278,6 +283,10 @@ impl<T: Real + Pod> Products<T> {
         (occupied, add): (Occupied<'_>, bool),
     ) -> Result<(), DeviceError> {
         let (tiling, add) = (&self.tiling, i32::from(add));
+        let ([of_operators, of_sources, of_targets], row) = (self.named, tiling.row);
+        operators.holds(of_operators * row * row)?;
+        multipoles.holds(of_sources * row)?;
+        locals.holds(of_targets * row)?;
         let [wanted, filled] = [occupied.wanted, occupied.filled].map(|flags| flags.unwrap_or(In::none()));
         let direct = self.n_jobs == self.tiles;
         let product = ProductArgs {

@@ -332,6 +332,14 @@ fn what_is_wrong_with_particles_is_found() {
     assert_eq!(far, FmmError::ExclusionTooFar { i: 20, j: 50 });
     let tree = TreeShape { root: [3; 3], depth: 6 };
     let device = Device::of_tests().unwrap();
+    // Whatever repeats, before there are particles.
+    for boundary in [Boundary::Open, Boundary::rectangular([2.0; 3])] {
+        let new = |settings| DeviceCoulomb::<f32>::new(&device, boundary, settings).err();
+        assert_eq!(new(Settings::new(99, tree)), Some(FmmError::Order { order: 99, max: 60 }), "{boundary:?}");
+        let separation = Settings { separation: 0.5, ..Settings::new(4, TreeShape { root: [2; 3], depth: 0 }) };
+        assert_eq!(new(separation), Some(FmmError::Separation { separation: 0.5 }), "{boundary:?}");
+        assert!(matches!(new(Settings::new(4, tree)), Some(FmmError::DeviceBoxes { .. })), "{boundary:?}");
+    }
     let deep = DeviceFmm::<f32>::new(&device, Boundary::Open, Settings::new(4, tree), &[], &Exclusions::none(3));
     assert!(matches!(deep.err(), Some(FmmError::DeviceBoxes { boxes: 7_077_888, .. })));
 }
@@ -350,10 +358,43 @@ fn short_lists_are_refused() {
     assert_eq!(run.fmm.enqueue_gather(&run.stream, &run.x, &q), short(60));
     assert_eq!(run.fmm.enqueue_forces(&run.stream, &q, 1.0, &forces), short(60));
     assert_eq!(run.fmm.enqueue_forces(&run.stream, &run.q, 1.0, &forces), short(180));
+    let energies = device.zeros::<i64>(10).unwrap();
+    let images = |x, q, first| run.fmm.enqueue_images(&run.stream, (x, q), 1.0, (&energies, first));
+    assert_eq!(images(&x, &run.q, 0), short(180));
+    assert_eq!(images(&run.x, &q, 0), short(60));
+    assert_eq!(images(&run.x, &run.q, 8), short(11));
+    assert_eq!(images(&run.x, &run.q, 7), Ok(()));
+    let whole = DeviceFmm::<f32>::new(&device, case.boundary, case.settings(), &case.x, &case.exclusions).unwrap();
+    let far = whole.root_field().unwrap();
+    let (sorted, starts, few) = (whole.sorted(), whole.starts(), device.zeros::<u32>(64).unwrap());
+    assert_eq!(far.enqueue(&run.stream, sorted, &few, sorted), short(65));
+    let out = device.zeros::<f32>(sorted.len() - 1).unwrap();
+    assert_eq!(far.enqueue(&run.stream, sorted, starts, &out), short(sorted.len()));
     let positions = FmmError::Length { what: "positions", expected: 60, found: 50 };
     let settings = Settings::new(4, TreeShape { root: [4; 3], depth: 0 });
     let few = DeviceFmm::<f32>::new(&device, case.boundary, settings, &case.x[..50], &case.exclusions);
     assert_eq!(few.err(), Some(positions));
+}
+
+/// Products of three sources and two targets by two operators.
+#[test]
+fn products_need_all_rows_that_their_lists_name() {
+    let (device, order) = (Device::of_tests().unwrap(), 2);
+    let stream = device.stream().unwrap();
+    let lists = products::Lists::new(products::BOXES, &[vec![0, 1]], |target, list| list.push((target, 2 * target)));
+    let products = products::Products::<f64>::new(&device, order, &lists).unwrap();
+    let row = products::row_length(order);
+    let lengths = [2 * row * row, 3 * row, 2 * row];
+    let enqueue = |lengths: [usize; 3]| {
+        let [operators, sources, targets] = lengths.map(|n| device.zeros::<f64>(n).unwrap());
+        products.enqueue(&stream, &operators, &sources, &targets, (products::Occupied::default(), false))
+    };
+    assert_eq!(enqueue(lengths), Ok(()));
+    for k in 0..3 {
+        let mut few = lengths;
+        few[k] -= 1;
+        assert_eq!(enqueue(few), Err(DeviceError::Length { expected: lengths[k], found: few[k] }), "buffer {k}");
+    }
 }
 
 /// Forces are added to members; of the others the position must be a number, and nothing else of them is looked at.

@@ -51,9 +51,10 @@ impl TreeShape {
         Self { root: best.0, depth }
     }
 
-    /// Leaf boxes per axis.
+    /// Leaf boxes per axis; the largest number there is if they are more, which no solver takes.
     pub fn leaves(&self) -> [usize; 3] {
-        self.root.map(|m| m << self.depth)
+        let cuts = u32::try_from(self.depth).ok().and_then(|depth| 1_usize.checked_shl(depth)).unwrap_or(usize::MAX);
+        self.root.map(|m| m.saturating_mul(cuts))
     }
 
     /// Root boxes up to `max_root` per axis.

@@ -9,7 +9,7 @@ use bytemuck::Zeroable;
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments, structure};
 use nalgebra::Vector3;
 
-use super::{DeviceTermError, EnergyTerm};
+use super::{DeviceTermError, ENERGY_SLOTS, EnergyTerm};
 use crate::bonded::cmap::CmapSpline;
 use crate::cell::Cell;
 use crate::topology::{PositionRestraint, Topology};
@@ -82,6 +82,8 @@ impl Kind {
 
 /// Everything that acts along chemical bonds, on a device.
 pub struct DeviceBonded {
+    /// Atoms of the system.
+    n_atoms: usize,
     layout: TermLayout,
     indices: Buffer<i32>,
     parameters: Buffer<f64>,
@@ -112,6 +114,7 @@ impl DeviceBonded {
         let references = references(&restrained, reference)?;
         let (surfaces, places) = surfaces(top);
         Ok(Self {
+            n_atoms: top.n_atoms(),
             restrained,
             references: device.upload(&references)?,
             stiffness: device.upload(&stiffness(&top.position_restraints, 1.0))?,
@@ -148,6 +151,7 @@ impl DeviceBonded {
         }
         let module = device.compile(source)?;
         Ok(Self {
+            n_atoms: 0,
             layout,
             indices: device.upload(&indices)?,
             parameters: device.upload(&parameters)?,
@@ -165,6 +169,9 @@ impl DeviceBonded {
     /// Adds forces (3N) at `x` (3N, nm) and charges `q` (N, e), the potential of 1-4 partners (kJ/mol/e, in the units of
     /// forces) to `potential` (N) and, if `with_energy`, energies and virial to the slots of `energies`. `cell`: edges, nm
     /// ([`Cell::packed`]).
+    ///
+    /// # Errors
+    /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against the launch.
     #[allow(clippy::too_many_arguments)] // what the kernel reads and writes
     pub fn enqueue_forces(
         &self,
@@ -177,6 +184,12 @@ impl DeviceBonded {
         energies: &Buffer<i64>,
         with_energy: bool,
     ) -> Result<(), DeviceError> {
+        x.holds(3 * self.n_atoms)?;
+        q.holds(self.n_atoms)?;
+        cell.holds(6)?;
+        forces.holds(3 * self.n_atoms)?;
+        potential.holds(self.n_atoms)?;
+        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
         let arguments = BondedArgs {
             x: x.arg(),
             q: q.arg(),
@@ -274,6 +287,9 @@ impl DeviceBonded {
     }
 
     /// Whether a force was ever beyond the range of fixed-point numbers: the run has failed. Waits for the stream.
+    ///
+    /// # Errors
+    /// A lost device.
     pub fn saturated(&self, stream: &Stream) -> Result<bool, DeviceError> {
         Ok(self.status.read(stream)? != [0])
     }

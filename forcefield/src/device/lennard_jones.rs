@@ -17,7 +17,7 @@ mod tests;
 use kernels::device::{Buffer, CountingSort, Device, DeviceError, In, Launch, Out, Stream, arguments, structure};
 use std::mem::offset_of;
 
-use super::{DeviceTermError, Precision};
+use super::{DeviceTermError, ENERGY_SLOTS, Precision};
 use crate::cell::Cell;
 use crate::lennard_jones::kinds::Kinds;
 use crate::lennard_jones::{
@@ -132,6 +132,8 @@ pub struct ListStatus {
 pub struct DeviceLennardJones {
     device: Device,
     kernels: Kernels,
+    /// Atoms of the system.
+    pub(super) n_atoms: usize,
     /// Number of atoms with Lennard-Jones.
     pub(super) n: usize,
     reach: f64,
@@ -226,6 +228,7 @@ impl DeviceLennardJones {
         Ok(Self {
             device: device.clone(),
             kernels: compile(device, settings, &kinds, sharing, cell.is_triclinic())?,
+            n_atoms: top.n_atoms(),
             n,
             reach,
             capacity,
@@ -262,9 +265,18 @@ impl DeviceLennardJones {
         Ok(check_cell_on_device(cell, self.reach)?)
     }
 
+    /// What positions and the edges of a cell must hold for the kernels.
+    pub(super) fn check_lengths(&self, x: &Buffer<f64>, cell: &Buffer<f64>) -> Result<(), DeviceError> {
+        x.holds(3 * self.n_atoms)?;
+        cell.holds(if self.periodic { 6 } else { 0 })
+    }
+
     /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.
     /// The list must have been made, and how long it serves is for the caller to know ([`ListDrift`](crate::lennard_jones::ListDrift)); `cell`
     /// ([`Cell::packed`]) may differ from that of the list by the scaling of a barostat.
+    ///
+    /// # Errors
+    /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against a launch.
     pub fn enqueue_forces(
         &self,
         stream: &Stream,
@@ -274,6 +286,9 @@ impl DeviceLennardJones {
         energies: &Buffer<i64>,
         with_energy: bool,
     ) -> Result<(), DeviceError> {
+        self.check_lengths(x, cell)?;
+        forces.holds(3 * self.n_atoms)?;
+        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
         if self.n == 0 {
             return Ok(());
         }
@@ -307,6 +322,9 @@ impl DeviceLennardJones {
     }
 
     /// The status once the stream has done its work so far; waits for it.
+    ///
+    /// # Errors
+    /// A lost device.
     pub fn status(&self, stream: &Stream) -> Result<ListStatus, DeviceError> {
         let words = self.status.read(stream)?[0];
         Ok(ListStatus {
@@ -323,6 +341,9 @@ impl DeviceLennardJones {
     }
 
     /// Forgets what the status has seen so far, in the order of the stream.
+    ///
+    /// # Errors
+    /// What the driver says.
     pub fn reset_status(&self, stream: &Stream) -> Result<(), DeviceError> {
         stream.zero(&self.status)
     }

@@ -10,7 +10,7 @@ use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Sour
 use super::bonded::{KINDS, Kind, kinds};
 use super::lennard_jones::source::{potential, sites};
 use super::lennard_jones::{DeviceLennardJones, Settings};
-use super::{DeviceBonded, DeviceTermError};
+use super::{DeviceBonded, DeviceTermError, ENERGY_SLOTS};
 use crate::cell::Cell;
 use crate::topology::{Pair14, Topology};
 use crate::variants::Variants;
@@ -151,7 +151,7 @@ impl DeviceVariants {
     /// forces of `lennard_jones` have been enqueued before on the same stream at the same positions. `cell` as there.
     ///
     /// # Errors
-    /// What the driver says against the launches.
+    /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against the launches.
     pub fn enqueue_forces(
         &self,
         stream: &Stream,
@@ -162,6 +162,10 @@ impl DeviceVariants {
         sums: VariantSums<'_>,
     ) -> Result<(), DeviceError> {
         let VariantSums { forces, energies, with_energy } = sums;
+        lennard_jones.check_lengths(x, cell)?;
+        weights.holds(self.by_weight.len())?;
+        forces.holds(3 * lennard_jones.n_atoms)?;
+        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
         if let Some(pairs) = &self.pairs {
             let arguments = ChangingArgs {
                 sites: lennard_jones.sites.arg(),

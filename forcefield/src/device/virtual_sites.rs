@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
-use super::EnergyTerm;
+use super::{ENERGY_SLOTS, EnergyTerm};
 use crate::topology::Topology;
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
@@ -71,6 +71,8 @@ impl Tables {
 
 /// The virtual sites of a system on a device.
 pub struct DeviceVirtualSites {
+    /// Atoms of the system, as far as sites and parents go.
+    n_atoms: usize,
     rows: Buffer<[u32; 4]>,
     kinds: Buffer<[u32; 2]>,
     parents: Buffer<u32>,
@@ -92,6 +94,12 @@ impl DeviceVirtualSites {
         let Tables { rows, kinds, parents, numbers } = Tables::new(&topology.virtual_sites);
         let module = device.compile(&source())?;
         Ok(Some(Self {
+            n_atoms: rows
+                .iter()
+                .map(|row| row[0])
+                .chain(parents.iter().copied())
+                .max()
+                .map_or(0, |last| last as usize + 1),
             rows: device.upload(&rows)?,
             kinds: device.upload(&kinds)?,
             parents: device.upload(&parents)?,
@@ -105,8 +113,9 @@ impl DeviceVirtualSites {
     /// Puts all sites where their parents at `x` `[3N]` (nm) have them.
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if `x` is shorter; what the driver says against the launch.
     pub fn enqueue_place(&self, stream: &Stream, x: &Buffer<f64>) -> Result<(), DeviceError> {
+        x.holds(3 * self.n_atoms)?;
         let arguments = VirtualSiteArgs { placed: x.arg(), ..self.arguments(x) };
         stream.launch(&self.place, self.launch(), arguments)
     }
@@ -115,7 +124,7 @@ impl DeviceVirtualSites {
     /// `energies`.
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if a buffer is shorter; what the driver says against the launch.
     pub fn enqueue_spread(
         &self,
         stream: &Stream,
@@ -124,6 +133,9 @@ impl DeviceVirtualSites {
         energies: &Buffer<i64>,
         with_energy: bool,
     ) -> Result<(), DeviceError> {
+        x.holds(3 * self.n_atoms)?;
+        forces.holds(3 * self.n_atoms)?;
+        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
         let arguments = VirtualSiteArgs { forces: forces.arg(), energies: energies.arg(), ..self.arguments(x) };
         let kernel = if with_energy { &self.spread_energy } else { &self.spread };
         stream.launch(kernel, self.launch(), arguments)
@@ -162,7 +174,7 @@ fn source() -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{ENERGY_ONE, ENERGY_SLOTS, FORCE_ONE};
+    use crate::device::{ENERGY_ONE, FORCE_ONE};
     use crate::virtual_sites;
     use kernels::device::{check_layouts, compiles};
     use nalgebra::Vector3;
@@ -264,6 +276,26 @@ mod tests {
             let total = |f: &[i64]| f.iter().skip(d).step_by(3).map(|&f| i128::from(f)).sum::<i128>();
             assert_eq!(total(&spread), total(&fixed), "no momentum is lost");
         }
+    }
+
+    /// Kernels would read and write what does not belong to them.
+    #[test]
+    fn short_buffers_are_refused() {
+        let (topology, x) = system();
+        let device = Device::of_tests().unwrap();
+        let stream = device.stream().unwrap();
+        let sites = DeviceVirtualSites::new(&device, &topology).unwrap().unwrap();
+        let n = sites.n_atoms;
+        assert!(n > 0 && n <= x.len());
+        let (whole, few) = (device.zeros::<f64>(3 * n).unwrap(), device.zeros::<f64>(3 * n - 1).unwrap());
+        let sums = |n| device.zeros::<i64>(n).unwrap();
+        let short = |n: usize| Err(DeviceError::Length { expected: n, found: n - 1 });
+        let spread =
+            |x, forces: usize, energies: usize| sites.enqueue_spread(&stream, x, &sums(forces), &sums(energies), true);
+        assert_eq!(sites.enqueue_place(&stream, &few), short(3 * n));
+        assert_eq!(spread(&few, 3 * n, ENERGY_SLOTS), short(3 * n));
+        assert_eq!(spread(&whole, 3 * n - 1, ENERGY_SLOTS), short(3 * n));
+        assert_eq!(spread(&whole, 3 * n, ENERGY_SLOTS - 1), short(ENERGY_SLOTS));
     }
 
     #[test]

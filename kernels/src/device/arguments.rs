@@ -46,9 +46,9 @@ macro_rules! pointers {
             /// A pointer to element `first` of a buffer.
             ///
             /// # Panics
-            /// If the buffer ends before it: a fault of the calling code.
+            /// If the buffer has no such element, counted from 0: a fault of the calling code.
             pub fn from_element(buffer: &'a Buffer<T>, first: usize) -> Self {
-                assert!(first <= buffer.len(), "element {first} of a buffer of {}", buffer.len());
+                assert!(first < buffer.len(), "element {first} of a buffer of {}, counted from 0", buffer.len());
                 Self(buffer.address() + (first * size_of::<T>()) as u64, PhantomData)
             }
 

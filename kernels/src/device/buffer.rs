@@ -30,6 +30,14 @@ impl<T: Pod> Buffer<T> {
         self.len == 0
     }
 
+    /// Whether a kernel may use `n` elements of it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Length`] if there are fewer: the kernel would read or write beyond its end.
+    pub fn holds(&self, n: usize) -> Result<(), DeviceError> {
+        if self.len >= n { Ok(()) } else { Err(DeviceError::Length { expected: n, found: self.len }) }
+    }
+
     /// Where it begins in the memory of the device.
     pub(super) fn address(&self) -> u64 {
         match &self.memory {

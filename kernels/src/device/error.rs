@@ -98,11 +98,11 @@ pub enum DeviceError {
         source_name: String,
     },
     /// Lists of different lengths.
-    #[error("{found} elements for a buffer of {expected}")]
+    #[error("{found} elements where there must be {expected}")]
     Length {
-        /// Length of the buffer.
+        /// Elements of the buffer, or those that a kernel needs.
         expected: usize,
-        /// Length given.
+        /// Elements found.
         found: usize,
     },
     /// The GPU failed while it ran; its context is lost.

@@ -97,8 +97,9 @@ impl CountingSort {
     /// Sorts by `keys`, one for each particle, all below the `n_keys` of [`new`](Self::new).
     ///
     /// # Errors
-    /// What the driver says against a launch.
+    /// [`DeviceError::Length`] if there are fewer keys than particles; what the driver says against a launch.
     pub fn enqueue(&self, stream: &Stream, keys: &Buffer<u32>) -> Result<(), DeviceError> {
+        keys.holds(self.n as usize)?;
         let (n, n_keys) = (self.n as i32, self.n_keys as i32);
         let particles = Launch::for_each(self.n as usize, THREADS);
         let tiles = Launch::new(self.n_keys.div_ceil(4 * SCAN_THREADS), SCAN_THREADS);
@@ -190,6 +191,14 @@ mod tests {
                 assert_eq!(sort.starts().read(&stream).unwrap(), starts, "{n} {n_keys}");
             }
         }
+    }
+
+    #[test]
+    fn every_particle_needs_a_key() {
+        let device = Device::of_tests().unwrap();
+        let (sort, stream) = (CountingSort::new(&device, 9, 4).unwrap(), device.stream().unwrap());
+        let few = sort.enqueue(&stream, &device.zeros(8).unwrap());
+        assert_eq!(few, Err(DeviceError::Length { expected: 9, found: 8 }));
     }
 
     /// On a GPU the particles of a key come in any order.

@@ -252,6 +252,17 @@ fn mistakes_of_kernels_are_errors() {
     assert_eq!(x.write(&stream, &[1, 2]), Err(DeviceError::Length { expected: 1, found: 2 }));
 }
 
+/// One element too far is not in the buffer.
+#[test]
+fn pointers_lead_to_elements_that_there_are() {
+    let x = Device::emulator().unwrap().zeros::<i32>(3).unwrap();
+    for first in 0..5 {
+        let pointer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Out::from_element(&x, first)));
+        assert_eq!(pointer.is_ok(), first < 3, "{first}");
+    }
+    assert_eq!((x.holds(3), x.holds(4)), (Ok(()), Err(DeviceError::Length { expected: 4, found: 3 })));
+}
+
 /// Beyond the range, and not a number: never a sum that could pass for a force (see `prelude.cuh`).
 #[test]
 fn sums_beyond_the_range_of_fixed_point_are_seen() {

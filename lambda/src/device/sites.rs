@@ -86,9 +86,10 @@ impl DeviceSites {
     /// Effective charges of the sites' atoms, e; those of other atoms stay.
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if there are fewer `charges` than atoms; what the driver says against the launch.
     pub fn enqueue_charges(&self, stream: &Stream, charges: &Buffer<f64>) -> Result<(), DeviceError> {
         let (t, n) = (&self.tables, self.tables.atoms.len());
+        charges.holds(t.n_atoms)?;
         let arguments = ChargeArgs {
             starts: t.starts.arg(),
             values: t.values.arg(),
@@ -107,7 +108,7 @@ impl DeviceSites {
     /// and the present weights. It goes before [`enqueue_derivatives`](Self::enqueue_derivatives).
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against the launch.
     pub fn enqueue_bracket(
         &self,
         stream: &Stream,
@@ -115,6 +116,9 @@ impl DeviceSites {
         corrected: &Corrected<'_>,
     ) -> Result<(), DeviceError> {
         let t = &self.tables;
+        positions.holds(3 * t.n_atoms)?;
+        corrected.forces.holds(3 * t.n_atoms)?;
+        corrected.energies.holds(corrected.slots[0].max(corrected.slots[1]) + 1)?;
         if t.interpolated == 0 {
             return Ok(());
         }
@@ -141,7 +145,7 @@ impl DeviceSites {
     /// others, that of charge interpolation.
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if potentials are fewer than atoms, or other terms fewer than weights; what the driver says against the launch.
     pub fn enqueue_derivatives(
         &self,
         stream: &Stream,
@@ -149,6 +153,9 @@ impl DeviceSites {
         hamiltonian: bool,
     ) -> Result<(), DeviceError> {
         let t = &self.tables;
+        whole.potential.holds(t.n_atoms)?;
+        whole.potential_14.holds(t.n_atoms)?;
+        whole.others.map_or(Ok(()), |others| others.holds(self.weights.len()))?;
         let arguments = DifferentiateArgs {
             starts: t.starts.arg(),
             values: t.values.arg(),

@@ -64,6 +64,8 @@ impl Shape {
 
 /// Tables on a device.
 pub struct Tables {
+    /// Atoms of the system.
+    pub n_atoms: usize,
     /// Most forms, coordinates.
     pub shape: Shape,
     /// Sites before the first buffer: those that Hamiltonian interpolation is for.
@@ -133,6 +135,7 @@ impl Tables {
         let charges: Vec<f64> = sites.iter().flat_map(|s| &s.forms).flat_map(|f| &f.charges).copied().collect();
         let number = |v: &[usize]| -> Vec<u32> { v.iter().map(|n| *n as u32).collect() };
         Ok(Self {
+            n_atoms,
             interpolated: sites.iter().position(Site::is_buffer).unwrap_or(sites.len()),
             shape: Shape {
                 forms: sites.iter().map(|s| s.forms.len()).max().unwrap_or(2),

@@ -210,6 +210,21 @@ fn charges_and_interpolation_as_on_the_cpu() {
     let whole = Whole { potential: &potential, potential_14: &potential_14, others: None };
     let (forces, energies) = (device.zeros::<i64>(3 * N).unwrap(), device.zeros::<i64>(5).unwrap());
     let corrected = Corrected { forces: &forces, energies: &energies, slots: [1, 4] };
+    // Kernels would read and write what does not belong to them.
+    let short = |n: usize| Err(DeviceError::Length { expected: n, found: n - 1 });
+    let (reals, sums) = (|n| device.zeros::<f64>(n).unwrap(), |n| device.zeros::<i64>(n).unwrap());
+    assert_eq!(own.enqueue_charges(&stream, &reals(N - 1)), short(N));
+    assert_eq!(own.enqueue_bracket(&stream, &reals(3 * N - 1), &corrected), short(3 * N));
+    let few = sums(3 * N - 1);
+    assert_eq!(own.enqueue_bracket(&stream, &positions, &Corrected { forces: &few, ..corrected }), short(3 * N));
+    let few = sums(4);
+    assert_eq!(own.enqueue_bracket(&stream, &positions, &Corrected { energies: &few, ..corrected }), short(5));
+    let few = reals(N - 1);
+    assert_eq!(own.enqueue_derivatives(&stream, &Whole { potential: &few, ..whole }, true), short(N));
+    let few = sums(N - 1);
+    assert_eq!(own.enqueue_derivatives(&stream, &Whole { potential_14: &few, ..whole }, true), short(N));
+    let few = sums(weights.len() - 1);
+    assert_eq!(own.enqueue_derivatives(&stream, &Whole { others: Some(&few), ..whole }, true), short(weights.len()));
     own.enqueue_bracket(&stream, &positions, &corrected).unwrap();
     own.enqueue_derivatives(&stream, &whole, true).unwrap();
     let by_form = own.derivatives().read(&stream).unwrap();

@@ -58,6 +58,9 @@ impl<T: Real + Pod> RootField<T> {
 
     /// Local expansions that the multipoles of all boxes and images that are not near make, overwritten; rows of
     /// [`row_length`] in the order of [`places`].
+    ///
+    /// # Errors
+    /// What the device says against a launch.
     pub fn enqueue(&self, stream: &Stream, multipoles: &Buffer<T>, locals: &Buffer<T>) -> Result<(), DeviceError> {
         let (far, (particles, starts)) = (&self.far, &self.nothing);
         let (columns, complex) = (far.plan.columns() as u32, 2 * far.plan.stride * far.plan.real);

@@ -222,7 +222,7 @@ fn forces_beyond_the_range_are_reported() {
         }
         let terms = DeviceBonded::new(&device, &top, &good, Cell::Open).unwrap();
         let (flat, q) = (x.iter().flat_map(|r| [r.x, r.y, r.z]).collect::<Vec<_>>(), vec![0.5; 5]);
-        let (x, q, cell) = (device.upload(&flat).unwrap(), device.upload(&q).unwrap(), device.zeros(3).unwrap());
+        let (x, q, cell) = (device.upload(&flat).unwrap(), device.upload(&q).unwrap(), device.zeros(6).unwrap());
         let [forces, potential, energies] = [15, 5, ENERGY_SLOTS].map(|n| device.zeros(n).unwrap());
         terms.enqueue_forces(&stream, &x, &q, &cell, &forces, &potential, &energies, true).unwrap();
         assert_eq!(terms.saturated(&stream).unwrap(), case > 0, "case {case}");
@@ -273,4 +273,26 @@ fn layouts_are_those_of_the_device() {
 #[test]
 fn kernels_compile_for_gpus() {
     boxes().into_iter().for_each(|cell| compiles(&source(cell, false), "sm_90").unwrap());
+}
+
+/// Kernels would read and write what does not belong to them.
+#[test]
+fn short_buffers_are_refused() {
+    let atom = Atom { name: "C".into(), type_index: 0, residue: 0, molecule: 0, charge: 0.0, mass: 12.0 };
+    let top = Topology { atoms: vec![atom; 4], ..Topology::default() };
+    let device = Device::of_tests().unwrap();
+    let stream = device.stream().unwrap();
+    let terms = DeviceBonded::new(&device, &top, &[], Cell::Open).unwrap();
+    let lengths = [12, 4, 6, 12, 4, ENERGY_SLOTS];
+    let enqueue = |lengths: [usize; 6]| {
+        let [x, q, cell] = [0, 1, 2].map(|k| device.zeros::<f64>(lengths[k]).unwrap());
+        let [forces, potential, energies] = [3, 4, 5].map(|k| device.zeros::<i64>(lengths[k]).unwrap());
+        terms.enqueue_forces(&stream, &x, &q, &cell, &forces, &potential, &energies, true)
+    };
+    assert_eq!(enqueue(lengths), Ok(()));
+    for k in 0..lengths.len() {
+        let mut few = lengths;
+        few[k] -= 1;
+        assert_eq!(enqueue(few), Err(DeviceError::Length { expected: lengths[k], found: few[k] }), "buffer {k}");
+    }
 }

@@ -119,8 +119,9 @@ impl DeviceLennardJones {
     /// open systems).
     ///
     /// # Errors
-    /// What the driver says against a launch.
+    /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against a launch.
     pub fn enqueue_rebuild(&self, stream: &Stream, x: &Buffer<f64>, cell: &Buffer<f64>) -> Result<(), DeviceError> {
+        self.check_lengths(x, cell)?;
         if self.n == 0 {
             return Ok(());
         }

@@ -416,3 +416,23 @@ fn kernels_compile_for_gpus() {
         }
     }
 }
+
+/// Kernels would read and write what does not belong to them.
+#[test]
+fn short_buffers_are_refused() {
+    let (top, x, cell) = cells().into_iter().find(|(.., cell)| cell.is_periodic()).unwrap();
+    let case = Case::new(&top, &x, SETTINGS, cell);
+    let (lj, stream, n) = (&case.lj, &case.stream, top.n_atoms());
+    let reals = |n| lj.device.zeros::<f64>(n).unwrap();
+    let sums = |n| lj.device.zeros::<i64>(n).unwrap();
+    let short = |n: usize| Err(DeviceError::Length { expected: n, found: n - 1 });
+    assert_eq!(lj.enqueue_rebuild(stream, &reals(3 * n - 1), &case.edges), short(3 * n));
+    assert_eq!(lj.enqueue_rebuild(stream, &case.x, &reals(5)), short(6));
+    let forces = |x: &Buffer<f64>, edges: &Buffer<f64>, forces: usize, energies: usize| {
+        lj.enqueue_forces(stream, x, edges, &sums(forces), &sums(energies), true)
+    };
+    assert_eq!(forces(&reals(3 * n - 1), &case.edges, 3 * n, ENERGY_SLOTS), short(3 * n));
+    assert_eq!(forces(&case.x, &reals(5), 3 * n, ENERGY_SLOTS), short(6));
+    assert_eq!(forces(&case.x, &case.edges, 3 * n - 1, ENERGY_SLOTS), short(3 * n));
+    assert_eq!(forces(&case.x, &case.edges, 3 * n, ENERGY_SLOTS - 1), short(ENERGY_SLOTS));
+}
