@@ -50,6 +50,9 @@ pub struct PeriodicBox {
 }
 
 impl PeriodicBox {
+    /// How many edges away an image may be that [`Self::images_within`] lists.
+    pub const MOST_EDGES: i8 = 125;
+
     /// From the lengths of the edges (nm) of a rectangular box.
     ///
     /// # Errors
@@ -266,17 +269,30 @@ impl PeriodicBox {
     }
 
     /// All whole edges `[i, j, k]`, in ascending order, by which a brick ([`Self::turns_into_brick`]) may come nearer than `reach` (nm) to itself.
+    ///
+    /// # Panics
+    /// If `reach` is negative, no number or so long that an image is more than [`Self::MOST_EDGES`] edges away.
     pub fn images_within(&self, reach: f64) -> Vec<[i8; 3]> {
         let diagonal = self.diagonal();
+        let most = Self::MOST_EDGES;
+        let whole = |edges: f64| {
+            let counts = reach >= 0.0 && edges < f64::from(most);
+            assert!(
+                counts,
+                "images within {reach} nm of a box {:?} nm: valid is a reach of 0 to {most} edges",
+                self.rows
+            );
+            1 + edges as i8
+        };
         let near = |turns: &[i8; 3]| {
             let shift = self.vector(turns.map(f64::from));
             (0..3).all(|axis| shift[axis].abs() < diagonal[axis] + reach)
         };
         // Layers slide against each other along b and a, rows along a.
         let [_, [bx, ..], [cx, cy, _]] = self.rows;
-        let layers = 1 + (reach / diagonal.z) as i8;
-        let rows = 1 + ((reach + f64::from(layers) * cy.abs()) / diagonal.y) as i8;
-        let along = 1 + ((reach + f64::from(layers) * cx.abs() + f64::from(rows) * bx.abs()) / diagonal.x) as i8;
+        let layers = whole(reach / diagonal.z);
+        let rows = whole((reach + f64::from(layers) * cy.abs()) / diagonal.y);
+        let along = whole((reach + f64::from(layers) * cx.abs() + f64::from(rows) * bx.abs()) / diagonal.x);
         let range = |n: i8| -n..=n;
         let all = range(along).flat_map(|i| range(rows).flat_map(move |j| range(layers).map(move |k| [i, j, k])));
         all.filter(near).collect()
@@ -324,9 +340,12 @@ impl Cell {
         self.periodic().map_or([0.0; 6], PeriodicBox::packed)
     }
 
-    /// From the numbers of [`Self::packed`]; open space from numbers that are no box.
-    pub fn from_packed(numbers: [f64; 6]) -> Self {
-        PeriodicBox::from_packed(numbers).map_or(Self::Open, Self::Periodic)
+    /// From the numbers of [`Self::packed`]: six zeros are open space.
+    ///
+    /// # Errors
+    /// [`CellError::Edges`] if other numbers are no box.
+    pub fn from_packed(numbers: [f64; 6]) -> Result<Self, CellError> {
+        if numbers == [0.0; 6] { Ok(Self::Open) } else { PeriodicBox::from_packed(numbers).map(Self::Periodic) }
     }
 
     /// Whether there is a box without right angles.

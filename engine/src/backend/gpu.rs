@@ -128,21 +128,23 @@ impl Gpu {
             if row.step != step {
                 continue;
             }
-            let moment = self.moment(step, row, state.sites.lambda.held);
-            moment.energies.check(&[], &self.system.topology).map_err(|e| e.at_step(step))?;
+            let now = energies(&row.energies);
+            now.check(&[], &self.system.topology).map_err(|e| e.at_step(step))?;
+            let cell = Cell::from_packed(row.edges).map_err(|e| self.failed(step)(e.into()))?;
+            let moment = self.moment(step, row, now, cell, state.sites.lambda.held);
             self.moments.push(moment);
         }
         Ok(())
     }
 
-    fn moment(&self, step: u64, row: Noted, held: u64) -> Moment {
+    fn moment(&self, step: u64, row: Noted, energies: Energies, cell: Cell, held: u64) -> Moment {
         let ([kinetic_before, kinetic_after, constraint_virial], [thermostat_work, work, heat]) =
             (row.motion, row.works);
         Moment {
             step,
-            energies: energies(&row.energies),
+            energies,
             motion: Some(StepEnergies { kinetic_before, kinetic_after, constraint_virial }),
-            cell: Cell::from_packed(row.edges),
+            cell,
             bath: BathState { thermostat_work, barostat: BarostatState { work, ..BarostatState::default() } },
             lambda: LambdaState { coordinates: row.coordinates, velocities: row.velocities, heat, held },
             by_weight: self.by_weight(row.derivatives),

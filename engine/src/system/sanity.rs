@@ -199,8 +199,11 @@ fn nearest_image(atoms: &[u32], x: &[Vector3<f64>], periodic: &PeriodicBox, reac
     let place = |x: Vector3<f64>| <[i64; 3]>::from(x.map(|x| (x / reach).floor() as i64));
     let mut grid: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
     let mut nearest: Option<Near> = None;
+    // Whatever is longer than dozens of boxes meets an image that is nearer than its ends; the sum over skewed layers and rows stays below what can be listed.
+    let longest = 0.4 * f64::from(PeriodicBox::MOST_EDGES) * periodic.diagonal().min();
+    let extent = ((high - low).max() + reach).min(longest);
     // Half of the images: the others are the same pairs.
-    for turns in periodic.images_within((high - low).max() + reach).into_iter().filter(|turns| *turns > [0; 3]) {
+    for turns in periodic.images_within(extent).into_iter().filter(|turns| *turns > [0; 3]) {
         let shift = periodic.vector(turns.map(f64::from));
         let gap = (0..3).map(|d| (shift[d].abs() - (high[d] - low[d])).max(0.0).powi(2)).sum::<f64>();
         if gap >= reach * reach {

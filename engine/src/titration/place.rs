@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn bins_leave_no_place_out() {
         let rectangular = Cell::rectangular(Vector3::new(4.0, 6.0, 9.0)).unwrap();
-        let sheared = Cell::from_packed([6.0, 5.5, 5.0, 2.5, -2.0, 2.4]);
+        let sheared = Cell::from_packed([6.0, 5.5, 5.0, 2.5, -2.0, 2.4]).unwrap();
         for cell in [rectangular, sheared] {
             let mut state = 1_u64;
             let mut next = || {

@@ -110,6 +110,25 @@ fn every_image_within_reach_of_a_brick_is_listed() {
     assert_eq!(rectangular.images_within(0.9).len(), 27);
 }
 
+/// Layers would be counted in eight bits and wrap.
+#[test]
+#[should_panic(expected = "valid is a reach of 0 to 125 edges")]
+fn images_too_many_edges_away_are_not_listed() {
+    PeriodicBox::rectangular(Vector3::new(1.0, 1.0, 0.01)).unwrap().images_within(1.3);
+}
+
+/// A box that has become nonsense is no open space.
+#[test]
+fn numbers_that_are_no_box_are_not_open_space() {
+    for cell in boxes().map(Cell::Periodic).into_iter().chain([Cell::Open]) {
+        assert_eq!(Cell::from_packed(cell.packed()), Ok(cell));
+    }
+    for wrong in [[f64::NAN; 6], [2.0, 0.0, 2.0, 0.0, 0.0, 0.0], [2.0, 2.0, -2.0, 0.0, 0.0, 0.0]] {
+        let error = Cell::from_packed(wrong).unwrap_err().to_string();
+        assert!(error.starts_with("box vectors"), "{error}");
+    }
+}
+
 /// An octahedron and a dodecahedron in other edges of the same lattice, as programs write them, with the rounding of files.
 #[test]
 fn the_reduced_box_has_the_same_lattice() {

@@ -8,6 +8,7 @@ use crate::motion::device::{Coupling, MotionError, MotionState};
 use crate::state::ListState;
 use crate::titration::{Biases, Sites};
 use fmm::{FmmError, Members, Settings};
+use forcefield::cell::CellError;
 use forcefield::device::DeviceTermError;
 use forcefield::variants::Variants;
 use forcefield::{Cell, Topology};
@@ -35,6 +36,9 @@ pub enum ResidentError {
     /// The device.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// What the device has for a box is none.
+    #[error(transparent)]
+    Cell(#[from] CellError),
     /// More neighbours than there is room for.
     #[error(
         "an atom has {found} neighbours within the Lennard-Jones list, with room for {room}: the density has changed too fast"

@@ -6,6 +6,7 @@
 use crate::state::BathState;
 use bytemuck::Zeroable;
 use forcefield::Cell;
+use forcefield::cell::CellError;
 use kernels::device::{DeviceError, In, structure};
 use nalgebra::Vector3;
 use thiserror::Error;
@@ -184,6 +185,9 @@ pub enum MotionError {
     /// The device failed, or a list has a wrong length.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// What the device has for a box is none.
+    #[error(transparent)]
+    Cell(#[from] CellError),
     /// A force or a position is not a number, or beyond the range of fixed-point numbers.
     #[error("step {step}: the force on atom {} or its position is not a finite number", atom + 1)]
     NotFinite {

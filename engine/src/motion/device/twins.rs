@@ -140,7 +140,7 @@ impl Cpu {
     pub fn new(masses: &[f64], constraints: Constraints, x: &[Vector3<f64>], coupling: Coupling) -> Self {
         let v = start_velocities(x, masses, &constraints, 300.0, false, 5).unwrap();
         // Angles play no part in the motion, but all numbers of the box are scaled.
-        let cell = Cell::from_packed([6.0, 5.5, 5.0, 1.5, -2.0, 1.0]);
+        let cell = Cell::from_packed([6.0, 5.5, 5.0, 1.5, -2.0, 1.0]).unwrap();
         let state = MotionState { x: x.to_vec(), v, cell, ..MotionState::default() };
         Self { masses: masses.to_vec(), constraints, coupling, state }
     }

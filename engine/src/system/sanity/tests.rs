@@ -79,6 +79,8 @@ fn a_molecule_beside_its_own_image_is_asked_for() {
     );
     near([[5.0, 0.0, 0.0], [2.0, 0.9, 0.0], [0.0, 0.0, 4.0]], "0.90 nm");
     near([[8.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.2, 0.0, 0.8]], "0.85 nm");
+    // Hundreds of edges long: more images than can be counted, of which the nearest are enough.
+    near([[0.01, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]], "0.00 nm");
     assert_eq!(said([[3.95, 0.0, 0.0], [0.0, 1.1, 0.0], [0.0, 0.0, 1.1]]), None);
     assert_eq!(said([[8.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.6, 0.0, 0.8]]), None);
 }

@@ -33,11 +33,11 @@ impl Made {
     /// What is kept.
     ///
     /// # Errors
-    /// A lost device.
-    pub fn read(&self, stream: &Stream) -> Result<ListState, DeviceError> {
+    /// A lost device; a box that is none.
+    pub fn read(&self, stream: &Stream) -> Result<ListState, ResidentError> {
         Ok(ListState {
             positions: self.x.read(stream)?.as_chunks::<3>().0.iter().map(|&x| Vector3::from(x)).collect(),
-            cell: Cell::from_packed(self.edges.read(stream)?.as_chunks::<6>().0.first().copied().unwrap_or_default()),
+            cell: Cell::from_packed(self.edges.read(stream)?.as_chunks::<6>().0.first().copied().unwrap_or_default())?,
         })
     }
 }

@@ -67,7 +67,7 @@ impl Resident {
     /// The box where the device stands.
     fn cell(&self) -> Result<Cell, ResidentError> {
         let edges = self.motion.edges().read(&self.streams.main)?;
-        Ok(Cell::from_packed(edges.as_chunks::<6>().0.first().copied().unwrap_or_default()))
+        Ok(Cell::from_packed(edges.as_chunks::<6>().0.first().copied().unwrap_or_default())?)
     }
 
     /// Makes the steps until step `end`.

@@ -101,6 +101,6 @@ impl DeviceMotion {
         self.enqueue_rescale(stream, reference)?;
         self.enqueue_prepare(stream)?;
         let lists_are_stale = self.least_scale > 0.0 && scale.min() < self.least_scale;
-        Ok(Some(Stretched { cell: Cell::from_packed(packed), lists_are_stale }))
+        Ok(Some(Stretched { cell: Cell::from_packed(packed)?, lists_are_stale }))
     }
 }

@@ -41,7 +41,7 @@ impl DeviceMotion {
     /// The state at the present step. After a failure all but positions and velocities is that of the last good step.
     ///
     /// # Errors
-    /// A lost device.
+    /// A lost device; a box that is none.
     pub fn download(&self, stream: &Stream) -> Result<MotionState, MotionError> {
         let coupling = self.state.read(stream)?[0];
         let edges = self.edges.read(stream)?;
@@ -50,7 +50,7 @@ impl DeviceMotion {
             step: self.step(stream)?,
             x: vectors(&self.x.read(stream)?),
             v: vectors(&self.v.read(stream)?),
-            cell: Cell::from_packed(edges),
+            cell: Cell::from_packed(edges)?,
             bath: BathState {
                 thermostat_work: coupling.thermostat_work,
                 barostat: BarostatState {
