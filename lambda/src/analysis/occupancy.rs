@@ -89,9 +89,24 @@ pub fn classes(states: &[State], class: &[u8]) -> Vec<State> {
     states.iter().map(|state| state.and_then(|form| class.get(usize::from(form)).copied())).collect()
 }
 
-/// Joint state of two sites, `count · first + second`, with `count` states of the second; mixed where one is.
+/// Joint state of two sites at the same times, `count · first + second`, with `count` states of the second; mixed where one is.
+///
+/// # Panics
+/// If the series differ in length, a state of the second is none of `count`, or a joint state is beyond 255.
 pub fn joint(first: &[State], second: &[State], count: u8) -> Vec<State> {
-    first.iter().zip(second).map(|(a, b)| Some(a.as_ref()? * count + b.as_ref()?)).collect()
+    let lengths = [first.len(), second.len()];
+    assert!(
+        lengths[0] == lengths[1],
+        "joint states of series of {} and {} frames: they must be as long",
+        lengths[0],
+        lengths[1]
+    );
+    let both = |a: u8, b: u8| {
+        assert!(b < count, "state {b} of a site with {count} states, counted from 0");
+        let state = a.checked_mul(count).and_then(|row| row.checked_add(b));
+        state.unwrap_or_else(|| panic!("the joint state of {a} and {b} of {count} is beyond 255"))
+    };
+    first.iter().zip(second).map(|(a, b)| Some(both((*a)?, (*b)?))).collect()
 }
 
 /// Counts of one series.
@@ -242,6 +257,24 @@ mod tests {
         assert_eq!(deprotonated, [Some(0), Some(1), Some(1), None, Some(0)]);
         assert_eq!((count(&of_weights, 3).transitions, count(&deprotonated, 2).transitions), (3, 2));
         assert_eq!(joint(&deprotonated, &of_weights, 3), [Some(0), Some(4), Some(5), None, Some(0)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the joint state of 100 and 2 of 3 is beyond 255")]
+    fn joint_states_do_not_wrap() {
+        joint(&[Some(100)], &[Some(2)], 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "series of 1 and 2 frames")]
+    fn joint_states_are_those_of_the_same_times() {
+        joint(&[Some(0)], &[Some(0), Some(1)], 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "state 2 of a site with 2 states")]
+    fn joint_states_are_not_taken_for_others() {
+        joint(&[Some(0)], &[Some(2)], 2);
     }
 
     #[test]

@@ -9,6 +9,8 @@
 //! n is the Hill coefficient, Σ U_u / Σ I_u what the pKa would change by, and N = (Σ I_u)² / Σ I_u² the number of units that tell anything of it: the variance of an estimate
 //! from clusters of data (Liang & Zeger 1986, doi:10.1093/biomet/73.1.13). It has ν = N − 1 degrees of freedom.
 
+use super::hill::deprotonated_fraction;
+
 /// Frames of one unit at one pH.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cell {
@@ -43,15 +45,10 @@ pub fn told(units: &[Vec<Cell>], pka: f64, slope: f64) -> f64 {
     information(units, pka, slope)[0]
 }
 
-/// Expected share of deprotonated frames.
-fn expected(ph: f64, pka: f64, slope: f64) -> f64 {
-    1.0 / (1.0 + 10f64.powf(slope * (pka - ph)))
-}
-
 /// Σ I_u and Σ I_u².
 fn information(units: &[Vec<Cell>], pka: f64, slope: f64) -> [f64; 2] {
     let of = |cell: &Cell| {
-        let p = expected(cell.ph, pka, slope);
+        let p = deprotonated_fraction(cell.ph, pka, slope);
         std::f64::consts::LN_10 * slope * cell.frames * p * (1.0 - p)
     };
     let each = units.iter().map(|unit| unit.iter().map(of).sum::<f64>());
@@ -62,7 +59,7 @@ impl OfUnits {
     /// From the frames of each unit, with pKa and Hill coefficient of all of them; `None` if no more than one unit tells anything.
     pub fn new(units: &[Vec<Cell>], pka: f64, slope: f64) -> Option<Self> {
         let score = |unit: &Vec<Cell>| -> f64 {
-            unit.iter().map(|cell| cell.lost - expected(cell.ph, pka, slope) * cell.frames).sum()
+            unit.iter().map(|cell| cell.lost - deprotonated_fraction(cell.ph, pka, slope) * cell.frames).sum()
         };
         let scores: f64 = units.iter().map(|unit| score(unit).powi(2)).sum();
         let [total, squares] = information(units, pka, slope);

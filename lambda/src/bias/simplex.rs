@@ -68,7 +68,18 @@ impl SimplexBasis {
     }
 
     /// The coefficients of the same free energy with `more` terms: a basis of as many forms whose degrees are not lower.
+    ///
+    /// # Panics
+    /// If `more` has other forms or fewer terms, or the coefficients are not as many as the terms.
     pub fn raised(&self, coefficients: &[f64], more: &Self) -> Vec<f64> {
+        let has_more = more.degree >= self.degree && more.triple_terms() >= self.triple_terms();
+        assert!(more.n_forms == self.n_forms && has_more, "{more:?} does not have all terms of {self:?}");
+        assert!(
+            coefficients.len() == self.len(),
+            "{} coefficients of the {} terms of {self:?}",
+            coefficients.len(),
+            self.len()
+        );
         let (n, mut given) = (self.n_forms, coefficients.iter().copied());
         let mut raised: Vec<f64> = given.by_ref().take(n - 1).collect();
         let blocks = [
@@ -225,6 +236,19 @@ mod tests {
             let at = |basis: SimplexBasis, c: &[f64]| basis.evaluate(c, &weights, 0.0, &mut vec![0.0; n]);
             assert!((at(few, &coefficients) - at(many, &raised)).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "does not have all terms of")]
+    fn fewer_terms_are_not_taken_for_more() {
+        let basis = SimplexBasis::new(3, 3).with_interior(1);
+        basis.raised(&vec![1.0; basis.len()], &SimplexBasis::new(3, 4));
+    }
+
+    #[test]
+    #[should_panic(expected = "3 coefficients of the 4 terms")]
+    fn every_term_has_its_coefficient() {
+        SimplexBasis::new(2, 4).raised(&[1.0; 3], &SimplexBasis::new(2, 5));
     }
 
     #[test]

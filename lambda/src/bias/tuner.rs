@@ -11,12 +11,10 @@ use forcefield::units::GAS_CONSTANT;
 use serde::{Deserialize, Serialize};
 
 use super::barrier::LARGEST;
+use crate::analysis::occupancy::OCCUPIED;
 
 /// Most that the height changes at a time, kJ/mol.
 const LARGEST_CHANGE: f64 = 2.5;
-
-/// Weight above which a form is occupied.
-const OCCUPIED: f64 = 0.8;
 
 /// The barrier of one site in search of its height.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +32,12 @@ pub struct BarrierTuner {
 
 impl BarrierTuner {
     /// Starts at a height (kJ/mol) and aims at `rate` transitions per ps at `temperature` (K).
+    ///
+    /// # Panics
+    /// If the height is not finite, or the rate or the temperature not positive and finite: the height would become no number, and the barrier with it.
     pub fn new(height: f64, rate: f64, temperature: f64) -> Self {
+        let are_good = height.is_finite() && [rate, temperature].iter().all(|x| *x > 0.0 && x.is_finite());
+        assert!(are_good, "a barrier of {height} kJ/mol for {rate} transitions per ps at {temperature} K");
         Self { rate, temperature, height, form: None, transitions: 0 }
     }
 
@@ -103,6 +106,18 @@ mod tests {
         }
         // ln(15) RT = 6.75; ten transitions in a round scatter a height by RT/√10 = 0.8.
         assert!((mean - rt * 15.0_f64.ln()).abs() < 0.5, "{mean}");
+    }
+
+    /// A rate of no number would make every height one.
+    #[test]
+    fn wrong_wishes_are_refused() {
+        for (height, rate, temperature) in
+            [(5.0, f64::NAN, 300.0), (5.0, 0.0, 300.0), (f64::NAN, 0.1, 300.0), (5.0, 0.1, -1.0)]
+        {
+            let made = std::panic::catch_unwind(|| BarrierTuner::new(height, rate, temperature));
+            let said = *made.unwrap_err().downcast::<String>().unwrap();
+            assert!(said.contains("transitions per ps at"), "{said}");
+        }
     }
 
     #[test]
