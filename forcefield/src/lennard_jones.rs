@@ -11,6 +11,7 @@ mod dispersion;
 mod drift;
 pub(crate) mod kinds;
 mod list;
+mod listed;
 pub(crate) mod modifier;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -33,6 +34,7 @@ use crate::topology::Topology;
 use classes::Coefficients;
 use clusters::{Clusters, NO_ATOM};
 use list::{Builder, Chunk};
+pub(crate) use listed::Listed;
 
 /// Why Lennard-Jones cannot be computed.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -144,9 +146,8 @@ pub struct LennardJones {
     chunk_energies: Vec<TermEnergy>,
     /// What images add to the virial along each axis, of each chunk at the last evaluation, kJ/mol.
     chunk_images: Vec<Vector3<f64>>,
-    /// Positions of the active atoms and the cell when the list was made.
-    listed_at: Vec<Vector3<f64>>,
-    listed_cell: Cell,
+    /// From where the active atoms were listed.
+    listed: Listed,
 }
 
 impl LennardJones {
@@ -172,8 +173,7 @@ impl LennardJones {
             chunks: Vec::new(),
             chunk_energies: Vec::new(),
             chunk_images: Vec::new(),
-            listed_at: Vec::new(),
-            listed_cell: Cell::Open,
+            listed: Listed::default(),
         })
     }
 
@@ -192,42 +192,24 @@ impl LennardJones {
         self.coefficients.fill(&self.classes, &self.active, &self.clusters);
         let (clusters, exclusions) = (&self.clusters, &self.exclusions);
         Builder { clusters, exclusions, cell, reach, isa: self.isa }.build(&mut self.chunks);
-        self.listed_at.clear();
-        self.listed_at.extend(self.active.iter().map(|&a| x[a as usize]));
-        self.listed_cell = cell;
+        self.listed.note(self.active.iter().map(|&a| x[a as usize]), cell);
         Ok(())
     }
 
     /// Whether the list may miss a pair within the cut-off: it was never made, the kind of boundary changed, or an atom
-    /// has moved by more than half of what is left of the buffer. Uniform scaling with the box is not counted as
-    /// movement: from edges L to sL the buffer that is left is s (cut-off + buffer) − cut-off, s the smallest of the axes.
+    /// has moved by more than half of what is left of the buffer. Uniform scaling with the box is not counted as movement.
     pub fn is_stale(&self, x: &[Vector3<f64>], cell: Cell) -> bool {
-        let Some(scale) = cell.stretch_since(&self.listed_cell) else { return true };
-        if self.listed_at.len() != self.active.len() {
-            return true;
-        }
-        let reach = self.modified.cutoff + self.buffer;
-        let limit = 0.5 * (scale.min() * reach - self.modified.cutoff);
-        if limit < 0.0 {
-            return true;
-        }
-        // A comparison that is false for NaN: such positions make the list stale.
-        let in_place = self
-            .active
-            .iter()
-            .zip(&self.listed_at)
-            .all(|(&a, then)| (x[a as usize] - then.component_mul(&scale)).norm_squared() <= limit * limit);
-        !in_place
+        self.listed.is_stale(self.active.iter().map(|&a| x[a as usize]), cell, (self.modified.cutoff, self.buffer))
     }
 
     /// Energy and virial at `x`; forces are added to `f` (kJ/mol/nm). The list must have been made and not be stale;
     /// the edges of `cell` may differ from those of the list by the scaling of a barostat.
     ///
     /// # Panics
-    /// If `cell` is of another kind (open or periodic) than at the last [`LennardJones::rebuild`].
+    /// If there is no list, or `cell` is of another kind (open or periodic) than at the last [`LennardJones::rebuild`].
     pub fn evaluate(&mut self, x: &[Vector3<f64>], cell: Cell, f: &mut [Vector3<f64>]) -> TermEnergy {
-        assert_eq!(cell.is_periodic(), self.listed_cell.is_periodic(), "boundary of the list and of the evaluation");
-        assert_eq!(self.listed_at.len(), self.active.len(), "the list is to be rebuilt before the first evaluation");
+        assert_eq!(cell.is_periodic(), self.listed.cell().is_periodic(), "boundary of the list and of the evaluation");
+        assert!(self.listed.is_for(self.active.len()), "the list is to be rebuilt before the first evaluation");
         self.clusters.load(x, cell);
         let (clusters, rows) = (self.clusters.view(), cell.periodic().map_or_else(Default::default, PeriodicBox::rows));
         let (Coefficients { pairs, classes }, modified, isa) = (&self.coefficients, &self.modified, self.isa);

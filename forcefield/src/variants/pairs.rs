@@ -16,7 +16,7 @@ use self::mixing::Powers;
 use super::bonded::labels;
 use super::{SiteVariants, VariantError};
 use crate::cell::Cell;
-use crate::lennard_jones::{LennardJonesError, Modifier, check_cell};
+use crate::lennard_jones::{LennardJonesError, Listed, Modifier, check_cell};
 use crate::topology::{AtomType, LennardJonesTable, Pair14 as TopologyPair, Topology, Well};
 use crate::{Exclusions, TermEnergy};
 
@@ -68,8 +68,8 @@ pub(crate) struct Pairs {
     pub pairs: Vec<Pair14>,
     /// Neighbours of each changing atom.
     neighbours: Vec<Vec<u32>>,
-    listed_at: Vec<Vector3<f64>>,
-    listed_cell: Cell,
+    /// From where the changing atoms were listed.
+    listed: Listed,
 }
 
 impl Pairs {
@@ -104,8 +104,7 @@ impl Pairs {
             changing,
             numbers,
             pairs: Vec::new(),
-            listed_at: Vec::new(),
-            listed_cell: Cell::Open,
+            listed: Listed::default(),
         };
         all.pairs = all.pairs_14(top, sites)?;
         Ok(all)
@@ -197,8 +196,7 @@ impl Pairs {
         if let Some(atom) = atoms.clone().find(|&a| !x[a].iter().all(|c| c.is_finite())) {
             return Err(LennardJonesError::NotFinite { atom });
         }
-        self.listed_at = atoms.map(|a| x[a]).collect();
-        self.listed_cell = cell;
+        self.listed.note(atoms.map(|a| x[a]), cell);
         let lists = (0..self.changing.len()).into_par_iter().map(|k| self.near_atom(k, x, cell, reach)).collect();
         self.neighbours = lists;
         Ok(())
@@ -229,14 +227,8 @@ impl Pairs {
         if self.changing.is_empty() {
             return false;
         }
-        let Some(scale) = cell.stretch_since(&self.listed_cell) else { return true };
-        let limit = 0.5 * (scale.min() * (self.modified.cutoff + self.buffer) - self.modified.cutoff);
-        let in_place = |(c, then): (&Changing, &Vector3<f64>)| {
-            (x[c.atom as usize] - then.component_mul(&scale)).norm_squared() <= limit * limit
-        };
-        limit < 0.0
-            || self.listed_at.len() != self.changing.len()
-            || !self.changing.iter().zip(&self.listed_at).all(in_place)
+        let now = self.changing.iter().map(|changing| x[changing.atom as usize]);
+        self.listed.is_stale(now, cell, (self.modified.cutoff, self.buffer))
     }
 
     /// Pairs of the list within the cut-off.
