@@ -12,6 +12,7 @@ mod buffer;
 mod conditions;
 mod factors;
 mod find;
+mod gather;
 mod mismatch;
 mod place;
 mod record;
@@ -25,11 +26,11 @@ use crate::error::{Error, PhysicsError, Result};
 use crate::state::{BarrierState, SitesState};
 pub(crate) use bias::OBSERVE;
 use bias::{Recipe, no_ph};
-use buffer::{ChargeBuffer, Demand};
 pub(crate) use factors::check as check_factors;
 use find::{Found, are_known, find, left_fixed, variants};
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
+use gather::Gathered;
 use kernels::device::Device;
 use lambda::bias::barrier::BarrierError;
 use lambda::bias::ph::PhError;
@@ -40,9 +41,7 @@ use lambda::library::Conditions;
 use lambda::motion::{LambdaDynamics, LambdaEnergies, LambdaSettings, LambdaState, SiteMotion};
 use lambda::site::{ResiduePlace, Site, Untitrated};
 use lambda::{SiteLayout, SiteValues};
-use mismatch::Checked;
 use nalgebra::Vector3;
-use warnings::background;
 
 /// The sites of a run.
 #[derive(Debug)]
@@ -153,122 +152,52 @@ impl Sites {
         let library = library(config)?;
         let found = find(config, settings, topology, &library)?;
         let untitrated = left_fixed(config, settings, topology, &library, &found)?;
-        let held: Vec<Site> = found.iter().map(|one| one.site.clone()).collect();
-        lambda::site::hold_torsions(topology, &library, &held);
         let temperature = temperature(config, settings);
-        let (mut motion, mut weights) = (Vec::new(), Vec::new());
-        for (number, one) in found.iter().enumerate() {
-            let coordinate = coordinate(config, settings, one)?;
-            weights.push(reachable(coordinate, one.weights(config, settings, number)?));
-            motion.push(site_motion(&one.site, coordinate, settings));
-        }
+        let mut all = Gathered::new(config, settings, &found)?;
+        lambda::site::hold_torsions(topology, &library, &all.sites);
         let rest = rest(topology, &found);
-        let mut warnings = Vec::new();
-        let buffer = match (&settings.buffer, cell.is_periodic()) {
-            (Some(buffer), true) => {
-                let moves: Vec<(&Site, bool)> = found.iter().map(|one| (&one.site, !one.is_fixed())).collect();
-                let demand = Demand::new(&moves, &weights, rest);
-                Some((buffer::choose(config, buffer, &library, topology, x, cell, demand)?, demand))
-            }
-            _ => {
-                if cell.is_periodic() {
-                    warnings.extend(background(&found, topology.net_charge()));
-                }
-                None
-            }
-        };
+        let buffer = all.choose_buffer(config, &library, topology, (x, cell), (&found, rest))?;
         are_known(config, topology, &library, found.iter().filter(|one| !one.is_fixed()))?;
-        let (mut recipes, mut offsets) = (Vec::new(), Vec::new());
-        for (index, one) in found.iter().enumerate().filter(|(_, one)| !one.is_fixed()) {
-            let barrier = one.request.and_then(|(_, request)| request.barrier).unwrap_or(settings.barrier);
-            let at = (index, &one.site);
-            let offset = one.request.and_then(|(_, request)| request.offset);
-            offsets.extend(offset.map(|offset| format!("{}: {offset} more for each proton lost", one.site.name)));
-            let offset = offset.map_or(0.0, |offset| offset.get());
-            recipes.push(Recipe::new(config, settings, at, motion[index].coordinate, barrier, offset, temperature)?);
+        all.add_recipes(config, settings, &found, temperature)?;
+        if let Some(buffer) = buffer {
+            all.add_buffer(config, settings, buffer, rest)?;
         }
-        let places = found.iter().map(|one| one.request.and_then(|(_, request)| request.place.clone())).collect();
-        let mut sites: Vec<Site> = found.into_iter().map(|one| one.site).collect();
-        let (mut facts, mut total_charge, mut is_neutral) = (None, None, false);
-        if let Some((buffer, demand)) = buffer {
-            let ChargeBuffer { site, lambda, neutral, facts: words, warnings: doubts } = buffer;
-            is_neutral = neutral;
-            // With nothing to follow there is nothing to move: the charge is kept by λ where it is.
-            let moves =
-                if neutral { demand.sites > 0 } else { settings.buffer.as_ref().is_some_and(|b| b.fixed.is_none()) };
-            let coordinate = if moves { Coordinate::Linear } else { Coordinate::Fixed };
-            if moves {
-                let (recipe, doubt) = buffer::recipe(config, settings, sites.len(), &site)?;
-                recipes.push(recipe);
-                warnings.extend(doubt);
-                total_charge = neutral.then_some(-rest);
-            }
-            motion.push(site_motion(&site, coordinate, settings));
-            weights.push(vec![1.0 - lambda, lambda]);
-            sites.push(site);
-            warnings.extend(doubts);
-            facts = Some(words);
-        }
-        let dynamics = LambdaDynamics::new(
-            LambdaSettings {
-                time_step: config.dynamics.time_step.get(),
-                temperature,
-                coupling_time: config.thermostat.as_ref().map(|_| settings.coupling_time.get()),
-                seed: config.dynamics.seed,
-            },
-            motion,
-            total_charge,
-        );
         let of_forms = |site| variants(config, topology, &library, site);
-        let mut variants: Vec<SiteVariants> = sites.iter().map(of_forms).collect::<Result<_>>()?;
-        let common = conditions::common(config, topology, &sites, temperature, is_neutral);
-        let solvent = conditions::solvent_atoms(topology, &sites);
-        let of_site = |site| conditions::of_site(&common, topology, &library, site, solvent.as_ref());
-        let conditions: Vec<Conditions> = sites.iter().map(of_site).collect();
-        // The windows of a calibration hold its buffer, and the free runs after them need its correction.
-        let free_buffer = settings.buffer.as_ref().is_some_and(|buffer| buffer.fixed.is_none());
-        let uses =
-            |index: usize| sites[index].is_buffer() && free_buffer || recipes.iter().any(|one| one.index == index);
-        let used = (0..sites.len()).filter(|&index| uses(index)).map(|index| (&sites[index], &conditions[index]));
-        let Checked { warnings: differing, facts: mut corrections } =
-            mismatch::check(config, &settings.allow_mismatch, used)?;
-        warnings.extend(differing);
-        corrections.extend(offsets);
+        let mut variants: Vec<SiteVariants> = all.sites.iter().map(of_forms).collect::<Result<_>>()?;
+        let conditions = all.conditions(config, topology, &library, temperature);
+        let corrections = all.corrections(config, settings, &conditions)?;
         // After the fingerprints of the force field, which corrections were calibrated with.
-        let eased = settings.ease_rotamers.map(|lowered| {
-            let groups = sites.iter().filter(|one| !one.is_buffer());
-            let atoms: Vec<u32> = groups.flat_map(|one| one.atoms.iter().copied()).collect();
-            let before = topology.propers.len();
-            let bonds = lambda::site::ease_rotamers(topology, &atoms, lowered.get());
-            variants.iter_mut().for_each(|one| one.share(&topology.propers[before..]));
-            match bonds {
-                1 => format!("the barrier about one bond is {lowered} lower"),
-                bonds => format!("barriers about {bonds} bonds are {lowered} lower"),
-            }
-        });
-        let all = Self {
-            variants,
-            conditions,
-            places,
-            corrections,
-            eased,
-            sites,
-            config: config.clone(),
-            recipes,
-            start: weights.concat(),
-            held: settings.relax.map_or(0, |time| (time.get() / config.dynamics.time_step.get()).round() as u64),
-            dynamics: dynamics.map_err(|e| config.error_at("titration", e.to_string(), ""))?,
-            ph: settings.ph,
+        let eased = all.ease_rotamers(settings, topology, &mut variants);
+        let moving = LambdaSettings {
+            time_step: config.dynamics.time_step.get(),
             temperature,
-            facts,
-            warnings,
-            untitrated,
-            all_are_wanted: settings.sites.is_empty(),
+            coupling_time: config.thermostat.as_ref().map(|_| settings.coupling_time.get()),
+            seed: config.dynamics.seed,
         };
-        if all.ph.is_none() && all.recipes.iter().any(Recipe::has_ph) {
+        let dynamics = LambdaDynamics::new(moving, all.motion, all.total_charge);
+        let dynamics = dynamics.map_err(|e| config.error_at("titration", e.to_string(), ""))?;
+        if settings.ph.is_none() && all.recipes.iter().any(Recipe::has_ph) {
             return Err(no_ph(config));
         }
-        Ok(Some(all))
+        Ok(Some(Self {
+            variants,
+            conditions,
+            places: found.iter().map(|one| one.request.and_then(|(_, request)| request.place.clone())).collect(),
+            corrections,
+            eased,
+            sites: all.sites,
+            config: config.clone(),
+            recipes: all.recipes,
+            start: all.weights.concat(),
+            held: settings.relax.map_or(0, |time| (time.get() / config.dynamics.time_step.get()).round() as u64),
+            dynamics,
+            ph: settings.ph,
+            temperature,
+            facts: all.facts,
+            warnings: all.warnings,
+            untitrated,
+            all_are_wanted: settings.sites.is_empty(),
+        }))
     }
 
     /// The bias of every site at the pH and with the barriers of `state`.
