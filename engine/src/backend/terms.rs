@@ -14,10 +14,7 @@ pub fn modifier(settings: &config::VanDerWaals) -> Modifier {
     match settings.modifier {
         config::Modifier::None => Modifier::None,
         config::Modifier::PotentialShift => Modifier::PotentialShift,
-        config::Modifier::ForceSwitch => {
-            let start = settings.switch_start.map_or(settings.cutoff.get() - 0.2, |start| start.get());
-            Modifier::ForceSwitch { r_switch: start }
-        }
+        config::Modifier::ForceSwitch => Modifier::ForceSwitch { r_switch: settings.start_of_switch().get() },
     }
 }
 

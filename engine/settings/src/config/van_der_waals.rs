@@ -46,13 +46,18 @@ impl Default for VanDerWaals {
 }
 
 impl VanDerWaals {
+    /// Where a force switch starts: as the job says, or 0.2 nm before the cut-off.
+    pub fn start_of_switch(&self) -> Length {
+        self.switch_start.unwrap_or(Length::new((self.cutoff.get() - 0.2).max(0.0)))
+    }
+
     /// Checks the cut-off, and fills in where the force switch starts.
     pub(super) fn resolve(&mut self) -> Check {
         const KEY: &str = "van_der_waals.switch_start";
         positive("van_der_waals.cutoff", self.cutoff)?;
         match (self.modifier, self.switch_start) {
-            (Modifier::ForceSwitch, start) => {
-                let start = start.unwrap_or(Length::new((self.cutoff.get() - 0.2).max(0.0)));
+            (Modifier::ForceSwitch, _) => {
+                let start = self.start_of_switch();
                 self.switch_start = Some(start);
                 let inside = start.get() > 0.0 && start.get() < self.cutoff.get();
                 require(inside, KEY, start, &format!("a length above zero and below the cut-off of {}", self.cutoff))
