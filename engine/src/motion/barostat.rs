@@ -88,7 +88,10 @@ pub struct CRescale {
 }
 
 impl CRescale {
-    /// Barostat with these settings. Errors: numbers that are not finite, times and compressibility not positive.
+    /// Barostat with these settings.
+    ///
+    /// # Errors
+    /// Numbers that are not finite, times and compressibility not positive.
     pub fn new(settings: BarostatSettings) -> Result<Self, BarostatError> {
         let BarostatSettings { pressure, temperature, tau, compressibility } = settings;
         if !pressure.is_finite() {
@@ -153,6 +156,9 @@ impl CRescale {
 
 /// Scale the cell and all positions (nm) by a factor for each axis and velocities (nm/ps) by its inverse: free atoms one by one, groups connected by
 /// constraints by their centres, without turning them.
+///
+/// # Errors
+/// [`CellError::Edges`] if the result is no box; nothing has moved then.
 pub fn stretch(
     factors: Vector3<f64>,
     cell: &mut Cell,

@@ -76,11 +76,17 @@ pub struct Constraints {
 
 impl Constraints {
     /// Constraints and rigid waters of a topology, bond lengths kept to the relative `tolerance`.
+    ///
+    /// # Errors
+    /// As [`Self::from_parts`].
     pub fn new(topology: &Topology, tolerance: f64) -> Result<Self, ConstraintError> {
         Self::from_parts(&topology.masses(), &topology.constraints, &topology.settles, tolerance)
     }
 
     /// The same constraints with all masses equal: the metric of plain coordinates, for the minimiser.
+    ///
+    /// # Errors
+    /// As [`Self::from_parts`].
     pub fn with_equal_masses(topology: &Topology, tolerance: f64) -> Result<Self, ConstraintError> {
         let masses = vec![1.0; topology.atoms.len()];
         Self::from_parts(&masses, &topology.constraints, &topology.settles, tolerance)
@@ -88,7 +94,8 @@ impl Constraints {
 
     /// From masses (u, one per atom of the system), fixed distances and rigid waters.
     ///
-    /// Errors: an atom that does not exist, without mass, in a water and another constraint; hydrogens of different
+    /// # Errors
+    /// An atom that does not exist, without mass, in a water and another constraint; hydrogens of different
     /// masses; lengths that make no triangle.
     pub fn from_parts(
         masses: &[f64],
@@ -142,6 +149,9 @@ impl Constraints {
     /// Move `x` (after a step without constraints) so that all constraints hold; `reference`: positions before the step.
     ///
     /// Returns Σ_i x_i·(m_i Δx_i), in u nm²; divided by dt² it is the virial of the constraint forces.
+    ///
+    /// # Errors
+    /// A bond or a water that moved too far in one step.
     pub fn apply(&self, reference: &[Vector3<f64>], x: &mut [Vector3<f64>]) -> Result<f64, ConstraintError> {
         self.run(x, |task, x| self.move_task(task, reference, x, |_, _| ()))
     }
@@ -149,6 +159,9 @@ impl Constraints {
     /// As [`Self::apply`], and add the displacement divided by `dt` (ps) to the velocities `v` (nm/ps).
     ///
     /// Returns the virial Σ r·F of the constraint forces, kJ/mol.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
     pub fn apply_with_velocities(
         &self,
         reference: &[Vector3<f64>],
@@ -168,6 +181,9 @@ impl Constraints {
     /// The projection is orthogonal in the metric of the masses: it keeps the momentum of every group, and applied to
     /// Maxwell velocities it gives the canonical distribution of the constrained system. It serves any vector field,
     /// such as accelerations. Returns Σ r·(m Δv).
+    ///
+    /// # Errors
+    /// Bonds along which no velocities can be removed.
     pub fn project(&self, x: &[Vector3<f64>], v: &mut [Vector3<f64>]) -> Result<f64, ConstraintError> {
         self.run(v, |task, v| {
             let mut virial = 0.0;

@@ -106,6 +106,9 @@ impl LeapFrog<'_> {
     ///
     /// `previous`: scratch for the positions at t, which it holds afterwards. After an error `x` and `v` are not usable;
     /// `previous` still holds the positions at t.
+    ///
+    /// # Errors
+    /// As [`Constraints::apply`].
     pub fn step(
         &self,
         x: &mut [Vector3<f64>],
@@ -127,6 +130,9 @@ impl LeapFrog<'_> {
     ///
     /// A step backwards in time with half a kick. Constraints act in it as in any step, so that already the first step
     /// forwards has the right constraint virial.
+    ///
+    /// # Errors
+    /// As [`Constraints::apply`].
     pub fn half_step_back(
         &self,
         x: &[Vector3<f64>],
@@ -145,6 +151,9 @@ impl LeapFrog<'_> {
 
 /// Velocities (nm/ps) of the canonical distribution at `temperature` (K): Maxwell, none along fixed bonds, and, if wanted,
 /// none of the centre of mass. Both projections are orthogonal in the metric of the masses and commute.
+///
+/// # Errors
+/// As [`Constraints::project`].
 pub fn start_velocities(
     x: &[Vector3<f64>],
     masses: &[f64],

@@ -89,6 +89,9 @@ pub enum MinimiseError<E> {
 /// `constraints`: those of the system made with equal masses ([`Constraints::with_equal_masses`]).
 /// `forces(x, f)` returns the energy and writes the forces. `observe` sees the state before each trial and may stop.
 /// After an error of the forces `x` holds the lowest state so far.
+///
+/// # Errors
+/// Constraints that do not hold at the start; what `forces` says.
 pub fn steepest_descent<E>(
     x: &mut [Vector3<f64>],
     constraints: &Constraints,

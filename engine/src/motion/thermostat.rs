@@ -99,6 +99,9 @@ pub struct VRescale {
 
 impl VRescale {
     /// Thermostat for `temperature` (K) with coupling time `tau` (ps).
+    ///
+    /// # Errors
+    /// A temperature below zero, a time that is not positive, numbers that are not finite; no degrees of freedom.
     pub fn new(temperature: f64, tau: f64, degrees_of_freedom: usize) -> Result<Self, ThermostatError> {
         let valid = temperature.is_finite() && temperature >= 0.0 && tau.is_finite() && tau > 0.0;
         if valid && degrees_of_freedom > 0 {

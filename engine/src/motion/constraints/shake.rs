@@ -47,6 +47,9 @@ impl BondGroup {
     /// Bring all distances of the group to their length; `x`, `reference`: positions of `atoms` (nm).
     ///
     /// Returns Σ g d²: the virial Σ r·F of the constraint forces times dt². The displacement is Σ g r/m.
+    ///
+    /// # Errors
+    /// The bond that is farthest from its length, if they do not converge.
     pub fn shake(&self, reference: &[Vector3<f64>], x: &mut [Vector3<f64>], tolerance: f64) -> Result<f64, Stuck> {
         let mut virial = 0.0;
         let mut worst = Stuck { bond: 0, length: f64::NAN };
@@ -84,7 +87,10 @@ impl BondGroup {
 
     /// Remove the relative velocities along all bonds of the group at positions `x`; `v`: velocities (nm/ps).
     ///
-    /// Returns Σ r·(m Δv). Error with the bond of largest remaining velocity if the system is singular.
+    /// Returns Σ r·(m Δv).
+    ///
+    /// # Errors
+    /// The bond of largest remaining velocity, if the system is singular.
     pub fn project(&self, x: &[Vector3<f64>], v: &mut [Vector3<f64>]) -> Result<f64, Stuck> {
         let n = self.bonds.len();
         let ends = |k: usize| self.bonds[k].ends.map(|end| end as usize);
