@@ -6,6 +6,8 @@ use super::{DeviceError, Source};
 use cudarc::nvrtc::{result, sys};
 use std::ffi::CString;
 use std::fmt::{Display, Formatter};
+use std::io::Write;
+use std::sync::Once;
 
 /// What code is made for; compute capabilities as 10 major + minor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +52,32 @@ pub fn has_compiler() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
-/// For tests: whether a source compiles for an architecture such as `sm_90`. Needs no GPU. Where there is no compiler nothing is checked,
-/// unless the variable OCTITRATE_NEEDS_NVRTC is set (`scripts/test.sh` does that).
+/// For tests: whether a source compiles for an architecture such as `sm_90`. Needs no GPU. Where there is no compiler nothing is checked, which
+/// is said once, unless the variable OCTITRATE_NEEDS_NVRTC is set (`scripts/test.sh` does that where there is a compiler): then that is an error.
 ///
 /// # Errors
 /// What the compiler says against the source or the architecture; no compiler, if it is needed.
 pub fn compiles(source: &Source, architecture: &str) -> Result<(), DeviceError> {
     let capability = architecture.strip_prefix("sm_").and_then(|number| number.parse().ok()).unwrap_or_default();
     match code(source, capability, false) {
-        Err(DeviceError::NoCompiler) if std::env::var_os("OCTITRATE_NEEDS_NVRTC").is_none() => Ok(()),
+        Err(DeviceError::NoCompiler) if std::env::var_os("OCTITRATE_NEEDS_NVRTC").is_none() => {
+            SAID.call_once(say_that_nothing_is_compiled);
+            Ok(())
+        }
         result => result.map(|_| ()),
     }
+}
+
+/// Whether it was said that nothing is compiled for GPUs.
+static SAID: Once = Once::new();
+
+/// What `eprintln` writes in a test that passes is not shown; this is.
+fn say_that_nothing_is_compiled() {
+    let _ = writeln!(
+        std::io::stderr(),
+        "no libnvrtc: tests of whether kernels compile for GPUs check NOTHING; scripts/setup.sh fetches it and scripts/test.sh finds it, and where \
+         OCTITRATE_NEEDS_NVRTC is set they fail without it"
+    );
 }
 
 /// Code of a source for GPUs of a compute capability (10 major + minor); `fresh`: not what is kept. Needs no GPU.
