@@ -36,6 +36,8 @@ pub struct DeviceMotion {
     mass: f64,
     tail: f64,
     pub(super) slots: Buffer<u32>,
+    /// Energies that there must be, for the last of these slots.
+    pub(super) n_energies: usize,
     pub(super) factors: Buffer<f64>,
     pub(super) masses: Buffer<f64>,
     pub(super) x: Buffer<f64>,
@@ -95,6 +97,7 @@ impl DeviceMotion {
             tolerance: constraints.tolerance(),
             mass,
             tail: virial.tail,
+            n_energies: slots.iter().max().map_or(0, |last| *last as usize + 1),
             slots: device.upload(&slots)?,
             factors: device.upload(&factors)?,
             masses: device.upload(masses)?,
@@ -190,7 +193,7 @@ impl DeviceMotion {
     /// follow the box. With `clear` the forces are set to zero for the next step.
     ///
     /// # Errors
-    /// What the driver says against a launch.
+    /// [`DeviceError::Length`] for forces of other atoms, or too few energies; what the driver says against a launch.
     pub fn enqueue_step(
         &self,
         stream: &Stream,

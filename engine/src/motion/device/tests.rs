@@ -10,7 +10,7 @@ use super::{Coupling, Crowd, MotionError, MotionState, Standing};
 use crate::motion::constraints::ConstraintError;
 use crate::motion::leapfrog::LeapFrog;
 use crate::toy::{Droplet, spc_forces};
-use kernels::device::{Device, check_layouts, compiles};
+use kernels::device::{Device, DeviceError, check_layouts, compiles};
 use nalgebra::Vector3;
 
 mod axes;
@@ -238,6 +238,20 @@ fn lists_do_not_serve_an_atom_that_is_nowhere() {
     gpu.step();
     let standing = gpu.motion.check(&gpu.stream).unwrap();
     assert!(standing.waits && standing.astray.is_some_and(|(atom, part)| atom == 4 && part > 1e9), "{standing:?}");
+}
+
+/// Kernels would read and write what does not belong to them.
+#[test]
+fn short_buffers_are_refused() {
+    let system = System::mixed();
+    let cpu = Cpu::new(&system.masses, system.constraints(), &system.x, Coupling::default());
+    let Gpu { motion, stream, forces, energies, .. } = Gpu::new(&cpu);
+    let few = |n| Device::of_tests().unwrap().zeros::<i64>(n).unwrap();
+    let short = |n: usize| Err(DeviceError::Length { expected: n, found: n - 1 });
+    let n = 3 * system.masses.len();
+    assert_eq!(motion.enqueue_step(&stream, &few(n - 1), &energies, None, None, false), short(n));
+    assert_eq!(motion.enqueue_finish(&stream, &few(2), None), short(3));
+    assert_eq!(motion.enqueue_look_ahead(&stream, &forces, &few(2)), short(3));
 }
 
 #[test]

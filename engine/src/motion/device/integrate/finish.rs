@@ -52,7 +52,7 @@ impl DeviceMotion {
     /// is its only deadline: it may run on another stream beside the forces.
     ///
     /// # Errors
-    /// What the driver says against the launch.
+    /// [`DeviceError::Length`] if a slot of the virial is not among `energies`; what the driver says against the launch.
     pub fn enqueue_finish(
         &self,
         stream: &Stream,
@@ -71,6 +71,7 @@ impl DeviceMotion {
         observed: &Buffer<Observed>,
         commit: bool,
     ) -> Result<(), DeviceError> {
+        energies.holds(self.n_energies)?;
         let arguments = FinishArgs {
             partials: self.partials.arg(),
             settings: self.settings.arg(),
