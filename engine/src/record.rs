@@ -147,3 +147,24 @@ impl SiteRecord {
         self.forms.iter().map(|form| format!("{}:{}", self.name, form.name)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proton_has_a_whole_charge_whatever_the_force_field_makes_of_it() {
+        let site = |forms: [(u32, f64); 3]| SiteRecord {
+            forms: forms
+                .map(|(protons_lost, charge)| FormRecord { protons_lost, charge, ..FormRecord::default() })
+                .to_vec(),
+            ..SiteRecord::default()
+        };
+        let of = |forms| [0, 1, 2].map(|form| site(forms).formal_charge(form));
+        assert_eq!(of([(0, 0.0), (0, 0.0), (1, -0.75)]), [0.0, 0.0, -1.0]);
+        assert_eq!(of([(0, 0.75), (1, 0.0), (1, 0.0)]), [1.0, 0.0, 0.0]);
+        assert_eq!(of([(0, 1.0), (1, 0.0), (2, -1.0)]), [1.0, 0.0, -1.0]);
+        // Forms of one protonation say nothing of a scale.
+        assert_eq!(of([(0, 0.5), (0, 0.5), (0, 0.5)]), [0.5; 3]);
+    }
+}

@@ -40,21 +40,19 @@ fn of_runs(runs: &[Run]) -> Vec<String> {
     };
     let each = runs.iter().zip(&names);
     let all = each.flat_map(|(run, name)| run.warnings.iter().map(move |warning| split(run, name, warning)));
-    // The names of all runs of one titration, where there are several of them.
-    let of_titration = |name: &str| -> Vec<&String> {
-        let titration = runs.iter().zip(&names).find(|(_, one)| *one == name).map(|(run, _)| run.titration());
-        runs.iter().zip(&names).filter(|(run, _)| Some(run.titration()) == titration).map(|(_, one)| one).collect()
+    // Where there are several titrations: the name of the one that a run belongs to, and the names of all its runs.
+    let of_titration = |name: &str| {
+        let (run, _) = runs.iter().zip(&names).find(|(_, one)| *one == name)?;
+        let titration = name.strip_suffix(&run.short_name())?.strip_suffix('/')?;
+        let own = runs.iter().zip(&names).filter(|(other, _)| other.titration() == run.titration());
+        Some((titration.to_string(), own.map(|(_, name)| name).collect::<Vec<_>>()))
     };
     let told = |(said, warning): (Vec<String>, String)| match &said[..] {
         [name, ..] if name.is_empty() => warning,
         _ if said.len() == runs.len() && runs.len() > 1 => format!("every run: {warning}"),
-        [first, second, ..] if said.iter().eq(of_titration(first)) => {
-            let alike =
-                first.chars().zip(second.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect::<String>();
-            format!(
-                "every run of {}: {warning}",
-                alike.rsplit_once("/pH_").map_or(alike.as_str(), |(titration, _)| titration)
-            )
+        [first, _, ..] if of_titration(first).is_some_and(|(_, own)| said.iter().eq(own)) => {
+            let (titration, _) = of_titration(first).unwrap_or_default();
+            format!("every run of {titration}: {warning}")
         }
         [first, second, third, .., last] => {
             format!("{first}, {second}, {third} … {last} ({} runs): {warning}", said.len())

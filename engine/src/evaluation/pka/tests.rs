@@ -5,7 +5,7 @@ use crate::evaluation::finite_box::{FiniteBox, Solution};
 use crate::output::begun::Begun;
 use crate::output::series::LambdaSeries;
 use crate::output::sites::SitesFile;
-use crate::record::FormRecord;
+use crate::record::{FormRecord, UntitratedRecord};
 use lambda::analysis::counted::Resampling;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -412,4 +412,26 @@ fn transitions_are_those_of_walkers() {
     runs.iter_mut().for_each(|run| run.series.walker.clear());
     let site = &evaluated(runs).sites[0];
     assert!(site.transitions() > 500 && site.diagnostics.exchanges > Some(500), "{}", site.transitions());
+}
+
+/// Two proteins have sites of one name now and then, which are not one site.
+#[test]
+fn titrations_with_hardly_a_common_group_are_warned_of() {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let of = |titration: &str, numbers: &[u32], random: &mut ChaCha8Rng| -> Run {
+        let mut one = run(4.0, 4.0, 1, random);
+        one.folder = format!("{titration}/pH_4.00/replica_1").into();
+        let group = |number: &u32| UntitratedRecord { name: format!("LYS {number}"), reason: "not asked for".into() };
+        one.sites.untitrated = numbers.iter().map(group).collect();
+        one
+    };
+    let first = of("one", &[5, 7, 9, 11], &mut random);
+    let again = of("again", &[5, 7, 9], &mut random);
+    let other = of("other", &[5, 17, 19, 21], &mut random);
+    assert!(of_one_system(&[first.clone(), again]).is_empty());
+    let said = of_one_system(&[first, other]);
+    assert!(
+        said.len() == 1 && said[0].starts_with("one and other have 2 of 5 groups in common: if they are"),
+        "{said:?}"
+    );
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::evaluation::pka::{self, Options};
-use crate::record::{Description, FormRecord};
+use crate::record::{Description, FormRecord, UntitratedRecord};
 use std::fmt::Write;
 
 /// A run at pH 4 with frames at these times, in a folder with the plan of 100 steps of 10 fs.
@@ -91,7 +91,6 @@ fn frames_count_by_their_time_when_the_interval_was_changed() {
     assert_eq!(found.runs[0].series.time.len(), 7);
 }
 
-/// Ends of runs have one name, and are told apart by their folders; other structures by their names, wherever they lie.
 /// What the job of a titration says holds for its runs, too, and runs that it should have and that have no frames are named.
 #[test]
 fn the_job_of_a_titration_is_that_of_its_runs() {
@@ -112,6 +111,30 @@ fn the_job_of_a_titration_is_that_of_its_runs() {
     assert!(without_frames(&[root.join("pH_4.00/replica_2")]).is_empty());
 }
 
+#[test]
+fn a_run_in_the_folder_of_another_ph_is_refused() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let read = |name: &str| Run::read(&run(folder.path(), name, &times(0, 10, 0.1), |_| 0.0));
+    for name in ["pH_4.00/replica_1", "pH_4.00", "pH_5.00/mine", "acid/replica_1"] {
+        assert!(read(name).is_ok(), "{name}");
+    }
+    let message = read("pH_5.00/replica_1").unwrap_err().to_string();
+    assert!(message.contains("the run has pH 4, and lies in a folder of pH 5"), "{message}");
+}
+
+/// Sites and what does not titrate, by their usual names: another protonation is no other group.
+#[test]
+fn the_groups_of_a_run_are_those_of_its_system() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let mut found = Run::read(&run(folder.path(), "pH_4.00/replica_1", &times(0, 10, 0.1), |_| 0.0)).unwrap();
+    found.sites.sites[0].name = "nterm GL3 2".into();
+    let untitrated = |name: &str| UntitratedRecord { name: name.into(), reason: "not asked for".into() };
+    found.sites.untitrated = vec![untitrated("ZAS3 15A"), untitrated("LYS 7")];
+    let expected = [" ASP 15A", " LYS 7", "nterm GLU 2"].map(String::from);
+    assert_eq!(found.groups(), BTreeSet::from(expected));
+}
+
+/// Ends of runs have one name, and are told apart by their folders; other structures by their names, wherever they lie.
 #[test]
 fn structures_to_begin_with_are_told_apart() {
     let folder = temp_dir::TempDir::new().unwrap();
