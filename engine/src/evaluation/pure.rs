@@ -131,16 +131,7 @@ mod tests {
             ..LambdaSeries::default()
         };
         let sites = SitesFile { temperature: 300.0, sites: vec![site, buffer], ..SitesFile::default() };
-        Run {
-            folder: PathBuf::new(),
-            ph: 6.0,
-            sites,
-            series,
-            warnings: Vec::new(),
-            begun: None,
-            offsets: Vec::new(),
-            structure: None,
-        }
+        Run { folder: PathBuf::new(), ph: 6.0, sites, series, ..Run::default() }
     }
 
     fn found(run: &Run) -> Option<Vec<f64>> {

@@ -135,10 +135,7 @@ mod tests {
             ph,
             sites: SitesFile { ph: Some(ph), temperature: 300.0, sites, ..SitesFile::default() },
             series: LambdaSeries { time: vec![0.0, 1.0], lambda: lambda.to_vec(), ..LambdaSeries::default() },
-            warnings: Vec::new(),
-            begun: None,
-            offsets: Vec::new(),
-            structure: None,
+            ..Run::default()
         }
     }
 

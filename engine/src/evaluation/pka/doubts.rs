@@ -161,8 +161,6 @@ fn drift(site: &SiteResult, index: usize, largest: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::series::LambdaSeries;
-    use crate::output::sites::SitesFile;
 
     /// A barrier that is too high is to be lowered, one that is too low or a well between the forms asks for a higher one.
     #[test]
@@ -194,17 +192,7 @@ mod tests {
                 let folder = format!("titrate/pH_{k}.00/replica_1");
                 let warnings = warning.split('|').filter(|one| !one.is_empty());
                 let warnings = warnings.map(|one| one.replace('@', &format!("pH_{k}.00/replica_1"))).collect();
-                let (sites, series) = (SitesFile::default(), LambdaSeries::default());
-                Run {
-                    folder: folder.into(),
-                    ph: k as f64,
-                    sites,
-                    series,
-                    warnings,
-                    begun: None,
-                    offsets: Vec::new(),
-                    structure: None,
-                }
+                Run { folder: folder.into(), ph: k as f64, warnings, ..Run::default() }
             });
             of_runs(&runs.collect::<Vec<_>>())
         };
@@ -220,15 +208,11 @@ mod tests {
             let run = |titration: &str, k: usize, warning: &str| Run {
                 folder: format!("here/{titration}/titrate/pH_{k}.00/replica_1").into(),
                 ph: k as f64,
-                sites: SitesFile::default(),
-                series: LambdaSeries::default(),
                 warnings: (!warning.is_empty())
                     .then(|| format!("pH_{k}.00/replica_1: {warning}"))
                     .into_iter()
                     .collect(),
-                begun: None,
-                offsets: Vec::new(),
-                structure: None,
+                ..Run::default()
             };
             let [[a, b], [c, d]] = warnings;
             of_runs(&[run("one", 4, a), run("one", 5, b), run("two", 4, c), run("two", 5, d)])

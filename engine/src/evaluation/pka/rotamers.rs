@@ -282,7 +282,6 @@ fn count(angles: &[f64], wells: Wells) -> u64 {
 mod tests {
     use super::*;
     use crate::output::series::LambdaSeries;
-    use crate::output::sites::SitesFile;
     use forcefield::Cell;
     use nalgebra::Vector3;
 
@@ -308,17 +307,13 @@ mod tests {
         let run = |folder: &str, walker: &[u32]| Run {
             folder: folder.into(),
             ph: 4.0,
-            sites: SitesFile::default(),
             // Two lines of λ to a frame.
             series: LambdaSeries {
                 time: (1..=8).map(|k| 0.5 * f64::from(k)).collect(),
                 walker: walker.iter().flat_map(|&walker| [walker; 2]).collect(),
                 ..LambdaSeries::default()
             },
-            warnings: Vec::new(),
-            begun: None,
-            offsets: Vec::new(),
-            structure: None,
+            ..Run::default()
         };
         let of = |runs: [Run; 2]| turned(&runs, shown.iter().map(|seen| Some(&seen[..])), THREE);
         let two = |first: &str, second: &str| [run(first, &[1, 2, 1, 2]), run(second, &[2, 1, 2, 1])];
@@ -339,16 +334,7 @@ mod tests {
         let place = folder.join("titrate/pH_4.00/replica_1");
         std::fs::create_dir_all(&place).unwrap();
         let said = || {
-            let mut runs = [Run {
-                folder: place.clone(),
-                ph: 4.0,
-                sites: SitesFile::default(),
-                series: LambdaSeries::default(),
-                warnings: Vec::new(),
-                begun: None,
-                offsets: Vec::new(),
-                structure: None,
-            }];
+            let mut runs = [Run { folder: place.clone(), ph: 4.0, ..Run::default() }];
             assert_eq!(torsions(&mut runs, &["GL3 15"]), [Torsions::default()]);
             runs[0].warnings.join("")
         };

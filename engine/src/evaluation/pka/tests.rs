@@ -40,16 +40,7 @@ fn run(ph: f64, pka: f64, replica: usize, random: &mut ChaCha8Rng) -> Run {
         ..LambdaSeries::default()
     };
     let sites = SitesFile { ph: Some(ph), temperature: 300.0, sites: vec![site], ..SitesFile::default() };
-    Run {
-        folder: format!("pH_{ph:.2}/replica_{replica}").into(),
-        ph,
-        sites,
-        series,
-        warnings: Vec::new(),
-        begun: None,
-        offsets: Vec::new(),
-        structure: None,
-    }
+    Run { folder: format!("pH_{ph:.2}/replica_{replica}").into(), ph, sites, series, ..Run::default() }
 }
 
 fn experiment(pka: f64, seed: u64) -> Vec<Run> {

@@ -57,19 +57,14 @@ pub(super) fn transitions(trails: &[Trail], class: &[u8], count: usize) -> Vec<u
 mod tests {
     use super::*;
     use crate::output::series::LambdaSeries;
-    use crate::output::sites::SitesFile;
 
     fn run(folder: &str, walker: &[u32], frames: usize) -> Run {
         let time = (0..frames).map(|k| k as f64).collect();
         Run {
             folder: folder.into(),
             ph: 4.0,
-            sites: SitesFile::default(),
             series: LambdaSeries { time, walker: walker.to_vec(), ..LambdaSeries::default() },
-            warnings: Vec::new(),
-            begun: None,
-            offsets: Vec::new(),
-            structure: None,
+            ..Run::default()
         }
     }
 

@@ -177,7 +177,6 @@ mod tests {
     use super::*;
     use crate::output::begun::Begun;
     use crate::output::series::LambdaSeries;
-    use crate::output::sites::SitesFile;
 
     fn run(folder: &str, walker: &[u32], begun: Option<(&str, [u32; 2])>) -> Run {
         let begun = begun.map(|(from, [walker, from_walker])| Begun {
@@ -188,16 +187,7 @@ mod tests {
             from_walker: Some(from_walker),
         });
         let series = LambdaSeries { time: vec![1.0; walker.len()], walker: walker.to_vec(), ..LambdaSeries::default() };
-        Run {
-            folder: folder.into(),
-            ph: 4.0,
-            sites: SitesFile::default(),
-            series,
-            warnings: Vec::new(),
-            begun,
-            offsets: Vec::new(),
-            structure: None,
-        }
+        Run { folder: folder.into(), ph: 4.0, series, begun, ..Run::default() }
     }
 
     #[test]

@@ -88,23 +88,18 @@ impl Walks {
 mod tests {
     use super::*;
     use crate::output::series::LambdaSeries;
-    use crate::output::sites::SitesFile;
 
     /// pH values 2, 3, 5 and 7 with a walker in each; `order[frame][run]`.
     fn runs(order: &[[u32; 4]]) -> Vec<Run> {
         let run = |(index, ph): (usize, f64)| Run {
             folder: format!("a/pH_{ph:.2}/replica_1").into(),
             ph,
-            sites: SitesFile::default(),
             series: LambdaSeries {
                 time: (0..order.len()).map(|k| k as f64).collect(),
                 walker: order.iter().map(|walkers| walkers[index]).collect(),
                 ..LambdaSeries::default()
             },
-            warnings: Vec::new(),
-            begun: None,
-            offsets: Vec::new(),
-            structure: None,
+            ..Run::default()
         };
         [2.0, 3.0, 5.0, 7.0].into_iter().enumerate().map(run).collect()
     }

@@ -239,10 +239,8 @@ impl<'a> Walk<'a> {
                     walker: if self.model.swaps { self.walkers[slot].clone() } else { Vec::new() },
                     ..LambdaSeries::default()
                 },
-                warnings: Vec::new(),
                 begun: self.begun[slot].clone(),
-                offsets: Vec::new(),
-                structure: None,
+                ..Run::default()
             }
         };
         (0..self.ph.len()).filter(|&slot| !self.lambda[slot].is_empty()).map(run).collect()

@@ -133,8 +133,6 @@ fn evaluated(runs: &[Run]) -> Vec<PathBuf> {
 mod tests {
     use super::*;
     use crate::output::files;
-    use crate::output::series::LambdaSeries;
-    use crate::output::sites::SitesFile;
 
     /// Whole titrations by their folders, each once, whatever the order of their runs; the others run by run.
     #[test]
@@ -145,16 +143,7 @@ mod tests {
             std::fs::create_dir_all(&folder).unwrap();
             let table = "time (ps),lambda GLU 2,dV/dlambda GLU 2 (kJ/mol)\n0,0.1,2\n";
             std::fs::write(folder.join(files::LAMBDA), table).unwrap();
-            Run {
-                folder,
-                ph: 4.0,
-                sites: SitesFile::default(),
-                series: LambdaSeries::default(),
-                warnings: Vec::new(),
-                begun: None,
-                offsets: Vec::new(),
-                structure: None,
-            }
+            Run { folder, ph: 4.0, ..Run::default() }
         };
         let [a, b, c] = ["one/pH_4.00/replica_1", "two/pH_4.00/replica_1", "one/pH_4.00/replica_2"].map(run);
         let told = |runs: &[&Run]| -> Vec<String> {

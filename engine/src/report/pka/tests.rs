@@ -62,16 +62,7 @@ fn run(ph: f64, sites: &[SiteRecord], random: &mut ChaCha8Rng) -> Run {
     };
     let sites =
         SitesFile { ph: Some(ph), temperature: 300.0, smoothed: true, sites: sites.to_vec(), ..SitesFile::default() };
-    Run {
-        folder: format!("pH_{ph:.2}").into(),
-        ph,
-        sites,
-        series,
-        warnings: Vec::new(),
-        begun: None,
-        offsets: Vec::new(),
-        structure: None,
-    }
+    Run { folder: format!("pH_{ph:.2}").into(), ph, sites, series, ..Run::default() }
 }
 
 fn evaluation(sites: &[SiteRecord], ph: &[f64]) -> Evaluation {
