@@ -118,6 +118,9 @@ fn sites_that_never_change_have_no_correlation() {
     let pair = evaluated(&stuck, 10);
     assert_eq!((pair.correlation, pair.interaction), (Determined::Unknown, Determined::Unknown));
     assert!(!pair.significant(3.0));
+    // A small number with a smaller error, of sites that never share a pH, is no coupling.
+    let apart = Pair { correlation: Determined::Value { value: 0.004, error: 0.001 }, ..pair };
+    assert!(!apart.significant(3.0) && Pair { interaction: Determined::AtLeast(2.0), ..apart }.significant(3.0));
     let opposite =
         PairSeries { ph: 4.0, first: &[Some(0), Some(1)].repeat(50), second: &[Some(1), Some(0)].repeat(50) };
     assert_eq!(
