@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A pKa outside of this is a missing decimal point: water has −1.7 to 15.7, ammonia 33 in other solvents.
+/// Nothing in water has a pKa outside of this; 41 is a 4.1 that has lost its point.
 const PKA: std::ops::RangeInclusive<f64> = -10.0..=30.0;
 
 /// A measured pKa.

@@ -17,7 +17,8 @@
 //! of many walkers: a torsion is followed along its walker, through whatever runs that came. A frame between two lines of λ is left out in a replica exchange: nobody knows
 //! which walker it shows.
 //!
-//! Runs without a trajectory, or whose trajectory lacks the group, say nothing; of a trajectory that cannot be read the user is told. Of long trajectories [`MOST`] frames are read, evenly spread: changes
+//! Runs without a trajectory, or whose trajectory lacks the group, say nothing; of a trajectory that cannot be read the user is told.
+//! Of long trajectories [`MOST`] frames are read, evenly spread: changes
 //! that are undone in between are missed, which is the safe side.
 
 use crate::error::Error;
