@@ -9,6 +9,7 @@
 # PREPARE holds further options of `octitrate prepare` (--pair-corrections cufix by default with ff14SB), SEED the seed of the runs: with another one they are independent.
 # START is `crystal` (default), `heated` (a structure whose side chains, and ends that titrate, were at 500 K for half a nanosecond while the rest of the backbone was held, start_2.toml), `both`: two
 # walkers at each pH, one ladder from each of the two; or a number of ladders, 5 for an error that knows what they keep, all but the first from heated side chains.
+# UNTIL is the error at which the runs end (0.2), from 1 ns on; without it they have 20 ns each.
 # What the size of the box does to pKa values is taken off before they are compared (finite_box.csv); the table has both.
 # The job is what `octitrate prepare` writes, with pH values where groups titrate and 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
@@ -34,11 +35,13 @@ case $force_field-$entry in
     *-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 7.5, 8.5" ;;
     *-2lzt) sites=GLU,ASP,HIS,nterm,cterm range=0:9 ph="0.5, 1.5, 2.25, 3.0, 3.75, 4.5, 5.5, 6.5, 8.0" ;;
     ff19SB-2ovo | charmm36m-ecc-2ovo) sites=GLU,ASP range=1:6 ph="1.0, 1.75, 2.5, 3.0, 3.5, 4.0, 4.5, 5.25" ;;
+    charmm36m-ecc-1vii) sites=GLU,ASP,cterm range=1:7 ph="1.5, 2.5, 3.25, 4.0, 4.75, 6.0" ;;
+    charmm36m-ecc-1w4h) sites=GLU,ASP,HIS range=1:8 ph="1.75, 2.75, 3.5, 4.25, 5.0, 5.75, 6.5, 7.5" ;;
     charmm36m-ecc-1xnb) sites=GLU,ASP,HIS range=2:9 ph="2.5, 3.5, 4.25, 5.0, 5.75, 6.5, 7.25, 8.0, 9.0" ;;
     charmm36m-ecc-1a2p) sites=GLU,ASP,HIS range=3:10 ph="3.5, 4.25, 5.0, 5.75, 6.5, 7.25, 8.0, 8.75, 9.5" ;;
     *-dphs) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
     *-1stn) sites=GLU,ASP,HIS range=1:8 ph="1.25, 2.25, 3.0, 3.5, 4.0, 4.5, 5.25, 6.0, 7.0" ;;
-    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn, dphs with ff14SB, ff19SB, charmm36m or charmm36m-ecc, not 2ovo with ff19SB or charmm36m-ecc, and not 1xnb or 1a2p with charmm36m-ecc" >&2; exit 2 ;;
+    *) echo "$entry with $force_field is none of 1pgb, 4pti, 2lzt, 1stn, dphs with ff14SB, ff19SB, charmm36m or charmm36m-ecc, not 2ovo with ff19SB or charmm36m-ecc, and not 1xnb, 1a2p, 1vii or 1w4h with charmm36m-ecc" >&2; exit 2 ;;
 esac
 case $force_field-$entry in ff19SB-1pgb | ff19SB-4pti) replicas=2 ;; esac
 if [ "$force_field" = ff14SB ]; then pairs="--pair-corrections cufix"; else pairs=; fi
@@ -49,12 +52,13 @@ if [ ! -e "$folder" ]; then
         python3 "$here/nuclease_variant.py" > "$input"
         pairs="$pairs --gaps build --mutate P111G --mutate H118L --mutate S122A"
     fi
+    if [ "$entry" = 1w4h ]; then pairs="$pairs --ends capped"; fi # a piece of a chain, which had caps in the runs that it is compared with
     if [ "$entry" = 1a2p ]; then pairs="$pairs --chains A --drop ZN"; fi # one of three copies; a zinc ion of the crystal stands at His18
-    "$octitrate" prepare "$input" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" --starts $starts ${PREPARE-$pairs} -o "$folder"
+    "$octitrate" prepare "$input" --force-field "$force_field" --sites "$sites" --ph-range "$range" --duration "20 ns" --starts $starts ${UNTIL:+--until "$UNTIL"} ${PREPARE-$pairs} -o "$folder"
     # Few lines of λ and frames, and pH values where groups titrate: fewer walkers, each of them longer.
     sed -i -e "s/^ph = .*/ph = [$ph]/" -e '/^replicas = /d' -e "s/^exchange = .*/&\nreplicas = $((replicas > starts ? replicas : starts))\nequilibration = \"200 ps\"/" \
         -e 's/^lambda = .*/lambda = "1 ps"/' -e 's/^trajectory = .*/trajectory = "50 ps"\ntrajectory_atoms = "solute"\nenergy = "10 ps"/' \
-        -e "s/^time_step = .*/&\nseed = ${SEED:-1}/" "$folder/titrate.toml"
+        -e 's/^until = .*/&\nuntil_from = "1 ns"/' -e "s/^time_step = .*/&\nseed = ${SEED:-1}/" "$folder/titrate.toml"
     for job in "$folder"/start_*.toml; do # other side chains with another seed
         if [ -e "$job" ]; then sed -i "s/^seed = \(.*\)/seed = ${SEED:-1}\1/" "$job"; fi
     done

@@ -166,34 +166,47 @@ fn the_titration_that_until_ended_is_that_of_the_files() {
     ]);
 }
 
-/// Proteins that came later, with scaled charges: every group has its line on both pages, and the six with a number their averages.
+/// Proteins that came later, with scaled charges: every group has its line on both pages, and those with a number have their averages, for each section and all together.
 #[test]
 fn other_proteins_with_scaled_charges_have_the_errors_of_the_files() {
-    let page = every_run();
-    let section = section(&page, "Three other proteins with scaled charges");
-    let (mut differences, mut null) = (Vec::new(), Vec::new());
-    for entry in ["2ovo", "1a2p", "1xnb"] {
-        let table = read(&format!("validation/results/{entry}-charmm36m-ecc/comparison.csv"));
-        let [sites, computed, reference] =
-            ["site", "computed", "model compound − measured"].map(|name| column(&table, name));
-        // The first of the columns of this name is that of the computed value.
-        let (errors, less) = (column(&table, "its error"), column(&table, "computed − measured"));
-        for (row, site) in sites.iter().enumerate() {
-            let number = |text: &str| text.parse::<f64>().unwrap();
-            let words = site.replace("GL3 ", "Glu").replace("AS3 ", "Asp").replace("HIP ", "His");
-            let value = format!("{:.2} ± {:.2}", number(&computed[row]), number(&errors[row]));
-            let said = |line: &str| line.contains(&words) && line.contains(&value);
-            assert!(section.lines().any(said), "{entry}: {words} {value}");
-            assert!(pages()[0].1.contains(&value), "{entry}: {words} {value}");
-            if !less[row].is_empty() {
-                differences.push(number(&less[row]));
-                null.push(number(&reference[row]));
+    let every_run = every_run();
+    let manual = read("docs/src/is-it-right.md");
+    let (mut all, mut all_of_null) = (Vec::new(), Vec::new());
+    let says = |page: &str, differences: &[f64], null: &[f64]| {
+        let row = |line: &str| line.contains(&averages(differences)) && line.contains(&averages(null));
+        assert!(page.lines().any(row), "{} {}", averages(differences), averages(null));
+    };
+    for (title, entries, groups) in [
+        ("Three other proteins with scaled charges", &["2ovo", "1a2p", "1xnb"][..], 6),
+        ("HP36 and BBL, beside published dynamics", &["1vii", "1w4h"], 12),
+    ] {
+        let section = section(&every_run, title);
+        let (mut differences, mut null) = (Vec::new(), Vec::new());
+        for entry in entries {
+            let table = read(&format!("validation/results/{entry}-charmm36m-ecc/comparison.csv"));
+            let [sites, computed, reference] =
+                ["site", "computed", "model compound − measured"].map(|name| column(&table, name));
+            // The first of the columns of this name is that of the computed value.
+            let (errors, less) = (column(&table, "its error"), column(&table, "computed − measured"));
+            for (row, site) in sites.iter().enumerate() {
+                let number = |text: &str| text.parse::<f64>().unwrap();
+                let words = site.replace("GL3 ", "Glu").replace("AS3 ", "Asp").replace("HIP ", "His");
+                let value = format!("{:.2} ± {:.2}", number(&computed[row]), number(&errors[row]));
+                let said = |line: &str| line.contains(&words) && line.contains(&value);
+                assert!(section.lines().any(said), "{entry}: {words} {value}");
+                assert!(manual.lines().any(said), "{entry}: {words} {value}");
+                if !less[row].is_empty() {
+                    differences.push(number(&less[row]));
+                    null.push(number(&reference[row]));
+                }
             }
         }
+        assert_eq!(differences.len(), groups);
+        says(section, &differences, &null);
+        says(&manual, &differences, &null);
+        all.extend(differences);
+        all_of_null.extend(null);
     }
-    assert_eq!(differences.len(), 6);
-    for text in [section, &pages()[0].1] {
-        let row = |line: &str| line.contains(&averages(&differences)) && line.contains(&averages(&null));
-        assert!(text.lines().any(row), "{} {}", averages(&differences), averages(&null));
-    }
+    says(&every_run, &all, &all_of_null);
+    says(&manual, &all, &all_of_null);
 }
