@@ -5,6 +5,7 @@
 
 mod evidence;
 mod json;
+mod labels;
 mod method;
 mod origin;
 mod plots;
@@ -23,15 +24,13 @@ use super::page::Page;
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
 use crate::evaluation::background::Background;
-use crate::evaluation::background::solute::usual_name;
 use crate::evaluation::comparison::Compared;
 use crate::evaluation::measured::Constant;
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::Run;
 use evidence::trimmed;
-use lambda::site::SiteRequest;
+use labels::Labels;
 use plots::Plot;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) use tables::aligned;
@@ -105,7 +104,9 @@ pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<S
     }
     let compared = measured(evaluation);
     let beside = if beside.measured.is_empty() { Beside { measured: &compared, ..beside } } else { beside };
-    let plots = plots::all(evaluation, beside.measured);
+    let background = Background::of(evaluation);
+    let labels = Labels::new(evaluation, &background);
+    let plots = plots::all(evaluation, &labels, beside.measured);
     for plot in &plots {
         let path = folder.join(plot.file);
         match &plot.figure {
@@ -118,51 +119,28 @@ pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<S
             None => {}
         }
     }
-    let background = Background::of(evaluation);
     let mixing = folder.join(exchange::PAGE).exists();
-    write_atomic(&folder.join(REPORT), "write", report(evaluation, &background, &plots, beside, mixing).as_bytes())?;
+    write_atomic(
+        &folder.join(REPORT),
+        "write",
+        report(evaluation, &background, &labels, &plots, beside, mixing).as_bytes(),
+    )?;
     let method = method::method(evaluation, &background);
-    let numbers = json::text(evaluation, &background, beside.measured, &method);
+    let numbers = json::text(evaluation, &background, &labels, beside.measured, &method);
     write_atomic(&folder.join(DATA), "write", numbers.as_bytes())?;
     Ok(format!("{}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
 }
 
-/// A site as people call it: `Glu 15` for `GL3 15`, `N-term Met 1`, by the chain and number of the entry where the job says them, with the chain where there are several.
-fn label(evaluation: &Evaluation, background: &Background, index: usize) -> String {
-    let site = &evaluation.sites[index].record;
-    let Ok(SiteRequest { entry, name, number, insertion, molecule, which }) = site.name.parse::<SiteRequest>() else {
-        return site.name.clone();
-    };
-    // A name that takes more to be told from others keeps it.
-    if which.is_some() && site.place.is_none() || !name.is_ascii() {
-        return site.name.clone();
-    }
-    let usual = usual_name(&name);
-    let usual = if usual.len() == 3 { usual[..1].to_string() + &usual[1..].to_lowercase() } else { usual.to_string() };
-    let drawn = background.solute.as_ref().ok().and_then(|solute| solute.sites.get(index)?.as_ref()?.chain);
-    let (number, insertion, chain) = match &site.place {
-        Some(place) => (place.number, place.insertion, place.chain.clone().filter(|_| has_several_chains(evaluation))),
-        None => (number, insertion, drawn.map(String::from).or_else(|| molecule.map(|molecule| molecule.to_string()))),
-    };
-    let insertion = insertion.map_or(String::new(), String::from);
-    let chain = chain.map_or(String::new(), |chain| format!(" ({chain})"));
-    let end = match entry.as_deref() {
-        Some("nterm") => "N-term ",
-        Some("cterm") => "C-term ",
-        _ => "",
-    };
-    format!("{end}{usual} {number}{insertion}{chain}")
-}
-
-/// Whether the sites are in chains of different names, as far as the job says.
-fn has_several_chains(evaluation: &Evaluation) -> bool {
-    let chains = evaluation.sites.iter().filter_map(|site| site.record.place.as_ref()?.chain.as_deref());
-    chains.collect::<BTreeSet<_>>().len() > 1
-}
-
 /// The page; `mixing`: whether there is one about the exchange of pH values.
-fn report(evaluation: &Evaluation, background: &Background, plots: &[Plot], beside: Beside, mixing: bool) -> String {
-    let names: Vec<&str> = evaluation.sites.iter().map(|site| site.record.name.as_str()).collect();
+fn report(
+    evaluation: &Evaluation,
+    background: &Background,
+    labels: &Labels,
+    plots: &[Plot],
+    beside: Beside,
+    mixing: bool,
+) -> String {
+    let names: Vec<String> = evaluation.sites.iter().map(|site| labels.of(&site.record.name)).collect();
     let title = match names.len() {
         0..=4 => names.join(", "),
         many => format!("{many} sites"),
@@ -172,27 +150,27 @@ fn report(evaluation: &Evaluation, background: &Background, plots: &[Plot], besi
     let of = input.map_or(String::new(), |name| format!(" of {}", name.to_string_lossy()));
     let mut page = Page::new(&format!("Titration of {title}{of}"), &subtitle(evaluation));
     page.anchor("results", "pKa values");
-    let results = results::html(evaluation, background, beside.measured, background.solute.is_ok());
+    let results = results::html(evaluation, background, labels, beside.measured);
     page.section("", "pKa values", &results);
     page.warnings(&evaluation.warnings);
     let of_file = |wanted: &'static str| plots.iter().filter(move |plot| plot.file == wanted);
     page.anchor("curves", "Curves");
     of_file(plots::TITRATION).chain(of_file(plots::POPULATIONS)).for_each(|plot| show(&mut page, plot));
-    evidence::microscopic(&mut page, evaluation);
-    structure::section(&mut page, evaluation, background);
+    evidence::microscopic(&mut page, evaluation, labels);
+    structure::section(&mut page, evaluation, background, labels);
     if of_file(plots::CORRELATION).next().is_some() {
         page.anchor("coupling", "Coupled sites");
     }
     of_file(plots::CORRELATION).for_each(|plot| show(&mut page, plot));
-    evidence::pairs(&mut page, evaluation);
+    evidence::pairs(&mut page, evaluation, labels);
     page.anchor("convergence", "Convergence");
     of_file(plots::CONVERGENCE).for_each(|plot| show(&mut page, plot));
-    evidence::diagnostics(&mut page, evaluation);
-    evidence::looks(&mut page, background);
+    evidence::diagnostics(&mut page, evaluation, labels);
+    evidence::looks(&mut page, background, labels);
     evidence::added(&mut page, evaluation);
     evidence::exchange(&mut page, evaluation, background, mixing);
     page.anchor("lambda", "λ");
-    of_file(plots::LAMBDA).chain(&series::all(evaluation)).for_each(|plot| show(&mut page, plot));
+    of_file(plots::LAMBDA).chain(&series::all(evaluation, labels)).for_each(|plot| show(&mut page, plot));
     analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
     page.anchor("preparation", "Preparation");
     match &background.preparation {
@@ -206,7 +184,7 @@ fn report(evaluation: &Evaluation, background: &Background, plots: &[Plot], besi
     origin::method_section(&mut page, &method::method(evaluation, background));
     origin::section(&mut page, evaluation, background);
     evidence::runs(&mut page, evaluation);
-    evidence::fractions(&mut page, evaluation);
+    evidence::fractions(&mut page, evaluation, labels);
     match (beside.settings, &background.titrations[..]) {
         (Some(settings), _) => page.details("Settings of the job", settings),
         (None, several) => several.iter().filter(|part| !part.settings.is_empty()).for_each(|part| {

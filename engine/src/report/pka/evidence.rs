@@ -1,5 +1,6 @@
 //! The evidence behind the pKa values of a report: tautomers, sites that feel each other, exchange, diagnostics, what was left out, fractions.
 
+use super::labels::Labels;
 use super::tables::optional;
 use crate::evaluation::background::{Background, Part};
 use crate::evaluation::mixing::Mixing;
@@ -36,20 +37,20 @@ pub(super) fn untitrated(page: &mut Page, evaluation: &Evaluation) {
 }
 
 /// Microscopic pK values and tautomers of sites with more than two forms.
-pub(super) fn microscopic(page: &mut Page, evaluation: &Evaluation) {
+pub(super) fn microscopic(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     let mut rows = Vec::new();
     for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
         for link in &site.titration.microscopic {
             let reference = site.microscopic_reference(link.from, link.to);
             let share = |form: usize| site.titration.shares[form].to_string();
-            let (name, step) = (site.record.name.clone(), site.link_name(link.from, link.to));
+            let (name, step) = (labels.of(&site.record.name), site.link_name(link.from, link.to));
             let model = optional(Some(reference), 2);
             rows.push(vec![name, step, link.pk.to_string(), model, share(link.from), share(link.to)]);
         }
         for step in &site.titration.macroscopic {
             let words = format!("macroscopic from these: {}", step.from_microscopic);
             rows.push(vec![
-                site.record.name.clone(),
+                labels.of(&site.record.name),
                 words,
                 String::new(),
                 String::new(),
@@ -65,10 +66,10 @@ pub(super) fn microscopic(page: &mut Page, evaluation: &Evaluation) {
 }
 
 /// Pairs of sites that titrate together.
-pub(super) fn pairs(page: &mut Page, evaluation: &Evaluation) {
+pub(super) fn pairs(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     let signed = |number: Determined| number.to_string().replace('-', "−");
     let row = |PairResult { sites, pair }: &PairResult| {
-        let [first, second] = sites.map(|site| evaluation.sites[site].record.name.clone());
+        let [first, second] = sites.map(|site| labels.of(&evaluation.sites[site].record.name));
         let mut row = vec![format!("{first}, {second}"), signed(pair.correlation)];
         row.extend([pair.pka[0], pair.pka[1], pair.interaction, pair.macroscopic[0], pair.macroscopic[1]].map(signed));
         row
@@ -83,7 +84,7 @@ pub(super) fn pairs(page: &mut Page, evaluation: &Evaluation) {
 }
 
 /// What speaks for and against the numbers of every site, in numbers.
-pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation) {
+pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     let mut columns = vec![
         "site",
         "pKa",
@@ -99,21 +100,25 @@ pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation) {
     if has_replicas(evaluation) {
         columns.extend(["replicas", "spread of replicas"]);
     }
-    page.long_table("Diagnostics", &columns, &diagnosed(evaluation));
+    page.long_table("Diagnostics", &columns, &diagnosed(evaluation, labels));
 }
 
 fn has_replicas(evaluation: &Evaluation) -> bool {
     evaluation.sites.iter().any(|site| !site.diagnostics.replicas.iter().all(Vec::is_empty))
 }
 
-fn diagnosed(evaluation: &Evaluation) -> Vec<Vec<String>> {
+fn diagnosed(evaluation: &Evaluation, labels: &Labels) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for site in &evaluation.sites {
         let found = &site.diagnostics;
         for index in 0..site.titration.macroscopic.len() {
             let halves = site.halves(index).unwrap_or([Determined::Unknown; 2]).map(|half| half.to_string());
             let replicas = found.replicas.get(index).into_iter().flatten().map(Determined::to_string);
-            let mut row = vec![site.step_name(index), site.fit(index).pka.to_string(), site.transitions().to_string()];
+            let mut row = vec![
+                labels.of(&site.step_name(index)),
+                site.fit(index).pka.to_string(),
+                site.transitions().to_string(),
+            ];
             let whole = |count: Option<u64>| count.map_or("–".into(), |count| count.to_string());
             let torsions = &found.torsions;
             row.push(whole(found.exchanges));
@@ -150,7 +155,7 @@ fn time(check: &Check) -> String {
 }
 
 /// What `until` found on the way: the pKa of each site at each look, since when it is settled, and what held it up.
-pub(super) fn looks(page: &mut Page, background: &Background) {
+pub(super) fn looks(page: &mut Page, background: &Background, labels: &Labels) {
     const SHOWN: usize = 8;
     let Some(looks) = &background.looks else { return };
     let (error, checks) = (looks.target.error, &looks.checks);
@@ -168,7 +173,7 @@ pub(super) fn looks(page: &mut Page, background: &Background) {
             let since = settled.iter().find(|settled| settled.site == site.site);
             let since = since.map_or("not yet".into(), |settled| format!("from {} on", time(&checks[settled.first])));
             let all = shown.iter().map(|check| cell(check, &site.site));
-            std::iter::once(site.site.clone()).chain(all).chain([since]).collect()
+            std::iter::once(labels.of(&site.site)).chain(all).chain([since]).collect()
         })
         .collect();
     let times: Vec<String> = shown.iter().map(time).collect();
@@ -217,7 +222,7 @@ pub(super) fn runs(page: &mut Page, evaluation: &Evaluation) {
 }
 
 /// Deprotonated fractions of every site at every pH.
-pub(super) fn fractions(page: &mut Page, evaluation: &Evaluation) {
+pub(super) fn fractions(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     let mut rows = Vec::new();
     for site in &evaluation.sites {
         for point in &site.titration.points {
@@ -225,7 +230,7 @@ pub(super) fn fractions(page: &mut Page, evaluation: &Evaluation) {
             let [s, error] = [point.deprotonated, error].map(|x| optional(x, 3));
             let [s, error] = [s, error].map(|text| if text.is_empty() { "–".into() } else { text });
             rows.push(vec![
-                site.record.name.clone(),
+                labels.of(&site.record.name),
                 format!("{:.2}", point.ph),
                 s,
                 error,

@@ -1,8 +1,9 @@
 //! `report.json`: all that the page shows, for programs.
 
+use super::Measured;
+use super::labels::Labels;
 use super::method::Method;
 use super::structure::populations;
-use super::{Measured, label};
 use crate::evaluation::background::Background;
 use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, HillFit, PairResult, SIGNIFICANT, SiteResult};
@@ -22,7 +23,13 @@ fn determined(number: Determined) -> Value {
 }
 
 /// The whole page as JSON.
-pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &[Measured], method: &Method) -> String {
+pub(super) fn text(
+    evaluation: &Evaluation,
+    background: &Background,
+    labels: &Labels,
+    measured: &[Measured],
+    method: &Method,
+) -> String {
     let names = names_of_runs(evaluation.runs.iter());
     let runs = evaluation.runs.iter().zip(&evaluation.left_out).zip(names).map(|((run, left_out), name)| {
         let begun = run.begun.as_ref().map(|begun| json!({"time": begun.time, "from": begun.from, "why": begun.why}));
@@ -51,7 +58,7 @@ pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &
                "error": one.errors.map(|(statistical, _)| statistical), "systematic_error": one.errors.and_then(|(_, systematic)| systematic)})
     });
     let works = method.works.iter().map(|work| json!({"work": work.words, "doi": work.doi}));
-    let sites = (0..evaluation.sites.len()).map(|index| site(evaluation, background, measured, index));
+    let sites = (0..evaluation.sites.len()).map(|index| site(evaluation, labels, measured, index));
     let all = json!({
         "program": format!("octitrate {}", env!("CARGO_PKG_VERSION")),
         "units": {"time": "ps", "temperature": "K", "errors": "one standard error"},
@@ -71,7 +78,7 @@ pub(super) fn text(evaluation: &Evaluation, background: &Background, measured: &
     format!("{all:#}\n")
 }
 
-fn site(evaluation: &Evaluation, background: &Background, measured: &[Measured], index: usize) -> Value {
+fn site(evaluation: &Evaluation, labels: &Labels, measured: &[Measured], index: usize) -> Value {
     let site: &SiteResult = &evaluation.sites[index];
     let steps = site.titration.macroscopic.iter().enumerate().map(|(k, step)| {
         let (name, HillFit { pka, slope }) = (site.step_name(k), site.fit(k));
@@ -97,7 +104,7 @@ fn site(evaluation: &Evaluation, background: &Background, measured: &[Measured],
     let found = &site.diagnostics;
     json!({
         "name": site.record.name,
-        "label": label(evaluation, background, index),
+        "label": labels.of(&site.record.name),
         "entry": site.record.entry,
         "forms": site.record.forms.iter().map(|form| json!({"name": form.name, "protons_lost": form.protons_lost, "charge": form.charge})).collect::<Vec<_>>(),
         "converged": found.reasons.is_empty(),

@@ -3,6 +3,7 @@
 //! Charts of one kind share their axes and one legend, so that sites compare. What holds nothing is left out.
 
 use super::Measured;
+use super::labels::Labels;
 use crate::evaluation::pka::{BINS, Evaluation, HillFit, SiteResult};
 use crate::report::plot::{self, Chart, Colour, Curve, Entry, FEW, Figure, Point, Scale, Style};
 use lambda::analysis::hill::{Determined, deprotonated_fraction};
@@ -53,16 +54,16 @@ const CURVES_IN_SMALL: usize = 5;
 const LINE: usize = 60;
 
 /// All plots but λ against time; the titration curves first, with what was measured.
-pub fn all(evaluation: &Evaluation, measured: &[Measured]) -> Vec<Plot> {
-    let mut plots = vec![titration(evaluation, measured)];
+pub fn all(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) -> Vec<Plot> {
+    let mut plots = vec![titration(evaluation, labels, measured)];
     if evaluation.sites.iter().any(|site| site.record.forms.len() > 2) {
-        plots.push(populations(evaluation));
+        plots.push(populations(evaluation, labels));
     }
     if evaluation.pairs.len() > 1 {
-        plots.push(correlation(evaluation));
+        plots.push(correlation(evaluation, labels));
     }
-    plots.push(convergence(evaluation));
-    plots.push(histograms(evaluation));
+    plots.push(convergence(evaluation, labels));
+    plots.push(histograms(evaluation, labels));
     plots
 }
 
@@ -120,7 +121,7 @@ fn curve(evaluation: &Evaluation, site: &SiteResult) -> Curve {
         _ => Vec::new(),
     };
     let mark = if steps.len() == 1 { site.fit(0).pka.value() } else { None };
-    Curve { name: site.record.name.clone(), points, line, mark, style: Style::default() }
+    Curve { points, line, mark, ..Curve::default() }
 }
 
 /// Shares of a plain count of the frames at each pH: open marks beside the full ones.
@@ -138,14 +139,14 @@ fn experiment(site: &SiteResult, measured: &[Measured], colour: Colour) -> Optio
     Some(Curve { points, mark: Some(value), style: Style { colour, dash: 2, mark: 3, open: true }, ..Curve::default() })
 }
 
-fn titration(evaluation: &Evaluation, measured: &[Measured]) -> Plot {
+fn titration(evaluation: &Evaluation, labels: &Labels, measured: &[Measured]) -> Plot {
     let sites = evaluation.sites.iter().map(|site| (site, curve(evaluation, site)));
     let sites: Vec<(&SiteResult, Curve)> = sites.filter(|(_, one)| is_curve(std::slice::from_ref(one))).collect();
     let (x, y) = (Scale::new("pH", range(evaluation)), share("deprotonated fraction"));
     let figure = if sites.len() <= SITES_IN_ONE {
         let curves = sites.into_iter().enumerate().flat_map(|(k, (site, curve))| {
             let style = Style::marked(k);
-            let named = Curve { name: format!("{}: {}", site.record.name, pka_of(site)), style, ..curve };
+            let named = Curve { name: format!("{}: {}", labels.of(&site.record.name), pka_of(site)), style, ..curve };
             [Some(counts(site, style)), Some(named), experiment(site, measured, style.colour)].into_iter().flatten()
         });
         Figure::chart(
@@ -165,10 +166,9 @@ fn titration(evaluation: &Evaluation, measured: &[Measured]) -> Plot {
             key.push(Entry { line: true, ..Entry::mark("measured pKa", style) });
         }
         let chart = |(site, curve): (&SiteResult, Curve)| {
-            let (title, note) = (site.record.name.clone(), pka_of(site));
+            let (title, note) = (labels.of(&site.record.name), pka_of(site));
             let experiment = experiment(site, measured, Colour::Number(1));
-            let curves =
-                [Some(counts(site, Style::default())), Some(Curve { name: String::new(), ..curve }), experiment];
+            let curves = [Some(counts(site, Style::default())), Some(curve), experiment];
             Chart { title, note, curves: curves.into_iter().flatten().collect(), x: x.clone(), y: y.clone() }
         };
         Figure::charts("Titration curve", &sites.into_iter().map(chart).collect::<Vec<_>>(), key)
@@ -198,7 +198,7 @@ pub(super) fn forms(sites: &[&SiteResult]) -> (Vec<String>, bool) {
     }
 }
 
-fn populations(evaluation: &Evaluation) -> Plot {
+fn populations(evaluation: &Evaluation, labels: &Labels) -> Plot {
     let sites: Vec<&SiteResult> = evaluation.sites.iter().filter(|site| site.record.forms.len() > 2).collect();
     let (names, alike) = forms(&sites);
     let charts = sites.iter().map(|site| {
@@ -225,7 +225,7 @@ fn populations(evaluation: &Evaluation) -> Plot {
         let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
         let note = if alike { String::new() } else { names.join(", ") };
         let (x, y) = (Scale::new("pH", range(evaluation)), share("population"));
-        Chart { title: site.record.name.clone(), note, curves, x, y }
+        Chart { title: labels.of(&site.record.name), note, curves, x, y }
     });
     let charts: Vec<Chart> = charts.filter(|chart| is_curve(&chart.curves)).collect();
     let key = names.iter().enumerate().map(|(k, name)| Entry { line: true, ..Entry::mark(name, Style::marked(k)) });
@@ -237,7 +237,7 @@ fn populations(evaluation: &Evaluation) -> Plot {
     Plot { folded, ..Plot::new(POPULATIONS, "Populations of the forms", figure, caption, why) }
 }
 
-fn correlation(evaluation: &Evaluation) -> Plot {
+fn correlation(evaluation: &Evaluation, labels: &Labels) -> Plot {
     // Of many sites those with the strongest correlations.
     let count = evaluation.sites.len();
     let mut strongest: Vec<(f64, usize)> = (0..count).map(|site| (0.0, site)).collect();
@@ -253,7 +253,7 @@ fn correlation(evaluation: &Evaluation) -> Plot {
     strongest.truncate(SITES_IN_MATRIX);
     let mut shown: Vec<usize> = strongest.into_iter().map(|(_, site)| site).collect();
     shown.sort_unstable();
-    let names: Vec<String> = shown.iter().map(|&site| evaluation.sites[site].record.name.clone()).collect();
+    let names: Vec<String> = shown.iter().map(|&site| labels.of(&evaluation.sites[site].record.name)).collect();
     let mut values = vec![vec![None; names.len()]; names.len()];
     for result in &evaluation.pairs {
         let places = result.sites.map(|site| shown.iter().position(|&one| one == site));
@@ -289,7 +289,7 @@ fn spread(values: &[&[Determined]]) -> Option<(f64, f64)> {
     Some((last, all.map(far).filter(|far| far.is_finite()).fold(0.0, f64::max)))
 }
 
-fn convergence(evaluation: &Evaluation) -> Plot {
+fn convergence(evaluation: &Evaluation, labels: &Labels) -> Plot {
     let length = |site: &SiteResult| site.runs.iter().map(|&run| evaluation.runs[run].length()).sum::<f64>();
     let longest = evaluation.sites.iter().map(length).fold(0.0, f64::max);
     let (unit, name) = if longest < 1e4 { (1.0, "time used (ps)") } else { (1e-3, "time used (ns)") };
@@ -313,7 +313,7 @@ fn convergence(evaluation: &Evaluation) -> Plot {
             Curve { points: points.collect(), line, style, ..Curve::default() }
         };
         Chart {
-            title: site.step_name(index),
+            title: labels.of(&site.step_name(index)),
             note: String::new(),
             curves: both.into_iter().zip(styles).map(curve).collect(),
             x: Scale::new(name, [0.0, 1.04 * (longest * unit).max(1e-9)]),
@@ -335,7 +335,7 @@ fn some(count: usize, most: usize) -> Vec<usize> {
     (0..kept).map(|k| if kept > 1 { k * (count - 1) / (kept - 1) } else { 0 }).collect()
 }
 
-fn histograms(evaluation: &Evaluation) -> Plot {
+fn histograms(evaluation: &Evaluation, labels: &Labels) -> Plot {
     let [low, high] = histogram::RANGE;
     let width = (high - low) / BINS as f64;
     let shown = |site: &SiteResult| if site.record.forms.len() == 2 { 1..2 } else { 0..site.record.forms.len() };
@@ -361,8 +361,8 @@ fn histograms(evaluation: &Evaluation) -> Plot {
                 Some(Curve { line: line.collect(), style: style(ph), ..Curve::default() })
             };
             let title = match site.record.forms.len() {
-                2 => site.record.name.clone(),
-                _ => format!("{}, {}", site.record.name, site.record.forms[form].name),
+                2 => labels.of(&site.record.name),
+                _ => format!("{}, {}", labels.of(&site.record.name), site.record.forms[form].name),
             };
             let curves = site.titration.points.iter().zip(&site.histograms).filter_map(curve).collect();
             let x = Scale::new(if many { "λ" } else { "λ (weight of the form)" }, [low, high]);

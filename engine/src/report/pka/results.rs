@@ -1,7 +1,8 @@
 //! The table of pKa values: what a reader came for, with a verdict on each.
 
+use super::labels::Labels;
 use super::tables::{hill, shift};
-use super::{Measured, evidence, label};
+use super::{Measured, evidence};
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR, SiteResult};
 use crate::report::page::escape;
@@ -71,16 +72,15 @@ impl Row<'_> {
     }
 }
 
-fn rows<'a>(evaluation: &'a Evaluation, background: &Background, measured: &'a [Measured]) -> Vec<Row<'a>> {
+fn rows<'a>(evaluation: &'a Evaluation, labels: &Labels, measured: &'a [Measured]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for (index, site) in evaluation.sites.iter().enumerate() {
         for (k, step) in site.titration.macroscopic.iter().enumerate() {
             let name = site.step_name(k);
-            let suffix = name.strip_prefix(site.record.name.as_str()).unwrap_or_default().to_string();
             let pka = site.fit(k).pka;
             rows.push(Row {
                 site: index,
-                label: label(evaluation, background, index) + &suffix,
+                label: labels.of(&name),
                 pka,
                 in_solution: evaluation.in_solution(pka),
                 slope: step.slope.map(|_| site.fit(k).slope),
@@ -159,17 +159,18 @@ fn averages(rows: &[Row]) -> String {
         format!("mean absolute error {:.2}, root mean square {:.2}, largest {:.2}", mean(k, 1), mean(k, 2), largest(k))
     };
     format!(
-        "<p class=\"lead\">Against the {} measured values{}: {}. The pKa values of the model compounds, which know nothing of the protein: {}.</p>",
-        all.len(),
+        "<p class=\"lead\">Against the {}{}: {}. The pKa values of the model compounds, which know nothing of the protein: {}.</p>",
+        if all.len() == 1 { "measured value".into() } else { format!("{} measured values", all.len()) },
         if rows.iter().any(|row| row.in_solution.is_some()) { ", in solution" } else { "" },
         of(0),
         of(1)
     )
 }
 
-/// The table, with what it says in a few words before it. Sites lead to the structure if it `is_shown`.
-pub(super) fn html(evaluation: &Evaluation, background: &Background, measured: &[Measured], is_shown: bool) -> String {
-    let rows = rows(evaluation, background, measured);
+/// The table, with what it says in a few words before it. Sites lead to the structure if it is shown.
+pub(super) fn html(evaluation: &Evaluation, background: &Background, labels: &Labels, measured: &[Measured]) -> String {
+    let is_shown = background.solute.is_ok();
+    let rows = rows(evaluation, labels, measured);
     let bars: Vec<Bar> = rows.iter().map(Row::bar).collect();
     let forest = Forest::new("pKa", &bars);
     let compared = rows.iter().any(|row| row.measured.is_some());

@@ -1,5 +1,6 @@
 //! λ against time: a drawing for each site with a strip for each pH.
 
+use super::labels::Labels;
 use super::plots::{Plot, forms};
 use crate::evaluation::pka::{Evaluation, SiteResult};
 use crate::report::plot::{Entry, Strip, Strips, Style, strips};
@@ -9,7 +10,7 @@ use lambda::analysis::titration::PhPoint;
 const SITES_SHOWN: usize = 6;
 
 /// λ against time of the sites with two forms, and of those with more.
-pub fn all(evaluation: &Evaluation) -> Vec<Plot> {
+pub fn all(evaluation: &Evaluation, labels: &Labels) -> Vec<Plot> {
     let (two, more): (Vec<&SiteResult>, Vec<&SiteResult>) =
         evaluation.sites.iter().partition(|site| site.record.forms.len() == 2);
     let shown = |site: &SiteResult| if site.record.forms.len() == 2 { 1 } else { site.record.forms.len() };
@@ -19,10 +20,10 @@ pub fn all(evaluation: &Evaluation) -> Vec<Plot> {
         two.iter().flat_map(|site| &site.titration.points).map(|point| runs(evaluation, point).count()).max();
     let of_runs = (1..=replicas.unwrap_or(0)).map(|k| format!("run {k}")).filter(|_| replicas > Some(1)).collect();
     let caption = "Each strip goes from 0, protonated, to 1, deprotonated.";
-    let mut plots = vec![plot(evaluation, &two, of_runs, caption, count)];
+    let mut plots = vec![plot(evaluation, labels, &two, of_runs, caption, count)];
     let caption = if alike { "" } else { " The forms are numbered in the order of the tables." };
     let caption = format!("Weights of the forms, from 0 to 1; the runs at a pH lie above each other.{caption}");
-    plots.push(plot(evaluation, &more, names, &caption, count));
+    plots.push(plot(evaluation, labels, &more, names, &caption, count));
     plots.retain(|plot| plot.figure.is_some());
     plots
 }
@@ -33,8 +34,15 @@ fn runs<'a>(evaluation: &'a Evaluation, point: &PhPoint) -> impl Iterator<Item =
     evaluation.runs.iter().enumerate().filter(move |(_, run)| run.ph == ph).map(|(index, _)| index)
 }
 
-fn plot(evaluation: &Evaluation, sites: &[&SiteResult], names: Vec<String>, caption: &str, count: usize) -> Plot {
-    let drawn: Vec<Strips> = sites.iter().map(|site| strips_of(evaluation, site)).collect();
+fn plot(
+    evaluation: &Evaluation,
+    labels: &Labels,
+    sites: &[&SiteResult],
+    names: Vec<String>,
+    caption: &str,
+    count: usize,
+) -> Plot {
+    let drawn: Vec<Strips> = sites.iter().map(|site| strips_of(evaluation, labels, site)).collect();
     let key = names.iter().enumerate().map(|(k, name)| Entry::line(name, Style::marked(k))).collect();
     let figure = strips(&drawn, key, count);
     let folded = evaluation.sites.len() > SITES_SHOWN;
@@ -46,7 +54,7 @@ fn plot(evaluation: &Evaluation, sites: &[&SiteResult], names: Vec<String>, capt
 }
 
 /// λ of one site at each pH.
-fn strips_of(evaluation: &Evaluation, site: &SiteResult) -> Strips {
+fn strips_of(evaluation: &Evaluation, labels: &Labels, site: &SiteResult) -> Strips {
     let strip = |point: &PhPoint| {
         let here = runs(evaluation, point).filter(|run| site.runs.contains(run)).enumerate();
         let series = here.flat_map(|(replica, run)| {
@@ -60,5 +68,5 @@ fn strips_of(evaluation: &Evaluation, site: &SiteResult) -> Strips {
         });
         Strip { name: format!("pH {:.2}", point.ph), series: series.collect() }
     };
-    Strips { title: site.record.name.clone(), strips: site.titration.points.iter().map(strip).collect() }
+    Strips { title: labels.of(&site.record.name), strips: site.titration.points.iter().map(strip).collect() }
 }

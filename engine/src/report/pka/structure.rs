@@ -1,6 +1,6 @@
 //! The structure with its sites coloured by their mean protonation at the pH of a slider, and the same in a table.
 
-use super::label;
+use super::labels::Labels;
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, SiteResult};
 use crate::report::page::{Page, escape};
@@ -48,7 +48,7 @@ fn short(values: &[f64]) -> Vec<f64> {
 }
 
 /// What the script needs.
-fn data(evaluation: &Evaluation, background: &Background, [low, high]: [f64; 2]) -> Value {
+fn data(evaluation: &Evaluation, background: &Background, labels: &Labels, [low, high]: [f64; 2]) -> Value {
     let sites = evaluation.sites.iter().enumerate().map(|(index, site)| {
         let (ph, populations) = populations(evaluation, site);
         let place = background.solute.as_ref().ok().and_then(|solute| solute.sites.get(index)?.as_ref());
@@ -61,7 +61,7 @@ fn data(evaluation: &Evaluation, background: &Background, [low, high]: [f64; 2])
             .collect();
         json!({
             "name": site.record.name,
-            "label": label(evaluation, background, index),
+            "label": labels.of(&site.record.name),
             "ph": short(&ph),
             "populations": populations.iter().map(|of_form| short(of_form)).collect::<Vec<_>>(),
             "forms": forms,
@@ -73,7 +73,7 @@ fn data(evaluation: &Evaluation, background: &Background, [low, high]: [f64; 2])
 }
 
 /// Adds the section, its data and its scripts. Without curves there is nothing to show.
-pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Background) {
+pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Background, labels: &Labels) {
     const HEADING: &str = "Protonation in the structure";
     page.anchor("structure", "Structure");
     let [low, high] = match (evaluation.grid.first(), evaluation.grid.last()) {
@@ -87,7 +87,7 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
         let now: Option<Vec<f64>> = populations.iter().map(|of_form| between(&ph, of_form, start)).collect();
         let share = now.as_ref().map(|now| protonated(site, now));
         charge += now.iter().flatten().enumerate().map(|(k, p)| p * site.record.formal_charge(k)).sum::<f64>();
-        let label = escape(&label(evaluation, background, index));
+        let label = escape(&labels.of(&site.record.name));
         let percent = share.map_or("–".into(), |share| format!("{:.0} %", 100.0 * share));
         let width = 100.0 * share.unwrap_or(0.0);
         let _ = write!(
@@ -106,7 +106,7 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
     );
     let html = format!("<div class=\"structure\">{}{side}</div>{}", view(background), caption(background));
     page.section("", HEADING, &html);
-    page.data("data", &data(evaluation, background, [low, high]).to_string());
+    page.data("data", &data(evaluation, background, labels, [low, high]).to_string());
     if let Ok(solute) = &background.solute {
         page.data("solute", &Value::from(solute.pdb.as_str()).to_string());
         page.script(VIEWER);
@@ -122,14 +122,14 @@ fn view(background: &Background) -> String {
             escape(why)
         );
     }
-    let labels = [("partly", "of sites that are partly protonated"), ("all", "of all sites"), ("none", "none")];
-    let labels = labels.map(|(value, words)| format!("<option value=\"{value}\">{words}</option>")).concat();
+    let options = [("partly", "of sites that are partly protonated"), ("all", "of all sites"), ("none", "none")];
+    let options = options.map(|(value, words)| format!("<option value=\"{value}\">{words}</option>")).concat();
     let help = "Structure in three dimensions. Arrow keys turn it, plus and minus come nearer and go farther, zero shows all of it.";
     format!(
         "<div class=\"view\"><div id=\"viewer\" tabindex=\"0\" role=\"group\" aria-label=\"{help}\"></div>\
          <img id=\"printed\" alt=\"The structure, its sites coloured by protonation\" hidden>\
          <p id=\"no-viewer\" class=\"missing\">The structure needs a browser with JavaScript and WebGL; the numbers beside it do not need WebGL.</p>\
-         <p class=\"tools\" id=\"tools\" hidden><button type=\"button\" id=\"whole\">Show all of it</button> <label>Labels <select id=\"labels\">{labels}</select></label></p>\
+         <p class=\"tools\" id=\"tools\" hidden><button type=\"button\" id=\"whole\">Show all of it</button> <label>Labels <select id=\"labels\">{options}</select></label></p>\
          <p class=\"ramp\"><span>deprotonated</span><i aria-hidden=\"true\"></i><span>protonated</span></p></div>"
     )
 }
