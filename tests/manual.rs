@@ -64,6 +64,7 @@ fn links_lead_to_files_and_anchors() {
         "benchmarks/gpu.md",
         "benchmarks/calibration.md",
         "validation/README.md",
+        "validation/methods.md",
         "validation/charmm36m.md",
         "validation/ff19SB.md",
         "validation/ff14SB.md",

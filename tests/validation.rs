@@ -46,7 +46,7 @@ fn pages_say(sentences: &[(&str, String)]) {
 
 /// The pages of every run, one after the other.
 fn every_run() -> String {
-    ["README", "charmm36m", "ff19SB", "ff14SB"].map(|page| read(&format!("validation/{page}.md"))).join("\n")
+    ["README", "methods", "charmm36m", "ff19SB", "ff14SB"].map(|page| read(&format!("validation/{page}.md"))).join("\n")
 }
 
 /// The pages, by their names: what is true now, and every run.

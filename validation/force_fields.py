@@ -4,7 +4,7 @@ forms, in solution, from the tables in results/: errors by protein, by kind of g
 
     python3 validation/force_fields.py
 
-Tables of ff19SB are `pure.csv` (README.md, "ff19SB by pure forms"). Its first runs had first corrections: their Asp and Glu are shifted by −0.20 and −0.04. Lysozyme and
+Tables of ff19SB are `pure.csv` (ff19SB.md, "ff19SB by pure forms"). Its first runs had first corrections: their Asp and Glu are shifted by −0.20 and −0.04. Lysozyme and
 nuclease with ff19SB are means by time of runs that are not evaluated together. Glu56 of 1PGB has no run with ff19SB and such terms. Differences are computed less measured, in pK units.
 """
 

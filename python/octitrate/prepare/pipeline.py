@@ -168,7 +168,7 @@ def cost(atoms: int, runs: int, duration: str, cutoff: float, *, until: bool = F
     """A guess of the speed: a power of the number of atoms through two measured points, titrating side by side on one H200 at 4 fs. With a cut-off of 1.0 nm nine
     walkers of 27 480 atoms that swap their pH make 6 838 ns/day in all, 32 runs of 3 524 atoms 26 614 (benchmarks/gpu.md); that is 5 % too high for eight walkers of
     14 513 atoms, 3 % too low for nine of 17 719. With 1.2 nm and Lennard-Jones on the hydrogens of water (CHARMM) ten of 28 478 atoms make 3 996 and eight of 15 034
-    6 717 (validation/README.md, "All four with scaled charges"); 2 % too low for nine of 18 324, 1 % too high for 18 of 28 133."""
+    6 717; 2 % too low for nine of 18 324, 1 % too high for 18 of 28 133, and a tenth too low for 40 of 17 603 (validation/README.md, "HP36 and BBL")."""
     (few, fast), (many, slow) = ((15034, 6717), (28478, 3996)) if cutoff > 1.0 else ((3524, 26614), (27480, 6838))
     power = math.log(fast / slow) / math.log(many / few)
     guess = slow * (many / atoms) ** power

@@ -274,33 +274,33 @@ pub(in crate::report) fn aligned(columns: &[&str], rows: Vec<Vec<String>>) -> St
     text
 }
 
-/// Which sites have not converged, and why: a line for one of them; for several a line for what several have in common, and one for each with reasons of its own.
+/// Which sites have not converged, and why, a line for each reason; what several have in common comes first and is said once.
 pub(super) fn not_converged(sites: &[SiteResult]) -> String {
     let doubtful: Vec<&SiteResult> = sites.iter().filter(|site| !site.diagnostics.reasons.is_empty()).collect();
-    if let [site] = doubtful[..] {
-        return format!("{} has {}\n", site.record.name, site.diagnostics.verdict());
-    }
-    let of = |site: &SiteResult| {
-        let name = site.record.name.clone();
-        site.diagnostics.reasons.clone().into_iter().map(move |reason| (name.clone(), reason))
-    };
-    let mut reasons = grouped(doubtful.iter().flat_map(|site| of(site)));
-    // What holds for many comes first.
-    reasons.sort_by_key(|(names, _)| std::cmp::Reverse(names.len()));
     let mut text = String::new();
-    if !doubtful.is_empty() {
-        let _ = writeln!(text, "{} of {} sites have not converged:", doubtful.len(), sites.len());
-    }
-    let (common, own): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|(names, _)| names.len() > 1);
-    for (names, reason) in common {
-        let whose = if names.len() == sites.len() { "every site".into() } else { names.join(", ") };
-        let _ = writeln!(text, "  {whose}: {reason}");
-    }
-    for site in doubtful {
-        let own: Vec<&str> =
-            own.iter().filter(|(names, _)| names[0] == site.record.name).map(|(_, reason)| reason.as_str()).collect();
-        if !own.is_empty() {
-            let _ = writeln!(text, "  {}: {}", site.record.name, own.join("; "));
+    match doubtful[..] {
+        [] => {}
+        [site] => {
+            let name = &site.record.name;
+            if let [reason] = &site.diagnostics.reasons[..] {
+                let _ = writeln!(text, "{name} has not converged: {reason}");
+            } else {
+                let _ = writeln!(text, "{name} has not converged:");
+                site.diagnostics.reasons.iter().for_each(|reason| text += &format!("  {reason}\n"));
+            }
+        }
+        _ => {
+            let _ = writeln!(text, "{} of {} sites have not converged:", doubtful.len(), sites.len());
+            let of = |site: &SiteResult| {
+                let name = site.record.name.clone();
+                site.diagnostics.reasons.clone().into_iter().map(move |reason| (name.clone(), reason))
+            };
+            let mut reasons = grouped(doubtful.iter().flat_map(|site| of(site)));
+            reasons.sort_by_key(|(names, _)| std::cmp::Reverse(names.len()));
+            for (names, reason) in reasons {
+                let whose = if names.len() == sites.len() { "every site".into() } else { names.join(", ") };
+                let _ = writeln!(text, "  {whose}: {reason}");
+            }
         }
     }
     text

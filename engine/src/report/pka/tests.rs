@@ -404,9 +404,13 @@ fn a_reason_of_many_sites_is_said_once() {
         tables::not_converged(&found.sites)
     };
     assert_eq!(say([&[], &[], &[]]), "");
-    assert_eq!(say([&[], &["few", "late"], &[]]), "GLU 5 has not converged: few; late\n");
+    assert_eq!(say([&[], &["few", "late"], &[]]), "GLU 5 has not converged:\n  few\n  late\n");
+    assert_eq!(say([&[], &["few"], &[]]), "GLU 5 has not converged: few\n");
     let two = say([&["late", "few", "wide"], &["odd", "few"], &[]]);
-    assert_eq!(two, "2 of 3 sites have not converged:\n  GLU 2, GLU 5: few\n  GLU 2: late; wide\n  GLU 5: odd\n");
+    assert_eq!(
+        two,
+        "2 of 3 sites have not converged:\n  GLU 2, GLU 5: few\n  GLU 2: late\n  GLU 2: wide\n  GLU 5: odd\n"
+    );
     let all = say([&["late", "few"], &["few"], &["few", "late"]]);
     assert_eq!(all, "3 of 3 sites have not converged:\n  every site: few\n  GLU 2, ASP 7: late\n");
 }
