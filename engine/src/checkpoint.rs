@@ -1,7 +1,10 @@
 //! Checkpoints: everything a run needs to go on exactly where it was.
 //!
-//! Layout: the line `octitrate checkpoint 4`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, what was written to the output
-//! files, the state), and 8 bytes of FNV-1a over all before. A checkpoint is written to a temporary file, synced and renamed; the one
+//! Layout: the line `octitrate checkpoint 5`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, what was written to the output
+//! files, the state), and 8 bytes of FNV-1a over all before. What there is of each atom takes the most room. It is packed ([`crate::packed`]), and positions from which lists were
+//! made are stored as differences from the present ones ([`Stored`]): version 4 had numbers one by one and no differences, and is still read.
+//!
+//! A checkpoint is written to a temporary file, synced and renamed; the one
 //! before it stays as `checkpoint.previous`. On continuation the output files are cut to the recorded lengths, so that a run in pieces
 //! leaves the same bytes as a run in one.
 
@@ -27,7 +30,24 @@ pub const FILE: &str = "checkpoint";
 /// Name of the one before it.
 pub const PREVIOUS: &str = "checkpoint.previous";
 
-const HEADING: &str = "octitrate checkpoint 4\n";
+/// What the first line begins with; its number follows.
+const KIND: &str = "octitrate checkpoint ";
+/// The version that is written.
+const VERSION: u32 = 5;
+/// The oldest that is read.
+const OLDEST: u32 = 4;
+
+/// What a checkpoint can hold of a run.
+pub trait Stored: Serialize + DeserializeOwned {
+    /// Turns what is nearly the same as something else into a difference from it, or such differences back: done twice it changes nothing.
+    fn toggle_differences(&mut self);
+}
+
+impl Stored for State {
+    fn toggle_differences(&mut self) {
+        self.toggle_differences();
+    }
+}
 
 /// A state with the run it belongs to. `S` is what goes on: a [`State`], or the states of all walkers of a replica exchange.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,11 +77,12 @@ fn checksum(bytes: &[u8]) -> u64 {
     hash.value()
 }
 
-impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
+impl<S: Stored> Checkpoint<S> {
     /// The file as bytes.
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = HEADING.as_bytes().to_vec();
-        rmp_serde::encode::write_named(&mut bytes, self)
+    fn encode(mut self) -> Vec<u8> {
+        self.state.toggle_differences();
+        let mut bytes = format!("{KIND}{VERSION}\n").into_bytes();
+        rmp_serde::encode::write_named(&mut bytes, &self)
             .expect("invariant: a checkpoint has only texts, numbers and lists of known length");
         bytes.extend(checksum(&bytes).to_le_bytes());
         bytes
@@ -69,27 +90,34 @@ impl<S: Serialize + DeserializeOwned> Checkpoint<S> {
 
     /// Reads what [`Checkpoint::encode`] wrote; the error says what is wrong with the bytes.
     fn decode(bytes: &[u8]) -> std::result::Result<Self, String> {
-        let kind = HEADING.trim_end().rsplit_once(' ').map_or("", |(kind, _)| kind);
-        if !bytes.starts_with(HEADING.as_bytes()) {
-            let other = bytes.starts_with(kind.as_bytes());
-            let message =
-                if other { "it was written by another version of octitrate" } else { "it is not a checkpoint" };
-            return Err(message.into());
-        }
         let damaged = || "it is damaged: its checksum does not fit its content".to_string();
+        let after = bytes.strip_prefix(KIND.as_bytes()).ok_or("it is not a checkpoint")?;
+        let end = after.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
+        let version = std::str::from_utf8(&after[..end]).ok().and_then(|text| text.parse::<u32>().ok());
+        let version = version.ok_or_else(damaged)?;
+        if !(OLDEST..=VERSION).contains(&version) {
+            return Err(format!(
+                "its format is {version}, of another version of octitrate, and this one reads {OLDEST} to {VERSION}: continue with the version that wrote it"
+            ));
+        }
         let (content, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
         if checksum(content) != u64::from_le_bytes(*sum) {
             return Err(damaged());
         }
-        let body = content.get(HEADING.len()..).ok_or_else(damaged)?;
-        rmp_serde::from_slice(body).map_err(|e| format!("it is of another kind of run, or of another version: {e}"))
+        let body = content.get(KIND.len() + end + 1..).ok_or_else(damaged)?;
+        let mut found: Self = rmp_serde::from_slice(body)
+            .map_err(|e| format!("it is of another kind of run, or of another version: {e}"))?;
+        if version > OLDEST {
+            found.state.toggle_differences();
+        }
+        Ok(found)
     }
 
     /// Writes the checkpoint of a run; the one before stays as [`PREVIOUS`].
     ///
     /// # Errors
     /// [`Error::File`]; the checkpoint before is then still there.
-    pub fn save(&self, folder: &Path) -> Result<()> {
+    pub fn save(self, folder: &Path) -> Result<()> {
         let newest = folder.join(FILE);
         let previous = folder.join(PREVIOUS);
         let fresh = folder.join("checkpoint.new");

@@ -54,6 +54,7 @@ pub mod frame;
 pub mod motion;
 pub mod origin;
 pub mod output;
+mod packed;
 pub mod propagate;
 pub mod random;
 pub mod record;

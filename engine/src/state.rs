@@ -20,10 +20,13 @@ pub struct State {
     /// Open space or the periodic box.
     pub cell: Cell,
     /// Positions, nm.
+    #[serde(with = "crate::packed")]
     pub positions: Vec<Vector3<f64>>,
     /// Velocities half a step before the positions, nm/ps.
+    #[serde(with = "crate::packed")]
     pub velocities: Vec<Vector3<f64>>,
-    /// Positions that position restraints hold, nm; they follow the box. Empty without restraints.
+    /// Positions that position restraints hold, nm; they follow the box. Zero for atoms that are not held, empty without restraints.
+    #[serde(with = "crate::packed")]
     pub restraint_references: Vec<Vector3<f64>>,
     /// Energy that restraints have been given so far when their force constants changed, kJ/mol.
     #[serde(default)]
@@ -88,6 +91,7 @@ pub struct BarrierState {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListState {
     /// Positions, nm.
+    #[serde(with = "crate::packed")]
     pub positions: Vec<Vector3<f64>>,
     /// The cell.
     pub cell: Cell,
@@ -112,6 +116,17 @@ pub struct GpuState {
 }
 
 impl State {
+    /// Makes the positions from which lists were made their difference from the present ones, by bits, and is its own inverse: a file has less to hold then, and next to
+    /// nothing of lists that are made of the present positions.
+    pub fn toggle_differences(&mut self) {
+        let lists = [Some(&mut self.lists), self.gpu.as_mut().map(|gpu| &mut gpu.boxes)];
+        for list in lists.into_iter().flatten().filter(|list| list.positions.len() == self.positions.len()) {
+            for (made, now) in list.positions.iter_mut().zip(&self.positions) {
+                *made = made.zip_map(now, |made, now| f64::from_bits(made.to_bits() ^ now.to_bits()));
+            }
+        }
+    }
+
     /// Whether the parts of this state have the sizes of those of `other`, which belongs to the same system.
     pub fn fits(&self, other: &Self) -> bool {
         let n = other.positions.len();

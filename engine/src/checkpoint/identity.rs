@@ -25,8 +25,10 @@ pub struct Identity {
     /// Hash of positions, velocities and box of the structure at the start.
     pub structure: u64,
     /// Charge of each atom (e) in the topology.
+    #[serde(with = "crate::packed")]
     pub charges: Vec<f64>,
     /// Mass of each atom, u.
+    #[serde(with = "crate::packed")]
     pub masses: Vec<f64>,
     /// The titratable sites.
     pub sites: Vec<SiteIdentity>,

@@ -1,6 +1,6 @@
 //! One run of a job that is made of many: its job, its folder, its seed, and how far it is.
 
-use crate::checkpoint::{Checkpoint, Found, Identity};
+use crate::checkpoint::{Checkpoint, Found, Identity, Stored};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::output::begun::Begun;
@@ -19,6 +19,10 @@ pub const COMPLAINTS: &str = "errors.txt";
 #[derive(Debug, Serialize, Deserialize)]
 struct Steps {
     step: u64,
+}
+
+impl Stored for Steps {
+    fn toggle_differences(&mut self) {}
 }
 
 /// One run of a job that is made of many.

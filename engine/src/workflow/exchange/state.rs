@@ -3,6 +3,7 @@
 //! A job that is continued may have more pH values or replicas than before. Every slot that is new gets a walker of its own, which first goes
 //! alone through the steps that the others have done: then all runs have the same length, and all swap from there on.
 
+use crate::checkpoint::Stored;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::state::State;
@@ -29,6 +30,12 @@ pub struct Places {
     pub origins: Vec<usize>,
     /// Walker at each slot.
     pub at: Vec<usize>,
+}
+
+impl Stored for ExchangeState {
+    fn toggle_differences(&mut self) {
+        self.walkers.iter_mut().for_each(State::toggle_differences);
+    }
 }
 
 impl ExchangeState {
