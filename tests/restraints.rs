@@ -186,8 +186,12 @@ fn what_is_minimised_is_held_where_the_structure_has_it() {
         simulation.prepare(&mut |_| Ok(())).unwrap();
         let end = simulation.state().unwrap();
         assert_eq!(start.restraint_references, end.restraint_references);
-        assert_eq!(start.restraint_references, start.positions);
         let topology = simulation.topology();
+        // Atoms that nothing holds have none: in a checkpoint they would take room.
+        for (atom, reference) in start.restraint_references.iter().enumerate() {
+            let held = topology.position_restraints.iter().any(|held| held.atom as usize == atom);
+            assert_eq!(*reference, if held { start.positions[atom] } else { Vector3::zeros() });
+        }
         let heavy = (0..end.positions.len()).filter(|&i| !topology.is_hydrogen(i as u32));
         let moved: Vec<f64> = heavy.map(|i| (end.positions[i] - start.positions[i]).norm_squared()).collect();
         (moved.iter().sum::<f64>() / moved.len() as f64).sqrt()

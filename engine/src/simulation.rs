@@ -26,6 +26,7 @@ use crate::propagate::{Propagate, Walker};
 use crate::record::Description;
 use crate::state::State;
 use crate::system::System;
+use crate::system::restraints::references;
 use crate::titration::{Biases, OBSERVE, Sites};
 use forcefield::Topology;
 use forcefield::gromacs::{Structure, write_gro};
@@ -297,6 +298,8 @@ impl Propagate for Simulation {
             return Err(Error::input("the checkpoint lacks a part of the state", "remove the folder to start again"));
         }
         self.state.clone_from(state);
+        // Up to version 4 checkpoints had references of all atoms.
+        self.state.restraint_references = references(&self.system.topology, &state.restraint_references);
         self.unloaded = Some(ListOrigin::Checkpoint);
         self.update_biases()
     }

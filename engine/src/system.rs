@@ -5,7 +5,7 @@
 mod masses;
 mod plan;
 mod read;
-mod restraints;
+pub(crate) mod restraints;
 mod sanity;
 pub mod vibration;
 
@@ -103,12 +103,11 @@ impl System {
         let titratable = sites.as_ref().map_or(&[][..], |sites| &sites.sites);
         titration::check_factors(config, &topology, &unknown_factors, titratable)?;
         restraints::hold(config, &mut topology, titratable)?;
-        let restrained = !topology.position_restraints.is_empty();
         let state = State {
             step: 0,
             cell,
             velocities: vec![Vector3::zeros(); positions.len()],
-            restraint_references: if restrained { positions.clone() } else { Vec::new() },
+            restraint_references: restraints::references(&topology, &positions),
             positions,
             sites: sites.as_ref().map_or(Ok(SitesState::default()), Sites::initial_state)?,
             lists: ListState { positions: Vec::new(), cell },

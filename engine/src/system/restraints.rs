@@ -1,4 +1,4 @@
-//! The restraints of `[position_restraints]`, which end in the course of a run.
+//! The restraints of `[position_restraints]`, which end in the course of a run, and the references of all restraints.
 
 use super::select;
 use crate::config::Config;
@@ -9,7 +9,19 @@ use lambda::Site;
 use nalgebra::Vector3;
 use std::collections::HashSet;
 
-/// Adds them to `topology`, of which `sites` titrate: on the atoms that the job selects, but for virtual sites, which follow others, and for atoms
+/// References `[N]` of the restraints of `topology` (nm): of atoms that are held their `positions` `[N]`, of all others zero, which takes no room in a checkpoint and stays what it is
+/// when a box is stretched. Empty without restraints, or without positions.
+pub(crate) fn references(topology: &Topology, positions: &[Vector3<f64>]) -> Vec<Vector3<f64>> {
+    let held = &topology.position_restraints;
+    if held.is_empty() || positions.is_empty() {
+        return Vec::new();
+    }
+    let mut references = vec![Vector3::zeros(); positions.len()];
+    held.iter().map(|held| held.atom as usize).for_each(|atom| references[atom] = positions[atom]);
+    references
+}
+
+/// Adds those of `[position_restraints]` to `topology`, of which `sites` titrate: on the atoms that the job selects, but for virtual sites, which follow others, and for atoms
 /// that are restrained already.
 ///
 /// # Errors
