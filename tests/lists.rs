@@ -82,3 +82,46 @@ fn lists_and_boxes_keep_their_promise_until_they_are_made_anew() {
     println!("drift {drift:.1e} with a buffer of {} nm, {of_none:.1e} without", schedule.buffer);
     assert!(drift < 1e-6 && of_none > 1e-4, "{drift:e} {of_none:e}");
 }
+
+/// Where lists are made anew a checkpoint has the present positions once, and that somebody has asked for it changes nothing.
+#[test]
+fn states_of_steps_that_make_lists_have_the_lists_of_their_positions() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("inputs/03-water/water");
+    let text = format!(
+        "[system]\nstructure = \"{0}.gro\"\ntopology = \"{0}.top\"\n[electrostatics]\norder = 3\n\
+         [thermostat]\ntemperature = \"300 K\"\n",
+        path.display()
+    );
+    // On the CPU a short buffer, so that lists do not serve for long.
+    let device = Device::emulator().unwrap();
+    for (device, buffer) in [(None, "[neighbour_list]\nbuffer = \"0.05 nm\"\n"), (Some(&device), "")] {
+        let config = Config::parse(&format!("{text}{buffer}"), Path::new("lists.toml")).unwrap();
+        let begin = || {
+            let mut simulation = Simulation::on(&config, device).unwrap();
+            simulation.prepare(&mut |_| Ok(())).unwrap();
+            simulation.advance(1).unwrap();
+            simulation
+        };
+        let (mut seen, mut unseen) = (begin(), begin());
+        let every = seen.list_interval();
+        let mut made = Vec::new();
+        while seen.step() < 41 {
+            let here = seen.makes_lists();
+            assert!(every.is_none_or(|every| here == seen.step().is_multiple_of(every)));
+            if here {
+                made.push(seen.step());
+                let state = seen.state().unwrap();
+                assert_eq!(state.lists.positions, state.positions);
+                assert!(state.gpu.is_none_or(|gpu| gpu.boxes == state.lists));
+            } else if seen.step() % 5 == 0 {
+                let state = seen.state().unwrap();
+                assert_ne!(state.lists.positions, state.positions);
+            }
+            seen.advance(1).unwrap();
+        }
+        println!("lists made at steps {made:?}");
+        assert!(made.len() >= 2);
+        unseen.advance(40).unwrap();
+        assert_eq!(seen.state().unwrap(), unseen.state().unwrap());
+    }
+}

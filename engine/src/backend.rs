@@ -152,11 +152,22 @@ pub trait Backend: Send {
         Ok(Vec::new())
     }
 
+    /// Whether lists are made anew at the present step, whoever looks. A checkpoint of such a step has nothing to say of them but that.
+    fn makes_lists(&self, state: &State) -> bool;
+
     /// Brings the whole state up to date.
     ///
     /// # Errors
     /// A device that is lost, or what was wrong with the steps before.
     fn store(&mut self, state: &mut State) -> Result<()>;
+
+    /// The same for a checkpoint: lists that the present step makes anew are those of the state, so that it does not tell whether somebody has looked.
+    ///
+    /// # Errors
+    /// As [`Self::store`]; positions of which no lists can be made.
+    fn store_with_lists(&mut self, state: &mut State) -> Result<()> {
+        self.store(state)
+    }
 
     /// Brings λ up to date.
     ///

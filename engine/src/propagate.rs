@@ -50,6 +50,11 @@ pub trait Propagate {
     /// [`crate::error::Error::Physics`] if energies are not finite; if a device is lost.
     fn lines(&mut self, upto: Upto) -> Result<Vec<Frame<'static>>>;
 
+    /// Whether lists of neighbours are made anew at the present step: a checkpoint of it is shorter.
+    fn makes_lists(&self) -> bool {
+        false
+    }
+
     /// Everything that is needed to go on from here bit for bit.
     ///
     /// # Errors

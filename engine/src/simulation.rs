@@ -288,8 +288,14 @@ impl Propagate for Simulation {
         self.kept_lines(upto)
     }
 
+    fn makes_lists(&self) -> bool {
+        self.unloaded.is_none() && self.backend.makes_lists(&self.state)
+    }
+
     fn state(&mut self) -> Result<State> {
-        self.store()?;
+        if self.unloaded.is_none() {
+            self.backend.store_with_lists(&mut self.state)?;
+        }
         Ok(self.state.clone())
     }
 

@@ -63,7 +63,7 @@ impl Cpu {
     }
 
     fn update_lists(&mut self, state: &mut State) -> Result<()> {
-        if self.listed && !self.hamiltonian.is_stale(&state.positions, state.cell) {
+        if !self.makes_lists(state) {
             return Ok(());
         }
         self.hamiltonian.rebuild(&state.positions, state.cell)?;
@@ -259,8 +259,17 @@ impl Backend for Cpu {
         &self.evaluation
     }
 
+    fn makes_lists(&self, state: &State) -> bool {
+        !self.listed || self.hamiltonian.is_stale(&state.positions, state.cell)
+    }
+
     fn store(&mut self, _state: &mut State) -> Result<()> {
         Ok(())
+    }
+
+    fn store_with_lists(&mut self, state: &mut State) -> Result<()> {
+        let step = state.step;
+        self.update_lists(state).map_err(|e| e.at_step(step))
     }
 
     fn store_lambda(&mut self, _state: &mut State) -> Result<()> {

@@ -303,6 +303,10 @@ impl Backend for Gpu {
         Ok(std::mem::take(&mut self.moments))
     }
 
+    fn makes_lists(&self, state: &State) -> bool {
+        self.resident.makes_lists(state.step)
+    }
+
     fn store(&mut self, state: &mut State) -> Result<()> {
         if !self.ahead {
             return Ok(());

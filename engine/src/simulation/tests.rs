@@ -18,6 +18,10 @@ impl Backend for Refuses {
         None
     }
 
+    fn makes_lists(&self, _: &State) -> bool {
+        false
+    }
+
     fn load(&mut self, _: &mut State, _: ListOrigin) -> Result<()> {
         Err(Error::input("refused", ""))
     }

@@ -160,6 +160,11 @@ impl Resident {
         self.schedule.lists
     }
 
+    /// Whether lists and boxes are both made anew at a step.
+    pub fn makes_lists(&self, step: u64) -> bool {
+        [self.schedule.lists, self.schedule.boxes].into_iter().all(|every| step.is_multiple_of(every))
+    }
+
     /// Whether `lists` are made of the boxes that this device has, in a cell that has become `cell` since. The number of boxes depends on the
     /// device, and a kernel that reads boxes of another number computes nonsense.
     ///
