@@ -414,7 +414,7 @@ def _is_water(template: Any) -> bool:
     return elements == ["H", "H", "O"]
 
 
-def needed(ff: TitratableForceField, topology: Any) -> list[str]:
+def needed(topology: Any) -> list[str]:
     """Names of the entries that the groups of a topology with hydrogens need."""
     found: set[str] = set()
     for residue in topology.residues():
@@ -427,7 +427,7 @@ def needed(ff: TitratableForceField, topology: Any) -> list[str]:
 
 def entries_for(ff: TitratableForceField, topology: Any) -> dict[str, str]:
     """Name of the file -> TOML, of every entry that a topology needs; none where the built-in library is for this force field and water."""
-    names = needed(ff, topology)
+    names = needed(topology)
     if (ff.name, ff.water) == BUILT_IN:
         # Corrections of the user's own come before those that are built in.
         names = [name for name in names if (name, ff.name) in ff.calibrated]

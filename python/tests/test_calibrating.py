@@ -34,6 +34,11 @@ def octitrate(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([binary(), *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def _checkpoints(folder: Path) -> dict[Path, int]:
+    """When the checkpoint of every run below a folder was written (ns)."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("checkpoint")}
+
+
 def test_a_residue_gets_into_the_library_and_is_prepared_with_it(tmp_path: Path, library: Path, structure: Write) -> None:
     # The jobs as they are written take hours here: those of a folder that is there already are gone on with.
     shorten(build("CYS", "ff14SB", "tip3p", tmp_path / "ff14SB-tip3p/cys"))
@@ -44,9 +49,11 @@ def test_a_residue_gets_into_the_library_and_is_prepared_with_it(tmp_path: Path,
     assert f"in the library: {file} (octitrate prepare reads it by itself)" in answer.stderr
     correction = tomllib.loads(file.read_text())["correction"]
     assert correction["status"] == "preliminary"
-    # The same command finds all of it done.
+    # The same command finds all of it done: no run goes on and writes a checkpoint.
+    done = _checkpoints(tmp_path)
     again = octitrate(*words, folder=tmp_path)
-    assert again.returncode == 0 and "0 s in this call" in again.stderr, again.stderr
+    assert again.returncode == 0, again.stderr
+    assert len(done) > 1 and _checkpoints(tmp_path) == done
     assert [path.name for path in file.parent.iterdir()] == ["cys.toml"]
     # Of a preparation nobody says a word about the library.
     options, report = structure(peptide_text("ACE", "CYS", "GLU", "NME")), Report(screen=None)
