@@ -164,7 +164,7 @@ def _cysteine(chain: str, number: int, x: float) -> Residue:
 )
 def test_a_cysteine_whose_partner_is_left_out_is_warned_of(apart: float, named: bool, warned: bool, report: Report) -> None:
     here, other = _cysteine("A", 5, 0.0), _cysteine("B", 9, apart)
-    entry = Entry("x.pdb", "PDB", {1: [here, other]}, bridges=[(("A", 5), ("B", 9))] if named else [])
+    entry = Entry("x.pdb", "PDB", {1: [here, other]}, bridges=[(("A", 5, ""), ("B", 9, ""))] if named else [])
     assert chains.bridges(entry, [here, other], [chains.Segment("A", [here])], report) == []
     assert ("CYS 5 of chain A is bonded to CYS 9 of chain B, which is left out: it is built as a free thiol" in notes(report)) == warned
 

@@ -126,13 +126,13 @@ def test_what_was_not_seen_and_what_belongs_together_is_read() -> None:
     text = (
         "REMARK 465   M RES C SSSEQI\nREMARK 465     MET A     1\nREMARK 465     GLY A     2A\n"
         "REMARK 350 BIOMOLECULE: 1\nREMARK 350 APPLY THE FOLLOWING TO CHAINS: A, B\n"
-        "SEQRES   1 A    3  MET GLY ALA\nSSBOND   1 CYS A    3    CYS B    7                          1555   1555  2.03\n" + LINE
+        "SEQRES   1 A    3  MET GLY ALA\nSSBOND   1 CYS A    3    CYS B    7B                         1555   1555  2.03\n" + LINE
     )
     entry = read_pdb(text, "x")
     assert [(m.name, m.chain, m.number, m.insertion) for m in entry.missing] == [("MET", "A", 1, ""), ("GLY", "A", 2, "A")]
     assert entry.units == [["A", "B"]]
     assert entry.sequences == {"A": ["MET", "GLY", "ALA"]}
-    assert entry.bridges == [(("A", 3), ("B", 7))]
+    assert entry.bridges == [(("A", 3, ""), ("B", 7, "B"))]
 
 
 COLUMNS = (
@@ -188,7 +188,7 @@ def test_names_of_the_author_may_be_left_out_of_an_mmcif_file(tmp_path: Path) ->
         + rows
     )
     entry = read(path)
-    assert entry.bridges == [(("H", 102), ("H", 103))]
+    assert entry.bridges == [(("H", 102, ""), ("H", 103, ""))]
     assert entry.missing == [] and list(entry.models) == [1]
 
 
@@ -213,3 +213,71 @@ def test_a_molecule_of_its_own_in_a_chain_of_an_mmcif_file_ends_the_one_before(t
     rows = [SITE.format(n=n, name="GLY") for n in (2, 3)] + [SITE.format(n=9, name="GLY").replace(" A 1 9 ", " B 2 . ")]
     path.write_text("data_x\nloop_\n" + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split()) + "".join(rows))
     assert [residue.ended for residue in read(path).models[1]] == [False, True, False]
+
+
+@pytest.mark.parametrize("line", ["SSBOND   1 CYS A    3    CYS", "SSBOND CYS 3 CYS 7", "SSBOND   1 CYS A    x    CYS B    7"])
+def test_records_of_disulfides_that_cannot_be_read_are_passed_over(line: str) -> None:
+    """The sulfurs say which cysteines are bonded; the records are only compared."""
+    assert read_pdb(f"{line}\n{LINE}", "x").bridges == []
+
+
+def test_a_disulfide_of_residues_with_insertion_codes_is_theirs(tmp_path: Path) -> None:
+    """Two cysteines may differ by the code alone, and numbers of a tag are below zero."""
+    bond = "SSBOND   1 CYS H  100A   CYS L   -5\n"
+    assert read_pdb(bond + LINE, "x").bridges == [(("H", 100, "A"), ("L", -5, ""))]
+    columns = "id conn_type_id ptnr1_auth_asym_id ptnr1_auth_seq_id pdbx_ptnr1_PDB_ins_code ptnr2_auth_asym_id ptnr2_auth_seq_id pdbx_ptnr2_PDB_ins_code".split()  # noqa: SIM905
+    path = tmp_path / "x.cif"
+    path.write_text(
+        "data_x\nloop_\n"
+        + "".join(f"_struct_conn.{column}\n" for column in columns)
+        + "d1 disulf H 100 A L 5 ?\nloop_\n"
+        + "".join(f"_atom_site.{column}\n" for column in COLUMNS.split())
+        + SITE.format(n=2, name="GLY")
+    )
+    assert read(path).bridges == [(("H", 100, "A"), ("L", 5, ""))]
+
+
+def _atoms(*rows: tuple[str, int, str]) -> str:
+    """Records of atoms: their names, numbers and alternates in a residue GLY of chain A."""
+    return "".join(f"ATOM      1  {name:<3}{mark or ' '}GLY A{number:4d}      11.111  22.222 -33.333  1.00 10.00           {name[0]}\n" for name, number, mark in rows)
+
+
+TWO = _atoms(("N", 1, ""), ("CA", 1, ""), ("N", 2, ""), ("CA", 2, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        (f"{TWO}ENDMDL\n{TWO}ENDMDL\nEND\n", [1, 2]),  # no MODEL
+        (f"{TWO}END\n{TWO}END\n", [1, 2]),  # frames of a trajectory
+        (f"MODEL        1\n{TWO}ENDMDL\nMODEL        2\n{TWO}ENDMDL\nEND\n", [1, 2]),
+        (f"MODEL        3\n{TWO}ENDMDL\n{TWO}", [3, 4]),
+        (f"{TWO}END\n{TWO.replace(' A ', ' B ')}", [1]),  # two files, one behind the other
+    ],
+)
+def test_models_end_with_endmdl_whatever_begins_them(text: str, models: list[int]) -> None:
+    entry = read_pdb(text, "x")
+    assert sorted(entry.models) == models
+    assert all(len(residue.atoms) == 2 for residues in entry.models.values() for residue in residues)
+
+
+def test_residues_in_pieces_are_whole_and_repeated_ones_are_two() -> None:
+    """Some programs write alternates, or hydrogens, behind everything else."""
+    pieces = _atoms(("N", 1, ""), ("CA", 1, "A"), ("N", 2, ""), ("CA", 2, ""), ("CA", 1, "B"), ("H", 2, ""))
+    here = read_pdb(pieces, "x").models[1]
+    assert [(residue.number, [atom.name for atom in residue.atoms]) for residue in here] == [(1, ["N", "CA", "CA"]), (2, ["N", "CA", "H"])]
+    assert [residue.number for residue in read_pdb(TWO + TWO, "x").models[1]] == [1, 2, 1, 2]
+
+
+def test_water_has_numbers_where_an_mmcif_file_has_only_labels(tmp_path: Path) -> None:
+    """Without names and numbers of the author only polymers are numbered."""
+    columns = "group_PDB id type_symbol label_atom_id label_comp_id label_asym_id label_seq_id Cartn_x Cartn_y Cartn_z".split()  # noqa: SIM905
+    rows = ["ATOM 1 N N GLY A 1", "ATOM 2 C CA GLY A 1", "ATOM 3 N N GLY A 2", "HETATM 4 S S SO4 B .", "HETATM 5 O O1 SO4 B ."]
+    rows += [f"HETATM 6 {atom[0]} {atom} HOH C ." for _ in range(3) for atom in ("O", "H1", "H2")] + ["HETATM 7 O O HOH C ?", "HETATM 8 O O HOH C ?"]
+    path = tmp_path / "x.cif"
+    path.write_text("data_x\nloop_\n" + "".join(f"_atom_site.{column}\n" for column in columns) + "".join(f"{row} {k}.0 0.0 0.0\n" for k, row in enumerate(rows)))
+    found = [(str(residue), len(residue.atoms)) for residue in read(path).models[1]]
+    assert found == [
+        ("GLY 1 of chain A", 2), ("GLY 2 of chain A", 1), ("SO4 1 of chain B", 2),
+        ("HOH 1 of chain C", 3), ("HOH 2 of chain C", 3), ("HOH 3 of chain C", 3), ("HOH 4 of chain C", 1), ("HOH 5 of chain C", 1),
+    ]  # fmt: skip

@@ -271,15 +271,15 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
             taken |= {i, j}
             pairs.append((cysteines[i], cysteines[j]))
             report.note(f"disulfide {cysteines[i]} – {cysteines[j]}, {10 * length:.2f} Å")
-    is_bonded = {frozenset(((a.chain, a.number), (b.chain, b.number))) for a, b in pairs}
-    here = {(r.chain, r.number) for r in cysteines}
+    is_bonded = {frozenset((a.key, b.key)) for a, b in pairs}
+    here = {r.key for r in cysteines}
     alone = _left_alone(entry, everything, cysteines, taken, report)
     for index, residue in enumerate(cysteines):
         if index not in taken | alone and residue.original.upper() in names.IN_DISULFIDE:
             report.warn(f"{residue} is called {residue.original} in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol")
     for a, b in entry.bridges:
         if {a, b} <= here and frozenset((a, b)) not in is_bonded:
-            report.warn(f"the file names a disulfide between {a[1]} of chain {a[0]} and {b[1]} of chain {b[0]}, whose sulfurs are too far apart: none is built")
+            report.warn(f"the file names a disulfide between {a[1]}{a[2]} of chain {a[0]} and {b[1]}{b[2]} of chain {b[0]}, whose sulfurs are too far apart: none is built")
     return pairs
 
 
@@ -295,7 +295,7 @@ def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue
             continue
         for other in others:
             near = any(distance(sulfur.position, atom.position) < BRIDGE for atom in other.atoms if atom.name == "SG")
-            if near or frozenset(((residue.chain, residue.number), (other.chain, other.number))) in named:
+            if near or frozenset((residue.key, other.key)) in named:
                 report.warn(
                     f"{residue} is bonded to {other}, which is left out: it is built as a free thiol, which it is not in the protein; "
                     f"--chains with chain {other.chain or '(blank)'}, too, keeps the disulfide"

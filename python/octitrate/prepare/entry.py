@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 Position = tuple[float, float, float]
 
+Place = tuple[str, int, str]
+"""Where a residue stands in the file: chain, number and insertion code."""
+
 
 @dataclass(slots=True)
 class Atom:
@@ -35,14 +38,25 @@ class Residue:
     """Its name in the file, where it has been renamed."""
     ended: bool = False
     """Whether the file ends a chain behind it (TER, or another label_asym_id of an mmCIF file)."""
+    segment: str = ""
+    """Its segment in files of CHARMM (columns 73 to 76), where several chains may have no name."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.place}"
 
     @property
+    def key(self) -> Place:
+        """Where it stands, to look it up."""
+        return self.chain, self.number, self.insertion
+
+    @property
     def place(self) -> str:
         """Number and chain, as messages name them."""
         return f"{self.number}{self.insertion} of chain {self.chain or '(blank)'}"
+
+    def takes(self, atom: Atom) -> bool:
+        """Whether it has no such atom yet: residues may be in pieces, with hydrogens or alternates at the end of a file."""
+        return all((atom.name, atom.altloc) != (other.name, other.altloc) for other in self.atoms)
 
     def atom(self, name: str) -> Atom | None:
         """The atom of this name, if there is one."""
@@ -79,8 +93,8 @@ class Entry:
     """What was not seen in it (REMARK 465)."""
     units: list[list[str]] = field(default_factory=list)
     """Chains of each biological unit (REMARK 350)."""
-    bridges: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
-    """Disulfides that the file names (SSBOND): chain and number of both cysteines."""
+    bridges: list[tuple[Place, Place]] = field(default_factory=list)
+    """Disulfides that the file names (SSBOND): where both cysteines stand."""
 
 
 def distance(a: Position, b: Position) -> float:

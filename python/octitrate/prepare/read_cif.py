@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from ..errors import Refused
-from .entry import Atom, Entry, Missing, Residue
+from .entry import Atom, Entry, Missing, Place, Residue
 from .fields import AGAIN, real, whole
 from .read_pdb import guessed_element
 
@@ -29,47 +29,12 @@ def read_cif(text: str, path: str) -> Entry:
     block = next(block for block in blocks if block.getObj("atom_site") is not None)
     entry = Entry(path=path, kind="mmCIF", models={})
     polymers = _polymers(block)
-    asyms: dict[str, tuple[str, str]] = {}
-    numbers: dict[tuple[str, str], tuple[str, int]] = {}
-    now: Residue | None = None
-    here: dict[str, Residue] = {}
-    last: tuple[Any, ...] = ()
-    for index, row in enumerate(_rows(sites), 1):
-        place = f"{path}: row {index} of atom_site"
-        model = whole(row.get("pdbx_PDB_model_num") or "1", "the number of the model", place)
-        name = _first(row, "auth_comp_id", "label_comp_id")
-        chain = _first(row, "auth_asym_id", "label_asym_id")
-        number = whole(_first(row, "auth_seq_id", "label_seq_id"), "the number of the residue", place)
-        insertion = row.get("pdbx_PDB_ins_code", "")
-        key = (model, chain, number, insertion, row.get("label_asym_id", chain))
-        if key != last:
-            if now is not None and last[0] == model:
-                now.ended = last[-1] != key[-1]  # another molecule, whatever the author calls its chain
-            here, last = {}, key
-        # several residues may share a place, row by row or one after another
-        now = here.get(name)
-        if now is None:
-            now = here[name] = Residue(name=name, chain=chain, number=number, insertion=insertion)
-            entry.models.setdefault(model, []).append(now)
-        numbers.setdefault((row.get("label_asym_id", ""), row.get("label_seq_id", "")), (chain, number))
-        if (entity := row.get("label_entity_id", "")) in polymers:
-            asyms.setdefault(row.get("label_asym_id", ""), (chain, entity))
-        atom_name = _first(row, "auth_atom_id", "label_atom_id").strip('"')
-        x, y, z = (real(row.get(f"Cartn_{axis}", "?"), axis, place) / 10 for axis in "xyz")
-        now.atoms.append(
-            Atom(
-                name=atom_name,
-                altloc=row.get("label_alt_id", ""),
-                occupancy=real(row.get("occupancy") or "1", "the occupancy", place),
-                position=(x, y, z),
-                element=(row.get("type_symbol", "") or guessed_element(f"{atom_name:>4}", name)).upper(),
-            )
-        )
+    numbers, asyms = _residues(sites, entry)
     entry.title = next((row.get("title", "") for row in _table(block, "struct")), "")
     for row in _table(block, "pdbx_poly_seq_scheme"):
         entry.sequences.setdefault(row.get("pdb_strand_id", ""), []).append(row.get("mon_id", ""))
     if not entry.sequences:  # a table of the PDB, which other programs leave out
-        entry.sequences = {chain: polymers[entity] for chain, entity in asyms.values()}
+        entry.sequences = {chain: polymers[entity] for chain, entity in asyms.values() if entity in polymers}
     for row in _table(block, "pdbx_unobs_or_zero_occ_residues"):
         # names and numbers of the author may be left out, and no atom tells them here
         if row.get("polymer_flag") == "Y" and row.get("occupancy_flag", "1") == "1" and row.get("auth_asym_id") and row.get("auth_seq_id"):
@@ -77,7 +42,7 @@ def read_cif(text: str, path: str) -> Entry:
             absent = Missing(_first(row, "auth_comp_id", "label_comp_id"), row["auth_asym_id"], number, row.get("PDB_ins_code", ""))
             if absent not in entry.missing:  # there is a row for each model
                 entry.missing.append(absent)
-    entry.units = _units(block, {asym: chain for asym, (chain, _) in asyms.items()})
+    entry.units = _units(block, {asym: chain for asym, (chain, entity) in asyms.items() if entity in polymers})
     for row in _table(block, "struct_conn"):
         if row.get("conn_type_id", "").lower() == "disulf":
             ends = [_end(row, f"ptnr{i}", numbers, path) for i in (1, 2)]
@@ -86,11 +51,66 @@ def read_cif(text: str, path: str) -> Entry:
     return entry
 
 
-def _end(row: dict[str, str], partner: str, numbers: dict[tuple[str, str], tuple[str, int]], path: str) -> tuple[str, int] | None:
-    """Chain and number of one end of a bond, by the author's names or those that the atoms have for the labels; none if neither says them."""
+def _residues(sites: Any, entry: Entry) -> tuple[dict[tuple[str, str], Place], dict[str, tuple[str, str]]]:
+    """Reads the residues of every model. Returns where those stand that the labels name (label_asym_id and label_seq_id), and by label_asym_id what the author calls a
+    chain, with its entity."""
+    numbers: dict[tuple[str, str], Place] = {}
+    asyms: dict[str, tuple[str, str]] = {}
+    now: Residue | None = None
+    by_place: dict[tuple[Any, ...], Residue] = {}
+    last: tuple[Any, ...] = ()
+    counts: dict[tuple[int, str], int] = {}
+    for index, row in enumerate(_rows(sites), 1):
+        place = f"{entry.path}: row {index} of atom_site"
+        model = whole(row.get("pdbx_PDB_model_num") or "1", "the number of the model", place)
+        atom = _atom(row, place)
+        name = _first(row, "auth_comp_id", "label_comp_id")
+        chain = _first(row, "auth_asym_id", "label_asym_id")
+        insertion = row.get("pdbx_PDB_ins_code", "")
+        asym = row.get("label_asym_id", chain)
+        if called := _first(row, "auth_seq_id", "label_seq_id"):
+            number = whole(called, "the number of the residue", place)
+        elif now is not None and (now.name, last[:2], last[-1]) == (name, (model, chain), asym) and now.takes(atom):
+            number = now.number
+        else:
+            # without the author's numbers only polymers have some: molecules of water are counted
+            number = counts.get((model, chain), 0) + 1
+        counts[model, chain] = max(counts.get((model, chain), number), number)
+        key = (model, chain, number, insertion, asym)
+        if key != last and now is not None and last[0] == model:
+            now.ended = now.ended or last[-1] != asym  # another molecule, whatever the author calls its chain
+        # several residues may share a place, row by row or one after another, and one may be in pieces
+        earlier = by_place.get((*key, name))
+        if earlier is not None and (key == last or earlier.takes(atom)):
+            now = earlier
+        else:
+            now = by_place[*key, name] = Residue(name=name, chain=chain, number=number, insertion=insertion)
+            entry.models.setdefault(model, []).append(now)
+        last = key
+        now.atoms.append(atom)
+        numbers.setdefault((row.get("label_asym_id", ""), row.get("label_seq_id", "")), (chain, number, insertion))
+        asyms.setdefault(row.get("label_asym_id", ""), (chain, row.get("label_entity_id", "")))
+    return numbers, asyms
+
+
+def _atom(row: dict[str, str], place: str) -> Atom:
+    name = _first(row, "auth_atom_id", "label_atom_id").strip('"')
+    x, y, z = (real(row.get(f"Cartn_{axis}", "?"), axis, place) / 10 for axis in "xyz")
+    residue = _first(row, "auth_comp_id", "label_comp_id")
+    return Atom(
+        name=name,
+        altloc=row.get("label_alt_id", ""),
+        occupancy=real(row.get("occupancy") or "1", "the occupancy", place),
+        position=(x, y, z),
+        element=(row.get("type_symbol", "") or guessed_element(f"{name:>4}", residue)).upper(),
+    )
+
+
+def _end(row: dict[str, str], partner: str, numbers: dict[tuple[str, str], Place], path: str) -> Place | None:
+    """Where one end of a bond stands, by the author's names or those that the atoms have for the labels; none if neither says them."""
     chain, number = (row.get(f"{partner}_auth_{what}_id", "") for what in ("asym", "seq"))
     if chain and number:
-        return chain, whole(number, "the number of a residue in struct_conn", path)
+        return chain, whole(number, "the number of a residue in struct_conn", path), row.get(f"pdbx_{partner}_PDB_ins_code", "")
     return numbers.get((row.get(f"{partner}_label_asym_id", ""), row.get(f"{partner}_label_seq_id", "")))
 
 

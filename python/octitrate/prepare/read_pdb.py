@@ -8,8 +8,12 @@ from __future__ import annotations
 import re
 
 from ..errors import Refused
-from .entry import Atom, Entry, Missing, Residue
+from .entry import Atom, Entry, Missing, Place, Residue
 from .fields import AGAIN, real, whole
+
+
+_BRIDGE = re.compile(r".{15}(.).( *-?\d+)(.).{7}(.).( *-?\d+)(.?)")
+"""Columns 16 to 22 and 30 to 36 of SSBOND: chain, number and insertion code of both cysteines."""
 
 
 def read_pdb(text: str, path: str) -> Entry:
@@ -18,8 +22,9 @@ def read_pdb(text: str, path: str) -> Entry:
     Raises `Refused` with file and line for a record that cannot be read.
     """
     entry = Entry(path=path, kind="PDB", models={})
-    model = 1
+    model, is_over = 1, ""
     now: Residue | None = None
+    by_place: dict[tuple[int, str, Place], Residue] = {}
     titles: list[str] = []
     remarks: dict[int, list[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -27,30 +32,36 @@ def read_pdb(text: str, path: str) -> Entry:
         if record in ("ATOM", "HETATM"):
             residue, atom = _atom(line, f"{path}:{number}")
             here = entry.models.setdefault(model, [])
+            # Models without MODEL are told by ENDMDL, or by END where the first residue comes again behind it.
+            if here and (is_over == "ENDMDL" or is_over == "END" and _same(here[0], residue)):
+                model = max(entry.models) + 1
+                here = entry.models.setdefault(model, [])
+            is_over = ""
             if now is None or not _same(now, residue):
                 # two names of one number may alternate, atom by atom
-                earlier = here[-2] if now is not None and len(here) > 1 and _same(here[-2], residue) else None
-                now = earlier or residue
-                if earlier is None:
+                earlier = by_place.get((model, residue.name, residue.key))
+                now = earlier if earlier is not None and earlier.takes(atom) else residue
+                if now is residue:
+                    by_place[model, residue.name, residue.key] = residue
                     here.append(now)
             now.atoms.append(atom)
         elif record == "MODEL":
             model = whole(line[6:20], "the number of the model", f"{path}:{number}")
             if model in entry.models:
                 model = max(entry.models) + 1
-            now = None
-        elif record in ("TER", "ENDMDL"):
+            now, is_over = None, ""
+        elif record in ("TER", "ENDMDL", "END"):
             if now is not None:
                 now.ended = record == "TER"
-            now = None
+            now, is_over = None, is_over if record == "TER" else record
         elif record == "TITLE":
             titles.append(line[10:80].strip())
         elif record == "REMARK" and line[7:10].strip().isdigit():
             remarks.setdefault(int(line[7:10]), []).append(line[11:].rstrip())
         elif record == "SEQRES":
             entry.sequences.setdefault(line[11:12].strip(), []).extend(line[19:70].split())
-        elif record == "SSBOND" and line[17:21].strip().isdigit() and line[31:35].strip().isdigit():
-            entry.bridges.append(((line[15:16].strip(), int(line[17:21])), (line[29:30].strip(), int(line[31:35]))))
+        elif record == "SSBOND" and (match := _BRIDGE.match(line)):
+            entry.bridges.append(((match[1].strip(), int(match[2]), match[3].strip()), (match[4].strip(), int(match[5]), match[6].strip())))
     entry.title = " ".join(titles).strip()
     entry.missing = _missing(remarks.get(465, []))
     entry.units = _units(remarks.get(350, []))
@@ -58,7 +69,7 @@ def read_pdb(text: str, path: str) -> Entry:
 
 
 def _same(a: Residue, b: Residue) -> bool:
-    return (a.chain, a.number, a.insertion) == (b.chain, b.number, b.insertion) and a.name == b.name
+    return a.key == b.key and a.name == b.name
 
 
 def _atom(line: str, place: str) -> tuple[Residue, Atom]:
@@ -73,6 +84,7 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
         chain=line[21:22].strip(),
         number=_number(line[22:26].strip(), place),
         insertion=line[26:27].strip(),
+        segment=line[72:76].strip(),
     )
     if line[20:21] != " " and line[17:18] == " ":
         raise Refused(f"{place}: the name of the residue is not in columns 18 to 21: {line.rstrip()!r}", AGAIN)
