@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .prepare.names import known_as
+
 
 class Refused(Exception):
     """An input that cannot be prepared.
@@ -25,6 +27,6 @@ class Refused(Exception):
 
 
 def named(residue: Any) -> str:
-    """A residue of an OpenMM topology as messages name it: ``GLU 35 of chain A``."""
+    """A residue of an OpenMM topology as messages name it, by its name in the PDB however it is built: ``GLU 35 of chain A`` of GL3 and of ZGL3."""
     number = f"{residue.id}{residue.insertionCode.strip()}"
-    return f"{residue.name} {number} of chain {residue.chain.id.strip() or '(blank)'}"
+    return f"{known_as(residue.name)} {number} of chain {residue.chain.id.strip() or '(blank)'}"

@@ -76,6 +76,11 @@ def _elements_of_names(text: str) -> str:
     return text.replace(row, row + place.replace(" OG ", " HG ") + "HG\n" + place.replace(" OG ", "1HB ") + "HB\n")
 
 
+def _segment(text: str, name: str) -> str:
+    """The records with a segment in columns 73 to 76."""
+    return "".join(f"{row[:72]:<72}{name:<4}{row[76:]}" for row in LINES(text, True))
+
+
 def _zinc(text: str) -> str:
     x, y, z = next((float(r[30:38]), float(r[38:46]), float(r[46:54])) for r in LINES(text) if (int(r[22:26]), r[12:16].strip()) == (6, "NE2"))
     return text + hetero("ZN2", "ZN", "ZN", (x + 2.0, y, z))
@@ -106,13 +111,42 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         {},
         r"ALA 1 of chain A is the first residue there is, 1 residue before it was not seen: capped \(ACE\)",
     ),
-    "chain without a name": (lambda t: "".join(r[:21] + " " + r[22:] for r in LINES(t, True)), {}, "the chain without a name is called A in the system and the job"),
+    "chain without a name": (lambda t: "".join(r[:21] + " " + r[22:] for r in LINES(t, True)), {}, "the chain without a name is called A in options, messages, the system and the job"),
+    "chain without a name chosen": (lambda t: moved(t, " ", 0.0) + moved(t, "A", 40.0), {"chains": [""]}, r"chain B, as asked, of B \(8 residues, without a name in the file\), A \(8 residues\)"),
+    "chain without a name chosen by its letter": (lambda t: moved(t, " ", 0.0) + moved(t, "A", 40.0), {"chains": ["B"], "mutate": ["B:S7S"], "sites": ["B:GLU", "ASP", "HIS", "cterm"]}, "chain B, as asked, of B"),
+    "segments of CHARMM": (
+        lambda t: _segment(moved(t, " ", 0.0), "PROA") + _segment(moved(t, " ", 40.0), "PROB"),
+        {"chains": ["PROB"]},
+        r"chains without a name are called by their segments \(columns 73 to 76\): PROA, PROB\n(.*\n)*GLY 8 of chain PROB is the last residue",
+    ),
+    "segments of one name": (lambda t: _segment(t, "PROA") + _segment(moved(t, "A", 40.0), "PROB"), {"chains": ["PROA"]}, "chains called A are called by their segments"),
+    "code of an old entry": (lambda t: _segment(moved(t, " ", 0.0), "1ABC"), {}, r"chain A \(8 residues, without a name in the file\)"),
+    "pieces in another order": (
+        lambda t: without(t, 1, 2, 3) + "TER\n" + without(t, 4, 5, 6, 7, 8),
+        {},
+        "chain A has pieces in another order than that of its peptide bonds, and is taken in that: 1 to 8\nALA 1 of chain A is the first residue: a charged end\nGLY 8 of chain A is the last",
+    ),
+    "a chain that comes back": (
+        lambda t: without(t, 1, 2, 3) + moved(t, "B", 40.0) + without(t, 4, 5, 6, 7, 8),
+        {"chains": ["A"]},
+        "and is taken in that: 1 to 8\nALA 1 of chain A is the first residue: a charged end",
+    ),
+    "pieces in another order with a gap": (
+        lambda t: without(t, 1, 2, 3) + without(t, 3, 4, 5, 6, 7, 8),
+        {"gaps": "cap"},
+        r"in another order than that of their numbers, and is taken in that: 1 to 2, 4 to 8\nchain A is broken between GLU 2 and LYS 4: 1 residue is missing \(3\): capped on both sides",
+    ),
     "loop of the sequence built": (lambda t: SEQUENCE + without(t, 4), {"gaps": "build"}, r"1 residue is missing \(LYS 4\): built without having been seen"),
     "gap with caps": (lambda t: without(t, 4), {"gaps": "cap"}, r"between GLY 3 and ASP 5: 1 residue is missing \(4\): capped on both sides"),
     "two chains of one name": (
         lambda t: t + "TER\n" + "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 40.0).splitlines(keepends=True)),
         {},
         r"chain A has two chains: GLY 8 of chain A is the last residue of one \(it has OXT\), ALA 9 of chain A the first of the next: charged ends",
+    ),
+    "two chains of one name whose numbers fall": (
+        lambda t: "".join(line[:22] + f"{int(line[22:26]) + 8:4d}" + line[26:] for line in moved(t, "A", 40.0).splitlines(keepends=True)) + "TER\n" + t,
+        {},
+        r"GLY 16 of chain A is the last residue of one \(it has OXT\), ALA 1 of chain A the first of the next: charged ends",
     ),
     "cap of GROMACS": (_capped, {}, "no heavy atom of the protein is missing"),
     "ligand dropped": (lambda t: t + hetero("XYZ", "C1", "C", (60, 60, 60)), {"drop": ["XYZ"]}, r"XYZ, 1 molecule \(200 of chain A\): left out, as asked"),
@@ -151,8 +185,10 @@ BUILT = {
     "selenomethionine and methionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "selenomethionine": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "MET", "ZGLY"],
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
+    "pieces in another order with a gap": ["ALA", "GL3", "NME", "ACE", "LYS", "AS3", "HIP", "SER", "ZGLY"],
     "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
     "two chains of one name": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
+    "two chains of one name whose numbers fall": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
     "cap of GROMACS": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "NME"],
     "loop with selenomethionine built": ["ALA", "GL3", "GLY", "MET", "AS3", "HIP", "SER", "ZGLY"],
     "metal kept": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "ZN"],

@@ -58,7 +58,7 @@ def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Wr
     left = [torsion(one["N"], one["C"], one["CB"], one["CA"]) for one in atoms.values() if "CB" in one]
     # The first two residues were seen; D amino acids have the other sign.
     assert len(left) >= 5 and all(-40.0 < value < -10.0 for value in left), left
-    names = ", ".join({"GLU": "GL3", "ASP": "AS3", "HIS": "HIP"}.get(CHAIN[number - 1], CHAIN[number - 1]) + f" {number} of chain A" for number in numbers)
+    names = ", ".join(f"{CHAIN[number - 1]} {number} of chain A" for number in numbers)
     assert re.search(f"the loop of {names} was settled in the vacuum: its peptide bonds are trans", notes(report)), notes(report)
 
 

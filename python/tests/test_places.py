@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -42,6 +43,22 @@ def test_sites_are_told_by_the_chains_and_numbers_of_the_file(structure: Write, 
     }  # fmt: skip
 
 
+def test_residues_are_called_by_their_names_in_the_file(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the system, AS3 and ZGL3, are for the job. In a mirror every amino acid is named, as one of the other hand."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    mirrored = "".join(f"{line[:30]}{-float(line[30:38]):8.3f}{line[38:]}" for line in peptide_text("ALA", "HIS", "ASP", "GLU").splitlines(True))
+    options = structure(mirrored)
+    options.sites = ["all"]
+    folder, job, _ = written(options, report)
+    assert {"HIP 2", "AS3 3", "ZGL3 4"} < {site["residue"] for site in job["titration"]["site"]}
+    assert "HIS 2 of chain A (D at CA), ASP 3 of chain A (D at CA), GLU 4 of chain A (D at CA) are of the other hand" in notes(report)
+    assert "carboxyl end GLU 4 of chain A stands beside ASP 3 of chain A" in notes(report)
+    comments = [line.split("#")[1] for line in (folder / "titrate.toml").read_text().splitlines() if "#" in line]
+    assert any("beside ASP 3 of chain A: what its charges do" in comment for comment in comments)
+    for text in (notes(report), "\n".join(comments)):
+        assert not re.search(r"\b[NZ]?(GL3|AS3|HIP|HIE|ZGLU|ZALA|glu3|asp3)\b", text), text
+
+
 def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both were A, and places of two sites were the same."""
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
@@ -49,7 +66,7 @@ def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, rep
     options.chains, options.sites = ["all"], ["GLU"]
     _, job, _ = written(options, report)
     assert [site["place"] for site in job["titration"]["site"]] == ["B 2", "A 2"]
-    assert "the chain without a name is called B in the system and the job" in notes(report)
+    assert "the chain without a name is called B in options, messages, the system and the job" in notes(report)
 
 
 CODED = ("ALA", "GLU", "GLU", "GLU", "HIS", "GLY")
@@ -134,7 +151,7 @@ def test_residues_that_are_built_have_the_numbers_of_the_file(structure: Write, 
     options.gaps, options.sites = "build", ["GLU 2A", "GLU 3"]
     _, job, _ = written(options, report)
     assert {site["residue"]: site["place"] for site in job["titration"]["site"]} == {"GL3 3": "A 2A", "GL3 4": "A 3"}
-    assert "the loop of GL3 2A of chain A, GL3 3 of chain A was settled" in notes(report)
+    assert "the loop of GLU 2A of chain A, GLU 3 of chain A was settled" in notes(report)
 
 
 @pytest.mark.parametrize(("others", "expected"), [(0, ["GL3 5#1", "GL3 5#2"]), (1, ["1:GL3 5#1", "1:GL3 5#2", "2:GL3 5"])])

@@ -20,7 +20,7 @@ from octitrate.neighbours import offset
 from octitrate.peptide import peptide
 from octitrate.prepare import sites, solvate
 from octitrate.prepare.build import Model
-from octitrate.prepare.command import main, ready
+from octitrate.prepare.command import main, options as options_of, parser, ready
 from octitrate.prepare.finished import gro
 from octitrate.prepare.job import between_lines, length, picoseconds, position_restraints, settling
 from octitrate.prepare.names import known_as
@@ -168,8 +168,8 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: 
     folder, job, atoms = written(options, report)
     assert all((folder / name).is_file() for name in job["titration"]["library"])
     assert "library/glu3.toml" in job["titration"]["library"]
-    assert "bonded terms of glu3, which are those that the force field has for each form" in notes(report)
-    assert "glu3 (other Lennard-Jones parameters of OE2)" in notes(report)
+    assert "bonded terms of glutamic acid, which are those that the force field has for each form" in notes(report)
+    assert "glutamic acid (other Lennard-Jones parameters of OE2)" in notes(report)
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == (water != "tip3p")
     # Those of Glu and of the buffer come with octitrate for the first two, those of ends do not.
     lacking = water == "tip4pew"
@@ -374,6 +374,11 @@ def test_ends_know_the_charges_of_their_neighbours(chain: tuple[str, ...], expec
     folder, job, _ = written(structure(peptide_text(*chain)), report)
     assert {site["residue"]: site.get("offset") for site in job["titration"]["site"]} == expected
     assert ("stands beside ARG 2 of chain A" in (folder / "prepare.md").read_text()) == (chain[1] == "ARG")
+
+
+@pytest.mark.parametrize(("words", "chains"), [([], []), (["--chains", "A, B"], ["A", "B"]), (["--chains", " "], [""]), (["--chains", ""], [""])])
+def test_the_chain_without_a_name_can_be_asked_for(words: list[str], chains: list[str]) -> None:
+    assert options_of(parser().parse_args(["x.pdb", *words])).chains == chains
 
 
 def test_a_command_that_is_shown_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:

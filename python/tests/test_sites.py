@@ -271,3 +271,7 @@ def test_the_command_that_makes_corrections_names_the_place_in_the_chain() -> No
     assert words[3] == "nterm HIS,nterm side HIS,CYS,cterm side GLU,cterm GLU"
     for name in words[3].split(","):
         compound(name)
+    # Behind the hydrogens residues have the names of the system.
+    for residue, name in ((first, "NHIP"), (last, "ZGL3")):
+        residue.name = name
+    assert shlex.split(sites.calibration(choices, choices, Options(input=Path("x"), force_field="ff14SB")))[3] == words[3]

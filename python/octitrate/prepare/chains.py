@@ -46,17 +46,10 @@ class Segment:
 
 
 def segments(entry: Entry, protein: list[Residue], options: Options, report: Report) -> list[Segment]:
-    """Divides the protein into segments; a gap is refused unless it is asked to be capped or built. A chain without a name gets one."""
-    called = {residue.chain: residue.chain for residue in protein}
-    if "" in called:
-        called[""] = next(letter for letter in names.CHAINS if letter not in called)
-        report.note(f"the chain without a name is called {called['']} in the system and the job")
+    """Divides the protein into segments; a gap is refused unless it is asked to be capped or built. `protein`: each chain in its order."""
     found: list[Segment] = []
-    for chain, name in called.items():
-        pieces = _of_chain(entry, chain, [residue for residue in protein if residue.chain == chain], options, report)
-        for piece in pieces:
-            piece.chain = name
-        found += pieces
+    for chain in dict.fromkeys(residue.chain for residue in protein):
+        found += _of_chain(entry, chain, [residue for residue in protein if residue.chain == chain], options, report)
     return found
 
 

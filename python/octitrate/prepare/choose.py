@@ -209,13 +209,15 @@ def chains(entry: Entry, residues: list[Residue], options: Options, report: Repo
 
 def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, report: Report) -> set[str]:
     """Names of the chains that are asked for, or that the file says belong together."""
-    there = ", ".join(f"{chain or '(blank)'} ({counted(len(found), 'residue')})" for chain, found in proteins.items())
+    nameless = {entry.nameless: ", without a name in the file"}
+    there = ", ".join(f"{chain} ({counted(len(found), 'residue')}{nameless.get(chain, '')})" for chain, found in proteins.items())
     if options.chains and options.chains != ["all"]:
-        unknown = [chain for chain in options.chains if chain not in proteins]
+        asked = [chain or entry.nameless for chain in options.chains]
+        unknown = [f"chain {chain}" if chain else "chain without a name" for chain in asked if chain not in proteins]
         if unknown:
-            raise Refused(f"{entry.path}: there is no protein chain {', '.join(unknown)}", f"the chains are {there}")
-        report.note(f"{'chain' if len(options.chains) == 1 else 'chains'} {', '.join(options.chains)}, as asked, of {there}")
-        return set(options.chains)
+            raise Refused(f"{entry.path}: there is no protein {', no '.join(unknown)}", f"the chains are {there}")
+        report.note(f"{'chain' if len(asked) == 1 else 'chains'} {', '.join(asked)}, as asked, of {there}")
+        return set(asked)
     copies = [group for group in _copies(entry, proteins) if len(group) > 1]
     if copies and not options.chains:
         group = copies[0]
@@ -226,10 +228,9 @@ def _wanted(entry: Entry, proteins: dict[str, list[str]], options: Options, repo
                 why = "the file has them in " + str(len(entry.units)) + " biological units: " + "; ".join(", ".join(unit) for unit in entry.units)
             first = next((unit for unit in entry.units if group[0] in unit), [group[0]])
             first = [chain for chain in first if chain in proteins]
-            one = f"prepare one unit with --chains {','.join(first)}" if all(first) else "give the chain without a name one (column 22 of the file) to choose it"
             raise Refused(
-                f"{entry.path}: chains {', '.join(chain or '(blank)' for chain in group)} have the same sequence ({len(proteins[group[0]])} residues), and {why}",
-                f"{one}, or prepare everything with --chains all",
+                f"{entry.path}: chains {', '.join(group)} have the same sequence ({len(proteins[group[0]])} residues), and {why}",
+                f"prepare one unit with --chains {','.join(first)}, or prepare everything with --chains all",
             )
     report.note(f"{'chain' if len(proteins) == 1 else 'chains'} {there}")
     return set(proteins)

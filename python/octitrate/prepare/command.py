@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     ti.add_argument("--starts", type=int, metavar="N", help="replicas of each pH, which begin with other structures: jobs start_2.toml, … heat the side chains first (default: 1; 5 say what a larger protein keeps of its start)")
     st = p.add_argument_group("structure")
     st.add_argument("--model", type=int, metavar="N", help="the model to take, where there are several")
-    st.add_argument("--chains", metavar="LIST", help="chains to take, 'A' or 'A,B', or 'all'")
+    st.add_argument("--chains", metavar="LIST", help="chains to take, 'A' or 'A,B', or 'all'; ' ' is that without a name")
     st.add_argument("--altloc", metavar="X", help="alternate places to prefer (default: of higher occupancy)")
     st.add_argument("--gaps", choices=["refuse", "cap", "build"], help="where residues are missing inside a chain: refuse (default), end it with caps, build short loops")
     st.add_argument("--ends", choices=["auto", "charged", "capped"], help="ends of chains: capped where residues before or after were not seen (default), all charged, all capped")
@@ -113,7 +113,8 @@ def options(args: argparse.Namespace) -> Options:
             setattr(chosen, name, value)
     chosen.library = args.library or []
     chosen.sites = _list([args.sites] if args.sites else [])
-    chosen.chains = _list([args.chains] if args.chains else [])
+    # a name of spaces, or none, means the chain without a name
+    chosen.chains = [] if args.chains is None else _list([args.chains]) or [""]
     chosen.drop = [name.upper() for name in _list(args.drop or [])]
     chosen.keep = [name.upper() for name in _list(args.keep or [])]
     chosen.mutate = _list(args.mutate or [])

@@ -87,6 +87,8 @@ class Entry:
     models: dict[int, list[Residue]]
     """Residues of each model, in the order of the file."""
     title: str = ""
+    nameless: str = ""
+    """What the chain is called that has no name in the file, if there is one."""
     sequences: dict[str, list[str]] = field(default_factory=dict)
     """What was in the crystal, chain by chain (SEQRES)."""
     missing: list[Missing] = field(default_factory=list)

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import named
 from ..neighbours import offset
 from .options import Options
 from .report import listed
@@ -157,7 +158,7 @@ def sites(what: Titration) -> list[str]:
         if choice.predicted is not None:
             lines.append(f"start_pka = {min(max(choice.predicted, START[0]), START[1]):.2f} # PROPKA: the form that the site starts with at each pH")
         if found is not None:
-            lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {found[1].name} {found[1].id}: what its charges do to the free energy and exclusions hide')
+            lines.append(f'offset = "{found[0]:g} kJ/mol" # beside {named(found[1])}: what its charges do to the free energy and exclusions hide')
     return lines
 
 

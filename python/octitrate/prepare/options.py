@@ -30,7 +30,7 @@ class Options:
     """Groups that titrate by the numbers of the file, `GLU 35`, `HIS`, `A:GLU 100A`, `nterm`, `cterm`; empty: those whose pKa lies in the range."""
     model: int | None = None
     chains: list[str] = field(default_factory=list)
-    """Names of chains, or `all`; empty: all of them, if the file says that they belong together."""
+    """Names of chains, the empty one of that without a name, or `all`; no name: all of them, if the file says that they belong together."""
     altloc: str | None = None
     gaps: str = "refuse"
     ends: str = "auto"

@@ -16,11 +16,11 @@ from openmm import app, unit
 
 from .. import __version__, repeatable
 from ..calibrated import SHIPPED
-from ..entries import forms
+from ..entries import KINDS, forms
 from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
-from . import build, chains, chirality, choose, flips, loops, molecules, mutate, numbers, predict, sites, solvate, structure
+from . import build, called, chains, chirality, choose, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .names import METALS, SALT, element_of_ion
@@ -42,6 +42,7 @@ def prepare(options: Options, report: Report) -> Path:
     entry = read(options.input)
     report.note(f"{options.input} ({entry.kind})" + (f": {entry.title}" if entry.title else ""))
     residues = choose.model(entry, options, report)
+    called.name_chains(entry, residues, report)
     choose.standard_names(residues, report)
     residues = choose.no_hydrogens(residues, report)
     report.step("Chains")
@@ -57,6 +58,7 @@ def prepare(options: Options, report: Report) -> Path:
         kept.waters = []
     report.step("Ends and gaps")
     chains.check_atoms(kept.protein, entry)
+    kept.protein = order.in_order(kept.protein, report)
     found = chains.segments(entry, kept.protein, options, report)
     pairs = chains.bridges(entry, everything, found, report)
     chains.unlike_bonds(found)
@@ -152,7 +154,7 @@ def knows_ion(ff: Any, name: str) -> bool:
 
 def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: Report) -> None:
     """Notes what the force field changes with a proton: what follows λ, and what does not."""
-    found = {choice.group.entry: forms(ff, choice.group.entry) for choice in titrating}
+    found = {KINDS[entry].title.lower(): forms(ff, entry) for entry in dict.fromkeys(choice.group.entry for choice in titrating)}
     if bonded := [name for name, one in found.items() if one.bonded]:
         report.note(f"λ changes charges and, inside of chains, bonded terms of {', '.join(bonded)}, which are those that the force field has for each form")
     if wells := [name for name, one in found.items() if one.wells]:

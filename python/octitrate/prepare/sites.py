@@ -272,7 +272,7 @@ def calibration(missing: list[Choice], choices: list[Choice], options: Options, 
     ends = {(id(choice.group.residue), choice.group.group) for choice in choices}
 
     def compound(choice: Choice) -> str:
-        residue = VARIANTS.get(choice.group.residue.name, choice.group.residue.name)
+        residue = known_as(choice.group.residue.name)  # that of a system has its name there, ZLYS
         if choice.group.group != "side":
             return f"{choice.group.group} {residue}"
         place = next((f"{end} side " for end in ("nterm", "cterm") if (id(choice.group.residue), end) in ends), "")

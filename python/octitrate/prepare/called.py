@@ -1,0 +1,49 @@
+"""What chains are called: by the file, or, where it has no name for one, by its segments in files of CHARMM or by a letter that no other chain has.
+
+Options, messages, the system and the job have the same names. Ligands and water beside amino acids without a chain are of the chain that these become.
+"""
+
+from __future__ import annotations
+
+from . import names
+from .entry import Entry, Residue
+from .report import Report, listed
+
+
+def name_chains(entry: Entry, residues: list[Residue], report: Report) -> None:
+    """Gives chains with amino acids that have no name one, and those names of their own that share one and have segments of CHARMM (columns 73 to 76). `residues`: those of
+    the chosen model, whose names in the file may be those of any program."""
+    for chain in dict.fromkeys(residue.chain for residue in residues):
+        here = [residue for residue in residues if residue.chain == chain]
+        if segments := _segments(here, {residue.chain for residue in residues}):
+            for residue in here:
+                residue.chain = residue.segment or residue.chain
+            report.note(f"{f'chains called {chain}' if chain else 'chains without a name'} are called by their segments (columns 73 to 76): {listed(segments)}")
+    if not any(residue.chain == "" and _is_amino(residue) for residue in residues):
+        return
+    taken = {residue.chain for residue in residues}
+    letter = next(letter for letter in names.CHAINS if letter not in taken)
+    for residue in residues:
+        residue.chain = residue.chain or letter
+    if "" in entry.sequences:
+        entry.sequences[letter] = entry.sequences.pop("")
+    for absent in entry.missing:
+        absent.chain = absent.chain or letter
+    entry.bridges = [((a[0] or letter, *a[1:]), (b[0] or letter, *b[1:])) for a, b in entry.bridges]
+    entry.nameless = letter
+    report.note(f"the chain without a name is called {letter} in options, messages, the system and the job")
+
+
+def _segments(residues: list[Residue], chains: set[str]) -> list[str]:
+    """The segments of the amino acids of a chain, if they are what tells several chains apart; none where they say nothing: a single one may be the code of an old
+    entry of the PDB, and several are pieces of one chain whose residues have numbers of their own."""
+    amino = [residue for residue in residues if _is_amino(residue)]
+    found = list(dict.fromkeys(residue.segment for residue in amino))
+    if len(found) < 2 or "" in found or set(found) & (chains - {residues[0].chain}):
+        return []
+    repeats = len({residue.key for residue in amino}) < len({(residue.key, residue.segment) for residue in amino})
+    return found if residues[0].chain == "" or repeats else []
+
+
+def _is_amino(residue: Residue) -> bool:
+    return names.known_as(residue.name.upper()) in names.SIDE_CHAINS or residue.has("N", "CA", "C")
