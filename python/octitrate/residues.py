@@ -131,6 +131,12 @@ class TitratableForceField:
         family = FORCE_FIELDS[self.name]
         return family.files[0], family.waters[self.water]
 
+    def has_maps(self) -> bool:
+        """Whether the force field has maps of backbone torsions (CMAP)."""
+        from openmm import app
+
+        return any(isinstance(force, app.forcefield.CMAPTorsionGenerator) for force in self.forcefield.getGenerators())
+
     def own_water(self) -> bool:
         """Whether the water model needs a buffer of its own: that of AMBER's TIP3P is built in."""
         return self.water != "tip3p" or self.residues.is_patched

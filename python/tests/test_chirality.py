@@ -12,7 +12,9 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from conftest import Write, notes  # noqa: E402
+from conftest import Write, loaded, notes  # noqa: E402
+from openmm import unit  # noqa: E402
+from octitrate.peptide import peptide  # noqa: E402
 from octitrate.prepare import chirality, solvate  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
@@ -105,4 +107,15 @@ def test_a_side_chain_that_was_not_seen_is_l_and_a_d_amino_acid_is_named(structu
     options.force_field, options.mutate = "ff14SB", ["A20S"]
     built = (prepare(options, report) / "protein.pdb").read_text()
     assert wrong(built) == [("ALA", 34)]
-    assert "ALA 34 of chain A (D at CA) is of the other hand in the file and stays so" in notes(report)
+    assert "ALA 34 of chain A (D at CA) is of the other hand in the file and stays so: look whether that is meant\n" in notes(report) + "\n"
+    # The side chain of Glu 28 is not there, nor is that of Lys or Glu anywhere else.
+    assert "1 side chain that may titrate is not or not wholly in the file and built in one shape of many (LYS 28 of chain A): pKa values may depend on it" in notes(report)
+
+
+@pytest.mark.parametrize(("force_field", "has_maps"), [("ff14SB", False), ("amber99sb-ildn", False), ("ff19SB", True), ("charmm36m-ecc", True)])
+def test_maps_of_backbone_torsions_are_those_of_l_amino_acids(force_field: str, has_maps: bool, report: Report) -> None:
+    assert loaded(force_field).has_maps() == has_maps
+    modeller = peptide(("ALA", "GLU", "ALA"))
+    places = np.array(modeller.positions.value_in_unit(unit.nanometer)) * np.array([-1.0, 1.0, 1.0])
+    chirality.check(modeller.topology, places, report, has_maps)
+    assert ("(CMAP) of this force field are those of L amino acids" in notes(report)) == has_maps

@@ -81,7 +81,7 @@ def _coded() -> str:
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
-    [("GLU 2A", {"GL3 3": "A 2A"}), ("A:glu2a", {"GL3 3": "A 2A"}), ("GLU 3", {"GL3 4": "A 3"}), ("2", {"GL3 2": "A 2"}), ("4", {"HIP 5": "A 4"})],
+    [("GLU 2A", {"GL3 3": "A 2A"}), ("A:glu2a", {"GL3 3": "A 2A"}), ("E2A", {"GL3 3": "A 2A"}), ("A:h4", {"HIP 5": "A 4"}), ("GLU 3", {"GL3 4": "A 3"}), ("2", {"GL3 2": "A 2"}), ("4", {"HIP 5": "A 4"})],
 )
 def test_sites_are_asked_for_by_the_numbers_of_the_file(
     asked: str, expected: dict[str, str], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch
@@ -114,7 +114,7 @@ def test_a_number_that_the_file_lacks_is_answered_with_those_near(structure: Wri
     options.sites = ["HIS 5"]
     with pytest.raises(Refused, match="nothing that titrates is HIS 5") as refused:
         written(options, report)
-    assert refused.value.help == "by the numbers of the file there are near HIS 5: HIS 4 of chain A"
+    assert refused.value.help == "GLY 5 of chain A stands there, whose side chain does not titrate; by the numbers of the file there are near HIS 5: HIS 4 of chain A"
     options.sites = ["GLU 4", "A:GLU 1A"]
     with pytest.raises(Refused, match="nothing that titrates is GLU 4, A:GLU 1A") as refused:
         written(options, report)

@@ -282,6 +282,9 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
     for more, message in (
         (["--keep-ligands"], "no force field for ligands"),
         (["--duration", "5"], "--duration '5': a time with its unit is meant"),
+        (["--duration", "1e400 ns"], "--duration '1e400 ns': a time with its unit is meant"),
+        (["--sites", " ,"], "--sites names nothing"),
+        (["--drop", ""], "--drop names nothing"),
         (["--until", "2"], "--until 2: an error of the pKa is meant, 0.01 to 1"),
         (["--starts", "0"], "--starts 0: a whole number from 1 to 32 is meant"),
         (["--starts", "2", "--from", "x.prmtop"], "--starts: only for a protein that is prepared"),
@@ -291,7 +294,7 @@ def test_the_command_refuses_with_status_2_and_a_folder_of_its_own_is_moved_asid
         assert message in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, "--ph-range", "8:2"])
-    assert capsys.readouterr().err == "error: argument --ph-range: '8:2' is not a range of pH within -2:16\n  help: octitrate prepare --help says every argument\n"
+    assert capsys.readouterr().err == "error: argument --ph-range: '8:2': the lower pH comes first, 2:8\n  help: octitrate prepare --help says every argument\n"
 
 
 def test_a_finished_system_of_gromacs_is_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

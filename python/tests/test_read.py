@@ -281,3 +281,10 @@ def test_water_has_numbers_where_an_mmcif_file_has_only_labels(tmp_path: Path) -
         ("GLY 1 of chain A", 2), ("GLY 2 of chain A", 1), ("SO4 1 of chain B", 2),
         ("HOH 1 of chain C", 3), ("HOH 2 of chain C", 3), ("HOH 3 of chain C", 3), ("HOH 4 of chain C", 1), ("HOH 5 of chain C", 1),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "number", "insertion"), [("12345", 12345, ""), ("   12", 12, ""), (" 100A", 100, "A"), (" 100 ", 100, "")])
+def test_numbers_may_have_five_digits(columns: str, number: int, insertion: str) -> None:
+    """Some programs write into the column of the insertion code, which is a letter: residue 10000 was 1000 with the code 0."""
+    residue = read_pdb(LINE.replace("  52A", columns), "x").models[1][0]
+    assert (residue.number, residue.insertion) == (number, insertion)

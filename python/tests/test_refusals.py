@@ -70,6 +70,11 @@ def _charmm_amide(text: str, *atoms: str) -> str:
     return text + "".join(last[:12] + f" {name:<3}" + last[16:30] + f"{float(last[30:38]) + k:8.3f}" + last[38:] for k, name in enumerate(atoms, 1))
 
 
+def _carbons(name: str, count: int) -> str:
+    """A molecule of carbons, far from everything."""
+    return "".join(hetero(name, f"C{k}", "C", (60.0 + 1.5 * k, 60.0, 60.0), 300) for k in range(1, count + 1))
+
+
 def _nowhere(text: str, *atoms: str) -> str:
     """Atoms of LYS 4 at a place that modelling programs give those that they do not know."""
     return "".join(
@@ -94,6 +99,15 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "acetyl of CHARMM": (_charmm_acetyl, "ALA 1 of chain A has atoms that ALA does not have: CY, OY, CAY", "residue of their own before it, named ACE, in which CAY is CH3"),
     "amides of CHARMM": (lambda t: _charmm_amide(t, "NT", "CAT"), "GLY 8 of chain A has atoms that GLY does not have: NT, CAT", "behind it, named NME, in which NT is N and CAT is C$"),
     "amide of CHARMM": (lambda t: _charmm_amide(t, "NT"), "GLY 8 of chain A has atoms that GLY does not have: NT\n", "behind it, named NH2, in which NT is N$"),
+    "lipid": (lambda t: t + _carbons("PCW", 30), "PCW 300 of chain A: a lipid, a detergent or a part of one", "--drop PCW leaves it out; the box here is one of water: .* taken with --from"),
+    "membrane of OPM": (lambda t: t + hetero("DUM", "N", "N", FAR) + hetero("DUM", "O", "O", (60.0, 60.0, 30.0), 201), r"DUM 200 of chain A, 201 of chain A: marks of the faces of a membrane \(OPM\)", "--drop DUM leaves them out"),
+    "DNA of AMBER": (lambda t: t + moved(_carbons("DA5", 3).replace("C1 ", "C1'"), "B", 0.0), "DA 300 of chain B: DNA", "--chains A takes the protein alone, --drop DA"),
+    "RNA of CHARMM": (lambda t: t + moved(_carbons("URA", 3).replace("C1 ", "C1'").replace("C2 ", "O2'"), "B", 0.0), "U 300 of chain B: RNA", "--drop U "),
+    "sugar of CHARMM": (lambda t: t + "".join(r[:17] + "BGLC" + r[21:] for r in _carbons("BGL", 3).splitlines(True)), "BGLC 300 of chain A: a sugar", "--drop BGLC"),
+    "D amino acid": (lambda t: renamed(t, 5, "DAS"), "DAS 5 of chain A: D-ASP", "^--mutate A:DAS5ASP builds L-ASP in its place; called ASP in the file it stays D$"),
+    "several of one kind": (lambda t: renamed(renamed(t, 5, "SEP"), 2, "SEP"), "SEP 2 of chain A, 5 of chain A: phosphoserine", "^--mutate A:SEP2SER,A:SEP5SER builds SER in its place$"),
+    "selenomethionine with an oxygen": (lambda t: renamed(t, 5, "MSE"), r"MET 5 of chain A \(MSE in the file\) has atoms that MET does not have: OG", "own name"),
+    "records in words": (lambda t: "\n".join(" ".join(row.split()) for row in t.splitlines()), "its records of atoms are not in the columns of the format: 'ATOM 1 N ALA A 1", "write the file anew"),
     "Asn or Asp": (lambda t: renamed(t, 5, "ASX"), "ASX 5 of chain A: Asn or Asp, which the experiment did not tell apart", "--mutate A:ASX5ASN"),
     "an atom that was not seen": (lambda t: _nowhere(t, "NZ"), r"CE and NZ of LYS 4 of chain A are \d\d\.\d Å apart, and a bond joins them", "take them out of the file: they are built anew; if a periodic box has cut the molecule"),
     "two atoms that were not seen": (lambda t: _nowhere(t, "CE", "NZ"), "CE and NZ of LYS 4 of chain A lie at one place", "take them out of the file"),
@@ -118,7 +132,8 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         "^if these are two chains, give each a name .*; if a periodic box has cut the molecule, make it whole .*; if residues are missing, --gaps cap",
     ),
     "charges of a PQR file": (lambda t: t.replace("  1.00  0.00", " -0.40 1.824", 1), "ALA 1 of chain A has an occupancy below zero, as in PQR files", "made from"),
-    "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", "--chains"),
+    "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", r"--chains\), or put caps on its ends \(--ends capped\)"),
+    "one residue": (lambda t: without(t, *range(1, 8)), "GLY 8 of chain A is a chain by itself", "--ends capped"),
     "models": (_models, r"there are 2 models \(1 to 2\)", "--model 1"),
     "copies": (lambda t: t + moved(t, "B", 40.0), "chains A, B have the same sequence", "--chains A.*--chains all"),
     "copies, one without a name": (
@@ -201,7 +216,13 @@ def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, m
         ({"drop": ["HEM"]}, "nothing in the chosen chains is named HEM"),
         ({"chains": ["Q"]}, "there is no protein chain Q"),
         ({"chains": ["Q", ""]}, "there is no protein chain Q, no chain without a name"),
-        ({"model": 7}, "there is no model 7"),
+        ({"model": 7}, "there is no model 7\n  help: choose one of 1$"),
+        ({"mutate": ["E2D", "A:E2A"]}, "mutation A:E2A: E2D mutates the same residue"),
+        ({"sites": ["E6"]}, "nothing that titrates is E6\n  help: HIS 6 of chain A stands there; by the numbers of the file there are near E6: GLU 2 of chain A"),
+        ({"sites": ["SER 5"]}, "help: SER 5 of chain A stands there, whose side chain does not titrate; there are: "),
+        ({"sites": ["GLU-2"]}, r"nothing that titrates is GLU-2\n  help: by the numbers of the file there are near GLU-2: GLU 2 of chain A"),
+        ({"sites": ["GLU:2"]}, "nothing that titrates is GLU:2"),
+        ({"sites": ["GLU 2;HIS 6"]}, "help: write GLU, 'GLU 35', 'GLU 100A', 'A:GLU 35', nterm, cterm or all, several with commas; there are: "),
         ({"altloc": "Z"}, "--altloc Z: no atom has such an alternate place"),
         ({"force_field": "ff03"}, "ff03"),
         ({"sites": ["ASP"]}, "nothing that titrates is ASP"),

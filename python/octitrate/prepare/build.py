@@ -31,6 +31,9 @@ CLOSE = 0.22
 ON_TOP, TORN = 0.05, 0.25
 """nm; two atoms of a residue are never nearer than the first, and two that are bonded never farther apart than the second, in the worst of structures."""
 
+TITRATING = frozenset(("ASP", "GLU", "HIS", "LYS", "ARG", "TYR", "CYS"))
+"""Residues whose side chain may titrate."""
+
 FAR = 0.6
 """nm; water of the crystal beyond two layers belongs to another copy."""
 
@@ -127,6 +130,12 @@ def _say(fixer: Any, placed: set[Any], report: Report) -> None:
         if len(built) > 4:
             for line in built:
                 report.note(line, screen=False)
+    guessed = [named(residue) for residue, called in atoms.items() if residue.name in TITRATING and set(called) - {*names.BACKBONE, "OXT"}]
+    if guessed:
+        report.warn(
+            f"{counted(len(guessed), 'side chain')} that may titrate {'is' if len(guessed) == 1 else 'are'} not or not wholly in the file and built in one shape of many ({listed(guessed, 6)}): "
+            "pKa values may depend on it; --starts 5 begins with other shapes"
+        )
     ends = [named(residue) for residue in fixer.missingTerminals]
     if ends:
         report.note(f"OXT is built at the end of {listed(ends)}")

@@ -81,7 +81,9 @@ def check_atoms(protein: list[Residue], entry: Entry) -> None:
             elif set(strange) <= {"NT", "CAT"}:
                 cap = "NME, in which NT is N and CAT is C" if "CAT" in strange else "NH2, in which NT is N"
                 way = f"they are the amide of CHARMM at the end of a chain (CT2, CT3): give them a residue of their own behind it, named {cap}"
-            raise Refused(f"{residue} has atoms that {residue.name} does not have: {', '.join(strange)}", way)
+            other = residue.original.upper()
+            called = f"{residue} ({other} in the file)" if other and other != residue.name else str(residue)
+            raise Refused(f"{called} has atoms that {residue.name} does not have: {', '.join(strange)}", way)
 
 
 def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Options, report: Report) -> list[Segment]:
@@ -137,6 +139,12 @@ def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Option
                 way += f"; --gaps build builds {counted(len(between), 'residue')} in some shape"
             raise Refused(what, way)
     _ends(entry, chain, found, missing, options, report)
+    for segment in found:
+        if len(segment.residues) == 1 and not (segment.capped_start or segment.capped_end):
+            raise Refused(
+                f"{segment.residues[0]} is a chain by itself, which force fields have no parameters for",
+                "take it out of the file, prepare the other chains alone (--chains), or put caps on its ends (--ends capped)",
+            )
     return found
 
 

@@ -80,11 +80,13 @@ def turn(name: str, atoms: dict[str, np.ndarray], seen: Collection[str]) -> None
             atoms[one] = atoms[one] + step
 
 
-def check(topology: Any, positions: np.ndarray, report: Report) -> None:
-    """Warns of residues of the other hand, which are those of the file: force fields have one set of parameters for both."""
+def check(topology: Any, positions: np.ndarray, report: Report, has_maps: bool = False) -> None:
+    """Warns of residues of the other hand, which are those of the file: force fields have one set of parameters for both. `has_maps`: whether energies of the backbone's torsions
+    (CMAP) are among them, which a D amino acid would need mirrored."""
     places = {residue: {atom.name: positions[atom.index] for atom in residue.atoms()} for residue in topology.residues()}
     # A last residue whose end titrates has a letter before its name.
     hands = ((is_d(atoms), is_turned(residue.name[-3:], atoms), residue) for residue, atoms in places.items())
     found = [f"{named(residue)} ({'D at CA' if d else 'at CB'})" for d, turned, residue in hands if d or turned]
     if found:
-        report.warn(f"{listed(found, 4)} {'are' if len(found) > 1 else 'is'} of the other hand in the file and stays so: look whether that is meant")
+        maps = "; the maps of backbone torsions (CMAP) of this force field are those of L amino acids, and ff14SB has none" if has_maps and any("D at CA" in one for one in found) else ""
+        report.warn(f"{listed(found, 4)} {'are' if len(found) > 1 else 'is'} of the other hand in the file and {'stay' if len(found) > 1 else 'stays'} so: look whether that is meant{maps}")

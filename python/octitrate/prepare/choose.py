@@ -31,7 +31,7 @@ def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
         )
     chosen = models[0] if options.model is None else options.model
     if chosen not in entry.models:
-        raise Refused(f"{entry.path}: there is no model {chosen}", f"choose one of {', '.join(map(str, models))}")
+        raise Refused(f"{entry.path}: there is no model {chosen}", f"choose one of {f'{models[0]} to {models[-1]}' if len(models) > 2 and models == list(range(models[0], models[-1] + 1)) else ', '.join(map(str, models))}")
     if len(models) > 1:
         report.note(f"model {chosen} of {len(models)}")
     return entry.models[chosen]
@@ -61,6 +61,8 @@ def standard_names(residues: list[Residue], report: Report) -> None:
             if known in names.SIDE_CHAINS:
                 renamed[f"{residue.name} → {known}"] += 1
             residue.name = known
+        elif residue.has("C1'") or residue.has("C1*"):
+            residue.name = names.nucleotide(residue.name, residue.has("O2'") or residue.has("O2*"))
         elif residue.name in names.WATER:
             residue.name = "HOH"
             for atom in residue.atoms:

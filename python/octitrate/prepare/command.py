@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import subprocess
 import sys
@@ -95,6 +96,8 @@ def _range(text: str) -> tuple[float, float]:
         found = (float(low), float(high))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a range, such as 2:8") from None
+    if found[0] > found[1]:
+        raise argparse.ArgumentTypeError(f"{text!r}: the lower pH comes first, {high.strip()}:{low.strip()}")
     if not -2 <= found[0] < found[1] <= 16:
         raise argparse.ArgumentTypeError(f"{text!r} is not a range of pH within -2:16")
     return found
@@ -111,6 +114,10 @@ def options(args: argparse.Namespace) -> Options:
         value = getattr(args, name)
         if value is not None:
             setattr(chosen, name, value)
+    for name in ("sites", "drop", "keep", "mutate"):
+        given = getattr(args, name)
+        if given is not None and not _list([given] if isinstance(given, str) else given):
+            raise Refused(f"--{name} names nothing", f"leave it out, or say what: octitrate prepare --help has examples of --{name}")
     chosen.library = args.library or []
     chosen.sites = _list([args.sites] if args.sites else [])
     # a name of spaces, or none, means the chain without a name
@@ -140,7 +147,7 @@ def check_temperature(temperature: float | None) -> None:
 
 def check_duration(duration: str | None) -> None:
     """Raises `Refused` for a text that is no time."""
-    if duration is not None and not length(duration):
+    if duration is not None and not 0 < (length(duration) or 0) < math.inf:
         raise Refused(f"--duration {duration!r}: a time with its unit is meant", "'500 ps', '1 ns', '2 us'")
 
 

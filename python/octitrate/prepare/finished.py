@@ -34,12 +34,10 @@ from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
 from .job import BARRIER, ROTAMERS, between_lines, electrostatics, picoseconds, position_restraints, settling, thermostat, until
+from .names import LIPIDS
 from .options import Options
 from .report import Report, listed
 from .water import make_rigid
-
-LIPIDS = frozenset("POPC POPE POPS POPG DOPC DOPE DOPS DPPC DPPE DMPC DLPC DSPC POPA POPI PSM CHL1 CHL PC PE PS PGR PA OL LAL MY ST".split())  # noqa: SIM905
-"""Names of lipids in the force fields of CHARMM and AMBER (whose residues are heads and tails), the frequent ones."""
 
 FORMS = "--from x.prmtop x.rst7, --from x.top x.gro, or --from x.psf x.crd --parameters toppar.prm … --box-size 7 7 7"
 

@@ -19,6 +19,8 @@ from .report import Report, counted, listed
 BOND = 0.22
 """nm; atoms of a protein and of a molecule that are nearer are taken for bonded (C–S 0.18, C–Se 0.20)."""
 
+MEMBRANE = "the box here is one of water: a protein in its membrane is built elsewhere and taken with --from"
+
 COORDINATION = 0.28
 """nm; atoms that hold a metal are nearer (Ca–O 0.24, with its spread)."""
 
@@ -55,9 +57,10 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
             kept.waters.append(residue)
         elif _named(residue, options.keep):
             if not knows_ion(residue.name) or len(residue.atoms) != 1:
+                other = "" if options.force_field == "ff14SB" or len(residue.atoms) != 1 else ", or look whether --force-field ff14SB has it"
                 raise Refused(
-                    f"{residue}: {options.force_field} has no parameters for it, so that it cannot be kept",
-                    f"leave it out with --drop {residue.name}" + ("" if options.force_field == "ff14SB" else ", or look whether --force-field ff14SB has it"),
+                    f"{residue}: {options.force_field} has no parameters for it, so that it cannot be kept" + ("" if len(residue.atoms) == 1 else "; only ions of one atom are"),
+                    f"leave it out with --drop {residue.name}{other}",
                 )
             kept.ions.append(residue)
         elif residue.name in names.ADDITIVES or residue.name in names.SALT:
@@ -136,12 +139,19 @@ def _refusal(
             known = knows_ion(name)
             (spheres if known else lines).append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
             helps.append(f"--drop {name} leaves it out" + (f", --keep {name} takes the charged sphere of the force field" if known else ""))
+        elif name == names.MARKS:
+            lines.append(f"{name} {places}: marks of the faces of a membrane (OPM)")
+            helps += [f"--drop {name} leaves them out", MEMBRANE]
+        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not names.METALS & {atom.element for atom in first.atoms}:
+            lines.append(f"{name} {places}: a lipid, a detergent or a part of one")
+            helps += [f"--drop {name} leaves it out", MEMBRANE]
         elif name in names.MODIFIED or first.has("N", "CA", "C"):
-            what, parent = names.MODIFIED.get(name, ("an amino acid that the force field does not know", ""))
+            d = names.D_FORMS.get(name, "")
+            what, parent = names.MODIFIED.get(name, (f"D-{d}" if d else "an amino acid that the force field does not know", d))
             lines.append(f"{name} {places}: {what}")
             to = parent or "ALA"
-            prefix = f"{first.chain}:" if first.chain else ""
-            helps.append(f"--mutate {prefix}{name}{first.number}{first.insertion}{to} builds {to} in its place")
+            mutations = ",".join(f"{one.chain}:{name}{one.number}{one.insertion}{to}" for one in group[:12])
+            helps.append(f"--mutate {mutations} builds {'L-' if d else ''}{to} in its place" + (f"; called {d} in the file it stays D" if d else ""))
         else:
             near = listed(_neighbours(first, protein, BOND), 3)
             bond = f", bonded to {near}" if near else ""

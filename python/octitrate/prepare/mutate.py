@@ -15,7 +15,7 @@ from .options import Options
 from .report import Report, listed
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
-_FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}){NUMBER}(?P<new>{_TO})")
+_FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}|[A-Z0-9]{{3}}[A-Z]){NUMBER}(?P<new>{_TO})")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ def parse(text: str) -> Mutation:
 def mutate(residues: list[Residue], options: Options, report: Report) -> None:
     """Applies the mutations that are asked for; warns of cysteines whose partner in a disulfide is mutated."""
     parted: list[tuple[Residue, str]] = []
+    done: dict[Residue, str] = {}
     for text in options.mutate:
         asked = parse(text)
         amino = [residue for residue in residues if residue.name in names.SIDE_CHAINS or residue.has("N", "CA", "C")]
@@ -53,6 +54,8 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
             first = next((residue.chain for residue in here if residue.chain), "")
             raise Refused(f"mutation {text}: residue {asked.number}{asked.insertion} is in chains {places}", f"name one: {first}:{text}")
         residue = here[0]
+        if residue in done:
+            raise Refused(f"mutation {text}: {done[residue]} mutates the same residue", "leave one of the two out")
         if asked.old not in (residue.name, residue.original):
             raise _unlike(text, asked, residue, amino)
         report.note(f"{residue} becomes {asked.new}")
@@ -63,6 +66,7 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
             stays = tuple(name for name in stays if name != "CB")
         residue.atoms = [atom for atom in residue.atoms if atom.name in stays]
         residue.name = asked.new
+        done[residue] = text
     for other, partner in parted:
         if other.atom("SG") is not None:
             report.warn(f"{other} was bonded to {partner}, which is mutated: it is built as a free thiol")

@@ -84,12 +84,48 @@ MODIFIED = {
     "ALY": ("acetyllysine", "LYS"), "HYP": ("hydroxyproline", "PRO"), "PCA": ("pyroglutamic acid", "GLU"), "CGU": ("carboxyglutamic acid", "GLU"),
     "SME": ("methionine sulfoxide", "MET"), "FME": ("formylmethionine", "MET"), "CAS": ("a cysteine bound to dimethylarsenic", "CYS"),
     "CSX": ("S-oxycysteine", "CYS"), "ASX": ("Asn or Asp, which the experiment did not tell apart", "ASN"), "GLX": ("Gln or Glu, which the experiment did not tell apart", "GLN"), "TYS": ("sulfotyrosine", "TYR"), "LLP": ("a lysine bound to pyridoxal phosphate", "LYS"), "SEC": ("selenocysteine", "CYS"),
+    "S1P": ("phosphoserine", "SER"), "T1P": ("phosphothreonine", "THR"), "Y1P": ("phosphotyrosine", "TYR"), "NEP": ("phosphohistidine", "HIS"), "PHD": ("aspartyl phosphate", "ASP"),
+    "BFD": ("aspartate with beryllium trifluoride", "ASP"), "IAS": ("isoaspartate", "ASP"), "CSS": ("S-mercaptocysteine", "CYS"), "SMC": ("S-methylcysteine", "CYS"),
+    "YCM": ("carbamidomethylcysteine", "CYS"), "SNC": ("S-nitrosocysteine", "CYS"), "MHS": ("methylhistidine", "HIS"), "HIC": ("methylhistidine", "HIS"), "AGM": ("methylarginine", "ARG"),
+    "CIR": ("citrulline", "ARG"), "2MR": ("dimethylarginine", "ARG"), "DA2": ("dimethylarginine", "ARG"), "NLE": ("norleucine", "LEU"), "AIB": ("aminoisobutyric acid", "ALA"),
+    "ABA": ("aminobutyric acid", "ALA"), "SAR": ("sarcosine", "GLY"), "ORN": ("ornithine", "LYS"), "NLN": ("an asparagine bound to a glycan", "ASN"), "OLS": ("a serine bound to a glycan", "SER"),
+    "OLT": ("a threonine bound to a glycan", "THR"), "UNK": ("an amino acid that the experiment did not tell", "ALA"),
 }  # fmt: skip
 """Modified amino acids that are frequent: what they are, and the amino acid that they are made from."""
 
+D_FORMS = {
+    "DAL": "ALA", "DAR": "ARG", "DSG": "ASN", "DAS": "ASP", "DCY": "CYS", "DGN": "GLN", "DGL": "GLU", "DHI": "HIS", "DIL": "ILE", "DLE": "LEU", "DLY": "LYS", "MED": "MET",
+    "DPN": "PHE", "DPR": "PRO", "DSN": "SER", "DTH": "THR", "DTR": "TRP", "DTY": "TYR", "DVA": "VAL",
+}  # fmt: skip
+"""D amino acids, and the name of the L one."""
+
 NUCLEOTIDES = {"DA": "DNA", "DC": "DNA", "DG": "DNA", "DT": "DNA", "DU": "DNA", "DI": "DNA", "A": "RNA", "C": "RNA", "G": "RNA", "U": "RNA", "I": "RNA"}
 
+BASES = {"ADE": "A", "GUA": "G", "CYT": "C", "THY": "T", "URA": "U"}
+"""What CHARMM calls nucleotides, DNA and RNA alike."""
+
+
+def nucleotide(name: str, is_ribose: bool) -> str:
+    """The name in the PDB of a nucleotide of AMBER (`DA5` is DA, `RU3` is U) or CHARMM; any other name as it is. `is_ribose`: whether its sugar has an oxygen at C2'."""
+    if name in BASES:
+        return BASES[name] if is_ribose else f"D{BASES[name]}"
+    inner = name[:-1] if name[-1:] in "35N" and len(name) > 1 else name
+    inner = inner[1:] if inner[:1] == "R" else inner
+    return inner if inner in NUCLEOTIDES else name
+
+
+LIPIDS = frozenset("POPC POPE POPS POPG DOPC DOPE DOPS DPPC DPPE DMPC DLPC DSPC POPA POPI PSM CHL1 CHL PC PE PS PGR PA OL LAL MY ST".split())  # noqa: SIM905
+"""Names of lipids in the force fields of CHARMM and AMBER (whose residues are heads and tails), the frequent ones."""
+
+LIPIDS_OF_PDB = frozenset("PC1 PCW POV PX4 CDL PEE PEF PEV PTY PGT PGV PGW LHG P5S PIO PIZ SPH CLR CHS Y01 OLC OLA PLM MYR STE PEX DGA D10 D12 HEX UND C14 R16 LMT".split())  # noqa: SIM905
+"""Names of lipids, and of parts of them that were seen, in the PDB."""
+
+MARKS = "DUM"
+"""What OPM marks the faces of a membrane with."""
+
 SUGARS = {
+    "BGLC", "BGLN", "AMAN", "BMAN", "AFUC", "BGAL", "AGAL", "ANE5",  # CHARMM
+    "0YB", "4YB", "UYB", "0MA", "2MA", "VMB", "0FA",  # GLYCAM
     "NAG", "NDG", "BMA", "MAN", "FUC", "FUL", "GAL", "GLA", "GLC", "BGC", "SIA", "XYS", "XYP", "A2G", "NGA", "FRU", "SUC", "GCU", "IDS", "SGN", "BDP",
 }  # fmt: skip
 

@@ -70,7 +70,7 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Sites")
     model, choices = protonate(model, ff, options, report)
     model = loops.settle(model, ff, unseen, options.seed, report)
-    chirality.check(model.topology, model.positions, report)
+    chirality.check(model.topology, model.positions, report, ff.has_maps())
     if ff.buffer_status() == "uncalibrated":
         report.warn(f"the charge buffer has no correction V_MM with {ff.water}: calibrate it: octitrate calibrate --residue water --force-field {ff.name} --water {ff.water}")
     sites.from_files(choices, ff.buffer_file(), SHIPPED, report)

@@ -78,12 +78,13 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
         raise Refused(f"{place}: the record of an atom ends before its coordinates: {line.rstrip()!r}", AGAIN)
     x, y, z = (real(line[a : a + 8], axis, place) / 10 for a, axis in ((30, "x"), (38, "y"), (46, "z")))
     occupancy = line[54:60].strip()
+    is_long = line[26:27].isdigit()  # codes are letters: a digit there belongs to a number of five columns
     name = line[12:16].strip()
     residue = Residue(
         name=line[17:21].strip(),
         chain=line[21:22].strip(),
-        number=_number(line[22:26].strip(), place),
-        insertion=line[26:27].strip(),
+        number=_number(line[22 : 27 if is_long else 26].strip(), place),
+        insertion="" if is_long else line[26:27].strip(),
         segment=line[72:76].strip(),
     )
     if line[20:21] != " " and line[17:18] == " ":

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import Refused, named
 from ..residues import AMINO_ACIDS, PROTONATED, VARIANTS
-from .names import known_as
+from .names import LETTERS, known_as
 from .numbers import NUMBER, in_file
 from .options import Options
 from .report import Report, listed
@@ -47,6 +47,8 @@ DEPROTONATED_AT_7 = {"GLU", "ASP", "HIS", "cterm"}
 """Groups that have lost a proton in the form in which force fields build them."""
 
 DEFAULT_RANGE = (1.0, 13.0)
+
+FORM = "write GLU, 'GLU 35', 'GLU 100A', 'A:GLU 35', nterm, cterm or all, several with commas"
 
 
 @dataclass
@@ -313,26 +315,36 @@ _NUMBERED = re.compile(rf"(?P<called>[A-Z][A-Z0-9 ]*?)?\s*{NUMBER}")
 
 
 def _parse(text: str) -> Asked:
-    """`GLU`, `GLU 35`, `GLU35`, `GLU 100A`, `A:GLU 35`, `35`, `A:35`, `nterm`, `nterm LYS 1`, `cterm`, `all`, `A:all`. Names of forms are those of their residue:
+    """`GLU`, `GLU 35`, `GLU35`, `E35`, `GLU 100A`, `A:GLU 35`, `35`, `A:35`, `nterm`, `nterm LYS 1`, `cterm`, `all`, `A:all`. Names of forms are those of their residue:
     `GLH 35` is GLU 35."""
     chain, _, rest = text.rpartition(":")
     called, number = rest.strip().upper(), None
     is_name = known_as(called) in AMINO_ACIDS  # GL3 has a number that belongs to its name
     if not is_name and (match := _NUMBERED.fullmatch(called)):
         called, number = match["called"] or "", in_file(match["number"], match["insertion"])
+        called = LETTERS.get(called, called)
     if not called and number is None:
-        raise Refused(f"--sites {text!r} is not understood", "write GLU, 'GLU 35', 'GLU 100A', 'A:GLU 35', nterm, cterm or all")
+        raise Refused(f"--sites {text!r} is not understood", FORM)
     return Asked(chain or None, " ".join(known_as(word) for word in called.split()) or None, number)
 
 
 def _instead(asked: Asked, text: str, choices: list[Choice]) -> str:
-    """What there is in place of a group that is not there: those of its kind with the nearest numbers, or all groups."""
+    """What there is in place of a group that is not there: what stands at its number, those of its kind with the nearest numbers, or all groups."""
     kinds = [choice for choice in choices if _fits(replace(asked, number=None), choice.group)]
     if asked.number is None or not kinds:
-        return f"there are: {listed([choice.label for choice in choices], 40)}"
+        form = "" if asked.number is not None or str(asked.called).lower() in TITRATE else f"{FORM}; "
+        return f"{_there(asked, choices)}{form}there are: {listed([choice.label for choice in choices], 40)}"
     wanted = asked.number[0]
     nearest = sorted(kinds, key=lambda choice: abs(int(choice.group.residue.id) - wanted))
-    return f"by the numbers of the file there are near {text}: {', '.join(choice.label for choice in nearest[:4])}"
+    return f"{_there(asked, choices)}by the numbers of the file there are near {text}: {', '.join(choice.label for choice in nearest[:4])}"
+
+
+def _there(asked: Asked, choices: list[Choice]) -> str:
+    """The residue of another kind that has the number which was asked for."""
+    residues = [residue for chain in choices[0].group.residue.chain.topology.chains() if asked.chain in (None, chain.id) for residue in chain.residues()] if choices else []
+    here = [residue for residue in residues if asked.number is not None and residue.name in AMINO_ACIDS and in_file(residue.id, residue.insertionCode) == asked.number]
+    titrate = {id(choice.group.residue) for choice in choices if choice.group.group == "side"}
+    return "".join(f"{named(residue)} stands there{'' if id(residue) in titrate else ', whose side chain does not titrate'}; " for residue in here[:2])
 
 
 def _fits(asked: Asked, group: Any) -> bool:
