@@ -251,6 +251,7 @@ TWO = _atoms(("N", 1, ""), ("CA", 1, ""), ("N", 2, ""), ("CA", 2, ""))
         (f"{TWO}ENDMDL\n{TWO}ENDMDL\nEND\n", [1, 2]),  # no MODEL
         (f"{TWO}END\n{TWO}END\n", [1, 2]),  # frames of a trajectory
         (f"MODEL        1\n{TWO}ENDMDL\nMODEL        2\n{TWO}ENDMDL\nEND\n", [1, 2]),
+        (f"MODEL\n{TWO}ENDMDL\nMODEL\n{TWO}ENDMDL\n", [1, 2]),
         (f"MODEL        3\n{TWO}ENDMDL\n{TWO}", [3, 4]),
         (f"{TWO}END\n{TWO.replace(' A ', ' B ')}", [1]),  # two files, one behind the other
     ],

@@ -135,6 +135,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", r"--chains\), or put caps on its ends \(--ends capped\)"),
     "one residue": (lambda t: without(t, *range(1, 8)), "GLY 8 of chain A is a chain by itself", "--ends capped"),
     "models": (_models, r"there are 2 models \(1 to 2\)", "--model 1"),
+    "chains far from each other": (lambda t: t + moved(without(t, 8), "B", 800.0), r"the box would have \d+ million atoms: the protein is 8\d nm long", "--chains takes some of them"),
     "copies": (lambda t: t + moved(t, "B", 40.0), "chains A, B have the same sequence", "--chains A.*--chains all"),
     "copies, one without a name": (
         lambda t: moved(t, " ", 0.0) + moved(t, "A", 40.0),

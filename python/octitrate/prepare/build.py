@@ -130,7 +130,7 @@ def _say(fixer: Any, placed: set[Any], report: Report) -> None:
         if len(built) > 4:
             for line in built:
                 report.note(line, screen=False)
-    guessed = [named(residue) for residue, called in atoms.items() if residue.name in TITRATING and set(called) - {*names.BACKBONE, "OXT"}]
+    guessed = [named(residue) for residue, called in atoms.items() if residue.name in TITRATING and set(called) - {*names.BACKBONE, "CB", "OXT"}]
     if guessed:
         report.warn(
             f"{counted(len(guessed), 'side chain')} that may titrate {'is' if len(guessed) == 1 else 'are'} not or not wholly in the file and built in one shape of many ({listed(guessed, 6)}): "

@@ -274,7 +274,8 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
             report.note(f"disulfide {cysteines[i]} – {cysteines[j]}, {10 * length:.2f} Å")
     is_bonded = {frozenset((a.key, b.key)) for a, b in pairs}
     here = {r.key for r in cysteines}
-    alone = _left_alone(entry, everything, cysteines, taken, report)
+    inside = {id(residue) for segment in found for residue in segment.residues}
+    alone = _left_alone(entry, everything, cysteines, taken, inside, report)
     for index, residue in enumerate(cysteines):
         if index not in taken | alone and residue.original.upper() in names.IN_DISULFIDE:
             report.warn(f"{residue} is called {residue.original} in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol")
@@ -284,8 +285,9 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
     return pairs
 
 
-def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue], taken: set[int], report: Report) -> set[int]:
-    """Warns of cysteines whose partner in a disulfide is left out with its chain: they are built as free thiols, which they are not in the protein. Returns their indices."""
+def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue], taken: set[int], inside: set[int], report: Report) -> set[int]:
+    """Warns of cysteines whose partner in a disulfide is left out with its chain, or has no sulfur in the file: they are built as free thiols, which they are not in the
+    protein. `inside`: the residues that are prepared, by their identity. Returns the indices of the cysteines."""
     alone = set()
     kept = {id(residue) for residue in cysteines}
     others = [residue for residue in everything if residue.name == "CYS" and id(residue) not in kept]
@@ -297,6 +299,10 @@ def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue
         for other in others:
             near = any(distance(sulfur.position, atom.position) < BRIDGE for atom in other.atoms if atom.name == "SG")
             if near or frozenset((residue.key, other.key)) in named:
+                if id(other) in inside:
+                    report.warn(f"the file names a disulfide between {residue} and {other}, whose sulfur is not in it: none is built, and both are free thiols")
+                    alone.add(index)
+                    break
                 report.warn(
                     f"{residue} is bonded to {other}, which is left out: it is built as a free thiol, which it is not in the protein; "
                     f"--chains with chain {other.chain or '(blank)'}, too, keeps the disulfide"

@@ -46,7 +46,7 @@ def read_pdb(text: str, path: str) -> Entry:
                     here.append(now)
             now.atoms.append(atom)
         elif record == "MODEL":
-            model = whole(line[6:20], "the number of the model", f"{path}:{number}")
+            model = whole(line[6:20], "the number of the model", f"{path}:{number}") if line[6:20].strip() else max(entry.models, default=0) + 1
             if model in entry.models:
                 model = max(entry.models) + 1
             now, is_over = None, ""

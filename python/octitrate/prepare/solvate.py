@@ -37,6 +37,12 @@ ION_SPACING = 0.5
 WATER_MOLAR = 55.4
 """Molecules of water in a litre of it, mol."""
 
+ATOMS_PER_NM3 = 100.0
+"""Of water with three sites, and of proteins."""
+
+MOST = 5e6
+"""Atoms of a box: a hundred times those of the proteins whose speed was measured (benchmarks/gpu.md)."""
+
 STIFF = 3e5
 """kJ/mol/nm²; a spring in place of a fixed length, as stiff as a bond to hydrogen."""
 STEPS = 25
@@ -66,10 +72,12 @@ def solvate(model: Model, ff: Any, options: Options, lost: list[float], protons:
     # In charges that are scaled it is that of chemistry times the scale, as that of ions is.
     built = charge(ff.forcefield.createSystem(modeller.topology, residueTemplates=templates)) / ff.charge_scale
     before = modeller.topology.getNumResidues()
+    box = box_vectors(model.positions[solute], options, cutoff)
+    check_size(box, model.positions[solute])
     modeller.addSolvent(
         ff.forcefield,
         model=ff.water_model,
-        boxVectors=box_vectors(model.positions[solute], options, cutoff) * unit.nanometer,
+        boxVectors=box * unit.nanometer,
         neutralize=False,
         residueTemplates=templates,
     )
@@ -161,6 +169,16 @@ def add_ions(modeller: Any, waters: list[Any], excess: int, salt: float, seed: i
         ions.addAtom(element.symbol, element, ions.addResidue(element.symbol.upper(), chain, str(last + number + 1)))
     if chosen:
         modeller.add(ions, [openmm.Vec3(*map(float, oxygens[k])) for k in chosen] * unit.nanometer)
+
+
+def check_size(box: Any, solute: np.ndarray) -> None:
+    """Refuses a box (vectors in nm) with more than `MOST` atoms, before it is filled: that takes hours, and no machine titrates it."""
+    atoms = ATOMS_PER_NM3 * math.prod(box[k][k] for k in range(3))
+    if atoms > MOST:
+        raise Refused(
+            f"the box would have {atoms / 1e6:.0f} million atoms: the protein is {2 * enclosing_radius(solute):.0f} nm long, from end to end",
+            f"look whether chains or atoms lie far from the others; --chains takes some of them, and --padding gives less room. {MOST / 1e6:.0f} million atoms are the most",
+        )
 
 
 def box_vectors(positions: np.ndarray, options: Options, cutoff: float = 1.0) -> Any:
