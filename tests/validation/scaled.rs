@@ -209,4 +209,5 @@ fn other_proteins_with_scaled_charges_have_the_errors_of_the_files() {
     }
     says(&every_run, &all, &all_of_null);
     says(&manual, &all, &all_of_null);
+    says(&read("README.md"), &all, &all_of_null);
 }
