@@ -250,6 +250,15 @@ pub struct Entry {
     pub text: String,
 }
 
+/// pK of losing each of the protons from `from` to `to`, by the pK of forms and the protons that they have lost: (lg B_from − lg B_to)/(to − from), B_d = Σ 10^−pK over the
+/// forms that have lost d. None without forms of both numbers.
+pub fn macroscopic_pk(forms: impl Iterator<Item = (u32, f64)> + Clone, from: u32, to: u32) -> Option<f64> {
+    let binding = |lost: u32| {
+        forms.clone().filter(|form| form.0 == lost).map(|(_, pk)| 10_f64.powf(-pk)).sum::<f64>().log10()
+    };
+    Some((binding(from) - binding(to)) / (f64::from(to) - f64::from(from))).filter(|pk| pk.is_finite())
+}
+
 impl Entry {
     /// Reads and checks one entry; `file` names it in errors.
     ///
@@ -265,11 +274,7 @@ impl Entry {
 
     /// Macroscopic pKa of losing the first proton, from the pK_α of the forms; none without a form that lost one proton.
     pub fn macroscopic_pka(&self) -> Option<f64> {
-        let sum = |d: u32| -> f64 {
-            self.forms.iter().filter(|form| form.protons_lost == d).map(|form| 10_f64.powf(-form.pk)).sum()
-        };
-        let ratio = sum(1) / sum(0);
-        (ratio > 0.0).then(|| -ratio.log10())
+        macroscopic_pk(self.forms.iter().map(|form| (form.protons_lost, form.pk)), 0, 1)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -41,7 +41,7 @@ pub struct Background {
     /// How the structure was prepared; `None` unless `octitrate prepare` did it and its record is still there.
     pub preparation: Option<Preparation>,
     /// The titrations whose runs were evaluated, in the order in which these came; the facts above are those of the first.
-    pub titrations: Vec<Part>,
+    pub titrations: Vec<TitrationRecord>,
     /// What `until` found on the way; `None` without it, and where runs of other titrations are evaluated together with these.
     pub looks: Option<Looks>,
     /// The solute of a run, or why it cannot be shown.
@@ -50,7 +50,7 @@ pub struct Background {
 
 /// One of the titrations that are evaluated together.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct TitrationRecord {
     /// What tells its folder from those of the others; empty if there is no other.
     pub name: String,
     /// Text of its job with all defaults; empty without it.
@@ -59,7 +59,7 @@ pub struct Part {
     pub mixing: Option<Mixing>,
 }
 
-impl Part {
+impl TitrationRecord {
     /// Its name before what is said of it, where there are several.
     pub fn prefix(&self) -> String {
         if self.name.is_empty() { String::new() } else { format!("{}: ", self.name) }
@@ -108,12 +108,12 @@ impl Background {
         }
         let log = LogFacts::of_all(folders.iter().map(|folder| LogFacts::read(&folder.join(files::LOG))));
         let named = folders.iter().zip(names_of_titrations(&folders));
-        let part = |(folder, name): (&PathBuf, String)| Part {
+        let record = |(folder, name): (&PathBuf, String)| TitrationRecord {
             name,
             settings: Job::read(&folder.join(RESOLVED)).text,
             mixing: mixing(folder),
         };
-        let titrations = named.map(part).collect();
+        let titrations = named.map(record).collect();
         let preparation = job.path("system", "structure").and_then(|structure| Preparation::beside(&structure));
         let (corrections, library) = corrections::of(evaluation, &job);
         Self {

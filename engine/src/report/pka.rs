@@ -187,9 +187,9 @@ fn report(
     evidence::fractions(&mut page, evaluation, labels);
     match (beside.settings, &background.titrations[..]) {
         (Some(settings), _) => page.details("Settings of the job", settings),
-        (None, several) => several.iter().filter(|part| !part.settings.is_empty()).for_each(|part| {
-            let of = if part.name.is_empty() { String::new() } else { format!(", {}", part.name) };
-            page.details(&format!("Settings of the job{of}"), &part.settings);
+        (None, several) => several.iter().filter(|titration| !titration.settings.is_empty()).for_each(|titration| {
+            let of = if titration.name.is_empty() { String::new() } else { format!(", {}", titration.name) };
+            page.details(&format!("Settings of the job{of}"), &titration.settings);
         }),
     }
     structure::licence(&mut page, background);

@@ -94,6 +94,12 @@ fn equal_weights_of_the_water_buffer_are_tip3p() {
 fn macroscopic_pka_follows_from_the_forms() {
     // His: 10^-6.69 + 10^-7.08. Two equal protonated forms: half of either.
     assert!((builtin("his").macroscopic_pka().unwrap() - 6.54158).abs() < 1e-5);
+    // Of two protons: each of its own, and both together half of their sum.
+    let pk = |from, to| macroscopic_pk([(0, 0.0), (1, 4.0), (2, 10.0)].into_iter(), from, to);
+    for (from, to, expected) in [(0, 1, 4.0), (1, 2, 6.0), (0, 2, 5.0), (2, 1, 6.0)] {
+        assert!((pk(from, to).unwrap() - expected).abs() < 1e-12, "{from} to {to}");
+    }
+    assert_eq!((pk(0, 3), pk(1, 1)), (None, None));
     let glu3 = builtin("glu3");
     assert!((glu3.forms[2].pk - (4.25 - 2_f64.log10())).abs() < 1e-4 && glu3.forms[1].protons_lost == 0);
 }

@@ -9,6 +9,7 @@ use lambda::analysis::hill::Determined;
 use lambda::analysis::occupancy::{OCCUPIED, State};
 use lambda::analysis::pairs::Pair;
 use lambda::analysis::titration::{Convergence, Macroscopic, Titration};
+use lambda::library::macroscopic_pk;
 
 pub use super::diagnostics::Diagnostics;
 
@@ -145,11 +146,7 @@ impl SiteResult {
         if self.titration.macroscopic.len() == 1 && self.record.pka.is_some() {
             return self.record.pka;
         }
-        let binding = |lost: u32| {
-            let forms = self.record.forms.iter().filter(|form| form.protons_lost == lost);
-            forms.map(|form| 10f64.powf(-form.pk)).sum::<f64>().log10()
-        };
-        Some((binding(from) - binding(to)) / f64::from(to - from)).filter(|pk| pk.is_finite())
+        macroscopic_pk(self.record.forms.iter().map(|form| (form.protons_lost, form.pk)), from, to)
     }
 
     /// pK of the model compound between two forms.

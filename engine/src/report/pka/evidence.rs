@@ -2,7 +2,7 @@
 
 use super::labels::Labels;
 use super::tables::optional;
-use crate::evaluation::background::{Background, Part};
+use crate::evaluation::background::{Background, TitrationRecord};
 use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
 use crate::evaluation::runs::{Run, names_of_runs};
@@ -272,13 +272,13 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
     page.anchor("exchange", "Exchange");
     let middle = |pair: &[f64]| 0.5 * (pair[0] + pair[1]);
     let point = |x: f64, y: f64| Point { x, y, interval: [y; 2] };
-    let mixed: Vec<(&Part, &Mixing)> =
-        background.titrations.iter().filter_map(|part| Some((part, part.mixing.as_ref()?))).collect();
+    let mixed: Vec<(&TitrationRecord, &Mixing)> =
+        background.titrations.iter().filter_map(|titration| Some((titration, titration.mixing.as_ref()?))).collect();
     let shares = |mixing: &Mixing| -> Vec<Point> {
         mixing.pairs.iter().filter_map(|pair| Some(point(middle(&pair.ph), pair.acceptance()?))).collect()
     };
-    let swaps: Vec<(&Part, Vec<Point>)> =
-        mixed.iter().map(|(part, mixing)| (*part, shares(mixing))).filter(|(_, points)| !points.is_empty()).collect();
+    let swaps: Vec<(&TitrationRecord, Vec<Point>)> =
+        mixed.iter().map(|(titration, mixing)| (*titration, shares(mixing))).filter(|(_, points)| !points.is_empty()).collect();
     let overlap =
         evaluation.ph.windows(2).zip(&evaluation.overlap).map(|(pair, overlap)| point(middle(pair), *overlap));
     let overlap: Vec<Point> = overlap.collect();
@@ -287,7 +287,7 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
             "The pH values were not exchanged, and their frames are not joined by MBAR: every pH stands for itself."
                 .into()
         } else {
-            let parts = mixed.iter().map(|(part, mixing)| format!("{}{}", part.prefix(), swapped(mixing)));
+            let parts = mixed.iter().map(|(titration, mixing)| format!("{}{}", titration.prefix(), swapped(mixing)));
             let parts = parts.collect::<Vec<_>>().join(" ");
             format!("The frames of the pH values are not joined by MBAR: every pH stands for itself. {parts}")
         };
@@ -300,8 +300,8 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
     };
     let ends = evaluation.ph.first().zip(evaluation.ph.last()).map_or([0.0, 14.0], |(low, high)| [*low, *high]);
     let mut curves = vec![curve("overlap of the frames", overlap, 0)];
-    curves.extend((1..).zip(swaps).map(|(number, (part, points))| {
-        let of = if part.name.is_empty() { String::new() } else { format!(", {}", part.name) };
+    curves.extend((1..).zip(swaps).map(|(number, (titration, points))| {
+        let of = if titration.name.is_empty() { String::new() } else { format!(", {}", titration.name) };
         curve(&format!("swaps that were accepted{of}"), points, number)
     }));
     let chart = Chart {
@@ -316,8 +316,8 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
         "Overlap: how many of the frames of one pH could as well be of its neighbour; below {floor:.0} % two pH values hardly know of each other."
     );
     let mut doubts = String::new();
-    for (part, mixing) in &mixed {
-        let of = part.prefix();
+    for (titration, mixing) in &mixed {
+        let of = titration.prefix();
         words += &format!(" {of}{}", swapped(mixing));
         let said = mixing
             .doubts()
