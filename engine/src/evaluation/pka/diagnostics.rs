@@ -1,11 +1,12 @@
 //! Whether the numbers of a site have converged, with what speaks against it.
 //!
-//! A site is *converged* if each of its pKa values is determined with an error below [`LARGEST_ERROR`]; the pKa of the two halves of the runs agree
-//! within two errors, and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
+//! A site is *converged* if each of its pKa values is determined with an error below [`LARGEST_ERROR`], and together with its Hill coefficient where the fractions of
+//! two states are fitted by one; the pKa of the two halves of the runs agree within two errors or differ by little ([`is_small`]), and so do those of the replicas (their χ² lies less than two standard deviations above its mean); there are
 //! [`FEW`] transitions at every pH where the site is partly protonated, as many exchanges between forms of equal protonation, if it has those,
 //! and as many changes of the rotamers of the side chain (χ1, χ2) or of the torsion at the end of a chain, if trajectories show them; no hydrogen of a carboxyl group that
 //! is held syn was seen anti;
-//! neighbouring pH values overlap; two independent walkers tell of the pKa, of runs that began with the states of others three; and the walkers of a
+//! neighbouring pH values overlap; two independent walkers of a replica exchange tell of the pKa, and three walkers or runs where most of what is known comes from those that
+//! began with the states of others; and the walkers of a
 //! replica exchange went from the lowest pH to the highest and back, once each on average: those that stay where they began keep the
 //! conformation that they began with. Everything else is a list of reasons.
 //!

@@ -240,7 +240,7 @@ fn near_enough(pka: Determined, ph: Option<[f64; 2]>) -> Determined {
 mod tests {
     use super::*;
 
-    /// 0.1 % at pH 5.5, 0.6 % at 6.5 and 4 % at 8 have a Hill coefficient of 0.6, with which the pKa would be 10.2; with one of 1 it is 9.1.
+    /// As many samples with 0.1 % at pH 5.5 and with 4 % at 8 have a Hill coefficient of 0.65, with which the pKa would be 10.1; with one of 1 it is 9.4.
     #[test]
     fn a_pka_outside_of_the_ph_values_has_a_coefficient_of_one() {
         let value = |value: f64| Determined::Value { value, error: 0.2 };
