@@ -3,7 +3,8 @@
 //!   V_MM(λ) = −F(λ),   F in the basis of [`super::simplex`], coefficients from a calibration
 //!
 //! With it the model compound sees V_pH and the barrier alone, and a site in a protein the difference of its surroundings
-//! from those of the model compound. Windows reach from λ = −0.1 to 1.1, and walls hold λ within.
+//! from those of the model compound. Windows reach from λ = −0.06 to 1.06 by default (those of older entries from −0.1 to 1.1), and walls keep λ from going
+//! far beyond.
 //!
 //! Units: kJ/mol.
 
