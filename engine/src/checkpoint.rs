@@ -1,7 +1,7 @@
 //! Checkpoints: everything a run needs to go on exactly where it was.
 //!
 //! Layout: the line `octitrate checkpoint 5`, MessagePack with named fields ([`Checkpoint`]: what the file belongs to, what was written to the output
-//! files, the state), and 8 bytes of FNV-1a over all before. What there is of each atom takes the most room. It is packed ([`crate::packed`]), and positions from which lists were
+//! files, the state), and 8 bytes of FNV-1a over all before. What there is of each atom takes the most room. It is packed (`packed.rs`), and positions from which lists were
 //! made are stored as differences from the present ones ([`Stored`]): version 4 had numbers one by one and no differences, and is still read.
 //!
 //! A checkpoint is written to a temporary file, synced and renamed; the one

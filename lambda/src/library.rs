@@ -253,9 +253,8 @@ pub struct Entry {
 /// pK of losing each of the protons from `from` to `to`, by the pK of forms and the protons that they have lost: (lg B_from − lg B_to)/(to − from), B_d = Σ 10^−pK over the
 /// forms that have lost d. None without forms of both numbers.
 pub fn macroscopic_pk(forms: impl Iterator<Item = (u32, f64)> + Clone, from: u32, to: u32) -> Option<f64> {
-    let binding = |lost: u32| {
-        forms.clone().filter(|form| form.0 == lost).map(|(_, pk)| 10_f64.powf(-pk)).sum::<f64>().log10()
-    };
+    let binding =
+        |lost: u32| forms.clone().filter(|form| form.0 == lost).map(|(_, pk)| 10_f64.powf(-pk)).sum::<f64>().log10();
     Some((binding(from) - binding(to)) / (f64::from(to) - f64::from(from))).filter(|pk| pk.is_finite())
 }
 

@@ -277,8 +277,11 @@ pub(super) fn exchange(page: &mut Page, evaluation: &Evaluation, background: &Ba
     let shares = |mixing: &Mixing| -> Vec<Point> {
         mixing.pairs.iter().filter_map(|pair| Some(point(middle(&pair.ph), pair.acceptance()?))).collect()
     };
-    let swaps: Vec<(&TitrationRecord, Vec<Point>)> =
-        mixed.iter().map(|(titration, mixing)| (*titration, shares(mixing))).filter(|(_, points)| !points.is_empty()).collect();
+    let swaps: Vec<(&TitrationRecord, Vec<Point>)> = mixed
+        .iter()
+        .map(|(titration, mixing)| (*titration, shares(mixing)))
+        .filter(|(_, points)| !points.is_empty())
+        .collect();
     let overlap =
         evaluation.ph.windows(2).zip(&evaluation.overlap).map(|(pair, overlap)| point(middle(pair), *overlap));
     let overlap: Vec<Point> = overlap.collect();
