@@ -15,7 +15,7 @@
 //! | order 8, 27 near boxes | 4.0e-4 | 4.2e-4 | 4.7e-4 | 5.8e-4 | 7.9e-4 | 1.7e-3 |
 //!
 //! (`octitrate-benchmarks lists`). At 40 fs it is still within what a user of order 8 asks for, and the drift of the energy is that of boxes made
-//! twice as often (benchmarks/README.md): new boxes bring a jump of the energy each time, old ones a larger one more seldom.
+//! twice as often (benchmarks/gpu.md, "Lists and boxes as they grow old"): new boxes bring a jump of the energy each time, old ones a larger one more seldom.
 
 use crate::backend::terms::modifier;
 use crate::config::Config;
