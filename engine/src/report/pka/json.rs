@@ -50,9 +50,10 @@ pub(super) fn text(
             mixing.pairs.iter().map(|pair| json!({"pH": pair.ph, "tried": pair.tried, "accepted": pair.accepted}));
         json!({"exchanges": mixing.exchanges, "whole": mixing.is_whole, "swaps": pairs.collect::<Vec<_>>(), "round_trips": mixing.round_trips})
     };
-    let titrations = background.titrations.iter();
-    let titrations =
-        titrations.map(|titration| json!({"name": titration.name, "exchange": titration.mixing.as_ref().map(mixing)}));
+    let titrations = background
+        .titrations
+        .iter()
+        .map(|titration| json!({"name": titration.name, "exchange": titration.mixing.as_ref().map(mixing)}));
     let corrections = background.corrections.iter().map(|one| {
         json!({"entry": one.entry, "force_field": one.force_field, "status": one.status, "reason": one.reason, "made": one.made,
                "pKa": one.pka.as_ref().map(|(pka, _)| pka), "source": one.pka.as_ref().map(|(_, source)| source),
