@@ -110,6 +110,10 @@ class Calibrated:
         """The temperature (K) at which it was calibrated; 300 where it does not say."""
         return float(self.correction(name, force_field, residue, model).get("provenance", {}).get("temperature", 300.0))
 
+    def has_pairs(self, name: str, force_field: str, residue: str | None, model: bool) -> bool:
+        """Whether Lennard-Jones pairs beside the combination rule, such as those of CUFIX, were in the model compound of that correction."""
+        return "pairs" in self.correction(name, force_field, residue, model).get("provenance", {}).get("conditions", {})
+
     def file(self, name: str, force_field: str, residue: str | None, model: bool) -> Path | None:
         """The file with the correction that `status` tells of; none where there is none."""
         files = self._files.get((name, force_field), {})

@@ -79,8 +79,6 @@ class Group:
     """The temperature (K) at which its correction was calibrated."""
     bridged: bool = False
     """Whether its residue is a cysteine in a disulfide, at whose ends nothing can be calibrated: a model compound has one cysteine."""
-    corrected_pair: bool = False
-    """Whether its model compound holds a pair that corrections of pairs change, so that its correction V_MM must have been made with them."""
 
     @property
     def corrected(self) -> bool:
@@ -230,8 +228,7 @@ class TitratableForceField:
     def _group(self, residue: Any, group: str, entry: str, base: str, first: bool, last: bool) -> Group:
         name = PROTONATED.get(base, base)
         status, file, temperature = self._known(group, entry, base, first, last)
-        pair = self.pairs is not None and in_model_compound(base, first, last)
-        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, file, temperature, base == "CYX", pair)
+        return Group(residue, group, entry, PKA[entry if group != "side" else name], status, file, temperature, base == "CYX")
 
     def _known(self, group: str, entry: str, base: str, first: bool, last: bool) -> tuple[str, Path | None, float]:
         """Status of the correction, its file and its temperature (K): that of the user's own, else of the one that comes with octitrate or is built in."""
@@ -242,6 +239,9 @@ class TitratableForceField:
         called = name if group != "side" else f"Z{name}" if last else f"N{name}"
         place = (entry, self.name, called if is_end else None, group != "side" and base == "ALA")
         known = self.calibrated.status(*place)
+        # One that was made without the pair corrections is none where its model compound holds such a pair.
+        if self.pairs is not None and in_model_compound(base, first, last) and not self.calibrated.has_pairs(*place):
+            return "uncalibrated", None, 300.0
         if known != "uncalibrated" or (self.name, self.water) != BUILT_IN:
             return known, self.calibrated.file(*place), self.calibrated.temperature(*place)
         where = "" if not is_end else base if group != "side" or not first else None

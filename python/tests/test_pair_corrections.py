@@ -23,7 +23,7 @@ from octitrate.prepare import solvate
 from octitrate.prepare.command import main
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
-from octitrate.residues import TitratableForceField
+from octitrate.residues import Group, TitratableForceField
 
 CHAIN = ("ALA", "GLU", "LYS", "ASP", "ARG", "HIS", "ASN", "TRP", "GLN", "SER", "PRO", "TYR", "CYS", "GLY", "ASP")
 NITROGENS = {"ALA 1 N", "LYS 3 NZ", "ARG 5 NE", "ARG 5 NH1", "ARG 5 NH2"}
@@ -164,16 +164,28 @@ def places_of(entry: str) -> list[str]:
     return [f"{entry} {residue}" for residue in own + ends]
 
 
-def test_model_compounds_of_the_corrections_that_come_with_octitrate_have_no_pair(corrected: TitratableForceField) -> None:
+def place_of(name: str, ff: TitratableForceField) -> Group:
+    """The group of a model compound that is calibrated, as `octitrate prepare` finds it before hydrogens are added."""
+    what = compound(name)
+    (group,) = (group for group in ff.groups(peptide(what.residues).topology) if group.residue.index == what.site and group.entry == what.entry)
+    return group
+
+
+def test_corrections_that_come_with_octitrate_serve_as_they_are_where_no_pair_is_in_the_model_compound(corrected: TitratableForceField) -> None:
     names = [name for entry in SHIPPED for name in places_of(entry)]
-    assert {"GLU", "HIS", "nterm LYS", "nterm ARG", "cterm LEU", "cterm side GL3"} <= set(names)
+    assert {"GLU", "HIS", "nterm LYS", "nterm ARG", "cterm LEU", "cterm LYS", "cterm side GL3"} <= set(names)
     plain = TitratableForceField("ff14SB")
+    held = []
     for name in dict.fromkeys(names):
         model, system = solvated(compound(name), corrected)
         settings = {"nonbondedMethod": app.PME, "constraints": app.HBonds, "removeCMMotion": False, "residueTemplates": plain.templates(model.topology)}
         other = plain.forcefield.createSystem(model.topology, **settings, **plain.cutoffs())
-        assert force_of(system) is None and openmm.XmlSerializer.serialize(system) == openmm.XmlSerializer.serialize(other), name
-    # Those that are built in, for AMBER99SB-ILDN: none of them is an acid at an amino end or a base at a carboxyl end.
+        same = force_of(system) is None and openmm.XmlSerializer.serialize(system) == openmm.XmlSerializer.serialize(other)
+        # That of an acid at an amino end or a base at a carboxyl end was made without the pair, and is none with it.
+        assert place_of(name, corrected).corrected == same and place_of(name, plain).corrected, name
+        held += [] if same else [name]
+    assert held == ["cterm LYS"]
+    # Those that are built in, for AMBER99SB-ILDN: none of them is such an end.
     places = [(entry, where) for entry, where in BUILT_IN_STATUS if where]
     assert not any(in_model_compound(where, entry == "nterm", entry != "nterm") for entry, where in places)
 
@@ -185,10 +197,16 @@ def test_model_compounds_that_have_a_pair_are_known(name: str, pair: bool, corre
     what = compound(name)
     _, system = solvated(what, corrected)
     assert (force_of(system) is not None) == pair
-    bare = peptide(what.residues)  # groups are looked for before hydrogens are added
-    found = [group for group in corrected.groups(bare.topology) if group.residue.index == what.site and group.entry == what.entry]
-    assert [group.corrected_pair for group in found] == [pair]
-    assert not any(group.corrected_pair for group in TitratableForceField("ff14SB").groups(bare.topology))
+    assert in_model_compound(what.residues[what.site], name.startswith("nterm"), name.startswith("cterm")) == pair
+
+
+def test_a_correction_that_was_made_with_the_pair_serves(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "octitrate/corrections/ff14SB-tip3p/cterm.toml").read_text()
+    with_pairs = text.replace('compensation = "buffers"\n', 'compensation = "buffers"\npairs = "0123456789abcdef"\n')
+    assert with_pairs != text
+    (tmp_path / "cterm.toml").write_text(with_pairs)
+    own = TitratableForceField("ff14SB", library=[tmp_path], pair_corrections="cufix")
+    assert place_of("cterm LYS", own).status == "calibrated" and place_of("cterm LYS", own).file == tmp_path / "cterm.toml"
 
 
 def test_such_a_model_compound_is_calibrated_with_the_corrections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

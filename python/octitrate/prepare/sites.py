@@ -148,11 +148,6 @@ def choose(groups: list[Any], predicted: dict[tuple[int, str], float], options: 
             f"{options.temperature:g} K until their model compounds and the charge buffer are calibrated there "
             f"({calibration(others, choices, options, water=True)}), or titration.allow_mismatch = [\"temperature\"] in titrate.toml allows it"
         )
-    if pairs := [choice.label for choice in titrating if choice.group.corrected and choice.group.corrected_pair]:
-        report.warn(
-            f"the model compound of {listed(pairs, 4)} holds a pair that --pair-corrections changes: its correction V_MM must have been calibrated with them "
-            "(octitrate calibrate --residue … --pair-corrections), or octitrate refuses the job"
-        )
     if doubtful := [choice.label for choice in titrating if choice.group.status == "preliminary"]:
         report.warn(f"the correction V_MM of {listed(doubtful, 4)} is preliminary by octitrate's own tests (octitrate info NAME says why): the job allows that")
     return choices
