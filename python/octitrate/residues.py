@@ -32,8 +32,9 @@ from . import user_library
 from .calibrated import Calibrated, shipped
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
-from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view
+from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view, view
 from .pair_corrections import PairCorrections, chosen, in_model_compound
+from .prepare.names import METALS, SALT, element_of_ion
 from .repeatable import platform
 from .templates import CARBOXYLS, Templates
 
@@ -113,6 +114,7 @@ class TitratableForceField:
         self.residues = Templates(self.forcefield, bool(family and family.patched))
         self.water_model: str = GEOMETRY.get(self.water, "tip4pew")
         """The name that `openmm.app.Modeller.addSolvent` takes for a box of water with the same sites."""
+        self._ions: dict[str, str | None] = {}
         order_by_name(self.forcefield)
 
     @property
@@ -297,7 +299,7 @@ class TitratableForceField:
         return name in AMINO_ACIDS or name in CARBOXYLS or name in VARIANTS
 
     def templates(self, topology: Any) -> dict[Any, str]:
-        """The template of every amino acid and cap of a topology with hydrogens, for `createSystem(residueTemplates=...)`."""
+        """The template of every amino acid, cap and ion of a topology with hydrogens, for `createSystem(residueTemplates=...)`."""
         found = {}
         for residue in topology.residues():
             base, last, acid, n_end = self._parts(residue.name)
@@ -306,7 +308,23 @@ class TitratableForceField:
             elif self._is_amino(base):
                 atoms = {atom.name for atom in residue.atoms()}
                 found[residue] = self.residues.name(base, n_end or "H3" in atoms, last or "OXT" in atoms, acid)
+            elif (ion := self.ion(residue.name)) is not None:
+                found[residue] = ion
         return found
+
+    def ion(self, name: str) -> str | None:
+        """The template of an ion by its name in the PDB, if there is one of its element and with its charge, which OpenMM does not look at: it matches elements and bonds."""
+        if name not in self._ions:
+            self._ions[name] = self._of_ion(name)
+        return self._ions[name]
+
+    def _of_ion(self, name: str) -> str | None:
+        element, charge = element_of_ion(name), (METALS | SALT).get(name)
+        if charge is None:
+            return None
+        alone = [one for one in self.forcefield._templates.values() if len(one.atoms) == 1 and one.atoms[0].element is not None and one.atoms[0].element.symbol == element]
+        fits = [one.name for one in alone if abs(sum(atom.charge for atom in view(self.forcefield, one).atoms.values()) - charge * self.charge_scale) < 1e-6]
+        return min(fits, default=None)
 
     def pka(self, name: str) -> list[tuple[str, float]]:
         """Groups that titrate in a residue of this name, with the pKa of their model compounds; the amino end is not told by the name."""

@@ -190,6 +190,17 @@ def test_an_ion_that_the_force_field_has_is_not_called_unknown(force_field: str,
     assert re.search(message, caught.value.message) and re.search(help, caught.value.help), str(caught.value)
 
 
+@pytest.mark.parametrize(("name", "element", "known"), [("FE", "FE", True), ("FE2", "FE", True), ("CU1", "CU", True), ("MN", "MN", True), ("MN3", "MN", False), ("3CO", "CO", False)])
+def test_an_ion_of_an_element_with_several_charges_is_known_by_its_own(name: str, element: str, known: bool, structure: Write, report: Report) -> None:
+    """ff19SB has iron with two charges and with three, and manganese with two alone."""
+    options = structure(peptide_text("GLY", "GLU", "GLY") + hetero(name, element, element, FAR))
+    options.force_field = "ff19SB"
+    with pytest.raises(Refused) as caught:
+        prepare(options, report)
+    assert (f"--keep {name} takes the charged sphere" in caught.value.help) == known, str(caught.value)
+    assert f"--drop {name} leaves it out" in caught.value.help
+
+
 LOOP = ("ALA", "GLU", "GLY", *["SER", "GLY"] * 10, "LYS", "HIS", "GLY")
 
 

@@ -19,6 +19,7 @@ from conftest import loaded  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS, View, load, pdb_view  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
+from octitrate.prepare.names import METALS, SALT, element_of_ion  # noqa: E402
 from octitrate.prepare.solvate import without_pair_tables  # noqa: E402
 from octitrate.residues import AMINO_ACIDS, TitratableForceField  # noqa: E402
 from openmm import app, unit  # noqa: E402
@@ -275,3 +276,20 @@ def test_hydrogens_have_the_names_of_pdb_files() -> None:
     for a, b in itertools.pairwise(names.values()):
         assert a == b
     assert names["ff14SB"] == {"H": "N", "HA": "CA", "HB2": "CB", "HB3": "CB", "HG2": "CG", "HG3": "CG", "HE1": "OE1", "HE2": "OE2"}
+
+
+def test_ions_have_the_charge_that_their_name_means(ff: TitratableForceField) -> None:
+    """The PDB calls iron with three charges FE and that with two FE2: OpenMM, which knows ions by their element, takes whichever there is, or none of two."""
+    names = [name for name in METALS | SALT if ff.ion(name) is not None]
+    assert {"MG", "NA", "CL"} < set(names)
+    if ff.name != "amber99sb-ildn":
+        assert {"CA", "ZN", "MN", "FE", "FE2", "CU", "CO", "NI"} < set(names)
+    topology = app.Topology()
+    chain = topology.addChain()
+    for name in names:
+        symbol = element_of_ion(name)
+        topology.addAtom(symbol, app.Element.getBySymbol(symbol), topology.addResidue(name, chain))
+    system = ff.forcefield.createSystem(topology, residueTemplates=ff.templates(topology))
+    force = next(force for force in system.getForces() if isinstance(force, openmm.NonbondedForce))
+    charges = [force.getParticleParameters(k)[0].value_in_unit(unit.elementary_charge) for k in range(len(names))]
+    assert dict(zip(names, charges)) == pytest.approx({name: (METALS | SALT)[name] for name in names})

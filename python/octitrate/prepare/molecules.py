@@ -142,7 +142,7 @@ def _refusal(
         elif name == names.MARKS:
             lines.append(f"{name} {places}: marks of the faces of a membrane (OPM)")
             helps += [f"--drop {name} leaves them out", MEMBRANE]
-        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not names.METALS & {atom.element for atom in first.atoms}:
+        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not names.METALS.keys() & {atom.element for atom in first.atoms}:
             lines.append(f"{name} {places}: a lipid, a detergent or a part of one")
             helps += [f"--drop {name} leaves it out", MEMBRANE]
         elif name in names.MODIFIED or first.has("N", "CA", "C"):
@@ -155,7 +155,7 @@ def _refusal(
         else:
             near = listed(_neighbours(first, protein, BOND), 3)
             bond = f", bonded to {near}" if near else ""
-            metals = listed(sorted({atom.element for atom in first.atoms} & names.METALS), 3)
+            metals = listed(sorted({atom.element for atom in first.atoms} & names.METALS.keys()), 3)
             holds = f" around {metals.capitalize()}" if metals else ""
             lines.append(f"{name} {places}: a ligand of {counted(len(first.atoms), 'heavy atom')}{holds}{bond}")
             helps.append(f"--drop {name} leaves it out")

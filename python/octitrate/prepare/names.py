@@ -130,13 +130,15 @@ SUGARS = {
 }  # fmt: skip
 
 METALS = {
-    "LI", "MG", "AL", "CA", "V", "CR", "MN", "MN3", "FE", "FE2", "CO", "3CO", "NI", "CU", "CU1", "ZN", "GA", "RB", "SR", "Y1", "MO", "PD", "AG", "CD",
-    "CS", "BA", "LA", "CE", "EU", "GD", "GD3", "TB", "YB", "LU", "W", "PT", "AU", "HG", "TL", "PB", "SM", "HO", "U1",
-}  # fmt: skip
-"""Ions of metals that proteins bind, or that crystals are soaked in."""
+    "LI": 1, "MG": 2, "AL": 3, "CA": 2, "V": 3, "CR": 3, "MN": 2, "MN3": 3, "FE": 3, "FE2": 2, "CO": 2, "3CO": 3, "NI": 2, "3NI": 3, "CU": 2, "CU1": 1, "ZN": 2, "GA": 3,
+    "RB": 1, "SR": 2, "Y1": None, "YT3": 3, "MO": None, "PD": 2, "AG": 1, "CD": 2, "IN": 3, "CS": 1, "BA": 2, "LA": 3, "CE": 3, "EU": 2, "EU3": 3, "GD": None, "GD3": 3, "TB": 3,
+    "YB": 3, "YB2": 2, "LU": 3, "W": None, "PT": 2, "PT4": 4, "AU": 1, "AU3": 3, "HG": 2, "TL": 1, "PB": 2, "SM": 3, "HO": None, "HO3": 3, "U1": None,
+}
+"""Ions of metals that proteins bind, or that crystals are soaked in, and the charge (e) that the chemical component dictionary of the wwPDB gives each: iron is `FE` with three
+charges and `FE2` with two. Atoms without a charge there have none here."""
 
-SALT = {"NA", "K", "CL", "BR", "IOD", "F", "SOD", "CLA", "POT"}
-"""Ions of a salt: the salt of the box takes their place."""
+SALT = {"NA": 1, "K": 1, "CL": -1, "BR": -1, "IOD": -1, "F": -1, "SOD": 1, "CLA": -1, "POT": 1}
+"""Ions of a salt with their charges: the salt of the box takes their place."""
 
 ADDITIVES = {
     "SO4": "sulfate", "PO4": "phosphate", "2HP": "phosphate", "PI": "phosphate", "NO3": "nitrate", "NH4": "ammonium", "SCN": "thiocyanate", "AZI": "azide",

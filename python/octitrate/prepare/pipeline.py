@@ -23,7 +23,6 @@ from ..residues import TitratableForceField
 from . import build, called, chains, chirality, choose, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
-from .names import METALS, SALT, element_of_ion
 from .options import Options
 from .read import read
 from .report import Report, counted
@@ -52,7 +51,7 @@ def prepare(options: Options, report: Report) -> Path:
     residues = choose.one_place(residues, options, report)
     mutate.mutate(residues, options, report)
     report.step("Other molecules")
-    kept = molecules.sort_out(residues, options, lambda name: knows_ion(ff, name), report)
+    kept = molecules.sort_out(residues, options, lambda name: ff.ion(name) is not None, report)
     if options.crystal_water == "drop" and kept.waters:
         report.note(f"{len(kept.waters)} molecules of water of the crystal are left out, as asked")
         kept.waters = []
@@ -136,20 +135,6 @@ def in_topology(choices: list[sites.Choice], topology: Any) -> None:
     residues = list(topology.residues())
     for choice in choices:
         choice.group = dataclasses.replace(choice.group, residue=residues[choice.group.residue.index])
-
-
-def knows_ion(ff: Any, name: str) -> bool:
-    """Whether the force field has an ion of this name."""
-    if name not in METALS | SALT:
-        return False
-    topology = app.Topology()
-    try:
-        element = app.Element.getBySymbol(element_of_ion(name))
-    except KeyError:
-        return False
-    residue = topology.addResidue(name, topology.addChain())
-    topology.addAtom(name, element, residue)
-    return not ff.forcefield.getUnmatchedResidues(topology)
 
 
 def note_types(titrating: list[sites.Choice], ff: TitratableForceField, report: Report) -> None:
