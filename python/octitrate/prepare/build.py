@@ -60,10 +60,11 @@ def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept
     fixer.missingResidues = loops
     fixer.findMissingAtoms()
     ended = {id(residue) for residue, segment in _last(topology, found) if segment.capped_end}
-    fixer.missingTerminals = {residue: atoms for residue, atoms in fixer.missingTerminals.items() if id(residue) not in ended}
-    _say(fixer, placed, report)
+    charged = [residue for residue in fixer.missingTerminals if id(residue) not in ended]
+    fixer.missingTerminals = {}  # PDBFixer puts OXT near CA, or on an O that it builds, too: it is placed here
+    _say(fixer, placed, charged, report)
     fixer.addMissingAtoms(seed=seed)
-    return _finished(fixer, seen, found, pairs, kept, report)
+    return _finished(fixer, seen, {_place(residue) for residue in charged}, found, pairs, kept, report)
 
 
 def _place(residue: Any) -> tuple[int, str, str]:
@@ -122,7 +123,7 @@ def _last(topology: Any, found: list[Segment]) -> list[tuple[Any, Segment]]:
     return [(list(chain.residues())[-1], segment) for chain, segment in zip(topology.chains(), found)]
 
 
-def _say(fixer: Any, placed: set[Any], report: Report) -> None:
+def _say(fixer: Any, placed: set[Any], charged: list[Any], report: Report) -> None:
     atoms = {residue: (["CB"] if residue in placed else []) + [atom.name for atom in fixer.missingAtoms.get(residue, [])] for residue in fixer.topology.residues()}
     built = [f"{named(residue)} ({', '.join(called)})" for residue, called in atoms.items() if called]
     if built:
@@ -136,7 +137,7 @@ def _say(fixer: Any, placed: set[Any], report: Report) -> None:
             f"{counted(len(guessed), 'side chain')} that may titrate {'is' if len(guessed) == 1 else 'are'} not or not wholly in the file and built in one shape of many ({listed(guessed, 6)}): "
             "pKa values may depend on it; --starts 5 begins with other shapes"
         )
-    ends = [named(residue) for residue in fixer.missingTerminals]
+    ends = [named(residue) for residue in charged]
     if ends:
         report.note(f"OXT is built at the end of {listed(ends)}")
     loops = [f"{counted(len(called), 'residue')} in chain {list(fixer.topology.chains())[chain].id}" for (chain, _), called in fixer.missingResidues.items()]
@@ -146,8 +147,10 @@ def _say(fixer: Any, placed: set[Any], report: Report) -> None:
         report.note("no heavy atom of the protein is missing")
 
 
-def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report) -> Model:
-    """A new topology: segments with their caps, disulfides, ions and water."""
+def _finished(
+    fixer: Any, seen: dict[tuple[int, str, str], set[str]], charged: set[tuple[int, str, str]], found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report
+) -> Model:
+    """A new topology: segments with their caps, disulfides, ions and water. `seen`: the atoms of the file; `charged`: the last residues that get an OXT."""
     old = np.array([[p.x, p.y, p.z] for p in fixer.positions.value_in_unit(unit.nanometer)])
     for chain, segment in zip(fixer.topology.chains(), found):
         for residue, number in zip(chain.residues(), segment.numbers(), strict=True):
@@ -176,6 +179,9 @@ def _finished(fixer: Any, seen: dict[tuple[int, str, str], set[str]], found: lis
                 positions.append(old[atom.index])
                 if (residue.name, atom.name) == ("CYS", "SG"):
                     sulfurs[_place(residue)] = new
+            if _place(residue) in charged:
+                topology.addAtom("OXT", app.element.oxygen, copy)
+                positions.append(_second_oxygen(_places(residue, old)))
         if segment.capped_end:
             cap = _methylamide(_places(residues[-1], old))
             _add(topology, added, "NME", int(residues[-1].id) + 1, names.CAPS["NME"], cap, positions)
@@ -237,6 +243,12 @@ def _others(topology: Any, positions: list[np.ndarray], kept: Kept, report: Repo
 def _direction(vector: np.ndarray) -> np.ndarray:
     unit_vector: np.ndarray = vector / np.linalg.norm(vector)
     return unit_vector
+
+
+def _second_oxygen(last: dict[str, np.ndarray]) -> np.ndarray:
+    """OXT in the plane of CA, C and O, at the same angle to both of its neighbours: C–O 1.26 Å."""
+    ca, c, o = last["CA"], last["C"], last["O"]
+    return np.asarray(c - 0.126 * _direction(_direction(ca - c) + _direction(o - c)))
 
 
 def _methylamide(last: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
