@@ -37,6 +37,21 @@ def _mixture(text: str) -> str:
     return text.replace("".join(rows), "".join(both))
 
 
+def _shared(text: str) -> str:
+    """SER 7 in three molecules of ten and ALA in the others, which have N in common."""
+    rows = [row for row in LINES(text, keepends=True) if int(row[22:26]) == 7 and row[12:16].strip() != "N"]
+    both = [row[:16] + "A" + row[17:54] + "  0.30" + row[60:] for row in rows]
+    both += [row[:16] + "BALA" + row[20:54] + "  0.70" + row[60:] for row in rows if row[12:16].strip() != "OG"]
+    return text.replace("".join(rows), "".join(both))
+
+
+def _repeated(text: str, away: float, occupancies: tuple[str, str]) -> str:
+    """SER 7 with its OG twice and no marks, the second so far (Å) from the first."""
+    row = next(row for row in LINES(text, keepends=True) if int(row[22:26]) == 7 and row[12:16].strip() == "OG")
+    one, other = (row[:54] + f"{occupancy:>6}" + row[60:] for occupancy in occupancies)
+    return text.replace(row, one + other[:30] + f"{float(row[30:38]) + away:8.3f}" + other[38:])
+
+
 def _capped(text: str) -> str:
     """The last residue is a cap as GROMACS calls it, NAC with N and CH3."""
     kept = [row for row in LINES(renamed(text, 8, "NAC"), keepends=True) if int(row[22:26]) != 8 or row[12:16].strip() in ("N", "CA")]
@@ -96,6 +111,13 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     ),
     "alternates": (_first_altloc, {}, r"SER 7 of chain A: B of A \(0.30\), B \(0.70\)"),
     "two residues in one place": (_mixture, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken"),
+    "two residues in one place with atoms in common": (_shared, {}, r"chain A \(8 residues\)\n7 of chain A is SER, ALA in the crystal: ALA is taken(.|\n)*no heavy atom of the protein is missing"),
+    "an atom twice at its place": (lambda t: _repeated(t, 0.0, ("1.00", "1.00")), {}, "1 residue has atoms more than once at the same place, which are taken once: SER 7 of chain A"),
+    "alternates without marks": (
+        lambda t: _repeated(t, 0.5, ("0.30", "0.70")),
+        {},
+        r"1 residue has atoms at several places without marks, whose occupancies are those of alternates: SER 7 of chain A\n(.|\n)*SER 7 of chain A: B of A \(0.30\), B \(0.70\)",
+    ),
     "alternates of others": (lambda t: t + moved(_first_altloc(t), "B", 40.0), {"chains": ["A"]}, r"\(8 residues\)\nALA 1 of chain A is the first"),
     "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
     "missing atoms of the likelier alternate": (_incomplete, {}, r"LYS 4 of chain A: A of A \(0.60\), B \(0.40\); CE, NZ, which it lacks, are too far from it in others\n(.*\n)*.*LYS 4 of chain A \(CE, NZ\)"),
@@ -187,6 +209,7 @@ BUILT = {
     "gap with caps": ["ALA", "GL3", "GLY", "NME", "ACE", "AS3", "HIP", "SER", "ZGLY"],
     "pieces in another order with a gap": ["ALA", "GL3", "NME", "ACE", "LYS", "AS3", "HIP", "SER", "ZGLY"],
     "two residues in one place": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
+    "two residues in one place with atoms in common": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "ALA", "ZGLY"],
     "two chains of one name": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
     "two chains of one name whose numbers fall": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"] * 2,
     "cap of GROMACS": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "NME"],

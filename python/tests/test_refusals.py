@@ -153,7 +153,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         "column 22",
     ),
     "one name for two chains": (lambda t: t + "TER\n" + moved(t, "A", 40.0), "ALA 1 of chain A is there twice", "name of its own"),
-    "repeated atom": (lambda t: t + t.splitlines()[-1] + "\n", "of GLY 8 of chain A is there twice", "alternate"),
+    "repeated atom": (lambda t: t + (last := t.splitlines()[-1])[:30] + f"{float(last[30:38]) + 0.7:8.3f}" + last[38:] + "\n", "of GLY 8 of chain A is there twice", "alternate"),
     "no protein": (lambda t: hetero("DA", "P", "P", FAR), "there is no protein: 1 DNA", "amino acids"),
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (

@@ -21,6 +21,10 @@ BONDED = 0.21
 """nm; heavy atoms of an amino acid that are bonded are nearer (C–S 0.18), those two bonds apart farther (0.23)."""
 
 
+SAME_PLACE = 0.0005
+"""nm; atoms of one name that are nearer are one atom that the file has twice: half of its last digit."""
+
+
 def model(entry: Entry, options: Options, report: Report) -> list[Residue]:
     """The residues of the model that is asked for, or of the only one."""
     models = sorted(entry.models)
@@ -99,6 +103,7 @@ def _is_hydrogen(residue: Residue, atom: Atom) -> bool:
 def one_place(residues: list[Residue], options: Options, report: Report) -> list[Residue]:
     """One place for every atom, and one name for every residue: of alternates those of higher occupancy, the same for all atoms of a residue."""
     residues = _one_name(residues, report)
+    _mark_repeats(residues, report)
     there = sorted({atom.altloc for residue in residues for atom in residue.atoms if atom.altloc})
     if options.altloc is not None and options.altloc not in there:
         raise Refused(f"--altloc {options.altloc}: no atom has such an alternate place", f"there are: {', '.join(there) or 'none'}")
@@ -109,7 +114,6 @@ def one_place(residues: list[Residue], options: Options, report: Report) -> list
             by_altloc[atom.altloc].append(atom)
         marks = sorted(mark for mark in by_altloc if mark)
         if not marks:
-            _no_repeats(residue)
             continue
         mean = {mark: sum(a.occupancy for a in by_altloc[mark]) / len(by_altloc[mark]) for mark in marks}
         best = max(marks, key=lambda mark: (mark == options.altloc, mean[mark]))
@@ -148,15 +152,38 @@ def _rank(atom: Atom, best: str) -> tuple[bool, bool, float]:
     return (atom.altloc == best, atom.altloc == "", atom.occupancy)
 
 
-def _no_repeats(residue: Residue) -> None:
-    seen = set()
-    for atom in residue.atoms:
-        if atom.name in seen:
-            raise Refused(
-                f"atom {atom.name} of {residue} is there twice, and nothing says that these are alternate places",
-                "leave one of them out of the file, or mark them as alternates in column 17",
-            )
-        seen.add(atom.name)
+def _mark_repeats(residues: list[Residue], report: Report) -> None:
+    """Where atoms of a residue come again without marks of alternates: those at one place are one, and those whose occupancies make up a whole are alternates, which get marks.
+
+    Raises `Refused` for others.
+    """
+    once, marked = [], []
+    for residue in residues:
+        if any(atom.altloc for atom in residue.atoms):
+            continue
+        by_name: dict[str, list[Atom]] = defaultdict(list)
+        for atom in residue.atoms:
+            if not any(distance(atom.position, other.position) < SAME_PLACE for other in by_name[atom.name]):
+                by_name[atom.name].append(atom)
+        if sum(map(len, by_name.values())) < len(residue.atoms):
+            residue.atoms = [atom for same in by_name.values() for atom in same]
+            once.append(str(residue))
+        for name, same in by_name.items():
+            is_whole = all(0 < atom.occupancy < 1 for atom in same) and sum(atom.occupancy for atom in same) < 1.01
+            if len(same) > 1 and not is_whole:
+                raise Refused(
+                    f"atom {name} of {residue} is there twice, and nothing says that these are alternate places",
+                    "leave one of them out of the file, or mark them as alternates in column 17",
+                )
+        if any(len(same) > 1 for same in by_name.values()):
+            marked.append(str(residue))
+            for same in by_name.values():
+                for atom, mark in zip(same, names.CHAINS if len(same) > 1 else [""]):
+                    atom.altloc = mark
+    if once:
+        report.note(f"{counted(len(once), 'residue')} {'has' if len(once) == 1 else 'have'} atoms more than once at the same place, which are taken once: {listed(once, 6)}")
+    if marked:
+        report.note(f"{counted(len(marked), 'residue')} {'has' if len(marked) == 1 else 'have'} atoms at several places without marks, whose occupancies are those of alternates: {listed(marked, 6)}")
 
 
 def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
@@ -168,17 +195,34 @@ def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
     for (_, _, _, water), same in by_place.items():
         if len(same) == 1 or water:
             continue
-        if not all(atom.altloc for residue in same for atom in residue.atoms):
+        shared = _shared(same)
+        if shared is None:
             if any(residue.name not in names.SIDE_CHAINS for residue in same) and len({residue.name for residue in same}) == len(same):
                 continue  # a ligand or an ion may have the number of a residue in loosely written files
             raise Refused(
                 f"{same[0]} is there twice ({listed([residue.name for residue in same])}): two chains or two copies have the same name",
                 "give every chain a name of its own (column 22), or leave the copy out of the file",
             )
-        best = max(same, key=lambda residue: sum(atom.occupancy for atom in residue.atoms) / len(residue.atoms))
+        best = max(same, key=_occupancy)
         dropped |= {id(residue) for residue in same if residue is not best}
+        known = (*(names.heavy_atoms(best.name) or ()), "OXT")
+        best.atoms = [atom for atom in shared if atom.name in known and not best.has(atom.name)] + best.atoms
         report.note(f"{same[0].place} is {listed([residue.original for residue in same])} in the crystal: {best.original} is taken")
     return [residue for residue in residues if id(residue) not in dropped]
+
+
+def _shared(same: list[Residue]) -> list[Atom] | None:
+    """The atoms that residues of one number have in common, which have no mark, such as N of Pro and Ser in one place; none where these are no mixture, because a residue has
+    no marks, or an atom without one is there twice."""
+    plain = [atom for residue in same for atom in residue.atoms if not atom.altloc]
+    is_mixture = len({residue.name for residue in same}) == len(same) and all(any(atom.altloc for atom in residue.atoms) for residue in same)
+    return plain if (is_mixture or not plain) and len({atom.name for atom in plain}) == len(plain) else None
+
+
+def _occupancy(residue: Residue) -> float:
+    """The mean occupancy of the atoms that are its own among residues that share a place."""
+    own = [atom.occupancy for atom in residue.atoms if atom.altloc]
+    return sum(own) / len(own)
 
 
 def chains(entry: Entry, residues: list[Residue], options: Options, report: Report) -> list[Residue]:
@@ -188,7 +232,7 @@ def chains(entry: Entry, residues: list[Residue], options: Options, report: Repo
     for residue in residues:
         if residue.name in names.SIDE_CHAINS and residue.has("CA"):
             place = (residue.chain, residue.number, residue.insertion)
-            if residue.atoms[0].altloc:  # two residues may share a place in the crystal
+            if any(atom.altloc for atom in residue.atoms):  # two residues may share a place in the crystal
                 if place in shared:
                     continue
                 shared.add(place)
