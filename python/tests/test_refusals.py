@@ -9,6 +9,8 @@ import pytest
 from conftest import Write, hetero, moved, peptide_text, renamed, without
 
 from octitrate.errors import Refused
+from octitrate.prepare.chains import Segment, unlike_bonds
+from octitrate.prepare.entry import Atom, Residue
 from octitrate.prepare.options import Options
 from octitrate.prepare.pipeline import prepare
 from octitrate.prepare.report import Report
@@ -158,8 +160,8 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (
         lambda t: "".join(r for r in t.splitlines(keepends=True) if (int(r[22:26]), r[12:16].strip()) != (4, "C")),
-        "LYS 4 of chain A has no C",
-        "--gaps",
+        r"chain A is broken between GLY 3 and SER 5: 1 residue is missing \(LYS 4\)",
+        "--gaps build builds 1 residue",
     ),
 }
 
@@ -289,3 +291,16 @@ def test_a_folder_of_others_is_not_touched(structure: Write, report: Report) -> 
     with pytest.raises(Refused, match="was not written by a preparation"):
         prepare(options, report)
     assert [p.name for p in options.output.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(("apart", "is_disulfide", "message"), [(0.151, True, None), (0.151, False, "1.51 Å apart: a bond that is not known, or a clash"), (0.1, True, "1.00 Å apart")])
+def test_a_short_disulfide_is_no_bond_that_is_not_known(apart: float, is_disulfide: bool, message: str | None) -> None:
+    """4ZHL has one of 1.51 Å, shorter than what other atoms that are no neighbours may come."""
+    pair = [Residue(name="CYS", chain="A", number=number, insertion="", atoms=[Atom("SG", "", 1.0, (x, 0.0, 0.0), "S")]) for number, x in ((3, 0.0), (9, apart))]
+    chain, pairs = [Segment("A", pair)], [(pair[0], pair[1])] if is_disulfide else []
+    if message is None:
+        unlike_bonds(chain, pairs)
+        return
+    with pytest.raises(Refused, match=message) as caught:
+        unlike_bonds(chain, pairs)
+    assert caught.value.help.endswith("SG of CYS 3 of chain A or SG of CYS 9 of chain A may be taken out of the file with what hangs on it, and is built anew")

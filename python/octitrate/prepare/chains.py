@@ -21,6 +21,9 @@ PEPTIDE = 0.20
 BRIDGE = 0.25
 """nm; an S–S bond is 0.205 long. Sulfurs that are not bonded stay 0.35 apart."""
 
+SHORT = 0.12
+"""nm; a disulfide of a bad model is longer (1.5 Å in 4ZHL): nearer than this sulfurs lie on each other."""
+
 CUT = "if a periodic box has cut the molecule, make it whole with the program of the simulation"
 """What to do about a chain or a residue whose pieces lie on both sides of a box."""
 
@@ -53,8 +56,8 @@ def segments(entry: Entry, protein: list[Residue], options: Options, report: Rep
     return found
 
 
-def check_atoms(protein: list[Residue], entry: Entry) -> None:
-    """Refuses models without side chains, residues without a backbone, and atoms that their residue does not have."""
+def check_atoms(protein: list[Residue], entry: Entry, report: Report) -> list[Residue]:
+    """The protein without residues whose backbone was not seen, which count as missing. Refuses models without side chains, and atoms that their residue does not have."""
     amino = [residue for residue in protein if residue.name in names.SIDE_CHAINS]
     if not amino:
         raise Refused(f"{entry.path}: nothing of the protein is left", "drop less")
@@ -65,12 +68,11 @@ def check_atoms(protein: list[Residue], entry: Entry) -> None:
             f"(first {bare[0]}): a C-alpha model, or one as coarse",
             "build all atoms with a program for that first, or take another structure",
         )
-    if bare:
-        absent = [name for name in ("N", "CA", "C") if not bare[0].has(name)]
-        raise Refused(
-            f"{bare[0]} has no {', '.join(absent)}: a backbone cannot be built from the rest" + (f" (and {len(bare) - 1} more)" if len(bare) > 1 else ""),
-            "take the residue out of the file, and treat the gap with --gaps",
-        )
+    for residue in bare:
+        _count_as_missing(residue, entry)
+        absent = ", ".join(name for name in ("N", "CA", "C") if not residue.has(name))
+        report.warn(f"{residue} has no {absent}, and a backbone cannot be built from the rest: it is left out and counts as a residue that was not seen")
+    protein = [residue for residue in protein if residue not in bare]
     for residue in protein:
         known = (*(names.heavy_atoms(residue.name) or ()), "OXT")
         strange = [atom.name for atom in residue.atoms if atom.name not in known]
@@ -84,6 +86,15 @@ def check_atoms(protein: list[Residue], entry: Entry) -> None:
             other = residue.original.upper()
             called = f"{residue} ({other} in the file)" if other and other != residue.name else str(residue)
             raise Refused(f"{called} has atoms that {residue.name} does not have: {', '.join(strange)}", way)
+    return protein
+
+
+def _count_as_missing(residue: Residue, entry: Entry) -> None:
+    """Puts a residue that is left out among those that were not seen, at its place. Where the file has no list of them, its sequence tells."""
+    listed_here = [k for k, one in enumerate(entry.missing) if one.chain == residue.chain]
+    if listed_here or not entry.sequences.get(residue.chain):
+        behind = [k for k in listed_here if (entry.missing[k].number, entry.missing[k].insertion) > (residue.number, residue.insertion)]
+        entry.missing.insert(behind[0] if behind else len(entry.missing), Missing(residue.original or residue.name, residue.chain, residue.number, residue.insertion))
 
 
 def _of_chain(entry: Entry, chain: str, residues: list[Residue], options: Options, report: Report) -> list[Segment]:
@@ -312,8 +323,9 @@ def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue
     return alone
 
 
-def unlike_bonds(found: list[Segment]) -> None:
-    """Refuses bonds that no peptide has: rings of the backbone, side chains bonded to each other, and atoms on top of each other."""
+def unlike_bonds(found: list[Segment], pairs: list[tuple[Residue, Residue]]) -> None:
+    """Refuses bonds that no peptide has: rings of the backbone, side chains bonded to each other but by the disulfides `pairs`, and atoms on top of each other."""
+    disulfides = {frozenset((id(a), id(b))) for a, b in pairs}
     cells: dict[tuple[int, int, int], list[tuple[Residue, str, tuple[float, float, float]]]] = {}
     size = 0.16
     order = {id(r): (k, i) for k, segment in enumerate(found) for i, r in enumerate(segment.residues)}
@@ -328,9 +340,13 @@ def unlike_bonds(found: list[Segment]) -> None:
                                 length = distance(atom.position, position)
                                 if other is residue or length >= size or _peptide(order, other, name, residue, atom.name):
                                     continue
+                                if name == atom.name == "SG" and length > SHORT and frozenset((id(other), id(residue))) in disulfides:
+                                    continue
+                                behind = [f"{one} of {of}" for one, of in ((name, other), (atom.name, residue)) if one not in ("N", "CA", "C")]
+                                built = f": {' or '.join(behind)} may be taken out of the file with what hangs on it, and is built anew" if behind else ""
                                 raise Refused(
                                     f"{name} of {other} and {atom.name} of {residue} are {10 * length:.2f} Å apart: a bond that is not known, or a clash",
-                                    "cyclic and cross-linked chains are not prepared; if it is a clash, repair the structure first",
+                                    f"cyclic and cross-linked chains are not prepared; if it is a clash, repair the structure first{built}",
                                 )
                 cells.setdefault((home[0], home[1], home[2]), []).append((residue, atom.name, atom.position))
 

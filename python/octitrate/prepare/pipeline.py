@@ -56,11 +56,11 @@ def prepare(options: Options, report: Report) -> Path:
         report.note(f"{len(kept.waters)} molecules of water of the crystal are left out, as asked")
         kept.waters = []
     report.step("Ends and gaps")
-    chains.check_atoms(kept.protein, entry)
+    kept.protein = chains.check_atoms(kept.protein, entry, report)
     kept.protein = order.in_order(kept.protein, report)
     found = chains.segments(entry, kept.protein, options, report)
     pairs = chains.bridges(entry, everything, found, report)
-    chains.unlike_bonds(found)
+    chains.unlike_bonds(found, pairs)
     report.step("Missing atoms")
     model = build.build(found, pairs, kept, options.seed, report)
     unseen = loops.unseen(model, found)
