@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from conftest import Write, peptide_text  # noqa: E402
-from octitrate.prepare import solvate  # noqa: E402
+from conftest import Write, hetero, peptide_text, renamed  # noqa: E402
+from octitrate.prepare import mutate, solvate  # noqa: E402
+from octitrate.prepare.entry import Atom, Residue  # noqa: E402
 from octitrate.prepare.options import Options  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
@@ -41,3 +43,25 @@ def test_the_oxygens_of_a_carboxyl_end_have_the_shape_of_one(absent: tuple[str, 
         one, other = (last[name] - last["C"] for name in (a, b))
         angle = np.degrees(np.arccos(np.dot(one, other) / np.linalg.norm(one) / np.linalg.norm(other)))
         assert 110 < angle < 130, (a, b, angle)
+
+
+def test_a_modified_amino_acid_keeps_what_was_seen_of_the_one_it_was_made_from(structure: Write, report: Report) -> None:
+    """Of a phosphoserine only the phosphate goes; OG was cut off, too, and built in one of its three places."""
+    text = peptide_text(*CHAIN)
+    place = next(tuple(float(row[30 + 8 * k : 38 + 8 * k]) for k in range(3)) for row in text.splitlines() if (int(row[22:26]), row[12:16].strip()) == (7, "OG"))
+    # The place of OG is turned about CA and CB by moving it, so that no rule would find it.
+    turned = (place[0] + 0.3, place[1] + 0.2, place[2])
+    old, new = ("".join(f"{x:8.3f}" for x in where) for where in (place, turned))
+    options = structure(renamed(text, 7, "SEP").replace(old, new) + hetero("SEP", "P", "P", (turned[0] + 1.6, turned[1], turned[2]), 7))
+    options.mutate = ["SEP7SER"]
+    found = places(options, report, 7)
+    assert sorted(found) == ["C", "CA", "CB", "N", "O", "OG"]
+    assert found["OG"] == pytest.approx(np.array(turned), abs=2e-3)
+
+
+@pytest.mark.parametrize(("name", "new", "atoms"), [("PCA", "GLU", "C CA CB N"), ("KCX", "LYS", "C CA CB CD CG N"), ("KCX", "ARG", "C CA CB N")])
+def test_atoms_with_other_bonds_or_of_another_amino_acid_do_not_stay(name: str, new: str, atoms: str, report: Report) -> None:
+    """CD of pyroglutamic acid is bonded to N."""
+    residue = Residue(name=name, chain="A", number=1, insertion="", atoms=[Atom(one, "", 1.0, (0.1 * k, 0.0, 0.0), one[0]) for k, one in enumerate("N CA C CB CG CD".split())])
+    mutate.mutate([residue], Options(input=Path("x"), mutate=[f"{name}1{new}"]), report)
+    assert " ".join(sorted(atom.name for atom in residue.atoms)) == atoms

@@ -1,4 +1,5 @@
-"""Mutations: `A123D`, `B:A123D`, `SEP65SER`. The side chain is cut behind CB and built anew as that of the other residue."""
+"""Mutations: `A123D`, `B:A123D`, `SEP65SER`. The side chain is cut behind CB and built anew as that of the other residue. A modified amino acid that becomes the one that
+it was made from keeps the atoms that both have."""
 
 from __future__ import annotations
 
@@ -16,6 +17,10 @@ from .report import Report, listed
 
 _TO = "|".join(sorted(names.SIDE_CHAINS)) + "|[" + "".join(names.LETTERS) + "]"
 _FORM = re.compile(rf"(?P<old>[A-Z]|[A-Z0-9]{{3}}|[A-Z0-9]{{3}}[A-Z]){NUMBER}(?P<new>{_TO})")
+
+
+OTHERWISE_BONDED = ("PCA", "IAS")
+"""Modified amino acids with other bonds between the atoms that have the names of the one that they were made from."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,25 @@ def mutate(residues: list[Residue], options: Options, report: Report) -> None:
         if asked.old not in (residue.name, residue.original):
             raise _unlike(text, asked, residue, amino)
         report.note(f"{residue} becomes {asked.new}")
-        parted += [(other, str(residue)) for other in amino if other is not residue and _are_bridged(residue, other)]
-        stays = names.BACKBONE + ("OXT",) + (() if asked.new == "GLY" else ("CB",))
-        # That of a D amino acid, which the name of the new one does not mean, is placed anew.
-        if is_d({atom.name: atom.position for atom in residue.atoms}):
-            stays = tuple(name for name in stays if name != "CB")
+        stays = _stays(residue, asked.new)
+        if "SG" not in stays:
+            parted += [(other, str(residue)) for other in amino if other is not residue and _are_bridged(residue, other)]
         residue.atoms = [atom for atom in residue.atoms if atom.name in stays]
         residue.name = asked.new
         done[residue] = text
     for other, partner in parted:
         if other.atom("SG") is not None:
             report.warn(f"{other} was bonded to {partner}, which is mutated: it is built as a free thiol")
+
+
+def _stays(residue: Residue, new: str) -> tuple[str, ...]:
+    """Names of the atoms that stay where they are seen."""
+    backbone = (*names.BACKBONE, "OXT")
+    # The CB of a D amino acid, which the name of the new one does not mean, is placed anew.
+    if new == "GLY" or is_d({atom.name: atom.position for atom in residue.atoms}):
+        return backbone
+    is_its_own = names.MODIFIED.get(residue.name, ("", ""))[1] == new and residue.name not in OTHERWISE_BONDED
+    return (*backbone, *(names.SIDE_CHAINS[new] if is_its_own else ("CB",)))
 
 
 def _are_bridged(a: Residue, b: Residue) -> bool:
