@@ -156,6 +156,16 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     ),
     "one name for two chains": (lambda t: t + "TER\n" + moved(t, "A", 40.0), "ALA 1 of chain A is there twice", "name of its own"),
     "repeated atom": (lambda t: t + (last := t.splitlines()[-1])[:30] + f"{float(last[30:38]) + 0.7:8.3f}" + last[38:] + "\n", "of GLY 8 of chain A is there twice", "alternate"),
+    "a ligand that is made like an amino acid": (
+        lambda t: t + "".join(hetero("SAH", name, name[0], (FAR[0] + x, FAR[1], FAR[2])) for name, x in (("N", 0.0), ("CA", 1.4), ("C", 2.9))),
+        "does not know SAH 200 of chain A: a ligand of 3 heavy atoms\n",
+        "^--drop SAH leaves it out$",
+    ),
+    "a chromophore": (
+        lambda t: renamed(t, 3, "CRO").replace(" N   CRO", " N1  CRO").replace(" CA  CRO", " CA1 CRO").replace(" C   CRO", " C3  CRO"),
+        "does not know CRO 3 of chain A: a part of the chain that is no single amino acid, bonded to GLU 2 of chain A, LYS 4 of chain A\n",
+        "^--drop CRO leaves it out, and --gaps cap ends the chain on both sides of it$",
+    ),
     "no protein": (lambda t: hetero("DA", "P", "P", FAR), "there is no protein: 1 DNA", "amino acids"),
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import Refused
 from . import names
+from .chains import PEPTIDE, bonded
 from .entry import Residue, distance
 from .options import Options
 from .report import Report, counted, listed
@@ -115,6 +116,7 @@ def _refusal(
     problems: dict[str, list[Residue]], protein: list[Residue], options: Options, knows_ion: Callable[[str], bool]
 ) -> Refused:
     """One message for everything that is not known."""
+    amino = [*protein, *(residue for group in problems.values() for residue in group if residue.has("N", "CA", "C"))]
     lines: list[str] = []
     spheres: list[str] = []
     helps: list[str] = []
@@ -145,13 +147,18 @@ def _refusal(
         elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not names.METALS.keys() & {atom.element for atom in first.atoms}:
             lines.append(f"{name} {places}: a lipid, a detergent or a part of one")
             helps += [f"--drop {name} leaves it out", MEMBRANE]
-        elif name in names.MODIFIED or first.has("N", "CA", "C"):
+        elif (name in names.MODIFIED or first.has("N", "CA", "C")) and (inside := [one for one in group if _is_in_chain(one, amino)]):
             d = names.D_FORMS.get(name, "")
             what, parent = names.MODIFIED.get(name, (f"D-{d}" if d else "an amino acid that the force field does not know", d))
             lines.append(f"{name} {places}: {what}")
             to = parent or "ALA"
-            mutations = ",".join(f"{one.chain}:{name}{one.number}{one.insertion}{to}" for one in group[:12])
+            mutations = ",".join(f"{one.chain}:{name}{one.number}{one.insertion}{to}" for one in inside[:12])
             helps.append(f"--mutate {mutations} builds {'L-' if d else ''}{to} in its place" + (f"; called {d} in the file it stays D" if d else ""))
+            if len(inside) < len(group):
+                helps.append(f"--drop {name} leaves out those that are bonded to no other amino acid, too")
+        elif joined := _joins(first, protein):
+            lines.append(f"{name} {places}: a part of the chain that is no single amino acid, bonded to {listed(joined)}")
+            helps.append(f"--drop {name} leaves it out, and --gaps cap ends the chain on both sides of it")
         else:
             near = listed(_neighbours(first, protein, BOND), 3)
             bond = f", bonded to {near}" if near else ""
@@ -162,3 +169,20 @@ def _refusal(
     unknown = [f"{options.force_field} does not know {'; '.join(lines)}"] if lines else []
     known_ions = [f"{options.force_field} has a charged sphere, and no more, for {'; '.join(spheres)}"] if spheres else []
     return Refused("; ".join(unknown + known_ions), "; ".join(dict.fromkeys(helps)))
+
+
+def _is_in_chain(residue: Residue, amino: list[Residue]) -> bool:
+    """Whether a peptide bond leads from it to another amino acid or to it from one: if not, it is a ligand that is made like an amino acid, such as adenosylmethionine."""
+    return any(bonded(residue, other) or bonded(other, residue) for other in amino if other is not residue)
+
+
+def _joins(residue: Residue, protein: list[Residue]) -> list[str]:
+    """The two residues that peptide bonds lead to it from and from it to, whatever its atoms are called, as those of the chromophore of a fluorescent protein; none if one is not there."""
+
+    def near(mine: str, name: str) -> list[str]:
+        places = [atom.position for atom in residue.atoms if atom.element == mine]
+        ends = [(other, other.atom(name)) for other in protein]
+        return [str(other) for other, atom in ends if atom is not None and any(distance(atom.position, place) < PEPTIDE for place in places)]
+
+    before, after = near("N", "C"), near("C", "N")
+    return [before[0], after[0]] if before and after else []
