@@ -253,6 +253,7 @@ TWO = _atoms(("N", 1, ""), ("CA", 1, ""), ("N", 2, ""), ("CA", 2, ""))
         (f"MODEL        1\n{TWO}ENDMDL\nMODEL        2\n{TWO}ENDMDL\nEND\n", [1, 2]),
         (f"MODEL\n{TWO}ENDMDL\nMODEL\n{TWO}ENDMDL\n", [1, 2]),
         (f"MODEL        3\n{TWO}ENDMDL\n{TWO}", [3, 4]),
+        (f"MODEL        1\n{TWO}ENDMDL\n{_atoms(('N', 3, ''), ('CA', 3, '')).replace('ATOM  ', 'HETATM')}END\n", [1]),  # ligands and water behind it
         (f"{TWO}END\n{TWO.replace(' A ', ' B ')}", [1]),  # two files, one behind the other
     ],
 )

@@ -32,8 +32,8 @@ def read_pdb(text: str, path: str) -> Entry:
         if record in ("ATOM", "HETATM"):
             residue, atom = _atom(line, f"{path}:{number}")
             here = entry.models.setdefault(model, [])
-            # Models without MODEL are told by ENDMDL, or by END where the first residue comes again behind it.
-            if here and (is_over == "ENDMDL" or is_over == "END" and _same(here[0], residue)):
+            # Models without MODEL are told by ENDMDL, or by END where the first residue comes again behind it. Some programs write ligands and water behind ENDMDL.
+            if here and is_over and (_same(here[0], residue) or is_over == "ENDMDL" and record == "ATOM"):
                 model = max(entry.models) + 1
                 here = entry.models.setdefault(model, [])
             is_over = ""
