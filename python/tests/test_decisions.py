@@ -246,3 +246,14 @@ def test_decisions_are_made_and_said(case: str, structure: Write, report: Report
 def test_what_the_box_does_to_a_charged_protein_is_said(charges: list[float], mass: float, note: str, report: Report) -> None:
     solvate.note_size(charges, mass, 8_205, 0.15, report)
     assert re.search(note, notes(report)), notes(report)
+
+
+def test_marks_of_a_membrane_are_bonded_to_nothing(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OPM writes a grid of them, an N and an O of one number, through the protein."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    text = peptide_text(*CHAIN)
+    x, y, z = (float(LINES(text)[0][30 + 8 * k : 38 + 8 * k]) for k in range(3))
+    options = structure(text + hetero("DUM", "N", "N", (x + 1.5, y, z)) + hetero("DUM", "O", "O", (x + 1.5, y, z + 30.0)))
+    options.drop = ["DUM"]
+    written(options, report)
+    assert "DUM, 1 molecule (200 of chain A): left out, as asked" in notes(report) and "was bonded to" not in notes(report)

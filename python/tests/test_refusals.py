@@ -166,6 +166,11 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         "does not know CRO 3 of chain A: a part of the chain that is no single amino acid, bonded to GLU 2 of chain A, LYS 4 of chain A\n",
         "^--drop CRO leaves it out, and --gaps cap ends the chain on both sides of it$",
     ),
+    "a part of the chain with names of an amino acid": (
+        lambda t: "".join(row[:30] + "  30.000" + row[38:] if int(row[22:26]) == 3 and row[12:16].strip() == "CA" else row for row in renamed(t, 3, "22W").splitlines(True)),
+        "22W 3 of chain A: a part of the chain that is no single amino acid",
+        "--drop 22W",
+    ),
     "no protein": (lambda t: hetero("DA", "P", "P", FAR), "there is no protein: 1 DNA", "amino acids"),
     "strange atom": (lambda t: t.replace(" OG ", " QG "), "SER 5 of chain A has atoms that SER does not have: QG", "own name"),
     "no backbone": (

@@ -106,7 +106,7 @@ def _say(name: str, group: list[Residue], protein: list[Residue], options: Optio
     places = listed([residue.place for residue in group], 6)
     report.note(f"{name}{f' ({what})' if what else ''}, {counted(len(group), 'molecule')} ({places}): left out, {why}")
     is_metal = name in names.METALS
-    reach = COORDINATION if is_metal else BOND if len(group[0].atoms) > 1 else 0.0
+    reach = COORDINATION if is_metal else BOND if len(group[0].atoms) > 1 and name != names.MARKS else 0.0
     bonded = dict.fromkeys(line for residue in group for line in _neighbours(residue, protein, reach))
     if bonded:
         report.warn(f"{name} was {'held by' if is_metal else 'bonded to'} {listed(list(bonded))}, which {'is' if len(bonded) == 1 else 'are'} prepared without it")
@@ -172,8 +172,11 @@ def _refusal(
 
 
 def _is_in_chain(residue: Residue, amino: list[Residue]) -> bool:
-    """Whether a peptide bond leads from it to another amino acid or to it from one: if not, it is a ligand that is made like an amino acid, such as adenosylmethionine."""
-    return any(bonded(residue, other) or bonded(other, residue) for other in amino if other is not residue)
+    """Whether it has the backbone of an amino acid and a peptide bond leads from it to another or to it from one: if not, it is a ligand that is made like an amino acid, such as
+    adenosylmethionine, or has its names for other atoms."""
+    alpha, carbon = residue.atom("CA"), residue.atom("C")
+    is_backbone = alpha is None or carbon is None or distance(alpha.position, carbon.position) < PEPTIDE
+    return is_backbone and any(bonded(residue, other) or bonded(other, residue) for other in amino if other is not residue)
 
 
 def _joins(residue: Residue, protein: list[Residue]) -> list[str]:
