@@ -12,11 +12,13 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from conftest import Write, hetero, peptide_text, renamed  # noqa: E402
+from octitrate.peptide import peptide  # noqa: E402
 from octitrate.prepare import mutate, solvate  # noqa: E402
 from octitrate.prepare.entry import Atom, Residue  # noqa: E402
 from octitrate.prepare.options import Options  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
+from openmm import unit  # noqa: E402
 
 CHAIN = ("ALA", "GLU", "GLY", "LYS", "ASP", "HIS", "SER", "GLY")
 
@@ -65,3 +67,20 @@ def test_atoms_with_other_bonds_or_of_another_amino_acid_do_not_stay(name: str, 
     residue = Residue(name=name, chain="A", number=1, insertion="", atoms=[Atom(one, "", 1.0, (0.1 * k, 0.0, 0.0), one[0]) for k, one in enumerate("N CA C CB CG CD".split())])
     mutate.mutate([residue], Options(input=Path("x"), mutate=[f"{name}1{new}"]), report)
     assert " ".join(sorted(atom.name for atom in residue.atoms)) == atoms
+
+
+def test_residues_that_a_minimisation_tears_apart_are_found() -> None:
+    """Gln 159 of chain C of 3P3W, built onto other atoms, became a D amino acid with a CA 2.5 Å from its C, without a word."""
+    topology, positions = (made := peptide(CHAIN)).topology, np.array(made.positions.value_in_unit(unit.nanometer))
+    at = {(atom.residue.index, atom.name): atom.index for atom in topology.atoms()}
+    assert solvate.torn(topology, positions, positions + 0.01) == []
+    far, other = positions.copy(), positions.copy()
+    far[at[1, "OE1"]] += (positions[at[1, "OE1"]] - positions[at[1, "CD"]])
+    n, ca, c = (positions[at[3, name]] for name in ("N", "CA", "C"))
+    normal = np.cross(n - ca, c - ca) / np.linalg.norm(np.cross(n - ca, c - ca))
+    for (residue, name), k in at.items():
+        if residue == 3 and name not in ("N", "H", "O"):  # mirrored in the plane of N, CA and C
+            other[k] -= 2 * np.dot(positions[k] - ca, normal) * normal
+    assert solvate.torn(topology, positions, far) == ["GLU 2 of chain A"]
+    assert solvate.torn(topology, positions, other) == ["LYS 4 of chain A"]
+    assert solvate.torn(topology, other, other) == []

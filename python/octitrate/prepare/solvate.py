@@ -12,11 +12,12 @@ import numpy as np
 import openmm
 from openmm import app, unit
 
-from ..errors import Refused
+from ..errors import Refused, named
 from ..finite_box import table, too_high
 from ..pair_corrections import IONS
 from ..repeatable import is_pair_table, order_types, platform
 from .build import Model
+from .chirality import is_d
 from .names import element_of_ion
 from .options import Options
 from .report import Report, listed
@@ -42,6 +43,9 @@ ATOMS_PER_NM3 = 100.0
 
 MOST = 5e6
 """Atoms of a box: a hundred times those of the proteins whose speed was measured (benchmarks/gpu.md)."""
+
+LONG = 0.22
+"""nm; no bond between C, N and O is so long in a structure that can be repaired by a minimisation."""
 
 STIFF = 3e5
 """kJ/mol/nm²; a spring in place of a fixed length, as stiff as a bond to hydrogen."""
@@ -274,8 +278,26 @@ def relax(solvated: Solvated, report: Report) -> None:
     energy, force = _look(rigid)
     if not np.isfinite(energy):
         raise Refused(OVERLAP, CLASHES)
+    before = model.positions
     model.positions = np.array(rigid.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer))
+    if broken := torn(model.topology, before, model.positions):
+        raise Refused(
+            f"the minimisation tears {listed(broken, 6)} apart or turns the hand of it: atoms that were built there lie on others",
+            f"another --seed builds them elsewhere, --mutate takes a smaller side chain there; {CLASHES}",
+        )
     report.note(f"{STEPS} steps of minimisation: energy {energy:.0f} kJ/mol, largest force {force:.2g} kJ/mol/nm after it")
+
+
+def torn(topology: Any, before: np.ndarray, after: np.ndarray) -> list[str]:
+    """Residues with a bond between heavy atoms that is longer than `LONG` after the minimisation, or whose CA has the other hand than before."""
+    found = {a.residue for a, b in topology.bonds() if not {a.element.symbol, b.element.symbol} & {"H", "S"} and np.linalg.norm(after[a.index] - after[b.index]) > LONG}
+    for residue in topology.residues():
+        if residue.name not in ("HOH", "NA", "CL"):
+            atoms = {atom.name: atom.index for atom in residue.atoms()}
+            was, now = (is_d({name: places[k] for name, k in atoms.items()}) for places in (before, after))
+            if was != now:
+                found.add(residue)
+    return [named(residue) for residue in sorted(found, key=lambda residue: residue.index)]
 
 
 def stretchable(system: Any) -> Any:
