@@ -45,6 +45,19 @@ def _shared(text: str) -> str:
     return text.replace("".join(rows), "".join(both))
 
 
+def _two_ways(text: str) -> str:
+    """The peptide bond of HIS 6 and SER 7 at two places, 1 Å apart: the second is the likelier one of HIS, the first that of SER and of both together."""
+    out = []
+    for row in LINES(text, keepends=True):
+        number, name = int(row[22:26]), row[12:16].strip()
+        if (number, name) in ((6, "C"), (6, "O"), (7, "N"), (7, "CA")):
+            one, other = ("  0.45", "  0.55") if number == 6 else ("  0.60", "  0.40")
+            out.append(row[:16] + "A" + row[17:54] + one + row[60:])
+            row = row[:16] + "B" + row[17:38] + f"{float(row[38:46]) + 1.0:8.3f}" + row[46:54] + other + row[60:]
+        out.append(row)
+    return "".join(out)
+
+
 def _repeated(text: str, away: float, occupancies: tuple[str, str]) -> str:
     """SER 7 with its OG twice and no marks, the second so far (Å) from the first."""
     row = next(row for row in LINES(text, keepends=True) if int(row[22:26]) == 7 and row[12:16].strip() == "OG")
@@ -123,6 +136,7 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
         {},
         r"SER 7 of chain A is the last residue there is, 1 residue after it was not seen: capped \(NME\)\n(.|\n)*GLY 8 of chain A has no CA, C, .* it is left out and counts as a residue that was not seen",
     ),
+    "alternates of a peptide bond": (_two_ways, {}, r"HIS 6 of chain A: A of A \(0.45\), B \(0.55\)\nSER 7 of chain A: A of A \(0.60\), B \(0.40\)"),
     "alternates of others": (lambda t: t + moved(_first_altloc(t), "B", 40.0), {"chains": ["A"]}, r"\(8 residues\)\nALA 1 of chain A is the first"),
     "missing atoms": (lambda t: "".join(r for r in LINES(t, True) if r[12:16].strip() not in ("OG", "NZ", "CE")), {}, r"LYS 4 of chain A \(CE, NZ\)"),
     "missing atoms of the likelier alternate": (_incomplete, {}, r"LYS 4 of chain A: A of A \(0.60\), B \(0.40\); CE, NZ, which it lacks, are too far from it in others\n(.*\n)*.*LYS 4 of chain A \(CE, NZ\)"),

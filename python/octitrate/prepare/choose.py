@@ -108,15 +108,14 @@ def one_place(residues: list[Residue], options: Options, report: Report) -> list
     if options.altloc is not None and options.altloc not in there:
         raise Refused(f"--altloc {options.altloc}: no atom has such an alternate place", f"there are: {', '.join(there) or 'none'}")
     chosen = []
-    for residue in residues:
-        by_altloc: dict[str, list[Atom]] = defaultdict(list)
-        for atom in residue.atoms:
-            by_altloc[atom.altloc].append(atom)
-        marks = sorted(mark for mark in by_altloc if mark)
-        if not marks:
+    for residue, together in [(residue, run) for run in _runs(residues) for residue in run]:
+        mean = _means([residue])
+        if not mean:
             continue
-        mean = {mark: sum(a.occupancy for a in by_altloc[mark]) / len(by_altloc[mark]) for mark in marks}
-        best = max(marks, key=lambda mark: (mark == options.altloc, mean[mark]))
+        marks = list(mean)
+        # Marks that all residues of a run have come first, so that its backbone goes one way.
+        common = _means(together, set.intersection(*(set(_means([one])) for one in together)))
+        best = max(marks, key=lambda mark: (mark == options.altloc, mark in common, common.get(mark, mean[mark])))
         kept: dict[str, Atom] = {}
         for atom in residue.atoms:
             other = kept.get(atom.name)
@@ -136,6 +135,29 @@ def one_place(residues: list[Residue], options: Options, report: Report) -> list
     elif empty:
         report.note(f"atoms that the file places without having seen them (occupancy 0) are taken as they are: {listed(empty)}")
     return residues
+
+
+def _runs(residues: list[Residue]) -> list[list[Residue]]:
+    """The residues in runs whose peptide bonds have alternate places on both sides, so that these belong together; most runs are one residue."""
+    found: list[list[Residue]] = []
+    for residue in residues:
+        before, nitrogen = (found[-1][-1] if found else None), {atom.altloc for atom in residue.atoms if atom.name == "N"}
+        carbon = {atom.altloc for atom in before.atoms if atom.name == "C"} if before is not None and before.chain == residue.chain and not before.ended else set()
+        if (carbon & nitrogen) - {""}:
+            found[-1].append(residue)
+        else:
+            found.append([residue])
+    return found
+
+
+def _means(residues: list[Residue], marks: set[str] | None = None) -> dict[str, float]:
+    """The mean occupancy of each mark of alternates in residues, or of these `marks` of them."""
+    by_mark: dict[str, list[float]] = defaultdict(list)
+    for residue in residues:
+        for atom in residue.atoms:
+            if atom.altloc and (marks is None or atom.altloc in marks):
+                by_mark[atom.altloc].append(atom.occupancy)
+    return {mark: sum(by_mark[mark]) / len(by_mark[mark]) for mark in sorted(by_mark)}
 
 
 def _joined(atoms: list[Atom], best: str) -> tuple[list[Atom], list[str]]:
