@@ -283,7 +283,7 @@ def relax(solvated: Solvated, report: Report) -> None:
     if broken := torn(model.topology, before, model.positions):
         raise Refused(
             f"the minimisation tears {listed(broken, 6)} apart or turns the hand of it: atoms that were built there lie on others",
-            f"another --seed builds them elsewhere, --mutate takes a smaller side chain there; {CLASHES}",
+            f"another --seed builds them elsewhere; where many side chains are missing, a program for that builds them better; {CLASHES}",
         )
     report.note(f"{STEPS} steps of minimisation: energy {energy:.0f} kJ/mol, largest force {force:.2g} kJ/mol/nm after it")
 
