@@ -220,8 +220,8 @@ fn a_define_without_effect_is_told() {
 #[test]
 fn groups_that_do_not_titrate_are_listed() {
     let text = checked("", "[titration]\nph = 7.0\nallow_uncalibrated = true");
-    assert!(text.contains("does not titrate     HIS 7: it has no atom HD1"), "{text}");
-    assert!(text.contains("warning: 2 groups that the library knows do not titrate: GLU 3, HIS 7"), "{text}");
+    assert!(text.contains("does not titrate     His 7: it has no atom HD1"), "{text}");
+    assert!(text.contains("warning: 2 groups that the library knows do not titrate: Glu 3, His 7"), "{text}");
     // Where sites are named, the others are counted.
     let text = checked("", "[titration]\nph = 7.0\nallow_uncalibrated = true\n[[titration.site]]\nresidue = \"LYS 4\"");
     let expected =
@@ -238,7 +238,7 @@ fn ends_of_chains_titrate_where_their_correction_is_known() {
     let output = check(&hirustasin.join("run.toml"));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", plain(&output.stderr));
-    assert!(text.contains("does not titrate     nterm THR 5: V_MM of nterm is known for ALA, GLY,"), "{text}");
+    assert!(text.contains("does not titrate     N-term Thr 5: V_MM of nterm is known for ALA, GLY,"), "{text}");
     // The model compound is alanine.
     let output = check(&inputs.join("12-cterm/titrate.toml"));
     assert!(output.status.success() && !String::from_utf8(output.stdout).unwrap().contains("does not titrate"));

@@ -321,7 +321,7 @@ fn looks_leave_no_trace_and_are_the_same_in_pieces() {
     assert!(times.len() == 6 && times.iter().zip(exact).all(|(a, b)| (a - b).abs() < 1e-9), "{times:?}");
     let log = std::fs::read_to_string(whole.batch().config.result("log.txt")).unwrap();
     assert!(log.contains("until 0.01: not reached within 0.048 ps of each run"), "{log}");
-    assert!(log.contains("GLH 2 (") && log.contains("round trips and should make 10"), "{log}");
+    assert!(log.contains("Glu 2 (") && log.contains("round trips and should make 10"), "{log}");
 
     let pieces = titration_with(&folder.path().join("pieces"), &until, "checkpoint = \"0.001 s\"\n");
     let seen = || looks_at(&pieces);
@@ -381,7 +381,7 @@ fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
     let log = std::fs::read_to_string(whole.batch().config.result("log.txt")).unwrap();
     assert!(log.contains("walker 5 begins at pH 3.5 with the state of walker "), "{log}");
     assert!(
-        log.contains("pH 3.5 is added: the pKa of GLH 2 is at most ") && log.contains("pH 3.5 was added at "),
+        log.contains("pH 3.5 is added: the pKa of Glu 2 is at most ") && log.contains("pH 3.5 was added at "),
         "{log}"
     );
     for (run, [_, _, time]) in ["pH_3.50"].iter().zip(&added) {

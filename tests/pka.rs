@@ -157,7 +157,7 @@ fn a_titration_of_known_constants_returns_them() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     println!("{said}");
-    assert!(said.contains("ASP 3 and GLU 4: correlation −0.") && said.contains("HSP → HSD 6."), "{said}");
+    assert!(said.contains("Asp 3 and Glu 4: correlation −0.") && said.contains("HSP → HSD 6."), "{said}");
     assert!(said.contains("warning: as the run said") && said.contains("report.html"));
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let lines = |name: &str| read(name).lines().count();
@@ -347,7 +347,7 @@ fn computed_values_are_compared_with_measured_ones() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     println!("{said}");
-    assert!(said.contains("bounds: 0 agree, 1 disagree, 0 open") && said.contains("not measured: ASP 3\n"));
+    assert!(said.contains("bounds: 0 agree, 1 disagree, 0 open") && said.contains("not measured: Asp 3\n"));
     assert!(said.contains("measured, without a site: C-term 9 of chain A (3.10 ± 0.10)"));
     let json = std::fs::read_to_string(folder.path().join("comparison.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -372,7 +372,7 @@ fn computed_values_are_compared_with_measured_ones() {
     let output = octitrate(&[&["pka"][..], &basic.iter().map(String::as_str).collect::<Vec<_>>(), &options].concat());
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("\nGLU 4 is in the averages, but its pKa lies outside the pH values\n"), "{said}");
+    assert!(said.contains("\nGlu 4 is in the averages, but its pKa lies outside the pH values\n"), "{said}");
     let csv = std::fs::read_to_string(out.join("comparison.csv")).unwrap();
     assert!(csv.lines().any(|line| line.starts_with("\"GLU 4\"") && line.ends_with(",yes")), "{csv}");
 
@@ -388,7 +388,7 @@ fn computed_values_are_compared_with_measured_ones() {
         let (value, error) = (row["computed"]["value"].as_f64().unwrap(), row["computed"]["error"].as_f64().unwrap());
         assert!((value - exact).abs() < 3.5 * error && row["verdict"] == "step", "{row}");
     }
-    assert!(said.contains("ASP 3, 2nd proton of it and GLU 4") && said.contains("left out of the averages"), "{said}");
+    assert!(said.contains("Asp 3, 2nd proton of it and Glu 4") && said.contains("left out of the averages"), "{said}");
     assert_eq!(json["statistics"].as_array().unwrap().len(), 0);
 
     // An evaluation without measured values leaves none of those before.

@@ -103,8 +103,8 @@ fn an_offset_is_taken_away_with_the_correction() {
         let last = table.lines().last().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap();
         (last, taken.coefficients[0] - own.coefficients[0])
     };
-    let (lost, more) = run("200 kJ/mol", "GLH 2: 200 kJ/mol more for each proton lost");
-    let (kept, less) = run("-200 kJ/mol", "GLH 2: -200 kJ/mol more for each proton lost");
+    let (lost, more) = run("200 kJ/mol", "Glu 2: 200 kJ/mol more for each proton lost");
+    let (kept, less) = run("-200 kJ/mol", "Glu 2: -200 kJ/mol more for each proton lost");
     assert!(kept < 0.3 && lost > kept + 0.4, "{kept} {lost}");
     assert_eq!((more.round(), less.round()), (200.0, -200.0));
 }
@@ -192,7 +192,7 @@ fn a_synthetic_titration_returns_its_pka() {
     }
 
     let said = pka::write(&evaluation, config.folder(), pka::Beside::default()).unwrap();
-    assert!(said.contains("GLH 2") && said.contains("report.html"), "{said}");
+    assert!(said.contains("Glu 2") && said.contains("report.html"), "{said}");
     let read = |name: &str| std::fs::read_to_string(config.result(name)).unwrap();
     assert_eq!(read("titration.csv").lines().count(), 8);
     assert!(read("pka.csv").lines().nth(1).unwrap().starts_with("GLH 2,1,4."));

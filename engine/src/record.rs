@@ -1,5 +1,9 @@
 //! What a run and its sites are, in the words of files and people: log, `octitrate check`, `sites.toml`, reports.
 
+mod labels;
+
+pub use labels::{Labels, OF_BOTH, usual_name};
+
 use lambda::library::Conditions;
 use lambda::site::ResiduePlace;
 use serde::{Deserialize, Serialize};
@@ -31,6 +35,11 @@ impl Description {
     /// Names of the sites, `GLU 2`.
     pub fn site_names(&self) -> Vec<String> {
         self.sites.iter().map(|site| site.name.clone()).collect()
+    }
+
+    /// What people call the sites and the other groups.
+    pub fn labels(&self) -> Labels {
+        Labels::of_sites(&self.sites)
     }
 
     /// Names of the columns of `lambda.csv`.

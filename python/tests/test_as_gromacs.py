@@ -134,11 +134,11 @@ residue = "HOH"
 @pytest.mark.parametrize(
     ("residues", "sites"),
     [
-        (("ACE", "GLU", "HIS", "LYS", "TYR", "NME"), "GL3 2, HIP 3, LYS 4, TYR 5"),
-        (("ACE", "ASP", "ARG", "CYS", "NME"), "AS3 2, ARG 3, CYS 4"),
-        (("ALA", "GLY", "LEU"), "nterm ALA 1, cterm ZLEU 3"),
-        (("MET", "GLY", "GLU"), "nterm MET 1, ZGL3 3, cterm ZGL3 3"),
-        (("GLY", "ALA", "GLY"), "nterm GLY 1, cterm ZGLY 3"),
+        (("ACE", "GLU", "HIS", "LYS", "TYR", "NME"), "Glu 2, His 3, Lys 4, Tyr 5"),
+        (("ACE", "ASP", "ARG", "CYS", "NME"), "Asp 2, Arg 3, Cys 4"),
+        (("ALA", "GLY", "LEU"), "N-term Ala 1, C-term Leu 3"),
+        (("MET", "GLY", "GLU"), "N-term Met 1, Glu 3, C-term Glu 3"),
+        (("GLY", "ALA", "GLY"), "N-term Gly 1, C-term Gly 3"),
     ],
 )
 def test_the_corrections_that_come_with_the_program_belong_to_it(residues: tuple[str, ...], sites: str, tmp_path: Path) -> None:

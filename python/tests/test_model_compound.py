@@ -68,9 +68,9 @@ def test_the_help_names_model_compounds_that_there_are(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("name", "site"),
     [
-        ("TYR", "TYR 2"), ("nterm LYS", "nterm NLYS 1"), ("nterm side HIS", "NHIP 1"), ("cterm side GLU", "ZGL3 2"), ("water", ""),
+        ("TYR", "Tyr 2"), ("nterm LYS", "N-term Lys 1"), ("nterm side HIS", "His 1"), ("cterm side GLU", "Glu 2"), ("water", ""),
         # CB takes what is left where AMBER has no acid at an end, up to 0.155 e.
-        ("nterm side ASP", "NAS3 1"), ("nterm side GLU", "NGL3 1"), ("cterm side ASP", "ZAS3 2"),
+        ("nterm side ASP", "Asp 1"), ("nterm side GLU", "Glu 1"), ("cterm side ASP", "Asp 2"),
     ],
 )  # fmt: skip
 def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> None:

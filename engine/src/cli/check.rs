@@ -37,11 +37,19 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     for (name, value) in &description.facts {
         line!("{name:<20} {value}");
     }
-    if !description.sites.is_empty() {
-        line!("{:<20} {}", "titratable sites", description.site_names().join(", "));
+    let (names, labels) = (description.site_names(), description.labels());
+    if !names.is_empty() {
+        line!("{:<20} {}", "titratable sites", labels.list(&names));
+        // `Lys 4` is called LYS 4 wherever it is named.
+        let other = |name: &&String| labels.of(name).to_uppercase() != name.to_uppercase();
+        let other: Vec<String> =
+            names.iter().filter(other).map(|name| format!("{name} ({})", labels.of(name))).collect();
+        if !other.is_empty() {
+            line!("{:<20} {}", "names in the job", other.join(", "));
+        }
     }
     for group in &description.untitrated {
-        line!("{:<20} {}: {}", "does not titrate", group.name, group.reason);
+        line!("{:<20} {}: {}", "does not titrate", labels.of(&group.name), group.reason);
     }
     let length = config.length();
     let length = match (&config.titrate, &config.calibrate) {
@@ -62,7 +70,7 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         line!("{:<20} {number}. {stage}", if number == 1 { "stages of a run" } else { "" });
     }
     if let Some(until) = Until::of(&config) {
-        until.check_sites(&config, &description.site_names())?;
+        until.check_sites(&config, &names)?;
         let (first, looks) = (until.time(0), until.schedule.len());
         let error = until.target.error;
         let more = until.most_ph - config.titrate.as_ref().map_or(0, |titrate| titrate.ph.to_vec().len());

@@ -15,6 +15,7 @@ pub use statistics::{Averages, Largest, Statistics};
 use super::measured::{Constant, Measured};
 use super::pka::{Evaluation, SiteResult};
 use crate::error::Result;
+use crate::record::OF_BOTH;
 use lambda::analysis::determined::Determined;
 use std::path::{Path, PathBuf};
 
@@ -162,9 +163,7 @@ fn compare(
             (rows, (several.len()..steps.len()).map(|k| site.step_name(k)).collect())
         }
         (Constant::Steps(several), Some((other, macroscopic))) => {
-            let name = |k: usize| {
-                format!("{}, {} proton of it and {}", site.record.name, ["1st", "2nd"][k], other.record.name)
-            };
+            let name = |k: usize| format!("{}, {}{OF_BOTH}{}", site.record.name, ["1st", "2nd"][k], other.record.name);
             let rows = several.iter().zip(macroscopic).enumerate().map(|(k, (one, computed))| {
                 let mut row = row(name(k), computed, single(one), None);
                 row.verdict = match row.verdict {

@@ -21,7 +21,7 @@ pub use units::Independent;
 
 use super::runs::{Run, names_of_runs};
 use crate::error::{Error, Result};
-use crate::record::SiteRecord;
+use crate::record::{Labels, SiteRecord};
 use connected::Connected;
 use lambda::analysis::determined::Determined;
 use lambda::analysis::histogram;
@@ -181,7 +181,8 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
             match records.iter_mut().find(|known| known.name == site.name) {
                 None => records.push(site.clone()),
                 Some(known) if !known.has_the_forms_of(site) => {
-                    let message = format!("{} has other forms in {} than before", site.name, run.folder.display());
+                    let name = Labels::of_sites([site]).of(&site.name);
+                    let message = format!("{name} has other forms in {} than before", run.folder.display());
                     return Err(Error::input(message, "evaluate runs that had the same library together"));
                 }
                 // Jobs of before did not say where sites stand in the entry.
@@ -200,6 +201,7 @@ fn titrating(runs: &[Run], options: &Options) -> Result<Vec<SiteRecord>> {
 /// The sites that have the same pK, one correction and one `offset` in all runs, and sentences about the others: frames of both would be taken for frames
 /// of one free energy.
 fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<SiteRecord>, Vec<String>)> {
+    let labels = Labels::of_sites(&records);
     let (mut kept, mut others) = (Vec::new(), Vec::<(Vec<String>, String)>::new());
     let mut nearly: Vec<(String, f64)> = Vec::new();
     for record in records {
@@ -223,7 +225,7 @@ fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<Site
     }
     let told = |(names, reason): &(Vec<String>, String)| {
         let (be, which, them) = if names.len() == 1 { ("is", "its", "it") } else { ("are", "their", "them") };
-        let names = names.join(", ");
+        let names = labels.list(names);
         format!(
             "{names} {be} left out: {which} {reason}; evaluate these runs apart for {them}. What this changes of the others comes by their coupling to {them} alone"
         )
@@ -234,7 +236,7 @@ fn of_one_correction(records: Vec<SiteRecord>, runs: &[Run]) -> Result<(Vec<Site
         return Err(Error::input(message, format!("evaluate runs of the same job together: {}", left.join("; "))));
     }
     if let Some(most) = nearly.iter().map(|(_, apart)| *apart).reduce(f64::max) {
-        let names = nearly.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let names = labels.list(nearly.iter().map(|(name, _)| name));
         left.push(format!(
             "{names}: free energies of corrections V_MM differ by {most:.2} kJ/mol at most between runs, which count as runs with one"
         ));
@@ -291,7 +293,9 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         mine.iter().zip(&states).map(|(&run, states)| TitrationSeries { ph: runs[run].ph, states }).collect();
     let question = connected.site(&record.name).map(|site| connected.ensemble.ask(&[site], &mine));
     let question = question.as_ref();
-    let refused = |e: titration::TitrationError| Error::input(format!("{}: {e}", record.name), "");
+    let refused = |e: titration::TitrationError| {
+        Error::input(format!("{}: {e}", Labels::of_sites([record]).of(&record.name)), "")
+    };
     let mut titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
     let (_, class) = protonation(&protons);
     let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();

@@ -7,7 +7,7 @@
 use super::runs::Run;
 use crate::error::{InputError, Result};
 use crate::output::files;
-use crate::record::{Kind, SiteRecord};
+use crate::record::{Kind, Labels, SiteRecord};
 use forcefield::units::GAS_CONSTANT;
 use lambda::bias::{Acidity, Barrier, PhPotential};
 
@@ -64,10 +64,10 @@ pub(super) fn difference(first: &Run, run: &Run) -> Option<String> {
         if (&one.name, &one.entry, &one.coordinate, &one.forms)
             != (&other.name, &other.entry, &other.coordinate, &other.forms)
         {
-            return between(&format!("site {}", one.name));
+            return between(&format!("site {}", Labels::of_sites([one]).of(&one.name)));
         }
         if one.barrier != other.barrier {
-            return between(&format!("the barrier of {}", one.name));
+            return between(&format!("the barrier of {}", Labels::of_sites([one]).of(&one.name)));
         }
     }
     None
@@ -161,11 +161,11 @@ mod tests {
             change(&mut other);
             Reduced::new(&[run(4.0), other]).unwrap().unwrap_err()
         };
-        assert!(refused(&|run| run.sites.sites[2].barrier = Some(6.0)).contains("the barrier of GLU 4 differs"));
+        assert!(refused(&|run| run.sites.sites[2].barrier = Some(6.0)).contains("the barrier of Glu 4 differs"));
         assert!(
             refused(&|run| run.sites.temperature = 310.0).contains("the temperature differs between pH_4 and pH_5")
         );
-        assert!(refused(&|run| run.sites.sites[0].name = "HIS 6".into()).contains("site HIS 5 differs"));
+        assert!(refused(&|run| run.sites.sites[0].name = "HIS 6".into()).contains("site His 5 differs"));
         assert!(refused(&|run| run.sites.smoothed = true).contains("ph_term"));
         assert!(refused(&|run| run.sites.sites.truncate(3)).contains("number of sites"));
     }

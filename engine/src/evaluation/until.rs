@@ -19,6 +19,7 @@ mod places;
 pub use places::Place;
 
 use super::pka::{END, Evaluation, ROTAMERS, SECOND, SiteResult, TRIPS};
+use crate::record::Labels;
 use lambda::analysis::determined::Determined;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -68,7 +69,7 @@ pub struct Check {
     pub time: f64,
     /// Sites that are asked for.
     pub sites: Vec<SiteCheck>,
-    /// Sites whose pKa lies outside the pH values and that were not asked for by name.
+    /// Sites whose pKa lies outside the pH values and that were not asked for by name, as people call them.
     pub outside: Vec<String>,
     /// What holds up all sites.
     pub reasons: Vec<String>,
@@ -84,6 +85,9 @@ pub struct Check {
 pub struct SiteCheck {
     /// Name.
     pub site: String,
+    /// What people call it; empty in files of versions before.
+    #[serde(default)]
+    pub label: String,
     /// pKa of its first step in words.
     pub pka: String,
     /// Values of its steps; empty if one is not determined.
@@ -100,7 +104,8 @@ impl Check {
     pub fn new(evaluation: &Evaluation, target: &Target, time: f64) -> Self {
         let (asked, others): (Vec<&SiteResult>, Vec<&SiteResult>) =
             evaluation.sites.iter().partition(|site| is_asked_for(site, &evaluation.ph, target));
-        let sites: Vec<SiteCheck> = asked.iter().map(|site| SiteCheck::new(site, target)).collect();
+        let labels = evaluation.labels();
+        let sites: Vec<SiteCheck> = asked.iter().map(|site| SiteCheck::new(site, target, &labels)).collect();
         let mut reasons = Vec::new();
         if sites.is_empty() {
             reasons.push("no pKa lies within the pH values".to_string());
@@ -122,17 +127,13 @@ impl Check {
         if !settling.is_empty() {
             reasons.push(format!("still settling: {}", settling.join(", ")));
         }
-        let outside = others.iter().map(|site| site.record.name.clone()).collect();
+        let outside = others.iter().map(|site| labels.of(&site.record.name)).collect();
         let mut advice = advice::of(&asked, &evaluation.ph);
         let places = places::of(&asked, &sites, &others, evaluation, target);
-        let rigid = asked
-            .iter()
-            .filter(|site| site.diagnostics.torsions.first == Some(0))
-            .map(|site| site.record.name.as_str());
-        let rigid: Vec<&str> = rigid.collect();
+        let rigid = asked.iter().filter(|site| site.diagnostics.torsions.first == Some(0));
+        let rigid = labels.list(rigid.map(|site| &site.record.name));
         if !rigid.is_empty() {
-            advice
-                .push(format!("the side chain never turned, and the pKa is that of one rotamer: {}", rigid.join(", ")));
+            advice.push(format!("the side chain never turned, and the pKa is that of one rotamer: {rigid}"));
         }
         Self { time, sites, outside, reasons, advice, places }
     }
@@ -190,14 +191,14 @@ impl Check {
         let mut held: Vec<&SiteCheck> = held.collect();
         let error = |site: &SiteCheck| site.error.unwrap_or(f64::INFINITY);
         held.sort_by(|a, b| error(b).total_cmp(&error(a)));
-        let sites = held.iter().map(|site| format!("{} ({}): {}", site.site, site.pka, site.reasons.join("; ")));
+        let sites = held.iter().map(|site| format!("{} ({}): {}", site.label(), site.pka, site.reasons.join("; ")));
         let added = self.added().map(|place| format!("pH {} has only been added", place.ph));
         sites.chain(self.reasons.iter().cloned()).chain(added).collect()
     }
 }
 
 impl SiteCheck {
-    fn new(site: &SiteResult, target: &Target) -> Self {
+    fn new(site: &SiteResult, target: &Target, labels: &Labels) -> Self {
         let found = &site.diagnostics.torsions;
         let never_turned = [(ROTAMERS, found.first), (SECOND, found.second), (END, found.end)];
         let never_turned = never_turned.map(|(reason, count)| (reason, count == Some(0)));
@@ -215,7 +216,13 @@ impl SiteCheck {
         let error = errors.and_then(|errors| errors.into_iter().reduce(f64::max));
         let pka = site.pkas().next().unwrap_or(Determined::Unknown).to_string();
         let values: Option<Vec<f64>> = site.pkas().map(|pka| pka.value()).collect();
-        Self { site: site.record.name.clone(), pka, values: values.unwrap_or_default(), error, reasons }
+        let (site, label) = (site.record.name.clone(), labels.of(&site.record.name));
+        Self { site, label, pka, values: values.unwrap_or_default(), error, reasons }
+    }
+
+    /// What people call it.
+    pub fn label(&self) -> &str {
+        if self.label.is_empty() { &self.site } else { &self.label }
     }
 }
 

@@ -67,8 +67,9 @@ impl Log {
         for (name, value) in &description.facts {
             self.record(&format!("{name}: {value}"))?;
         }
+        let labels = description.labels();
         for group in &description.untitrated {
-            self.record(&format!("does not titrate: {}: {}", group.name, group.reason))?;
+            self.record(&format!("does not titrate: {}: {}", labels.of(&group.name), group.reason))?;
         }
         description.warnings.iter().try_for_each(|warning| self.line(&format!("warning: {warning}")))
     }

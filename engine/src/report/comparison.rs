@@ -4,6 +4,7 @@ use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
 use crate::evaluation::comparison::{Averages, Compared, Comparison, Statistics, Verdict};
 use crate::evaluation::measured::Constant;
+use crate::record::Labels;
 use lambda::analysis::determined::Determined;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -150,8 +151,8 @@ pub fn json(comparison: &Comparison) -> Value {
 /// Heads of the columns of [`rows`].
 pub const COLUMNS: [&str; 7] = ["site", "computed", "measured", "difference", "model", "its difference", "converged"];
 
-/// Cells of the table for people.
-pub fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
+/// Cells of the table for people, who know the sites by their labels.
+pub fn rows(comparison: &Comparison, labels: &Labels) -> Vec<Vec<String>> {
     let signed = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:+.2}").replace('-', "−"));
     let row = |row: &Compared| {
         let said = match row.verdict {
@@ -164,7 +165,7 @@ pub fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
         let model = row.model.map_or("–".into(), |model| format!("{model:.2}"));
         let converged = if row.is_converged { "yes" } else { "no" };
         vec![
-            row.site.clone(),
+            labels.of(&row.site),
             row.computed.to_string(),
             row.measured.to_string(),
             said,
@@ -177,16 +178,16 @@ pub fn rows(comparison: &Comparison) -> Vec<Vec<String>> {
 }
 
 /// The table for the terminal with the averages, and what has no counterpart.
-pub fn summary(comparison: &Comparison) -> String {
+pub fn summary(comparison: &Comparison, labels: &Labels) -> String {
     let mut text = format!("against {}\n", comparison.file.display());
-    text += &super::pka::aligned(&COLUMNS, rows(comparison));
+    text += &super::pka::aligned(&COLUMNS, rows(comparison, labels));
     let averages = |found: &Averages| {
         let largest = format!("{:+.2}", found.largest.difference).replace('-', "−");
         vec![
             format!("{:.2}", found.mae),
             format!("{:.2}", found.rmse),
             format!("{:+.2}", found.mean).replace('-', "−"),
-            format!("{largest} ({})", found.largest.site),
+            format!("{largest} ({})", labels.of(&found.largest.site)),
         ]
     };
     let mut table = Vec::new();
@@ -212,8 +213,11 @@ pub fn summary(comparison: &Comparison) -> String {
     let outside: Vec<&str> = comparison.rows.iter().filter(is_counted).map(|row| row.site.as_str()).collect();
     if !outside.is_empty() {
         let (are, their) = if outside.len() == 1 { ("is", "its") } else { ("are", "their") };
-        let _ =
-            writeln!(text, "{} {are} in the averages, but {their} pKa lies outside the pH values", outside.join(", "));
+        let _ = writeln!(
+            text,
+            "{} {are} in the averages, but {their} pKa lies outside the pH values",
+            labels.list(outside)
+        );
     }
     text.push('\n');
     let [met, missed, open] = comparison.bounds();
@@ -224,7 +228,7 @@ pub fn summary(comparison: &Comparison) -> String {
         text += "in parentheses: steps of two sites that titrate together, left out of the averages\n";
     }
     if !comparison.unmeasured.is_empty() {
-        let _ = writeln!(text, "not measured: {}", comparison.unmeasured.join(", "));
+        let _ = writeln!(text, "not measured: {}", labels.list(&comparison.unmeasured));
     }
     if !comparison.without_site.is_empty() {
         let list: Vec<String> =

@@ -5,7 +5,6 @@
 
 mod evidence;
 mod json;
-mod labels;
 mod method;
 mod origin;
 mod plots;
@@ -28,8 +27,8 @@ use crate::evaluation::comparison::Compared;
 use crate::evaluation::measured::Constant;
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::Run;
+use crate::record::Labels;
 use evidence::trimmed;
-use labels::Labels;
 use plots::Plot;
 use std::path::Path;
 
@@ -105,7 +104,7 @@ pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<S
     let compared = measured(evaluation);
     let beside = if beside.measured.is_empty() { Beside { measured: &compared, ..beside } } else { beside };
     let background = Background::of(evaluation);
-    let labels = Labels::new(evaluation, &background);
+    let labels = evaluation.labels();
     let plots = plots::all(evaluation, &labels, beside.measured);
     for plot in &plots {
         let path = folder.join(plot.file);
@@ -180,7 +179,7 @@ fn report(
             "There is no record of octitrate prepare beside the structure of the job: it was built in another way, or has been moved.",
         ),
     }
-    evidence::untitrated(&mut page, evaluation);
+    evidence::untitrated(&mut page, evaluation, labels);
     origin::method_section(&mut page, &method::method(evaluation, background));
     origin::section(&mut page, evaluation, background);
     evidence::runs(&mut page, evaluation);

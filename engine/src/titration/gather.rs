@@ -10,6 +10,7 @@ use super::warnings::background;
 use super::{coordinate, reachable, site_motion};
 use crate::config::{self, Config};
 use crate::error::Result;
+use crate::record::Labels;
 use forcefield::variants::SiteVariants;
 use forcefield::{Cell, Topology};
 use lambda::coordinate::Coordinate;
@@ -89,11 +90,16 @@ impl Gathered {
         found: &[Found<'_>],
         temperature: f64,
     ) -> Result<()> {
+        let place = |one: &'_ Found<'_>| one.request.and_then(|(_, request)| request.place.clone());
+        let places: Vec<_> = found.iter().map(place).collect();
+        let named = found.iter().zip(&places).map(|(one, place)| (one.site.name.as_str(), place.as_ref()));
+        let labels = Labels::new(named);
         for (index, one) in found.iter().enumerate().filter(|(_, one)| !one.is_fixed()) {
             let barrier = one.request.and_then(|(_, request)| request.barrier).unwrap_or(settings.barrier);
             let at = (index, &one.site);
             let offset = one.request.and_then(|(_, request)| request.offset);
-            self.offsets.extend(offset.map(|offset| format!("{}: {offset} more for each proton lost", one.site.name)));
+            let name = labels.of(&one.site.name);
+            self.offsets.extend(offset.map(|offset| format!("{name}: {offset} more for each proton lost")));
             let offset = offset.map_or(0.0, |offset| offset.get());
             let coordinate = self.motion[index].coordinate;
             self.recipes.push(Recipe::new(config, settings, at, coordinate, barrier, offset, temperature)?);

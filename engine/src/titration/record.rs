@@ -2,7 +2,7 @@
 
 use super::bias::Recipe;
 use super::{Sites, adapts_from};
-use crate::record::{FormRecord, Kind, PolynomialRecord, SiteRecord, UntitratedRecord};
+use crate::record::{FormRecord, Kind, Labels, PolynomialRecord, SiteRecord, UntitratedRecord};
 use crate::state::{BarrierState, SitesState};
 use lambda::SiteValues;
 use lambda::bias::ModelCorrection;
@@ -31,13 +31,20 @@ impl Sites {
             )
         });
         let corrections = self.corrections.iter().map(|one| ("correction V_MM", one.clone()));
+        let labels = self.labels();
         let follows = [BONDED, LENNARD_JONES].into_iter().filter_map(|what| {
             let names = (0..self.sites.len()).filter(|&site| self.follows(site).contains(&what));
-            let names: Vec<&str> = names.map(|site| self.sites[site].name.as_str()).collect();
-            (!names.is_empty()).then(|| ("follows λ", format!("charges, and {what} of {}", names.join(", "))))
+            let names = labels.list(names.map(|site| &self.sites[site].name));
+            (!names.is_empty()).then(|| ("follows λ", format!("charges, and {what} of {names}")))
         });
         let eased = self.eased.iter().map(|words| ("rotamers", words.clone()));
         buffer.chain(corrections).chain(follows).chain(eased).chain(others).collect()
+    }
+
+    /// What people call the sites.
+    fn labels(&self) -> Labels {
+        let place = |site: usize| self.places.get(site).and_then(Option::as_ref);
+        Labels::new(self.sites.iter().enumerate().map(|(index, site)| (site.name.as_str(), place(index))))
     }
 
     /// What differs between the forms of a site besides charges.
@@ -69,7 +76,7 @@ impl Sites {
             format!(
                 "{} {groups} not titrate: {} (octitrate check and the log say why)",
                 lacking.len(),
-                lacking.join(", ")
+                self.labels().list(&lacking)
             )
         });
         self.warnings.iter().cloned().chain(missing).collect()
@@ -151,10 +158,11 @@ impl Sites {
     /// What the log says at the end: heights that adapted.
     pub fn results(&self, state: &SitesState) -> Vec<String> {
         let time = |steps: u64| steps as f64 * self.dynamics.settings().time_step;
+        let labels = self.labels();
         let adapted = self.recipes.iter().zip(&state.barriers).filter(|(recipe, _)| recipe.frozen_after() > 0);
         adapted
             .map(|(recipe, BarrierState { height, .. })| {
-                let name = &self.sites[recipe.index].name;
+                let name = labels.of(&self.sites[recipe.index].name);
                 format!(
                     "barrier of {name}: {height:.2} kJ/mol, frozen after {:.1} ps",
                     time(adapts_from(state) + recipe.frozen_after())

@@ -7,6 +7,7 @@ use super::Job;
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::Run;
 use crate::output::files;
+use crate::record::usual_name;
 use crate::trajectory::Frames;
 use forcefield::Cell;
 use forcefield::gromacs::{Structure, read_gro};
@@ -46,8 +47,6 @@ pub struct Solute {
 /// Where a site is in a structure.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SitePlace {
-    /// Chain, if there are several.
-    pub chain: Option<char>,
     /// Numbers of its atoms in the PDB, from 0.
     pub atoms: Range<usize>,
     /// Of each form the hydrogens of the site that are there, of those that are not there in all forms.
@@ -111,7 +110,6 @@ fn shown(
     let places = whole(structure, &residues);
     let found: Vec<Option<(usize, &str)>> =
         sites.iter().map(|(name, entry)| Some((residue_of(structure, &residues, name)?, *entry))).collect();
-    let several = residues.iter().any(|residue| residue.chain > 0);
     let mut solute = Solute { source, ..Solute::default() };
     solute.sites = vec![None; sites.len()];
     for (index, residue) in residues.iter().enumerate() {
@@ -136,7 +134,6 @@ fn shown(
         for (&site, forms) in here.iter().zip(&forms) {
             let number = |name: &&str| kept.iter().position(|kept| kept == name).map(|k| first + k);
             solute.sites[site] = Some(SitePlace {
-                chain: several.then(|| letter(residue.chain)),
                 atoms: first..solute.atoms,
                 hydrogens: forms.iter().map(|form| form.iter().filter_map(number).collect()).collect(),
             });
@@ -246,24 +243,6 @@ fn hydrogens<'a>(library: &'a SiteLibrary, entry: &str) -> Vec<Vec<&'a str>> {
     let moving: Vec<(&String, &Vec<f64>)> = moving.collect();
     let of_form = |form: usize| moving.iter().filter(|(_, q)| there(&q[form])).map(|(name, _)| name.as_str()).collect();
     (0..entry.forms.len()).map(of_form).collect()
-}
-
-/// Three letters of the residue that is meant, whatever its form or place in the chain is called: 3Dmol and people know GLU, not ZGL3.
-pub fn usual_name(name: &str) -> &str {
-    let known = |name: &str| -> Option<&'static str> {
-        Some(match name {
-            "GLU" | "GLH" | "GL3" | "GLUP" => "GLU",
-            "ASP" | "ASH" | "AS3" | "ASPP" => "ASP",
-            "HIS" | "HIP" | "HID" | "HIE" | "HSP" | "HSD" | "HSE" => "HIS",
-            "LYS" | "LYN" | "LSN" => "LYS",
-            "CYS" | "CYM" | "CYX" | "CYSD" => "CYS",
-            "TYR" | "TYM" => "TYR",
-            "ARG" | "ARN" => "ARG",
-            _ => return None,
-        })
-    };
-    let inner = || name.strip_prefix(['N', 'C', 'Z']).filter(|inner| inner.len() == 3);
-    known(name).or_else(|| known(inner()?)).or_else(inner).unwrap_or(name)
 }
 
 /// Adds an atom to the PDB; ångströms, without columns behind the coordinates.

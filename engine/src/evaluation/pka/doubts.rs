@@ -3,6 +3,7 @@
 use super::diagnostics::{FEW, SLOPE_ONE};
 use super::results::{Evaluation, SiteResult};
 use crate::evaluation::runs::{Run, names_of_runs};
+use crate::record::Labels;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
 use lambda::analysis::titration::PhPoint;
@@ -25,7 +26,8 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
             100.0 * CONNECTED
         ));
     }
-    warnings.extend(together(evaluation.sites.iter().flat_map(|site| doubts(site, evaluation.options.largest_error))));
+    let doubts = evaluation.sites.iter().flat_map(|site| doubts(site, evaluation.options.largest_error));
+    warnings.extend(together(doubts, &evaluation.labels()));
     let mut seen = BTreeSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     warnings
@@ -63,8 +65,8 @@ fn of_runs(runs: &[Run]) -> Vec<String> {
 }
 
 /// Makes one sentence of doubts that hold for several sites, in the order in which they first occur.
-fn together(doubts: impl Iterator<Item = (String, String)>) -> Vec<String> {
-    grouped(doubts).into_iter().map(|(names, doubt)| format!("{}: {doubt}", names.join(", "))).collect()
+fn together(doubts: impl Iterator<Item = (String, String)>, labels: &Labels) -> Vec<String> {
+    grouped(doubts).into_iter().map(|(names, doubt)| format!("{}: {doubt}", labels.list(names))).collect()
 }
 
 /// Sentences with the names of what they are said of, in the order in which they first occur.
@@ -181,8 +183,10 @@ mod tests {
     #[test]
     fn a_doubt_of_several_sites_is_one_sentence() {
         let doubt = |name: &str, text: &str| (name.to_string(), text.to_string());
-        let doubts = [doubt("GLU 2", "run longer"), doubt("HIS 3", "few"), doubt("LYS 4", "run longer")];
-        assert_eq!(together(doubts.into_iter()), ["GLU 2, LYS 4: run longer", "HIS 3: few"]);
+        let doubts = [doubt("GL3 2", "run longer"), doubt("HIS 3", "few"), doubt("LYS 4, 2nd proton", "run longer")];
+        let labels = Labels::new([("GL3 2", Some(&"12".parse().unwrap())), ("HIS 3", None), ("LYS 4", None)]);
+        let said = ["Glu 12, Lys 4, 2nd proton: run longer", "His 3: few"];
+        assert_eq!(together(doubts.into_iter(), &labels), said);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::evaluation::comparison::Comparison;
 use crate::evaluation::finite_box::Solution;
 use crate::evaluation::runs::Run;
-use crate::record::SiteRecord;
+use crate::record::{Labels, SiteRecord};
 use lambda::analysis::counted::Resampling;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::occupancy::{OCCUPIED, State};
@@ -121,6 +121,13 @@ pub struct PairResult {
     pub sites: [usize; 2],
     /// Correlation and interaction.
     pub pair: Pair,
+}
+
+impl Evaluation {
+    /// What people call the sites.
+    pub fn labels(&self) -> Labels {
+        Labels::of_sites(self.sites.iter().map(|site| &site.record))
+    }
 }
 
 impl SiteResult {

@@ -129,7 +129,7 @@ fn a_site_whose_offset_differs_is_left_out_and_told_of() {
     runs[3].offsets.clear();
     let found = evaluated(runs.clone());
     assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
-    let told = "cterm ALA 9 is left out: its offset is 4.4 and 0 kJ/mol in pH_2.50/replica_1 and in pH_3.50/replica_2; evaluate these runs apart";
+    let told = "C-term Ala 9 is left out: its offset is 4.4 and 0 kJ/mol in pH_2.50/replica_1 and in pH_3.50/replica_2; evaluate these runs apart";
     assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
     // It is a charge of the protein all the same: what the size of the box does is that of both.
     let folder = temp_dir::TempDir::new().unwrap();
@@ -159,11 +159,11 @@ fn a_site_whose_reference_differs_is_left_out_and_told_of() {
     let found = evaluated(runs.clone());
     assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
     let told = format!(
-        "ASP 9 is left out: its pK as a model compound is {own:.2} and {:.2} in pH_2.50/replica_1 and",
+        "Asp 9 is left out: its pK as a model compound is {own:.2} and {:.2} in pH_2.50/replica_1 and",
         own + 0.23
     );
     assert!(found.warnings.iter().any(|warning| warning.starts_with(&told)), "{:?}", found.warnings);
-    let apart = "frames count at their own pH only, without MBAR: site ASP 9 differs";
+    let apart = "frames count at their own pH only, without MBAR: site Asp 9 differs";
     assert!(found.warnings.iter().any(|warning| warning.starts_with(apart)), "{:?}", found.warnings);
     // Both sites in one sentence.
     let mut third = runs.clone();
@@ -175,13 +175,13 @@ fn a_site_whose_reference_differs_is_left_out_and_told_of() {
         run.sites.sites.push(other);
         assert_eq!(run.sites.sites[2].forms[2].pk > own, index == 3);
     }
-    let told = "ASP 9, ASP 11 are left out: their pK as a model compound is";
+    let told = "Asp 9, Asp 11 are left out: their pK as a model compound is";
     let found = evaluated(third);
     assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
     runs[3].sites.sites[1].forms[2].name = "other".into();
     let resampling = Resampling { draws: 50, seed: 1 };
     let refused = evaluate(runs, &Options { resampling, parquet: false, ..Options::default() }).unwrap_err();
-    assert!(refused.to_string().contains("ASP 9 has other forms in pH_3.50/replica_2 than before"), "{refused}");
+    assert!(refused.to_string().contains("Asp 9 has other forms in pH_3.50/replica_2 than before"), "{refused}");
 }
 
 /// A correction that was made again shifts the pKa: runs with both are no runs of one titration.
@@ -197,12 +197,12 @@ fn a_site_whose_correction_differs_is_left_out_and_told_of() {
     // Two calibrations of one correction that agree: their runs count together, and the sentence says by how much they do not.
     runs[3].sites.sites[1].free_energies = Some(vec![0.0, -68.50]);
     let all = evaluated(runs.clone());
-    let told = "HIS 9: free energies of corrections V_MM differ by 0.04 kJ/mol at most between runs, which count as runs with one";
+    let told = "His 9: free energies of corrections V_MM differ by 0.04 kJ/mol at most between runs, which count as runs with one";
     assert!(all.sites.len() == 2 && all.warnings.iter().any(|warning| warning == told), "{:?}", all.warnings);
     runs[3].sites.sites[1].free_energies = Some(vec![0.0, -69.49]);
     let found = evaluated(runs.clone());
     assert_eq!((found.sites.len(), found.sites[0].record.name.as_str()), (1, "GLU 2"));
-    let told = "HIS 9 is left out: its correction V_MM has free energies of -68.54 and -69.49 kJ/mol in pH_2.50/replica_1 and in pH_3.50/replica_2;";
+    let told = "His 9 is left out: its correction V_MM has free energies of -68.54 and -69.49 kJ/mol in pH_2.50/replica_1 and in pH_3.50/replica_2;";
     assert!(found.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", found.warnings);
     // Runs of a version that did not record them, the first one too.
     runs[0].sites.sites.iter_mut().for_each(|site| site.free_energies = None);

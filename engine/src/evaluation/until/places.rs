@@ -57,7 +57,8 @@ pub(super) fn of(
         asked.iter().zip(checks).filter(|(_, check)| !check.reasons.is_empty()).map(|(site, _)| *site).collect();
     let chased = others.iter().copied().filter(|site| is_chased(site, asked.is_empty(), ph, target));
     let sites: Vec<&SiteResult> = held.iter().copied().chain(chased).collect();
-    let steps = || sites.iter().flat_map(|site| site.pkas().map(|pka| (site.record.name.as_str(), pka)));
+    let labels = evaluation.labels();
+    let steps = || sites.iter().flat_map(|site| site.pkas().map(|pka| (labels.of(&site.record.name), pka)));
     let mut found: Vec<Place> = Vec::new();
     let mut add = |new: Option<f64>, why: String| {
         // Whole multiples of the grid, as far as others are not nearer.

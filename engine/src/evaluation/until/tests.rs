@@ -440,8 +440,14 @@ fn plain_titrations_end_and_slow_ones_go_on() {
 /// A check with one site that has this error, and nothing or something against it.
 fn check(time: f64, reason: Option<&str>) -> Check {
     let reasons = reason.into_iter().map(str::to_string).collect();
-    let site =
-        SiteCheck { site: "ASP 1".into(), pka: "4.00 ± 0.30".into(), values: vec![4.0], error: Some(0.3), reasons };
+    let site = SiteCheck {
+        site: "ASP 1".into(),
+        label: String::new(),
+        pka: "4.00 ± 0.30".into(),
+        values: vec![4.0],
+        error: Some(0.3),
+        reasons,
+    };
     Check { time, sites: vec![site], outside: Vec::new(), reasons: Vec::new(), advice: Vec::new(), places: Vec::new() }
 }
 
@@ -451,6 +457,7 @@ fn sites_settle_one_by_one() {
     let target = Target { error: 0.2, ..Target::default() };
     let site = |name: &str, value: f64, error: f64, held: bool| SiteCheck {
         site: name.into(),
+        label: String::new(),
         pka: String::new(),
         values: vec![value],
         error: Some(error),
@@ -512,7 +519,7 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
         Check::new(&found, &Target { error: 0.2, sites, round_trips: 0 }, 1000.0)
     };
     let all = of(&[]);
-    assert!(all.sites.is_empty() && all.outside == ["ASP 1"] && !all.holds(), "{all:?}");
+    assert!(all.sites.is_empty() && all.outside == ["Asp 1"] && !all.holds(), "{all:?}");
     let named = of(&["ASP 1"]);
     assert!(named.sites.len() == 1 && !named.holds() && named.outside.is_empty(), "{named:?}");
     // Nothing is said of it at any pH.
@@ -526,7 +533,7 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
         check
             .advice
             .iter()
-            .any(|advice| advice == "the side chain never turned, and the pKa is that of one rotamer: ASP 1")
+            .any(|advice| advice == "the side chain never turned, and the pKa is that of one rotamer: Asp 1")
     };
     assert_eq!([None, Some(0), Some(3)].map(told), [false, true, false]);
 }

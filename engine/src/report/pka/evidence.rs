@@ -1,12 +1,12 @@
 //! The evidence behind the pKa values of a report: tautomers, sites that feel each other, exchange, diagnostics, what was left out, fractions.
 
-use super::labels::Labels;
 use super::tables::optional;
 use crate::evaluation::background::{Background, TitrationRecord};
 use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
 use crate::evaluation::runs::{Run, names_of_runs};
 use crate::evaluation::until::{Check, Looks, Settled, reached};
+use crate::record::Labels;
 use crate::report::exchange;
 use crate::report::page::{Page, escape, table};
 use crate::report::plot::{Chart, Curve, Figure, Point, Scale, Style};
@@ -28,9 +28,9 @@ pub(super) fn trimmed(text: &str) -> String {
 }
 
 /// The groups that the library knows and that do not titrate, with the reason.
-pub(super) fn untitrated(page: &mut Page, evaluation: &Evaluation) {
+pub(super) fn untitrated(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
     let all = evaluation.runs.iter().flat_map(|run| &run.sites.untitrated);
-    let rows: BTreeSet<Vec<String>> = all.map(|group| vec![group.name.clone(), group.reason.clone()]).collect();
+    let rows: BTreeSet<Vec<String>> = all.map(|group| vec![labels.of(&group.name), group.reason.clone()]).collect();
     if !rows.is_empty() {
         page.table("Groups that do not titrate", &["group", "reason"], &rows.into_iter().collect::<Vec<_>>());
     }

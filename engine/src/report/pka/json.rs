@@ -1,13 +1,13 @@
 //! `report.json`: all that the page shows, for programs.
 
 use super::Measured;
-use super::labels::Labels;
 use super::method::Method;
 use super::structure::populations;
 use crate::evaluation::background::Background;
 use crate::evaluation::mixing::Mixing;
 use crate::evaluation::pka::{Evaluation, HillFit, PairResult, SIGNIFICANT, SiteResult};
 use crate::evaluation::runs::names_of_runs;
+use crate::record::Labels;
 use lambda::analysis::determined::Determined;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use super::evidence::trimmed;
 use crate::evaluation::background::{Background, CorrectionRecord, Job, Preparation};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
-use crate::record::{Kind, SiteRecord};
+use crate::record::{Kind, Labels, SiteRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A work that is cited.
@@ -177,7 +177,7 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     method.add(&format!(
         "The free energy that the force field gives to the loss of a proton was replaced by that of model compounds with known pKa{measured}, by corrections that were calibrated in simulations of these{unfinished}."
     ));
-    if let Some(sentence) = offsets(&background.job) {
+    if let Some(sentence) = offsets(&background.job, &evaluation.labels()) {
         method.add(&sentence);
     }
     if let Some(lowered) = background.job.value("titration", "ease_rotamers") {
@@ -218,9 +218,10 @@ fn of_forms<'a>(sites: impl Iterator<Item = &'a SiteRecord>) -> Vec<String> {
 }
 
 /// Which sites have a free energy that their model compound has not.
-fn offsets(job: &Job) -> Option<String> {
+fn offsets(job: &Job, labels: &Labels) -> Option<String> {
     let sites = job.sites_with("offset");
-    let each: Vec<String> = sites.iter().map(|[residue, offset]| format!("{offset} at {residue}")).collect();
+    let each: Vec<String> =
+        sites.iter().map(|[residue, offset]| format!("{offset} at {}", labels.of(residue))).collect();
     (!each.is_empty()).then(|| {
         format!(
             "To the free energy of each proton lost was added what the force field has there and not in the model compound: {}.",
@@ -438,9 +439,9 @@ mod tests {
     #[test]
     fn offsets_of_sites_are_named() {
         let site = |rest: &str| format!("[[titration.site]]\nresidue = \"cterm ZLEU 129\"\n{rest}");
-        assert_eq!(offsets(&Job::parse(site(""))), None);
-        let sentence = offsets(&Job::parse(site("offset = \"11.3 kJ/mol\""))).unwrap();
-        assert!(sentence.ends_with("not in the model compound: 11.3 kJ/mol at cterm ZLEU 129."), "{sentence}");
+        assert_eq!(offsets(&Job::parse(site("")), &Labels::default()), None);
+        let sentence = offsets(&Job::parse(site("offset = \"11.3 kJ/mol\"")), &Labels::default()).unwrap();
+        assert!(sentence.ends_with("not in the model compound: 11.3 kJ/mol at C-term Leu 129."), "{sentence}");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Charts of one kind share their axes and one legend, so that sites compare. What holds nothing is left out.
 
 use super::Measured;
-use super::labels::Labels;
 use crate::evaluation::pka::{BINS, Evaluation, HillFit, SiteResult};
+use crate::record::Labels;
 use crate::report::plot::{self, Chart, Colour, Curve, Entry, FEW, Figure, Point, Scale, Style};
 use lambda::analysis::hill::{Determined, deprotonated_fraction};
 use lambda::analysis::histogram;

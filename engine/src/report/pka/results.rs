@@ -1,10 +1,10 @@
 //! The table of pKa values: what a reader came for, with a verdict on each.
 
-use super::labels::Labels;
 use super::tables::{hill, shift};
 use super::{Measured, evidence};
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR, SiteResult};
+use crate::record::Labels;
 use crate::report::page::escape;
 use crate::report::plot::{Bar, Forest};
 use lambda::analysis::determined::Determined;

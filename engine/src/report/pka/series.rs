@@ -1,8 +1,8 @@
 //! λ against time: a drawing for each site with a strip for each pH.
 
-use super::labels::Labels;
 use super::plots::{Plot, forms};
 use crate::evaluation::pka::{Evaluation, SiteResult};
+use crate::record::Labels;
 use crate::report::plot::{Entry, Strip, Strips, Style, strips};
 use lambda::analysis::titration::PhPoint;
 

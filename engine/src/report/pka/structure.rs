@@ -1,8 +1,8 @@
 //! The structure with its sites coloured by their mean protonation at the pH of a slider, and the same in a table.
 
-use super::labels::Labels;
 use crate::evaluation::background::Background;
 use crate::evaluation::pka::{Evaluation, SiteResult};
+use crate::record::Labels;
 use crate::report::page::{Page, escape};
 use crate::report::plot::ramps;
 use serde_json::{Value, json};

@@ -6,6 +6,7 @@
 use crate::atomic::write_atomic;
 use crate::error::Result;
 use crate::evaluation::pka::{Diagnostics, Evaluation, PairResult, SIGNIFICANT, SiteResult, grouped};
+use crate::record::Labels;
 use lambda::analysis::hill::Determined;
 use std::fmt::Write;
 use std::path::Path;
@@ -53,11 +54,13 @@ fn both(number: Determined) -> String {
     [number.value(), number.error()].map(|value| optional(value, 4)).join(",")
 }
 
-fn pka(evaluation: &Evaluation) -> String {
+pub(super) fn pka(evaluation: &Evaluation) -> String {
     let mut text = String::from(
-        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,pKa in solution,its error,forms,converged,reasons\n",
+        "site,protons lost,pKa,pKa error,Hill coefficient,Hill error,pKa of slope 1,its error,from microscopic,its error,model compound,transitions,mixed,pKa of the count,its error,Hill of the count,its error,pKa in solution,its error,forms,converged,reasons,label\n",
     );
+    let labels = evaluation.labels();
     for site in &evaluation.sites {
+        let label = labels.of(&site.record.name);
         let (transitions, mixed) = (site.transitions(), optional(site.mixed(), 5));
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let fit = site.fit(index);
@@ -68,7 +71,7 @@ fn pka(evaluation: &Evaluation) -> String {
             let (counted, verdict) = (step.counted.map(both).join(","), verdict(&site.diagnostics));
             let _ = writeln!(
                 text,
-                "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{},{verdict}",
+                "{name},{},{numbers},{reference},{transitions},{mixed},{counted},{in_solution},{},{verdict},{label}",
                 step.to,
                 if site.pure { "pure" } else { "parts of λ" }
             );
@@ -199,12 +202,12 @@ pub(super) fn shift(pka: Determined, reference: Option<f64>) -> String {
 /// Fields of the summary, by step of each site: name, pKa, the same in solution if that was asked for, Hill coefficient, model compound, shift, transitions, mixed, whether it has
 /// converged.
 pub(super) fn rows(evaluation: &Evaluation) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
+    let (mut rows, labels) = (Vec::new(), evaluation.labels());
     for site in &evaluation.sites {
         for (index, step) in site.titration.macroscopic.iter().enumerate() {
             let reference = site.reference(step.from, step.to);
             let pka = site.fit(index).pka;
-            let mut row = vec![site.step_name(index), pka.to_string()];
+            let mut row = vec![labels.of(&site.step_name(index)), pka.to_string()];
             row.extend(evaluation.in_solution(pka).map(|pka| pka.to_string().replace('-', "−")));
             row.extend([
                 step.slope.map_or("–".into(), |_| hill(site.fit(index).slope)),
@@ -236,15 +239,15 @@ const WITH_SOLUTION: [&str; 9] =
 
 /// Sentences about tautomers and about sites that interact.
 pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let (mut remarks, labels) = (Vec::new(), evaluation.labels());
     for site in evaluation.sites.iter().filter(|site| site.record.forms.len() > 2) {
         let links = site.titration.microscopic.iter().map(|l| format!("{} {}", site.link_name(l.from, l.to), l.pk));
         let links: Vec<String> = links.collect();
-        remarks.push(format!("{}: {}", site.record.name, links.join(", ")));
+        remarks.push(format!("{}: {}", labels.of(&site.record.name), links.join(", ")));
     }
     for PairResult { sites, pair } in &evaluation.pairs {
         if pair.significant(SIGNIFICANT) {
-            let [first, second] = sites.map(|site| &evaluation.sites[site].record.name);
+            let [first, second] = sites.map(|site| labels.of(&evaluation.sites[site].record.name));
             let (phi, w, [upper, lower]) = (pair.correlation, pair.interaction, pair.macroscopic);
             let signed = |number: Determined| number.to_string().replace('-', "−");
             remarks.push(format!(
@@ -275,13 +278,13 @@ pub(in crate::report) fn aligned(columns: &[&str], rows: Vec<Vec<String>>) -> St
 }
 
 /// Which sites have not converged, and why, a line for each reason; what several have in common comes first and is said once.
-pub(super) fn not_converged(sites: &[SiteResult]) -> String {
+pub(super) fn not_converged(sites: &[SiteResult], labels: &Labels) -> String {
     let doubtful: Vec<&SiteResult> = sites.iter().filter(|site| !site.diagnostics.reasons.is_empty()).collect();
     let mut text = String::new();
     match doubtful[..] {
         [] => {}
         [site] => {
-            let name = &site.record.name;
+            let name = labels.of(&site.record.name);
             if let [reason] = &site.diagnostics.reasons[..] {
                 let _ = writeln!(text, "{name} has not converged: {reason}");
             } else {
@@ -292,7 +295,7 @@ pub(super) fn not_converged(sites: &[SiteResult]) -> String {
         _ => {
             let _ = writeln!(text, "{} of {} sites have not converged:", doubtful.len(), sites.len());
             let of = |site: &SiteResult| {
-                let name = site.record.name.clone();
+                let name = labels.of(&site.record.name);
                 site.diagnostics.reasons.clone().into_iter().map(move |reason| (name.clone(), reason))
             };
             let mut reasons = grouped(doubtful.iter().flat_map(|site| of(site)));
@@ -309,6 +312,7 @@ pub(super) fn not_converged(sites: &[SiteResult]) -> String {
 /// The short table at the end of the command, with remarks and warnings, and what was measured.
 pub fn summary(evaluation: &Evaluation) -> String {
     let columns: &[&str] = if evaluation.solution.is_some() { &WITH_SOLUTION } else { &COLUMNS };
+    let labels = evaluation.labels();
     let mut text = aligned(columns, rows(evaluation));
     text.push('\n');
     if let Some(solution) = &evaluation.solution {
@@ -318,7 +322,7 @@ pub fn summary(evaluation: &Evaluation) -> String {
             "in solution: the size of the box makes pKa values too high by {range} by {file}, which is taken off"
         );
     }
-    text += &not_converged(&evaluation.sites);
+    text += &not_converged(&evaluation.sites, &labels);
     for remark in remarks(evaluation) {
         let _ = writeln!(text, "{remark}");
     }
@@ -326,7 +330,7 @@ pub fn summary(evaluation: &Evaluation) -> String {
         let _ = writeln!(text, "warning: {warning}");
     }
     if let Some(found) = &evaluation.comparison {
-        let _ = writeln!(text, "\n{}", super::comparison::summary(found));
+        let _ = writeln!(text, "\n{}", super::comparison::summary(found, &labels));
     }
     text
 }

@@ -74,7 +74,7 @@ fn evaluation(sites: &[SiteRecord], ph: &[f64]) -> Evaluation {
 
 fn page(evaluation: &Evaluation) -> String {
     let background = Background::of(evaluation);
-    let labels = Labels::new(evaluation, &background);
+    let labels = evaluation.labels();
     report(evaluation, &background, &labels, &plots::all(evaluation, &labels, &[]), Beside::default(), false)
 }
 
@@ -180,7 +180,7 @@ fn what_is_not_known_is_said_and_what_does_not_titrate_is_listed() {
     let page = page(&evaluate(vec![mixed, other], &options).unwrap());
     assert!(section(&page, "pKa values").contains("<b>1</b> <i aria-hidden=\"true\">○</i> not determined"));
     let section = section(&page, "Groups that do not titrate");
-    assert!(section.contains("GLU 9") && section.matches(reason).count() == 1, "{section}");
+    assert!(section.contains("Glu 9") && section.matches(reason).count() == 1, "{section}");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_page_of_many_sites_stays_small() {
     let sites: Vec<SiteRecord> = (0..60).map(|k| site(&format!("GLU-A {k} of the big dimer"), &[0.0, 4.0])).collect();
     let ph: Vec<f64> = (0..11).map(|k| 2.0 + 0.5 * f64::from(k)).collect();
     let evaluation = evaluation(&sites, &ph);
-    let labels = Labels::new(&evaluation, &Background::of(&evaluation));
+    let labels = evaluation.labels();
     let plots = plots::all(&evaluation, &labels, &[]);
     for plot in &plots {
         if let Some(figure) = &plot.figure {
@@ -313,7 +313,7 @@ fn measured_values_stand_beside_computed_ones() {
     };
     let measured = [value("GLU 2", Some(4.0), "4.00 ± 0.10"), value("GLU 3", None, "> 11")];
     let background = Background::of(&evaluation);
-    let labels = Labels::new(&evaluation, &background);
+    let labels = evaluation.labels();
     let plots = plots::all(&evaluation, &labels, &measured);
     let page =
         report(&evaluation, &background, &labels, &plots, Beside { measured: &measured, ..Beside::default() }, false);
@@ -345,28 +345,6 @@ fn measured_values_stand_beside_computed_ones() {
     assert!(!self::page(&evaluation).contains("difference"));
 }
 
-#[test]
-fn sites_are_called_as_people_call_them() {
-    let names = ["ZGL3 56", "nterm MET 1", "cterm ZGL3 56", "2:LYS 4", "HSP 5", "odd"];
-    let sites: Vec<SiteRecord> = names.iter().map(|name| site(name, &[0.0, 4.4])).collect();
-    let mut evaluation = evaluation(&sites, &PH);
-    let background = Background::of(&evaluation);
-    let labels = Labels::new(&evaluation, &background);
-    assert_eq!(
-        names.map(|name| labels.of(name)),
-        ["Glu 56", "N-term Met 1", "C-term Glu 56", "Lys 4 (2)", "His 5", "odd"]
-    );
-
-    // By the places of the entry, with chains where there are two of them.
-    for (site, place) in [(0, "H 100A"), (3, "L 4")] {
-        evaluation.sites[site].record.place = Some(place.parse().unwrap());
-    }
-    let labels = |evaluation: &Evaluation| [0, 3].map(|site| Labels::new(evaluation, &background).of(names[site]));
-    assert_eq!(labels(&evaluation), ["Glu 100A (H)", "Lys 4 (L)"]);
-    evaluation.sites[3].record.place = Some("H 4".parse().unwrap());
-    assert_eq!(labels(&evaluation), ["Glu 100A", "Lys 4"]);
-}
-
 /// Protects readers who know their protein and not the names of the job: charts and tables call a site as the first table does.
 #[test]
 fn every_section_calls_a_site_by_its_label() {
@@ -393,6 +371,28 @@ fn every_section_calls_a_site_by_its_label() {
     assert!(page.contains("<h1>Titration of Glu 2, Asp 4, His 5</h1>"));
 }
 
+/// Protects the same readers at the terminal, who compare it with the page; tables for programs keep the name of the job and have the label beside it.
+#[test]
+fn the_terminal_calls_a_site_by_its_label() {
+    let glu = SiteRecord { place: Some("A 12".parse().unwrap()), ..site("GL3 2", &[0.0, 4.4]) };
+    let found = evaluation(&[glu, site("HIP 5", &[0.0, 4.9, 4.5])], &[3.0, 3.2]);
+    let shown = tables::summary(&found);
+    assert!(!["GL3", "HIP"].iter().any(|name| shown.contains(name)), "{shown}");
+    assert!(
+        ["\nGlu 12 ", "\n  His 5: ", "\nHis 5: F0", "\nwarning: Glu 12, His 5: "]
+            .iter()
+            .all(|line| shown.contains(line)),
+        "{shown}"
+    );
+    let table = tables::pka(&found);
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let last = rows.headers().unwrap().len() - 1;
+    assert_eq!(&rows.headers().unwrap()[last], "label");
+    let names: Vec<[String; 2]> =
+        rows.records().map(|row| row.map(|row| [row[0].to_string(), row[last].to_string()]).unwrap()).collect();
+    assert_eq!(names, [["GL3 2", "Glu 12"], ["HIP 5", "His 5"]]);
+}
+
 #[test]
 fn a_reason_of_many_sites_is_said_once() {
     let mut found =
@@ -401,18 +401,18 @@ fn a_reason_of_many_sites_is_said_once() {
         for (site, reasons) in found.sites.iter_mut().zip(reasons) {
             site.diagnostics.reasons = reasons.iter().map(|reason| reason.to_string()).collect();
         }
-        tables::not_converged(&found.sites)
+        tables::not_converged(&found.sites, &found.labels())
     };
     assert_eq!(say([&[], &[], &[]]), "");
-    assert_eq!(say([&[], &["few", "late"], &[]]), "GLU 5 has not converged:\n  few\n  late\n");
-    assert_eq!(say([&[], &["few"], &[]]), "GLU 5 has not converged: few\n");
+    assert_eq!(say([&[], &["few", "late"], &[]]), "Glu 5 has not converged:\n  few\n  late\n");
+    assert_eq!(say([&[], &["few"], &[]]), "Glu 5 has not converged: few\n");
     let two = say([&["late", "few", "wide"], &["odd", "few"], &[]]);
     assert_eq!(
         two,
-        "2 of 3 sites have not converged:\n  GLU 2, GLU 5: few\n  GLU 2: late\n  GLU 2: wide\n  GLU 5: odd\n"
+        "2 of 3 sites have not converged:\n  Glu 2, Glu 5: few\n  Glu 2: late\n  Glu 2: wide\n  Glu 5: odd\n"
     );
     let all = say([&["late", "few"], &["few"], &["few", "late"]]);
-    assert_eq!(all, "3 of 3 sites have not converged:\n  every site: few\n  GLU 2, ASP 7: late\n");
+    assert_eq!(all, "3 of 3 sites have not converged:\n  every site: few\n  Glu 2, Asp 7: late\n");
 }
 
 /// What `until` found is shown by site and look: when a pKa was known, and what held it up before.
@@ -422,6 +422,7 @@ fn looks_are_shown_by_site() {
     assert!(!page(&found).contains("When each pKa was known"));
     let site = |name: &str, pka: &str, against: Option<&str>| SiteCheck {
         site: name.into(),
+        label: String::new(),
         pka: pka.into(),
         values: vec![4.0],
         error: Some(0.1),
@@ -440,7 +441,7 @@ fn looks_are_shown_by_site() {
         let looks = Some(Looks { target: target.clone(), checks });
         let mut page = Page::new("", "");
         let background = Background { looks, ..Background::of(&found) };
-        evidence::looks(&mut page, &background, &Labels::new(&found, &background));
+        evidence::looks(&mut page, &background, &found.labels());
         section(&page.html(), "When each pKa was known to 0.2").to_string()
     };
     let begun = vec![check(2000.0, Some("a drift & more")), check(2500.0, None)];
@@ -460,7 +461,7 @@ fn looks_are_shown_by_site() {
     // The page begins with where it stands.
     let background =
         |checks| Background { looks: Some(Looks { target: target.clone(), checks }), ..Background::of(&found) };
-    let page = |background: &Background| results::html(&found, background, &Labels::new(&found, background), &[]);
+    let page = |background: &Background| results::html(&found, background, &found.labels(), &[]);
     let first = page(&background(begun));
     assert!(
         first.contains(

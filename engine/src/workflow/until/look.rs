@@ -67,7 +67,7 @@ impl Look {
                 let is_new = |site: &&SiteCheck| {
                     site.reasons.is_empty() && settled.iter().all(|settled| settled.site != site.site)
                 };
-                let new: Vec<&str> = check.sites.iter().filter(is_new).map(|site| site.site.as_str()).collect();
+                let new: Vec<&str> = check.sites.iter().filter(is_new).map(SiteCheck::label).collect();
                 if !new.is_empty() {
                     let wanted = 100.0 * (GROWTH - 1.0);
                     text += &format!("  not yet for {wanted:.0} % more data: {}\n", new.join(", "));

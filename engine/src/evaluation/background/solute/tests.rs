@@ -51,10 +51,10 @@ fn a_solute_is_whole_without_water_ions_and_other_hydrogens() {
     assert_eq!(&lines[3][30..38], "  30.800", "{}", found.pdb);
     assert_eq!(&lines[3][12..26], " N   GLU A   2");
     let place = found.sites[0].as_ref().unwrap();
-    assert_eq!((place.atoms.clone(), place.chain), (3..8, Some('A')));
+    assert_eq!(place.atoms, 3..8);
     // The protonated form has the hydrogen, the other one does not.
     assert_eq!(place.hydrogens, [vec![6], vec![]]);
-    assert_eq!((found.sites[1].as_ref(), found.sites[2].as_ref().unwrap().chain), (None, Some('B')));
+    assert!(found.sites[1].is_none() && found.sites[2].is_some());
 }
 
 #[test]
