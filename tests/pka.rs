@@ -199,6 +199,63 @@ fn a_titration_of_known_constants_returns_them() {
 }
 
 /// Runs of others, or of an archive, can be read only. That stands here as a folder where a file would be written, because the tests may run as one who may write all.
+/// Protects readers of two titrations that are evaluated together: what is said of the first holds for the second only where both are the same.
+#[test]
+fn what_differs_between_titrations_is_told() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut titration = |name: &str, step: &str, seed: u32| {
+        let titration = folder.path().join(name);
+        for ph in [3.5, 4.5] {
+            write_run(&titration.join(format!("pH_{ph:.2}/replica_1")), ph, false, &mut random);
+        }
+        let job = format!("[dynamics]\ntime_step = \"{step}\"\nseed = {seed}\n[titrate]\nph = [3.5, 4.5]\n");
+        std::fs::write(titration.join("resolved.toml"), job).unwrap();
+        std::fs::write(titration.join("log.txt"), format!("atoms: {seed}00 in 20 molecules\n")).unwrap();
+        titration
+    };
+    let [one, two, three] =
+        [("one", "2 fs", 1), ("two", "4 fs", 2), ("three", "2 fs", 1)].map(|(a, b, c)| titration(a, b, c));
+    std::fs::write(two.join("pH_3.50/replica_1/log.txt"), "warning: the box is small\n").unwrap();
+    let evaluated = |other: &Path| {
+        let out = folder.path().join("out");
+        let folders = [&one, other, &out].map(|path| path.to_str().unwrap());
+        let words = [
+            "pka",
+            folders[0],
+            folders[1],
+            "--output",
+            folders[2],
+            "--draws",
+            "10",
+            "--equilibration",
+            "0 ps",
+            "--no-parquet",
+        ];
+        let said = octitrate(&words);
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+        (String::from_utf8(said.stdout).unwrap(), read("report.html"), read("report.json"))
+    };
+    let (said, page, json) = evaluated(&two);
+    let differ = "dynamics.time_step is 2 fs in one and 4 fs in two; atoms is 100 in 20 molecules in one and 200 in 20 molecules in two";
+    assert!(said.contains(&format!("the titrations differ: {differ}\n")), "{said}");
+    assert!(said.contains("warning: two: the box is small"), "{said}");
+    assert!(page.contains("What differs between the titrations") && page.contains("<td>2 fs</td><td>4 fs</td>"));
+    let method = page.split("id=\"paragraph\"").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(method.contains(&format!("2 titrations (one, two), which differ: {differ}.")), "{method}");
+    assert!(method.contains("Leap-frog steps were 2 fs (one) and 4 fs (two) long"), "{method}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["differences"][0], serde_json::json!({"what": "dynamics.time_step", "values": ["2 fs", "4 fs"]}));
+
+    let (said, page, _) = evaluated(&three);
+    assert!(!said.contains("differ:") && page.contains("corrections of one, three are the same"), "{said}");
+    assert!(
+        page.contains("2 titrations (one, three) with the same settings")
+            && page.contains("Leap-frog steps were 2 fs long")
+    );
+}
+
 #[test]
 fn runs_beside_which_nothing_can_be_written_are_evaluated() {
     let folder = temp_dir::TempDir::new().unwrap();

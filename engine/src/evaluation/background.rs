@@ -4,11 +4,13 @@
 //! Nothing here is needed for a pKa. Whatever is missing or cannot be read is absent, with the reason where a reader would ask for it.
 
 mod corrections;
+mod differences;
 mod job;
 mod logs;
 pub mod solute;
 
 pub use corrections::CorrectionRecord;
+pub use differences::{Difference, sentence};
 pub use job::Job;
 pub use logs::LogFacts;
 pub use solute::Solute;
@@ -20,6 +22,8 @@ use super::runs::names_of_titrations;
 use super::until::Looks;
 use crate::config::RESOLVED;
 use crate::output::files;
+use crate::record::Kind;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Name of the record that a preparation leaves beside the structure.
@@ -36,12 +40,14 @@ pub struct Background {
     pub job: Job,
     /// What its log says; empty without `log.txt`.
     pub log: LogFacts,
-    /// Corrections of the entries in use, and of the buffer; none for an entry that is in no library any more.
+    /// Corrections of the entries in use, and of the buffer, those of all titrations; none for an entry that is in no library any more.
     pub corrections: Vec<CorrectionRecord>,
-    /// How the structure was prepared; `None` unless `octitrate prepare` did it and its record is still there.
+    /// How the structure of the first titration was prepared; `None` unless `octitrate prepare` did it and its record is still there.
     pub preparation: Option<Preparation>,
-    /// The titrations whose runs were evaluated, in the order in which these came; the facts above are those of the first.
+    /// The titrations whose runs were evaluated, in the order in which these came; job and folder above are those of the first.
     pub titrations: Vec<TitrationRecord>,
+    /// In what they differ.
+    pub differences: Vec<Difference>,
     /// What `until` found on the way; `None` without it, and where runs of other titrations are evaluated together with these.
     pub looks: Option<Looks>,
     /// The solute of a run, or why it cannot be shown.
@@ -49,12 +55,18 @@ pub struct Background {
 }
 
 /// One of the titrations that are evaluated together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct TitrationRecord {
     /// What tells its folder from those of the others; empty if there is no other.
     pub name: String,
-    /// Text of its job with all defaults; empty without it.
-    pub settings: String,
+    /// Its job with all defaults; empty without it.
+    pub job: Job,
+    /// What its log says.
+    pub log: LogFacts,
+    /// How its structure was prepared, if the record is still there.
+    pub preparation: Option<Preparation>,
+    /// Corrections of the entries that its sites have.
+    pub corrections: Vec<CorrectionRecord>,
     /// How its exchange of pH values mixed; `None` without one.
     pub mixing: Option<Mixing>,
 }
@@ -76,6 +88,11 @@ pub struct Preparation {
 }
 
 impl Preparation {
+    /// That of the structure of a job.
+    fn of(job: &Job) -> Option<Self> {
+        job.path("system", "structure").and_then(|structure| Self::beside(&structure))
+    }
+
     /// That of the folder in which a structure lies.
     fn beside(structure: &Path) -> Option<Self> {
         let folder = structure.parent()?;
@@ -91,6 +108,33 @@ impl Preparation {
 }
 
 impl Background {
+    /// Names of the titrations, where there are several.
+    pub fn names(&self) -> Vec<&str> {
+        self.titrations.iter().map(|titration| titration.name.as_str()).collect()
+    }
+
+    /// A value of the job as people read it; where titrations have different ones, each with the titrations that have it: `2 fs (one) and 4 fs (two)`.
+    pub fn value(&self, section: &str, key: &str) -> Option<String> {
+        let mut all: Vec<(Option<String>, Vec<&str>)> = Vec::new();
+        for titration in &self.titrations {
+            let value = titration.job.value(section, key);
+            match all.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, names)) => names.push(&titration.name),
+                None => all.push((value, vec![&titration.name])),
+            }
+        }
+        match &all[..] {
+            [] => self.job.value(section, key),
+            [(value, _)] => value.clone(),
+            several => {
+                let word = |(value, names): &(Option<String>, Vec<&str>)| {
+                    format!("{} ({})", value.as_deref().unwrap_or("none"), names.join(", "))
+                };
+                Some(several.iter().map(word).collect::<Vec<_>>().join(" and "))
+            }
+        }
+    }
+
     /// Looks into the folders of the runs of an evaluation.
     pub fn of(evaluation: &Evaluation) -> Self {
         let folder = evaluation.runs.first().map(|run| root(&run.folder)).unwrap_or_default();
@@ -106,22 +150,36 @@ impl Background {
             // Runs by themselves are no titrations.
             folders.retain(|folder| Job::read(&folder.join(RESOLVED)).has("titrate"));
         }
-        let log = LogFacts::of_all(folders.iter().map(|folder| LogFacts::read(&folder.join(files::LOG))));
         let named = folders.iter().zip(names_of_titrations(&folders));
-        let record = |(folder, name): (&PathBuf, String)| TitrationRecord {
-            name,
-            settings: Job::read(&folder.join(RESOLVED)).text,
-            mixing: mixing(folder),
+        let mine =
+            |folder: &Path| evaluation.runs.iter().filter(|run| root(&run.folder) == *folder).collect::<Vec<_>>();
+        let record = |(folder, name): (&PathBuf, String)| {
+            let job = Job::read(&folder.join(RESOLVED));
+            let (log, mixing) = (LogFacts::read(&folder.join(files::LOG)), mixing(folder));
+            let (corrections, _) = corrections::of(mine(folder), &job);
+            TitrationRecord { name, log, mixing, preparation: Preparation::of(&job), corrections, job }
         };
-        let titrations = named.map(record).collect();
-        let preparation = job.path("system", "structure").and_then(|structure| Preparation::beside(&structure));
-        let (corrections, library) = corrections::of(evaluation, &job);
+        let titrations: Vec<TitrationRecord> = named.map(record).collect();
+        let of_sites = |folder: &PathBuf| -> BTreeSet<String> {
+            let sites = mine(folder).into_iter().flat_map(|run| &run.sites.sites);
+            sites.filter(|site| site.kind == Kind::Titratable).map(|site| site.name.clone()).collect()
+        };
+        let sites: Vec<BTreeSet<String>> = folders.iter().map(of_sites).collect();
+        let differences = differences::of(&titrations, &sites, &evaluation.labels());
+        let log = LogFacts::of_all(titrations.iter().map(|titration| titration.log.clone()));
+        let (mut corrections, library) = corrections::of(&evaluation.runs, &job);
+        for one in titrations.iter().flat_map(|titration| &titration.corrections) {
+            if !corrections.contains(one) {
+                corrections.push(one.clone());
+            }
+        }
         Self {
             titrations,
+            differences,
             looks: looks(&folder, &job, evaluation.runs.iter().map(|run| run.folder.as_path())),
             solute: solute::find(evaluation, &job, &library),
             corrections,
-            preparation,
+            preparation: Preparation::of(&job),
             job,
             log,
             folder,

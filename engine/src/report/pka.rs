@@ -22,7 +22,7 @@ use super::exchange;
 use super::page::Page;
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
-use crate::evaluation::background::Background;
+use crate::evaluation::background::{Background, sentence};
 use crate::evaluation::comparison::Compared;
 use crate::evaluation::measured::Constant;
 use crate::evaluation::pka::Evaluation;
@@ -38,6 +38,9 @@ pub(super) use tables::aligned;
 pub const REPORT: &str = "report.html";
 /// Name of its numbers.
 pub const DATA: &str = "report.json";
+
+/// Differences of titrations that the terminal and the paragraph about the method name; the page has all.
+const SAID: usize = 6;
 
 /// Names of the page, its numbers and all tables.
 pub const RESULTS: [&str; 11] = [
@@ -127,7 +130,11 @@ pub fn write(evaluation: &Evaluation, folder: &Path, beside: Beside) -> Result<S
     let method = method::method(evaluation, &background);
     let numbers = json::text(evaluation, &background, &labels, beside.measured, &method);
     write_atomic(&folder.join(DATA), "write", numbers.as_bytes())?;
-    Ok(format!("{}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
+    let differ = match &background.differences[..] {
+        [] => String::new(),
+        some => format!("the titrations differ: {}\n", sentence(some, &background.names(), SAID)),
+    };
+    Ok(format!("{}{differ}report: {}", tables::summary(evaluation), folder.join(REPORT).display()))
 }
 
 /// The page; `mixing`: whether there is one about the exchange of pH values.
@@ -144,8 +151,10 @@ fn report(
         0..=4 => names.join(", "),
         many => format!("{many} sites"),
     };
-    let input =
-        background.preparation.as_ref().and_then(|preparation| Path::new(preparation.setting("input")?).file_name());
+    // Titrations of several structures are of none of these.
+    let is_of_one = background.differences.iter().all(|difference| difference.what != "preparation: input");
+    let input = background.preparation.as_ref().filter(|_| is_of_one);
+    let input = input.and_then(|preparation| Path::new(preparation.setting("input")?).file_name());
     let of = input.map_or(String::new(), |name| format!(" of {}", name.to_string_lossy()));
     let mut page = Page::new(&format!("Titration of {title}{of}"), &subtitle(evaluation));
     page.anchor("results", "pKa values");
@@ -172,27 +181,47 @@ fn report(
     of_file(plots::LAMBDA).chain(&series::all(evaluation, labels)).for_each(|plot| show(&mut page, plot));
     analysis::box_section(&mut page, evaluation.runs.iter().map(|run| run.folder.as_path()));
     page.anchor("preparation", "Preparation");
-    match &background.preparation {
-        Some(preparation) => page.section("record", "How the protein was prepared", &preparation::html(&preparation.record)),
-        None => page.missing(
-            "How the protein was prepared",
-            "There is no record of octitrate prepare beside the structure of the job: it was built in another way, or has been moved.",
-        ),
-    }
+    prepared(&mut page, background);
     evidence::untitrated(&mut page, evaluation, labels);
     origin::method_section(&mut page, &method::method(evaluation, background));
+    origin::differences(&mut page, background);
     origin::section(&mut page, evaluation, background);
     evidence::runs(&mut page, evaluation);
     evidence::fractions(&mut page, evaluation, labels);
     match (beside.settings, &background.titrations[..]) {
         (Some(settings), _) => page.details("Settings of the job", settings),
-        (None, several) => several.iter().filter(|titration| !titration.settings.is_empty()).for_each(|titration| {
+        (None, several) => several.iter().filter(|titration| !titration.job.text.is_empty()).for_each(|titration| {
             let of = if titration.name.is_empty() { String::new() } else { format!(", {}", titration.name) };
-            page.details(&format!("Settings of the job{of}"), &titration.settings);
+            page.details(&format!("Settings of the job{of}"), &titration.job.text);
         }),
     }
     structure::licence(&mut page, background);
     page.html()
+}
+
+/// The records of preparations: one for all titrations, or that of each.
+fn prepared(page: &mut Page, background: &Background) {
+    const HEADING: &str = "How the protein was prepared";
+    let first = background.preparation.as_ref();
+    let others = || background.titrations.iter().filter(|titration| titration.preparation.as_ref() != first);
+    match first {
+        Some(preparation) if others().next().is_none() => {
+            page.section("record", HEADING, &preparation::html(&preparation.record));
+        }
+        None if others().next().is_none() => page.missing(
+            HEADING,
+            "There is no record of octitrate prepare beside the structure of the job: it was built in another way, or has been moved.",
+        ),
+        _ => {
+            for titration in &background.titrations {
+                let heading = format!("{HEADING}, {}", titration.name);
+                match &titration.preparation {
+                    Some(preparation) => page.section("record", &heading, &preparation::html(&preparation.record)),
+                    None => page.missing(&heading, "There is no record of octitrate prepare beside the structure of its job."),
+                }
+            }
+        }
+    }
 }
 
 fn show(page: &mut Page, plot: &Plot) {

@@ -1,7 +1,7 @@
 //! Where the corrections V_MM of the sites come from: their entries in the libraries of the job.
 
 use super::Job;
-use crate::evaluation::pka::Evaluation;
+use crate::evaluation::runs::Run;
 use crate::record::{Kind, SiteRecord};
 use lambda::library::{Correction, Entry, SiteLibrary};
 use std::f64::consts::LN_10;
@@ -93,9 +93,9 @@ fn is_of(site: &SiteRecord, correction: &Correction) -> bool {
     }
 }
 
-/// The corrections of the entries in use, in the order of the sites, those of ends of chains apart; and the library of the job. Files that are gone are
+/// The corrections of the entries that the sites of `runs` have, in the order of the sites, those of ends of chains apart; and the library of the job. Files that are gone are
 /// left out, and entries with other corrections than the sites had.
-pub(super) fn of(evaluation: &Evaluation, job: &Job) -> (Vec<CorrectionRecord>, SiteLibrary) {
+pub(super) fn of<'a>(runs: impl IntoIterator<Item = &'a Run>, job: &Job) -> (Vec<CorrectionRecord>, SiteLibrary) {
     let mut library = SiteLibrary::default();
     for path in job.paths("titration", "library") {
         if let Ok(found) = SiteLibrary::from_path(&path) {
@@ -106,7 +106,7 @@ pub(super) fn of(evaluation: &Evaluation, job: &Job) -> (Vec<CorrectionRecord>, 
         library.extend(builtin);
     }
     let mut records: Vec<CorrectionRecord> = Vec::new();
-    for site in evaluation.runs.iter().flat_map(|run| &run.sites.sites) {
+    for site in runs.into_iter().flat_map(|run| &run.sites.sites) {
         let Some(entry) = library.entries.iter().find(|entry| entry.name == site.entry) else { continue };
         let residue = site.name.split_whitespace().rev().nth(1).unwrap_or_default();
         let correction = entry.correction_at(residue, false).unwrap_or(&entry.correction);

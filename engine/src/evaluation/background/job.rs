@@ -1,5 +1,6 @@
 //! The resolved job of runs as a table of texts: what a report quotes, whatever version of the program wrote it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What `resolved.toml` says.
@@ -21,6 +22,13 @@ impl Job {
     pub fn parse(text: String) -> Self {
         let table = text.parse().unwrap_or_default();
         Self { text, table }
+    }
+
+    /// Every setting as a text, by its key: `dynamics.time_step`, and those of a site by its residue, `titration.site GLU 2 offset`.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        self.table.iter().for_each(|(name, value)| add(name, value, &mut all));
+        all
     }
 
     /// Whether there is a section.
@@ -63,6 +71,31 @@ impl Job {
     }
 }
 
+/// Adds a value and all that is below it.
+fn add(key: &str, value: &toml::Value, all: &mut BTreeMap<String, String>) {
+    match value {
+        toml::Value::Table(table) => table.iter().for_each(|(name, value)| add(&format!("{key}.{name}"), value, all)),
+        toml::Value::Array(list) if list.iter().any(toml::Value::is_table) => {
+            for (number, table) in list.iter().filter_map(toml::Value::as_table).enumerate() {
+                let named = table.get("residue").and_then(toml::Value::as_str);
+                let named = named.map_or_else(|| number.to_string(), String::from);
+                let rest = table.iter().filter(|(name, _)| *name != "residue");
+                rest.for_each(|(name, value)| add(&format!("{key} {named} {name}"), value, all));
+            }
+        }
+        toml::Value::Array(list) => {
+            all.insert(key.into(), list.iter().map(text).collect::<Vec<_>>().join(", "));
+        }
+        _ => {
+            all.insert(key.into(), text(value));
+        }
+    }
+}
+
+fn text(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +111,10 @@ mod tests {
         let sites = "[[titration.site]]\nresidue = \"GLU 2\"\n[[titration.site]]\nresidue = \"cterm LEU 9\"\noffset = \"11 kJ/mol\"\n";
         assert_eq!(Job::parse(sites.into()).sites_with("offset"), [["cterm LEU 9", "11 kJ/mol"]]);
         assert!(job.sites_with("offset").is_empty());
+        let all = Job::parse("[titrate]\nph = [3.0, 4.0]\n[titration.buffer]\nneutral = true\n".to_string() + sites)
+            .settings();
+        let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let expected = [("titrate.ph", "3.0, 4.0"), ("titration.buffer.neutral", "true")];
+        assert_eq!(all, [&expected[..], &[("titration.site cterm LEU 9 offset", "11 kJ/mol")]].concat());
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Job;
 use crate::evaluation::pka::Evaluation;
-use crate::evaluation::runs::Run;
+use crate::evaluation::runs::{Run, names_of_runs};
 use crate::output::files;
 use crate::record::usual_name;
 use crate::trajectory::Frames;
@@ -61,11 +61,11 @@ struct Residue {
 
 /// The solute of the run in the middle of the pH values that shows it; else that of the structure of the job.
 pub(super) fn find(evaluation: &Evaluation, job: &Job, library: &SiteLibrary) -> Result<Solute, String> {
-    let mut runs: Vec<&Run> = evaluation.runs.iter().collect();
+    let mut runs: Vec<(&Run, String)> = evaluation.runs.iter().zip(names_of_runs(evaluation.runs.iter())).collect();
     let middle = 0.5 * (evaluation.ph.first().unwrap_or(&7.0) + evaluation.ph.last().unwrap_or(&7.0));
-    runs.sort_by(|a, b| (a.ph - middle).abs().total_cmp(&(b.ph - middle).abs()));
+    runs.sort_by(|(a, _), (b, _)| (a.ph - middle).abs().total_cmp(&(b.ph - middle).abs()));
     let of_run =
-        runs.into_iter().find_map(|run| Some((frame(&run.folder)?, format!("the last frame of {}", run.short_name()))));
+        runs.into_iter().find_map(|(run, name)| Some((frame(&run.folder)?, format!("the last frame of {name}"))));
     let of_job =
         || Some((read_gro(&job.path("system", "structure")?).ok()?, "the structure that the runs started from".into()));
     let (structure, source) =

@@ -2,12 +2,13 @@
 
 use super::diagnostics::{FEW, SLOPE_ONE};
 use super::results::{Evaluation, SiteResult};
-use crate::evaluation::runs::{Run, names_of_runs};
+use crate::evaluation::runs::{Run, names_of_runs, names_of_titrations};
 use crate::record::Labels;
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
 use lambda::analysis::titration::PhPoint;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// With a larger share of mixed frames than this, λ is too seldom at its ends. With a barrier of 5 kJ/mol, which `octitrate prepare` writes, model compounds
 /// have up to 0.53 and most groups of lysozyme and nuclease up to 0.74 (`validation/`); those above it have a well between their forms.
@@ -36,12 +37,33 @@ pub(super) fn warnings(evaluation: &Evaluation) -> Vec<String> {
 /// Warnings of the runs; what is said of several of them is one sentence.
 fn of_runs(runs: &[Run]) -> Vec<String> {
     let names = names_of_runs(runs.iter());
-    let split = |run: &Run, name: &String, warning: &str| {
-        let own = warning.strip_prefix(&run.short_name()).and_then(|rest| rest.strip_prefix(": ")).map(str::to_string);
-        own.map_or((String::new(), warning.to_string()), |own| (name.clone(), own))
+    // What is said of a run itself, and what its log says of all that its job describes.
+    let own = |run: &Run, warning: &str| {
+        warning.strip_prefix(&run.short_name()).and_then(|rest| rest.strip_prefix(": ")).map(str::to_string)
     };
-    let each = runs.iter().zip(&names);
-    let all = each.flat_map(|(run, name)| run.warnings.iter().map(move |warning| split(run, name, warning)));
+    let each = || runs.iter().zip(&names).flat_map(|(run, name)| run.warnings.iter().map(move |one| (run, name, one)));
+    let all = each().filter_map(|(run, name, warning)| Some((name.clone(), own(run, warning)?)));
+    let mut titrations: Vec<PathBuf> = Vec::new();
+    for run in runs {
+        if !titrations.iter().any(|known| known == run.titration()) {
+            titrations.push(run.titration().to_path_buf());
+        }
+    }
+    let whose = names_of_titrations(&titrations);
+    let name = |run: &Run| {
+        titrations.iter().position(|known| known == run.titration()).map_or(String::new(), |k| whose[k].clone())
+    };
+    let general = each().filter(|(run, _, warning)| own(run, warning).is_none());
+    let general = grouped(general.map(|(run, _, warning)| (name(run), warning.clone())));
+    let of_jobs = |(mut said, warning): (Vec<String>, String)| {
+        said.dedup();
+        // Runs by themselves are no titrations, and many.
+        match said.len() {
+            few if few == titrations.len() || said.iter().any(String::is_empty) => warning,
+            few if few > 3 => format!("{} and {} more: {warning}", said[..2].join(", "), few - 2),
+            _ => format!("{}: {warning}", said.join(", ")),
+        }
+    };
     // Where there are several titrations: the name of the one that a run belongs to, and the names of all its runs.
     let of_titration = |name: &str| {
         let (run, _) = runs.iter().zip(&names).find(|(_, one)| *one == name)?;
@@ -50,7 +72,6 @@ fn of_runs(runs: &[Run]) -> Vec<String> {
         Some((titration.to_string(), own.map(|(_, name)| name).collect::<Vec<_>>()))
     };
     let told = |(said, warning): (Vec<String>, String)| match &said[..] {
-        [name, ..] if name.is_empty() => warning,
         _ if said.len() == runs.len() && runs.len() > 1 => format!("every run: {warning}"),
         [first, _, ..] if of_titration(first).is_some_and(|(_, own)| said.iter().eq(own)) => {
             let (titration, _) = of_titration(first).unwrap_or_default();
@@ -61,7 +82,7 @@ fn of_runs(runs: &[Run]) -> Vec<String> {
         }
         _ => format!("{}: {warning}", said.join(", ")),
     };
-    grouped(all).into_iter().map(told).collect()
+    general.into_iter().map(of_jobs).chain(grouped(all).into_iter().map(told)).collect()
 }
 
 /// Makes one sentence of doubts that hold for several sites, in the order in which they first occur.
@@ -228,6 +249,18 @@ mod tests {
             ["one/titrate/pH_4.00/replica_1, two/titrate/pH_4.00/replica_1: half"]
         );
         assert_eq!(both([["half", "half"], ["half", "half"]]), ["every run: half"]);
+        // What a log says of a job is that of the titration whose log it is.
+        let of_job = |warnings: [&str; 2]| {
+            let run = |k: usize, titration: &str, warning: &str| Run {
+                folder: format!("here/{titration}/pH_{k}.00/replica_1").into(),
+                warnings: (!warning.is_empty()).then(|| warning.to_string()).into_iter().collect(),
+                ..Run::default()
+            };
+            of_runs(&[run(4, "one", warnings[0]), run(5, "one", warnings[0]), run(4, "two", warnings[1])])
+        };
+        assert_eq!(of_job(["", "small box"]), ["two: small box"]);
+        assert_eq!(of_job(["small box", "dense"]), ["one: small box", "two: dense"]);
+        assert_eq!(of_job(["small box", "small box"]), ["small box"]);
         let four = said(["@: half", "@: half", "@: half", "@: half", ""]);
         assert_eq!(
             four,

@@ -70,6 +70,7 @@ pub(super) fn text(
         "sites": sites.collect::<Vec<_>>(),
         "pairs": pairs.collect::<Vec<_>>(),
         "titrations": titrations.collect::<Vec<_>>(),
+        "differences": background.differences.iter().map(|one| json!({"what": one.what, "values": one.values})).collect::<Vec<_>>(),
         "runs": runs.collect::<Vec<_>>(),
         "warnings": evaluation.warnings,
         "corrections": corrections.collect::<Vec<_>>(),

@@ -1,7 +1,8 @@
 //! What was done, as a paragraph for a paper: only what the job and the runs say, with the works that it stands on in the order in which they are cited.
 
+use super::SAID;
 use super::evidence::trimmed;
-use crate::evaluation::background::{Background, CorrectionRecord, Job, Preparation};
+use crate::evaluation::background::{Background, CorrectionRecord, Job, Preparation, sentence};
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
 use crate::record::{Kind, Labels, SiteRecord};
@@ -109,10 +110,26 @@ pub(super) fn method(evaluation: &Evaluation, background: &Background) -> Method
     if let Some(preparation) = &background.preparation {
         prepared(&mut method, preparation);
     }
+    together(&mut method, background);
     system(&mut method, evaluation, background);
     dynamics(&mut method, evaluation, background);
     sampling(&mut method, evaluation, background);
     method
+}
+
+/// That the runs are of several titrations, and in what these differ.
+fn together(method: &mut Method, background: &Background) {
+    let names = background.names();
+    let [_, .., _] = &names[..] else { return };
+    let (count, all) = (names.len(), names.join(", "));
+    method.add(&match &background.differences[..] {
+        [] => format!("The runs are those of {count} titrations ({all}) with the same settings and systems, and seeds of their own."),
+        some => format!(
+            "The runs are those of {count} titrations ({all}), which differ: {}. Where only one value is given below, it is that of all, or of {}.",
+            sentence(some, &names, SAID),
+            names[0]
+        ),
+    });
 }
 
 /// How the protein was prepared.
@@ -149,8 +166,13 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     let sites = || background.corrections.iter().filter(|one| one.pka.is_some());
     let fields: BTreeSet<&str> = sites().map(|one| one.force_field.as_str()).collect();
     let fields: Vec<&str> = fields.into_iter().collect();
-    let atoms =
-        background.log.fact("atoms").and_then(|fact| fact.split(' ').next()).map(|n| format!("a system of {n} atoms"));
+    let mut atoms: Vec<&str> = Vec::new();
+    for titration in &background.titrations {
+        let count = titration.log.fact("atoms").and_then(|fact| fact.split(' ').next());
+        atoms.extend(count.filter(|count| !atoms.contains(count)));
+    }
+    let a_system = if atoms.len() == 1 { "a system" } else { "systems" };
+    let atoms = (!atoms.is_empty()).then(|| format!("{a_system} of {} atoms", atoms.join(" and ")));
     if !fields.is_empty() {
         let water = if waters.is_empty() { String::new() } else { format!(" in {} water", waters.join(" and ")) };
         let what = atoms.map_or(String::new(), |atoms| format!(", in {atoms}"));
@@ -180,7 +202,7 @@ fn system(method: &mut Method, evaluation: &Evaluation, background: &Background)
     if let Some(sentence) = offsets(&background.job, &evaluation.labels()) {
         method.add(&sentence);
     }
-    if let Some(lowered) = background.job.value("titration", "ease_rotamers") {
+    if let Some(lowered) = background.value("titration", "ease_rotamers") {
         method.add(&format!(
             "Barriers between rotamers of side chains were lowered by {lowered} in all forms alike, by −B((1 + cos 3χ)/2)² about each bond between two saturated carbons."
         ));
@@ -232,10 +254,11 @@ fn offsets(job: &Job, labels: &Labels) -> Option<String> {
 
 /// Interactions, integrator and baths.
 fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Background) {
-    let value = |section: &str, key: &str| background.job.value(section, key);
+    let value = |section: &str, key: &str| background.value(section, key);
+    let of_first = |section: &str, key: &str| background.job.value(section, key);
     if let Some(boundary) = value("electrostatics", "boundary") {
         let order = value("electrostatics", "order").map_or(String::new(), |order| format!(" of order {order}"));
-        let linear = if value("titration", "interpolation").as_deref() == Some("charge") {
+        let linear = if of_first("titration", "interpolation").as_deref() == Some("charge") {
             "charges are interpolated linearly in λ".to_string()
         } else {
             format!("the energy is interpolated linearly in λ{}", method.cite(&[HAMILTONIAN]))
@@ -253,7 +276,7 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
             .filter(|held| held != "none")
             .map_or(String::new(), |held| format!(", constraints on {held}"));
         let mut words = format!("Leap-frog steps were {step} long{mass}{held}");
-        words += &temperature(method, &background.job);
+        words += &temperature(method, |key| value("thermostat", key), &background.job);
         if let Some(pressure) = value("barostat", "pressure") {
             let coupling = value("barostat", "coupling").filter(|coupling| coupling != "isotropic");
             let cited = method.cite(if coupling.is_some() { &[CELL, CELL_AXES] } else { &[CELL] });
@@ -271,10 +294,9 @@ fn dynamics(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
 }
 
 /// What kept the temperature, as the end of a sentence; nothing without a thermostat.
-fn temperature(method: &mut Method, job: &Job) -> String {
-    let value = |key: &str| job.value("thermostat", key);
+fn temperature(method: &mut Method, value: impl Fn(&str) -> Option<String>, job: &Job) -> String {
     let Some(temperature) = value("temperature") else { return String::new() };
-    let how = if value("kind").as_deref() == Some("langevin") {
+    let how = if job.value("thermostat", "kind").as_deref() == Some("langevin") {
         let friction = value("friction").map_or(String::new(), |friction| format!(", friction {friction}"));
         format!("Langevin dynamics in the middle of the step{friction}{}", method.cite(&[MIDDLE]))
     } else {
@@ -289,7 +311,7 @@ fn sampling(method: &mut Method, evaluation: &Evaluation, background: &Backgroun
     let time = trimmed(&if time < 1e4 { format!("{time:.1} ps") } else { format!("{:.1} ns", time / 1e3) });
     let ph: Vec<String> = evaluation.ph.iter().map(f64::to_string).collect();
     let runs = evaluation.runs.len();
-    let value = |key: &str| background.job.value("titrate", key);
+    let value = |key: &str| background.value("titrate", key);
     let swaps = match value("exchange") {
         Some(every) => {
             format!(", which tried to swap between neighbours every {every}{}", method.cite(&[EXCHANGE, EXCHANGE_PH]))
@@ -378,7 +400,8 @@ mod tests {
     fn the_thermostat_is_named_with_its_work() {
         let of = |section: &str| {
             let mut method = Method::default();
-            (temperature(&mut method, &Job::parse(format!("[thermostat]\n{section}"))), method.works)
+            let job = Job::parse(format!("[thermostat]\n{section}"));
+            (temperature(&mut method, |key| job.value("thermostat", key), &job), method.works)
         };
         let langevin = "Langevin dynamics in the middle of the step, friction 2 /ps [1]";
         let (text, works) = of("temperature = \"310 K\"\nkind = \"langevin\"\nfriction = \"2 /ps\"");

@@ -1,7 +1,7 @@
 //! Where the numbers come from: versions, devices and commands of the runs, the corrections, and how to do it again.
 
 use super::method::Method;
-use crate::evaluation::background::{Background, CorrectionRecord};
+use crate::evaluation::background::{Background, CorrectionRecord, Difference};
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::{Run, find};
 use crate::origin::quoted;
@@ -26,6 +26,26 @@ pub(super) fn method_section(page: &mut Page, method: &Method) {
     page.section("", "Method, as a paragraph for a paper", &html);
 }
 
+/// In what titrations differ that are evaluated together; nothing of one alone.
+pub(super) fn differences(page: &mut Page, background: &Background) {
+    const HEADING: &str = "What differs between the titrations";
+    let names = background.names();
+    if names.len() < 2 {
+        return;
+    }
+    if background.differences.is_empty() {
+        let titrations = names.join(", ");
+        return page.missing(
+            HEADING,
+            &format!("Nothing: settings, systems, preparation and corrections of {titrations} are the same, but for seeds and what is written."),
+        );
+    }
+    let columns: Vec<&str> = std::iter::once("what").chain(names).collect();
+    let row = |difference: &Difference| [std::slice::from_ref(&difference.what), &difference.values[..]].concat();
+    let rows: Vec<Vec<String>> = background.differences.iter().map(row).collect();
+    page.table(HEADING, &columns, &rows);
+}
+
 /// Versions, devices, facts, corrections, commands.
 pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Background) {
     page.anchor("origin", "Origin");
@@ -36,15 +56,20 @@ pub(super) fn section(page: &mut Page, evaluation: &Evaluation, background: &Bac
             rows.push(vec![name.into(), list.join("; ")]);
         }
     }
-    rows.extend(log.facts.iter().map(|(name, value)| vec![name.clone(), value.clone()]));
+    // What is not the same in all titrations stands in the table of their differences.
+    let is_one = |name: &str| background.differences.iter().all(|difference| difference.what != name);
+    let facts = log.facts.iter().filter(|(name, _)| is_one(name));
+    rows.extend(facts.map(|(name, value)| vec![name.clone(), value.clone()]));
     if let Some(preparation) = &background.preparation {
         for (key, name) in
             [("input", "prepared from"), ("sha256", "SHA-256 of that"), ("openmm", "OpenMM"), ("python", "Python")]
         {
-            rows.extend(preparation.setting(key).map(|value| vec![name.to_string(), value.to_string()]));
+            let value = preparation.setting(key).filter(|_| is_one(&format!("preparation: {key}")));
+            rows.extend(value.map(|value| vec![name.to_string(), value.to_string()]));
         }
     }
-    rows.push(vec!["folder".into(), background.folder.display().to_string()]);
+    let folders: Vec<String> = evaluated(&evaluation.runs).iter().map(|folder| folder.display().to_string()).collect();
+    rows.push(vec![if folders.len() == 1 { "folder" } else { "folders" }.into(), folders.join(", ")]);
     let facts = table("Origin", &["what", "as the files say"], &rows).replace("<table>", "<table class=\"words\">");
     let commands = commands(evaluation, background);
     let html = format!(
@@ -87,12 +112,24 @@ fn commands(evaluation: &Evaluation, background: &Background) -> String {
     for command in &background.log.commands {
         let _ = writeln!(text, "{command}");
     }
-    let folder = quoted(&background.folder.display().to_string());
     if background.job.has("titrate") {
-        let _ = writeln!(
-            text,
-            "# the runs again, from the job with its defaults:\noctitrate titrate {folder}/resolved.toml --output again"
-        );
+        let of_one = [background.folder.as_path()];
+        let titrations: BTreeSet<&Path> = evaluation.runs.iter().map(Run::titration).collect();
+        let all: Vec<&Path> = titrations.into_iter().collect();
+        let all = if background.titrations.len() > 1 && all.len() == background.titrations.len() {
+            &all[..]
+        } else {
+            &of_one
+        };
+        let _ = writeln!(text, "# the runs again, from the job with its defaults:");
+        for (number, folder) in (1..).zip(all) {
+            let again = if all.len() == 1 { "again".to_string() } else { format!("again_{number}") };
+            let _ = writeln!(
+                text,
+                "octitrate titrate {}/resolved.toml --output {again}",
+                quoted(&folder.display().to_string())
+            );
+        }
     }
     let options = evaluation.options;
     let named = |path: &Path| quoted(&path.display().to_string());
