@@ -270,6 +270,12 @@ impl Run {
         let log = std::fs::read_to_string(folder.join(files::LOG)).unwrap_or_default();
         let warnings = log.lines().filter_map(|line| line.strip_prefix("warning: ")).map(str::to_string).collect();
         let (begun, job) = (Begun::read(folder)?, Job::read(&folder.join(RESOLVED)));
+        let of_job = job.value("titration", "ph").and_then(|ph| ph.parse::<f64>().ok());
+        if let Some(other) = of_job.filter(|other| (other - ph).abs() > 1e-9) {
+            let message = format!("the run has pH {ph}, and its job, {RESOLVED}, pH {other}");
+            let help = "put back the files as octitrate wrote them: one of them is that of another run";
+            return Err(InputError::new(message, help).in_file(&folder.join(files::SITES)).into());
+        }
         let (offsets, structure) = (offsets(&job), job.path("system", "structure").as_deref().and_then(name_of));
         let run = Run { folder: folder.to_path_buf(), ph, sites, series, warnings, begun, offsets, structure };
         run.check_weights()?;

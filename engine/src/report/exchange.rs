@@ -11,12 +11,19 @@ use std::path::Path;
 /// Name of the page.
 pub const PAGE: &str = "exchange.html";
 
+/// What is said of a table of which lines are missing.
+const NOT_WHOLE: &str =
+    "exchange.csv has not every exchange: shares of swaps are not known, and walkers made at least so many round trips";
+
 /// Writes the page, which links the report of the titration, into `folder`; `interval` is the time between two exchanges (ps). The table for the log.
 ///
 /// # Errors
 /// [`crate::error::Error::File`] if the page cannot be written.
 pub fn write(mixing: &Mixing, interval: f64, folder: &Path) -> Result<String> {
-    let subtitle = format!("{} exchanges, one every {interval} ps", mixing.exchanges);
+    let subtitle = match mixing.is_whole {
+        true => format!("{} exchanges, one every {interval} ps", mixing.exchanges),
+        false => NOT_WHOLE.into(),
+    };
     let mut page = Page::new("pH replica exchange", &subtitle);
     page.link(REPORT, "pKa values of the titration");
     page.warnings(&mixing.doubts());
@@ -31,7 +38,8 @@ fn swaps(mixing: &Mixing) -> Vec<Vec<String>> {
     let row = |pair: &Swaps| {
         let share = pair.acceptance().map_or("–".into(), |share| format!("{:.1} %", 100.0 * share));
         let ph = format!("{:.2} – {:.2}", pair.ph[0], pair.ph[1]);
-        vec![ph, pair.tried.to_string(), pair.accepted.to_string(), share]
+        let count = |count: usize| if mixing.is_whole { count.to_string() } else { "–".into() };
+        vec![ph, count(pair.tried), count(pair.accepted), share]
     };
     mixing.pairs.iter().map(row).collect()
 }
@@ -54,10 +62,33 @@ fn table(mixing: &Mixing) -> String {
     for row in swaps(mixing) {
         let _ = writeln!(text, "{:>15} {:>8} {:>10} {:>8}", row[0], row[1], row[2], row[3]);
     }
+    if !mixing.is_whole {
+        let _ = writeln!(text, "{NOT_WHOLE}");
+    }
     let trips: Vec<String> = mixing.round_trips.iter().map(usize::to_string).collect();
     let _ = write!(text, "round trips of the walkers: {}", trips.join(", "));
     for doubt in mixing.doubts() {
         let _ = write!(text, "\nwarning: {doubt}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_with_missing_lines_has_no_shares_of_swaps() {
+        let mixing = |is_whole: bool| Mixing {
+            ph: vec![4.0, 5.0],
+            exchanges: 7,
+            is_whole,
+            pairs: vec![Swaps { ph: [4.0, 5.0], tried: if is_whole { 4 } else { 0 }, accepted: 0 }],
+            round_trips: vec![1, 0],
+            visits: vec![vec![0.5; 2]; 2],
+        };
+        let (whole, thinned) = (table(&mixing(true)), table(&mixing(false)));
+        assert!(whole.contains("4          0") && !whole.contains("not every exchange"), "{whole}");
+        assert!(thinned.contains("–          –        –") && thinned.contains("not every exchange"), "{thinned}");
+    }
 }

@@ -122,6 +122,20 @@ fn a_run_in_the_folder_of_another_ph_is_refused() {
     assert!(message.contains("the run has pH 4, and lies in a folder of pH 5"), "{message}");
 }
 
+/// The same of a folder that says no pH.
+#[test]
+fn a_run_of_another_ph_than_its_job_is_refused() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let run = run(folder.path(), "acid", &times(0, 10, 0.1), |_| 0.0);
+    let read = |ph: &str| {
+        std::fs::write(run.join("resolved.toml"), format!("[titration]\nph = {ph}\n")).unwrap();
+        Run::read(&run)
+    };
+    assert!(read("4.0").is_ok());
+    let message = read("5.5").unwrap_err().to_string();
+    assert!(message.contains("the run has pH 4, and its job, resolved.toml, pH 5.5"), "{message}");
+}
+
 /// Sites and what does not titrate, by their usual names: another protonation is no other group.
 #[test]
 fn the_groups_of_a_run_are_those_of_its_system() {
