@@ -354,7 +354,7 @@ fn ph_values_are_added_where_the_pka_lies_and_pieces_add_the_same() {
     let titration = |name: &str, more: &str| {
         let sections = format!(
             "interpolation = \"charge\"\nallow_mismatch = [\"interpolation\"]\n[dynamics]\nsteps = 24\nseed = 5\n[titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nexchange = \"4 fs\"\nequilibration = \"4 fs\"\n\
-             until = 0.01\nuntil_from = \"16 fs\"\n[output]\nfolder = \"{}\"\nenergy = \"12 fs\"\nlambda = \"2 fs\"\ntrajectory = \"0 ps\"\n{more}",
+             until = 0.01\nuntil_from = \"16 fs\"\nuntil_add_from = \"0 ps\"\n[output]\nfolder = \"{}\"\nenergy = \"12 fs\"\nlambda = \"2 fs\"\ntrajectory = \"0 ps\"\n{more}",
             folder.path().join(name).display()
         );
         TitrationPlan::new(glu(&sections), None).unwrap()

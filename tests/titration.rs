@@ -477,7 +477,7 @@ fn ph_values_are_added_to_independent_runs() {
     let library = library(folder.path());
     let rest = format!(
         "[titration]\nlibrary = [\"{}\"]\ninterpolation = \"charge\"\nallow_mismatch = [\"interpolation\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
-         [titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nequilibration = \"4 fs\"\nuntil = 0.05\nuntil_from = \"24 fs\"\nuntil_max_ph = 5\n",
+         [titrate]\nph = [5.0, 6.0, 7.0, 8.0]\nequilibration = \"4 fs\"\nuntil = 0.05\nuntil_from = \"24 fs\"\nuntil_max_ph = 5\nuntil_add_from = \"0 ps\"\n",
         library.display()
     );
     let job = job(folder.path(), 20, &rest);

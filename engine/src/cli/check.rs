@@ -69,7 +69,8 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     for (number, stage) in (1..).zip(config.stages()) {
         line!("{:<20} {number}. {stage}", if number == 1 { "stages of a run" } else { "" });
     }
-    if let Some(until) = Until::of(&config) {
+    let until = Until::of(&config);
+    if let Some(until) = &until {
         until.check_sites(&config, &names)?;
         let (first, looks) = (until.time(0), until.schedule.len());
         let error = until.target.error;
@@ -81,7 +82,7 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
         line!("{:<20} errors of {error}; {looks} looks at most, the first at {first} ps; {growth}", "until");
     }
     line!("{:<20} {}", "results", results(&config, &simulation)?);
-    for warning in &description.warnings {
+    for warning in description.warnings.iter().chain(&until.as_ref().and_then(Until::doubt)) {
         line!("warning: {warning}");
     }
     // The forces of the first step tell what no file does: atoms that lie on each other.

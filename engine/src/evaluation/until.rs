@@ -100,8 +100,8 @@ pub struct SiteCheck {
 }
 
 impl Check {
-    /// What an evaluation says, whose largest error is that of the target; `time` is the length of each run.
-    pub fn new(evaluation: &Evaluation, target: &Target, time: f64) -> Self {
+    /// What an evaluation says, whose largest error is that of the target; `time` is the length of each run. Sites that hardly changed ask for no pH before `least` (ps) of each run.
+    pub fn new(evaluation: &Evaluation, target: &Target, time: f64, least: f64) -> Self {
         let (asked, others): (Vec<&SiteResult>, Vec<&SiteResult>) =
             evaluation.sites.iter().partition(|site| is_asked_for(site, &evaluation.ph, target));
         let labels = evaluation.labels();
@@ -128,8 +128,9 @@ impl Check {
             reasons.push(format!("still settling: {}", settling.join(", ")));
         }
         let outside = others.iter().map(|site| labels.of(&site.record.name)).collect();
-        let mut advice = advice::of(&asked, &evaluation.ph);
-        let places = places::of(&asked, &sites, &others, evaluation, target);
+        let (places, early) = places::of(&asked, &sites, &others, evaluation, target, least);
+        // What says nothing of where a pH is missing says nothing of where one is idle.
+        let mut advice = early.map_or_else(|| advice::of(&asked, &evaluation.ph), |early| vec![early]);
         let rigid = asked.iter().filter(|site| site.diagnostics.torsions.first == Some(0));
         let rigid = labels.list(rigid.map(|site| &site.record.name));
         if !rigid.is_empty() {

@@ -36,6 +36,8 @@ pub struct Until {
     pub schedule: Vec<u64>,
     /// Most pH values with those that are added.
     pub most_ph: usize,
+    /// Time of each run (ps), without its start, before which sites that hardly changed ask for no pH.
+    add_from: f64,
     ph: Vec<f64>,
     /// Whether walkers swap their pH.
     swaps: bool,
@@ -75,6 +77,7 @@ impl Until {
             target,
             schedule: schedule(first, config.steps(), grain),
             most_ph: titrate.most_ph(),
+            add_from: titrate.until_add_from.get(),
             ph: titrate.ph.to_vec(),
             swaps: titrate.exchange.is_some(),
             time_step: config.dynamics.time_step.get(),
@@ -92,6 +95,20 @@ impl Until {
         let Some(wrong) = self.target.sites.iter().find(|site| !known.contains(site)) else { return Ok(()) };
         let help = format!("there are {}", known.join(", "));
         Err(config.error_at("titrate.until_sites", format!("no site is called {wrong:?}"), help))
+    }
+
+    /// A sentence if λ has hardly moved at the first look.
+    pub fn doubt(&self) -> Option<String> {
+        let counts = self.time(0) - self.equilibration;
+        (counts < self.add_from * (1.0 - 1e-6)).then(|| {
+            format!(
+                "at the first look of titrate.until, after {} ps, {} ps of each run are evaluated, in which λ has hardly moved: until there are {} ps (titrate.until_add_from), sites with fewer than ten \
+                 changes of the protonation get no pH values, and pKa values say little; look later (titrate.until_from)",
+                self.time(0),
+                (counts * 1e6).round() / 1e6,
+                self.add_from
+            )
+        })
     }
 
     /// Length of each run (ps) at look `number`.
@@ -212,7 +229,7 @@ impl Until {
             }
         }
         let evaluation = crate::evaluation::pka::evaluate(runs, &self.options())?;
-        Ok(Check::new(&evaluation, &self.target, time))
+        Ok(Check::new(&evaluation, &self.target, time, self.add_from))
     }
 
     /// Begins runs at the places of a check, as many as the job allows; `steps` is the length of all others.
@@ -293,6 +310,7 @@ mod tests {
             target: Target { error: 0.2, sites: Vec::new(), round_trips: 0 },
             schedule: vec![100],
             most_ph: 6,
+            add_from: 0.0,
             ph: vec![4.0, 5.0, 6.0],
             swaps,
             time_step: 0.002,
@@ -310,6 +328,29 @@ mod tests {
         // One that could not begin counts for nobody.
         let withdrawn = [Added { withdrawn: Some("no memory".into()), ..added(3.0, 4.0) }];
         assert_eq!(until(false).source(1.0, &sources[..3], &withdrawn), Some(4.0));
+    }
+
+    /// Jobs that try the program out, of some picoseconds, look before anything has happened.
+    #[test]
+    fn a_look_before_the_protonation_can_have_changed_is_doubted() {
+        let until = |add_from, equilibration| Until {
+            target: Target::default(),
+            schedule: vec![1000, 2000],
+            most_ph: 6,
+            add_from,
+            ph: vec![4.0, 5.0],
+            swaps: false,
+            time_step: 0.002,
+            equilibration,
+            seed: 1,
+            folder: PathBuf::new(),
+        };
+        let said = until(100.0, 0.5).doubt().unwrap();
+        assert!(
+            said.starts_with("at the first look of titrate.until, after 2 ps, 1.5 ps of each run are evaluated"),
+            "{said}"
+        );
+        assert_eq!((until(2.0, 0.0).doubt(), until(0.0, 0.5).doubt()), (None, None));
     }
 
     #[test]

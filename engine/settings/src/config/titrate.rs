@@ -1,7 +1,7 @@
 //! Section `[titrate]`: runs of one job at many pH values.
 
 use super::auto_or::AutoOr;
-use super::check::{Check, exists, make_absolute, ph, positive, require, whole_steps, wrong};
+use super::check::{Check, exists, make_absolute, not_negative, ph, positive, require, whole_steps, wrong};
 use super::dynamics::Dynamics;
 use super::quantity::Time;
 use super::values::Values;
@@ -48,7 +48,7 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "number_or_text")]
     #[schemars(with = "Option<f64>", range(min = 0.01, max = 1.0), extend("x-absent" = "all runs are as long as `dynamics` says"))]
     pub until: Option<f64>,
-    /// Names of the sites that `until` asks for, as `octitrate check` shows them.
+    /// Names of the sites that `until` asks for, by which the job calls them: `GL3 35`, or with the molecule or the end where it takes that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-absent" = "all sites whose pKa lies within the pH values"))]
     pub until_sites: Vec<String>,
@@ -66,6 +66,10 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-absent" = "half as many again as `ph` has"))]
     pub until_max_ph: Option<u32>,
+    /// Time of each run (ps), without its equilibration, before which no pH is added for a site that has changed its protonation fewer than ten times: its
+    /// frames say where the runs began and not where its pKa lies. Glu in water changes its protonation some five times in 100 ps near its pKa.
+    #[serde(default = "hundred")]
+    pub until_add_from: Time,
     /// Table of by how much pKa values come out too high in this box, by the number of protons that all sites have lost: `finite_box.csv`, which `octitrate prepare`
     /// writes. With it the evaluation has pKa values in solution, too, without what the size of the box does. The path is relative to the job file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +82,10 @@ pub struct Titrate {
 
 fn one() -> u32 {
     1
+}
+
+fn hundred() -> Time {
+    Time::new(100.0)
 }
 
 fn ten() -> u32 {
@@ -221,6 +229,7 @@ impl Titrate {
 
     /// Checks the keys of `until`.
     fn check_until(&self, dynamics: &Dynamics) -> Check {
+        not_negative("titrate.until_add_from", self.until_add_from)?;
         let Some(until) = self.until else {
             let stray = [
                 ("titrate.until_sites", !self.until_sites.is_empty()),

@@ -5,9 +5,12 @@
 //!   expected, or if there is no site to ask for at all.
 //! - *Between neighbours that hardly overlap*, or whose walkers would swap in less than [`RARE`] of the attempts: the middle.
 //! - *In a wide gap*: a pKa with no pH nearer than [`FAR`] to it, between two that are more than [`WIDE`] apart.
+//!
+//! A site is asked only once its frames say something: after a time of each run that the job gives, or once it has changed its protonation [`FEW`] times. Before that its populations are
+//! those that the runs began with, by which any pKa lies outside and any two neighbours are strangers.
 
 use super::{SiteCheck, Target};
-use crate::evaluation::pka::{Evaluation, SiteResult};
+use crate::evaluation::pka::{Evaluation, FEW, SiteResult};
 use crate::evaluation::runs::Run;
 use lambda::analysis::determined::Determined;
 use lambda::analysis::mbar::CONNECTED;
@@ -44,19 +47,23 @@ pub struct Place {
     pub added: bool,
 }
 
-/// pH values that would tell more, the most urgent first. `asked` are the sites that are asked for, with `checks`; `others` are those whose pKa lies outside.
+/// pH values that would tell more, the most urgent first, and a sentence if it is too early to say where. `asked` are the sites that are asked for, with `checks`; `others` are those whose
+/// pKa lies outside. Sites that hardly changed count from runs of `least` (ps) on, without their start.
 pub(super) fn of(
     asked: &[&SiteResult],
     checks: &[SiteCheck],
     others: &[&SiteResult],
     evaluation: &Evaluation,
     target: &Target,
-) -> Vec<Place> {
+    least: f64,
+) -> (Vec<Place>, Option<String>) {
     let ph = &evaluation.ph;
     let held: Vec<&SiteResult> =
         asked.iter().zip(checks).filter(|(_, check)| !check.reasons.is_empty()).map(|(site, _)| *site).collect();
     let chased = others.iter().copied().filter(|site| is_chased(site, asked.is_empty(), ph, target));
-    let sites: Vec<&SiteResult> = held.iter().copied().chain(chased).collect();
+    let length = evaluation.runs.iter().map(Run::length).fold(0.0, f64::max);
+    let (sites, silent): (Vec<&SiteResult>, Vec<&SiteResult>) =
+        held.iter().copied().chain(chased).partition(|site| says_something(length, least, site.transitions()));
     let labels = evaluation.labels();
     let steps = || sites.iter().flat_map(|site| site.pkas().map(|pka| (labels.of(&site.record.name), pka)));
     let mut found: Vec<Place> = Vec::new();
@@ -77,7 +84,8 @@ pub(super) fn of(
             add(Some(new), format!("{what} {words}"));
         }
     }
-    if !held.is_empty() {
+    // Neighbours overlap by the protons of all sites.
+    if !held.is_empty() && silent.is_empty() {
         for (index, why) in strangers(evaluation) {
             add(middle(ph[index], ph[index + 1]), why);
         }
@@ -96,7 +104,19 @@ pub(super) fn of(
             add(Some(new), format!("{what} lies between {below} and {above}"));
         }
     }
-    found
+    let early = (!silent.is_empty()).then(|| {
+        format!(
+            "too early to say which pH values would tell more of {}: fewer than {FEW} changes of the protonation in {} ps of each run, where {least} ps are asked for",
+            labels.list(silent.iter().map(|site| &site.record.name)),
+            (length * 1e3).round() / 1e3
+        )
+    });
+    (found, early)
+}
+
+/// Whether the frames of runs of this length (ps), in which a site changed its protonation so often, say more of it than how the runs began.
+fn says_something(length: f64, least: f64, transitions: u64) -> bool {
+    length >= least * (1.0 - 1e-6) || transitions >= FEW
 }
 
 /// Whether a site that is not asked for is worth another pH.
@@ -209,6 +229,13 @@ mod tests {
 
     fn value(value: f64, error: f64) -> Determined {
         Determined::Value { value, error }
+    }
+
+    /// Two picoseconds in which λ has hardly moved say nothing of where a pKa lies.
+    #[test]
+    fn frames_say_something_after_a_time_or_after_some_changes() {
+        assert!(!says_something(2.0, 100.0, 0) && !says_something(99.0, 100.0, FEW - 1));
+        assert!(says_something(100.0, 100.0, 0) && says_something(2.0, 100.0, FEW) && says_something(0.02, 0.0, 0));
     }
 
     #[test]

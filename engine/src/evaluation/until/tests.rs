@@ -95,7 +95,7 @@ impl Model {
             let options =
                 Options { equilibration: 20.0, resampling, largest_error: LIMIT, parquet: false, ..Options::default() };
             let found = evaluate(walk.runs(), &options).unwrap();
-            let mut check = Check::new(&found, &Self::target(), time as f64);
+            let mut check = Check::new(&found, &Self::target(), time as f64, 100.0);
             for place in check.places.iter_mut().filter(|_| time < FRAMES) {
                 if walk.ph.len() < most {
                     walk.add(place.ph);
@@ -509,6 +509,32 @@ fn what_holds_must_hold_with_a_quarter_more_data() {
     assert!(one.summary(&target, 0).starts_with("0 of 1 sites are within 0.15 at 100 ps, 0 are settled; ASP 1"));
 }
 
+/// Runs of a few picoseconds have the populations that they began with: no pH is added by them, and the look says why. A site that changes often is known sooner.
+#[test]
+fn no_ph_is_added_by_frames_that_say_nothing() {
+    let options = Options { resampling: Resampling { draws: 20, seed: 1 }, parquet: false, ..Options::default() };
+    let look = |frames: usize, rate: f64| {
+        let runs = Model { swaps: false, rates: [rate, 1.0], ..Model::plain(9.0) }.runs(frames, 3);
+        let target = Target { error: 0.2, sites: vec!["ASP 1".into()], round_trips: 0 };
+        Check::new(&evaluate(runs, &options).unwrap(), &target, frames as f64, 100.0)
+    };
+    let is_told = |check: &Check| {
+        check
+            .advice
+            .iter()
+            .any(|advice| advice.starts_with("too early to say which pH values would tell more of Asp 1: "))
+    };
+    let short = look(6, 0.0);
+    assert!(short.places.is_empty() && is_told(&short), "{short:?}");
+    assert!(!short.advice.iter().any(|advice| advice.contains("tells next to nothing")), "{short:?}");
+    let long = look(200, 0.0);
+    assert!(!long.places.is_empty() && !is_told(&long), "{long:?}");
+    let runs = Model { swaps: false, rates: [1.0, 1.0], ..Model::plain(6.2) }.runs(60, 3);
+    let target = Target { error: 0.01, sites: Vec::new(), round_trips: 0 };
+    let often = Check::new(&evaluate(runs, &options).unwrap(), &target, 60.0, 100.0);
+    assert!(!often.places.is_empty() && !is_told(&often), "{often:?}");
+}
+
 #[test]
 fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
     let runs = || Model { swaps: false, ..Model::plain(9.0) }.runs(1000, 3);
@@ -516,7 +542,7 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
     let found = evaluate(runs(), &options).unwrap();
     let of = |sites: &[&str]| {
         let sites = sites.iter().map(|site| site.to_string()).collect();
-        Check::new(&found, &Target { error: 0.2, sites, round_trips: 0 }, 1000.0)
+        Check::new(&found, &Target { error: 0.2, sites, round_trips: 0 }, 1000.0, 100.0)
     };
     let all = of(&[]);
     assert!(all.sites.is_empty() && all.outside == ["Asp 1"] && !all.holds(), "{all:?}");
@@ -529,7 +555,7 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
         let mut found = found.clone();
         found.sites[0].diagnostics.torsions.first = rotamers;
         let target = Target { error: 0.2, sites: vec!["ASP 1".into()], round_trips: 0 };
-        let check = Check::new(&found, &target, 1000.0);
+        let check = Check::new(&found, &target, 1000.0, 100.0);
         check
             .advice
             .iter()

@@ -96,7 +96,7 @@ impl<'a> Protein<'a> {
                 ..Options::default()
             };
             let found = evaluate(runs.collect(), &options).unwrap();
-            let mut check = Check::new(&found, &Model::target(), time as f64);
+            let mut check = Check::new(&found, &Model::target(), time as f64, 100.0);
             check.sites.iter_mut().for_each(|site| site.site = format!("ASP {k}"));
             check.places.clear();
             (check, found.sites[0].fit(0).pka)
