@@ -500,6 +500,10 @@ fn ph_values_are_added_to_independent_runs() {
     let whole = folder.path().join("whole");
     let (good, said) = call(&whole, &[]);
     assert!(good && said.contains("pH 3.5 was added at 0.024 ps"), "{said}");
+    // Its runs have their checkpoints below its folder.
+    let words = ["check", job.to_str().unwrap(), "--output", whole.to_str().unwrap(), "--device", "cpu"];
+    let checked = String::from_utf8(octitrate(&words).stdout).unwrap();
+    assert!(checked.contains("which holds results of this job: it goes on from them"), "{checked}");
     let expected = tables(&whole);
     // 0.026 ps is the first frame after the look.
     assert!(expected[0].lines().nth(1).unwrap().starts_with("0.026,"), "{}", expected[0]);

@@ -4,9 +4,10 @@ use super::arguments::CheckArguments;
 use super::bench::pace;
 use super::job::{job, one_run, warn, with_results_in};
 use octitrate::backend::choice::Choice;
-use octitrate::checkpoint::Checkpoint;
+use octitrate::checkpoint::{Checkpoint, FILE};
 use octitrate::config::{Config, Jobs};
 use octitrate::error::Result;
+use octitrate::evaluation::runs::holding;
 use octitrate::output::progress::duration;
 use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
@@ -100,7 +101,8 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
 /// Where results go, and what is there of this job.
 fn results(config: &Config, simulation: &Simulation) -> Result<String> {
     let (folder, kind) = (config.folder(), Kind::of(config));
-    let begun = Folder::foresee(folder, kind)?;
+    // Runs of a titration that do not swap have their checkpoints below its folder.
+    let begun = Folder::foresee(folder, kind)? || holding(FILE, &[folder.to_path_buf()]).is_ok();
     let there = match kind {
         Kind::Run => <Checkpoint>::load(folder)?.map(|found| found.checkpoint),
         _ => None,
