@@ -39,10 +39,13 @@ mod levels;
 mod measure;
 mod near;
 pub mod peak;
+#[doc(hidden)]
+pub mod precisions;
 pub mod products;
 #[cfg(test)]
 mod tests;
 mod trees;
+mod tuning;
 
 use bytemuck::Pod;
 use kernels::Real;
@@ -54,7 +57,6 @@ use crate::geometry::assignment::Geometry;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::{BoxGrid, NearSet};
-use crate::geometry::tree::MAX_DEVICE_ROOT;
 use crate::members::Members;
 use crate::solver::settings::Settings;
 use assignment::DeviceAssignment;
@@ -67,6 +69,7 @@ use near::{NearField, NearShape};
 
 pub use boxes::BoxGeometry;
 pub use coulomb::DeviceCoulomb;
+pub use tuning::tune_on;
 
 /// Threads of a block of kernels with one particle for each thread.
 const THREADS: u32 = 256;
@@ -74,6 +77,9 @@ const THREADS: u32 = 256;
 /// Device functions: where boxes lie; one pair.
 const BOXES: &str = include_str!("device/boxes.cuh");
 const PAIR: &str = include_str!("device/pair.cuh");
+
+/// Most root boxes per axis: operators are (2p+1)² numbers here, and not the K² of the CPU.
+const MAX_DEVICE_ROOT: usize = 128;
 
 /// Most leaf boxes: those near each are listed.
 pub(crate) const MAX_BOXES: usize = 1 << 21;
@@ -198,7 +204,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
         let near = NearSet::checked(&host.unit_basis(), settings.separation)?;
         let grid = BoxGrid { topology: host.topology, basis: host.unit_basis(), near };
         let boxes = Boxes::new(device, &host, &grid)?;
-        let shortest = host.shortest() / host.scale();
+        let shortest = host.shortest / host.scale();
         let assignment = DeviceAssignment::new(device, &boxes, exclusions, members, shortest)?;
         let (room, all) = (n.max(1), n_particles.max(1));
         Ok(Self {
@@ -369,7 +375,7 @@ impl<T: Real + Pod> DeviceFmm<T> {
     /// A length over the scale that no vector of the lattice is shorter than; of boxes that follow shapes, not in any that they reach before they are planned anew.
     fn shortest_vector(&self, host: &Geometry) -> f64 {
         let room = if self.shapes.is_some() { 0.8 } else { 1.0 };
-        room * host.shortest() / host.scale()
+        room * host.shortest / host.scale()
     }
 
     /// Number of particles.

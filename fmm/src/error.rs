@@ -1,6 +1,5 @@
 //! What can be wrong with a request to the FMM, one variant for each thing that the caller can correct.
 
-use kernels::device::DeviceError;
 use thiserror::Error;
 
 use crate::geometry::exclusions::ExclusionError;
@@ -9,6 +8,7 @@ use crate::solver::evaluation::MAX_STRAY;
 
 /// Errors of [`Fmm`](crate::Fmm). Particles are counted from 0.
 #[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
 pub enum FmmError {
     /// The periods are not finite or not independent.
     #[error("periods {periods:?}: they must be finite, not zero and point in different directions")]
@@ -212,8 +212,9 @@ pub enum FmmError {
     #[error(transparent)]
     Exclusions(#[from] ExclusionError),
     /// The device failed.
+    #[cfg(feature = "cuda")]
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(#[from] kernels::device::DeviceError),
 }
 
 impl FmmError {

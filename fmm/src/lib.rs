@@ -23,7 +23,8 @@
 //! [`Fmm::builder`] makes a solver for a tolerance. [`Fmm::new`] is the way of those who choose order, tree and separation themselves
 //! ([`Settings`]): it makes the operators, and [`Fmm::assign`] sorts particles into boxes. [`Fmm::evaluate`] may then be called many times while
 //! particles move a little and the cell scales ([`Fmm::set_boundary`]). All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
-//! Wrong input to a solver or to a sum is an error that names what is wrong, never a panic.
+//! Wrong input to a solver or to a sum is an error that names what is wrong, never a panic. `fmm::device`, with the feature `cuda`, which is on by default, is the
+//! method on a GPU.
 //!
 //! # Method
 //! Particles are sorted into the leaf boxes of a root grid refined `depth` times ([`TreeShape`]); refined levels hold occupied boxes only. Near
@@ -43,6 +44,7 @@
 mod builder;
 mod checks;
 mod coulomb;
+#[cfg(feature = "cuda")]
 pub mod device;
 mod error;
 mod geometry;

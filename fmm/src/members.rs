@@ -20,7 +20,7 @@ use crate::solver::Fmm;
 pub struct Members {
     n_particles: usize,
     /// Members first, then the others, each ascending; none if all are members.
-    listed: Option<Vec<u32>>,
+    pub(crate) listed: Option<Vec<u32>>,
     n: usize,
 }
 
@@ -62,11 +62,6 @@ impl Members {
         self.n_particles
     }
 
-    /// Members and then all others, each in ascending order; none if all particles are members.
-    pub(crate) fn listed(&self) -> Option<&[u32]> {
-        self.listed.as_deref()
-    }
-
     /// Members in ascending order, then all others; both are empty if all particles are members.
     fn split(&self) -> (&[u32], &[u32]) {
         self.listed.as_deref().unwrap_or_default().split_at(if self.listed.is_some() { self.n } else { 0 })
@@ -85,12 +80,6 @@ impl Members {
         }
     }
 
-    /// Excluded pairs of two members, in the numbers of the particles.
-    pub(crate) fn among(&self, exclusions: &Exclusions) -> Exclusions {
-        let Some(rank) = self.ranks() else { return exclusions.clone() };
-        exclusions.kept(exclusions.n_particles(), |i| rank[i as usize].map(|_| i))
-    }
-
     /// Excluded pairs of two members, numbered among the members.
     fn renumbered(&self, exclusions: &Exclusions) -> Exclusions {
         let Some(rank) = self.ranks() else { return exclusions.clone() };
@@ -98,7 +87,7 @@ impl Members {
     }
 
     /// For each particle its number among the members, if it is one; none if all are.
-    fn ranks(&self) -> Option<Vec<Option<u32>>> {
+    pub(crate) fn ranks(&self) -> Option<Vec<Option<u32>>> {
         self.listed.as_ref()?;
         let mut rank = vec![None; self.n_particles];
         self.split().0.iter().enumerate().for_each(|(k, i)| rank[*i as usize] = Some(k as u32));
@@ -213,11 +202,10 @@ mod tests {
     fn members_keep_their_order_and_their_pairs() {
         let members = Members::of(&[true, false, true, true, false, true]);
         assert_eq!((members.len(), members.n_particles(), members.is_empty()), (4, 6, false));
-        assert_eq!(members.listed(), Some(&[0, 2, 3, 5, 1, 4][..]));
+        assert_eq!(members.listed.as_deref(), Some(&[0, 2, 3, 5, 1, 4][..]));
         assert_eq!(*members.select(&[10, 11, 12, 13, 14, 15]), [10, 12, 13, 15]);
         // Two pairs of members; one of a member and another particle, and one of two others.
         let exclusions = Exclusions::from_pairs(6, [[0, 3], [3, 5], [2, 4], [1, 4]]).unwrap();
-        assert_eq!(members.among(&exclusions), Exclusions::from_pairs(6, [[0, 3], [3, 5]]).unwrap());
         assert_eq!(members.renumbered(&exclusions), Exclusions::from_pairs(4, [[0, 2], [2, 3]]).unwrap());
         let last = Exclusions::from_pairs(6, [[0, 2]]).unwrap();
         assert_eq!(members.renumbered(&last), Exclusions::from_pairs(4, [[0, 1]]).unwrap());
@@ -227,10 +215,9 @@ mod tests {
     fn all_and_none_are_members_too() {
         assert_eq!(Members::of(&[true; 3]), Members::all(3));
         let exclusions = Exclusions::from_pairs(3, [[0, 2]]).unwrap();
-        assert_eq!(Members::all(3).among(&exclusions), exclusions);
+        assert_eq!(Members::all(3).renumbered(&exclusions), exclusions);
         let none = Members::of(&[false; 3]);
         assert!(none.is_empty() && none.select(&[1, 2, 3]).is_empty());
         assert_eq!(none.renumbered(&exclusions), Exclusions::none(0));
-        assert_eq!(none.among(&exclusions), Exclusions::none(3));
     }
 }

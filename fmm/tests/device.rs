@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use crate::common::systems::{DODECAHEDRON, TRICLINIC, exact, filled, force_error};
+use crate::accuracy::{errors_of, water};
+use crate::common::systems::{DODECAHEDRON, PERIODIC, TRICLINIC, exact, filled, force_error};
 use crate::common::{difference, relative_l2};
-use fmm::device::DeviceCoulomb;
-use fmm::{Boundary, Coulomb, Exclusions, Fmm, FmmError, Potentials, Settings, TreeShape};
+use crate::members::{Molecules, N, evaluated, of_members, only_members_feel};
+use fmm::accuracy::Tolerance;
+use fmm::device::{DeviceCoulomb, DeviceFmm, tune_on};
+use fmm::{Boundary, Coulomb, Exclusions, Fmm, FmmError, Members, Potentials, Settings, TreeShape, ewald};
 use kernels::device::Device;
 
 fn settings(order: usize, root: [usize; 3], separation: f64) -> Settings {
@@ -162,4 +165,72 @@ fn barostats_scale_the_cell() {
     out.potential.iter_mut().for_each(|phi| *phi *= 0.8);
     out.field.as_flattened_mut().iter_mut().for_each(|e| *e *= 0.64);
     assert!((0.8 * e / energy - 1.0).abs() < 1e-12 && difference(&out, &first) < 1e-12);
+}
+
+/// Particles that never have a charge.
+#[test]
+fn uncharged_particles_are_left_out() {
+    let device = Device::of_tests().unwrap();
+    for (boundary, root, depth) in [
+        (PERIODIC, [3, 3, 4], 0),
+        (PERIODIC, [2; 3], 1),
+        (Boundary::rectangular([2.0; 3]), [4; 3], 0),
+        (Boundary::Open, [4; 3], 0),
+    ] {
+        let system = Molecules::new(&boundary, 1.0);
+        let settings = Settings { tree: TreeShape { root, depth }, ..settings(8, root, 1.2) };
+        let (energy, cpu) = evaluated(&mut of_members(boundary, settings, &system), &system);
+        let stream = device.stream().unwrap();
+        let (x, q) = (device.upload(system.x.as_flattened()).unwrap(), device.upload(&system.q).unwrap());
+        let on_device = |members: &Members| {
+            let particles = (&system.exclusions, members);
+            let fmm = DeviceFmm::<f64>::of_members(&device, boundary, settings, &system.x, particles).unwrap();
+            fmm.enqueue_assign(&stream, &x).unwrap();
+            fmm.check(&stream).unwrap();
+            fmm.enqueue_evaluate(&stream, &stream, &x, &q).unwrap();
+            fmm
+        };
+        let fmm = on_device(&system.members);
+        let potential = fmm.potential().read(&stream).unwrap();
+        let field = fmm.field().read(&stream).unwrap().as_chunks::<3>().0.to_vec();
+        let out = Potentials { potential, field };
+        assert!(only_members_feel(&out), "{boundary:?}");
+        let (apart, e) = (difference(&out, &cpu), out.energy(&system.q));
+        // As of all particles above.
+        assert!(apart < 1e-11 && (e - energy).abs() < 1e-11 * energy.abs(), "{boundary:?}: {apart:e} {e} {energy}");
+        let everybody = on_device(&Members::all(N));
+        assert_eq!([fmm.n_members(), everybody.n_members(), fmm.n_particles()], [2 * N / 3, N, N]);
+        let [few, many] = [&fmm, &everybody].map(|fmm| fmm.near_pairs(&stream).unwrap() as f64);
+        assert!((0.4..0.5).contains(&(few / many)), "{few} of {many} pairs");
+    }
+}
+
+#[test]
+fn without_any_charge_nothing_is_felt() {
+    let (x, _) = filled(&PERIODIC, N, 0.0, 3);
+    let (none, members) = (Exclusions::none(N), Members::of(&[false; N]));
+    let device = Device::of_tests().unwrap();
+    let stream = device.stream().unwrap();
+    let fmm = DeviceFmm::<f64>::of_members(&device, PERIODIC, settings(6, [3; 3], 1.2), &x, (&none, &members)).unwrap();
+    let (x, q) = (device.upload(x.as_flattened()).unwrap(), device.upload(&[0.0; N]).unwrap());
+    fmm.enqueue_assign(&stream, &x).unwrap();
+    fmm.check(&stream).unwrap();
+    fmm.enqueue_evaluate(&stream, &stream, &x, &q).unwrap();
+    assert_eq!(fmm.potential().read(&stream).unwrap(), [0.0; N]);
+}
+
+#[test]
+fn tuned_settings_keep_their_tolerance() {
+    let device = Device::of_tests().unwrap();
+    let (x, q, exclusions) = water(5);
+    let boundary = Boundary::rectangular([1.0; 3]);
+    let exact = ewald::evaluate(&boundary, &x, &q, &exclusions, 1e-16).unwrap();
+    for (tolerance, which) in [(Tolerance::Force(2e-3), 0), (Tolerance::Energy(1e-4), 1)] {
+        let tuned = tune_on::<f32>(&device, &boundary, &x, &q, &exclusions, 0.08, tolerance).unwrap();
+        let mut fmm = DeviceCoulomb::<f32>::new(&device, boundary, tuned.settings).unwrap();
+        let found = errors_of(&mut fmm, &x, &q, &exclusions, &exact)[which];
+        eprintln!("{tolerance:?}: {found:.1e} with {:?}, {} trials", tuned.settings, tuned.trials.len());
+        assert!(found < tolerance.value(), "{found:e} {tuned:?}");
+        assert!(tuned.settings.tree.depth == 0 && tuned.settings.tree.root[0] > 1, "{tuned:?}");
+    }
 }

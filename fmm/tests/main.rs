@@ -6,6 +6,7 @@ mod accuracy;
 mod allocation;
 mod barostat;
 mod common;
+#[cfg(feature = "cuda")]
 mod device;
 mod droplets;
 mod fuzz;

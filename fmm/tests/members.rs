@@ -2,22 +2,20 @@
 
 use crate::common::systems::{PERIODIC, SLAB, exact, filled, force_error};
 use crate::common::{difference, run};
-use fmm::device::DeviceFmm;
 use fmm::{Boundary, Exclusions, Fmm, FmmError, FmmOfMembers, Members, Potentials, Settings, TreeShape};
-use kernels::device::Device;
 
-const N: usize = 450;
+pub const N: usize = 450;
 
 /// Molecules of three particles that exclude each other; the first one has no charge.
-struct Molecules {
-    x: Vec<[f64; 3]>,
-    q: Vec<f64>,
-    exclusions: Exclusions,
-    members: Members,
+pub struct Molecules {
+    pub x: Vec<[f64; 3]>,
+    pub q: Vec<f64>,
+    pub exclusions: Exclusions,
+    pub members: Members,
 }
 
 impl Molecules {
-    fn new(boundary: &Boundary, charge: f64) -> Self {
+    pub fn new(boundary: &Boundary, charge: f64) -> Self {
         let (mut x, mut q) = filled(boundary, N, 0.0, 7);
         for i in (0..N).step_by(3) {
             (0..3).for_each(|a| (x[i + 1][a], x[i + 2][a]) = (x[i][a] + 0.05, x[i][a] - 0.03 * a as f64 - 0.02));
@@ -35,12 +33,12 @@ fn settings(order: usize, root: [usize; 3], depth: usize) -> Settings {
     Settings { order, tree: TreeShape { root, depth }, separation: 1.2 }
 }
 
-fn of_members(boundary: Boundary, settings: Settings, system: &Molecules) -> FmmOfMembers<f64> {
+pub fn of_members(boundary: Boundary, settings: Settings, system: &Molecules) -> FmmOfMembers<f64> {
     let solver = Fmm::new(boundary, settings).unwrap();
     FmmOfMembers::new(solver, system.members.clone(), &system.exclusions).unwrap()
 }
 
-fn evaluated(solver: &mut FmmOfMembers<f64>, system: &Molecules) -> (f64, Potentials) {
+pub fn evaluated(solver: &mut FmmOfMembers<f64>, system: &Molecules) -> (f64, Potentials) {
     // Whatever was there before is overwritten.
     let mut out = Potentials { potential: vec![5.0; N], field: vec![[5.0; 3]; N] };
     solver.assign(&system.x).unwrap();
@@ -48,7 +46,7 @@ fn evaluated(solver: &mut FmmOfMembers<f64>, system: &Molecules) -> (f64, Potent
     (energy, out)
 }
 
-fn only_members_feel(out: &Potentials) -> bool {
+pub fn only_members_feel(out: &Potentials) -> bool {
     (0..N).all(|i| (out.potential[i] == 0.0 && out.field[i] == [0.0; 3]) == (i % 3 == 0))
 }
 
@@ -92,43 +90,6 @@ fn uncharged_particles_are_left_out() {
 }
 
 #[test]
-fn a_device_leaves_them_out_too() {
-    let device = Device::of_tests().unwrap();
-    for (boundary, root, depth) in [
-        (PERIODIC, [3, 3, 4], 0),
-        (PERIODIC, [2; 3], 1),
-        (Boundary::rectangular([2.0; 3]), [4; 3], 0),
-        (Boundary::Open, [4; 3], 0),
-    ] {
-        let system = Molecules::new(&boundary, 1.0);
-        let settings = settings(8, root, depth);
-        let (energy, cpu) = evaluated(&mut of_members(boundary, settings, &system), &system);
-        let stream = device.stream().unwrap();
-        let (x, q) = (device.upload(system.x.as_flattened()).unwrap(), device.upload(&system.q).unwrap());
-        let on_device = |members: &Members| {
-            let particles = (&system.exclusions, members);
-            let fmm = DeviceFmm::<f64>::of_members(&device, boundary, settings, &system.x, particles).unwrap();
-            fmm.enqueue_assign(&stream, &x).unwrap();
-            fmm.check(&stream).unwrap();
-            fmm.enqueue_evaluate(&stream, &stream, &x, &q).unwrap();
-            fmm
-        };
-        let fmm = on_device(&system.members);
-        let potential = fmm.potential().read(&stream).unwrap();
-        let field = fmm.field().read(&stream).unwrap().as_chunks::<3>().0.to_vec();
-        let out = Potentials { potential, field };
-        assert!(only_members_feel(&out), "{boundary:?}");
-        let (apart, e) = (difference(&out, &cpu), out.energy(&system.q));
-        // As of all particles in `device.rs`.
-        assert!(apart < 1e-11 && (e - energy).abs() < 1e-11 * energy.abs(), "{boundary:?}: {apart:e} {e} {energy}");
-        let everybody = on_device(&Members::all(N));
-        assert_eq!([fmm.n_members(), everybody.n_members(), fmm.n_particles()], [2 * N / 3, N, N]);
-        let [few, many] = [&fmm, &everybody].map(|fmm| fmm.near_pairs(&stream).unwrap() as f64);
-        assert!((0.4..0.5).contains(&(few / many)), "{few} of {many} pairs");
-    }
-}
-
-#[test]
 fn with_charges_everywhere_nothing_changes() {
     let (x, q) = filled(&PERIODIC, N, 0.0, 3);
     let none = Exclusions::none(N);
@@ -148,21 +109,13 @@ fn without_any_charge_nothing_is_felt() {
     let (q, none, members) = ([0.0; N], Exclusions::none(N), Members::of(&[false; N]));
     let settings = settings(6, [3; 3], 0);
     let fmm = Fmm::<f64>::new(PERIODIC, settings).unwrap();
-    let mut solver = FmmOfMembers::new(fmm, members.clone(), &none).unwrap();
+    let mut solver = FmmOfMembers::new(fmm, members, &none).unwrap();
     let mut out = Potentials::default();
     solver.assign(&x).unwrap();
     let energy = solver.evaluate(&x, &q, &mut out).unwrap();
     assert!(energy == 0.0 && energy.is_sign_positive(), "{energy}");
     assert_eq!(solver.fmm_mut().virial(), Ok([0.0; 3]));
     assert_eq!(out, Potentials::zero(N));
-    let device = Device::of_tests().unwrap();
-    let stream = device.stream().unwrap();
-    let fmm = DeviceFmm::<f64>::of_members(&device, PERIODIC, settings, &x, (&none, &members)).unwrap();
-    let (x, q) = (device.upload(x.as_flattened()).unwrap(), device.upload(&q).unwrap());
-    fmm.enqueue_assign(&stream, &x).unwrap();
-    fmm.check(&stream).unwrap();
-    fmm.enqueue_evaluate(&stream, &stream, &x, &q).unwrap();
-    assert_eq!(fmm.potential().read(&stream).unwrap(), [0.0; N]);
 }
 
 /// Whatever is wrong is said of the particle by the caller's number, also of one that is left out.

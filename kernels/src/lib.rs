@@ -6,7 +6,7 @@
 //! - [`lennard_jones`]: energies, virials and forces of points against listed clusters of eight points (`f64`);
 //! - [`dispatch`] compiles other plain Rust for the machine's instruction set, [`dispatch_vectors`] runs loops written over [`Vector`]
 //!   registers, in safe code;
-//! - [`mod@device`]: memory, kernels and graphs of a GPU or of the emulator in its place.
+//! - `device`, with the feature `cuda`, which is on by default: memory, kernels and graphs of a GPU or of the emulator in its place.
 //!
 //! Each loop has an AVX-512, an AVX2 + FMA, a NEON and a portable path ([`Isa`]), written once over registers, met by the instruction set in
 //! one place, and tested against plain loops in `f64`. The crate knows points, charges, coefficients and matrices, nothing of trees, atoms or
@@ -28,6 +28,7 @@
 //! assert!((ex[0] - 0.75).abs() < 1e-14); // towards the negative charge
 //! ```
 
+#[cfg(feature = "cuda")]
 pub mod device;
 mod dispatch;
 mod exceptions;

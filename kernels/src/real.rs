@@ -6,8 +6,6 @@ use std::iter::Sum;
 use bytemuck::Pod;
 use num_traits::{Float, NumAssign};
 
-use crate::device::Shared;
-
 /// `f32` or `f64`. Sealed: the kernels exist for these two only.
 pub trait Real:
     Float
@@ -19,10 +17,10 @@ pub trait Real:
     + Send
     + Sync
     + Pod
-    + Shared
     + 'static
     + sealed::Vectors
     + sealed::Compiled
+    + sealed::OnDevices
 {
     /// The value of this type nearest to `x`.
     fn of(x: f64) -> Self;
@@ -96,6 +94,17 @@ pub(crate) mod sealed {
         )*};
     }
     compiled!(f32, f64);
+
+    /// What devices need of a floating-point type: with the feature `cuda` a name in CUDA C++.
+    #[cfg(feature = "cuda")]
+    pub use crate::device::Shared as OnDevices;
+
+    /// What devices need of a floating-point type: with the feature `cuda` a name in CUDA C++.
+    #[cfg(not(feature = "cuda"))]
+    pub trait OnDevices {}
+
+    #[cfg(not(feature = "cuda"))]
+    impl<T> OnDevices for T {}
 
     /// The vector types of a floating-point type, one for each instruction set.
     pub trait Vectors: Sized {

@@ -3,6 +3,7 @@
 use crate::cli::arguments::{Accuracy, ToleranceOf};
 use bytemuck::Pod;
 use fmm::accuracy::{self, Tolerance, Tuned};
+use fmm::device::tune_on;
 use fmm::{Settings, TreeShape, Workload};
 use kernels::Real;
 use kernels::device::Device;
@@ -75,7 +76,7 @@ impl Wanted<'_> {
             let (boundary, x, q, skipped) = (&system.boundary, &system.positions, &system.charges, &system.exclusions);
             let tuned = match device {
                 None => accuracy::tune::<T>(boundary, x, q, skipped, system.minimum_leaf, tolerance),
-                Some(device) => accuracy::tune_on::<T>(device, boundary, x, q, skipped, system.minimum_leaf, tolerance),
+                Some(device) => tune_on::<T>(device, boundary, x, q, skipped, system.minimum_leaf, tolerance),
             };
             let tuned = tuned.map_err(not_tuned)?;
             let settings = tuned.settings;

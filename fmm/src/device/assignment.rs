@@ -137,6 +137,12 @@ pub struct DeviceAssignment {
     find_excluded: Kernel<ExcludedArgs<'static>>,
 }
 
+/// Excluded pairs of two members, in the numbers of the particles.
+pub(super) fn among(members: &Members, exclusions: &Exclusions) -> Exclusions {
+    let Some(rank) = members.ranks() else { return exclusions.clone() };
+    exclusions.kept(exclusions.n_particles(), |i| rank[i as usize].map(|_| i))
+}
+
 impl DeviceAssignment {
     pub fn new<T: Real + Pod>(
         device: &Device,
@@ -147,7 +153,7 @@ impl DeviceAssignment {
     ) -> Result<Self, DeviceError> {
         let module = device.compile(&source())?;
         let (n, n_particles) = (members.len(), members.n_particles());
-        let exclusions = members.among(exclusions);
+        let exclusions = among(members, exclusions);
         let mut host_rows = vec![0];
         let mut host_partners = Vec::with_capacity(2 * exclusions.n_pairs());
         for i in 0..n_particles {
@@ -158,7 +164,8 @@ impl DeviceAssignment {
             (0..n_particles).flat_map(|i| std::iter::repeat_n(i as u32, exclusions.partners(i).len())).collect();
         let list = |list: &[u32]| if list.is_empty() { device.zeros(1) } else { device.upload(list) };
         let room = n.max(1);
-        let listed = members.listed().map(|listed| Ok::<_, DeviceError>((device.upload(listed)?, device.zeros(room)?)));
+        let listed =
+            members.listed.as_ref().map(|listed| Ok::<_, DeviceError>((device.upload(listed)?, device.zeros(room)?)));
         Ok(Self {
             n: n as u32,
             n_particles: n_particles as u32,

@@ -46,8 +46,8 @@ impl BoxGeometry {
         Self {
             basis: geometry.basis,
             inverse: geometry.inverse(),
-            periods: geometry.periods(),
-            corner: geometry.corner(),
+            periods: geometry.periods,
+            corner: geometry.corner,
             scale,
             per_scale: 1.0 / scale,
             volume: geometry.volume.unwrap_or(0.0),

@@ -534,3 +534,14 @@ fn boxes_follow_shapes_and_tell_the_virial_along_each_axis() {
     run.fmm.set_reference(&run.stream, boundary([1.0; 3])).unwrap();
     assert_eq!(run.fmm.reference(), Some(boundary([1.0; 3])));
 }
+
+#[test]
+fn pairs_among_members_keep_the_numbers_of_the_particles() {
+    let members = Members::of(&[true, false, true, true, false, true]);
+    // Two pairs of members; one of a member and another particle, and one of two others.
+    let exclusions = Exclusions::from_pairs(6, [[0, 3], [3, 5], [2, 4], [1, 4]]).unwrap();
+    let among = assignment::among;
+    assert_eq!(among(&members, &exclusions), Exclusions::from_pairs(6, [[0, 3], [3, 5]]).unwrap());
+    assert_eq!(among(&Members::all(6), &exclusions), exclusions);
+    assert_eq!(among(&Members::of(&[false; 6]), &exclusions), Exclusions::none(6));
+}

@@ -9,10 +9,10 @@
 use kernels::Real;
 use kernels::device::Device;
 
-use super::MAX_BOXES;
 use super::far::FarField;
+use super::{MAX_BOXES, MAX_DEVICE_ROOT};
 use crate::geometry::grid::{BoxGrid, NearSet, Topology, box_vectors};
-use crate::geometry::tree::{MAX_DEVICE_ROOT, TreeShape};
+use crate::geometry::tree::TreeShape;
 use crate::operators::harmonics::count;
 use crate::tuning::cost::{Workload, clearance};
 

@@ -34,13 +34,14 @@ pub struct Geometry {
     pub basis: [[f64; 3]; 3],
     /// Volume of the cell, if it repeats in three directions.
     pub volume: Option<f64>,
-    corner: [f64; 3],
+    /// Corner of the grid.
+    pub corner: [f64; 3],
     /// Coordinates in boxes from lengths.
     inverse: Matrix3<f64>,
     /// Image vectors; zero for open axes.
-    periods: [[f64; 3]; 3],
-    /// Lower bound of the length of lattice vectors.
-    shortest: f64,
+    pub periods: [[f64; 3]; 3],
+    /// Lower bound of the length of lattice vectors; infinite if there are none.
+    pub shortest: f64,
 }
 
 impl Geometry {
@@ -99,24 +100,9 @@ impl Geometry {
         self.basis_matrix().determinant().abs().cbrt()
     }
 
-    /// Corner of the grid.
-    pub fn corner(&self) -> [f64; 3] {
-        self.corner
-    }
-
     /// Coordinates in boxes from lengths: rows of the matrix.
     pub fn inverse(&self) -> [[f64; 3]; 3] {
         [0, 1, 2].map(|a| [0, 1, 2].map(|b| self.inverse[(a, b)]))
-    }
-
-    /// Image vectors; zero for open axes.
-    pub fn periods(&self) -> [[f64; 3]; 3] {
-        self.periods
-    }
-
-    /// Lower bound of the length of lattice vectors; infinite if there are none.
-    pub fn shortest(&self) -> f64 {
-        self.shortest
     }
 
     /// Edge vectors of a box over the scale.

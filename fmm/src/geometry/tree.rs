@@ -14,9 +14,6 @@ use crate::geometry::grid::{NearSet, Topology};
 /// Most root boxes per axis: their M2L is one convolution over all of them.
 pub const MAX_ROOT: usize = 64;
 
-/// The same on a device, which holds operators of (2p+1)² numbers instead of K².
-pub const MAX_DEVICE_ROOT: usize = 128;
-
 /// Most leaf boxes per axis.
 pub const MAX_LEAVES: usize = 1 << 13;
 

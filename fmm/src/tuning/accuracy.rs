@@ -10,13 +10,10 @@
 
 use std::ops::RangeInclusive;
 
-use bytemuck::Pod;
 use kernels::Real;
-use kernels::device::Device;
 
 use crate::FmmError;
 use crate::coulomb::Coulomb;
-use crate::device::DeviceCoulomb;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::{NearSet, box_vectors};
@@ -156,7 +153,7 @@ pub fn expected(settings: &Settings, workload: &Workload) -> f64 {
 }
 
 /// The tree for an order and a separation, and the estimated seconds of an evaluation.
-type Trees<'a> = &'a dyn Fn(usize, f64) -> (TreeShape, f64);
+pub(crate) type Trees<'a> = &'a dyn Fn(usize, f64) -> (TreeShape, f64);
 
 /// Cheapest settings with ρ^p ≤ `decay`, with ρ^p and cost.
 fn cheapest(decay: f64, workload: &Workload, trees: Trees) -> Option<(Settings, f64, f64)> {
@@ -216,45 +213,25 @@ pub fn tune<T: Real>(
     tune_by(&method, &workload, &system, tolerance)
 }
 
-/// The same on a device, by its cost model; energies are compared with the CPU.
-///
-/// # Errors
-/// As [`tune`]; the device.
-#[inline(never)]
-pub fn tune_on<T: Real + Pod>(
-    device: &Device,
-    boundary: &Boundary,
-    positions: &[[f64; 3]],
-    charges: &[f64],
-    exclusions: &Exclusions,
-    minimum_leaf: f64,
+/// The method whose settings are looked for.
+pub(crate) struct Method<'a> {
+    /// Whether it works in f32.
+    pub single: bool,
+    /// The tree for an order and a separation, and what an evaluation costs.
+    pub trees: Trees<'a>,
+    /// Energy, potentials and fields with these settings.
+    pub evaluate: &'a dyn Fn(Settings) -> Result<(f64, Potentials), FmmError>,
+    /// An energy that is more accurate than any that is tried.
+    pub reference: &'a dyn Fn(Settings) -> Result<f64, FmmError>,
+}
+
+/// The cheapest settings of a method that keep a tolerance.
+pub(crate) fn tune_by(
+    method: &Method,
+    workload: &Workload,
+    system: &System,
     tolerance: Tolerance,
 ) -> Result<Tuned, TuneError> {
-    boundary.check()?;
-    let workload = Workload::new(boundary, positions, minimum_leaf);
-    let system = System { boundary, positions, charges, exclusions };
-    let method = Method {
-        single: size_of::<T>() == 4,
-        trees: &|order, separation| TreeShape::with_cost_on::<T>(device, order, separation, &workload),
-        evaluate: &|settings| system.evaluate(&mut DeviceCoulomb::<T>::new(device, *boundary, settings)?),
-        reference: &|settings| {
-            let tree = TreeShape::auto::<f64>(settings.order, settings.separation, &workload);
-            system.reference(Settings { tree, ..settings })
-        },
-    };
-    tune_by(&method, &workload, &system, tolerance)
-}
-
-/// The method whose settings are looked for.
-struct Method<'a> {
-    single: bool,
-    trees: Trees<'a>,
-    evaluate: &'a dyn Fn(Settings) -> Result<(f64, Potentials), FmmError>,
-    /// An energy that is more accurate than any that is tried.
-    reference: &'a dyn Fn(Settings) -> Result<f64, FmmError>,
-}
-
-fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tolerance) -> Result<Tuned, TuneError> {
     let &System { boundary, positions, charges, exclusions } = system;
     let wanted = tolerance.value();
     if !(wanted > 0.0 && wanted.is_finite()) {
@@ -308,15 +285,17 @@ fn tune_by(method: &Method, workload: &Workload, system: &System, tolerance: Tol
     Err(TuneError::OutOfReach { reached, wanted, single: method.single })
 }
 
-struct System<'a> {
-    boundary: &'a Boundary,
-    positions: &'a [[f64; 3]],
-    charges: &'a [f64],
-    exclusions: &'a Exclusions,
+/// The system that settings are looked for.
+pub(crate) struct System<'a> {
+    pub boundary: &'a Boundary,
+    pub positions: &'a [[f64; 3]],
+    pub charges: &'a [f64],
+    pub exclusions: &'a Exclusions,
 }
 
 impl System<'_> {
-    fn evaluate(&self, fmm: &mut dyn Coulomb) -> Result<(f64, Potentials), FmmError> {
+    /// Energy, potentials and fields by a solver.
+    pub fn evaluate(&self, fmm: &mut dyn Coulomb) -> Result<(f64, Potentials), FmmError> {
         fmm.assign(self.positions, self.exclusions)?;
         let mut out = Potentials::default();
         let energy = fmm.evaluate(self.positions, self.charges, &mut out)?;
@@ -324,7 +303,7 @@ impl System<'_> {
     }
 
     /// The energy by expansions of ten more orders, and more near boxes.
-    fn reference(&self, settings: Settings) -> Result<f64, FmmError> {
+    pub fn reference(&self, settings: Settings) -> Result<f64, FmmError> {
         let order = (settings.order + 10).min(MAX_ORDER);
         let separation = (1.2 * settings.separation).min(Settings::TWO_APART);
         let mut fmm = Fmm::<f64>::new(*self.boundary, Settings { order, separation, ..settings })?;

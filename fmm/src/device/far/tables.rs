@@ -10,7 +10,7 @@ use crate::geometry::grid::BoxGrid;
 use crate::lattice::waves::{far_field, torus};
 use crate::operators::gradient::gradient;
 use crate::operators::harmonics::{count, index, parity, sqrt_factorials};
-use crate::operators::m2l::fourier;
+use crate::operators::m2l::fourier::grid::turns as grid_turns;
 
 /// (l, m) of the channels: m = 0 with l = 0..=p, then for m = 1, 2, …, p the pairs (l, m), (l, −m).
 pub fn channels(order: usize) -> Vec<(usize, isize)> {
@@ -40,7 +40,7 @@ pub fn line<T: Real>(n: usize, waves: usize) -> Vec<T> {
 
 /// Phases of the shears along axes 0 and 1; one unused number each without shears.
 pub fn turns<T: Real>(grid: &BoxGrid) -> [Vec<T>; 2] {
-    fourier::turns::<T>(grid.topology.shape, &torus(grid)).map(|turns| {
+    grid_turns::<T>(grid.topology.shape, &torus(grid)).map(|turns| {
         let turns: Vec<T> = turns.into_iter().flat_map(|(cos, sin)| [cos, sin]).collect();
         if turns.is_empty() { vec![T::zero(); 2] } else { turns }
     })

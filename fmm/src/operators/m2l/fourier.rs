@@ -1,6 +1,6 @@
 //! Discrete Fourier transforms over the boxes of a root grid, all coefficients of their expansions at once.
 
-mod grid;
+pub mod grid;
 mod line;
 
-pub use grid::{GridTransform, turns, wave_vector};
+pub use grid::{GridTransform, wave_vector};
