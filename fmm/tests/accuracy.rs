@@ -1,7 +1,7 @@
 //! Settings found for a tolerance keep it, over the whole range of double precision.
 
 use crate::common::{Random, cloud};
-use fmm::accuracy::{Tolerance, TuneError, Tuned, tolerances, tune};
+use fmm::accuracy::{MEASURED_FRACTION, Tolerance, TuneError, Tuned, tolerances, tune};
 use fmm::{Boundary, Coulomb, Exclusions, Fmm, Potentials, direct, ewald};
 
 pub fn water(molecules_per_axis: usize) -> (Vec<[f64; 3]>, Vec<f64>, Exclusions) {
@@ -125,6 +125,26 @@ fn observed_energy_errors_stay_below_the_requested_ones() {
         let absolute = Tolerance::AbsoluteEnergy(wanted * exact.0.abs());
         let tuned = tune::<f64>(&Boundary::Open, &x, &q, &none, 0.0, absolute).unwrap();
         assert!(errors(&tuned, Boundary::Open, &x, &q, &none, &exact)[1] < wanted);
+    }
+}
+
+/// Where pairs need a box as large as the cell, and where there is nothing to be accurate about.
+#[test]
+fn settings_are_found_where_there_is_no_choice() {
+    let (x, q) = cloud(60, [1.0; 3], 0.0, 3);
+    let (cube, none) = (Boundary::rectangular([1.0; 3]), Exclusions::none(x.len()));
+    for tolerance in [Tolerance::Force(1e-4), Tolerance::Energy(1e-4)] {
+        let tuned = tune::<f64>(&cube, &x, &q, &none, 5.0, tolerance).unwrap();
+        assert!(tuned.settings.tree.leaves() == [1; 3] && tuned.error <= 1e-4, "{tuned:?}");
+        let mut good = tuned.trials.iter().filter(|trial| trial.found <= MEASURED_FRACTION * 1e-4);
+        assert!(good.all(|trial| trial.settings.order >= tuned.settings.order), "{tuned:?}");
+        // A smallest leaf that is no number asks for none.
+        let [nan, zero] = [f64::NAN, 0.0].map(|least| tune::<f64>(&cube, &x, &q, &none, least, tolerance).unwrap());
+        assert_eq!(nan, zero);
+        for (x, q) in [(&x[..], vec![0.0; 60]), (&[], Vec::new())] {
+            let tuned = tune::<f64>(&cube, x, &q, &Exclusions::none(x.len()), 0.0, tolerance).unwrap();
+            assert_eq!(tuned.error, 0.0);
+        }
     }
 }
 

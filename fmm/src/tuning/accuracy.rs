@@ -51,7 +51,7 @@ const TRIALS: usize = 8;
 pub enum Tolerance {
     /// Relative error of the forces q E, as the root of the mean square over all particles.
     Force(f64),
-    /// Relative error of the energy.
+    /// Relative error of the energy; the absolute one where that is zero.
     Energy(f64),
     /// Error of the energy in the caller's units, charge² / length.
     AbsoluteEnergy(f64),
@@ -265,15 +265,17 @@ pub(crate) fn tune_by(
         let (energy, out) = (method.evaluate)(settings)?;
         let found = match (tolerance, &exact) {
             (Tolerance::Force(_), Some(exact)) => force_error(&out, exact, charges, &targets),
-            (Tolerance::AbsoluteEnergy(_), _) => (energy - (method.reference)(settings)?).abs(),
             _ => {
                 let reference = (method.reference)(settings)?;
-                ((energy - reference) / reference).abs()
+                let relative = matches!(tolerance, Tolerance::Energy(_)) && reference != 0.0;
+                (energy - reference).abs() / if relative { reference.abs() } else { 1.0 }
             }
         };
         tuned.trials.push(Trial { settings, expected: constant * decay, found, cost });
         reached = found.min(reached);
-        if found <= MEASURED_FRACTION * wanted && cost < best_cost {
+        // The one tree that has room for the pairs of a workload has no cost: then the lowest order is the cheapest.
+        let cheaper = cost < best_cost || (cost == best_cost && settings.order < tuned.settings.order);
+        if found <= MEASURED_FRACTION * wanted && (cheaper || tuned.error.is_infinite()) {
             (tuned.settings, tuned.error, best_cost) = (settings, found, cost);
         }
         // Energies may agree by chance. They are believed to be no better than a hundredth of the estimate for the forces of uncorrelated charges (C = 0.01).

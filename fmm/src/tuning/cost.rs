@@ -39,7 +39,7 @@ const CROWD: f64 = 16.0;
 const MEMORY: f64 = 512e6;
 
 impl Workload {
-    /// The workload of particles at `positions`; positions that are not finite are left out.
+    /// The workload of particles at `positions`; positions that are not finite are left out, and a smallest leaf that is none is 0.
     #[must_use]
     pub fn new(boundary: &Boundary, positions: &[[f64; 3]], minimum_leaf: f64) -> Self {
         let axes = box_vectors(boundary, [1; 3], 1.0).0;
@@ -55,6 +55,7 @@ impl Workload {
         // A flat system gets one plane of boxes, and a point one box.
         let thinnest = if largest > 0.0 { 1e-3 * largest } else { 1.0 };
         let edges = edges.map(|e| e.max(thinnest));
+        let minimum_leaf = minimum_leaf.max(0.0);
         let mut out = Self { particles: positions.len(), boundary: *boundary, edges, filled: 1.0, minimum_leaf };
         out.filled = out.occupied(positions, axes, low);
         out
