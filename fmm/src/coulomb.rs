@@ -33,7 +33,7 @@ pub trait Coulomb: Send {
     /// Sorts the particles and finds the pairs to skip. Both hold until the next call, while particles move a little.
     ///
     /// # Errors
-    /// A position that is not finite, exclusions for another number of particles, an excluded pair too far apart for the tree.
+    /// A position that is not finite, exclusions for another number of particles, an excluded pair too far apart for the tree. Nothing is assigned then.
     fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError>;
 
     /// Potential and field of all particles at every particle; returns the energy ½ Σ q φ.

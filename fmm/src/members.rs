@@ -140,6 +140,7 @@ impl<T: Real> FmmOfMembers<T> {
     /// As there; a position that is not finite of any particle.
     #[inline(never)]
     pub fn assign(&mut self, positions: &[[f64; 3]]) -> Result<(), FmmError> {
+        self.fmm.forget();
         check_length("positions", self.members.n_particles(), positions.len())?;
         if self.members.listed.is_none() {
             return self.fmm.assign(positions, &self.exclusions);

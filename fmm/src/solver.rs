@@ -129,12 +129,12 @@ impl<T: Real> Fmm<T> {
     ///
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
-    /// near boxes, boxes too thin.
+    /// near boxes, boxes too thin. Nothing is assigned then, not even what was before.
     #[inline(never)]
     pub fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
+        self.forget();
         check_length("exclusions", positions.len(), exclusions.n_particles())?;
         let geometry = self.geometry(positions)?;
-        (self.assignment, self.energy) = (None, None);
         let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
@@ -143,6 +143,11 @@ impl<T: Real> Fmm<T> {
         self.pool.grow();
         self.assignment = Some(assignment);
         Ok(())
+    }
+
+    /// Takes back the assignment.
+    pub(crate) fn forget(&mut self) {
+        (self.assignment, self.energy) = (None, None);
     }
 
     /// The boxes that [`assign`](Self::assign) would make for these positions.

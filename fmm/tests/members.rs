@@ -154,6 +154,9 @@ fn errors_name_the_particles_of_the_caller() {
     solver.assign(&system.x).unwrap();
     system.x[300][0] = f64::INFINITY;
     assert_eq!(solver.evaluate(&system.x, &system.q, &mut Potentials::default()), Err(not_finite(300)));
+    assert_eq!(solver.assign(&system.x), Err(not_finite(300)));
+    system.x[300][0] = 0.5;
+    assert_eq!(solver.evaluate(&system.x, &system.q, &mut Potentials::default()), Err(FmmError::NotAssigned));
     let fmm = Fmm::<f64>::new(boundary, settings).unwrap();
     let wrong = FmmError::Length { what: "exclusions", expected: N, found: 3 };
     assert_eq!(FmmOfMembers::new(fmm, system.members, &Exclusions::none(3)).err(), Some(wrong));

@@ -83,10 +83,11 @@ impl<T: Real + Pod> Coulomb for DeviceCoulomb<T> {
 
     #[inline(never)]
     fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
+        let before = self.state.take();
         check_particles(positions, exclusions)?;
         // Boxes of an endless cell stay where they are.
         let keep = |s: &State<T>| self.boundary.periods().len() == 3 && s.exclusions == *exclusions;
-        let mut state = match self.state.take().filter(keep) {
+        let mut state = match before.filter(keep) {
             Some(state) => state,
             None => State {
                 fmm: DeviceFmm::new(&self.device, self.boundary, self.settings, positions, exclusions)?,

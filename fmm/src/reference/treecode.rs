@@ -183,8 +183,8 @@ impl<T: Real> Coulomb for Treecode<T> {
     }
 
     fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
-        check_particles(positions, exclusions)?;
         self.assigned = None;
+        check_particles(positions, exclusions)?;
         let geometry = Geometry::new(&Boundary::Open, self.settings.tree, positions);
         let assignment = Assignment::sorted(geometry, None, positions)?;
         let lists = Lists::new(&assignment, &self.criterion, exclusions)?;

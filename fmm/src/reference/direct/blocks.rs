@@ -213,6 +213,7 @@ impl<T: Real> Coulomb for Direct<T> {
     }
 
     fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
+        self.assigned = None;
         check_particles(positions, exclusions)?;
         let (low, high) = bounds(positions.iter().copied());
         let extent = (0..3).map(|a| high[a] - low[a]).fold(0.0, f64::max);
