@@ -184,8 +184,7 @@ impl<T: Real> FmmOfMembers<T> {
         for &i in others {
             (out.potential[i as usize], out.field[i as usize]) = (0.0, [0.0; 3]);
         }
-        // An empty sum is −0.
-        Ok(energy + 0.0)
+        Ok(energy)
     }
 }
 

@@ -23,6 +23,7 @@ impl Potentials {
     #[must_use]
     pub fn energy(&self, charges: &[f64]) -> f64 {
         assert_eq!(charges.len(), self.potential.len(), "charges and potentials differ in number");
-        0.5 * charges.iter().zip(&self.potential).map(|(q, phi)| q * phi).sum::<f64>()
+        // An empty sum is −0.
+        0.5 * charges.iter().zip(&self.potential).map(|(q, phi)| q * phi).sum::<f64>() + 0.0
     }
 }

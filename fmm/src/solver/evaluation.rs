@@ -295,7 +295,8 @@ impl<T: Real> Evaluation<T> {
                 energy.1 &= [phi, ex, ey, ez].iter().all(|v| v.is_finite());
             }
         });
-        let energy: f64 = self.energies.iter().map(|e| e.0).sum();
+        // An empty sum is −0.
+        let energy = self.energies.iter().map(|e| e.0).sum::<f64>() + 0.0;
         (0.5 * energy, energy.is_finite() && self.energies.iter().all(|e| e.1))
     }
 }
