@@ -12,6 +12,7 @@ use crate::solver::Fmm;
 use crate::solver::settings::Settings;
 use crate::tuning::accuracy;
 use crate::tuning::cost::Workload;
+use crate::tuning::rounding::Crowd;
 
 /// Tolerance unless one or an order is given.
 const TOLERANCE: f64 = 1e-4;
@@ -110,7 +111,8 @@ impl<T: Real> FmmBuilder<T> {
     /// The solver, with the particles at `positions` assigned to its boxes.
     ///
     /// # Errors
-    /// A tolerance out of range; what [`Fmm::new`] and [`Fmm::assign`] refuse.
+    /// A tolerance out of range; [`FmmError::Rounding`] where particles crowd in a leaf box so that rounding of their coordinates alone makes larger errors than the
+    /// tolerance; what [`Fmm::new`] and [`Fmm::assign`] refuse.
     pub fn build_for(self, positions: &[[f64; 3]]) -> Result<Fmm<T>, FmmError> {
         self.boundary.check()?;
         let exclusions = self.exclusions.unwrap_or_else(|| Exclusions::none(positions.len()));
@@ -129,6 +131,13 @@ impl<T: Real> FmmBuilder<T> {
         settings.tree = self.tree.unwrap_or(settings.tree);
         let mut fmm = Fmm::new(self.boundary, settings)?;
         fmm.assign(positions, &exclusions)?;
+        if let (Accuracy::Tolerance(tolerance), Some(crowd)) = (self.accuracy, fmm.crowd(positions)) {
+            // An error that is no number is that of particles on one point, which an evaluation names.
+            if crowd.error > tolerance && crowd.error.is_finite() {
+                let Crowd { particles, extent, error } = crowd;
+                return Err(FmmError::Rounding { particles, extent, error, tolerance, single: size_of::<T>() == 4 });
+            }
+        }
         Ok(fmm)
     }
 }
@@ -184,6 +193,50 @@ mod tests {
         }
     }
 
+    /// One charge far away from 215 others in a cube of edge 1: leaf boxes are so large that the others are in a corner of one of them.
+    #[test]
+    fn tolerances_are_kept_or_refused_where_coordinates_are_rounded() {
+        let (x, q) = charges();
+        let with = |distance: f64| {
+            let mut x: Vec<[f64; 3]> = x.iter().map(|r| r.map(|c| c / 6.0)).collect();
+            x[7] = [distance, 0.5, 0.5];
+            x
+        };
+        fn error<T: Real>(builder: FmmBuilder<T>, x: &[[f64; 3]], q: &[f64]) -> Result<f64, FmmError> {
+            let mut fmm = builder.build_for(x)?;
+            let mut out = Potentials::default();
+            fmm.evaluate(x, q, &mut out)?;
+            let (_, exact) = crate::direct::evaluate(x, q, &Exclusions::none(x.len()))?;
+            let pairs = || out.field.iter().flatten().zip(exact.field.iter().flatten());
+            let (error, size) = pairs().fold((0.0, 0.0), |(e, s), (a, b)| (e + (a - b) * (a - b), s + b * b));
+            Ok(f64::sqrt(error / size))
+        }
+        let mut refused = [0; 2];
+        for exponent in 0..=20 {
+            let x = with(10f64.powi(exponent));
+            let single = error(Fmm::builder().tolerance(1e-4).single_precision(), &x, &q);
+            let double = error(Fmm::builder().tolerance(1e-10), &x, &q);
+            for ((found, wanted), refused) in [(single, 1e-4), (double, 1e-10)].into_iter().zip(&mut refused) {
+                match found {
+                    Ok(found) => {
+                        println!("1e{exponent}: {found:e}, {wanted:e}");
+                        assert!(found < wanted && *refused == 0, "1e{exponent}: {found:e}, {wanted:e}");
+                    }
+                    Err(FmmError::Rounding { particles: 215, error, .. }) => {
+                        assert!(error > wanted);
+                        *refused += 1;
+                    }
+                    Err(error) => panic!("1e{exponent}: {error}"),
+                }
+            }
+        }
+        assert_eq!(refused, [17, 14]);
+        let error = error(Fmm::builder().tolerance(1e-4).single_precision(), &with(1e6), &q).unwrap_err().to_string();
+        assert!(error.contains("215 particles") && error.contains("double precision"), "{error}");
+        // Whoever chooses the order has been promised nothing.
+        assert!(Fmm::builder().order(4, 1.2).single_precision().build_for(&with(1e6)).is_ok());
+    }
+
     #[test]
     fn what_is_given_is_taken() {
         let (x, _) = charges();
@@ -213,7 +266,7 @@ mod tests {
         }
         // What 1e-6 gives is up to 5e-6.
         let error = Fmm::builder().single_precision().tolerance(1e-6).build_for(&x).err().unwrap();
-        assert!(error.to_string().contains("must lie between 1e-5"), "{error}");
+        assert!(error.to_string().ends_with("must lie between 1e-5 and 1e-1 in single precision"), "{error}");
         assert_eq!(Fmm::builder().order(99, 1.2).build_for(&x).err(), Some(FmmError::Order { order: 99, max: 60 }));
         let error = Fmm::builder().exclusions(Exclusions::none(3)).build_for(&x).err();
         assert_eq!(error, Some(FmmError::Length { what: "exclusions", expected: 216, found: 3 }));

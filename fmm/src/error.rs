@@ -25,7 +25,7 @@ pub enum FmmError {
         max: usize,
     },
     /// The tolerance is out of range.
-    #[error("tolerance {tolerance:e}: must lie between {least:e} and {most:e}")]
+    #[error("tolerance {tolerance:e}: must lie between {least:e} and {most:e}{}", if *.least > 1e-12 { " in single precision" } else { "" })]
     Tolerance {
         /// The tolerance found.
         tolerance: f64,
@@ -33,6 +33,24 @@ pub enum FmmError {
         least: f64,
         /// The largest.
         most: f64,
+    },
+    /// Rounding of coordinates, relative to the edge of a leaf box, makes larger errors than the tolerance: boxes had to be large for a particle far away, or for another
+    /// crowd.
+    #[error(
+        "{particles} particles crowd within {extent:.1e} of the edge of their leaf box, where rounding of coordinates in {} precision makes errors of some {error:.1e} of their forces, above the tolerance of {tolerance:e}: {}is there a particle that should not be so far away? Otherwise choose a tree with smaller boxes, or the direct sum",
+        if *.single { "single" } else { "double" }, if *.single { "take double precision; " } else { "" }
+    )]
+    Rounding {
+        /// Particles in the box.
+        particles: usize,
+        /// Edge of the cube around them, in edges of the box.
+        extent: f64,
+        /// Estimated relative error of their forces.
+        error: f64,
+        /// The tolerance asked for.
+        tolerance: f64,
+        /// Whether the solver works in f32.
+        single: bool,
     },
     /// The tree is empty or too large.
     #[error(
@@ -151,7 +169,7 @@ pub enum FmmError {
         particle: usize,
     },
     /// A particle has left the box that it was assigned to.
-    #[error("particle {particle} lies {boxes:.2} box edges outside of the box that it was assigned to, at most {most} are allowed: assign the particles again", most = MAX_STRAY)]
+    #[error("particle {particle} lies {} box edges outside of the box that it was assigned to, at most {most} are allowed: assign the particles again", if *.boxes < 1e4 { format!("{boxes:.2}") } else { format!("{boxes:.1e}") }, most = MAX_STRAY)]
     Strayed {
         /// The particle.
         particle: usize,

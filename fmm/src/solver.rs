@@ -19,6 +19,7 @@ use crate::geometry::exclusions::Exclusions;
 use crate::geometry::grid::NearSet;
 use crate::geometry::tree::MAX_ROOT;
 use crate::potentials::Potentials;
+use crate::tuning::rounding::Crowd;
 use crate::workspace::{Pool, ScratchPool};
 use evaluation::Evaluation;
 use kernels::Real;
@@ -154,6 +155,11 @@ impl<T: Real> Fmm<T> {
     pub(crate) fn geometry(&self, positions: &[[f64; 3]]) -> Result<Geometry, FmmError> {
         check_finite(positions)?;
         Ok(Geometry::new(&self.boundary, self.settings.tree, positions))
+    }
+
+    /// Where rounding of the coordinates of the assignment does most harm.
+    pub(crate) fn crowd(&self, positions: &[[f64; 3]]) -> Option<Crowd> {
+        self.assignment.as_ref().map(|to| Crowd::worst::<T>(to, positions))
     }
 
     /// Potential and field of all particles at every particle; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.

@@ -1,4 +1,5 @@
-//! Settings for a tolerance ([`accuracy`]), and the fastest tree for an order by a cost model (`cost`).
+//! Settings for a tolerance ([`accuracy`]), the fastest tree for an order by a cost model (`cost`), and what rounding of coordinates does (`rounding`).
 
 pub mod accuracy;
 pub(crate) mod cost;
+pub(crate) mod rounding;

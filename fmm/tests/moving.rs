@@ -78,6 +78,13 @@ fn particles_far_from_their_boxes_are_refused() {
 }
 
 #[test]
+fn messages_stay_short_wherever_a_particle_is() {
+    let message = |boxes| FmmError::Strayed { particle: 3, boxes }.to_string();
+    assert!(message(0.614).starts_with("particle 3 lies 0.61 box edges outside"));
+    assert!(message(7.8e97).starts_with("particle 3 lies 7.8e97 box edges outside"));
+}
+
+#[test]
 fn cells_that_are_stretched_keep_their_accuracy_or_lose_their_assignment() {
     let stretched = |by: f64| Boundary::rectangular([by * EDGE, EDGE, EDGE]);
     for (by, most) in [(1.1, 4e-5), (1.5, 1.5e-4)] {
