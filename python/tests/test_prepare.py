@@ -162,7 +162,7 @@ def test_the_energy_after_the_minimisation_is_that_of_the_system_with_its_length
 
 @pytest.mark.parametrize(("force_field", "water"), [("ff14SB", "tip3p"), ("ff19SB", "opc"), ("ff19SB", "tip4pew")])
 def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: str, structure: Write, report: Report) -> None:
-    options = structure(peptide_text("ALA", "GLU", "GLY"))
+    options = structure(peptide_text("TRP", "GLU", "TRP"))
     options.force_field, options.water = force_field, water
     options.sites = ["all"]
     folder, job, atoms = written(options, report)
@@ -171,9 +171,9 @@ def test_other_force_fields_bring_entries_of_their_own(force_field: str, water: 
     assert "bonded terms of glutamic acid, which are those that the force field has for each form" in notes(report)
     assert "glutamic acid (other Lennard-Jones parameters of OE2)" in notes(report)
     assert ("EPW" in {name for _, _, name in atoms} or "M" in {name for _, _, name in atoms}) == (water != "tip3p")
-    # Those of Glu and of the buffer come with octitrate for the first two, those of ends do not.
+    # Those of Glu and of the buffer come with octitrate for the first two, those of these ends do not.
     lacking = water == "tip4pew"
-    assert ("GLU 2 of chain A" in job_comment(folder)) == lacking and "amino end ALA 1" in job_comment(folder)
+    assert ("GLU 2 of chain A" in job_comment(folder)) == lacking and "amino end TRP 1" in job_comment(folder)
     assert ("the charge buffer" in job_comment(folder)) == lacking == (f"the charge buffer has no correction V_MM with {water}" in notes(report))
     assert job_comment(folder).startswith("# No correction V_MM is known for") and "allow_uncalibrated" not in job["titration"]
     assert job["titration"]["ease_rotamers"] == "8 kJ/mol"
