@@ -115,15 +115,8 @@ impl Background {
 
     /// A value of the job as people read it; where titrations have different ones, each with the titrations that have it: `2 fs (one) and 4 fs (two)`.
     pub fn value(&self, section: &str, key: &str) -> Option<String> {
-        let mut all: Vec<(Option<String>, Vec<&str>)> = Vec::new();
-        for titration in &self.titrations {
-            let value = titration.job.value(section, key);
-            match all.iter_mut().find(|(known, _)| *known == value) {
-                Some((_, names)) => names.push(&titration.name),
-                None => all.push((value, vec![&titration.name])),
-            }
-        }
-        match &all[..] {
+        let all = self.titrations.iter().map(|titration| titration.job.value(section, key));
+        match &differences::grouped(all, self.names())[..] {
             [] => self.job.value(section, key),
             [(value, _)] => value.clone(),
             several => {

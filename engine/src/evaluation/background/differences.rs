@@ -1,7 +1,7 @@
 //! What differs between titrations that are evaluated together: settings of their jobs, facts of their systems, preparation, corrections and sites.
 //!
 //! Files count as one if they have the same bytes, and by their names where one of them is not there any more. Of what each titration has for itself nothing is said:
-//! seeds, output, how many runs at once.
+//! seeds, output, how many runs at once, how long it goes on.
 
 use super::{Preparation, TitrationRecord};
 use crate::record::Labels;
@@ -10,8 +10,10 @@ use std::path::Path;
 
 /// What a titration does not have.
 const NOTHING: &str = "–";
-/// Keys that every titration has for itself; corrections of a library are compared one by one.
-const OWN: [&str; 4] = ["output.", "dynamics.seed", "titrate.jobs", "titration.library"];
+/// Beginnings of keys that every titration has for itself; corrections of a library are compared one by one.
+const OWN: [&str; 5] = ["output.", "dynamics.seed", "titrate.jobs", "titrate.until", "titration.library"];
+/// The key of a site that only says where `until` looks first.
+const GUESS: &str = " start_pka";
 
 /// One thing in which titrations differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +41,7 @@ pub(super) fn of(titrations: &[TitrationRecord], sites: &[BTreeSet<String>], lab
             }
         }
     };
-    let is_own = |key: &String| OWN.iter().any(|own| key.starts_with(own));
+    let is_own = |key: &String| OWN.iter().any(|own| key.starts_with(own)) || key.ends_with(GUESS);
     let settings = |titration: &TitrationRecord| {
         titration.job.settings().into_iter().filter(|(key, _)| !is_own(key)).collect::<BTreeMap<_, _>>()
     };
@@ -104,12 +106,27 @@ fn alike(values: &[Option<&String>]) -> bool {
     others.iter().all(|other| other.len() == first.len() && first.iter().zip(other).all(same))
 }
 
-/// So many of the differences in words, of titrations with these names: `van_der_waals.cutoff is 1.2 nm in a and 1 nm in b`.
+/// Each value once, in the order in which they come, with the names of those that have it.
+pub(super) fn grouped<'a, V: PartialEq>(
+    values: impl IntoIterator<Item = V>,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Vec<(V, Vec<&'a str>)> {
+    let mut found: Vec<(V, Vec<&str>)> = Vec::new();
+    for (value, name) in values.into_iter().zip(names) {
+        match found.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, known)) => known.push(name),
+            None => found.push((value, vec![name])),
+        }
+    }
+    found
+}
+
+/// So many of the differences in words, of titrations with these names: `van_der_waals.cutoff is 1.2 nm in a and 1 nm in b, c`.
 pub fn sentence(differences: &[Difference], names: &[&str], most: usize) -> String {
     let one = |difference: &Difference| {
         let word = |value: &str| if value == NOTHING { "not there".to_string() } else { value.to_string() };
-        let each = difference.values.iter().zip(names).map(|(value, name)| format!("{} in {name}", word(value)));
-        let each: Vec<String> = each.collect();
+        let each = grouped(&difference.values, names.iter().copied()).into_iter();
+        let each: Vec<String> = each.map(|(value, names)| format!("{} in {}", word(value), names.join(", "))).collect();
         format!("{} is {}", difference.what, each.join(" and "))
     };
     let mut parts: Vec<String> = differences.iter().take(most).map(one).collect();
@@ -150,6 +167,10 @@ mod tests {
             of(&[one, two], sites, &Labels::default())
         };
         let first = || titration("a", &job(&a, "1.2 nm", 1, ""), "10");
+        // How long each goes on, and where it looks first, is its own.
+        let rest =
+            "[titrate]\nuntil = 0.2\nuntil_from = \"1 ns\"\n[[titration.site]]\nresidue = \"GL3 3\"\nstart_pka = 4.1\n";
+        assert_eq!(of(first(), titration("b", &job(&a, "1.2 nm", 2, rest), "10"), &both), []);
         assert_eq!(of(first(), titration("b", &job(&copy, "1.2 nm", 2, ""), "10"), &both), []);
         // One that is gone counts by its name.
         assert_eq!(of(first(), titration("b", &job("/gone/s.gro", "1.2 nm", 2, ""), "10"), &both), []);
@@ -179,6 +200,8 @@ mod tests {
             sentence(&found[2..], &["a", "b"], 2),
             "van_der_waals.cutoff is 1.2 nm in a and 1 nm in b; atoms is 10 in a and 12 in b; 1 more"
         );
+        let three = Difference { what: "atoms".into(), values: ["10", "12", "10"].map(String::from).to_vec() };
+        assert_eq!(sentence(&[three], &["a", "b", "c"], 2), "atoms is 10 in a, c and 12 in b");
     }
 
     #[test]

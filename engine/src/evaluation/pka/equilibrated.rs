@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::evaluation::runs::Run;
 use crate::output::energies::EnergySeries;
 use crate::output::files;
+use crate::record::Labels;
 use lambda::analysis::equilibration;
 
 /// Column of `energy.csv` that is looked at.
@@ -24,6 +25,7 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
     let at_least = run.cut(at_least);
     let start = run.start();
     let mut run = run.after(at_least)?;
+    let labels = Labels::of_sites(run.titrating());
     let names: Vec<String> = run.titrating().map(|site| site.name.clone()).collect();
     let (first, last) = (run.series.time[0], run.series.time[run.series.time.len() - 1]);
     let mut latest: Option<(f64, String)> = None;
@@ -37,7 +39,7 @@ pub(super) fn run(run: Run, at_least: f64) -> Result<(Run, f64)> {
         {
             match equilibration::cut_of_form(weights) {
                 0 => {}
-                start => consider(run.series.time[start - 1], &name),
+                start => consider(run.series.time[start - 1], &labels.of(&name)),
             }
         }
     }
