@@ -33,8 +33,8 @@ from .calibrated import Calibrated, shipped
 from .carboxyl import place_syn, order_by_name
 from .errors import Refused, named
 from .force_fields import FORCE_FIELDS, GEOMETRY, load, pdb_view, view
+from .ions import METALS, SALT, element_of_ion
 from .pair_corrections import PairCorrections, chosen, in_model_compound
-from .prepare.names import METALS, SALT, element_of_ion
 from .repeatable import platform
 from .templates import CARBOXYLS, Templates
 

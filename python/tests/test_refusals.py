@@ -85,6 +85,9 @@ def _nowhere(text: str, *atoms: str) -> str:
 
 
 CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
+    "chlorophyll, which CHARMM calls chloride": (
+        lambda t: t + hetero("CLA", "MG", "MG", FAR) + hetero("CLA", "NA", "N", (62.0, 60, 60)), r"CLA 200 of chain A: a ligand of 2 heavy atoms around Mg", "--drop CLA",
+    ),
     "ligand": (lambda t: t + hetero("XYZ", "C1", "C", FAR) + hetero("XYZ", "C2", "C", (61.5, 60, 60)), r"XYZ 200 of chain A: a ligand of 2 heavy atoms", "--drop XYZ"),
     "haem": (_haem, "HEM 154 of chain A: a ligand of 5 heavy atoms around Fe, bonded to HIS 6 of chain A", "--drop HEM"),
     "molecule without hydrogens": (lambda t: MOLFILE, r"is a molfile \(SDF\) of a molecule of 4 atoms, none of them hydrogen, and no protein", "octitrate site"),

@@ -18,8 +18,8 @@ pytest.importorskip("pdbfixer")
 from conftest import loaded  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.force_fields import FORCE_FIELDS, View, load, pdb_view  # noqa: E402
+from octitrate.ions import METALS, SALT, element_of_ion  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
-from octitrate.prepare.names import METALS, SALT, element_of_ion  # noqa: E402
 from octitrate.prepare.solvate import without_pair_tables  # noqa: E402
 from octitrate.residues import AMINO_ACIDS, TitratableForceField  # noqa: E402
 from openmm import app, unit  # noqa: E402

@@ -16,6 +16,7 @@ import pdbfixer
 from openmm import app, unit
 
 from ..errors import Refused, named
+from ..ions import element_of_ion
 from ..repeatable import platform
 from . import chirality, names
 from .chains import CUT, Segment
@@ -213,7 +214,7 @@ def _others(topology: Any, positions: list[np.ndarray], kept: Kept, report: Repo
         chain = topology.addChain("I")
         for ion in kept.ions:
             residue = topology.addResidue(ion.name, chain, str(ion.number))
-            topology.addAtom(ion.atoms[0].name, app.Element.getBySymbol(names.element_of_ion(ion.name)), residue)
+            topology.addAtom(ion.atoms[0].name, app.Element.getBySymbol(element_of_ion(ion.name)), residue)
             positions.append(np.array(ion.atoms[0].position))
     oxygens: list[np.ndarray] = []
     close = far = 0

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import named
+from ..ions import METALS
 from .build import Model
-from .names import METALS
 from .report import Report
 
 SWAPPED = {"ASN": (("OD1", "ND2"),), "GLN": (("OE1", "NE2"),), "HIS": (("ND1", "CD2"), ("CE1", "NE2"))}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import Refused
+from ..ions import METALS, SALT
 from . import names
 from .chains import PEPTIDE, bonded
 from .entry import Residue, distance
@@ -64,7 +65,7 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
                     f"leave it out with --drop {residue.name}{other}",
                 )
             kept.ions.append(residue)
-        elif residue.name in names.ADDITIVES or residue.name in names.SALT:
+        elif residue.name in names.ADDITIVES or _is_salt(residue):
             left_out[residue.name].append(residue)
         else:
             problems[residue.name].append(residue)
@@ -86,6 +87,11 @@ def is_protein(residue: Residue) -> bool:
     return residue.name in names.SIDE_CHAINS or residue.name in names.CAPS
 
 
+def _is_salt(residue: Residue) -> bool:
+    """Whether a residue is an ion of a salt: CLA is chloride for CHARMM, and chlorophyll in the PDB."""
+    return residue.name in SALT and len(residue.atoms) == 1
+
+
 def _named(residue: Residue, wanted: list[str]) -> bool:
     return residue.name in wanted or residue.original.upper() in wanted
 
@@ -100,12 +106,12 @@ def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[
 
 
 def _say(name: str, group: list[Residue], protein: list[Residue], options: Options, report: Report) -> None:
-    what = names.ADDITIVES.get(name) or ("an ion of the salt" if name in names.SALT else "")
+    what = names.ADDITIVES.get(name) or ("an ion of the salt" if _is_salt(group[0]) else "")
     asked = name in options.drop or any(residue.original.upper() in options.drop for residue in group)
-    why = "as asked" if asked else "the salt of the box takes its place" if name in names.SALT else "it comes from the crystallisation"
+    why = "as asked" if asked else "the salt of the box takes its place" if _is_salt(group[0]) else "it comes from the crystallisation"
     places = listed([residue.place for residue in group], 6)
     report.note(f"{name}{f' ({what})' if what else ''}, {counted(len(group), 'molecule')} ({places}): left out, {why}")
-    is_metal = name in names.METALS
+    is_metal = name in METALS
     reach = COORDINATION if is_metal else BOND if len(group[0].atoms) > 1 and name != names.MARKS else 0.0
     bonded = dict.fromkeys(line for residue in group for line in _neighbours(residue, protein, reach))
     if bonded:
@@ -136,7 +142,7 @@ def _refusal(
         elif name == "NH2":
             lines.append(f"NH2 {places}: the amide at the end of a chain")
             helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
-        elif name in names.METALS or (len(first.atoms) == 1 and first.atoms[0].element not in ("C", "N")):
+        elif name in METALS or (len(first.atoms) == 1 and first.atoms[0].element not in ("C", "N")):
             held = listed(_neighbours(first, protein, COORDINATION), 6)
             known = knows_ion(name)
             (spheres if known else lines).append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
@@ -144,7 +150,7 @@ def _refusal(
         elif name == names.MARKS:
             lines.append(f"{name} {places}: marks of the faces of a membrane (OPM)")
             helps += [f"--drop {name} leaves them out", MEMBRANE]
-        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not names.METALS.keys() & {atom.element for atom in first.atoms}:
+        elif name in names.LIPIDS | names.LIPIDS_OF_PDB and not METALS.keys() & {atom.element for atom in first.atoms}:
             lines.append(f"{name} {places}: a lipid, a detergent or a part of one")
             helps += [f"--drop {name} leaves it out", MEMBRANE]
         elif (name in names.MODIFIED or first.has("N", "CA", "C")) and (inside := [one for one in group if _is_in_chain(one, amino)]):
@@ -162,7 +168,7 @@ def _refusal(
         else:
             near = listed(_neighbours(first, protein, BOND), 3)
             bond = f", bonded to {near}" if near else ""
-            metals = listed(sorted({atom.element for atom in first.atoms} & names.METALS.keys()), 3)
+            metals = listed(sorted({atom.element for atom in first.atoms} & METALS.keys()), 3)
             holds = f" around {metals.capitalize()}" if metals else ""
             lines.append(f"{name} {places}: a ligand of {counted(len(first.atoms), 'heavy atom')}{holds}{bond}")
             helps.append(f"--drop {name} leaves it out")

@@ -1,6 +1,6 @@
 """What residues are called, and what is known about them without a force field.
 
-Heavy atoms are those of the amino acids in the chemical component dictionary of the wwPDB; names of modified residues, of ions and of what crystals are grown
+Heavy atoms are those of the amino acids in the chemical component dictionary of the wwPDB; names of modified residues and of what crystals are grown
 from are its names as well.
 """
 
@@ -129,17 +129,6 @@ SUGARS = {
     "NAG", "NDG", "BMA", "MAN", "FUC", "FUL", "GAL", "GLA", "GLC", "BGC", "SIA", "XYS", "XYP", "A2G", "NGA", "FRU", "SUC", "GCU", "IDS", "SGN", "BDP",
 }  # fmt: skip
 
-METALS = {
-    "LI": 1, "MG": 2, "AL": 3, "CA": 2, "V": 3, "CR": 3, "MN": 2, "MN3": 3, "FE": 3, "FE2": 2, "CO": 2, "3CO": 3, "NI": 2, "3NI": 3, "CU": 2, "CU1": 1, "ZN": 2, "GA": 3,
-    "RB": 1, "SR": 2, "Y1": None, "YT3": 3, "MO": None, "PD": 2, "AG": 1, "CD": 2, "IN": 3, "CS": 1, "BA": 2, "LA": 3, "CE": 3, "EU": 2, "EU3": 3, "GD": None, "GD3": 3, "TB": 3,
-    "YB": 3, "YB2": 2, "LU": 3, "W": None, "PT": 2, "PT4": 4, "AU": 1, "AU3": 3, "HG": 2, "TL": 1, "PB": 2, "SM": 3, "HO": None, "HO3": 3, "U1": None,
-}
-"""Ions of metals that proteins bind, or that crystals are soaked in, and the charge (e) that the chemical component dictionary of the wwPDB gives each: iron is `FE` with three
-charges and `FE2` with two. Atoms without a charge there have none here."""
-
-SALT = {"NA": 1, "K": 1, "CL": -1, "BR": -1, "IOD": -1, "F": -1, "SOD": 1, "CLA": -1, "POT": 1}
-"""Ions of a salt with their charges: the salt of the box takes their place."""
-
 ADDITIVES = {
     "SO4": "sulfate", "PO4": "phosphate", "2HP": "phosphate", "PI": "phosphate", "NO3": "nitrate", "NH4": "ammonium", "SCN": "thiocyanate", "AZI": "azide",
     "GOL": "glycerol", "EDO": "ethylene glycol", "PGO": "propanediol", "PEG": "diethylene glycol", "PGE": "triethylene glycol", "PG4": "tetraethylene glycol",
@@ -151,13 +140,6 @@ ADDITIVES = {
     "CO3": "carbonate", "PER": "peroxide",
 }  # fmt: skip
 """What crystals are grown from and frozen in: it is left out, and said."""
-
-
-def element_of_ion(name: str) -> str:
-    """The symbol of the element of an ion by its name in the PDB: `FE2` is Fe, `IOD` is I, `K` is K."""
-    special = {"IOD": "I", "SOD": "Na", "CLA": "Cl", "POT": "K"}
-    letters = "".join(c for c in name if c.isalpha())
-    return special.get(name, letters.capitalize())
 
 
 def heavy_atoms(name: str) -> tuple[str, ...] | None:

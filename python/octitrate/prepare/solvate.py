@@ -14,11 +14,11 @@ from openmm import app, unit
 
 from ..errors import Refused, named
 from ..finite_box import table, too_high
+from ..ions import element_of_ion
 from ..pair_corrections import IONS
 from ..repeatable import is_pair_table, order_types, platform
 from .build import Model
 from .chirality import is_d
-from .names import element_of_ion
 from .options import Options
 from .report import Report, listed
 
