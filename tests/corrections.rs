@@ -278,3 +278,103 @@ fn the_chapter_of_the_library_has_the_ends_of_the_entries() {
     let sentence = format!("{ala} kJ/mol for the amino end of Ala, {gly} for Gly and {met} for Met");
     assert!(plain.contains(&sentence), "{sentence}");
 }
+
+/// Ends of chains that an entry has corrections for, and side chains beside them, by the three letters of their residues: amino ends, carboxyl ends, side chains.
+fn known_ends(folder: &str) -> [BTreeSet<String>; 3] {
+    let mut known = [(); 3].map(|()| BTreeSet::new());
+    let inside = entries().into_iter().filter(|(path, _)| path.starts_with(root().join(folder)));
+    for (_, entry) in inside {
+        for (place, correction) in corrections(&entry) {
+            if correction.calibration().is_none() {
+                continue;
+            }
+            let kind = match entry.name.as_str() {
+                "nterm" => 0,
+                "cterm" => 1,
+                _ if place.is_empty() => continue,
+                _ => 2,
+            };
+            // The first correction of an end is that of Ala. Names of residues at ends have a letter before the three: Z the last ones, N the first.
+            let name = if place.is_empty() { "ALA" } else { &place[place.len() - 3..] };
+            let name = match name {
+                "GL3" => "Glu".into(),
+                "AS3" => "Asp".into(),
+                "HIP" => "His".into(),
+                other => format!("{}{}", &other[..1], other[1..].to_lowercase()),
+            };
+            known[kind].insert(name);
+        }
+    }
+    known
+}
+
+/// The residues that a cell of a table names.
+fn named(cell: &str) -> BTreeSet<String> {
+    let words = cell.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.len() == 3 && word.starts_with(char::is_uppercase)).map(str::to_string).collect()
+}
+
+/// The one table of the ends of chains that have corrections, that of the built-in ones in the chapter of the library, and the numbers of ends that pages say.
+#[test]
+fn tables_of_ends_are_the_entries() {
+    let read = |page: &str| std::fs::read_to_string(root().join(page)).unwrap();
+    let page = read("docs/src/force-fields.md");
+    let row = |page: &str, name: &str| -> Vec<String> {
+        let line = page.lines().find(|line| line.starts_with(&format!("| {name}")));
+        let line = line.unwrap_or_else(|| panic!("no line of {name}"));
+        line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect()
+    };
+    let mut counts = Vec::new();
+    for (name, folder) in [
+        ("CHARMM36m in CHARMM's TIP3P", CHARMM),
+        ("ff19SB in OPC", FF19SB),
+        ("ff14SB in TIP3P", FF14SB),
+        ("AMBER99SB-ILDN in TIP3P", BUILTIN),
+    ] {
+        let (known, cells) = (known_ends(folder), row(&page, name));
+        for (known, cell) in known.iter().zip(&cells[1..]) {
+            assert_eq!(&named(cell), known, "{name}: {cell}");
+        }
+        counts.push(known[0].len() + known[1].len());
+    }
+    let [amino, carboxyl, beside] = known_ends(SCALED);
+    assert!(amino.len() == 19 && !amino.contains("Pro"), "all but Pro: {amino:?}");
+    assert!(carboxyl.len() == 20, "all: {carboxyl:?}");
+    assert_eq!(beside.len(), 7, "{beside:?}");
+    let scaled = &row(&page, "CHARMM36m with scaled charges, the default")[1..4];
+    assert!(scaled[0].starts_with("all but Pro") && scaled[1].starts_with("all, [39 ends]") && scaled[2] == "all");
+    let library = read("docs/src/library.md");
+    let known = known_ends(BUILTIN);
+    for (name, known) in ["amino end |", "carboxyl end |", "side chains of terminal residues"].iter().zip(&known) {
+        let cell = row(&library, name).swap_remove(1);
+        assert_eq!(&named(&cell), known, "docs/src/library.md: {name} {cell}");
+    }
+    let said = "with the others for [five to fourteen]";
+    assert!(read("README.md").contains(said), "README.md: {said}");
+    assert_eq!((counts.iter().min(), counts.iter().max()), (Some(&5), Some(&14)), "{said}");
+}
+
+/// How well the pages say that corrections are known: the statistical and the systematic part together, of all that are calibrated, in pK units at 300 K.
+#[test]
+fn pages_say_how_well_corrections_are_known() {
+    const PK_UNIT: f64 = 8.314462618e-3 * 300.0 * std::f64::consts::LN_10;
+    let mut errors = Vec::new();
+    for (_, entry) in entries() {
+        // The pages speak of groups that titrate.
+        if entry.name == "water" {
+            continue;
+        }
+        for (_, correction) in corrections(&entry).into_iter().filter(|(_, one)| one.status() == "calibrated") {
+            let calibration = correction.calibration().unwrap();
+            let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+            let systematic = calibration.systematic_errors.as_deref().map_or(0.0, largest);
+            errors.push(largest(&calibration.free_energy_errors).hypot(systematic) / PK_UNIT);
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    let said = format!("{:.2} to {:.2}", errors[0], errors[errors.len() - 1]);
+    for page in ["accuracy", "is-it-right", "theory-pka", "your-protein"] {
+        let text = std::fs::read_to_string(root().join(format!("docs/src/{page}.md"))).unwrap();
+        assert!(text.contains(&format!("{said} pK units")), "{page}: {said} pK units");
+    }
+}

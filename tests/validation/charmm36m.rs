@@ -53,7 +53,6 @@ fn averages_in_the_box_and_in_solution_are_those_of_the_files() {
         ("README.md", format!("a mean error of {mean} pK units")),
         ("README.md", format!("a root mean square of {square} ")),
         ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
-        ("docs/src/introduction.md", format!("It is {mean} with CHARMM36m and whole charges")),
     ]);
 }
 
