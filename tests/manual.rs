@@ -361,3 +361,23 @@ fn library_is_the_built_in_one() {
         }
     }
 }
+
+/// Speeds of single proteins in README and manual are those of one table of `benchmarks/gpu.md`, which has their command.
+#[test]
+fn speeds_are_those_of_the_measured_table() {
+    let read = |page: &str| std::fs::read_to_string(root().join(page)).unwrap();
+    let measured = read("benchmarks/gpu.md");
+    let measured = measured.split("\n### ").find(|section| section.starts_with("The table on an H200\n")).unwrap();
+    for (page, expected) in [("README.md", 4), ("docs/src/accuracy.md", 11)] {
+        let text = read(page);
+        let table = text.split("OpenMM 8.6.1, PME, ").nth(1).unwrap().split("\n\n").next().unwrap();
+        let cells = table.lines().filter(|line| line.starts_with("| ")).flat_map(|line| line.split(" | ").skip(1));
+        let speeds: Vec<&str> =
+            cells.map(|cell| cell.trim_matches(['|', ' '])).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(speeds.len(), expected, "{page}: {speeds:?}");
+        for speed in speeds {
+            let whole = |cell: &str| cell.trim_matches('*').split(':').next() == Some(speed);
+            assert!(measured.split('|').any(|cell| whole(cell.trim().trim_matches('*'))), "{page}: {speed} ns/day");
+        }
+    }
+}
