@@ -124,7 +124,6 @@ fn scaled_charges_have_the_errors_of_the_files() {
         ("docs/src/is-it-right.md", format!("a mean error of {mean} and a root mean square of {square}")),
         ("docs/src/introduction.md", format!("a mean error of {mean} pK units with the default force field")),
         ("docs/src/force-fields.md", format!("({mean} / {square} in place of")),
-        ("docs/src/prepare.md", format!("{mean} pK units where")),
         ("CHANGELOG.md", format!("a mean error of {mean} and a root mean square of {square} where whole")),
     ]);
 }
