@@ -63,12 +63,20 @@ fn links_lead_to_files_and_anchors() {
         "benchmarks/README.md",
         "benchmarks/gpu.md",
         "benchmarks/calibration.md",
+        "benchmarks/RESULTS.md",
         "validation/README.md",
         "validation/methods.md",
         "validation/charmm36m.md",
         "validation/ff19SB.md",
         "validation/ff14SB.md",
         "inputs/make/README.md",
+        "fmm/README.md",
+        "kernels/README.md",
+        "lambda/README.md",
+        "lambda/library/pdb2gmx/README.md",
+        "forcefield/README.md",
+        "engine/settings/README.md",
+        "python/README.md",
     ];
     let more = more
         .map(|name| root().join(name))

@@ -23,8 +23,8 @@ use std::path::PathBuf;
     max_term_width = 100,
     after_help = "\
 Example:
-  octitrate titrate inputs/01-glu/titrate.toml      a titration curve, from one file
-  octitrate help titrate                    more about one command
+  octitrate titrate inputs/01-glu/titrate.toml   a titration curve, from one file
+  octitrate help titrate                         more about one command
 
 Exit status:
   0      done, or finished before
