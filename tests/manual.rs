@@ -389,3 +389,27 @@ fn speeds_are_those_of_the_measured_table() {
         }
     }
 }
+
+/// Modules of the engine, of the Python package and of crates whose README lists them are in these lists.
+#[test]
+fn lists_of_modules_have_every_module() {
+    let mut missing = Vec::new();
+    for (page, folder, others) in [
+        ("ARCHITECTURE.md", "engine/src", &["lib", "main", "toy"][..]),
+        ("ARCHITECTURE.md", "python/octitrate", &["__init__", "__main__"]),
+        ("engine/settings/README.md", "engine/settings/src", &["lib"]),
+        ("forcefield/README.md", "forcefield/src", &["lib"]),
+        ("lambda/README.md", "lambda/src", &["lib"]),
+    ] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let files = std::fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
+        let modules =
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "rs" || extension == "py"));
+        let names: Vec<String> = modules.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        assert!(others.iter().all(|other| names.iter().any(|name| name == other)), "{folder}: {others:?}");
+        let unnamed = names.into_iter().filter(|name| !others.contains(&name.as_str()));
+        let unnamed = unnamed.filter(|name| !text.contains(&format!("`{name}`")));
+        missing.extend(unnamed.map(|name| format!("{page}: {folder}/{name}")));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
