@@ -378,3 +378,53 @@ fn pages_say_how_well_corrections_are_known() {
         assert!(text.contains(&format!("{said} pK units")), "{page}: {said} pK units");
     }
 }
+
+/// By how much a titration of a model compound, the last one that a cell has, is off the pKa that it was given.
+fn deviation(cell: &str) -> Option<f64> {
+    let (found, given) = cell.split_once(" of ")?;
+    let found: f64 = found.rsplit_once(" ± ")?.0.rsplit(' ').next()?.parse().ok()?;
+    Some((found - given.split(' ').next()?.parse::<f64>().ok()?).abs())
+}
+
+/// How far model compounds are off is the table of `is-it-right.md`, made of the titrations in the tables of corrections; none is off by more than 0.1.
+#[test]
+fn model_compounds_come_back_as_the_pages_say() {
+    let read = |page: &str| std::fs::read_to_string(root().join(page)).unwrap();
+    let (tables, summary) = (read("docs/src/force-fields.md"), read("docs/src/is-it-right.md"));
+    for (heading, name) in [
+        ("Corrections for CHARMM36m with scaled charges", "CHARMM36m with scaled charges, the default"),
+        ("Corrections for CHARMM36m with CHARMM's TIP3P", "CHARMM36m"),
+        ("Corrections for ff19SB with OPC", "ff19SB, OPC"),
+        ("Corrections for ff14SB with TIP3P", "ff14SB, TIP3P"),
+    ] {
+        let section = tables.split("\n### ").find(|section| section.starts_with(heading)).unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+        let titrated: Vec<(&str, f64)> =
+            rows.filter_map(|row| Some((row.split(" | ").next()?, deviation(row.split(" | ").last()?)?))).collect();
+        let of = |residue: &str| titrated.iter().find(|(row, _)| row.starts_with(residue)).unwrap().1;
+        let mut cells =
+            ["Glu", "Asp", "His", "Lys", "Tyr", "Cys", "Arg"].map(|residue| format!("{:.2}", of(residue))).to_vec();
+        let ends = titrated.iter().filter(|(row, _)| row.contains(" end"));
+        let most = ends.map(|one| one.1).fold(0.0, f64::max);
+        cells.push(format!("{most:.2} at most"));
+        let line = format!("| {name} | {} |", cells.join(" | "));
+        assert!(summary.contains(&line), "docs/src/is-it-right.md: {line}");
+        // to the two decimals of the tables
+        assert!(titrated.iter().all(|one| one.1 < 0.105), "{heading}: {titrated:?}");
+    }
+}
+
+/// What model compounds gave back with AMBER99SB-ILDN is on both pages with the same errors.
+#[test]
+fn titrations_of_model_compounds_are_those_that_were_measured() {
+    let read = |page: &str| std::fs::read_to_string(root().join(page)).unwrap();
+    let (chapter, measured) = (read("docs/src/accuracy.md"), read("benchmarks/calibration.md"));
+    let section = chapter.split("\n## ").find(|section| section.starts_with("pKa values of model compounds")).unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| ") && line.contains(" ± "));
+    let numbers: Vec<&str> = rows.flat_map(|line| line.split(" | ")).filter(|cell| cell.contains(" ± ")).collect();
+    assert!(numbers.len() > 35, "{}", numbers.len());
+    for number in numbers {
+        let number = number.trim_end_matches(" |");
+        assert!(measured.contains(number), "docs/src/accuracy.md: {number}");
+    }
+}
