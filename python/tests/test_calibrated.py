@@ -144,7 +144,7 @@ def test_corrections_at_ends_are_found_by_the_residue() -> None:
     assert statuses("TRP", "ALA", "GLU") == [("nterm", "uncalibrated"), ("glu3", "calibrated"), ("cterm", "calibrated")]
     assert statuses("ACE", "ALA", "ASP") == [("asp3", "uncalibrated"), ("cterm", "uncalibrated")]
     assert statuses("ACE", "ALA", "ALA") == [("cterm", "calibrated")]
-    assert statuses("MET", "NME") == [("nterm", "preliminary")]
+    assert statuses("MET", "NME") == [("nterm", "calibrated")]
 
 
 def test_ones_own_correction_at_an_end_leaves_those_that_come_with_octitrate(tmp_path: Path) -> None:

@@ -140,10 +140,10 @@ def test_entries_of_a_library(tmp_path: Path, library: Path, monkeypatch: pytest
     assert both.file("cterm", "ff14SB", "LEU", False).parent.name == "ff14SB-tip3p" != library  # type: ignore[union-attr]
     # With pair corrections those made with them come first, and the others serve.
     (library / "ff14SB-cufix-tip3p").mkdir()
-    (library / "ff14SB-cufix-tip3p/cterm-arg.toml").write_text(calibrated(entry(ff, "cterm"), "ARG"))
+    (library / "ff14SB-cufix-tip3p/cterm-trp.toml").write_text(calibrated(entry(ff, "cterm"), "TRP"))
     cufix = TitratableForceField("ff14SB", pair_corrections="cufix").calibrated
-    assert [cufix.status("cterm", "ff14SB", residue, False) for residue in ("ARG", "SER")] == ["calibrated", "calibrated"]
-    assert both.status("cterm", "ff14SB", "ARG", False) == "uncalibrated"
+    assert [cufix.status("cterm", "ff14SB", residue, False) for residue in ("TRP", "SER")] == ["calibrated", "calibrated"]
+    assert both.status("cterm", "ff14SB", "TRP", False) == "uncalibrated"
     # Where there is none, nothing is calibrated for it.
     monkeypatch.setenv("OCTITRATE_LIBRARY", "")
     assert user_library.folders("ff14SB", "tip3p") == []
