@@ -42,6 +42,11 @@ impl Description {
         Labels::of_sites(&self.sites)
     }
 
+    /// The sites that have a pKa.
+    pub fn titrating(&self) -> impl Iterator<Item = &SiteRecord> {
+        self.sites.iter().filter(|site| site.titrates())
+    }
+
     /// Names of the columns of `lambda.csv`.
     pub fn lambdas(&self) -> Vec<String> {
         self.sites.iter().flat_map(SiteRecord::columns).collect()
@@ -133,6 +138,12 @@ pub struct FormRecord {
 }
 
 impl SiteRecord {
+    /// Whether it has a pKa: it is neither a buffer nor fixed, and its forms differ in protonation.
+    pub fn titrates(&self) -> bool {
+        let differ = self.forms.iter().any(|form| form.protons_lost != self.forms[0].protons_lost);
+        self.kind == Kind::Titratable && self.coordinate != "fixed" && differ
+    }
+
     /// Whether the forms are those of another record, whatever pK they were given.
     pub fn has_the_forms_of(&self, other: &Self) -> bool {
         let form = |one: &FormRecord| (one.protons_lost, one.charge);

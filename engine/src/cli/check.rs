@@ -41,10 +41,8 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     let (names, labels) = (description.site_names(), description.labels());
     if !names.is_empty() {
         line!("{:<20} {}", "titratable sites", labels.list(&names));
-        // `Lys 4` is called LYS 4 wherever it is named.
-        let other = |name: &&String| labels.of(name).to_uppercase() != name.to_uppercase();
-        let other: Vec<String> =
-            names.iter().filter(other).map(|name| format!("{name} ({})", labels.of(name))).collect();
+        let mut other: Vec<String> = names.iter().map(|name| labels.name_and_label(name)).collect();
+        other.retain(|both| !names.contains(both));
         if !other.is_empty() {
             line!("{:<20} {}", "names in the job", other.join(", "));
         }
@@ -72,7 +70,7 @@ pub fn check(arguments: &CheckArguments, device: Choice) -> Result<ExitCode> {
     }
     let until = Until::of(&config);
     if let Some(until) = &until {
-        until.check_sites(&config, &names)?;
+        until.check_sites(&config, &description)?;
         let (first, looks) = (until.time(0), until.schedule.len());
         let error = until.target.error;
         let more = until.most_ph - config.titrate.as_ref().map_or(0, |titrate| titrate.ph.to_vec().len());

@@ -444,10 +444,9 @@ impl Run {
         self.sites.sites.iter().find(|one| one.name == site)?.free_energies.as_deref()
     }
 
-    /// The sites that titrate: those that are neither buffers nor fixed, with forms of different protonation.
+    /// The sites that have a pKa.
     pub fn titrating(&self) -> impl Iterator<Item = &SiteRecord> {
-        let differ = |site: &SiteRecord| site.forms.iter().any(|form| form.protons_lost != site.forms[0].protons_lost);
-        self.sites.sites.iter().filter(move |s| s.kind == Kind::Titratable && s.coordinate != "fixed" && differ(s))
+        self.sites.sites.iter().filter(|site| site.titrates())
     }
 
     /// Weights of the forms of a site, `[form][frame]`; `None` if the run does not have it.

@@ -39,7 +39,7 @@ const BESIDE: f64 = 2.0;
 pub struct Target {
     /// Largest error of a pKa.
     pub error: f64,
-    /// Sites; all whose pKa lies within the pH values if empty.
+    /// Sites by their names in the job or by their labels; all whose pKa lies within the pH values if empty.
     pub sites: Vec<String>,
     /// Fewest round trips between the lowest and the highest pH, all walkers together, where there is an exchange.
     pub round_trips: usize,
@@ -102,9 +102,9 @@ pub struct SiteCheck {
 impl Check {
     /// What an evaluation says, whose largest error is that of the target; `time` is the length of each run. Sites that hardly changed ask for no pH before `least` (ps) of each run.
     pub fn new(evaluation: &Evaluation, target: &Target, time: f64, least: f64) -> Self {
-        let (asked, others): (Vec<&SiteResult>, Vec<&SiteResult>) =
-            evaluation.sites.iter().partition(|site| is_asked_for(site, &evaluation.ph, target));
         let labels = evaluation.labels();
+        let (asked, others): (Vec<&SiteResult>, Vec<&SiteResult>) =
+            evaluation.sites.iter().partition(|site| is_asked_for(site, &evaluation.ph, target, &labels));
         let sites: Vec<SiteCheck> = asked.iter().map(|site| SiteCheck::new(site, target, &labels)).collect();
         let mut reasons = Vec::new();
         if sites.is_empty() {
@@ -229,9 +229,9 @@ impl SiteCheck {
 
 /// Whether a site is named; or where none is, whether any of its pKa values may lie within the pH values: by its value, or by that of the model compound if
 /// it is not known.
-fn is_asked_for(site: &SiteResult, ph: &[f64], target: &Target) -> bool {
+fn is_asked_for(site: &SiteResult, ph: &[f64], target: &Target, labels: &Labels) -> bool {
     if !target.sites.is_empty() {
-        return target.sites.contains(&site.record.name);
+        return target.sites.iter().any(|asked| labels.name_of(asked) == Some(&site.record.name));
     }
     let (low, high) = (ph[0], ph[ph.len() - 1]);
     site.titration.macroscopic.iter().zip(site.pkas()).any(|(step, pka)| match pka {

@@ -56,6 +56,18 @@ impl Labels {
         }
     }
 
+    /// The name of the site that is called so, by its name in the job or by its label. A name comes before a label of another site.
+    pub fn name_of(&self, text: &str) -> Option<&str> {
+        let named = self.0.get_key_value(text);
+        named.or_else(|| self.0.iter().find(|(_, label)| *label == text)).map(|(name, _)| name.as_str())
+    }
+
+    /// The name of a site in the job, with its label where that is another one: `GL3 15 (Glu 15)`, but `LYS 4`.
+    pub fn name_and_label(&self, name: &str) -> String {
+        let label = self.of(name);
+        if label.to_uppercase() == name.to_uppercase() { name.to_string() } else { format!("{name} ({label})") }
+    }
+
     /// The labels of these sites, as a list in a sentence.
     pub fn list(&self, names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
         names.into_iter().map(|name| self.of(name.as_ref())).collect::<Vec<_>>().join(", ")
@@ -125,6 +137,7 @@ mod tests {
         );
         assert_eq!(found.of("ZGL3 56, 2nd proton"), "Glu 56, 2nd proton");
         assert_eq!(found.of("ZGL3 56, 1st proton of it and HSP 5"), "Glu 56, 1st proton of it and His 5");
+        assert_eq!(["ZGL3 56", "LYS 4"].map(|name| found.name_and_label(name)), ["ZGL3 56 (Glu 56)", "LYS 4"]);
         // A group that is no site is called as its name alone says.
         assert_eq!(found.of("nterm THR 5"), "N-term Thr 5");
         assert_eq!(found.list(["HSP 5", "buffer"]), "His 5, buffer");
@@ -132,6 +145,16 @@ mod tests {
         let of = |places: &[(usize, &str)]| [0, 3].map(|site| labels(places).of(names[site]));
         assert_eq!(of(&[(0, "H 100A"), (3, "L 4")]), ["Glu 100A (H)", "Lys 4 (L)"]);
         assert_eq!(of(&[(0, "H 100A"), (3, "H 4")]), ["Glu 100A", "Lys 4"]);
+    }
+
+    /// A job may name a site as reports do. Where residues have other numbers in the entry, one text may be the name of a site and the label of another.
+    #[test]
+    fn sites_are_found_by_their_names_and_labels() {
+        let places: [ResiduePlace; 2] = ["15", "3"].map(|place| place.parse().unwrap());
+        let labels = Labels::new([("ACD 3", Some(&places[0])), ("ACD 8", Some(&places[1])), ("AS3 4", None)]);
+        assert_eq!(["ACD 3", "ACD 8", "AS3 4"].map(|name| labels.of(name)), ["ACD 15", "ACD 3", "Asp 4"]);
+        let found = ["ACD 15", "ACD 3", "ACD 8", "Asp 4", "AS3 4", "Asp 3"].map(|text| labels.name_of(text));
+        assert_eq!(found, [Some("ACD 3"), Some("ACD 3"), Some("ACD 8"), Some("AS3 4"), Some("AS3 4"), None]);
     }
 
     /// Protects readers of systems in which a residue stands twice with one number: who could tell them apart?

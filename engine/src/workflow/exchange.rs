@@ -59,7 +59,7 @@ pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
         return Err(config.error_at("titrate", "there is no exchange", "set titrate.exchange = \"1 ps\""));
     };
     let until = plan.until();
-    plan.check_sites(&host.description.site_names())?;
+    plan.check_sites(host.description)?;
     let whole = [config.steps()];
     let stages = until.map_or(&whole[..], |until| &until.schedule);
     // A thread that spins while it waits holds up those that have work to enqueue.

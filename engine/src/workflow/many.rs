@@ -46,12 +46,12 @@ pub trait Many {
     /// What it is, how many runs it has and how long they are, `calibration: 13 windows of 400 ps`.
     fn title(&self) -> String;
 
-    /// Refuses what the job says of sites that it does not have; `names` are those it has.
+    /// Refuses what the job says of sites that its system, as described, does not have.
     ///
     /// # Errors
     /// [`crate::error::Error::Input`] at the key.
-    fn check_sites(&self, names: &[String]) -> Result<()> {
-        let _ = names;
+    fn check_sites(&self, system: &Description) -> Result<()> {
+        let _ = system;
         Ok(())
     }
 
@@ -156,7 +156,7 @@ pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     let batch = job.batch();
     let held = Folder::claim(batch.config.folder(), batch.kind)?;
     batch.check(&batch.children, host.identity)?;
-    job.check_sites(&host.description.site_names())?;
+    job.check_sites(host.description)?;
     let mut log = held.open_log(&batch.config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
     log.describe(host.description)?;

@@ -18,6 +18,7 @@ use crate::error::{InputError, Result};
 use crate::evaluation::finite_box::{FiniteBox, Solution};
 use crate::evaluation::runs;
 use crate::output::begun::Begun;
+use crate::record::Description;
 use lambda::analysis::counted::Resampling;
 use std::path::PathBuf;
 
@@ -42,8 +43,8 @@ impl Many for TitrationPlan {
         format!("titration at {} pH values{until}: {runs} runs of {length} ps", self.ph.len())
     }
 
-    fn check_sites(&self, names: &[String]) -> Result<()> {
-        self.until.as_ref().map_or(Ok(()), |until| until.check_sites(&self.batch.config, names))
+    fn check_sites(&self, system: &Description) -> Result<()> {
+        self.until.as_ref().map_or(Ok(()), |until| until.check_sites(&self.batch.config, system))
     }
 
     fn stage(&self, number: usize) -> Result<Option<Stage>> {

@@ -20,6 +20,7 @@ use crate::evaluation::pka::Options;
 use crate::evaluation::runs::Run;
 use crate::evaluation::until::{Check, GROWTH, LOOKS, Target, reached};
 use crate::output::begun::Begun;
+use crate::record::{Description, Labels};
 use lambda::analysis::counted::Resampling;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -87,14 +88,16 @@ impl Until {
         })
     }
 
-    /// Refuses names of sites that the job does not have.
+    /// Refuses sites that the system, as described, does not have or that have no pKa.
     ///
     /// # Errors
     /// [`Error::Input`] at the key.
-    pub fn check_sites(&self, config: &Config, known: &[String]) -> Result<()> {
-        let Some(wrong) = self.target.sites.iter().find(|site| !known.contains(site)) else { return Ok(()) };
-        let help = format!("there are {}", known.join(", "));
-        Err(config.error_at("titrate.until_sites", format!("no site is called {wrong:?}"), help))
+    pub fn check_sites(&self, config: &Config, system: &Description) -> Result<()> {
+        let labels = Labels::of_sites(system.titrating());
+        let Some(wrong) = self.target.sites.iter().find(|site| labels.name_of(site).is_none()) else { return Ok(()) };
+        let known: Vec<String> = system.titrating().map(|site| labels.name_and_label(&site.name)).collect();
+        let help = format!("sites that titrate: {}", known.join(", "));
+        Err(config.error_at("titrate.until_sites", format!("no site that titrates is called {wrong:?}"), help))
     }
 
     /// A sentence if λ has hardly moved at the first look.

@@ -48,7 +48,8 @@ pub struct Titrate {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "number_or_text")]
     #[schemars(with = "Option<f64>", range(min = 0.01, max = 1.0), extend("x-absent" = "all runs are as long as `dynamics` says"))]
     pub until: Option<f64>,
-    /// Names of the sites that `until` asks for, by which the job calls them: `GL3 35`, or with the molecule or the end where it takes that.
+    /// The sites that `until` asks for: by their names in the job, `GL3 35`, with the molecule or the end where it takes that, or as the report calls them, `Glu 35`.
+    /// `octitrate check` shows both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-absent" = "all sites whose pKa lies within the pH values"))]
     pub until_sites: Vec<String>,

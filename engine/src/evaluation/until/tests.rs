@@ -547,6 +547,7 @@ fn sites_outside_the_ph_values_are_not_waited_for_unless_they_are_named() {
     let all = of(&[]);
     assert!(all.sites.is_empty() && all.outside == ["Asp 1"] && !all.holds(), "{all:?}");
     let named = of(&["ASP 1"]);
+    assert_eq!(named, of(&["Asp 1"]));
     assert!(named.sites.len() == 1 && !named.holds() && named.outside.is_empty(), "{named:?}");
     // Nothing is said of it at any pH.
     assert_eq!(named.advice.iter().filter(|advice| advice.contains("next to nothing")).count(), PH.len());
