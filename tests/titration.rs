@@ -239,6 +239,17 @@ fn a_titration_runs_skips_what_is_finished_and_names_damage() {
     assert_eq!(written(&lambda), before);
     assert!(std::fs::read(finished.join("lambda.csv")).unwrap() == lost);
 
+    // Another seed is told in the words of the job: that of a run is made from it.
+    let text = std::fs::read_to_string(&job).unwrap();
+    let reseeded = folder.path().join("reseeded.toml");
+    std::fs::write(&reseeded, text.replace("[dynamics]\n", "[dynamics]\nseed = 8\n")).unwrap();
+    for command in ["check", "titrate"] {
+        let refused = octitrate(&[command, reseeded.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(said.contains("have seed 1, the job has 8") && said.contains("seed = 1 goes on with them"), "{said}");
+    }
+
     std::fs::write(&lambda, "time (ps),lambda GLH 2,dV/dlambda GLH 2 (kJ/mol)\n0,zero,1\n").unwrap();
     let third = octitrate(&["titrate", job.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&third.stderr).into_owned();

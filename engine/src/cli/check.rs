@@ -101,12 +101,20 @@ fn results(config: &Config, simulation: &Simulation) -> Result<String> {
     let (folder, kind) = (config.folder(), Kind::of(config));
     // Runs of a titration that do not swap have their checkpoints below its folder.
     let begun = Folder::foresee(folder, kind)? || holding(FILE, &[folder.to_path_buf()]).is_ok();
+    let identity = simulation.identity();
     let there = match kind {
         Kind::Run => <Checkpoint>::load(folder)?.map(|found| found.checkpoint),
         _ => None,
     };
     if let Some(checkpoint) = &there {
-        checkpoint.check_identity(&simulation.identity(), folder)?;
+        checkpoint.check_identity(&identity, folder)?;
+    }
+    match kind {
+        Kind::Titration if starts::missing(config.path()).is_empty() => {
+            TitrationPlan::new(config.clone(), None)?.batch().check_first_runs(&identity)?;
+        }
+        Kind::Calibration => CalibrationPlan::new(config.clone(), None)?.batch().check_first_runs(&identity)?,
+        _ => {}
     }
     let step = there.map(|checkpoint| checkpoint.state.step);
     Ok(match (step, begun) {

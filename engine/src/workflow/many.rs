@@ -5,7 +5,7 @@ use super::folder::{Folder, Kind};
 use crate::backend::choice::Chosen;
 use crate::checkpoint::Identity;
 use crate::config::{Config, Jobs, RESOLVED};
-use crate::error::{InputError, Result};
+use crate::error::{Error, InputError, Result};
 use crate::output::progress::{Log, duration};
 use crate::record::Description;
 use crate::signals::Stop;
@@ -72,13 +72,35 @@ pub trait Many {
 }
 
 impl Batch {
-    /// Refuses results of another job in the folders of these runs. `identity` is that of the first run of the job.
+    /// Refuses results of another job in the folders of the first runs. `identity` is that of the first of them.
+    ///
+    /// # Errors
+    /// [`Error::Input`] that names a difference.
+    pub fn check_first_runs(&self, identity: &Identity) -> Result<()> {
+        self.check(&self.children, identity)
+    }
+
+    /// The same of these runs.
     fn check(&self, children: &[Child], identity: &Identity) -> Result<()> {
         let first = &self.first().system;
-        children.iter().try_for_each(|child| {
+        let checked = children.iter().try_for_each(|child| {
             let another_start = child.config.system != *first;
             child.check(identity, self.kind == Kind::Calibration, another_start)
-        })
+        });
+        // Seeds of runs follow from that of the job and say nothing to anybody.
+        checked.map_err(|refused| self.another_seed().unwrap_or(refused))
+    }
+
+    /// That the results in the folder are of another seed, if they are.
+    fn another_seed(&self) -> Option<Error> {
+        let resolved: toml::Table = std::fs::read_to_string(self.config.result(RESOLVED)).ok()?.parse().ok()?;
+        let before = u64::try_from(resolved.get("dynamics")?.get("seed")?.as_integer()?).ok()?;
+        let (now, folder) = (self.config.dynamics.seed, self.config.folder().display());
+        let help = format!(
+            "seed = {before} goes on with them; to begin others with seed {now} choose another output.folder, or --force to move this one aside"
+        );
+        let message = format!("the {} in {folder} have seed {before}, the job has {now}", self.noun);
+        (before != now).then(|| self.config.error_at("dynamics.seed", message, help))
     }
 
     /// The job of the first run.
@@ -111,7 +133,7 @@ pub fn queued(job: &dyn Many, queue: &Queue, identity: &Identity) -> Result<Stri
     let batch = job.batch();
     let folder = batch.config.folder();
     let _held = Folder::claim(folder, batch.kind)?;
-    batch.check(&batch.children, identity)?;
+    batch.check_first_runs(identity)?;
     let mut last: Option<Stage> = None;
     for number in 1.. {
         let children = last.as_ref().map_or(&batch.children[..], |stage| &stage.children);
@@ -155,7 +177,7 @@ pub fn all_finished(children: &[Child]) -> Result<bool> {
 pub fn run(job: &dyn Many, host: &Host, stop: &Stop) -> Result<bool> {
     let batch = job.batch();
     let held = Folder::claim(batch.config.folder(), batch.kind)?;
-    batch.check(&batch.children, host.identity)?;
+    batch.check_first_runs(host.identity)?;
     job.check_sites(host.description)?;
     let mut log = held.open_log(&batch.config, host.quiet)?;
     log.line(&format!("device: {}", host.place))?;
