@@ -18,9 +18,6 @@ pub const BAR: f64 = 0.060_221_407_6;
 /// One u/nm³ in kg/m³: ρ\[kg/m³\] = ρ\[u/nm³\] · DENSITY.
 pub const DENSITY: f64 = 1.660_539_066_60;
 
-/// Unit of the dipole moment: 1 e nm in Debye.
-pub const DEBYE: f64 = 48.032_047_1;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +35,5 @@ mod tests {
         assert!((AVOGADRO * BOLTZMANN * 1e-3 / GAS_CONSTANT - 1.0).abs() < 1e-14);
         assert!((1e5 * 1e-27 * AVOGADRO * 1e-3 / BAR - 1.0).abs() < 1e-12);
         assert!((1e-3 / AVOGADRO * 1e27 / DENSITY - 1.0).abs() < 1e-9);
-        assert!((CHARGE * 1e-9 / 3.335_640_951e-30 / DEBYE - 1.0).abs() < 1e-8);
     }
 }

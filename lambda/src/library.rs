@@ -21,8 +21,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::site::Site;
-
 mod conditions;
 mod correction;
 mod elsewhere;
@@ -456,11 +454,6 @@ impl SiteLibrary {
             Entry::from_toml(&text, &file.display().to_string())
         };
         Ok(Self { entries: files.into_iter().map(read).collect::<Result<_, _>>()? })
-    }
-
-    /// The entry that a site was made from.
-    pub fn entry_of(&self, site: &Site) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.name == site.entry && entry.force_field == site.force_field)
     }
 
     /// Adds the entries of `other` behind those here; an entry with the name and force field of one here is left out, so

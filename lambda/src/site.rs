@@ -15,7 +15,7 @@
 
 use thiserror::Error;
 
-use crate::library::Correction;
+use crate::library::{Correction, Entry, SiteLibrary};
 
 mod links;
 mod matching;
@@ -260,6 +260,11 @@ impl Site {
     /// molecules are exactly what they look like, and a step does not need what dozens of distant molecules do to each other.
     pub fn is_buffer(&self) -> bool {
         matches!(self.kind, SiteKind::Buffer { .. })
+    }
+
+    /// The entry of a library that it was made from.
+    pub fn entry_in<'a>(&self, library: &'a SiteLibrary) -> Option<&'a Entry> {
+        library.entries.iter().find(|entry| entry.name == self.entry && entry.force_field == self.force_field)
     }
 
     /// Sum of the charges (e) of [`Site::atoms`] in a form. Atoms that are the same in all forms are not among them, so

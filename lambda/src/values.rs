@@ -109,11 +109,6 @@ impl SiteValues {
     pub fn layout(&self) -> &SiteLayout {
         &self.layout
     }
-
-    /// The flat list.
-    pub fn into_flat(self) -> Vec<f64> {
-        self.values
-    }
 }
 
 impl Default for SiteValues {
@@ -185,7 +180,6 @@ mod tests {
         weights.site_mut(2)[1] = 0.5;
         weights.sites_mut().for_each(|site| site.iter_mut().for_each(|w| *w *= 2.0));
         assert_eq!(weights[..], [0.4, 1.6, 0.2, 1.0, 1.2]);
-        assert_eq!(weights.clone().into_flat(), weights.to_vec());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use forcefield::units::GAS_CONSTANT;
 use lambda::analysis::counted::Resampling;
 use lambda::analysis::hill;
-use lambda::analysis::occupancy::{OCCUPIED, of_lambda};
+use lambda::analysis::occupancy::{OCCUPIED, states};
 use lambda::analysis::reweighting::{Ensemble, RunFrames, SiteFrames};
 use lambda::analysis::simplex_fit::{Window, fit_best};
 use lambda::analysis::symmetry::Symmetry;
@@ -90,8 +90,9 @@ fn titrate(smoothed: bool) -> (Titration, f64) {
                 entropy: None,
             };
             let lambda = run(&bias, ph, 1_500_000);
-            let (states, frames) = (of_lambda(&lambda, OCCUPIED).unwrap(), lambda.len());
+            let frames = lambda.len();
             let weights = [lambda.iter().map(|l| 1.0 - l).collect(), lambda];
+            let states = states(&[&weights[0], &weights[1]], OCCUPIED).unwrap();
             RunFrames { ph, frames, sites: vec![Some(SiteFrames::new(term, &weights, states))] }
         })
         .collect();

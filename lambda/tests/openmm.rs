@@ -30,7 +30,7 @@ fn sites(topology: &Topology) -> Vec<(Site, Parameters)> {
     let library = SiteLibrary::builtin().unwrap();
     let found = find_sites(topology, &library, Selection::All).unwrap();
     let with = |site: Site| {
-        let parameters = parameters(topology, library.entry_of(&site).unwrap(), site.residues[0]);
+        let parameters = parameters(topology, site.entry_in(&library).unwrap(), site.residues[0]);
         (site, parameters)
     };
     found.into_iter().map(with).collect()

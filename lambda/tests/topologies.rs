@@ -272,7 +272,7 @@ fn pair_terms_of_the_model_compound_count_and_those_of_the_protein_do_not() {
     let mut top = topology("13-hirustasin/hirustasin");
     let library = SiteLibrary::builtin().unwrap();
     let site = all(&top).into_iter().find(|site| site.entry == "glu3").unwrap();
-    let (entry, residue) = (library.entry_of(&site).unwrap(), site.residues[0]);
+    let (entry, residue) = (site.entry_in(&library).unwrap(), site.residues[0]);
     let atoms_of = |top: &Topology, name: &str| {
         top.residues.iter().find(|residue| residue.name.starts_with(name)).unwrap().atoms.clone()
     };

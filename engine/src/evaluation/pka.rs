@@ -7,17 +7,17 @@ mod connected;
 mod diagnostics;
 mod doubts;
 mod equilibrated;
+mod independent_units;
 mod results;
 mod rotamers;
 mod trails;
-mod units;
 mod walks;
 
 pub use diagnostics::{END, FEW, LARGEST_ERROR, ROTAMERS, SECOND, TRIPS};
 pub use doubts::grouped;
+pub use independent_units::Independent;
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
 pub use rotamers::{Held, Torsions};
-pub use units::Independent;
 
 use super::runs::{Run, names_of_runs};
 use crate::error::{Error, Result};
@@ -301,7 +301,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();
     let own: Vec<&Run> = mine.iter().map(|&run| &runs[run]).collect();
     let of_draws: Vec<Determined> = titration.macroscopic.iter().map(|step| step.pka_slope_one).collect();
-    let independent = units::widen(&mut titration, &own, &protonations);
+    let independent = independent_units::widen(&mut titration, &own, &protonations);
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
     let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
@@ -324,9 +324,9 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         let between = diagnostics::error_between(all, &frames, from_replicas);
         let halves = convergence.halves(number).filter(|_| from_replicas);
         let of_halves = halves.and_then(diagnostics::error_between_halves);
-        between.into_iter().chain(of_halves).for_each(|error| units::at_least(step, error));
+        between.into_iter().chain(of_halves).for_each(|error| independent_units::at_least(step, error));
     }
-    units::widen_forms(&mut titration, &of_draws, &class);
+    independent_units::widen_forms(&mut titration, &of_draws, &class);
     // Occupancies of a pH count what its files show; what counts as a transition is what walkers have done.
     let trails = trails::along(&own, &states);
     let exchanges = trails.iter().map(|trail| exchanges(&trail.states, &class)).sum();

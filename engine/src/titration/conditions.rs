@@ -67,7 +67,7 @@ pub(super) fn of_site(
     site: &Site,
     solvent: Option<&Range<u32>>,
 ) -> Conditions {
-    let (entry, residue) = (library.entry_of(site), site.residues[0]);
+    let (entry, residue) = (site.entry_in(library), site.residues[0]);
     let found = entry.map(|entry| parameters(topology, entry, residue));
     let (own, attached) = found.map_or((String::new(), None), |found| (found.own, found.attached));
     let pairs = entry.and_then(|entry| pair_terms(topology, entry, residue, solvent.cloned()));

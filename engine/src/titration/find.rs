@@ -69,7 +69,7 @@ pub(super) fn are_known<'a>(
     // Reasons in the order of the sites, with the names of all that have one.
     let mut lacking: Vec<(String, Vec<&str>)> = Vec::new();
     for one in found {
-        let entry = library.entry_of(&one.site);
+        let entry = one.site.entry_in(library);
         let at_an_end = entry.and_then(|entry| lambda::site::no_correction(topology, entry, one.site.residues[0]));
         let without = matches!(one.site.correction, Correction::Uncalibrated);
         let reason = at_an_end.or_else(|| without.then(|| format!("{} {UNCALIBRATED}", one.site.entry)));
@@ -135,7 +135,7 @@ pub(super) fn variants(
     site: &Site,
 ) -> Result<SiteVariants> {
     let mut all = SiteVariants::default();
-    let Some(entry) = library.entry_of(site) else { return Ok(all) };
+    let Some(entry) = site.entry_in(library) else { return Ok(all) };
     if entry.lj_types.is_empty() && entry.bonded.is_empty() {
         return Ok(all);
     }

@@ -47,11 +47,6 @@ impl NamedVariants {
         self.lj_types.is_empty() && self.bonded.is_empty()
     }
 
-    /// Names of all types; those that no atom of a system has must be kept when its topology is read.
-    pub fn type_names(&self) -> impl Iterator<Item = &str> {
-        self.lj_types.values().flatten().map(String::as_str)
-    }
-
     /// Looks up the names in a residue of `top` (an index into its residues) for a site of `n_forms` forms.
     ///
     /// # Errors

@@ -75,15 +75,6 @@ pub fn states(weights: &[&[f64]], threshold: f64) -> Result<Vec<State>, Occupanc
     (0..frames).map(state).collect()
 }
 
-/// The state of every frame of a site with two forms, from λ, the weight of the second.
-///
-/// # Errors
-/// As [`states`].
-pub fn of_lambda(lambda: &[f64], threshold: f64) -> Result<Vec<State>, OccupancyError> {
-    let first: Vec<f64> = lambda.iter().map(|l| 1.0 - l).collect();
-    states(&[&first, lambda], threshold)
-}
-
 /// The class of every frame: `class[form]`.
 pub fn classes(states: &[State], class: &[u8]) -> Vec<State> {
     states.iter().map(|state| state.and_then(|form| class.get(usize::from(form)).copied())).collect()
@@ -232,18 +223,14 @@ pub(super) fn changes(states: &[State], form: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::synthetic;
-
-    fn found(lambda: &[f64]) -> Vec<State> {
-        of_lambda(lambda, OCCUPIED).unwrap()
-    }
+    use crate::analysis::synthetic::{self, states_of_two};
 
     #[test]
     fn states_and_transitions_are_counted() {
-        let counts = count(&found(&[0.5, 0.1, 0.3, 0.1, 0.5, 0.9, 1.05, 0.79, 0.81, -0.04, 0.21, 0.8]), 2);
+        let counts = count(&states_of_two(&[0.5, 0.1, 0.3, 0.1, 0.5, 0.9, 1.05, 0.79, 0.81, -0.04, 0.21, 0.8]), 2);
         assert_eq!(counts, Occupancy { forms: vec![3, 3], mixed: 6, transitions: 2 });
         assert_eq!((counts.frames(), counts.population(1), counts.mixed_fraction()), (12, Some(0.5), Some(0.5)));
-        assert_eq!(count(&found(&[0.5; 3]), 2).population(1), None);
+        assert_eq!(count(&states_of_two(&[0.5; 3]), 2).population(1), None);
         assert_eq!(Occupancy::default().mixed_fraction(), None);
     }
 
@@ -300,7 +287,7 @@ mod tests {
         // C(t) = (1 − rate)^t: g = (2 − rate)/rate; the slow one goes through means of blocks.
         for (s, rate, frames) in [(0.5, 0.05, 400_000), (0.1, 0.05, 400_000), (0.5, 0.001, 2_000_000)] {
             let lambda = synthetic::two_state(frames, s, rate, &mut synthetic::random(4));
-            let g = inefficiency(&found(&lambda), 2).unwrap() * rate / (2.0 - rate);
+            let g = inefficiency(&states_of_two(&lambda), 2).unwrap() * rate / (2.0 - rate);
             // 10 000 independent samples, 1000 of the slow one: up to 15 % too much ([`crate::analysis::blocks`]), and 8 % noise.
             assert!((0.9..1.25).contains(&g), "S = {s}, rate {rate}: {g}");
         }
@@ -319,7 +306,7 @@ mod tests {
         let lambda = synthetic::two_state(frames, 0.4, 0.02, &mut synthetic::random(9));
         let blink = synthetic::two_state(frames, 0.5, 1.0, &mut synthetic::random(10));
         let flicker: Vec<State> =
-            found(&lambda).into_iter().zip(&blink).map(|(state, b)| state.filter(|_| *b > 0.5)).collect();
+            states_of_two(&lambda).into_iter().zip(&blink).map(|(state, b)| state.filter(|_| *b > 0.5)).collect();
         let samples = count(&flicker, 2).pure() as f64 / inefficiency(&flicker, 2).unwrap();
         // g = 99: 4000 samples, up to 15 % fewer, with a noise of 4 %.
         assert!((0.8..1.12).contains(&(samples * 99.0 / frames as f64)), "{samples}");
@@ -328,7 +315,7 @@ mod tests {
     #[test]
     fn rare_transitions_are_few_samples_and_none_are_unknown() {
         let lambda: Vec<f64> = (0..1000).map(|i| if i < 500 { 0.0 } else { 1.0 }).collect();
-        let g = inefficiency(&found(&lambda), 2).unwrap();
+        let g = inefficiency(&states_of_two(&lambda), 2).unwrap();
         assert!(1000.0 / g <= 2.0, "one transition is at most two samples, found {}", 1000.0 / g);
         assert_eq!(inefficiency(&[Some(1); 50], 2), None);
         assert_eq!(inefficiency(&[None; 50], 3), None);

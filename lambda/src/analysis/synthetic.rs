@@ -1,5 +1,6 @@
 //! Correlated random series with known averages, for tests.
 
+use super::occupancy::{OCCUPIED, State, states};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal, StandardUniform};
@@ -36,6 +37,12 @@ pub(crate) fn two_state(n: usize, s: f64, rate: f64, rng: &mut ChaCha8Rng) -> Ve
             f64::from(u8::from(deprotonated)) + 0.03 * noise
         })
         .collect()
+}
+
+/// The state of every frame of a site with two forms, from λ, the weight of the second.
+pub(crate) fn states_of_two(lambda: &[f64]) -> Vec<State> {
+    let first: Vec<f64> = lambda.iter().map(|l| 1.0 - l).collect();
+    states(&[&first, lambda], OCCUPIED).unwrap()
 }
 
 /// A value with a small scatter, as λ has at its ends.

@@ -28,7 +28,7 @@ pub fn find_sites(
             // What cannot titrate as it is built is told by `untitrated`.
             let built = groups(topology, library).into_iter().filter_map(|group| group.site(&names, library).ok());
             let is_known = |site: &Site| {
-                library.entry_of(site).is_none_or(|entry| no_correction(topology, entry, site.residues[0]).is_none())
+                site.entry_in(library).is_none_or(|entry| no_correction(topology, entry, site.residues[0]).is_none())
             };
             built.filter(is_known).collect()
         }

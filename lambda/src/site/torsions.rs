@@ -19,7 +19,7 @@ use crate::library::SiteLibrary;
 pub fn hold_torsions(topology: &mut Topology, library: &SiteLibrary, sites: &[Site]) -> usize {
     let mut held = Vec::new();
     for site in sites {
-        let Some(entry) = library.entry_of(site).filter(|entry| !entry.torsions.is_empty()) else { continue };
+        let Some(entry) = site.entry_in(library).filter(|entry| !entry.torsions.is_empty()) else { continue };
         for &residue in &site.residues {
             let indices = indices(topology, entry, residue);
             for torsion in &entry.torsions {

@@ -48,7 +48,7 @@ pub fn untitrated(topology: &Topology, library: &SiteLibrary, sites: &[Site]) ->
         });
     }
     let titrates = |residue: u32, terminus: Option<Terminus>| {
-        let is_end = |site: &Site| library.entry_of(site).and_then(|entry| entry.terminus);
+        let is_end = |site: &Site| site.entry_in(library).and_then(|entry| entry.terminus);
         sites.iter().any(|site| site.residues == [residue] && is_end(site) == terminus)
     };
     let mut list = Vec::new();
@@ -98,7 +98,7 @@ impl Named<'_> {
             return Some(format!("it is {description}{build}"));
         }
         match side_chain(names, library, residue) {
-            Ok(site) => library.entry_of(&site).and_then(|entry| no_correction(topology, entry, residue)),
+            Ok(site) => site.entry_in(library).and_then(|entry| no_correction(topology, entry, residue)),
             Err(error) => Some(error.reason()),
         }
     }

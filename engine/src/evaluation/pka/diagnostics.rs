@@ -16,14 +16,14 @@
 //! By how much the halves of the runs differ is then the mean over the replicas, with an error of the same kind; a difference beyond the errors of the halves, which know of
 //! motions within them only, counts where it is larger than the error that is asked for.
 
-use super::doubts::few_transitions;
+use super::independent_units::Independent;
 use super::results::SiteResult;
 use super::rotamers::Torsions;
-use super::units::Independent;
 use super::walks::Walks;
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::hill::Determined;
 use lambda::analysis::mbar::CONNECTED;
+use lambda::analysis::titration::PhPoint;
 use std::collections::BTreeSet;
 
 /// Largest error of a pKa that has converged, unless [`super::Options`] say otherwise.
@@ -116,7 +116,7 @@ impl Diagnostics {
                 add(format!("the replicas give {}", all.join(" and ")));
             }
         }
-        let few: Vec<String> = few_transitions(site).iter().map(|point| format!("{}", point.ph)).collect();
+        let few = few_transitions(site);
         if !few.is_empty() {
             reasons.push(format!("fewer than {FEW} transitions at pH {}", few.join(" and ")));
         }
@@ -190,6 +190,13 @@ pub(super) fn is_more_than(drift: Determined, errors: f64) -> bool {
 /// Whether a drift is, with two of its errors, less than half of `largest`, the error that is asked for: long runs show drifts that nobody asks about.
 pub(super) fn is_small(drift: Determined, largest: f64) -> bool {
     matches!(drift, Determined::Value { value, error } if value.abs() + ERRORS * error < 0.5 * largest)
+}
+
+/// The pH values at which a site is partly protonated and seldom changes.
+pub(super) fn few_transitions(site: &SiteResult) -> Vec<String> {
+    let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
+    let few = site.titration.points.iter().filter(|p| between(p) && p.occupancy.transitions < FEW);
+    few.map(|point| point.ph.to_string()).collect()
 }
 
 /// Whether values scatter by more than their errors: χ² > n − 1 + 2 √(2(n − 1)) about the weighted mean.

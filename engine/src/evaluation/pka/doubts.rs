@@ -1,6 +1,6 @@
 //! What the numbers of a titration give reason to doubt, in sentences.
 
-use super::diagnostics::{FEW, SLOPE_ONE};
+use super::diagnostics::{FEW, SLOPE_ONE, few_transitions};
 use super::results::{Evaluation, SiteResult};
 use crate::evaluation::runs::{Run, names_of_runs, names_of_titrations};
 use crate::record::Labels;
@@ -102,12 +102,6 @@ pub fn grouped(doubts: impl Iterator<Item = (String, String)>) -> Vec<(Vec<Strin
     all
 }
 
-/// Points where a site is partly protonated and seldom changes.
-pub(super) fn few_transitions(site: &SiteResult) -> Vec<&PhPoint> {
-    let between = |point: &PhPoint| point.deprotonated.is_some_and(|s| (0.1..=0.9).contains(&s));
-    site.titration.points.iter().filter(|p| between(p) && p.occupancy.transitions < FEW).collect()
-}
-
 /// Reasons to doubt the numbers of a site: its name, or that of a step, and a sentence.
 fn doubts(site: &SiteResult, largest: f64) -> Vec<(String, String)> {
     let mut doubts = Vec::new();
@@ -119,7 +113,7 @@ fn doubts(site: &SiteResult, largest: f64) -> Vec<(String, String)> {
     let at = |list: &[String]| {
         if list.len() == points.len() { "every pH".to_string() } else { format!("pH {}", list.join(", ")) }
     };
-    let few: Vec<String> = few_transitions(site).iter().map(|point| format!("{}", point.ph)).collect();
+    let few = few_transitions(site);
     let mixed = list(&|point| point.occupancy.mixed_fraction().is_some_and(|mixed| mixed > MANY_MIXED));
     let where_any = |list: &[String]| (!list.is_empty()).then(|| at(list));
     doubts.extend(of_changes(where_any(&few), where_any(&mixed)).map(|doubt| (name.clone(), doubt)));

@@ -63,7 +63,7 @@ impl Target {
         let topology = crate::system::read(config)?.topology;
         let found = lambda::find_sites(&topology, &library, Selection::Residues(&[residue])).map_err(refused)?;
         let site = &found[0];
-        let entry = library.entry_of(site).cloned();
+        let entry = site.entry_in(&library).cloned();
         let missing = || config.error_at("calibrate.site", format!("the library has no {}", site.entry), "");
         let what = What::Site { settings: Box::new(settings), name: site.name.clone() };
         let entry = entry.ok_or_else(missing)?;

@@ -1,8 +1,7 @@
 //! Tests of pairs: two coupled sites whose constants are known exactly, and two that are independent.
 
 use super::*;
-use crate::analysis::occupancy::{OCCUPIED, of_lambda};
-use crate::analysis::synthetic::{coupled, random};
+use crate::analysis::synthetic::{coupled, random, states_of_two};
 use crate::analysis::titration::{self, TitrationSeries};
 
 /// Repeated experiments in each test of errors.
@@ -15,7 +14,7 @@ const PH: [f64; 7] = [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
 /// States of both sites at each pH.
 fn experiment(constants: [f64; 3], frames: usize, seed: u64) -> Vec<[Vec<State>; 2]> {
     let mut rng = random(seed);
-    let of = |lambda: Vec<f64>| of_lambda(&lambda, OCCUPIED).unwrap();
+    let of = |lambda: Vec<f64>| states_of_two(&lambda);
     PH.iter().map(|&ph| coupled(frames, ph, constants, 0.1, &mut rng).map(of)).collect()
 }
 

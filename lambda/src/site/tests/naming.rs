@@ -194,6 +194,6 @@ fn entries_of_one_name_are_told_apart_by_their_force_field() {
     for request in ["GLH 1", "glu GLH 1"] {
         let sites = find_sites(&top, &both, Selection::Residues(&[request.parse().unwrap()])).unwrap();
         assert_eq!(sites[0].force_field, "amber99sb-ildn");
-        assert_eq!(both.entry_of(&sites[0]), Some(&entry("glu")));
+        assert_eq!(sites[0].entry_in(&both), Some(&entry("glu")));
     }
 }

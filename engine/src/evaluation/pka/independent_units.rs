@@ -4,9 +4,9 @@
 
 use crate::evaluation::runs::{Run, Walker};
 use lambda::analysis::determined::Determined;
+use lambda::analysis::independent_units::{FramesAtPh, UnitError, effective_number, information};
 use lambda::analysis::occupancy::State;
 use lambda::analysis::titration::{Macroscopic, Titration};
-use lambda::analysis::units::{Cell, OfUnits, number, told};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -36,15 +36,18 @@ pub(super) fn widen(titration: &mut Titration, runs: &[&Run], classes: &[Vec<Sta
     for (index, step) in titration.macroscopic.iter_mut().enumerate() {
         let [Some(pka), Some(slope)] = step.counted.map(|number| number.value()) else { continue };
         let units = |of: Of| units(runs, classes, index, &family, of);
-        let added = told(&units(Of::Added), pka, slope);
+        let added = information(&units(Of::Added), pka, slope);
         let units = units(Of::All);
-        let are_kin = added > 0.5 * told(&units, pka, slope);
+        let are_kin = added > 0.5 * information(&units, pka, slope);
         let may_be_few = have_walkers || are_kin;
         if may_be_few {
-            let mine = Independent { number: number(&units, pka, slope), needed: if are_kin { RUNS } else { WALKERS } };
+            let mine = Independent {
+                number: effective_number(&units, pka, slope),
+                needed: if are_kin { RUNS } else { WALKERS },
+            };
             fewest = Some(fewest.filter(|fewest| fewest.number <= mine.number).unwrap_or(mine));
         }
-        let Some(found) = OfUnits::new(&units, pka, slope).filter(|found| may_be_few || found.is_known()) else {
+        let Some(found) = UnitError::new(&units, pka, slope).filter(|found| may_be_few || found.is_known()) else {
             continue;
         };
         at_least(step, found.covering());
@@ -148,9 +151,15 @@ enum Of {
 }
 
 /// Frames of every walker, or of every run if not all of them have walkers, of the two classes of a step.
-fn units<'a>(runs: &[&'a Run], classes: &[Vec<State>], step: usize, family: &Families<'a>, of: Of) -> Vec<Vec<Cell>> {
+fn units<'a>(
+    runs: &[&'a Run],
+    classes: &[Vec<State>],
+    step: usize,
+    family: &Families<'a>,
+    of: Of,
+) -> Vec<Vec<FramesAtPh>> {
     let have_walkers = have_walkers(runs);
-    let mut found: BTreeMap<Unit, BTreeMap<u64, Cell>> = BTreeMap::new();
+    let mut found: BTreeMap<Unit, BTreeMap<u64, FramesAtPh>> = BTreeMap::new();
     for (index, (run, classes)) in runs.iter().zip(classes).enumerate() {
         let titration = run.titration();
         for (frame, class) in classes.iter().enumerate() {
@@ -163,13 +172,14 @@ fn units<'a>(runs: &[&'a Run], classes: &[Vec<State>], step: usize, family: &Fam
             if of == Of::Added && !family.has_begun(unit) {
                 continue;
             }
-            let cells = found.entry(family.first(unit)).or_default();
-            let cell = cells.entry(run.ph.to_bits()).or_insert(Cell { ph: run.ph, ..Cell::default() });
-            cell.frames += 1.0;
-            cell.lost += lost as f64;
+            let of_unit = found.entry(family.first(unit)).or_default();
+            let new = FramesAtPh { ph: run.ph, ..FramesAtPh::default() };
+            let at = of_unit.entry(run.ph.to_bits()).or_insert(new);
+            at.frames += 1.0;
+            at.lost += lost as f64;
         }
     }
-    found.into_values().map(|cells| cells.into_values().collect()).collect()
+    found.into_values().map(|of_unit| of_unit.into_values().collect()).collect()
 }
 
 #[cfg(test)]
@@ -202,7 +212,7 @@ mod tests {
         let classes = vec![vec![Some(0); 4]; 3];
         let frames = |runs: &[&Run], of: Of| -> Vec<f64> {
             let units = units(runs, &classes, 0, &Families::of(runs), of);
-            units.iter().map(|unit| unit.iter().map(|cell| cell.frames).sum()).collect()
+            units.iter().map(|unit| unit.iter().map(|at| at.frames).sum()).collect()
         };
         assert_eq!(frames(&runs, Of::All), [2.0, 10.0]);
         assert_eq!(frames(&runs, Of::Added), [4.0]);
@@ -212,7 +222,7 @@ mod tests {
         let classes = vec![vec![Some(0); 4]; 5];
         let frames_of_both: Vec<f64> = {
             let units = units(&both, &classes, 0, &Families::of(&both), Of::All);
-            units.iter().map(|unit| unit.iter().map(|cell| cell.frames).sum()).collect()
+            units.iter().map(|unit| unit.iter().map(|at| at.frames).sum()).collect()
         };
         assert_eq!(frames_of_both, [2.0, 10.0, 4.0, 4.0]);
         let alone: Vec<Run> = runs

@@ -13,7 +13,7 @@ use super::hill::deprotonated_fraction;
 
 /// Frames of one unit at one pH.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cell {
+pub struct FramesAtPh {
     /// pH.
     pub ph: f64,
     /// Frames that are protonated or deprotonated.
@@ -24,7 +24,7 @@ pub struct Cell {
 
 /// An error from units.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OfUnits {
+pub struct UnitError {
     /// Error of the pKa.
     pub error: f64,
     /// Degrees of freedom ν > 0; below [`FEWEST`] the error itself is hardly known.
@@ -35,34 +35,34 @@ pub struct OfUnits {
 pub const FEWEST: f64 = 2.0;
 
 /// The number of units that tell anything of a pKa, N; 0 if none does.
-pub fn number(units: &[Vec<Cell>], pka: f64, slope: f64) -> f64 {
-    let [total, squares] = information(units, pka, slope);
+pub fn effective_number(units: &[Vec<FramesAtPh>], pka: f64, slope: f64) -> f64 {
+    let [total, squares] = sums(units, pka, slope);
     if squares > 0.0 { total * total / squares } else { 0.0 }
 }
 
 /// What units tell of a pKa, Σ I_u, in frames times pK units⁻¹.
-pub fn told(units: &[Vec<Cell>], pka: f64, slope: f64) -> f64 {
-    information(units, pka, slope)[0]
+pub fn information(units: &[Vec<FramesAtPh>], pka: f64, slope: f64) -> f64 {
+    sums(units, pka, slope)[0]
 }
 
 /// Σ I_u and Σ I_u².
-fn information(units: &[Vec<Cell>], pka: f64, slope: f64) -> [f64; 2] {
-    let of = |cell: &Cell| {
-        let p = deprotonated_fraction(cell.ph, pka, slope);
-        std::f64::consts::LN_10 * slope * cell.frames * p * (1.0 - p)
+fn sums(units: &[Vec<FramesAtPh>], pka: f64, slope: f64) -> [f64; 2] {
+    let of = |at: &FramesAtPh| {
+        let p = deprotonated_fraction(at.ph, pka, slope);
+        std::f64::consts::LN_10 * slope * at.frames * p * (1.0 - p)
     };
     let each = units.iter().map(|unit| unit.iter().map(of).sum::<f64>());
     each.fold([0.0; 2], |[sum, squares], i| [sum + i, squares + i * i])
 }
 
-impl OfUnits {
+impl UnitError {
     /// From the frames of each unit, with pKa and Hill coefficient of all of them; `None` if no more than one unit tells anything.
-    pub fn new(units: &[Vec<Cell>], pka: f64, slope: f64) -> Option<Self> {
-        let score = |unit: &Vec<Cell>| -> f64 {
-            unit.iter().map(|cell| cell.lost - deprotonated_fraction(cell.ph, pka, slope) * cell.frames).sum()
+    pub fn new(units: &[Vec<FramesAtPh>], pka: f64, slope: f64) -> Option<Self> {
+        let score = |unit: &Vec<FramesAtPh>| -> f64 {
+            unit.iter().map(|at| at.lost - deprotonated_fraction(at.ph, pka, slope) * at.frames).sum()
         };
         let scores: f64 = units.iter().map(|unit| score(unit).powi(2)).sum();
-        let [total, squares] = information(units, pka, slope);
+        let [total, squares] = sums(units, pka, slope);
         let number = total * total / squares;
         let free = number - 1.0;
         (free > 0.0 && total > 0.0).then(|| Self { error: (number / free * scores).sqrt() / total, free })
@@ -88,9 +88,9 @@ mod tests {
     use rand_distr::{Distribution, StandardNormal};
 
     /// Frames as they would be counted without noise, of a unit whose own pKa is `pka`.
-    fn unit(pka: f64, frames: f64) -> Vec<Cell> {
-        let cell = |ph: f64| Cell { ph, frames, lost: frames / (1.0 + 10f64.powf(pka - ph)) };
-        [3.0, 3.5, 4.0, 4.5, 5.0].map(cell).to_vec()
+    fn unit(pka: f64, frames: f64) -> Vec<FramesAtPh> {
+        let frames_at = |ph: f64| FramesAtPh { ph, frames, lost: frames / (1.0 + 10f64.powf(pka - ph)) };
+        [3.0, 3.5, 4.0, 4.5, 5.0].map(frames_at).to_vec()
     }
 
     /// Units whose pKa scatters by 0.1: the error of their mean is 0.1/√N.
@@ -101,8 +101,8 @@ mod tests {
         let mut squares = 0.0;
         for _ in 0..sets {
             let own = |rng: &mut _| -> f64 { StandardNormal.sample(rng) };
-            let units: Vec<Vec<Cell>> = (0..number).map(|_| unit(4.0 + 0.1 * own(&mut rng), 100.0)).collect();
-            let found = OfUnits::new(&units, 4.0, 1.0).unwrap();
+            let units: Vec<Vec<FramesAtPh>> = (0..number).map(|_| unit(4.0 + 0.1 * own(&mut rng), 100.0)).collect();
+            let found = UnitError::new(&units, 4.0, 1.0).unwrap();
             assert!((found.free - 7.0).abs() < 1e-9);
             squares += found.error.powi(2) / f64::from(sets);
         }
@@ -115,15 +115,15 @@ mod tests {
     #[test]
     fn units_that_tell_nothing_do_not_count() {
         let mut units = vec![unit(3.9, 100.0), unit(4.1, 100.0), unit(4.0, 100.0)];
-        let three = OfUnits::new(&units, 4.0, 1.0).unwrap();
-        units.extend((0..5).map(|_| vec![Cell { ph: 9.0, frames: 1000.0, lost: 1000.0 }]));
-        let eight = OfUnits::new(&units, 4.0, 1.0).unwrap();
-        assert!((number(&units, 4.0, 1.0) - 3.0).abs() < 0.1 && number(&[], 4.0, 1.0) == 0.0);
+        let three = UnitError::new(&units, 4.0, 1.0).unwrap();
+        units.extend((0..5).map(|_| vec![FramesAtPh { ph: 9.0, frames: 1000.0, lost: 1000.0 }]));
+        let eight = UnitError::new(&units, 4.0, 1.0).unwrap();
+        assert!((effective_number(&units, 4.0, 1.0) - 3.0).abs() < 0.1 && effective_number(&[], 4.0, 1.0) == 0.0);
         assert!((eight.error / three.error - 1.0).abs() < 0.02 && (eight.free - 2.0).abs() < 0.1, "{eight:?}");
-        assert!(three.is_known() && eight.is_known() && !OfUnits::new(&units[..2], 4.0, 1.0).unwrap().is_known());
-        assert_eq!(OfUnits::new(&units[..1], 4.0, 1.0), None);
-        assert_eq!(OfUnits::new(&[], 4.0, 1.0), None);
-        let covering = |free| OfUnits { error: 0.1, free }.covering();
+        assert!(three.is_known() && eight.is_known() && !UnitError::new(&units[..2], 4.0, 1.0).unwrap().is_known());
+        assert_eq!(UnitError::new(&units[..1], 4.0, 1.0), None);
+        assert_eq!(UnitError::new(&[], 4.0, 1.0), None);
+        let covering = |free| UnitError { error: 0.1, free }.covering();
         assert!((covering(4.0) - 0.1 * 2f64.sqrt()).abs() < 1e-12 && covering(2.0) == covering(3.0));
     }
 }
