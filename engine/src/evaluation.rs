@@ -7,6 +7,7 @@ pub mod calibration;
 pub mod comparison;
 pub mod energies;
 pub mod finite_box;
+pub mod job;
 pub mod ladders;
 pub mod measured;
 pub mod mixing;

@@ -7,3 +7,4 @@ pub mod exchange;
 pub mod page;
 pub mod pka;
 pub mod plot;
+mod text;

@@ -8,7 +8,7 @@ use octitrate::workflow::calibrate::CalibrationPlan;
 use octitrate::workflow::folder::move_aside;
 use octitrate::workflow::many::Many;
 use octitrate::workflow::titrate::TitrationPlan;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Reads a job; its results go to `output` if given.
@@ -40,6 +40,33 @@ pub fn one_run(config: &Config) -> Result<Config> {
         (_, Some(_)) => CalibrationPlan::new(config.clone(), None)?.batch().first().clone(),
         _ => config.clone(),
     })
+}
+
+/// Refuses jobs that are made of many runs, and those in which nothing would happen.
+///
+/// # Errors
+/// [`Error::Input`] at the section.
+pub fn check_is_one_run(config: &Config) -> Result<()> {
+    for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
+        if present {
+            let message = format!("this job is made of many runs: it has a section [{name}]");
+            let help = format!("start it with: octitrate {name} {}", config.path().display());
+            return Err(config.error_at(name, message, help));
+        }
+    }
+    if config.steps() == 0 && config.minimise.is_none() {
+        let help = "set dynamics.duration, for example \"10 ps\"";
+        return Err(config.error_at("dynamics", "the run has no length", help));
+    }
+    Ok(())
+}
+
+/// This program, to be started again.
+///
+/// # Errors
+/// [`Error::Input`] if the system does not say.
+pub fn executable() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|e| Error::input(format!("this program cannot find itself: {e}"), ""))
 }
 
 /// Listens to signals from now on, and stops in time for the limit `max_hours` and for the end of the Slurm job, if there are any. A run `on_leash`

@@ -1,11 +1,10 @@
 //! `titrate` and `calibrate`: jobs that are made of many runs.
 
 use super::arguments::WorkflowArguments;
-use super::job::{job, make_room, signals, warn};
-use super::run::check_is_one_run;
+use super::job::{check_is_one_run, executable, job, make_room, signals, warn};
 use octitrate::backend::choice::{Choice, Gpus};
 use octitrate::error::{Error, Result};
-use octitrate::origin::quoted;
+use octitrate::invocation::quoted;
 use octitrate::output::progress::Log;
 use octitrate::output::screen;
 use octitrate::propagate::Propagate;
@@ -17,7 +16,7 @@ use octitrate::workflow::exchange;
 use octitrate::workflow::many::{self, Host, Many};
 use octitrate::workflow::starts;
 use octitrate::workflow::titrate::TitrationPlan;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A command with its arguments.
@@ -174,12 +173,4 @@ impl Call<'_> {
         }
         Ok(words.join(" "))
     }
-}
-
-/// This program, to be started again.
-///
-/// # Errors
-/// [`Error::Input`] if the system does not say.
-pub fn executable() -> Result<PathBuf> {
-    std::env::current_exe().map_err(|e| Error::input(format!("this program cannot find itself: {e}"), ""))
 }

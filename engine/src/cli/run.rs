@@ -1,8 +1,7 @@
 //! `run`: one run, from the job or from its checkpoint; several, one after the other; or a bundle of runs of a titration or calibration.
 
 use super::arguments::RunArguments;
-use super::job::{job, make_room, signals, warn};
-use super::many::executable;
+use super::job::{check_is_one_run, executable, job, make_room, signals, warn};
 use octitrate::backend::choice::Choice;
 use octitrate::config::Config;
 use octitrate::error::{Error, Result};
@@ -72,20 +71,4 @@ fn several(arguments: &RunArguments, device: Choice) -> Result<ExitCode> {
     let mut log = Log::on_screen(arguments.quiet);
     let finished = bundle(jobs, &executable()?, &device.open_all()?, &mut log, &stop)?;
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(stop.exit_status()) })
-}
-
-/// Refuses jobs that are made of many runs, and those in which nothing would happen.
-pub(super) fn check_is_one_run(config: &Config) -> Result<()> {
-    for (name, present) in [("titrate", config.titrate.is_some()), ("calibrate", config.calibrate.is_some())] {
-        if present {
-            let message = format!("this job is made of many runs: it has a section [{name}]");
-            let help = format!("start it with: octitrate {name} {}", config.path().display());
-            return Err(config.error_at(name, message, help));
-        }
-    }
-    if config.steps() == 0 && config.minimise.is_none() {
-        let help = "set dynamics.duration, for example \"10 ps\"";
-        return Err(config.error_at("dynamics", "the run has no length", help));
-    }
-    Ok(())
 }

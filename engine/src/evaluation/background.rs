@@ -5,16 +5,15 @@
 
 mod corrections;
 mod differences;
-mod job;
 mod logs;
 pub mod solute;
 
 pub use corrections::CorrectionRecord;
 pub use differences::{Difference, sentence};
-pub use job::Job;
 pub use logs::LogFacts;
 pub use solute::Solute;
 
+use super::job::Job;
 use super::ladders::Ladders;
 use super::mixing::Mixing;
 use super::pka::Evaluation;

@@ -3,7 +3,7 @@
 use crate::config::RESOLVED;
 use crate::config::quantity::{Energy, Time};
 use crate::error::{Error, InputError, Result};
-use crate::evaluation::background::Job;
+use crate::evaluation::job::Job;
 use crate::output::begun::Begun;
 use crate::output::files;
 use crate::output::series::LambdaSeries;

@@ -1,7 +1,7 @@
 //! What a calibration leaves behind: `calibration.csv`, `rounds.csv`, `calibration.svg`, `report.html`, the entry of the library, and the
 //! table at the end.
 
-use super::page::Page;
+use super::page::{Page, REPORT};
 use super::plot::{Chart, Curve, Entry, Figure, Point, Scale, Style};
 use crate::atomic::write_atomic;
 use crate::config::Config;
@@ -18,8 +18,6 @@ pub const TABLE: &str = "calibration.csv";
 pub const ROUNDS: &str = "rounds.csv";
 /// Plot of the averages and the fit.
 pub const PLOT: &str = "calibration.svg";
-/// Name of the page.
-pub const REPORT: &str = "report.html";
 
 /// Writes all files of a calibration into the folder of its job. The table that ends the log.
 ///

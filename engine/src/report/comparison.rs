@@ -1,5 +1,6 @@
 //! Computed against measured pKa values: `comparison.csv`, `comparison.json`, and a table for the terminal.
 
+use super::text::aligned;
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
 use crate::evaluation::comparison::{Averages, Compared, Comparison, Statistics, Verdict};
@@ -180,7 +181,7 @@ pub fn rows(comparison: &Comparison, labels: &Labels) -> Vec<Vec<String>> {
 /// The table for the terminal with the averages, and what has no counterpart.
 pub fn summary(comparison: &Comparison, labels: &Labels) -> String {
     let mut text = format!("against {}\n", comparison.file.display());
-    text += &super::pka::aligned(&COLUMNS, rows(comparison, labels));
+    text += &aligned(&COLUMNS, rows(comparison, labels));
     let averages = |found: &Averages| {
         let largest = format!("{:+.2}", found.largest.difference).replace('-', "−");
         vec![
@@ -199,7 +200,7 @@ pub fn summary(comparison: &Comparison, labels: &Labels) -> String {
     }
     if !table.is_empty() {
         text.push('\n');
-        text += &super::pka::aligned(&["differences of", "", "MAE", "RMSE", "mean", "largest"], table);
+        text += &aligned(&["differences of", "", "MAE", "RMSE", "mean", "largest"], table);
     }
     if let Some(all) = comparison.statistics.first() {
         let Statistics { stated, computed, .. } = all;

@@ -1,7 +1,6 @@
 //! The page `exchange.html` about the mixing of a replica exchange, and the table that its log ends with.
 
-use super::page::Page;
-use super::pka::REPORT;
+use super::page::{Page, REPORT};
 use crate::atomic::write_atomic;
 use crate::error::Result;
 use crate::evaluation::mixing::{Mixing, Swaps};

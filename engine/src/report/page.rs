@@ -6,6 +6,9 @@
 use super::plot::{Figure, sheet};
 use std::fmt::Write;
 
+/// Name of the page of a titration, an evaluation or a calibration.
+pub const REPORT: &str = "report.html";
+
 /// The text with the characters of HTML markup made harmless.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

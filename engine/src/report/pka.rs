@@ -19,7 +19,7 @@ mod tests;
 use super::analysis;
 use super::comparison;
 use super::exchange;
-use super::page::Page;
+use super::page::{Page, REPORT};
 use crate::atomic::write_atomic;
 use crate::error::{Error, Result};
 use crate::evaluation::background::{Background, sentence};
@@ -32,10 +32,6 @@ use evidence::trimmed;
 use plots::Plot;
 use std::path::Path;
 
-pub(super) use tables::aligned;
-
-/// Name of the page.
-pub const REPORT: &str = "report.html";
 /// Name of its numbers.
 pub const DATA: &str = "report.json";
 

@@ -14,7 +14,7 @@ mod slurm;
 mod thread;
 
 pub use array::{Queue, Scheduler, TaskArray};
-pub use child::{COMPLAINTS, Child, JOB, seed};
+pub use child::{Child, seed};
 pub use concurrency::Concurrency;
 pub use crew::run_all;
 pub use process::Processes;

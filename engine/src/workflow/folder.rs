@@ -4,13 +4,14 @@
 //! checkpoint. Results go into a folder that is new, empty, or the job's own; nothing else is written over. What a run or a titration has
 //! in its folder is compared with the job by the checkpoints ([`crate::checkpoint::Identity`]).
 
+use super::rerun::RERUN;
 use crate::atomic::{read_toml, write_atomic};
 use crate::config::{Config, RESOLVED};
 use crate::error::{Error, InputError, Result};
-use crate::origin;
+use crate::invocation;
 use crate::output::files;
 use crate::output::progress::Log;
-use crate::report::pka::REPORT;
+use crate::report::page::REPORT;
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,9 +20,13 @@ use std::path::{Path, PathBuf};
 
 /// Name of the file that says whose a folder is.
 pub const MARKER: &str = "folder.toml";
+/// Name of the job of a run that a titration or a calibration has made, in the folder of the run.
+pub const JOB: &str = "run.toml";
+/// Name of the file with what such a run said when it failed.
+pub const COMPLAINTS: &str = "errors.txt";
 const LOCK: &str = ".lock";
 /// What this program may have written into the folder of a run before the run itself comes.
-const OURS: [&str; 3] = [super::children::JOB, super::children::COMPLAINTS, super::rerun::RERUN];
+const OURS: [&str; 3] = [JOB, COMPLAINTS, RERUN];
 const HEADING: &str =
     "# The results of one job lie in this folder. It says so here, so that no other job writes over them.\n";
 
@@ -196,9 +201,9 @@ impl Folder {
     pub fn open_log(&self, config: &Config, quiet: bool) -> Result<Log> {
         config.save(&config.result(RESOLVED))?;
         let mut log = Log::open(&config.result(files::LOG), quiet)?;
-        let host = origin::host().map_or(String::new(), |host| format!(", host {host}"));
-        log.record(&format!("octitrate {}, {}{host}", env!("CARGO_PKG_VERSION"), origin::now()))?;
-        log.record(&format!("command: {}", origin::command()))?;
+        let host = invocation::host().map_or(String::new(), |host| format!(", host {host}"));
+        log.record(&format!("octitrate {}, {}{host}", env!("CARGO_PKG_VERSION"), invocation::now()))?;
+        log.record(&format!("command: {}", invocation::command()))?;
         log.record(&format!("threads: {}", rayon::current_num_threads()))?;
         Ok(log)
     }

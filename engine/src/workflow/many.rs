@@ -1,11 +1,12 @@
 //! Jobs of many runs: what titrations and calibrations have in common.
 
 use super::children::{self, Child, Concurrency, Processes, Queue, Runner, TaskArray, Threads};
-use super::folder::{Folder, Kind};
+use super::folder::{Folder, JOB, Kind};
 use crate::backend::choice::Chosen;
 use crate::checkpoint::Identity;
 use crate::config::{Config, Jobs, RESOLVED};
 use crate::error::{Error, InputError, Result};
+use crate::evaluation::job::Job;
 use crate::output::progress::{Log, duration};
 use crate::record::Description;
 use crate::signals::Stop;
@@ -93,9 +94,8 @@ impl Batch {
 
     /// That the results in the folder are of another seed, if they are.
     fn another_seed(&self) -> Option<Error> {
-        let resolved: toml::Table = std::fs::read_to_string(self.config.result(RESOLVED)).ok()?.parse().ok()?;
-        let before = u64::try_from(resolved.get("dynamics")?.get("seed")?.as_integer()?).ok()?;
-        let (now, folder) = (self.config.dynamics.seed, self.config.folder().display());
+        let before = Job::read(&self.config.result(RESOLVED)).value("dynamics", "seed")?;
+        let (now, folder) = (self.config.dynamics.seed.to_string(), self.config.folder().display());
         let help = format!(
             "seed = {before} goes on with them; to begin others with seed {now} choose another output.folder, or --force to move this one aside"
         );
@@ -232,7 +232,7 @@ fn crew(jobs: Jobs, runs: usize, executable: &Path, place: &Chosen) -> (Concurre
 
 /// Whether a titration or a calibration has made this job: `run.toml` in the folder of its results.
 pub fn is_made_by_many(job: &Config) -> bool {
-    job.path() == job.folder().join(children::JOB)
+    job.path() == job.folder().join(JOB)
 }
 
 /// Runs several jobs that a titration or a calibration has made (`run.toml` in the folder of each), as many at once as the device wants; false if asked

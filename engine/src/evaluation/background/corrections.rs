@@ -1,6 +1,6 @@
 //! Where the corrections V_MM of the sites come from: their entries in the libraries of the job.
 
-use super::Job;
+use crate::evaluation::job::Job;
 use crate::evaluation::runs::Run;
 use crate::record::{Kind, SiteRecord};
 use lambda::library::{Correction, Entry, SiteLibrary};

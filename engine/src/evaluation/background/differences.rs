@@ -138,8 +138,9 @@ pub fn sentence(differences: &[Difference], names: &[&str], most: usize) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CorrectionRecord, Job, LogFacts};
+    use super::super::{CorrectionRecord, LogFacts};
     use super::*;
+    use crate::evaluation::job::Job;
 
     fn titration(name: &str, job: &str, atoms: &str) -> TitrationRecord {
         let log = LogFacts { facts: vec![("atoms".into(), atoms.into())], ..LogFacts::default() };

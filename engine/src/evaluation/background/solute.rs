@@ -3,7 +3,7 @@
 //! Shown are heavy atoms, and of the sites the hydrogens that come and go. Chains are told by their bonds: the carbon C of a residue and the nitrogen N of the
 //! next one are nearer than 0.2 nm. The molecule is made whole by nearest images along the chain; further chains lie by the first one.
 
-use super::Job;
+use crate::evaluation::job::Job;
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::{Run, names_of_runs};
 use crate::output::files;

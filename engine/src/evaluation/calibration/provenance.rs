@@ -5,7 +5,7 @@ use super::{Estimate, Run};
 use crate::checkpoint::{Checkpoint, Found};
 use crate::config::{Modifier, Precision};
 use crate::error::{InputError, Result};
-use crate::origin;
+use crate::invocation;
 use crate::output::files;
 use crate::output::sites;
 use crate::record::Kind;
@@ -42,7 +42,7 @@ pub fn provenance(inputs: &Inputs, found: &Estimate) -> Result<Provenance> {
     let accuracy = config.electrostatics.accuracy();
     Ok(Provenance {
         program: format!("octitrate {}", env!("CARGO_PKG_VERSION")),
-        date: origin::today(),
+        date: invocation::today(),
         temperature: inputs.temperature(),
         box_edges: checkpoint.state.cell.periodic().map_or([0.0; 3], |periodic| periodic.lengths().into()),
         atoms: checkpoint.state.positions.len(),

@@ -2,7 +2,8 @@
 
 use super::SAID;
 use super::evidence::trimmed;
-use crate::evaluation::background::{Background, CorrectionRecord, Job, Preparation, sentence};
+use crate::evaluation::background::{Background, CorrectionRecord, Preparation, sentence};
+use crate::evaluation::job::Job;
 use crate::evaluation::pka::{Evaluation, LARGEST_ERROR};
 use crate::evaluation::runs::Run;
 use crate::record::{Kind, Labels, SiteRecord};

@@ -4,7 +4,7 @@ use super::method::Method;
 use crate::evaluation::background::{Background, CorrectionRecord, Difference};
 use crate::evaluation::pka::Evaluation;
 use crate::evaluation::runs::{Run, find};
-use crate::origin::quoted;
+use crate::invocation::quoted;
 use crate::report::page::{Page, escape, table};
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -7,6 +7,7 @@ use crate::atomic::write_atomic;
 use crate::error::Result;
 use crate::evaluation::pka::{Diagnostics, Evaluation, PairResult, SIGNIFICANT, SiteResult, grouped};
 use crate::record::Labels;
+use crate::report::text::aligned;
 use lambda::analysis::hill::Determined;
 use std::fmt::Write;
 use std::path::Path;
@@ -258,23 +259,6 @@ pub(super) fn remarks(evaluation: &Evaluation) -> Vec<String> {
         }
     }
     remarks
-}
-
-/// A table for people: the first column to the left, the others to the right.
-pub(in crate::report) fn aligned(columns: &[&str], rows: Vec<Vec<String>>) -> String {
-    let mut table = vec![columns.iter().map(|head| head.to_string()).collect()];
-    table.extend(rows);
-    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
-    let mut text = String::new();
-    for row in &table {
-        let _ = write!(text, "{:<1$}", row[0], widths[0]);
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            let _ = write!(text, "  {cell:>width$}");
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// Which sites have not converged, and why, a line for each reason; what several have in common comes first and is said once.

@@ -5,15 +5,11 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::output::begun::Begun;
 use crate::output::files;
+use crate::workflow::folder::JOB;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-
-/// Name of the job file of a child, in its folder.
-pub const JOB: &str = "run.toml";
-/// Name of the file with what a child said when it failed.
-pub const COMPLAINTS: &str = "errors.txt";
 
 /// What a parent wants to know of the state of a run.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //! other; what comes after a stage is begun by whichever of them finds all runs finished.
 
 use super::array::{TaskArray, Tasks};
-use crate::origin::quoted;
+use crate::invocation::quoted;
 
 /// Minutes that a worker must have left if a task is to start on it; less where tasks are shorter.
 const LEAST: f64 = 10.0;

@@ -3,9 +3,10 @@
 //! A child holds a pipe from its parent as standard input and leaves with a checkpoint when it ends. Closing the pipe is
 //! how the parent stops its children, and a parent that is killed stops them all the same.
 
-use super::child::{COMPLAINTS, Child};
+use super::child::Child;
 use super::runner::{End, Runner, Working};
 use crate::error::{Error, Result};
+use crate::workflow::folder::COMPLAINTS;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};

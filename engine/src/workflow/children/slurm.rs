@@ -1,7 +1,7 @@
 //! Tasks of a Slurm array.
 
 use super::array::{TaskArray, Tasks};
-use crate::origin::quoted;
+use crate::invocation::quoted;
 
 /// Seconds before its end at which a task gets the signal to write its checkpoint.
 const WARNING: u32 = 120;

@@ -3,12 +3,13 @@
 //! Every run has its own streams and graphs. A simulation is built by all cores; from then on a run does the work of the host
 //! in one thread of its own.
 
-use super::child::{COMPLAINTS, Child};
+use super::child::Child;
 use super::runner::{End, Runner, Working};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::signals::Stop;
 use crate::simulation::Simulation;
+use crate::workflow::folder::COMPLAINTS;
 use crate::workflow::run::{Outcome, run};
 use kernels::device::Device;
 use std::any::Any;

@@ -13,7 +13,7 @@ pub struct Job {
 
 impl Job {
     /// Reads it; empty if there is none, or it is no TOML.
-    pub(in crate::evaluation) fn read(path: &Path) -> Self {
+    pub fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         Self::parse(text)
     }
