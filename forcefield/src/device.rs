@@ -13,11 +13,11 @@ mod virtual_sites;
 
 pub use bonded::DeviceBonded;
 pub use lennard_jones::{DeviceLennardJones, ListStatus, Settings};
-pub use variants::{DeviceVariants, VariantSums};
+pub use variants::DeviceVariants;
 pub use virtual_sites::DeviceVirtualSites;
 
 use crate::lennard_jones::LennardJonesError;
-use kernels::device::DeviceError;
+use kernels::device::{Buffer, DeviceError};
 use thiserror::Error;
 
 /// Fixed-point units of one kJ/mol/nm, and of one kJ/mol/e of potential.
@@ -88,6 +88,25 @@ impl EnergyTerm {
     /// If there are fewer than [`ENERGY_SLOTS`] numbers.
     pub fn of(self, energies: &[i64]) -> f64 {
         energies[self as usize] as f64 / ENERGY_ONE
+    }
+}
+
+/// The sums to which terms add.
+#[derive(Clone, Copy)]
+pub struct Sums<'a> {
+    /// Forces on all atoms (3N).
+    pub forces: &'a Buffer<i64>,
+    /// Energies and virials ([`ENERGY_SLOTS`]).
+    pub energies: &'a Buffer<i64>,
+    /// Whether energies and the virial are wanted, too.
+    pub with_energy: bool,
+}
+
+impl Sums<'_> {
+    /// Refuses buffers that are too short for so many atoms.
+    fn hold(self, n_atoms: usize) -> Result<(), DeviceError> {
+        self.forces.holds(3 * n_atoms)?;
+        self.energies.holds(if self.with_energy { ENERGY_SLOTS } else { 0 })
     }
 }
 

@@ -9,7 +9,7 @@ use bytemuck::Zeroable;
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments, structure};
 use nalgebra::Vector3;
 
-use super::{DeviceTermError, ENERGY_SLOTS, EnergyTerm};
+use super::{DeviceTermError, EnergyTerm, Sums};
 use crate::bonded::cmap::CmapSpline;
 use crate::cell::Cell;
 use crate::topology::{PositionRestraint, Topology};
@@ -166,30 +166,26 @@ impl DeviceBonded {
         })
     }
 
-    /// Adds forces (3N) at `x` (3N, nm) and charges `q` (N, e), the potential of 1-4 partners (kJ/mol/e, in the units of
-    /// forces) to `potential` (N) and, if `with_energy`, energies and virial to the slots of `energies`. `cell`: edges, nm
-    /// ([`Cell::packed`]).
+    /// Adds to `sums` at `x` (3N, nm) and charges `q` (N, e), and the potential of 1-4 partners (kJ/mol/e, in the units of forces) to `potential` (N).
+    /// `cell`: edges, nm ([`Cell::packed`]).
     ///
     /// # Errors
     /// [`DeviceError::Length`] if a buffer is shorter than that; what the driver says against the launch.
-    #[allow(clippy::too_many_arguments)] // what the kernel reads and writes
     pub fn enqueue_forces(
         &self,
         stream: &Stream,
         x: &Buffer<f64>,
         q: &Buffer<f64>,
         cell: &Buffer<f64>,
-        forces: &Buffer<i64>,
         potential: &Buffer<i64>,
-        energies: &Buffer<i64>,
-        with_energy: bool,
+        sums: Sums<'_>,
     ) -> Result<(), DeviceError> {
         x.holds(3 * self.n_atoms)?;
         q.holds(self.n_atoms)?;
         cell.holds(6)?;
-        forces.holds(3 * self.n_atoms)?;
         potential.holds(self.n_atoms)?;
-        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
+        sums.hold(self.n_atoms)?;
+        let Sums { forces, energies, with_energy } = sums;
         let arguments = BondedArgs {
             x: x.arg(),
             q: q.arg(),
@@ -211,17 +207,15 @@ impl DeviceBonded {
     }
 
     /// The same of [`Self::weighted`] terms at the `weights` of all forms; adds ∂V/∂λ_α to `by_weight`.
-    #[allow(clippy::too_many_arguments)] // what the kernel reads and writes
     pub(super) fn enqueue_weighted(
         &self,
         stream: &Stream,
         x: &Buffer<f64>,
         weights: &Buffer<f64>,
-        forces: &Buffer<i64>,
         by_weight: &Buffer<i64>,
-        energies: &Buffer<i64>,
-        with_energy: bool,
+        sums: Sums<'_>,
     ) -> Result<(), DeviceError> {
+        let Sums { forces, energies, with_energy } = sums;
         let arguments = BondedArgs {
             x: x.arg(),
             q: In::none(),

@@ -17,7 +17,7 @@ mod tests;
 use kernels::device::{Buffer, CountingSort, Device, DeviceError, In, Launch, Out, Stream, arguments, structure};
 use std::mem::offset_of;
 
-use super::{DeviceTermError, ENERGY_SLOTS, Precision};
+use super::{DeviceTermError, Precision, Sums};
 use crate::cell::Cell;
 use crate::lennard_jones::kinds::Kinds;
 use crate::lennard_jones::{
@@ -271,7 +271,7 @@ impl DeviceLennardJones {
         cell.holds(if self.periodic { 6 } else { 0 })
     }
 
-    /// Adds forces (3N) at `x` and, if `with_energy`, energy, correction for dispersion and virial to the slots of `energies`.
+    /// Adds forces at `x` and, if they are wanted, energy, correction for dispersion and virial to `sums`.
     /// The list must have been made, and how long it serves is for the caller to know ([`ListDrift`](crate::lennard_jones::ListDrift)); `cell`
     /// ([`Cell::packed`]) may differ from that of the list by the scaling of a barostat.
     ///
@@ -282,13 +282,11 @@ impl DeviceLennardJones {
         stream: &Stream,
         x: &Buffer<f64>,
         cell: &Buffer<f64>,
-        forces: &Buffer<i64>,
-        energies: &Buffer<i64>,
-        with_energy: bool,
+        sums: Sums<'_>,
     ) -> Result<(), DeviceError> {
         self.check_lengths(x, cell)?;
-        forces.holds(3 * self.n_atoms)?;
-        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
+        sums.hold(self.n_atoms)?;
+        let Sums { forces, energies, with_energy } = sums;
         if self.n == 0 {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Sour
 use super::bonded::{KINDS, Kind, kinds};
 use super::lennard_jones::source::{potential, sites};
 use super::lennard_jones::{DeviceLennardJones, Settings};
-use super::{DeviceBonded, DeviceTermError, ENERGY_SLOTS};
+use super::{DeviceBonded, DeviceTermError, Sums};
 use crate::cell::Cell;
 use crate::topology::{Pair14, Topology};
 use crate::variants::Variants;
@@ -71,17 +71,6 @@ arguments! {
         capacity: i32,
         n_types: i32,
     }
-}
-
-/// What every kernel adds to.
-#[derive(Clone, Copy)]
-pub struct VariantSums<'a> {
-    /// Forces, 3N.
-    pub forces: &'a Buffer<i64>,
-    /// Energies by slot.
-    pub energies: &'a Buffer<i64>,
-    /// Whether energies and the virial are wanted.
-    pub with_energy: bool,
 }
 
 /// The interactions that change between the forms of all sites, on a device.
@@ -159,13 +148,12 @@ impl DeviceVariants {
         x: &Buffer<f64>,
         cell: &Buffer<f64>,
         weights: &Buffer<f64>,
-        sums: VariantSums<'_>,
+        sums: Sums<'_>,
     ) -> Result<(), DeviceError> {
-        let VariantSums { forces, energies, with_energy } = sums;
         lennard_jones.check_lengths(x, cell)?;
         weights.holds(self.by_weight.len())?;
-        forces.holds(3 * lennard_jones.n_atoms)?;
-        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
+        sums.hold(lennard_jones.n_atoms)?;
+        let Sums { forces, energies, with_energy } = sums;
         if let Some(pairs) = &self.pairs {
             let arguments = ChangingArgs {
                 sites: lennard_jones.sites.arg(),
@@ -192,7 +180,7 @@ impl DeviceVariants {
             stream.launch(kernel, Launch::new(pairs.n as u32, THREADS), arguments)?;
         }
         match &self.bonded {
-            Some(bonded) => bonded.enqueue_weighted(stream, x, weights, forces, &self.by_weight, energies, with_energy),
+            Some(bonded) => bonded.enqueue_weighted(stream, x, weights, &self.by_weight, sums),
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use kernels::device::{Buffer, Device, DeviceError, In, Kernel, Launch, Out, Source, Stream, arguments};
 
-use super::{ENERGY_SLOTS, EnergyTerm};
+use super::{EnergyTerm, Sums};
 use crate::topology::Topology;
 use crate::virtual_sites::{VirtualSite, VirtualSiteKind};
 
@@ -120,22 +120,14 @@ impl DeviceVirtualSites {
         stream.launch(&self.place, self.launch(), arguments)
     }
 
-    /// Moves the `forces` `[3N]` of all sites to their parents at `x` `[3N]`; the change of the virial, if it is wanted, is added to its slot of
-    /// `energies`.
+    /// Moves the forces of all sites to their parents at `x` `[3N]`; the change of the virial, if it is wanted, is added to its slot.
     ///
     /// # Errors
     /// [`DeviceError::Length`] if a buffer is shorter; what the driver says against the launch.
-    pub fn enqueue_spread(
-        &self,
-        stream: &Stream,
-        x: &Buffer<f64>,
-        forces: &Buffer<i64>,
-        energies: &Buffer<i64>,
-        with_energy: bool,
-    ) -> Result<(), DeviceError> {
+    pub fn enqueue_spread(&self, stream: &Stream, x: &Buffer<f64>, sums: Sums<'_>) -> Result<(), DeviceError> {
         x.holds(3 * self.n_atoms)?;
-        forces.holds(3 * self.n_atoms)?;
-        energies.holds(if with_energy { ENERGY_SLOTS } else { 0 })?;
+        sums.hold(self.n_atoms)?;
+        let Sums { forces, energies, with_energy } = sums;
         let arguments = VirtualSiteArgs { forces: forces.arg(), energies: energies.arg(), ..self.arguments(x) };
         let kernel = if with_energy { &self.spread_energy } else { &self.spread };
         stream.launch(kernel, self.launch(), arguments)
@@ -174,7 +166,7 @@ fn source() -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{ENERGY_ONE, FORCE_ONE};
+    use crate::device::{ENERGY_ONE, ENERGY_SLOTS, FORCE_ONE};
     use crate::virtual_sites;
     use kernels::device::{check_layouts, compiles};
     use nalgebra::Vector3;
@@ -258,7 +250,8 @@ mod tests {
         let fixed: Vec<i64> = (0..3 * x.len()).map(|i| ((i as f64 * 0.7).sin() * 1000.0 * FORCE_ONE) as i64).collect();
         let run = |with_energy| {
             let (forces, energies) = (device.upload(&fixed).unwrap(), device.zeros::<i64>(ENERGY_SLOTS).unwrap());
-            sites.enqueue_spread(&stream, &on_device, &forces, &energies, with_energy).unwrap();
+            let sums = Sums { forces: &forces, energies: &energies, with_energy };
+            sites.enqueue_spread(&stream, &on_device, sums).unwrap();
             (forces.read(&stream).unwrap(), EnergyTerm::Virial.of(&energies.read(&stream).unwrap()))
         };
         let (spread, virial) = run(true);
@@ -290,8 +283,10 @@ mod tests {
         let (whole, few) = (device.zeros::<f64>(3 * n).unwrap(), device.zeros::<f64>(3 * n - 1).unwrap());
         let sums = |n| device.zeros::<i64>(n).unwrap();
         let short = |n: usize| Err(DeviceError::Length { expected: n, found: n - 1 });
-        let spread =
-            |x, forces: usize, energies: usize| sites.enqueue_spread(&stream, x, &sums(forces), &sums(energies), true);
+        let spread = |x, forces: usize, energies: usize| {
+            let (forces, energies) = (sums(forces), sums(energies));
+            sites.enqueue_spread(&stream, x, Sums { forces: &forces, energies: &energies, with_energy: true })
+        };
         assert_eq!(sites.enqueue_place(&stream, &few), short(3 * n));
         assert_eq!(spread(&few, 3 * n, ENERGY_SLOTS), short(3 * n));
         assert_eq!(spread(&whole, 3 * n - 1, ENERGY_SLOTS), short(3 * n));
@@ -311,7 +306,7 @@ mod tests {
         let mut fixed = [0_i64; 12];
         fixed[10] = (1 << 60) + 1;
         let (forces, energies) = (device.upload(&fixed).unwrap(), device.zeros::<i64>(ENERGY_SLOTS).unwrap());
-        sites.enqueue_spread(&stream, &x, &forces, &energies, true).unwrap();
+        sites.enqueue_spread(&stream, &x, Sums { forces: &forces, energies: &energies, with_energy: true }).unwrap();
         fixed.swap(1, 10);
         assert_eq!(forces.read(&stream).unwrap(), fixed);
     }

@@ -30,7 +30,7 @@ use crate::state::ListState;
 use fmm::device::BoxGeometry;
 use forcefield::Cell;
 use forcefield::device::{
-    DeviceBonded, DeviceLennardJones, DeviceVariants, DeviceVirtualSites, ENERGY_SLOTS, EnergyTerm, VariantSums,
+    DeviceBonded, DeviceLennardJones, DeviceVariants, DeviceVirtualSites, ENERGY_SLOTS, EnergyTerm, Sums,
 };
 use kernels::device::{Buffer, Device, DeviceError, Graph, Stream};
 use lambda::device::{Corrected, DeviceSites, Whole};
@@ -345,21 +345,13 @@ impl Resident {
             self.enqueue_variants(forms, with_energy)?;
         }
         streams.short.wait_for(&streams.main)?;
-        self.lennard_jones.enqueue_forces(&streams.short, x, edges, &self.forces, &self.energies, with_energy)?;
+        let sums = self.sums(with_energy);
+        self.lennard_jones.enqueue_forces(&streams.short, x, edges, sums)?;
         if !self.bonded.is_empty() {
             if self.sites.is_some() {
                 streams.short.zero(&self.potential_14)?;
             }
-            self.bonded.enqueue_forces(
-                &streams.short,
-                x,
-                &self.charges,
-                edges,
-                &self.forces,
-                &self.potential_14,
-                &self.energies,
-                with_energy,
-            )?;
+            self.bonded.enqueue_forces(&streams.short, x, &self.charges, edges, &self.potential_14, sums)?;
         }
         if forms.is_none() {
             self.enqueue_variants(&streams.short, with_energy)?;
@@ -375,7 +367,7 @@ impl Resident {
             self.coulomb.enqueue(&streams.main, &self.charges, potential, &self.energies)?;
         }
         if let Some(sites) = &self.virtual_sites {
-            sites.enqueue_spread(&streams.main, x, &self.forces, &self.energies, with_energy)?;
+            sites.enqueue_spread(&streams.main, x, sums)?;
         }
         Ok(())
     }
@@ -399,9 +391,13 @@ impl Resident {
     fn enqueue_variants(&self, stream: &Stream, with_energy: bool) -> Result<(), ResidentError> {
         let (Some(variants), Some(sites)) = (&self.variants, &self.sites) else { return Ok(()) };
         let (x, edges) = (self.motion.x(), self.motion.edges());
-        let sums = VariantSums { forces: &self.forces, energies: &self.energies, with_energy };
         stream.zero(variants.by_weight())?;
-        Ok(variants.enqueue_forces(stream, &self.lennard_jones, x, edges, sites.weights(), sums)?)
+        Ok(variants.enqueue_forces(stream, &self.lennard_jones, x, edges, sites.weights(), self.sums(with_energy))?)
+    }
+
+    /// What short-range terms add to.
+    fn sums(&self, with_energy: bool) -> Sums<'_> {
+        Sums { forces: &self.forces, energies: &self.energies, with_energy }
     }
 
     /// What Hamiltonian interpolation corrects; none with charge interpolation.

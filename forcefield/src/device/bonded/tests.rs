@@ -29,7 +29,8 @@ fn on_device(top: &Topology, x: &[Vector3<f64>], reference: &[Vector3<f64>], cel
     let run = |with_energy| {
         let zeros = |n| device.zeros::<i64>(n).unwrap();
         let (forces, potential, energies) = (zeros(x.len()), zeros(q.len()), zeros(ENERGY_SLOTS));
-        terms.enqueue_forces(&stream, &x, &q, &cell, &forces, &potential, &energies, with_energy).unwrap();
+        let sums = Sums { forces: &forces, energies: &energies, with_energy };
+        terms.enqueue_forces(&stream, &x, &q, &cell, &potential, sums).unwrap();
         [energies, forces, potential].map(|b| b.read(&stream).unwrap())
     };
     let [energies, forces, potential] = run(true);
@@ -224,7 +225,8 @@ fn forces_beyond_the_range_are_reported() {
         let (flat, q) = (x.iter().flat_map(|r| [r.x, r.y, r.z]).collect::<Vec<_>>(), vec![0.5; 5]);
         let (x, q, cell) = (device.upload(&flat).unwrap(), device.upload(&q).unwrap(), device.zeros(6).unwrap());
         let [forces, potential, energies] = [15, 5, ENERGY_SLOTS].map(|n| device.zeros(n).unwrap());
-        terms.enqueue_forces(&stream, &x, &q, &cell, &forces, &potential, &energies, true).unwrap();
+        let sums = Sums { forces: &forces, energies: &energies, with_energy: true };
+        terms.enqueue_forces(&stream, &x, &q, &cell, &potential, sums).unwrap();
         assert_eq!(terms.saturated(&stream).unwrap(), case > 0, "case {case}");
     }
 }
@@ -287,7 +289,8 @@ fn short_buffers_are_refused() {
     let enqueue = |lengths: [usize; 6]| {
         let [x, q, cell] = [0, 1, 2].map(|k| device.zeros::<f64>(lengths[k]).unwrap());
         let [forces, potential, energies] = [3, 4, 5].map(|k| device.zeros::<i64>(lengths[k]).unwrap());
-        terms.enqueue_forces(&stream, &x, &q, &cell, &forces, &potential, &energies, true)
+        let sums = Sums { forces: &forces, energies: &energies, with_energy: true };
+        terms.enqueue_forces(&stream, &x, &q, &cell, &potential, sums)
     };
     assert_eq!(enqueue(lengths), Ok(()));
     for k in 0..lengths.len() {

@@ -74,7 +74,8 @@ impl Case {
         let zeros = |n| self.lj.device.zeros::<i64>(n).unwrap();
         let run = |with_energy| {
             let (forces, energies) = (zeros(self.x.len()), zeros(ENERGY_SLOTS));
-            self.lj.enqueue_forces(&self.stream, &self.x, &self.edges, &forces, &energies, with_energy).unwrap();
+            let sums = Sums { forces: &forces, energies: &energies, with_energy };
+            self.lj.enqueue_forces(&self.stream, &self.x, &self.edges, sums).unwrap();
             (energies.read(&self.stream).unwrap(), forces.read(&self.stream).unwrap())
         };
         let (energies, forces) = run(true);
@@ -429,7 +430,8 @@ fn short_buffers_are_refused() {
     assert_eq!(lj.enqueue_rebuild(stream, &reals(3 * n - 1), &case.edges), short(3 * n));
     assert_eq!(lj.enqueue_rebuild(stream, &case.x, &reals(5)), short(6));
     let forces = |x: &Buffer<f64>, edges: &Buffer<f64>, forces: usize, energies: usize| {
-        lj.enqueue_forces(stream, x, edges, &sums(forces), &sums(energies), true)
+        let (forces, energies) = (sums(forces), sums(energies));
+        lj.enqueue_forces(stream, x, edges, Sums { forces: &forces, energies: &energies, with_energy: true })
     };
     assert_eq!(forces(&reals(3 * n - 1), &case.edges, 3 * n, ENERGY_SLOTS), short(3 * n));
     assert_eq!(forces(&case.x, &reals(5), 3 * n, ENERGY_SLOTS), short(6));

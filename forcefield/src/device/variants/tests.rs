@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bonded::Bonded;
-use crate::device::{ENERGY_ONE, ENERGY_SLOTS, EnergyTerm, FORCE_ONE, Precision, VariantSums};
+use crate::device::{ENERGY_ONE, ENERGY_SLOTS, EnergyTerm, FORCE_ONE, Precision, Sums};
 use crate::lennard_jones::tests::{boxed, triclinic};
 use crate::lennard_jones::{DispersionCorrection, LennardJones, Modifier};
 use crate::variants::SiteVariants;
@@ -67,10 +67,10 @@ impl Case {
         let (forces, energies, stream) = (zeros(self.x.len()), zeros(ENERGY_SLOTS), &self.stream);
         let (x, edges) = (&self.x, &self.edges);
         stream.zero(self.variants.by_weight()).unwrap();
-        self.lennard_jones.enqueue_forces(stream, x, edges, &forces, &energies, with_energy).unwrap();
+        let sums = Sums { forces: &forces, energies: &energies, with_energy };
+        self.lennard_jones.enqueue_forces(stream, x, edges, sums).unwrap();
         let (q, potential) = (self.device.zeros(x.len() / 3).unwrap(), zeros(x.len() / 3));
-        self.bonded.enqueue_forces(stream, x, &q, edges, &forces, &potential, &energies, with_energy).unwrap();
-        let sums = VariantSums { forces: &forces, energies: &energies, with_energy };
+        self.bonded.enqueue_forces(stream, x, &q, edges, &potential, sums).unwrap();
         self.variants.enqueue_forces(stream, &self.lennard_jones, x, edges, &self.weights, sums).unwrap();
         [&energies, &forces, self.variants.by_weight()].map(|buffer| buffer.read(stream).unwrap())
     }

@@ -83,24 +83,24 @@ impl Resident {
         let empty = Empty::new(device)?;
         let Self { long_range, lennard_jones, bonded, motion, virtual_sites, forces, energies, charges, .. } = &*self;
         // Most steps need no energies.
-        let (main, x, edges, with_energy) = (&self.streams.main, motion.x(), motion.edges(), false);
+        let (main, x, edges, sums) = (&self.streams.main, motion.x(), motion.edges(), self.sums(false));
         let mut part = |name, replays, enqueue: &dyn Fn() -> Result<(), ResidentError>| {
             parts.push((name, median(&replayed(main, replays, enqueue)?)));
             Ok::<_, ResidentError>(())
         };
         part("new list, Lennard-Jones", MANY, &|| Ok(lennard_jones.enqueue_rebuild(main, x, edges)?))?;
         part("new boxes of the FMM", MANY, &|| long_range.enqueue_assign(main, x))?;
-        part("Lennard-Jones", MANY, &|| {
-            Ok(lennard_jones.enqueue_forces(main, x, edges, forces, energies, with_energy)?)
-        })?;
+        part("Lennard-Jones", MANY, &|| Ok(lennard_jones.enqueue_forces(main, x, edges, sums)?))?;
         if !bonded.is_empty() {
             let pairs = &self.potential_14;
-            part("bonded terms, 1-4 pairs", MANY, &|| {
-                Ok(bonded.enqueue_forces(main, x, charges, edges, forces, pairs, energies, with_energy)?)
-            })?;
+            part(
+                "bonded terms, 1-4 pairs",
+                MANY,
+                &|| Ok(bonded.enqueue_forces(main, x, charges, edges, pairs, sums)?),
+            )?;
         }
         if self.variants.is_some() {
-            part("forms of other types and terms", MANY, &|| self.enqueue_variants(main, with_energy))?;
+            part("forms of other types and terms", MANY, &|| self.enqueue_variants(main, false))?;
         }
         for (piece, name) in Part::ALL.into_iter().filter(|(piece, _)| long_range.has(*piece)) {
             part(name, MANY, &|| long_range.enqueue_part(piece, main, x, charges, forces))?;
@@ -118,7 +118,7 @@ impl Resident {
         }
         if let Some(sites) = virtual_sites {
             part("virtual sites", MANY, &|| {
-                sites.enqueue_spread(main, x, forces, energies, with_energy)?;
+                sites.enqueue_spread(main, x, sums)?;
                 Ok(sites.enqueue_place(main, x)?)
             })?;
         }
