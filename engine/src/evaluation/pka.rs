@@ -27,7 +27,8 @@ use lambda::analysis::determined::Determined;
 use lambda::analysis::histogram;
 use lambda::analysis::occupancy::{classes, exchanges};
 use lambda::analysis::pairs::{self, PairSeries};
-use lambda::analysis::titration::{self, TitrationSeries, protonation};
+use lambda::analysis::reweighting::Question;
+use lambda::analysis::titration::{self, Titration, TitrationError, TitrationSeries, protonation};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -293,9 +294,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         mine.iter().zip(&states).map(|(&run, states)| TitrationSeries { ph: runs[run].ph, states }).collect();
     let question = connected.site(&record.name).map(|site| connected.ensemble.ask(&[site], &mine));
     let question = question.as_ref();
-    let refused = |e: titration::TitrationError| {
-        Error::input(format!("{}: {e}", Labels::of_sites([record]).of(&record.name)), "")
-    };
+    let refused = |e: TitrationError| Error::input(format!("{}: {e}", Labels::of_sites([record]).of(&record.name)), "");
     let mut titration = titration::evaluate(&protons, &series, question, options.resampling).map_err(refused)?;
     let (_, class) = protonation(&protons);
     let protonations: Vec<_> = states.iter().map(|states| classes(states, &class)).collect();
@@ -304,20 +303,8 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     let independent = independent_units::widen(&mut titration, &own, &protonations);
     let inefficiencies = &titration.inefficiencies;
     let convergence = titration::convergence(&protons, &series, question, inefficiencies, PARTS).map_err(refused)?;
-    let mut replicas = vec![Vec::new(); titration.macroscopic.len()];
-    let mut drifts = replicas.clone();
-    let mut frames = Vec::new();
-    for chosen in of_replicas(&own) {
-        frames.push(chosen.iter().map(|&k| own[k].series.time.len() as f64).sum());
-        let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
-        let g: Vec<_> = chosen.iter().map(|&k| inefficiencies[k]).collect();
-        let part = question.map(|question| question.part(&chosen));
-        let found = titration::convergence(&protons, &some, part.as_ref(), &g, 2).map_err(refused)?;
-        for (step, (first, last)) in found.forward.iter().zip(&found.reverse).enumerate() {
-            replicas[step].push(first[1]);
-            drifts[step].push(diagnostics::drift(first[0], last[0]));
-        }
-    }
+    let Replicas { pkas: replicas, drifts, frames } =
+        Replicas::new(&own, &series, &protons, question, &titration).map_err(refused)?;
     let starts: BTreeSet<&str> = own.iter().filter_map(|run| run.structure.as_deref()).collect();
     let from_replicas = diagnostics::from_replicas(&replicas, &frames, &starts);
     for (number, (step, all)) in titration.macroscopic.iter_mut().zip(&replicas).enumerate() {
@@ -337,16 +324,17 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
     }
     let diagnostics =
         Diagnostics { exchanges, replicas, drifts, frames, from_replicas, independent, ..Diagnostics::default() };
-    let together = |ph: f64, form: usize| -> Vec<f64> {
-        let at = mine.iter().zip(&weights).filter(|(run, _)| runs[**run].ph == ph);
-        at.flat_map(|(_, weights)| weights[form].iter().copied()).collect()
+    // Weights of each form at a pH, in the frames of all runs.
+    let together = |ph: f64| -> Vec<Vec<f64>> {
+        let at =
+            |form: usize| own.iter().zip(&weights).filter(|(run, _)| run.ph == ph).flat_map(move |(_, w)| &w[form]);
+        (0..protons.len()).map(|form| at(form).copied().collect()).collect()
     };
-    let (mut means, mut histograms) = (Vec::new(), Vec::new());
-    for point in &titration.points {
-        let all: Vec<Vec<f64>> = (0..protons.len()).map(|form| together(point.ph, form)).collect();
-        means.push(all.iter().map(|weights| weights.iter().sum::<f64>() / weights.len() as f64).collect());
-        histograms.push(all.iter().map(|weights| histogram::density(weights, histogram::RANGE, BINS)).collect());
-    }
+    let by_ph: Vec<Vec<Vec<f64>>> = titration.points.iter().map(|point| together(point.ph)).collect();
+    let mean = |weights: &Vec<f64>| weights.iter().sum::<f64>() / weights.len() as f64;
+    let density = |weights: &Vec<f64>| histogram::density(weights, histogram::RANGE, BINS);
+    let means = by_ph.iter().map(|forms| forms.iter().map(mean).collect()).collect();
+    let histograms = by_ph.iter().map(|forms| forms.iter().map(density).collect()).collect();
     Ok(SiteResult {
         record: record.clone(),
         runs: mine,
@@ -359,6 +347,40 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         means,
         histograms,
     })
+}
+
+/// What each replica says by itself, `[step][replica]`: its pKa values, and by how much they differ between the halves of its runs.
+struct Replicas {
+    pkas: Vec<Vec<Determined>>,
+    drifts: Vec<Vec<Determined>>,
+    /// How many frames each has.
+    frames: Vec<f64>,
+}
+
+impl Replicas {
+    /// Of a site with its runs and their series; `all` is what they say together.
+    fn new(
+        runs: &[&Run],
+        series: &[TitrationSeries],
+        protons: &[u32],
+        question: Option<&Question>,
+        all: &Titration,
+    ) -> std::result::Result<Self, TitrationError> {
+        let steps = vec![Vec::new(); all.macroscopic.len()];
+        let mut each = Self { pkas: steps.clone(), drifts: steps, frames: Vec::new() };
+        for chosen in of_replicas(runs) {
+            each.frames.push(chosen.iter().map(|&k| runs[k].series.time.len() as f64).sum());
+            let some: Vec<TitrationSeries> = chosen.iter().map(|&k| series[k]).collect();
+            let g: Vec<_> = chosen.iter().map(|&k| all.inefficiencies[k]).collect();
+            let part = question.map(|question| question.part(&chosen));
+            let found = titration::convergence(protons, &some, part.as_ref(), &g, 2)?;
+            for (step, (first, last)) in found.forward.iter().zip(&found.reverse).enumerate() {
+                each.pkas[step].push(first[1]);
+                each.drifts[step].push(diagnostics::drift(first[0], last[0]));
+            }
+        }
+        Ok(each)
+    }
 }
 
 /// The runs of every replica of every titration, each of which began apart from the others; of runs by themselves the first, the second, … of each pH, if every pH has as

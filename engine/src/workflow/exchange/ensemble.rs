@@ -87,6 +87,52 @@ pub fn run<W: Walker>(
     Ok(ended)
 }
 
+/// What an exchange goes on from.
+#[derive(Default)]
+struct Continued {
+    /// Walkers that have a state.
+    known: usize,
+    /// Step of the last swaps.
+    swapped: u64,
+    /// What has been written of each file.
+    written: BTreeMap<String, Written>,
+}
+
+/// Takes the walkers to the states of a checkpoint, and lets those join whose pH was added since.
+fn go_on<W: Walker>(
+    setup: &Setup,
+    walkers: &mut [W],
+    found: Found<ExchangeState>,
+    places: &Places,
+    log: &mut Log,
+) -> Result<Continued> {
+    let Found { checkpoint, note, emptied } = found;
+    let Places { origins, at } = places;
+    if let Some(note) = note {
+        log.line(&format!("warning: {note}; continuing from the one before"))?;
+    }
+    let (state, written) = (checkpoint.state, checkpoint.written);
+    log.line(&format!("continuing from step {}", state.step()))?;
+    emptied.iter().try_for_each(|words| log.line(words))?;
+    let known = state.walkers.len();
+    for (walker, state) in walkers.iter_mut().zip(&state.walkers) {
+        walker.restore(state)?;
+    }
+    for (slot, &walker) in at.iter().enumerate().filter(|(_, walker)| **walker < known) {
+        walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
+    }
+    for (number, &slot) in origins.iter().enumerate().skip(known) {
+        if setup.source(slot).is_some() {
+            join(setup, &mut walkers[number], number, slot, &state, at, log)?;
+        }
+    }
+    let alone = origins[known..].iter().filter(|slot| setup.source(**slot).is_none()).count();
+    if alone > 0 {
+        log.line(&format!("{alone} runs are new: they first go alone as far as the others"))?;
+    }
+    Ok(Continued { known, swapped: state.swapped, written })
+}
+
 /// The walkers of an exchange in progress.
 struct Ensemble<'a, W> {
     setup: &'a Setup<'a>,
@@ -115,33 +161,12 @@ impl<'a, W: Walker> Ensemble<'a, W> {
         log: &mut Log,
     ) -> Result<Self> {
         let Start { folder, found, places, identity } = start;
-        let (config, n, Places { origins, at }) = (setup.config, walkers.len(), places);
-        let mut written = BTreeMap::new();
-        let (mut known, mut swapped) = (0, 0);
-        if let Some(Found { checkpoint, note, emptied }) = found {
-            if let Some(note) = note {
-                log.line(&format!("warning: {note}; continuing from the one before"))?;
-            }
-            log.line(&format!("continuing from step {}", checkpoint.state.step()))?;
-            emptied.iter().try_for_each(|words| log.line(words))?;
-            (known, swapped) = (checkpoint.state.walkers.len(), checkpoint.state.swapped);
-            for (walker, state) in walkers.iter_mut().zip(&checkpoint.state.walkers) {
-                walker.restore(state)?;
-            }
-            for (slot, &walker) in at.iter().enumerate().filter(|(_, walker)| **walker < known) {
-                walkers[walker].set_ph(setup.ladders.ph_of(slot))?;
-            }
-            for (number, &slot) in origins.iter().enumerate().skip(known) {
-                if setup.source(slot).is_some() {
-                    join(setup, &mut walkers[number], number, slot, &checkpoint.state, &at, log)?;
-                }
-            }
-            written = checkpoint.written;
-            let alone = origins[known..].iter().filter(|slot| setup.source(**slot).is_none()).count();
-            if alone > 0 {
-                log.line(&format!("{alone} runs are new: they first go alone as far as the others"))?;
-            }
-        }
+        let (config, n) = (setup.config, walkers.len());
+        let Continued { known, swapped, written } = match found {
+            Some(found) => go_on(setup, &mut walkers, found, &places, log)?,
+            None => Continued::default(),
+        };
+        let Places { origins, at } = places;
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pools = (0..if side_by_side { n } else { 0 }).map(|_| pool()).collect::<std::result::Result<Vec<_>, _>>();
         let pools =
