@@ -2,17 +2,17 @@
 //!
 //! Everything here reads folders of runs, whoever made them; nothing is written but by [`crate::report`].
 
-pub mod background;
-pub mod calibration;
+pub(crate) mod background;
+pub(crate) mod calibration;
 pub mod comparison;
 pub mod energies;
 pub mod finite_box;
-pub mod job;
+pub(crate) mod job;
 pub mod ladders;
 pub mod measured;
-pub mod mixing;
+pub(crate) mod mixing;
 pub mod pka;
 mod pure;
-pub mod reduced;
+pub(crate) mod reduced;
 pub mod runs;
 pub mod until;

@@ -35,7 +35,7 @@
 //! | [`simulation`] | a state that moves |
 //! | [`backend`] | what moves it: the CPU, or a GPU |
 //! | [`state`], [`system`] | what changes in a simulation, and what does not; sites and their biases ([`titration`]) |
-//! | [`trajectory`], [`selection`] | frames in TRR and XTC files; atoms named by a text |
+//! | [`trajectory`] | frames in TRR and XTC files |
 //! | [`motion`] | integrator, constraints, thermostat, barostat, minimisation |
 //! | [`config`] | the job file |
 //! | [`error`] | what can go wrong, in sentences |
@@ -56,10 +56,10 @@ pub mod motion;
 pub mod output;
 mod packed;
 pub mod propagate;
-pub mod random;
+mod random;
 pub mod record;
 pub mod report;
-pub mod selection;
+mod selection;
 pub mod signals;
 pub mod simulation;
 pub mod state;

@@ -14,7 +14,7 @@ use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-pub mod philox;
+pub(crate) mod philox;
 
 /// What random numbers are used for; λ coordinates have streams of their own in the crate `lambda`, with values from
 /// 0x6c61_0001. Values are part of the file format of checkpoints: never renumber.

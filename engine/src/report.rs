@@ -1,10 +1,10 @@
 //! What people read: pages (HTML), plots (SVG), tables (CSV) and the short tables that end a command.
 
 pub mod analysis;
-pub mod calibration;
-pub mod comparison;
-pub mod exchange;
+pub(crate) mod calibration;
+pub(crate) mod comparison;
+pub(crate) mod exchange;
 pub mod page;
-pub mod pka;
+pub(crate) mod pka;
 pub mod plot;
 mod text;

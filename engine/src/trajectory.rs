@@ -1,10 +1,10 @@
-//! Frames of trajectories: `.trr` ([`trr`]), `.xtc` ([`xtc`] and chemfiles). Both are read from this program, GROMACS and others.
+//! Frames of trajectories: `.trr` (`trr.rs`), `.xtc` (`xtc.rs` and chemfiles). Both are read from this program, GROMACS and others.
 //!
 //! A file is scanned when it is opened: where its frames are, their times, and whether it ends with a whole frame.
 //! Units: nm, ps, kJ/mol/nm.
 
-pub mod trr;
-pub mod xtc;
+pub(crate) mod trr;
+pub(crate) mod xtc;
 
 use crate::error::{Error, InputError, Result};
 use forcefield::Cell;

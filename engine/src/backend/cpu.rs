@@ -3,7 +3,7 @@
 //! Lists are made anew when an atom has moved too far. Results do not depend on the number of threads.
 //! Units: nm, ps, u, kJ/mol.
 
-pub mod coulomb;
+pub(crate) mod coulomb;
 pub mod hamiltonian;
 
 use super::{Backend, Evaluation, ListOrigin};

@@ -105,7 +105,7 @@ fn random(boundary: Images, n: usize) -> System {
 }
 
 /// Molecules per axis of the lattice nearest to `n` atoms.
-pub fn molecules_per_axis(n: usize) -> usize {
+fn molecules_per_axis(n: usize) -> usize {
     ((n as f64 / 3.0).cbrt().round() as usize).max(1)
 }
 

@@ -6,7 +6,7 @@
 mod corrections;
 mod differences;
 mod logs;
-pub mod solute;
+pub(crate) mod solute;
 
 pub use corrections::CorrectionRecord;
 pub use differences::{Difference, sentence};
@@ -26,9 +26,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Name of the record that a preparation leaves beside the structure.
-pub const PREPARED: &str = "prepare.md";
+const PREPARED: &str = "prepare.md";
 /// Name of the settings of a preparation.
-pub const PREPARED_SETTINGS: &str = "prepare.toml";
+const PREPARED_SETTINGS: &str = "prepare.toml";
 
 /// What stands behind an evaluation.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@
 
 mod build;
 mod error;
-pub mod mobility;
+pub(crate) mod mobility;
 pub mod settle;
 pub mod shake;
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The motion on a GPU ([`::kernels::device`]): each `.cu` file stands beside the file that launches it.
 
-pub mod constraints;
-pub mod coupling;
-pub mod integrate;
+pub(crate) mod constraints;
+pub(crate) mod coupling;
+pub(crate) mod integrate;
 mod kernels;
-pub mod shared;
+pub(crate) mod shared;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Files {
     /// names of the columns of [`LAMBDA`], `atoms` those of [`TRAJECTORY`] unless they are all.
     ///
     /// # Errors
-    /// As [`Table::open`], [`Xtc::open`] and [`Trr::open`].
+    /// [`crate::error::Error::File`] if one cannot be opened, [`crate::error::Error::Input`] if one is shorter than the checkpoint says or holds other atoms.
     pub fn open(
         config: &Config,
         lambdas: &[String],

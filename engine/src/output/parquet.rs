@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// File with the columns of `lambda.csv`.
 pub const LAMBDA: &str = "lambda.parquet";
 /// File with ∂V/∂λ for alchemlyb.
-pub const DHDL: &str = "dhdl.parquet";
+const DHDL: &str = "dhdl.parquet";
 /// File with V_pH at every pH for alchemlyb.
 pub const U_NK: &str = "u_nk.parquet";
 

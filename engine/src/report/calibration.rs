@@ -17,7 +17,7 @@ pub const TABLE: &str = "calibration.csv";
 /// Table of deviation, transitions and populations by round.
 pub const ROUNDS: &str = "rounds.csv";
 /// Plot of the averages and the fit.
-pub const PLOT: &str = "calibration.svg";
+const PLOT: &str = "calibration.svg";
 
 /// Writes all files of a calibration into the folder of its job. The table that ends the log.
 ///

@@ -33,7 +33,7 @@ use plots::Plot;
 use std::path::Path;
 
 /// Name of its numbers.
-pub const DATA: &str = "report.json";
+const DATA: &str = "report.json";
 
 /// Differences of titrations that the terminal and the paragraph about the method name; the page has all.
 const SAID: usize = 6;

@@ -31,9 +31,7 @@ mod state;
 mod stays;
 mod watch;
 
-pub use ensemble::run;
-pub use joined::Joined;
-pub use setup::Setup;
+pub(super) use joined::Joined;
 
 use super::children::Child;
 use super::many::{Host, Many};
@@ -45,12 +43,14 @@ use crate::evaluation::ladders::Ladders;
 use crate::output::progress::Log;
 use crate::signals::Stop;
 use crate::simulation::Simulation;
+use ensemble::run;
+use setup::Setup;
 use start::Start;
 
 /// Runs a titration with replica exchange and evaluates it; false if asked to stop before the end.
 ///
 /// # Errors
-/// [`crate::error::Error::Input`] if the job has no exchange, or if its folder is not its own or another program is at work there; as [`run`] and [`Many::conclude`].
+/// [`crate::error::Error::Input`] if the job has no exchange, or if its folder is not its own or another program is at work there; the first error of a walker; as [`Many::conclude`].
 pub fn titrate(plan: &TitrationPlan, host: &Host, stop: &Stop) -> Result<bool> {
     let batch = plan.batch();
     let config = &batch.config;

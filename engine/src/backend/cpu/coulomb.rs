@@ -12,7 +12,7 @@
 
 use crate::backend::fmm_settings::{boundary, charged, choose, describe, slack, workload};
 use crate::config::{self, Precision};
-use fmm::{Fmm, FmmError, FmmOfMembers, Potentials, Settings, StageTimings, TreeShape};
+use fmm::{Fmm, FmmError, FmmOfMembers, Potentials, Settings, TreeShape};
 use forcefield::Cell;
 use forcefield::pairs::coulomb_14_potential;
 use forcefield::topology::{Pair14, Topology};
@@ -97,25 +97,9 @@ impl Coulomb {
         })
     }
 
-    /// Order and tree in use.
-    pub fn settings(&self) -> Settings {
-        match &self.solver {
-            Solver::Single(fmm) => fmm.fmm().settings(),
-            Solver::Double(fmm) => fmm.fmm().settings(),
-        }
-    }
-
     /// Order, boxes, and what they were chosen for, in words.
     pub fn describe(&self) -> &str {
         &self.choice
-    }
-
-    /// Seconds in each stage of the last [`Self::evaluate`].
-    pub fn timings(&self) -> &StageTimings {
-        match &self.solver {
-            Solver::Single(fmm) => fmm.fmm().timings(),
-            Solver::Double(fmm) => fmm.fmm().timings(),
-        }
     }
 
     /// Sorts the atoms into the boxes of the tree; they stay there until the next call.

@@ -46,7 +46,7 @@ pub const PASTS: &str = "what is known of the pKa comes from";
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
 /// Replicas whose scatter is an error by itself: fewer would all hold the same one of two conformations too often, five do in 6 % where both are as likely.
-pub const LADDERS: usize = 5;
+const LADDERS: usize = 5;
 /// Fewest of them that they count as by their frames: of replicas of equal length, as many as there are.
 const EFFECTIVE: f64 = 4.0;
 

@@ -48,7 +48,7 @@ pub struct ListLimits {
 /// The virial of all forces but those of constraints: Σ factor · energy of a slot (i64, 2⁻²⁴ kJ/mol) + tail/volume.
 #[derive(Clone, Debug, Default)]
 pub struct VirialTerms {
-    /// Slots of the array of energies, each with a factor; at most [`MAX_TERMS`].
+    /// Slots of the array of energies, each with a factor; at most `MAX_TERMS`.
     pub slots: Vec<(u32, f64)>,
     /// Virial times volume of the dispersion beyond the cut-off, kJ/mol nm³.
     pub tail: f64,

@@ -67,7 +67,7 @@ impl DeviceMotion {
         self.settings.write(stream, &[self.coupling.settings(self.dt, self.mass, self.tail, self.least_scale)])
     }
 
-    /// Makes sure that random numbers are there for the `steps` steps (at most [`TABLE_STEPS`] − 1) from `step` on, where the device will then
+    /// Makes sure that random numbers are there for the `steps` steps (at most `TABLE_STEPS` − 1) from `step` on, where the device will then
     /// be; it is called before these steps are enqueued.
     ///
     /// # Errors
