@@ -429,12 +429,12 @@ fn windows_begin_at_conformations() {
 fn walkers_that_swap_their_ph_continue_where_they_were() {
     let folder = temp_dir::TempDir::new().unwrap();
     let library = library(folder.path());
+    let rest = format!(
+        "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
+         [titrate]\nph = [4.0, 4.2, 4.4]\nexchange = \"4 fs\"\n",
+        library.display()
+    );
     let start = |steps: u64, out: &str| {
-        let rest = format!(
-            "[titration]\nlibrary = [\"{}\"]\n\n[[titration.site]]\nresidue = \"GLH 2\"\n\n\
-             [titrate]\nph = [4.0, 4.2, 4.4]\nexchange = \"4 fs\"\n",
-            library.display()
-        );
         let job = job(folder.path(), steps, &rest);
         let out = folder.path().join(out);
         let output =
@@ -447,6 +447,15 @@ fn walkers_that_swap_their_ph_continue_where_they_were() {
     let whole = start(16, "whole");
     start(6, "pieces");
     assert!(start(16, "pieces") == whole);
+    // A longer one goes on from them, one that swaps more often does not.
+    let check = |rest: &str| {
+        let (job, out) = (job(folder.path(), 20, rest), folder.path().join("pieces"));
+        let output = octitrate(&["check", job.to_str().unwrap(), "--output", out.to_str().unwrap()]);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(check(&rest).0, Some(0));
+    let (status, said) = check(&rest.replace("4 fs", "2 fs"));
+    assert!(status == Some(2) && said.contains("titrate.exchange was") && said.contains("another run"), "{said}");
     assert!(whole[0].starts_with("time (ps),walker,lambda GLH 2,"), "{}", whole[0]);
     // Neighbours with nearly the same λ swap nearly always.
     let swapped = whole[3].lines().skip(1).any(|line| !line.ends_with(",1,2,3"));

@@ -13,6 +13,7 @@ use octitrate::propagate::Propagate;
 use octitrate::simulation::Simulation;
 use octitrate::workflow::calibrate::CalibrationPlan;
 use octitrate::workflow::children::Concurrency;
+use octitrate::workflow::exchange;
 use octitrate::workflow::folder::{Folder, Kind};
 use octitrate::workflow::many::Many;
 use octitrate::workflow::starts;
@@ -110,11 +111,12 @@ fn results(config: &Config, simulation: &Simulation) -> Result<String> {
         checkpoint.check_identity(&identity, folder)?;
     }
     match kind {
-        Kind::Titration if starts::missing(config.path()).is_empty() => {
-            TitrationPlan::new(config.clone(), None)?.batch().check_first_runs(&identity)?;
-        }
+        // Of structures that are made first nothing is known before.
+        _ if !starts::missing(config.path()).is_empty() => {}
+        Kind::Titration => TitrationPlan::new(config.clone(), None)?.batch().check_first_runs(&identity)?,
         Kind::Calibration => CalibrationPlan::new(config.clone(), None)?.batch().check_first_runs(&identity)?,
-        _ => {}
+        Kind::Exchange => exchange::check_results(config, &identity)?,
+        Kind::Run | Kind::Evaluation => {}
     }
     let step = there.map(|checkpoint| checkpoint.state.step);
     Ok(match (step, begun) {

@@ -32,6 +32,7 @@ mod stays;
 mod watch;
 
 pub(super) use joined::Joined;
+pub use start::check_results;
 
 use super::children::Child;
 use super::many::{Host, Many};

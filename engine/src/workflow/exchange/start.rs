@@ -27,7 +27,7 @@ impl Start {
     pub fn find(config: &Config, of_first: &Identity, slots: &[String]) -> Result<Self> {
         let folder = Folder::claim(config.folder(), Kind::Exchange)?;
         let mut found = Checkpoint::<ExchangeState>::load(config.folder())?;
-        let identity = Identity { settings: settings(config)?, ..of_first.clone() };
+        let identity = identity(config, of_first)?;
         match &found {
             Some(Found { checkpoint, .. }) => {
                 checkpoint.check_identity(&identity, config.folder())?;
@@ -45,4 +45,18 @@ impl Start {
         };
         Ok(Self { folder, found, places, identity })
     }
+}
+
+/// Refuses results of another exchange in the folder of a job, and holds nothing; `of_first` is the identity of its first run.
+///
+/// # Errors
+/// [`crate::error::Error::Input`] that names the difference, or if there are checkpoints and none of them is good.
+pub fn check_results(config: &Config, of_first: &Identity) -> Result<()> {
+    let Some(found) = Checkpoint::<ExchangeState>::load(config.folder())? else { return Ok(()) };
+    found.checkpoint.check_identity(&identity(config, of_first)?, config.folder())
+}
+
+/// What an exchange is.
+fn identity(config: &Config, of_first: &Identity) -> Result<Identity> {
+    Ok(Identity { settings: settings(config)?, ..of_first.clone() })
 }
