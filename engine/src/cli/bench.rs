@@ -8,6 +8,7 @@ pub use md::pace;
 
 use crate::cli::arguments::Bench;
 use octitrate::backend::choice::Choice;
+use octitrate::charges::Sampled;
 use octitrate::error::Result;
 use std::process::ExitCode;
 
@@ -20,4 +21,13 @@ pub fn bench(what: &Bench, device: Choice) -> Result<ExitCode> {
         Bench::Fmm(arguments) => speed::speed(arguments, device),
         Bench::Md(arguments) => md::md(arguments, device),
     }
+}
+
+/// Prints the errors of a result at some of its charges.
+fn show_errors(sampled: &Sampled) -> Result<()> {
+    line!();
+    line!("at {} charges, against exact sums:", sampled.particles);
+    line!("relative error of potentials {:.2e}", sampled.potentials);
+    line!("relative error of forces     {:.2e}", sampled.forces);
+    Ok(())
 }

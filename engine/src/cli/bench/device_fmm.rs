@@ -3,6 +3,7 @@
 //! Stages are timed each alone, by replay of graphs; in an evaluation the far field runs beside the near field. Operations: 20 for each ordered
 //! pair of charges near by; those of the far field as in `fmm::device::far`. The peak is measured: multiply-adds in registers.
 
+use super::show_errors;
 use crate::cli::arguments::{BenchFmm, ToleranceOf};
 use crate::cli::settings::{ChosenSettings, Wanted};
 use bytemuck::Pod;
@@ -168,13 +169,7 @@ fn print(
     line!("{:.3e} pairs/s near by", found.pairs_per_second());
     let both = found.least("assign") + found.least("evaluation");
     line!("{:.3e} charges/s with assignment, order {}", system.len() as f64 / both, choice.settings.order);
-    if let Some(sampled) = sampled {
-        line!();
-        line!("at {} charges, against exact sums:", sampled.particles);
-        line!("relative error of potentials {:.2e}", sampled.potentials);
-        line!("relative error of forces     {:.2e}", sampled.forces);
-    }
-    Ok(())
+    sampled.map_or(Ok(()), |sampled| show_errors(&sampled))
 }
 
 fn as_json(mut object: Value, found: &Measured, peak: f64, sampled: Option<Sampled>) -> Value {

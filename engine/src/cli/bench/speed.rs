@@ -1,6 +1,6 @@
 //! `bench fmm`: time and rate of every stage, and the error.
 
-use super::device_fmm;
+use super::{device_fmm, show_errors};
 use crate::cli::arguments::{BenchFmm, ToleranceOf};
 use crate::cli::settings::{ChosenSettings, Wanted};
 use fmm::StageTimings;
@@ -106,13 +106,7 @@ fn print(choice: &ChosenSettings, found: &Solved, stages: &[Stage], peak: f64, s
     let total = work.flops.total();
     let (flops, rate) = (1e-9 * total, 1e-9 * total / least);
     line!("{:<10} {:>23.3} ms   {flops:>9.3} {rate:>9.1} {:>5.0} %", "all", 1e3 * least, 1e11 * rate / peak);
-    if let Some(sampled) = sampled {
-        line!();
-        line!("at {} charges, against exact sums:", sampled.particles);
-        line!("relative error of potentials {:.2e}", sampled.potentials);
-        line!("relative error of forces     {:.2e}", sampled.forces);
-    }
-    Ok(())
+    sampled.map_or(Ok(()), |sampled| show_errors(&sampled))
 }
 
 fn as_json(
