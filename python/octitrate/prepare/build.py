@@ -1,4 +1,4 @@
-"""Builds what was not seen: missing heavy atoms (PDBFixer), short loops if asked for, caps, and ends of chains.
+"""Builds what was not seen: missing heavy atoms, the backbones of short loops if asked for (PDBFixer), caps, and ends of chains.
 
 The result has all heavy atoms of the protein, one OpenMM chain for each segment, and bonds; hydrogens come later.
 """
@@ -18,11 +18,12 @@ from openmm import app, unit
 from ..errors import Refused, named
 from ..ions import element_of_ion
 from ..repeatable import platform
-from . import chirality, names
+from . import chirality, names, rotamers
 from .chains import CUT, Segment
 from .entry import Residue
 from .molecules import Kept
 from .report import Report, counted, listed
+from .rotamers import Part
 
 _ONE_ATOM = "HETATM    1  O   HOH A   1       0.000   0.000   0.000  1.00  0.00           O\nEND\n"
 
@@ -53,32 +54,33 @@ class Model:
 
 def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, seed: int, report: Report) -> Model:
     """The protein with all its heavy atoms, and after it the ions and the oxygens of water that are kept."""
-    topology, positions, loops, placed = _as_it_is(found)
+    topology, positions, loops = _as_it_is(found)
     fixer = pdbfixer.PDBFixer(pdbfile=io.StringIO(_ONE_ATOM), platform=platform())
-    fixer.topology, fixer.positions = topology, positions * unit.nanometer
-    seen = {_place(residue): {atom.name for atom in residue.atoms()} - ({"CB"} if residue in placed else set()) for residue in topology.residues()}
-    fixer.sequences, fixer.modifiedResidues = [], []
-    fixer.missingResidues = loops
-    fixer.findMissingAtoms()
-    ended = {id(residue) for residue, segment in _last(topology, found) if segment.capped_end}
-    charged = [residue for residue in fixer.missingTerminals if id(residue) not in ended]
-    fixer.missingTerminals = {}  # PDBFixer puts OXT near CA, or on an O that it builds, too: it is placed here
-    _say(fixer, placed, charged, report)
-    fixer.addMissingAtoms(seed=seed)
-    return _finished(fixer, seen, {_place(residue) for residue in charged}, found, pairs, kept, report)
+    if loops:
+        fixer.topology, fixer.positions = topology, positions * unit.nanometer
+        fixer.missingResidues, fixer.missingAtoms, fixer.missingTerminals = loops, {}, {}
+        fixer.addMissingAtoms(seed=seed)
+        topology, positions = fixer.topology, fixer.positions.value_in_unit(unit.nanometer)
+    templates = {name: rotamers.Template(fixer.templates[name]) for name in names.SIDE_CHAINS}
+    chains = _parts(topology, np.array([[*place] for place in positions]), found)
+    _leave_out_loose(chains, templates, report)
+    _say(chains, found, report)
+    _complete_backbones(chains)
+    ions, waters = ([np.array(atom.position) for residue in residues for atom in residue.atoms] for residues in (kept.ions, kept.waters))
+    rotamers.complete([part for chain in chains for part in chain], templates, ions, {"O"}, seed)
+    _add_caps(chains, found, ions + waters)
+    rotamers.complete([part for chain in chains for part in chain], templates, ions, {name for side in names.SIDE_CHAINS.values() for name in side}, seed)
+    for chain in filter(_lacks_oxt, chains):
+        last = chain[-1].atoms
+        last["OXT"] = _between(last["C"], last["CA"], last["O"], 0.126)
+    return _finished(chains, pairs, found, kept, report)
 
 
-def _place(residue: Any) -> tuple[int, str, str]:
-    """What a residue keeps when PDBFixer makes a new topology: its chain, number and insertion code."""
-    return residue.chain.index, residue.id, residue.insertionCode
-
-
-def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], list[str]], set[Any]]:
-    """Topology and positions of what was seen, the loops that are to be built, as PDBFixer counts them, and residues whose CB is placed, so that they are L."""
+def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], list[str]]]:
+    """Topology and positions of what was seen, and the loops that are to be built, as PDBFixer counts them."""
     topology = app.Topology()
     positions: list[Any] = []
     loops: dict[tuple[int, int], list[str]] = {}
-    placed: set[Any] = set()
     for index, segment in enumerate(found):
         chain = topology.addChain(segment.chain)
         for where, called in segment.loops.items():
@@ -88,17 +90,27 @@ def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], lis
             for atom in residue.atoms:
                 topology.addAtom(atom.name, app.Element.getBySymbol(_symbol(atom.name)), added)
                 positions.append(openmm.Vec3(*atom.position))
-            if (place := chirality.missing_cb(residue)) is not None:
-                topology.addAtom("CB", app.element.carbon, added)
-                positions.append(openmm.Vec3(*map(float, place)))
-                placed.add(added)
     topology.createStandardBonds()
-    _check_places(topology, np.array(positions), placed)
-    return topology, positions, loops, placed
+    _check_places(topology, np.array(positions))
+    return topology, positions, loops
 
 
-def _check_places(topology: Any, positions: np.ndarray, placed: set[Any]) -> None:
-    """Refuses atoms that the file has at places where they cannot be, such as those that modelling programs write at 0 0 0. `placed`: residues whose CB is not of the file."""
+def _parts(topology: Any, positions: np.ndarray, found: list[Segment]) -> list[list[Part]]:
+    """The residues of every segment with what is known of their atoms. Of loops that is the backbone: PDBFixer does not look at the hand of side chains."""
+    chains = []
+    for chain, segment in zip(topology.chains(), found):
+        seen = {(str(residue.number), residue.insertion or " ") for residue in segment.residues}
+        parts = []
+        for residue, number in zip(chain.residues(), segment.numbers(), strict=True):
+            atoms = {atom.name: positions[atom.index] for atom in residue.atoms() if number in seen or atom.name in names.BACKBONE}
+            missing = [name for name in names.heavy_atoms(residue.name) or () if name not in atoms]
+            parts.append(Part(residue.name, *number, segment.chain, atoms, missing))
+        chains.append(parts)
+    return chains
+
+
+def _check_places(topology: Any, positions: np.ndarray) -> None:
+    """Refuses atoms that the file has at places where they cannot be, such as those that modelling programs write at 0 0 0."""
     way = "if they were not seen (0 0 0, occupancy 0), take them out of the file: they are built anew"
     for residue in topology.residues():
         for a, b in combinations(residue.atoms(), 2):
@@ -106,8 +118,49 @@ def _check_places(topology: Any, positions: np.ndarray, placed: set[Any]) -> Non
                 raise Refused(f"{a.name} and {b.name} of {named(residue)} lie at one place", way)
     for a, b in topology.bonds():
         length = np.linalg.norm(positions[a.index] - positions[b.index])
-        if a.residue is b.residue and length > TORN and not (a.residue in placed and "CB" in (a.name, b.name)):
+        if a.residue is b.residue and length > TORN:
             raise Refused(f"{a.name} and {b.name} of {named(a.residue)} are {10 * length:.1f} Å apart, and a bond joins them", f"{way}; {CUT}")
+
+
+def _leave_out_loose(chains: list[list[Part]], templates: dict[str, rotamers.Template], report: Report) -> None:
+    """Leaves out atoms that were seen where others between them and the backbone were not: both are built anew. So is the other one of CG and CD of Pro, whose ring has two puckers."""
+    left = []
+    for part in (part for chain in chains for part in chain if part.missing and part.name in templates):
+        ring = {"CG", "CD"} if part.name == "PRO" and {"CG", "CD"} & set(part.missing) else set()
+        if loose := [name for name in part.atoms if name in ring] or templates[part.name].loose(part.atoms):
+            left.append(f"{part} ({', '.join(loose)})")
+            part.missing = [one for one in names.SIDE_CHAINS[part.name] if one in (*part.missing, *loose)]
+            part.atoms = {one: place for one, place in part.atoms.items() if one not in loose}
+    if left:
+        report.note(f"atoms that hang on others that were not seen are built anew with them: {listed(left, 6)}")
+
+
+def _complete_backbones(chains: list[list[Part]]) -> None:
+    """Places what has one place: CB, and O where the next residue is there or OXT."""
+    for chain in chains:
+        for part, after in zip(chain, [*chain[1:], None]):
+            if "CB" in part.missing:
+                part.atoms["CB"] = chirality.third(part.atoms["N"], part.atoms["C"], part.atoms["CA"])
+            beside = after.atoms["N"] if after is not None else part.atoms.get("OXT")
+            if "O" in part.missing and beside is not None:
+                part.atoms["O"] = _between(part.atoms["C"], part.atoms["CA"], beside, 0.123)
+            part.missing = [name for name in part.missing if name not in part.atoms]
+
+
+def _add_caps(chains: list[list[Part]], found: list[Segment], others: list[np.ndarray]) -> None:
+    """Puts caps on ends: first those whose place the carboxyl group tells, so that the others keep away from them. `others`: places that are taken, too."""
+    for chain, segment in zip(chains, found):
+        if segment.capped_end:
+            chain.append(Part("NME", str(int(chain[-1].number) + 1), "", segment.chain, _methylamide(chain[-1].atoms)))
+    for chain, segment in zip(chains, found):
+        if segment.capped_start:
+            taken = [place for one in chains for part in one for place in part.atoms.values()] + others
+            chain.insert(0, Part("ACE", str(int(chain[0].number) - 1), "", segment.chain, _acetyl(chain[0].atoms, taken)))
+
+
+def _lacks_oxt(chain: list[Part]) -> bool:
+    """Whether a chain ends in a carboxyl group with one oxygen."""
+    return chain[-1].name in names.SIDE_CHAINS and "OXT" not in chain[-1].atoms
 
 
 def _order(name: str) -> dict[str, int]:
@@ -120,91 +173,52 @@ def _symbol(name: str) -> str:
     return name[0]
 
 
-def _last(topology: Any, found: list[Segment]) -> list[tuple[Any, Segment]]:
-    return [(list(chain.residues())[-1], segment) for chain, segment in zip(topology.chains(), found)]
-
-
-def _say(fixer: Any, placed: set[Any], charged: list[Any], report: Report) -> None:
-    atoms = {residue: (["CB"] if residue in placed else []) + [atom.name for atom in fixer.missingAtoms.get(residue, [])] for residue in fixer.topology.residues()}
-    built = [f"{named(residue)} ({', '.join(called)})" for residue, called in atoms.items() if called]
+def _say(chains: list[list[Part]], found: list[Segment], report: Report) -> None:
+    loops = {(segment.chain, str(one.number), one.insertion or " ") for segment in found for called in segment.loops.values() for one in called}
+    parts = [part for chain in chains for part in chain if part.missing and (part.chain, part.number, part.insertion) not in loops]
+    built = [f"{part} ({', '.join(part.missing)})" for part in parts]
     if built:
         report.note(f"{counted(len(built), 'residue')} {'has' if len(built) == 1 else 'have'} atoms that were not seen, which are built: {listed(built, 4)}")
         if len(built) > 4:
             for line in built:
                 report.note(line, screen=False)
-    guessed = [named(residue) for residue, called in atoms.items() if residue.name in TITRATING and set(called) - {*names.BACKBONE, "CB", "OXT"}]
+    guessed = [str(part) for part in parts if part.name in TITRATING and set(part.missing) - {*names.BACKBONE, "CB"}]
     if guessed:
         report.warn(
             f"{counted(len(guessed), 'side chain')} that may titrate {'is' if len(guessed) == 1 else 'are'} not or not wholly in the file and built in one shape of many ({listed(guessed, 6)}): "
             "pKa values may depend on it; --starts 5 begins with other shapes"
         )
-    ends = [named(residue) for residue in charged]
+    ends = [str(chain[-1]) for chain, segment in zip(chains, found) if not segment.capped_end and _lacks_oxt(chain)]
     if ends:
         report.note(f"OXT is built at the end of {listed(ends)}")
-    loops = [f"{counted(len(called), 'residue')} in chain {list(fixer.topology.chains())[chain].id}" for (chain, _), called in fixer.missingResidues.items()]
+    built_loops = [f"{counted(len(called), 'residue')} in chain {segment.chain}" for segment in found for called in segment.loops.values()]
     if loops:
-        report.note(f"loops are built: {listed(loops)}")
+        report.note(f"loops are built: {listed(built_loops)}")
     if not (built or ends or loops):
         report.note("no heavy atom of the protein is missing")
 
 
-def _finished(
-    fixer: Any, seen: dict[tuple[int, str, str], set[str]], charged: set[tuple[int, str, str]], found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept, report: Report
-) -> Model:
-    """A new topology: segments with their caps, disulfides, ions and water. `seen`: the atoms of the file; `charged`: the last residues that get an OXT."""
-    old = np.array([[p.x, p.y, p.z] for p in fixer.positions.value_in_unit(unit.nanometer)])
-    for chain, segment in zip(fixer.topology.chains(), found):
-        for residue, number in zip(chain.residues(), segment.numbers(), strict=True):
-            residue.id, residue.insertionCode = number
-    for residue in fixer.topology.residues():
-        atoms = _places(residue, old)
-        chirality.turn(residue.name, atoms, seen.get(_place(residue), set()))
-        for atom in residue.atoms():
-            old[atom.index] = atoms[atom.name]
-    everything = list(old)
-    everything += [np.array(atom.position) for residue in (*kept.ions, *kept.waters) for atom in residue.atoms]
+def _finished(chains: list[list[Part]], pairs: list[tuple[Residue, Residue]], found: list[Segment], kept: Kept, report: Report) -> Model:
+    """An OpenMM topology with positions: segments, disulfides, ions and water."""
     topology = app.Topology()
     positions: list[np.ndarray] = []
     sulfurs: dict[tuple[int, str, str], Any] = {}
-    for chain, segment in zip(fixer.topology.chains(), found):
-        added = topology.addChain(chain.id)
-        residues = list(chain.residues())
-        if segment.capped_start:
-            cap = _acetyl(_places(residues[0], old), everything)
-            _add(topology, added, "ACE", int(residues[0].id) - 1, names.CAPS["ACE"], cap, positions)
-        for residue in residues:
-            copy = topology.addResidue(residue.name, added, residue.id, residue.insertionCode)
-            order = _order(residue.name)
-            for atom in sorted(residue.atoms(), key=lambda atom: order[atom.name]):
-                new = topology.addAtom(atom.name, atom.element, copy)
-                positions.append(old[atom.index])
-                if (residue.name, atom.name) == ("CYS", "SG"):
-                    sulfurs[_place(residue)] = new
-            if _place(residue) in charged:
-                topology.addAtom("OXT", app.element.oxygen, copy)
-                positions.append(_second_oxygen(_places(residue, old)))
-        if segment.capped_end:
-            cap = _methylamide(_places(residues[-1], old))
-            _add(topology, added, "NME", int(residues[-1].id) + 1, names.CAPS["NME"], cap, positions)
+    for chain, segment in zip(chains, found):
+        added = topology.addChain(segment.chain)
+        for part in chain:
+            residue = topology.addResidue(part.name, added, part.number, part.insertion)
+            order = _order(part.name)
+            for name, place in sorted(part.atoms.items(), key=lambda atom: order[atom[0]]):
+                atom = topology.addAtom(name, app.Element.getBySymbol(_symbol(name)), residue)
+                positions.append(place)
+                if (part.name, name) == ("CYS", "SG"):
+                    sulfurs[added.index, part.number, part.insertion] = atom
     topology.createStandardBonds()
     where = {id(residue): k for k, segment in enumerate(found) for residue in segment.residues}
     for a, b in pairs:
         topology.addBond(*(sulfurs[where[id(r)], str(r.number), r.insertion or " "] for r in (a, b)))
     _others(topology, positions, kept, report)
     return Model(topology, np.array(positions))
-
-
-def _places(residue: Any, positions: np.ndarray) -> dict[str, np.ndarray]:
-    return {atom.name: positions[atom.index] for atom in residue.atoms()}
-
-
-def _add(
-    topology: Any, chain: Any, name: str, number: int, atoms: tuple[str, ...], places: dict[str, np.ndarray], positions: list[np.ndarray]
-) -> None:
-    residue = topology.addResidue(name, chain, str(number))
-    for atom in atoms:
-        topology.addAtom(atom, app.Element.getBySymbol(_symbol(atom)), residue)
-        positions.append(places[atom])
 
 
 def _others(topology: Any, positions: list[np.ndarray], kept: Kept, report: Report) -> None:
@@ -246,16 +260,15 @@ def _direction(vector: np.ndarray) -> np.ndarray:
     return unit_vector
 
 
-def _second_oxygen(last: dict[str, np.ndarray]) -> np.ndarray:
-    """OXT in the plane of CA, C and O, at the same angle to both of its neighbours: C–O 1.26 Å."""
-    ca, c, o = last["CA"], last["C"], last["O"]
-    return np.asarray(c - 0.126 * _direction(_direction(ca - c) + _direction(o - c)))
+def _between(centre: np.ndarray, one: np.ndarray, other: np.ndarray, length: float) -> np.ndarray:
+    """The third neighbour of a planar atom, at this distance (nm) and the same angle to the two others."""
+    return np.asarray(centre - length * _direction(_direction(one - centre) + _direction(other - centre)))
 
 
 def _methylamide(last: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """N-methylamide in the plane of the last carboxyl, trans: C–N 1.335 Å, N–C 1.449 Å, angles 121.9° (ff14SB, C–N–CT)."""
     ca, c, o = last["CA"], last["C"], last["O"]
-    n = c + 0.1335 * _direction(-(_direction(ca - c) + _direction(o - c)))
+    n = _between(c, ca, o, 0.1335)
     # trans: the methyl carbon lies on the side of O, in the plane
     back = _direction(c - n)
     aside = _direction((o - c) - np.dot(o - c, back) * back)

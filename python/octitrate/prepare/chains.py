@@ -53,7 +53,20 @@ def segments(entry: Entry, protein: list[Residue], options: Options, report: Rep
     found: list[Segment] = []
     for chain in dict.fromkeys(residue.chain for residue in protein):
         found += _of_chain(entry, chain, [residue for residue in protein if residue.chain == chain], options, report)
+    for segment in found:
+        _whole_caps(segment, report)
     return found
+
+
+def _whole_caps(segment: Segment, report: Report) -> None:
+    """Takes caps that lack atoms for none, so that they are built anew."""
+    for cap, place in (("ACE", 0), ("NME", -1)):
+        residue = segment.residues[place]
+        if residue.name == cap and not residue.has(*names.CAPS[cap]):
+            report.note(f"{residue} lacks {', '.join(name for name in names.CAPS[cap] if not residue.has(name))}: the cap is built anew")
+            del segment.residues[place]
+            segment.capped_start |= cap == "ACE"
+            segment.capped_end |= cap == "NME"
 
 
 def check_atoms(protein: list[Residue], entry: Entry, report: Report) -> list[Residue]:

@@ -282,8 +282,8 @@ def relax(solvated: Solvated, report: Report) -> None:
     model.positions = np.array(rigid.getState(getPositions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer))
     if broken := torn(model.topology, before, model.positions):
         raise Refused(
-            f"the minimisation tears {listed(broken, 6)} apart or turns the hand of it: atoms that were built there lie on others",
-            f"another --seed builds them elsewhere; where many side chains are missing, a program for that builds them better; {CLASHES}",
+            f"the minimisation tears {listed(broken, 6)} apart or turns the hand of it: atoms there lie on others",
+            f"{CLASHES}; another --seed builds what is missing elsewhere",
         )
     report.note(f"{STEPS} steps of minimisation: energy {energy:.0f} kJ/mol, largest force {force:.2g} kJ/mol/nm after it")
 
