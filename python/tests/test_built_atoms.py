@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
-from conftest import Write, hetero, peptide_text, renamed  # noqa: E402
+from conftest import Write, hetero, notes, peptide_text, renamed  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
 from octitrate.prepare import mutate, solvate  # noqa: E402
 from octitrate.prepare.entry import Atom, Residue  # noqa: E402
@@ -45,6 +46,34 @@ def test_the_oxygens_of_a_carboxyl_end_have_the_shape_of_one(absent: tuple[str, 
         one, other = (last[name] - last["C"] for name in (a, b))
         angle = np.degrees(np.arccos(np.dot(one, other) / np.linalg.norm(one) / np.linalg.norm(other)))
         assert 110 < angle < 130, (a, b, angle)
+
+
+def caps(options: Options, report: Report) -> list[np.ndarray]:
+    """Places of the heavy atoms of each cap in protein.pdb, Å."""
+    rows = [row for row in (prepare(options, report) / "protein.pdb").read_text().splitlines() if row.startswith(("ATOM", "HETATM")) and row[17:20] in ("ACE", "NME") and row[76:78].strip() != "H"]
+    found = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row[17:27])]
+    return [np.array([[float(row[30 + 8 * k : 38 + 8 * k]) for k in range(3)] for row in group]) for group in found]
+
+
+@pytest.mark.parametrize(("absent", "warns"), [((35,), True), ((34, 35), False)])
+def test_caps_at_a_gap_keep_away_from_each_other(absent: tuple[int, ...], warns: bool, structure: Write, report: Report) -> None:
+    """Acetyl was placed without a look at the cap before it: its methyl came to lie on that of the other, 0.2 Å apart in this protein."""
+    rows = gzip.decompress((Path(__file__).parents[2] / "validation/1pgb.pdb.gz").read_bytes()).decode().splitlines(True)
+    options = structure("".join(row for row in rows if row[:4] != "ATOM" or int(row[22:26]) not in absent))
+    options.gaps = "cap"
+    one, other = caps(options, report)
+    apart = np.linalg.norm(one[:, None] - other, axis=2).min()
+    assert apart > (1.1 if warns else 3.0)
+    said = f"(ALA 34 of chain A and ASP 36 of chain A, {apart:.1f} Å apart): the minimisation moves them"
+    assert (said in notes(report)) == warns and ("caps begin too near" in notes(report)) == warns
+
+
+@pytest.mark.parametrize(("cap", "absent"), [("ACE", "CH3"), ("NME", "C")])
+def test_caps_that_lack_atoms_are_built_anew(cap: str, absent: str, structure: Write, report: Report) -> None:
+    lines = peptide_text("ACE", "ALA", "GLU", "GLY", "NME").splitlines(True)
+    places = [len(one) for one in caps(structure("".join(row for row in lines if (row[17:20], row[12:16].strip()) != (cap, absent))), report)]
+    assert places == [3, 2]
+    assert f"lacks {absent}: the cap is built anew" in notes(report)
 
 
 def test_a_modified_amino_acid_keeps_what_was_seen_of_the_one_it_was_made_from(structure: Write, report: Report) -> None:

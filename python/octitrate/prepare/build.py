@@ -6,8 +6,8 @@ The result has all heavy atoms of the protein, one OpenMM chain for each segment
 from __future__ import annotations
 
 import io
+import itertools
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ CLOSE = 0.22
 
 ON_TOP, TORN = 0.05, 0.25
 """nm; two atoms of a residue are never nearer than the first, and two that are bonded never farther apart than the second, in the worst of structures."""
+
+CROWDED = 0.28
+"""nm; caps at the two ends of a gap of two residues are never so near to each other, those of one residue always."""
 
 TITRATING = frozenset(("ASP", "GLU", "HIS", "LYS", "ARG", "TYR", "CYS"))
 """Residues whose side chain may titrate."""
@@ -68,7 +71,7 @@ def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept
     _complete_backbones(chains)
     ions, waters = ([np.array(atom.position) for residue in residues for atom in residue.atoms] for residues in (kept.ions, kept.waters))
     rotamers.complete([part for chain in chains for part in chain], templates, ions, {"O"}, seed)
-    _add_caps(chains, found, ions + waters)
+    _add_caps(chains, found, ions + waters, report)
     rotamers.complete([part for chain in chains for part in chain], templates, ions, {name for side in names.SIDE_CHAINS.values() for name in side}, seed)
     for chain in filter(_lacks_oxt, chains):
         last = chain[-1].atoms
@@ -113,7 +116,7 @@ def _check_places(topology: Any, positions: np.ndarray) -> None:
     """Refuses atoms that the file has at places where they cannot be, such as those that modelling programs write at 0 0 0."""
     way = "if they were not seen (0 0 0, occupancy 0), take them out of the file: they are built anew"
     for residue in topology.residues():
-        for a, b in combinations(residue.atoms(), 2):
+        for a, b in itertools.combinations(residue.atoms(), 2):
             if np.linalg.norm(positions[a.index] - positions[b.index]) < ON_TOP:
                 raise Refused(f"{a.name} and {b.name} of {named(residue)} lie at one place", way)
     for a, b in topology.bonds():
@@ -147,7 +150,7 @@ def _complete_backbones(chains: list[list[Part]]) -> None:
             part.missing = [name for name in part.missing if name not in part.atoms]
 
 
-def _add_caps(chains: list[list[Part]], found: list[Segment], others: list[np.ndarray]) -> None:
+def _add_caps(chains: list[list[Part]], found: list[Segment], others: list[np.ndarray], report: Report) -> None:
     """Puts caps on ends: first those whose place the carboxyl group tells, so that the others keep away from them. `others`: places that are taken, too."""
     for chain, segment in zip(chains, found):
         if segment.capped_end:
@@ -156,6 +159,16 @@ def _add_caps(chains: list[list[Part]], found: list[Segment], others: list[np.nd
         if segment.capped_start:
             taken = [place for one in chains for part in one for place in part.atoms.values()] + others
             chain.insert(0, Part("ACE", str(int(chain[0].number) - 1), "", segment.chain, _acetyl(chain[0].atoms, taken)))
+    narrow = []
+    for before, after in itertools.pairwise(chains):
+        ends = [list(chain[k].atoms.values()) for chain, k, cap in ((before, -1, "NME"), (after, 0, "ACE")) if chain[k].name == cap]
+        if len(ends) == 2 and (apart := min(np.linalg.norm(a - b) for a in ends[0] for b in ends[1])) < CROWDED:
+            narrow.append(f"{before[-2]} and {after[1]}, {10 * apart:.1f} Å")
+    if narrow:
+        report.warn(
+            f"caps begin too near to each other, where a single residue was not seen ({listed(narrow, 6)} apart): the minimisation moves them and what is beside them by one or two Å; "
+            "--gaps build builds the residue"
+        )
 
 
 def _lacks_oxt(chain: list[Part]) -> bool:
