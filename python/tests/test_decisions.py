@@ -114,6 +114,10 @@ def _zinc(text: str) -> str:
     return text + hetero("ZN2", "ZN", "ZN", (x + 2.0, y, z))
 
 
+def _four_zincs(text: str) -> str:
+    return _zinc(text) + "".join(hetero("ZN", "ZN", "ZN", (x, 15, 15), number, chain) for x, number, chain in ((0, 201, "A"), (8, 202, "A"), (16, 201, "a")))
+
+
 SEQUENCE = f"SEQRES   1 A    {len(CHAIN)}  {' '.join(CHAIN)}\n"
 
 CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
@@ -145,6 +149,13 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "elements of names": (_elements_of_names, {}, "no heavy atom of the protein is missing"),
     "metal of CHARMM dropped": (_zinc, {"drop": ["ZN2"]}, r"ZN, 1 molecule \(200 of chain A\): left out, as asked\n(.*\n)*ZN was held by HIS 6 of chain A, which is prepared without it"),
     "metal kept": (_zinc, {"keep": ["ZN"], "force_field": "ff19SB"}, r"ZN 200 of chain A is kept .*held by HIS 6 of chain A: .*built with all its protons, acids, histidines and cysteines that hold"),
+    "metals by numbers": (_four_zincs, {"drop": ["A:zn 201", "ZN 202"], "keep": ["ZN2 200", "a:ZN"], "force_field": "ff19SB"}, r"ZN, 2 molecules \(201 of chain A, 202 of chain A\): left out, as asked\nZN 200 of chain A is kept .*\nZN 201 of chain a is kept "),
+    "all metals but one": (_four_zincs, {"drop": ["ZN"], "keep": ["A:ZN 200"], "force_field": "ff19SB"}, r"ZN, 3 molecules \(201 of chain A, 202 of chain A, 201 of chain a\): left out, as asked\nZN 200 of chain A is kept "),
+    "a molecule of water": (
+        lambda t: t + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0), 301) + hetero("HOH", "O", "O", (-3.5, 3.5, 0.0), 302),
+        {"drop": ["HOH 302"]},
+        r"HOH, 1 molecule \(302 of chain A\): left out, as asked\n(.*\n)*1 molecule of water of the crystal is kept",
+    ),
     "one molecule of water": (lambda t: t + hetero("HOH", "O", "O", (-3.5, 0.0, 0.0)), {}, "1 molecule of water of the crystal is kept"),
     "no occupancies": (lambda t: t.replace("  1.00  0.00", "  0.00  0.00"), {}, "the file has no occupancies: all of them are 0"),
     "ends of the sequence": (
@@ -235,6 +246,8 @@ BUILT = {
     "cap of GROMACS": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "NME"],
     "loop with selenomethionine built": ["ALA", "GL3", "GLY", "MET", "AS3", "HIP", "SER", "ZGLY"],
     "metal kept": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "ZN"],
+    "metals by numbers": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "ZN", "ZN"],
+    "all metals but one": ["ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "GLY", "ZN"],
     "ends of the sequence": ["ACE", "ALA", "GL3", "GLY", "LYS", "AS3", "HIP", "SER", "ZGLY"],
     "mutation": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],
     "mutation of residue 104": ["ALA", "GL3", "GLY", "GL3", "AS3", "HIP", "SER", "ZGLY"],

@@ -246,6 +246,8 @@ def test_a_loop_of_twenty_residues_is_neither_built_nor_passed_over(gaps: str, m
     [
         ({"mutate": ["E2?"]}, "is not understood"),
         ({"drop": ["HEM"]}, "nothing in the chosen chains is named HEM"),
+        ({"keep": ["A:GLU 3"]}, r"nothing in the chosen chains is A:GLU 3\n  help: there are: GLU 2 of chain A"),
+        ({"drop": ["HEM 154 155"]}, "molecule 'HEM 154 155' is not understood\n  help: write ZN, 'ZN 203', 'A:ZN 203' or A:ZN, several with commas"),
         ({"chains": ["Q"]}, "there is no protein chain Q"),
         ({"chains": ["Q", ""]}, "there is no protein chain Q, no chain without a name"),
         ({"model": 7}, "there is no model 7\n  help: choose one of 1$"),

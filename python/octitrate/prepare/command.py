@@ -75,8 +75,8 @@ def parser() -> argparse.ArgumentParser:
     st.add_argument("--altloc", metavar="X", help="alternate places to prefer (default: of higher occupancy)")
     st.add_argument("--gaps", choices=["refuse", "cap", "build"], help="where residues are missing inside a chain: refuse (default), end it with caps, build short loops")
     st.add_argument("--ends", choices=["auto", "charged", "capped"], help="ends of chains: capped where residues before or after were not seen (default), all charged, all capped")
-    st.add_argument("--drop", metavar="NAME", action="append", help="leave out molecules of this name; several: --drop HEM --drop ZN, or HEM,ZN")
-    st.add_argument("--keep", metavar="NAME", action="append", help="keep an ion that the force field knows: CA, MG, ZN, …")
+    st.add_argument("--drop", metavar="LIST", action="append", help="leave out molecules of this name, of one chain, or one of them: HEM, 'A:ZN', 'ZN 203', 'A:ZN 203'; several with commas")
+    st.add_argument("--keep", metavar="LIST", action="append", help="keep an ion that the force field knows, named like that: CA, 'A:ZN 203', …")
     st.add_argument("--keep-ligands", action="store_true", help="refused: there is no force field for ligands yet")
     st.add_argument("--flips", choices=("auto", "none"), help="turn side chains of Asn, Gln and His whose hydrogen bonds say that N and O, or N and C, are the other way round (default), or none")
     st.add_argument("--mutate", metavar="MUTATION", action="append", help="A123D, B:A123D, SEP65SER")
@@ -122,8 +122,8 @@ def options(args: argparse.Namespace) -> Options:
     chosen.sites = _list([args.sites] if args.sites else [])
     # a name of spaces, or none, means the chain without a name
     chosen.chains = [] if args.chains is None else _list([args.chains]) or [""]
-    chosen.drop = [name.upper() for name in _list(args.drop or [])]
-    chosen.keep = [name.upper() for name in _list(args.keep or [])]
+    chosen.drop = _list(args.drop or [])
+    chosen.keep = _list(args.keep or [])
     chosen.mutate = _list(args.mutate or [])
     if not 0.5 <= chosen.padding <= 10:
         raise Refused(f"--padding {chosen.padding:g}: nm are meant, 0.5 to 10", "1.2 is usual")

@@ -6,15 +6,17 @@ from is left out unasked, because the salt of the box takes its place, and each 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import Refused
 from ..ions import METALS, SALT
 from . import names
 from .chains import PEPTIDE, bonded
 from .entry import Residue, distance
+from .numbers import NUMBER, in_file
 from .options import Options
 from .report import Report, counted, listed
 
@@ -25,6 +27,33 @@ MEMBRANE = "the box here is one of water: a protein in its membrane is built els
 
 COORDINATION = 0.28
 """nm; atoms that hold a metal are nearer (Ca–O 0.24, with its spread)."""
+
+
+_FORM = re.compile(rf"((?P<chain>[^:]*):)?(?P<name>\S+)(\s+{NUMBER})?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an item of `--drop` or `--keep` means: molecules of a name, of one chain or of all, with one number or any."""
+
+    text: str
+    name: str
+    chain: str | None
+    number: tuple[int, str] | None
+
+    @staticmethod
+    def of(text: str) -> Wanted:
+        """`SO4`, `SO4 203`, `A:SO4 203`, `A:SO4`; capitals tell chains apart, and nothing else. Raises `Refused` with the form that is understood."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
+            raise Refused(f"molecule {text!r} is not understood", "write ZN, 'ZN 203', 'A:ZN 203' or A:ZN, several with commas")
+        number = None if match["number"] is None else in_file(match["number"], match["insertion"])
+        return Wanted(text, match["name"].upper(), match["chain"] or None, number)
+
+    def fits(self, residue: Residue) -> bool:
+        """Whether it means this molecule."""
+        is_named = self.name in (residue.name, residue.original.upper())
+        return is_named and self.chain in (None, residue.chain) and self.number in (None, in_file(residue.number, residue.insertion))
 
 
 @dataclass
@@ -41,23 +70,22 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
 
     `knows_ion` says whether the force field has parameters for an ion of this name.
     """
-    there = {residue.name for residue in residues} | {residue.original.upper() for residue in residues}
-    absent = [name for name in [*options.drop, *options.keep] if name not in there]
-    if absent:
-        others = sorted({residue.name for residue in residues if residue.name not in names.SIDE_CHAINS})
-        raise Refused(f"nothing in the chosen chains is named {', '.join(absent)}", f"beside amino acids there are: {', '.join(others) or 'none'}")
-    protein = [residue for residue in residues if is_protein(residue) and not _named(residue, options.drop)]
+    drop, keep = ([Wanted.of(text) for text in texts] for texts in (options.drop, options.keep))
+    if absent := [one for one in (*drop, *keep) if not any(map(one.fits, residues))]:
+        raise _absent(absent, residues)
+    dropped = {id(residue) for residue in residues if _is_among(residue, drop) and not _is_among(residue, keep)}
+    protein = [residue for residue in residues if is_protein(residue) and id(residue) not in dropped]
     kept = Kept(protein=protein, ions=[], waters=[])
-    left_out: dict[str, list[Residue]] = defaultdict(list)
+    left_out: dict[tuple[str, bool], list[Residue]] = defaultdict(list)
     problems: dict[str, list[Residue]] = defaultdict(list)
     for residue in residues:
-        if _named(residue, options.drop):
-            left_out[residue.name].append(residue)
+        if id(residue) in dropped:
+            left_out[residue.name, True].append(residue)
         elif is_protein(residue):
             continue
         elif residue.name == "HOH":
             kept.waters.append(residue)
-        elif _named(residue, options.keep):
+        elif _is_among(residue, keep):
             if not knows_ion(residue.name) or len(residue.atoms) != 1:
                 other = "" if options.force_field == "ff14SB" or len(residue.atoms) != 1 else ", or look whether --force-field ff14SB has it"
                 raise Refused(
@@ -66,13 +94,13 @@ def sort_out(residues: list[Residue], options: Options, knows_ion: Callable[[str
                 )
             kept.ions.append(residue)
         elif residue.name in names.ADDITIVES or _is_salt(residue):
-            left_out[residue.name].append(residue)
+            left_out[residue.name, False].append(residue)
         else:
             problems[residue.name].append(residue)
     if problems:
         raise _refusal(problems, protein, options, knows_ion)
-    for name, group in left_out.items():
-        _say(name, group, protein, options, report)
+    for (name, asked), group in left_out.items():
+        _say(name, group, protein, asked, report)
     for ion in kept.ions:
         holders = _neighbours(ion, protein, COORDINATION)
         report.warn(
@@ -92,8 +120,16 @@ def _is_salt(residue: Residue) -> bool:
     return residue.name in SALT and len(residue.atoms) == 1
 
 
-def _named(residue: Residue, wanted: list[str]) -> bool:
-    return residue.name in wanted or residue.original.upper() in wanted
+def _is_among(residue: Residue, wanted: list[Wanted]) -> bool:
+    return any(one.fits(residue) for one in wanted)
+
+
+def _absent(absent: list[Wanted], residues: list[Residue]) -> Refused:
+    """What to say of molecules that are not there: where those of the name are, or which names there are."""
+    alike = [str(residue) for one in absent for residue in residues if replace(one, chain=None, number=None).fits(residue)]
+    others = sorted({residue.name for residue in residues if residue.name not in names.SIDE_CHAINS})
+    help = f"there are: {listed(alike)}" if alike else f"beside amino acids there are: {', '.join(others) or 'none'}"
+    return Refused(f"nothing in the chosen chains is {'' if alike else 'named '}{', '.join(one.text for one in absent)}", help)
 
 
 def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[str]:
@@ -105,9 +141,8 @@ def _neighbours(residue: Residue, protein: list[Residue], reach: float) -> list[
     ]
 
 
-def _say(name: str, group: list[Residue], protein: list[Residue], options: Options, report: Report) -> None:
+def _say(name: str, group: list[Residue], protein: list[Residue], asked: bool, report: Report) -> None:
     what = names.ADDITIVES.get(name) or ("an ion of the salt" if _is_salt(group[0]) else "")
-    asked = name in options.drop or any(residue.original.upper() in options.drop for residue in group)
     why = "as asked" if asked else "the salt of the box takes its place" if _is_salt(group[0]) else "it comes from the crystallisation"
     places = listed([residue.place for residue in group], 6)
     report.note(f"{name}{f' ({what})' if what else ''}, {counted(len(group), 'molecule')} ({places}): left out, {why}")

@@ -19,6 +19,7 @@ from ..pair_corrections import IONS
 from ..repeatable import is_pair_table, order_types, platform
 from .build import Model
 from .chirality import is_d
+from .molecules import Wanted
 from .options import Options
 from .report import Report, listed
 
@@ -229,7 +230,7 @@ def note_pairs(pairs: Any, options: Options, report: Report) -> None:
         )
     if pairs.left:
         report.note(f"left out of {title}, because {options.force_field} has other numbers for the pair than it was made for: {'; '.join(map(str, pairs.left))}")
-    if others := [name for name in options.keep if element_of_ion(name) not in IONS]:
+    if others := [one.name for one in map(Wanted.of, options.keep) if element_of_ion(one.name) not in IONS]:
         report.warn(f"{title} as it is here has no term for {listed(others)}: such ions keep what the force field has, and may hold acids too firmly")
 
 
