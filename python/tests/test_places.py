@@ -186,12 +186,12 @@ def test_a_cysteine_whose_partner_is_left_out_is_warned_of(apart: float, named: 
     assert ("CYS 5 of chain A is bonded to CYS 9 of chain B, which is left out: it is built as a free thiol" in notes(report)) == warned
 
 
-def test_a_disulfide_whose_other_sulfur_is_not_in_the_file_is_warned_of(report: Report) -> None:
+def test_a_disulfide_whose_other_sulfur_is_far_and_not_in_the_file_is_warned_of(report: Report) -> None:
     here, other = _cysteine("A", 5, 0.0), _cysteine("A", 9, 0.4)
     other.atoms = []
     entry = Entry("x.pdb", "PDB", {1: [here, other]}, bridges=[(("A", 5, ""), ("A", 9, ""))])
     assert chains.bridges(entry, [here, other], [chains.Segment("A", [here, other])], report) == []
-    assert notes(report) == "the file names a disulfide between CYS 5 of chain A and CYS 9 of chain A, whose sulfur is not in it: none is built, and both are free thiols"
+    assert notes(report) == "the file names a disulfide between CYS 5 of chain A and CYS 9 of chain A, whose sulfur is not in it and which is too far away: none is built, and both are free thiols"
 
 
 def test_a_disulfide_of_chains_that_are_both_there_is_no_free_thiol(report: Report) -> None:

@@ -112,6 +112,21 @@ def test_what_hangs_on_atoms_that_were_not_seen_is_built_anew(residue: str, abse
         assert 1.38 < np.linalg.norm(at[a] - at[b]) < 1.6, (a, b)
 
 
+@pytest.mark.parametrize("absent", [("SG",), ("SG", "CB"), ("SG of 14", "SG of 55")])
+def test_a_disulfide_of_the_file_is_built_where_its_sulfurs_were_not_seen(absent: tuple[str, ...], structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backbone with SSBOND became a protein of free thiols, without a word."""
+    monkeypatch.setattr(solvate, "relax", lambda *_: None)
+    rows = gzip.decompress((PROTEINS / "4pti.pdb.gz").read_bytes()).decode().splitlines(True)
+    lost = [row for row in rows if row[:4] == "ATOM" and row[17:20] == "CYS" and {row[12:16].strip(), f"{row[12:16].strip()} of {int(row[22:26])}"} & set(absent)]
+    built = (prepare(structure("".join(row for row in rows if row not in lost)), report) / "protein.pdb").read_text()
+    at = {(int(row[22:26]), row[12:16].strip()): np.array([float(row[30 + 8 * k : 38 + 8 * k]) for k in range(3)]) for row in built.splitlines() if row.startswith("ATOM")}
+    for a, b in ((5, 55), (14, 38), (30, 51)):
+        assert np.linalg.norm(at[a, "SG"] - at[b, "SG"]) == pytest.approx(2.04, abs=0.15)
+        assert all(np.linalg.norm(at[one, "CB"] - at[other, "SG"]) == pytest.approx(3.05, abs=0.3) for one, other in ((a, b), (b, a)))
+    assert "disulfide CYS 14 of chain A – CYS 38 of chain A of the file: sulfurs that were not seen are built" in notes(report)
+    assert not any(name == "HG" and (number, "SG") in at and number in (5, 14, 30, 38, 51, 55) for number, name in at)
+
+
 def test_the_same_seed_builds_the_same_and_ions_are_in_the_way() -> None:
     crystal = parts("1pgb")
     bare = [[without(part, *(set(part.atoms) - {"N", "CA", "C", "O", "CB"})) for part in crystal] for _ in range(3)]

@@ -69,6 +69,11 @@ def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept
     _leave_out_loose(chains, templates, report)
     _say(chains, found, report)
     _complete_backbones(chains)
+    where = {id(residue): k for k, segment in enumerate(found) for residue in segment.residues}
+    by_place = {(k, part.number, part.insertion): part for k, chain in enumerate(chains) for part in chain}
+    bridged = [[by_place[where[id(r)], str(r.number), r.insertion or " "] for r in pair] for pair in pairs]
+    for one, other in bridged:
+        rotamers.bridge(one, other, templates["CYS"])
     ions, waters = ([np.array(atom.position) for residue in residues for atom in residue.atoms] for residues in (kept.ions, kept.waters))
     rotamers.complete([part for chain in chains for part in chain], templates, ions, {"O"}, seed)
     _add_caps(chains, found, ions + waters, report)
@@ -76,7 +81,7 @@ def build(found: list[Segment], pairs: list[tuple[Residue, Residue]], kept: Kept
     for chain in filter(_lacks_oxt, chains):
         last = chain[-1].atoms
         last["OXT"] = _between(last["C"], last["CA"], last["O"], 0.126)
-    return _finished(chains, pairs, found, kept, report)
+    return _finished(chains, bridged, found, kept, report)
 
 
 def _as_it_is(found: list[Segment]) -> tuple[Any, Any, dict[tuple[int, int], list[str]]]:
@@ -211,11 +216,11 @@ def _say(chains: list[list[Part]], found: list[Segment], report: Report) -> None
         report.note("no heavy atom of the protein is missing")
 
 
-def _finished(chains: list[list[Part]], pairs: list[tuple[Residue, Residue]], found: list[Segment], kept: Kept, report: Report) -> Model:
+def _finished(chains: list[list[Part]], bridged: list[list[Part]], found: list[Segment], kept: Kept, report: Report) -> Model:
     """An OpenMM topology with positions: segments, disulfides, ions and water."""
     topology = app.Topology()
     positions: list[np.ndarray] = []
-    sulfurs: dict[tuple[int, str, str], Any] = {}
+    sulfurs: dict[int, Any] = {}
     for chain, segment in zip(chains, found):
         added = topology.addChain(segment.chain)
         for part in chain:
@@ -225,11 +230,10 @@ def _finished(chains: list[list[Part]], pairs: list[tuple[Residue, Residue]], fo
                 atom = topology.addAtom(name, app.Element.getBySymbol(_symbol(name)), residue)
                 positions.append(place)
                 if (part.name, name) == ("CYS", "SG"):
-                    sulfurs[added.index, part.number, part.insertion] = atom
+                    sulfurs[id(part)] = atom
     topology.createStandardBonds()
-    where = {id(residue): k for k, segment in enumerate(found) for residue in segment.residues}
-    for a, b in pairs:
-        topology.addBond(*(sulfurs[where[id(r)], str(r.number), r.insertion or " "] for r in (a, b)))
+    for pair in bridged:
+        topology.addBond(*(sulfurs[id(part)] for part in pair))
     _others(topology, positions, kept, report)
     return Model(topology, np.array(positions))
 

@@ -21,6 +21,9 @@ PEPTIDE = 0.20
 BRIDGE = 0.25
 """nm; an S–S bond is 0.205 long. Sulfurs that are not bonded stay 0.35 apart."""
 
+ACROSS = 0.72
+"""nm; the CA of two cysteines in a disulfide are 0.38 to 0.68 apart."""
+
 SHORT = 0.12
 """nm; a disulfide of a bad model is longer (1.5 Å in 4ZHL): nearer than this sulfurs lie on each other."""
 
@@ -296,6 +299,13 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
             taken |= {i, j}
             pairs.append((cysteines[i], cysteines[j]))
             report.note(f"disulfide {cysteines[i]} – {cysteines[j]}, {10 * length:.2f} Å")
+    by_key = {r.key: r for segment in found for r in segment.residues if r.name == "CYS"}
+    for one, other in ((by_key[a], by_key[b]) for a, b in entry.bridges if {a, b} <= by_key.keys()):
+        ends = [residue.atom("CA") for residue in (one, other)]
+        if not (one.has("SG") and other.has("SG")) and all(ends) and distance(ends[0].position, ends[1].position) < ACROSS:  # type: ignore[union-attr]
+            taken |= {k for k, residue in enumerate(cysteines) if residue in (one, other)}
+            pairs.append((one, other))
+            report.note(f"disulfide {one} – {other} of the file: sulfurs that were not seen are built")
     is_bonded = {frozenset((a.key, b.key)) for a, b in pairs}
     here = {r.key for r in cysteines}
     inside = {id(residue) for segment in found for residue in segment.residues}
@@ -304,8 +314,8 @@ def bridges(entry: Entry, everything: list[Residue], found: list[Segment], repor
         if index not in taken | alone and residue.original.upper() in names.IN_DISULFIDE:
             report.warn(f"{residue} is called {residue.original} in the file, that of a disulfide, and no sulfur is near enough: it is built as a free thiol")
     for a, b in entry.bridges:
-        if {a, b} <= here and frozenset((a, b)) not in is_bonded:
-            report.warn(f"the file names a disulfide between {a[1]}{a[2]} of chain {a[0]} and {b[1]}{b[2]} of chain {b[0]}, whose sulfurs are too far apart: none is built")
+        if {a, b} <= by_key.keys() and frozenset((a, b)) not in is_bonded and len({a, b} & here) != 1:
+            report.warn(f"the file names a disulfide between {a[1]}{a[2]} of chain {a[0]} and {b[1]}{b[2]} of chain {b[0]}, which are too far apart: none is built")
     return pairs
 
 
@@ -324,7 +334,7 @@ def _left_alone(entry: Entry, everything: list[Residue], cysteines: list[Residue
             near = any(distance(sulfur.position, atom.position) < BRIDGE for atom in other.atoms if atom.name == "SG")
             if near or frozenset((residue.key, other.key)) in named:
                 if id(other) in inside:
-                    report.warn(f"the file names a disulfide between {residue} and {other}, whose sulfur is not in it: none is built, and both are free thiols")
+                    report.warn(f"the file names a disulfide between {residue} and {other}, whose sulfur is not in it and which is too far away: none is built, and both are free thiols")
                     alone.add(index)
                     break
                 report.warn(

@@ -131,7 +131,7 @@ class _SideChain:
         self.steps, grids = template.steps(part.atoms, missing)
         self.radii = np.array([RADIUS[step.atom[0]] for step in self.steps])
         self.torsions = _combined(grids)
-        self.places = self._placed(self.torsions)
+        self.places = _placed(self.steps, self.part.atoms, self.torsions)
         self.alone = self._inside(self.places)
         self.best = 0
 
@@ -139,19 +139,6 @@ class _SideChain:
     def now(self) -> np.ndarray:
         """The places of the atoms as they are chosen."""
         return np.asarray(self.places[self.best])
-
-    def _placed(self, torsions: np.ndarray) -> np.ndarray:
-        """The places of the atoms for every combination of torsions."""
-        at: dict[str, np.ndarray] = dict(self.part.atoms)
-        for step in self.steps:
-            a, b, c = at[step.reference], at[step.before], at[step.parent]
-            torsion = torsions[:, step.axis] if step.axis is not None else np.full(len(torsions), step.torsion)
-            along = _unit(c - b)
-            normal = _unit(np.cross(b - a, along))
-            across = np.cross(normal, along)
-            aside = np.cos(torsion)[:, None] * across + np.sin(torsion)[:, None] * normal
-            at[step.atom] = c + step.length * (np.sin(step.angle) * aside - np.cos(step.angle) * along)
-        return np.stack([at[step.atom] for step in self.steps], axis=1)
 
     def _inside(self, places: np.ndarray) -> np.ndarray:
         """The score of every combination inside of the residue."""
@@ -179,7 +166,7 @@ class _SideChain:
     def around(self) -> None:
         """Takes for combinations those about the chosen one."""
         self.torsions = self.torsions[self.best] + _combined([np.array([0, -TURN, TURN])] * self.torsions.shape[1])
-        self.places = self._placed(self.torsions)
+        self.places = _placed(self.steps, self.part.atoms, self.torsions)
         self.alone, self.best = self._inside(self.places), 0
 
 
@@ -223,6 +210,36 @@ def _settle(chains: list[_SideChain], temperatures: Iterable[float], seed: int) 
             one.best = int(np.argmin(score - temperature * random.gumbel(size=len(score))))
         if temperature == 0.0 and before == [one.best for one in chains]:
             break
+
+
+def bridge(a: Part, b: Part, cysteine: Template) -> None:
+    """Places the sulfurs of a disulfide that are missing: of all torsions those with which S–S (2.04 Å) and both C–S–S (104°, 3.05 Å from C to S) fit best."""
+    ways = []
+    for part in (a, b):
+        steps, _ = cysteine.steps(part.atoms, [name for name in ("SG",) if name in part.missing])
+        around = _placed(steps, part.atoms, np.radians(np.arange(0, 360, 5))[:, None]) if steps else part.atoms["SG"][None, None]
+        ways.append(around[:, 0])
+    one, other = ways
+    bond = np.linalg.norm(one[:, None] - other, axis=2) - 0.204
+    angles = [np.linalg.norm(places - part.atoms["CB"], axis=1) - 0.305 for places, part in ((one, b), (other, a))]
+    best = np.unravel_index(np.argmin(bond**2 + angles[0][:, None] ** 2 + angles[1] ** 2), bond.shape)
+    for part, places, k in zip((a, b), ways, best):
+        part.atoms["SG"] = places[k]
+        part.missing = [name for name in part.missing if name != "SG"]
+
+
+def _placed(steps: Sequence[_Step], atoms: Mapping[str, np.ndarray], torsions: np.ndarray) -> np.ndarray:
+    """The places of atoms for every combination of torsions (a row each): combinations × atoms × 3."""
+    at = dict(atoms)
+    for step in steps:
+        a, b, c = at[step.reference], at[step.before], at[step.parent]
+        torsion = torsions[:, step.axis] if step.axis is not None else np.full(len(torsions), step.torsion)
+        along = _unit(c - b)
+        normal = _unit(np.cross(b - a, along))
+        across = np.cross(normal, along)
+        aside = np.cos(torsion)[:, None] * across + np.sin(torsion)[:, None] * normal
+        at[step.atom] = c + step.length * (np.sin(step.angle) * aside - np.cos(step.angle) * along)
+    return np.stack([at[step.atom] for step in steps], axis=1)
 
 
 def _combined(grids: list[np.ndarray]) -> np.ndarray:
