@@ -157,7 +157,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         r"chain A is out of order: ALA 1 comes behind GLY 8, .*; the numbers of its pieces overlap \(6 to 8, 1 to 9\)",
         "column 22",
     ),
-    "one name for two chains": (lambda t: t + "TER\n" + moved(t, "A", 40.0), "ALA 1 of chain A is there twice", "name of its own"),
+    "one name for two chains": (lambda t: (whole := "".join(r for r in t.splitlines(keepends=True) if r[12:16].strip() != "OXT")) + moved(whole, "A", 40.0), "ALA 1 of chain A is there twice", "name of its own"),
     "repeated atom": (lambda t: t + (last := t.splitlines()[-1])[:30] + f"{float(last[30:38]) + 0.7:8.3f}" + last[38:] + "\n", "of GLY 8 of chain A is there twice", "alternate"),
     "a ligand that is made like an amino acid": (
         lambda t: t + "".join(hetero("SAH", name, name[0], (FAR[0] + x, FAR[1], FAR[2])) for name, x in (("N", 0.0), ("CA", 1.4), ("C", 2.9))),

@@ -6,8 +6,11 @@ Options, messages, the system and the job have the same names. Ligands and water
 from __future__ import annotations
 
 from . import names
-from .entry import Entry, Residue
+from .entry import Entry, Place, Residue
 from .report import Report, listed
+
+SECOND_OXYGEN = ("OXT", "OT2", "OC2")
+"""What programs call the second oxygen at the end of a chain."""
 
 
 def name_chains(entry: Entry, residues: list[Residue], report: Report) -> None:
@@ -19,10 +22,35 @@ def name_chains(entry: Entry, residues: list[Residue], report: Report) -> None:
             for residue in here:
                 residue.chain = residue.segment or residue.chain
             report.note(f"{f'chains called {chain}' if chain else 'chains without a name'} are called by their segments (columns 73 to 76): {listed(segments)}")
-    if not any(residue.chain == "" and _is_amino(residue) for residue in residues):
-        return
+    if any(residue.chain == "" and _is_amino(residue) for residue in residues):
+        _name_nameless(entry, residues, report)
+    for chain in dict.fromkeys(residue.chain for residue in residues):
+        _part(chain, residues, report)
+
+
+def _part(chain: str, residues: list[Residue], report: Report) -> None:
+    """Gives a chain a name of its own whose numbers come again behind an end (TER, or a second oxygen of a carboxyl group), as in files of programs that know no chains."""
+    now, behind = chain, False
+    numbers: set[Place] = set()
+    found: list[str] = []
+    for residue in (residue for residue in residues if residue.chain == chain and _is_amino(residue)):
+        if behind and residue.key in numbers:
+            now, numbers = _letter(residues), set()
+            found.append(f"{now} begins with {residue.name} {residue.number}{residue.insertion}")
+        numbers.add(residue.key)
+        behind = residue.ended or any(residue.has(name) for name in SECOND_OXYGEN)
+        residue.chain = now
+    if found:
+        report.note(f"chain {chain} ends and its numbers come again: what follows is a chain of its own, {listed(found, 6)}")
+
+
+def _letter(residues: list[Residue]) -> str:
     taken = {residue.chain for residue in residues}
-    letter = next(letter for letter in names.CHAINS if letter not in taken)
+    return next(letter for letter in names.CHAINS if letter not in taken)
+
+
+def _name_nameless(entry: Entry, residues: list[Residue], report: Report) -> None:
+    letter = _letter(residues)
     for residue in residues:
         residue.chain = residue.chain or letter
     if "" in entry.sequences:
