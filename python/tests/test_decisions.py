@@ -229,6 +229,11 @@ CASES: dict[str, tuple[Change, dict[str, Any], str]] = {
     "names of programs": (lambda t: renamed(renamed(t, 2, "GLH"), 6, "HIE"), {}, "names of other programs for what the PDB calls otherwise: 1 GLH → GLU, 1 HIE → HIS"),
     "ends of GROMACS": (lambda t: t.replace(" OXT GLY A   8", " OC2 GLY A   8").replace(" O   GLY A   8", " OC1 GLY A   8"), {}, "no heavy atom of the protein is missing"),
     "names in small letters": (lambda t: "".join(r[:12] + r[12:20].lower() + r[20:] for r in LINES(t, True)), {}, "no heavy atom of the protein is missing"),
+    "ions of one number": (
+        lambda t: t + hetero("SOD", "SOD", "NA", (0, 15, 15)) + hetero("SOD", "SOD", "NA", (9, 15, 15), 201) + hetero("SOD", "SOD", "NA", (18, 15, 15)),
+        {},
+        r"SOD \(an ion of the salt\), 3 molecules \(200 of chain A, 201 of chain A, 200 of chain A\): left out, the salt",
+    ),
     "ions of AMBER": (lambda t: t + hetero("Na+", "Na+", "", (60, 60, 60)), {}, r"NA \(an ion of the salt\), 1 molecule \(200 of chain A\): left out, the salt"),
     "DNA that is not asked for": (
         lambda t: t + hetero("DA", "P", "P", (3, 3, 3), 1, "B"),

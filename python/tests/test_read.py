@@ -87,6 +87,21 @@ def test_numbers_of_residues_go_on_in_hybrid_36(text: str, number: int) -> None:
     assert read_pdb(LINE.replace("  52A", f"{text}A"), "x").models[1][0].number == number
 
 
+@pytest.mark.parametrize(("text", "number"), [("270f", 9999), ("271a", 10010), ("9fff", 40959)])
+def test_numbers_of_residues_go_on_in_hexadecimal_ones(text: str, number: int) -> None:
+    """VMD writes those of water so; the whole file was refused."""
+    assert read_pdb(LINE.replace("  52A", f"{text}A"), "x").models[1][0].number == number
+    with pytest.raises(Refused, match="'271A', which is no whole number"):  # 271 with an insertion code in the wrong column
+        read_pdb(LINE.replace("  52A", "271A "), "x")
+
+
+@pytest.mark.parametrize(("name", "url"), [("2lzt", "2LZT"), ("2LZT.pdb", "2LZT"), ("https://files.rcsb.org/download/2lzt.pdb", "2LZT")])
+def test_an_entry_that_is_not_there_is_told_where_it_is(name: str, url: str, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="cannot be read: No such file") as caught:
+        read(tmp_path / name)
+    assert caught.value.help == f"octitrate fetches nothing; that entry of the PDB is https://files.rcsb.org/download/{url}.cif"
+
+
 def test_what_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="cannot be read: No such file"):
         read(tmp_path / "absent.pdb")

@@ -219,8 +219,9 @@ def _one_name(residues: list[Residue], report: Report) -> list[Residue]:
             continue
         shared = _shared(same)
         if shared is None:
-            if any(residue.name not in names.SIDE_CHAINS for residue in same) and len({residue.name for residue in same}) == len(same):
-                continue  # a ligand or an ion may have the number of a residue in loosely written files
+            others = [residue for residue in same if residue.name not in names.SIDE_CHAINS]
+            if others and (len({residue.name for residue in same}) == len(same) or len(others) == len(same)):
+                continue  # ligands and ions may have the number of a residue, and of each other, in loosely written files
             raise Refused(
                 f"{same[0]} is there twice ({listed([residue.name for residue in same])}): two chains or two copies have the same name",
                 "give every chain a name of its own (column 22), or leave the copy out of the file",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from pathlib import Path
 
@@ -18,6 +19,10 @@ FINISHED = {
     ".prmtop": _AMBER, ".parm7": _AMBER, ".rst7": _AMBER, ".inpcrd": _AMBER, ".psf": _CHARMM, ".crd": _CHARMM, ".top": "topol.top conf.gro",
 }  # fmt: skip
 """Endings of files with systems of other programs, and how these are given."""
+
+
+_CODE = re.compile(r"[1-9][a-z0-9]{3}(\.(pdb|ent|cif))?(\.gz)?", re.IGNORECASE)
+"""Names of entries of the PDB, and of files with them."""
 
 
 def molecule(lines: list[str]) -> str:
@@ -50,6 +55,8 @@ def read(path: Path) -> Entry:
     try:
         data = path.read_bytes()
     except OSError as error:
+        if not path.exists() and _CODE.fullmatch(path.name):
+            help = f"octitrate fetches nothing; that entry of the PDB is https://files.rcsb.org/download/{path.name.split('.')[0].upper()}.cif"
         raise Refused(f"{path}: cannot be read: {error.strerror or error}", help) from None
     if data[:2] == b"\x1f\x8b":
         try:

@@ -104,9 +104,12 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
 
 
 def _number(text: str, place: str) -> int:
-    """The number of a residue; beyond 9999 in hybrid-36, in which A000 to ZZZZ and then a000 to zzzz go on counting (https://cci.lbl.gov/hybrid_36)."""
+    """The number of a residue; beyond 9999 in hybrid-36, in which A000 to ZZZZ and then a000 to zzzz go on counting (https://cci.lbl.gov/hybrid_36), or in the hexadecimal
+    numbers of VMD, 270f and so on, in small letters. Those of them that have no letter cannot be told from others: they are of water, whose numbers mean nothing."""
     if len(text) == 4 and text.isascii() and text.isalnum() and text[0].isalpha() and text in (text.upper(), text.lower()):
         return int(text, 36) - 10 * 36**3 + 10**4 + (26 * 36**3 if text[0].islower() else 0)
+    if re.fullmatch("(?=.*[a-f])[1-9][0-9a-f]{3}", text):
+        return int(text, 16)
     if set(text) == {"*"}:
         raise Refused(f"{place}: the number of the residue is {text!r}: it had more digits than there is room for", "leave out the water, or write the file as mmCIF")
     return whole(text, "the number of the residue", place)
