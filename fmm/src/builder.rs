@@ -8,8 +8,8 @@ use crate::FmmError;
 use crate::geometry::boundary::Boundary;
 use crate::geometry::exclusions::Exclusions;
 use crate::geometry::tree::TreeShape;
-use crate::solver::Fmm;
 use crate::solver::settings::Settings;
+use crate::solver::{Fmm, particles};
 use crate::tuning::accuracy;
 use crate::tuning::cost::Workload;
 use crate::tuning::rounding::Crowd;
@@ -32,6 +32,7 @@ pub struct FmmBuilder<T> {
     accuracy: Accuracy,
     tree: Option<TreeShape>,
     exclusions: Option<Exclusions>,
+    targets: usize,
     minimum_leaf: f64,
     precision: PhantomData<T>,
 }
@@ -55,6 +56,7 @@ impl Fmm<f64> {
             accuracy: Accuracy::Tolerance(TOLERANCE),
             tree: None,
             exclusions: None,
+            targets: 0,
             minimum_leaf: 0.0,
             precision: PhantomData,
         }
@@ -95,6 +97,24 @@ impl<T: Real> FmmBuilder<T> {
         self
     }
 
+    /// The last so many positions are targets, which have no charge; see [`Fmm::assign_with_targets`].
+    ///
+    /// ```
+    /// use fmm::{Fmm, Potentials};
+    ///
+    /// let charges = [1.0, -1.0];
+    /// let positions = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [3.0, 0.0, 0.0]];
+    /// let mut fmm = Fmm::builder().tolerance(1e-8).targets(2).build_for(&positions)?;
+    /// let mut out = Potentials::default();
+    /// fmm.evaluate(&positions, &charges, &mut out)?;
+    /// assert!(out.potential[2].abs() < 1e-9 && (out.potential[3] - (1.0 / 3.0 - 1.0 / 2.0)).abs() < 1e-9);
+    /// # Ok::<(), fmm::FmmError>(())
+    /// ```
+    pub fn targets(mut self, targets: usize) -> Self {
+        self.targets = targets;
+        self
+    }
+
     /// Smallest edge of a leaf box, in units of the positions; 0 or less, or what is no number, asks for none. Excluded pairs need room beyond their present distance if particles move before
     /// the next [`Fmm::assign`].
     pub fn minimum_leaf(mut self, length: f64) -> Self {
@@ -104,8 +124,8 @@ impl<T: Real> FmmBuilder<T> {
 
     /// Pairs and expansions in f32 instead of f64; results are sums in f64 either way.
     pub fn single_precision(self) -> FmmBuilder<f32> {
-        let Self { boundary, accuracy, tree, exclusions, minimum_leaf, .. } = self;
-        FmmBuilder { boundary, accuracy, tree, exclusions, minimum_leaf, precision: PhantomData }
+        let Self { boundary, accuracy, tree, exclusions, targets, minimum_leaf, .. } = self;
+        FmmBuilder { boundary, accuracy, tree, exclusions, targets, minimum_leaf, precision: PhantomData }
     }
 
     /// The solver, with the particles at `positions` assigned to its boxes.
@@ -115,7 +135,8 @@ impl<T: Real> FmmBuilder<T> {
     /// tolerance; what [`Fmm::new`] and [`Fmm::assign`] refuse.
     pub fn build_for(self, positions: &[[f64; 3]]) -> Result<Fmm<T>, FmmError> {
         self.boundary.check()?;
-        let exclusions = self.exclusions.unwrap_or_else(|| Exclusions::none(positions.len()));
+        let particles = particles(positions, self.targets)?;
+        let exclusions = self.exclusions.unwrap_or_else(|| Exclusions::none(particles));
         let excluded = longest_excluded(&self.boundary, positions, &exclusions);
         let workload = Workload::new(&self.boundary, positions, excluded.max(self.minimum_leaf));
         let mut settings = match self.accuracy {
@@ -130,7 +151,7 @@ impl<T: Real> FmmBuilder<T> {
         };
         settings.tree = self.tree.unwrap_or(settings.tree);
         let mut fmm = Fmm::new(self.boundary, settings)?;
-        fmm.assign(positions, &exclusions)?;
+        fmm.assign_with_targets(positions, self.targets, &exclusions)?;
         if let (Accuracy::Tolerance(tolerance), Some(crowd)) = (self.accuracy, fmm.crowd(positions)) {
             // An error that is no number is that of particles on one point, which an evaluation names.
             if crowd.error > tolerance && crowd.error.is_finite() {

@@ -93,8 +93,9 @@ pub fn not_finite(boundary: &Boundary, positions: &[[f64; 3]], charges: &[f64], 
     let mut wrong = (0..out.potential.len()).filter(infinite);
     // Finite terms may have an energy that is not.
     let particle = wrong.next().unwrap_or(0);
-    // Both of two particles on one point have results that are not finite.
-    at_one_point(boundary, positions, particle, wrong).unwrap_or(FmmError::Overflow { particle })
+    // Both of two particles on one point have results that are not finite; a target is alone with that.
+    let sources = if particle < charges.len() { 0..0 } else { 0..charges.len() };
+    at_one_point(boundary, positions, particle, wrong.chain(sources)).unwrap_or(FmmError::Overflow { particle })
 }
 
 /// The first of `others` that sits where `particle` does, or one of its images.

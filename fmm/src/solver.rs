@@ -131,10 +131,36 @@ impl<T: Real> Fmm<T> {
     /// # Errors
     /// A position that is not finite or absurdly far away, exclusions for another number of particles, an excluded pair that does not lie in
     /// near boxes, boxes too thin. Nothing is assigned then, not even what was before.
-    #[inline(never)]
     pub fn assign(&mut self, positions: &[[f64; 3]], exclusions: &Exclusions) -> Result<(), FmmError> {
+        self.assign_with_targets(positions, 0, exclusions)
+    }
+
+    /// As [`assign`](Self::assign), where the last `targets` positions are points without a charge that make no potential and only feel it, such as those of a grid.
+    /// `exclusions` count the particles before them. Targets meet no other targets, so that there may be several on one point.
+    ///
+    /// ```
+    /// use fmm::{Boundary, Exclusions, Fmm, Potentials, Settings, TreeShape};
+    ///
+    /// let mut fmm = Fmm::<f64>::new(Boundary::Open, Settings::new(8, TreeShape { root: [1; 3], depth: 0 }))?;
+    /// let positions = [[0.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 1.0]]; // two charges, and a point between them
+    /// fmm.assign_with_targets(&positions, 1, &Exclusions::none(2))?;
+    /// let mut out = Potentials::default();
+    /// let energy = fmm.evaluate(&positions, &[1.0, 3.0], &mut out)?;
+    /// assert!((energy - 1.5).abs() < 1e-12 && (out.potential[2] - 4.0).abs() < 1e-12 && (out.field[2][2] + 2.0).abs() < 1e-12);
+    /// # Ok::<(), fmm::FmmError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there; fewer positions than targets.
+    #[inline(never)]
+    pub fn assign_with_targets(
+        &mut self,
+        positions: &[[f64; 3]],
+        targets: usize,
+        exclusions: &Exclusions,
+    ) -> Result<(), FmmError> {
         self.forget();
-        check_length("exclusions", positions.len(), exclusions.n_particles())?;
+        check_length("exclusions", particles(positions, targets)?, exclusions.n_particles())?;
         let geometry = self.geometry(positions)?;
         let near = NearSet::checked(&geometry.unit_basis(), self.settings.separation)?;
         self.follow(&geometry, near);
@@ -162,8 +188,9 @@ impl<T: Real> Fmm<T> {
         self.assignment.as_ref().map(|to| Crowd::worst::<T>(to, positions))
     }
 
-    /// Potential and field of all particles at every particle; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.
+    /// Potential and field of all particles at every particle, then at every target; returns the energy ½ Σ q φ. Its virial trace Σ r·F equals the energy.
     ///
+    /// `charges` are those of the particles; targets have none.
     /// `positions` are those of [`assign`](Self::assign) or near them: errors grow as particles leave their boxes, some 50 times where all have moved by 0.3 box edges
     /// (order 8, near boxes that touch). Particles that are somewhere else altogether need a new assignment.
     ///
@@ -175,7 +202,7 @@ impl<T: Real> Fmm<T> {
         let Some(assignment) = &self.assignment else { return Err(FmmError::NotAssigned) };
         self.energy = None;
         check_length("positions", assignment.order.len(), positions.len())?;
-        check_length("charges", assignment.order.len(), charges.len())?;
+        check_length("charges", assignment.n_sources, charges.len())?;
         check_charge(&self.boundary, charges)?;
         self.pool.grow();
         // On a thread of rayon's pool: from outside it each parallel loop of all stages would be handed over and waited for.
@@ -220,6 +247,15 @@ impl<T: Real> Fmm<T> {
     pub fn timings(&self) -> &StageTimings {
         &self.timings
     }
+}
+
+/// How many of the positions are those of particles, when the last are `targets`.
+///
+/// # Errors
+/// Fewer positions than targets.
+pub(crate) fn particles(positions: &[[f64; 3]], targets: usize) -> Result<usize, FmmError> {
+    let length = FmmError::Length { what: "positions", expected: targets, found: positions.len() };
+    positions.len().checked_sub(targets).ok_or(length)
 }
 
 impl<T: Real> std::fmt::Debug for Fmm<T> {

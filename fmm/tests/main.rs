@@ -23,4 +23,5 @@ mod orders;
 mod periodic;
 mod reference;
 mod regularised;
+mod targets;
 mod treecode;

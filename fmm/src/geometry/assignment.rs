@@ -247,11 +247,16 @@ pub struct Assignment {
     pub place: Vec<u32>,
     /// Leaf of each sorted place.
     pub leaf_of: Vec<u32>,
+    /// The first so many particles are sources, and all others targets only; in each leaf sources come first.
+    pub n_sources: usize,
+    /// For each leaf the end of the places of its sources.
+    source_ends: Vec<u32>,
     exceptions: Vec<ExceptionTable>,
 }
 
 impl Assignment {
-    /// Sort `positions` (wrapped into a periodic cell) and find the pairs to skip. Positions are finite.
+    /// Sort `positions` (wrapped into a periodic cell) and find the pairs to skip. Positions are finite; the particles that `exclusions` count come first and are the
+    /// sources.
     pub fn new(
         geometry: Geometry,
         near: &NearSet,
@@ -259,6 +264,12 @@ impl Assignment {
         exclusions: &Exclusions,
     ) -> Result<Self, FmmError> {
         let mut out = Self::sorted(geometry, Some(near), positions)?;
+        out.n_sources = exclusions.n_particles();
+        for (leaf, end) in out.source_ends.iter_mut().enumerate() {
+            let places = out.levels[geometry.tree.depth].particles(leaf);
+            let sources = out.order[places.clone()].partition_point(|i| (*i as usize) < out.n_sources);
+            *end = (places.start + sources) as u32;
+        }
         let tables = 0..out.leaves().len().div_ceil(LEAVES_PER_TABLE);
         let find = |table| out.find_exceptions(table, near, positions, exclusions);
         out.exceptions = tables.into_par_iter().map(find).collect::<Result<_, FmmError>>()?;
@@ -285,12 +296,19 @@ impl Assignment {
         for leaf in 0..leaves.len() {
             leaf_of[leaves.particles(leaf)].fill(leaf as u32);
         }
-        Ok(Self { geometry, levels, order, images, place, leaf_of, exceptions: Vec::new() })
+        let source_ends = leaves.starts[1..].to_vec();
+        let n_sources = positions.len();
+        Ok(Self { geometry, levels, order, images, place, leaf_of, n_sources, source_ends, exceptions: Vec::new() })
     }
 
     /// The leaf level.
     pub fn leaves(&self) -> &Level {
         &self.levels[self.geometry.tree.depth]
+    }
+
+    /// Sorted places of the sources in leaf `i`.
+    pub fn sources(&self, i: usize) -> std::ops::Range<usize> {
+        self.leaves().starts[i] as usize..self.source_ends[i] as usize
     }
 
     /// What the near field of leaf `i` skips.
@@ -331,10 +349,10 @@ impl Assignment {
             let mut total = 0;
             for n in leaves.near(leaf) {
                 first[n.slot as usize] = total;
-                total += leaves.particles(n.source as usize).len() as u32;
+                total += self.sources(n.source as usize).len() as u32;
             }
             let targets = leaves.particles(leaf);
-            for (n, k) in targets.clone().enumerate() {
+            for (n, k) in self.sources(leaf).enumerate() {
                 let i = self.order[k] as usize;
                 pairs.push((n as u32, first[itself] + n as u32));
                 for &j in exclusions.partners(i) {

@@ -4,13 +4,13 @@
 
 use kernels::{Real, Run};
 
+use crate::geometry::assignment::Assignment;
 use crate::geometry::grid::BoxGrid;
-use crate::geometry::tree::Level;
 
-/// The near boxes of a leaf as seen from it, appended.
-pub fn near_runs<T: Real>(leaves: &Level, grid: &BoxGrid, leaf: usize, runs: &mut Vec<Run<T>>) {
-    runs.extend(leaves.near(leaf).iter().map(|n| {
-        let places = leaves.particles(n.source as usize);
+/// The sources of the near boxes of a leaf as seen from it, appended.
+pub fn near_runs<T: Real>(to: &Assignment, grid: &BoxGrid, leaf: usize, runs: &mut Vec<Run<T>>) {
+    runs.extend(to.leaves().near(leaf).iter().map(|n| {
+        let places = to.sources(n.source as usize);
         let shift = grid.vector(grid.near.offsets()[n.slot as usize].map(f64::from)).map(T::of);
         Run { start: places.start as u32, len: places.len() as u32, shift }
     }));

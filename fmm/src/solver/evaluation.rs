@@ -144,7 +144,7 @@ impl<T: Real> Evaluation<T> {
         self.l2p(to, operators, pool);
         lap(&mut times.l2p);
         let grid = &operators.grid;
-        self.p2p(to, &|leaf, runs| near_runs(to.leaves(), grid, leaf, runs), &|leaf| to.exceptions(leaf), pool);
+        self.p2p(to, &|leaf, runs| near_runs(to, grid, leaf, runs), &|leaf| to.exceptions(leaf), pool);
         lap(&mut times.p2p);
         let (energy, finite) = self.gather(to, trace, charges, out);
         lap(&mut times.gather);
@@ -171,7 +171,8 @@ impl<T: Real> Evaluation<T> {
                     centres = geometry.centres(leaves.coordinates[leaf as usize]);
                 }
                 let r = to.wrapped(k, positions);
-                let charge = charges[to.order[k] as usize];
+                // Targets have none.
+                let charge = charges.get(to.order[k] as usize).copied().unwrap_or_default();
                 in_root[n] = [0, 1, 2].map(|a| r[a] - centres.1[a]);
                 let from_centre = [0, 1, 2].map(|a| r[a] - centres.0[a]);
                 [x[n], y[n], z[n]] = from_centre.map(|d| T::of(d * scale));
@@ -268,7 +269,7 @@ impl<T: Real> Evaluation<T> {
 
     /// Near + far + trace in the caller's order and units. Returns the energy, and whether all results are finite.
     pub fn gather(&mut self, to: &Assignment, trace: Trace, charges: &[f64], out: &mut Potentials) -> (f64, bool) {
-        let n = charges.len();
+        let n = to.order.len();
         out.potential.resize(n, 0.0);
         out.field.resize(n, [0.0; 3]);
         let inverse = 1.0 / to.geometry.scale();
@@ -291,7 +292,7 @@ impl<T: Real> Evaluation<T> {
                 let i = chunk * CHUNK + n;
                 let [phi, ex, ey, ez] = sums[to.place[i] as usize];
                 (*potential, *field) = (phi, [ex, ey, ez]);
-                energy.0 += charges[i] * phi;
+                energy.0 += charges.get(i).copied().unwrap_or_default() * phi;
                 energy.1 &= [phi, ex, ey, ez].iter().all(|v| v.is_finite());
             }
         });

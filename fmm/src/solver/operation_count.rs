@@ -94,7 +94,7 @@ impl Work {
         let (particles, coefficients, leaves) = (to.order.len(), count(order), to.leaves());
         let near = |i: usize| {
             let targets = leaves.particles(i).len() as u64;
-            let sources: usize = leaves.near(i).iter().map(|n| leaves.particles(n.source as usize).len()).sum();
+            let sources: usize = leaves.near(i).iter().map(|n| to.sources(n.source as usize).len()).sum();
             (leaves.near(i).len(), targets * sources as u64)
         };
         let join = |a: (usize, u64), b: (usize, u64)| (a.0 + b.0, a.1 + b.1);
@@ -114,7 +114,7 @@ impl Work {
         let children = boxes[1..].iter().sum::<usize>() as f64;
         let [nx, ny, nz] = grid.cycle();
         let waves = nx * ny * (nz / 2 + 1);
-        let particle_pairs = pairs - particles as u64;
+        let particle_pairs = pairs - to.n_sources as u64;
         let flops = StageFlops {
             p2m: 5.0 * k * n,
             m2m: product * children,

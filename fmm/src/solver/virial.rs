@@ -116,7 +116,7 @@ fn near_boxes<T: Real>(evaluation: &Evaluation<T>, to: &Assignment, grid: &BoxGr
         }
         let scratch = &mut *pool.get();
         scratch.runs.clear();
-        near_runs(leaves, grid, leaf, &mut scratch.runs);
+        near_runs(to, grid, leaf, &mut scratch.runs);
         let charges = &sorted[3][..];
         scratch.sources.gather(points(sorted, 0..charges.len()), &[charges, charges], &scratch.runs);
         for axis in 0..2 {
