@@ -85,6 +85,7 @@ pub use solver::settings::{MAX_ORDER, Settings};
 pub use solver::timings::StageTimings;
 pub use tuning::accuracy;
 pub use tuning::cost::Workload;
+pub use tuning::density::Density;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

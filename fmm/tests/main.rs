@@ -6,6 +6,7 @@ mod accuracy;
 mod allocation;
 mod barostat;
 mod common;
+mod crowds;
 #[cfg(feature = "cuda")]
 mod device;
 mod droplets;

@@ -151,7 +151,7 @@ mod tests {
     use crate::Boundary;
 
     fn workload(particles: usize, boundary: Boundary, minimum_leaf: f64) -> Workload {
-        Workload { particles, boundary, edges: [1.0; 3], filled: 1.0, minimum_leaf }
+        Workload { particles, boundary, edges: [1.0; 3], filled: 1.0, density: None, minimum_leaf }
     }
 
     #[test]

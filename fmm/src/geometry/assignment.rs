@@ -157,7 +157,7 @@ impl Geometry {
     }
 
     /// Leaf and image of a position; none if it is too far away.
-    fn home(&self, p: [f64; 3]) -> Option<([usize; 3], [i32; 3])> {
+    pub fn home(&self, p: [f64; 3]) -> Option<([usize; 3], [i32; 3])> {
         let mut u = Vector3::from(self.in_boxes(p));
         let shape = self.topology.shape;
         let mut image = [0; 3];

@@ -82,6 +82,11 @@ pub fn spread(x: u64) -> u64 {
     (0..13).fold(0, |out, bit| out | (x >> bit & 1) << (3 * bit))
 }
 
+/// Every third bit of x, 13 at most, next to each other.
+pub fn gathered(x: u64) -> usize {
+    (0..13).fold(0, |out, bit| out | (x >> (3 * bit) & 1) << bit) as usize
+}
+
 /// A near box: its place in the level, and the displacement as a slot of the [`NearSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Neighbour {

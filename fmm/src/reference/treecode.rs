@@ -311,16 +311,28 @@ mod tests {
     fn leaves_hold_about_as_many_particles_as_are_best() {
         for n in [300, 1000, 3000, 10_000, 100_000, 1_000_000] {
             for edges in [[1.0; 3], [4.0, 1.0, 1.0]] {
-                let workload =
-                    Workload { particles: n, boundary: Boundary::Open, edges, filled: 1.0, minimum_leaf: 0.0 };
+                let workload = Workload {
+                    particles: n,
+                    boundary: Boundary::Open,
+                    edges,
+                    filled: 1.0,
+                    density: None,
+                    minimum_leaf: 0.0,
+                };
                 let leaves = tree(&workload).leaves();
                 let per_leaf = n as f64 / leaves.iter().product::<usize>() as f64;
                 // Leaves per axis: 1, 2, 3, 4, 6, 8, …, at most a factor 3/2 and so 3.4 in volume, half of it to either side; 8 from 1 to 2.
                 assert!((20.0..160.0).contains(&per_leaf), "{n} {edges:?}: {leaves:?}, {per_leaf} per leaf");
             }
         }
-        let workload =
-            Workload { particles: 100_000, boundary: Boundary::Open, edges: [1.0; 3], filled: 1.0, minimum_leaf: 0.2 };
+        let workload = Workload {
+            particles: 100_000,
+            boundary: Boundary::Open,
+            edges: [1.0; 3],
+            filled: 1.0,
+            density: None,
+            minimum_leaf: 0.2,
+        };
         assert_eq!(tree(&workload).leaves(), [4; 3]);
     }
 }

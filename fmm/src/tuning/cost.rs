@@ -3,7 +3,7 @@
 //! Per core (AVX-512, f32; f64 twice as much) the near field costs 0.4 ns per pair, P2M and L2P 5 ns per coefficient and block of 16
 //! particles, M2L on the root grid 2 K² flops at 80 Gflop/s for each of the n₀ n₁ n₂ waves and transforms of 1 ns (n₀ + n₁ + n₂)/3 per coefficient and wave (0.6 of
 //! that where the last axis is open), M2L on refined levels 25 ns and 0.065 ns (p+1)³ for each of seven times as many boxes as are near; operators beyond the
-//! cache stream at 10 GB/s. Constants within a
+//! cache stream at 10 GB/s. Where the density is uneven, pairs, boxes and how many of those around a box are occupied are those of `density`. Constants within a
 //! factor of two choose trees within some 20 % of the best.
 
 use kernels::Real;
@@ -14,6 +14,7 @@ use crate::geometry::grid::{NearSet, box_vectors};
 use crate::geometry::tree::{MAX_LEAVES, MAX_ROOT, TreeShape};
 use crate::operators::harmonics::count;
 use crate::solver::settings::Settings;
+use crate::tuning::density::Density;
 
 /// The system that a tree is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Workload {
     pub edges: [f64; 3],
     /// Part of that volume that particles occupy: 1 for a liquid, little for droplets in vacuum.
     pub filled: f64,
+    /// How unevenly they fill it; none where the density is the same all over.
+    pub density: Option<Density>,
     /// Shortest way allowed from a box to one that is not near; where near boxes are those that touch, this is the edge of a box. Excluded pairs
     /// must lie in near boxes, so it must be the longest distance of one at least, plus the way that particles move before the next `assign`. It
     /// is 0 if there are none.
@@ -56,8 +59,10 @@ impl Workload {
         let thinnest = if largest > 0.0 { 1e-3 * largest } else { 1.0 };
         let edges = edges.map(|e| e.max(thinnest));
         let minimum_leaf = minimum_leaf.max(0.0);
-        let mut out = Self { particles: positions.len(), boundary: *boundary, edges, filled: 1.0, minimum_leaf };
+        let mut out =
+            Self { particles: positions.len(), boundary: *boundary, edges, filled: 1.0, density: None, minimum_leaf };
         out.filled = out.occupied(positions, axes, low);
+        out.density = Density::uneven(boundary, edges, positions);
         out
     }
 
@@ -118,11 +123,13 @@ impl TreeShape {
             let n = edges.map(|e| (e / shortest * cut as f64).round().max(1.0) as usize);
             let boxes: f64 = n.iter().map(|n| *n as f64).product();
             let leaf = [0, 1, 2].map(|a| edges[a] / n[a] as f64);
-            let small = clearance(leaf, separation) < workload.minimum_leaf;
-            if small
-                || n.iter().any(|n| *n > MAX_LEAVES)
-                || boxes * workload.filled > 64.0 + 2.0 * workload.particles as f64
-            {
+            let small = workload.minimum_leaf > 0.0 && clearance(leaf, separation) < workload.minimum_leaf;
+            // Finer boxes only make more of them: there are half as many particles as boxes, or hardly any near a particle.
+            let empty = match &workload.density {
+                None => boxes * workload.filled > 64.0 + 2.0 * workload.particles as f64,
+                Some(density) => density.others(edge(leaf), 27.0) < 8.0,
+            };
+            if small || empty || n.iter().any(|n| *n > MAX_LEAVES) {
                 break;
             }
             // The numbers of boxes of the other axes are rounded to what the refinement of the shortest one allows.
@@ -149,6 +156,11 @@ pub fn clearance(edges: [f64; 3], separation: f64) -> f64 {
     NearSet::checked(&basis, separation).map_or(0.0, |near| near.clearance(&basis))
 }
 
+/// Edge of the cube with the volume of a box.
+fn edge(edges: [f64; 3]) -> f64 {
+    edges.iter().product::<f64>().cbrt()
+}
+
 /// Estimated seconds of one evaluation on one core; infinite if it takes too much memory.
 fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &TreeShape) -> f64 {
     let width = size_of::<T>() as f64 / 4.0;
@@ -156,13 +168,20 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let particles = workload.particles as f64;
     let periodic = workload.boundary.periodic();
     let all: f64 = tree.leaves().iter().map(|n| *n as f64).product();
-    let leaves = (all * workload.filled).min(all).max(1.0);
+    let leaf = edge([0, 1, 2].map(|a| workload.edges[a] / tree.leaves()[a] as f64));
+    // Occupied boxes `above` levels above the leaves.
+    let occupied = |above: usize| match &workload.density {
+        None => (all * workload.filled).max(1.0).min(all / 8f64.powi(above as i32)),
+        Some(density) => density.occupied(leaf * f64::from(1 << above)),
+    };
+    let leaves = occupied(0);
     let per_box = particles / leaves;
     let open_edge = (0..3).map(|a| workload.edges[a] / tree.root[a] as f64).fold(0.0, f64::max);
     let basis = box_vectors(&workload.boundary, tree.root, open_edge).0;
     let Ok(near) = NearSet::checked(&basis, separation) else { return f64::INFINITY };
     let near = near.offsets().len() as f64;
-    let pairs = particles * (near * per_box + 8.0);
+    let others = workload.density.map_or(near * per_box, |density| density.others(leaf, near));
+    let pairs = particles * (others + 8.0);
     let blocks = leaves.min(particles) * (per_box / 16.0 + 0.6);
     let cycle = [0, 1, 2].map(|a| if periodic[a] { tree.root[a] as f64 } else { 2.0 * tree.root[a] as f64 - 1.0 });
     let waves: f64 = cycle.iter().product();
@@ -174,8 +193,13 @@ fn cost<T: Real>(order: usize, separation: f64, workload: &Workload, tree: &Tree
     let transform = waves * k * cycle.iter().sum::<f64>() / 3.0 * 1e-9 * padding;
     let product = waves * k * k * 2.0 / 80e9;
     let stream = if operators > 8e6 { operators / 10e9 } else { 0.0 };
-    let levels: f64 = (1..=tree.depth).map(|d| leaves.min(all / 8f64.powi((tree.depth - d) as i32))).sum();
-    let refined = levels * (7.0 * near * (25e-9 + 0.065e-9 * k.powf(1.5)) + 4.0 * k * k / 80e9);
+    let around = |above: usize| match &workload.density {
+        None => 1.0,
+        Some(density) => density.around(leaf * f64::from(1 << above)),
+    };
+    let levels: f64 = (0..tree.depth).map(occupied).sum();
+    let translated: f64 = (0..tree.depth).map(|above| occupied(above) * around(above)).sum();
+    let refined = translated * 7.0 * near * (25e-9 + 0.065e-9 * k.powf(1.5)) + levels * 4.0 * k * k / 80e9;
     width * (0.4e-9 * pairs + 5e-9 * k * blocks + transform + product + refined) + stream
 }
 
@@ -185,7 +209,7 @@ mod tests {
 
     fn workload(particles: usize, edge: f64, periodic: bool, minimum_leaf: f64) -> Workload {
         let boundary = if periodic { Boundary::rectangular([edge; 3]) } else { Boundary::Open };
-        Workload { particles, boundary, edges: [edge; 3], filled: 1.0, minimum_leaf }
+        Workload { particles, boundary, edges: [edge; 3], filled: 1.0, density: None, minimum_leaf }
     }
 
     fn auto(order: usize, workload: &Workload) -> TreeShape {
