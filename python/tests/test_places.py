@@ -14,11 +14,12 @@ from openmm import app, unit
 
 from octitrate.errors import Refused
 from octitrate.peptide import peptide
-from octitrate.prepare import chains, mutate, predict, solvate
+from octitrate.prepare import called, chains, mutate, predict, solvate
 from octitrate.prepare.build import Model
 from octitrate.prepare.entry import Atom, Entry, Residue
 from octitrate.prepare.job import site_names
 from octitrate.prepare.options import Options
+from octitrate.prepare.read import read
 from octitrate.prepare.report import Report
 from octitrate.prepare.structure import pdb as structure_text
 
@@ -67,6 +68,17 @@ def test_a_chain_without_a_name_gets_one_that_no_other_has(structure: Write, rep
     _, job, _ = written(options, report)
     assert [site["place"] for site in job["titration"]["site"]] == ["B 2", "A 2"]
     assert "the chain without a name is called B in options, messages, the system and the job" in notes(report)
+
+
+def test_more_chains_than_letters_have_names_of_two(tmp_path: Path, report: Report) -> None:
+    """As GROMACS writes 64 copies of a chain."""
+    path = tmp_path / "many.pdb"
+    path.write_text((moved(peptide_text("ALA", "GLY"), " ", 0.0) + "TER\n") * 64)
+    entry = read(path)
+    residues = entry.models[1]
+    called.name_chains(entry, residues, report)
+    found = list(dict.fromkeys(residue.chain for residue in residues))
+    assert (len(found), found[0], found[61:]) == (64, "A", ["9", "AA", "AB"])
 
 
 CODED = ("ALA", "GLU", "GLU", "GLU", "HIS", "GLY")

@@ -5,6 +5,8 @@ Options, messages, the system and the job have the same names. Ligands and water
 
 from __future__ import annotations
 
+import itertools
+
 from . import names
 from .entry import Entry, Place, Residue
 from .report import Report, listed
@@ -45,8 +47,10 @@ def _part(chain: str, residues: list[Residue], report: Report) -> None:
 
 
 def _letter(residues: list[Residue]) -> str:
+    """A name of a chain that no other has: a letter, or two where all letters are taken."""
     taken = {residue.chain for residue in residues}
-    return next(letter for letter in names.CHAINS if letter not in taken)
+    two = (a + b for a in names.CHAINS for b in names.CHAINS)
+    return next(name for name in itertools.chain(names.CHAINS, two) if name not in taken)
 
 
 def _name_nameless(entry: Entry, residues: list[Residue], report: Report) -> None:
