@@ -23,6 +23,8 @@ class Atom:
     occupancy: float
     position: Position
     element: str
+    b_factor: float | None = None
+    """Å², or what programs that predict structures write in its place: how sure they are. None where there is no number."""
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +89,8 @@ class Entry:
     models: dict[int, list[Residue]]
     """Residues of each model, in the order of the file."""
     title: str = ""
+    is_predicted: bool = False
+    """Whether the file says that a program predicted it, as AlphaFold and ESMFold do."""
     nameless: str = ""
     """What the chain is called that has no name in the file, if there is one."""
     sequences: dict[str, list[str]] = field(default_factory=dict)

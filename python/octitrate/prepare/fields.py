@@ -20,6 +20,15 @@ def real(text: str, what: str, place: str) -> float:
     return value
 
 
+def number_or_none(text: str) -> float | None:
+    """A finite number, or None for anything else: of what nothing depends on."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
 def whole(text: str, what: str, place: str) -> int:
     """A whole number, as `real`."""
     try:

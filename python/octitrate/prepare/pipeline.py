@@ -20,7 +20,7 @@ from ..entries import KINDS, forms
 from ..errors import named
 from ..force_fields import FORCE_FIELDS
 from ..residues import TitratableForceField
-from . import build, called, chains, chirality, choose, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
+from . import build, called, chains, chirality, choose, confidence, flips, loops, molecules, mutate, numbers, order, predict, sites, solvate, structure
 from .folder import MARKER, Folder, digest
 from .job import Titration, heated, job, length, offsets
 from .options import Options
@@ -58,6 +58,7 @@ def prepare(options: Options, report: Report) -> Path:
     report.step("Ends and gaps")
     kept.protein = chains.check_atoms(kept.protein, entry, report)
     kept.protein = order.in_order(kept.protein, report)
+    confidence.note(entry, kept.protein, report)
     found = chains.segments(entry, kept.protein, options, report)
     pairs = chains.bridges(entry, everything, found, report)
     chains.unlike_bonds(found, pairs)

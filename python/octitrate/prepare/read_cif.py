@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import Refused
 from .entry import Atom, Entry, Missing, Place, Residue
-from .fields import AGAIN, real, whole
+from .fields import AGAIN, number_or_none, real, whole
 from .read_pdb import guessed_element
 
 
@@ -31,6 +31,7 @@ def read_cif(text: str, path: str) -> Entry:
     polymers = _polymers(block)
     numbers, asyms = _residues(sites, entry)
     entry.title = next((row.get("title", "") for row in _table(block, "struct")), "")
+    entry.is_predicted = any(_table(block, name) for name in ("ma_qa_metric", "ma_model_list"))
     for row in _table(block, "pdbx_poly_seq_scheme"):
         entry.sequences.setdefault(row.get("pdb_strand_id", ""), []).append(row.get("mon_id", ""))
     if not entry.sequences:  # a table of the PDB, which other programs leave out
@@ -103,6 +104,7 @@ def _atom(row: dict[str, str], place: str) -> Atom:
         occupancy=real(row.get("occupancy") or "1", "the occupancy", place),
         position=(x, y, z),
         element=(row.get("type_symbol", "") or guessed_element(f"{name:>4}", residue)).upper(),
+        b_factor=number_or_none(row.get("B_iso_or_equiv", "")),
     )
 
 

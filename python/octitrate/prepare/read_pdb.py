@@ -9,7 +9,7 @@ import re
 
 from ..errors import Refused
 from .entry import Atom, Entry, Missing, Place, Residue
-from .fields import AGAIN, real, whole
+from .fields import AGAIN, number_or_none, real, whole
 
 
 _BRIDGE = re.compile(r".{15}(.).( *-?\d+)(.).{7}(.).( *-?\d+)(.?)")
@@ -56,6 +56,8 @@ def read_pdb(text: str, path: str) -> Entry:
             now, is_over = None, is_over if record == "TER" else record
         elif record == "TITLE":
             titles.append(line[10:80].strip())
+        elif record == "PARENT":  # of the format of CASP, which programs that predict structures keep
+            entry.is_predicted = True
         elif record == "REMARK" and line[7:10].strip().isdigit():
             remarks.setdefault(int(line[7:10]), []).append(line[11:].rstrip())
         elif record == "SEQRES":
@@ -63,6 +65,7 @@ def read_pdb(text: str, path: str) -> Entry:
         elif record == "SSBOND" and (match := _BRIDGE.match(line)):
             entry.bridges.append(((match[1].strip(), int(match[2]), match[3].strip()), (match[4].strip(), int(match[5]), match[6].strip())))
     entry.title = " ".join(titles).strip()
+    entry.is_predicted |= "PREDICTION" in entry.title.upper()
     entry.missing = _missing(remarks.get(465, []))
     entry.units = _units(remarks.get(350, []))
     return entry
@@ -100,6 +103,7 @@ def _atom(line: str, place: str) -> tuple[Residue, Atom]:
         occupancy=real(occupancy, "the occupancy", place) if occupancy else 1.0,
         position=(x, y, z),
         element=element,
+        b_factor=number_or_none(line[60:66]),
     )
 
 
