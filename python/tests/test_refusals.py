@@ -136,6 +136,10 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
         r"broken between GLY 8 and ALA 9, which are \S+ Å apart\n",
         "^if these are two chains, give each a name .*; if a periodic box has cut the molecule, make it whole .*; if residues are missing, --gaps cap",
     ),
+    "coordinates in nm": (
+        lambda t: "".join(r[:30] + "".join(f"{float(r[a : a + 8]) / 10:8.3f}" for a in (30, 38, 46)) + r[54:] for r in t.splitlines(True)),
+        r"protein\.pdb: N and CA of its residues are 0\.1\d Å apart, a tenth of a bond: the coordinates are in nm, it seems", "has them in Å",
+    ),
     "charges of a PQR file": (lambda t: t.replace("  1.00  0.00", " -0.40 1.824", 1), "ALA 1 of chain A has an occupancy below zero, as in PQR files", "made from"),
     "a residue by itself": (lambda t: t + moved("".join(t.splitlines(True)[:5]), "B", 40.0), "ALA 1 of chain B is a chain by itself", r"--chains\), or put caps on its ends \(--ends capped\)"),
     "one residue": (lambda t: without(t, *range(1, 8)), "GLY 8 of chain A is a chain by itself", "--ends capped"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import re
+import statistics
 import zlib
 from pathlib import Path
 
 from ..errors import Refused
-from .entry import Entry
+from .entry import Entry, distance
 from .read_cif import read_cif
 from .read_pdb import read_pdb
 
@@ -87,6 +88,12 @@ def read(path: Path) -> Entry:
         if free := next((line for line in lines if line.split()[0].upper() in ("ATOM", "HETATM")), None):
             raise Refused(f"{path}: its records of atoms are not in the columns of the format: {free[:60]!r}", "write the file anew with a program that keeps them, names of records in capitals")
         raise Refused(f"{path}: holds no atoms (neither ATOM and HETATM records nor a table atom_site); it begins with {start!r}", help)
+    bonds = [distance(n.position, ca.position) for residue in next(iter(entry.models.values())) if (n := residue.atom("N")) and (ca := residue.atom("CA"))]
+    if bonds and statistics.median(bonds) < 0.05:
+        raise Refused(
+            f"{path}: N and CA of its residues are {10 * statistics.median(bonds):.2f} Å apart, a tenth of a bond: the coordinates are in nm, it seems",
+            "a PDB or mmCIF file has them in Å: let the program that wrote it write them so",
+        )
     if below := next((r for residues in entry.models.values() for r in residues if any(atom.occupancy < 0 for atom in r.atoms)), None):
         raise Refused(
             f"{path}: {below} has an occupancy below zero, as in PQR files, which have charges in its place",
