@@ -11,6 +11,7 @@ A folder that is there is gone on with if it was built for the same; so that the
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -100,7 +101,8 @@ def add(place: Path, library: Path | None = None) -> str:
     file = user_library.add(entry, what.folder, root / user_library.family(asked.force_field, asked.water, asked.pair_corrections))
     own = user_library.root()
     read = "octitrate prepare reads it by itself" if own is not None and own.absolute() == root.absolute() else f"octitrate prepare --library {file.parent} reads it"
-    return f"in the library: {file} ({read})"
+    titrate = f"\nwhether its pKa comes back: octitrate titrate {shlex.quote(f'{place}/titrate.toml')}" if (place / "titrate.toml").is_file() else ""
+    return f"in the library: {file} ({read}){titrate}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -390,7 +390,7 @@ def _make(chosen: argparse.Namespace, protonated: Path, deprotonated: Path, made
         source = Source(str(chosen.protonated), residue, system, places(protonated, structure, residue))
         more = {f"parameters/{name}{file.suffix}": file.read_text() for name, one in zip(("protonated", "deprotonated"), made) for file in one.files()}
         build(source, chosen.name or acid.name.lower(), text, chosen.model, chosen.water, chosen.temperature, more)
-        print(f"{chosen.model} is ready:\n  octitrate run {chosen.model}/equilibrate.toml\n  octitrate calibrate {chosen.model}/calibrate.toml", file=sys.stderr)
+        print(f"{chosen.model} is ready:\n  octitrate run {chosen.model}/equilibrate.toml\n  octitrate calibrate {chosen.model}/calibrate.toml\n  octitrate titrate {chosen.model}/titrate.toml", file=sys.stderr)
     if chosen.output is not None:
         chosen.output.parent.mkdir(parents=True, exist_ok=True)
         chosen.output.write_text(text, encoding="utf-8")

@@ -2,10 +2,11 @@
 
 A correction is the free energy of the *force field* between the forms of a residue between caps, in water, beside a charge buffer. One folder holds
 all that its calibration
-needs: `system.gro`, `system.xml`, the entries of `library/`, and two jobs,
+needs: `system.gro`, `system.xml`, the entries of `library/`, and its jobs,
 
     octitrate run equilibrate.toml         # minimises, then a barostat finds the volume
     octitrate calibrate calibrate.toml     # writes calibrate/ENTRY.toml, the entry with its correction
+    octitrate titrate titrate.toml         # the pKa should come back
 
 =====================  ==================  =========================================================
 name                   molecule            what is calibrated
@@ -157,15 +158,15 @@ def build(
         called = f"{site.name} {site.id}" if site is not None else None
         end = what.entry if site is not None and KINDS[what.entry].terminus else None
         out.write(MARKER, Asked(name, ff.name, ff.water, temperature, pair_corrections).text())
-        out.write(
-            "calibrate.toml",
-            calibrate_job(title, ff.van_der_waals(), library, called, end, temperature, _molecules(what, system), ff.water.upper()),
-        )
+        molecules = _molecules(what, system)
+        out.write("calibrate.toml", calibrate_job(title, ff.van_der_waals(), library, called, end, temperature, molecules, ff.water.upper()))
+        if called is not None:
+            out.write("titrate.toml", titrate_job("-".join(what.residues), ff.van_der_waals(), library, called, end, temperature, molecules, KINDS[what.entry].pka))
     return place
 
 
 def commands(place: Path) -> list[str]:
-    """The commands that calibrate the model compound of a folder of `build`, in their order. Where its water has no charge buffer that is calibrated they begin
+    """The commands that calibrate and titrate the model compound of a folder of `build`, in their order. Where its water has no charge buffer that is calibrated they begin
     with those of the buffer, in the folder ``water`` beside it, and with the one that builds that if it is not there.
     """
     asked = Asked.read(place)
@@ -176,13 +177,14 @@ def commands(place: Path) -> list[str]:
         water = place.absolute().parent / "water" if place.name in ("", "..") else place.parent / "water"
         if not (water / "calibrate.toml").exists():
             found.append(replace(asked, name="water").command(water))
-        found += both(water)
-    return found + both(place)
+        found += own_commands(water)
+    return found + own_commands(place)
 
 
-def both(place: Path) -> list[str]:
-    """The two commands of a folder by itself."""
-    return [shlex.join(["octitrate", command, str(place / job)]) for command, job in (("run", "equilibrate.toml"), ("calibrate", "calibrate.toml"))]
+def own_commands(place: Path) -> list[str]:
+    """The commands of a folder by itself. The charge buffer is not titrated."""
+    jobs = {"run": "equilibrate.toml", "calibrate": "calibrate.toml"} | ({"titrate": "titrate.toml"} if (place / "titrate.toml").exists() else {})
+    return [shlex.join(["octitrate", command, str(place / job)]) for command, job in jobs.items()]
 
 
 def solvated(what: Compound, ff: TitratableForceField) -> tuple[Any, Any]:
@@ -273,25 +275,66 @@ def calibrate_job(
         "# octitrate run equilibrate.toml, then octitrate calibrate calibrate.toml",
         "",
         *_system("equilibrate/final.gro", van_der_waals),
-        "[dynamics]",
-        'duration = "400 ps" # of one window',
-        'time_step = "4 fs"',
-        'hydrogen_mass = "3 u"',
-        "",
-        "[thermostat]",
-        f'temperature = "{temperature:g} K"',
-        "",
-        "[titration]",
-        f"library = {json.dumps(library)}" if library else "",
+        *_dynamics('"400 ps" # of one window', temperature),
+        *_titration(library, site, entry, molecules, []),
     ]
+    # Side chains and ends of chains keep a conformation for longer than a window: each window begins in four of sixteen.
+    long = ["starts = 4", f"conformers = {CONFORMERS}", 'conformer_time = "1 ns"', 'round = "600 ps"']
+    starts = long if site is not None else ['site = "buffer"', "starts = 2", 'round = "300 ps"']
+    lines += ["[calibrate]", 'equilibration = "40 ps"', *starts, "runs = 32", "max_rounds = 3", f'water_model = "{water}"', "", *OUTPUT]
+    return "\n".join(lines)
+
+
+def titrate_job(
+    title: str,
+    van_der_waals: list[str],
+    library: list[str],
+    site: str,
+    entry: str | None,
+    temperature: float,
+    molecules: int | None,
+    pka: float,
+) -> str:
+    """The job of a titration with the correction that the calibration has made: `pka` should come back. It begins at conformations of the calibration.
+
+    The first of `library` is the entry that was calibrated, the others as those of `calibrate_job`.
+    """
+    # Those of the calibration are made at the forms in turn.
+    structures = [f"calibrate/conformer_{number}/final.gro" for number in range(1, REPLICAS + 1)]
+    lines = [
+        f"# Titration of {title} with its new correction: the pKa that comes back should be {pka:.2f}.",
+        "# octitrate titrate titrate.toml, after octitrate calibrate calibrate.toml",
+        "",
+        *_system("equilibrate/final.gro", van_der_waals),
+        *_dynamics('"1 ns" # of each run', temperature),
+        *_titration([f"calibrate/{Path(library[0]).name}", *library[1:]], site, entry, molecules, ['barrier = "5 kJ/mol"']),
+        "[titrate]",
+        f"ph = {[round(pka + step, 2) for step in (-1.0, -0.5, 0.0, 0.5, 1.0)]}",
+        f"replicas = {REPLICAS}",
+        f"structures = {json.dumps(structures)}",
+        'equilibration = "100 ps"',
+        "",
+        *OUTPUT,
+    ]
+    return "\n".join(lines)
+
+
+CONFORMERS = 16
+"""Runs of a calibration that look for conformations."""
+
+REPLICAS = 8
+"""Runs of a titration at each pH, which begin at as many of these conformations."""
+
+OUTPUT = ["[output]", 'lambda = "0.4 ps"', 'trajectory = "0 ps"', 'energy = "10 ps"', ""]
+
+
+def _dynamics(duration: str, temperature: float) -> list[str]:
+    return ["[dynamics]", f"duration = {duration}", 'time_step = "4 fs"', 'hydrogen_mass = "3 u"', "", "[thermostat]", f'temperature = "{temperature:g} K"', ""]
+
+
+def _titration(library: list[str], site: str | None, entry: str | None, molecules: int | None, more: list[str]) -> list[str]:
+    lines = ["[titration]", f"library = {json.dumps(library)}" if library else ""]
     if site is not None:
         # χ1 of His turns three times in ten nanoseconds by itself, and its pKa depends on it.
-        lines.append('ease_rotamers = "8 kJ/mol"')
-        lines += ["", "[[titration.site]]", f'residue = "{site}"'] + ([f'entry = "{entry}"'] if entry else [])
-    lines += ["", "[titration.buffer]"] + ([f"molecules = {molecules}"] if molecules else [])
-    # Side chains and ends of chains keep a conformation for longer than a window: each window begins in four of sixteen.
-    long = ["starts = 4", "conformers = 16", 'conformer_time = "1 ns"', 'round = "600 ps"']
-    starts = long if site is not None else ['site = "buffer"', "starts = 2", 'round = "300 ps"']
-    lines += ["", "[calibrate]", 'equilibration = "40 ps"', *starts, "runs = 32", "max_rounds = 3", f'water_model = "{water}"']
-    lines += ["", "[output]", 'lambda = "0.4 ps"', 'trajectory = "0 ps"', 'energy = "10 ps"', ""]
-    return "\n".join(lines)
+        lines += ['ease_rotamers = "8 kJ/mol"', *more, "", "[[titration.site]]", f'residue = "{site}"', *([f'entry = "{entry}"'] if entry else [])]
+    return [*lines, "", "[titration.buffer]", *([f"molecules = {molecules}"] if molecules else []), ""]

@@ -6,12 +6,14 @@ at the length that they have at rest. The folder holds what a calibration needs:
 
     octitrate run equilibrate.toml         # minimises, then a barostat finds the volume
     octitrate calibrate calibrate.toml     # writes calibrate/NAME.toml, the entry with its correction
+    octitrate titrate titrate.toml         # the pKa should come back
 
 Lengths in nm, energies in kJ/mol, charges in e.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any
 
 from .errors import Refused
 from .force_fields import GEOMETRY, Atom, View, copy_type, generator, load, register
-from .model_compound import EDGE, calibrate_job, equilibrate_job
+from .model_compound import EDGE, calibrate_job, equilibrate_job, titrate_job
 
 FAMILY = "ff14SB"
 """The force field of OpenMM whose files of water are taken: those of AMBER."""
@@ -108,7 +110,9 @@ def build(
         out.write("equilibrate.toml", equilibrate_job([], temperature))
         title = f"{Path(source.file).name} with {water} along λ of {source.residue.name}"
         molecules = 2 * round(abs(charge)) + 1 if abs(charge) > 1.5 else None
-        out.write("calibrate.toml", calibrate_job(title, [], library, f"{source.residue.name} 1", None, temperature, molecules, water.upper()))
+        site = f"{source.residue.name} 1"
+        out.write("calibrate.toml", calibrate_job(title, [], library, site, None, temperature, molecules, water.upper()))
+        out.write("titrate.toml", titrate_job(source.residue.name, [], library, site, None, temperature, molecules, tomllib.loads(entry)["pka"]))
     return place
 
 

@@ -46,7 +46,7 @@ def test_a_residue_gets_into_the_library_and_is_prepared_with_it(tmp_path: Path,
     answer = octitrate(*words, folder=tmp_path)
     assert answer.returncode == 0, answer.stderr
     file = library / "ff14SB-tip3p/cys.toml"
-    assert f"in the library: {file} (octitrate prepare reads it by itself)" in answer.stderr
+    assert f"in the library: {file} (octitrate prepare reads it by itself)\nwhether its pKa comes back: octitrate titrate " in answer.stderr
     correction = tomllib.loads(file.read_text())["correction"]
     assert correction["status"] == "preliminary"
     # The same command finds all of it done: no run goes on and writes a checkpoint.

@@ -91,10 +91,11 @@ def test_the_program_takes_the_jobs(name: str, site: str, tmp_path: Path) -> Non
 def test_a_folder_is_whole_or_absent(tmp_path: Path) -> None:
     place = build("CYS", "ff19SB", "tip4pew", tmp_path / "model")
     assert {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} == {
-        *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "library/cys.toml", "prepare.toml")
+        *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "titrate.toml", "library/cys.toml", "prepare.toml")
     }
     assert Asked.read(place) == Asked("CYS", "ff19SB", "tip4pew", 300.0)
     assert tomllib.loads((place / "calibrate.toml").read_text())["titration"]["library"] == ["library/cys.toml", "../water/calibrate/water.toml"]
+    assert tomllib.loads((place / "titrate.toml").read_text())["titration"]["library"] == ["calibrate/cys.toml", "../water/calibrate/water.toml"]
     with pytest.raises(Refused, match="a model compound was built here already"):
         build("CYS", "ff19SB", "tip4pew", place)
     with pytest.raises(Refused, match="no water model"):
@@ -117,7 +118,7 @@ def test_the_buffer_that_comes_with_octitrate_serves(tmp_path: Path) -> None:
 
 
 def shorten(place: Path) -> None:
-    """Makes the jobs of a model compound as short as they can be: each takes a second."""
+    """Makes the jobs of a model compound as short as they can be: each takes a second. What is calibrated so is preliminary, and its titration must allow that."""
     windows = {"duration": "0.08 ps", "equilibration": "0.02 ps", "starts": 1, "conformers": 1, "conformer_time": "0.04 ps"}
     output = {"lambda": "0.008 ps", "energy": "0.04 ps"}
     for file, changes in (
@@ -130,6 +131,14 @@ def shorten(place: Path) -> None:
             # The buffer has no conformations.
             assert count == 1 or key.startswith("conformer"), key
         (place / file).write_text(text.replace("[calibrate]", "[calibrate]\nwindows = [0.0, 0.5, 1.0]"))
+    titrate = place / "titrate.toml"
+    if titrate.exists():
+        changes = {"duration": '"0.08 ps"', "equilibration": '"0.02 ps"', "lambda": '"0.008 ps"', "replicas": "1", "structures": '["calibrate/conformer_1/final.gro"]'}
+        text = titrate.read_text()
+        for key, value in changes.items():
+            text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
+            assert count == 1, key
+        titrate.write_text(text.replace("[titration]", '[titration]\nallow_uncalibrated = true\nrelax = "0 ps"'))
 
 
 def test_the_commands_that_are_printed_calibrate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,11 +148,12 @@ def test_the_commands_that_are_printed_calibrate(tmp_path: Path, capsys: pytest.
     assert head == f"{place} is ready:"
     shorten(place)
     commands = [shlex.split(line) for line in lines]
-    assert [words[:2] for words in commands] == [["octitrate", "run"], ["octitrate", "calibrate"]]
+    assert [words[:2] for words in commands] == [["octitrate", "run"], ["octitrate", "calibrate"], ["octitrate", "titrate"]]
     for words in commands:
         answer = subprocess.run([binary(), *words[1:]], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, answer.stderr
     assert tomllib.loads((place / "calibrate/tyr.toml").read_text())["correction"]["status"] == "preliminary"
+    assert {run.parent.name for run in place.glob("titrate/pH_*/replica_1")} == {f"pH_{ph}" for ph in ("8.84", "9.34", "9.84", "10.34", "10.84")}
     assert main(["prepare", "--model-compound", "TYR", "--force-field", "ff14SB", "-o", str(place)]) == 2
     assert "a model compound was built here already" in capsys.readouterr().err
 
@@ -151,8 +161,8 @@ def test_the_commands_that_are_printed_calibrate(tmp_path: Path, capsys: pytest.
 def test_a_water_without_a_buffer_is_calibrated_first(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked = ["prepare", "--force-field", "ff14SB", "--water", "spce", "--temperature", "310"]
-    both = ["  octitrate run {0}/equilibrate.toml", "  octitrate calibrate {0}/calibrate.toml"]
-    of_water, of_tyr, of_cys = ([line.format(f"ff14SB-spce/{name}") for line in both] for name in ("water", "tyr", "cys"))
+    steps = ["  octitrate run {0}/equilibrate.toml", "  octitrate calibrate {0}/calibrate.toml", "  octitrate titrate {0}/titrate.toml"]
+    of_water, of_tyr, of_cys = ([line.format(f"ff14SB-spce/{name}") for line in steps[: 2 if name == "water" else 3]] for name in ("water", "tyr", "cys"))
     assert main([*asked, "--model-compound", "TYR"]) == 0
     first = "  octitrate prepare --model-compound water --force-field ff14SB --water spce --temperature 310 -o ff14SB-spce/water"
     assert capsys.readouterr().err.splitlines() == ["ff14SB-spce/tyr is ready:", first, *of_water, *of_tyr]

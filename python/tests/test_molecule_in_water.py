@@ -80,7 +80,7 @@ def test_the_program_runs_what_the_command_writes(folder: str, tmp_path: Path) -
     arguments = ["--protonated", str(INPUTS / folder / "acid.xml"), "--deprotonated", str(INPUTS / folder / "base.xml"), "--pka", str(pka)]
     assert ligand.main([*arguments, "--name", "mine", "--source", "a book", "--model", str(place)]) == 0
     assert {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} == {
-        *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "library/mine.toml")
+        *("system.gro", "system.xml", "equilibrate.toml", "calibrate.toml", "titrate.toml", "library/mine.toml")
     }
     entry = tomllib.loads((place / "library/mine.toml").read_text())
     assert (entry["name"], entry["residues"], entry["pka"], entry["pka_source"]) == ("mine", [name], pka, "a book")
@@ -90,6 +90,8 @@ def test_the_program_runs_what_the_command_writes(folder: str, tmp_path: Path) -
         (place / "equilibrate").mkdir(exist_ok=True)
         shutil.copy(place / "system.gro", place / "equilibrate/final.gro")
     assert f"titratable sites     {name} 1, buffer" in answer.stdout
+    titrate = tomllib.loads((place / "titrate.toml").read_text())
+    assert (titrate["titration"]["library"][0], titrate["titrate"]["ph"][2]) == ("calibrate/mine.toml", pka)
     # Again: the folder of before stays.
     assert ligand.main([*arguments, "--model", str(place)]) == 2
 
