@@ -321,7 +321,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="example:\n"
         "  octitrate site --protonated acid.sdf --deprotonated base.sdf --pka 4.76 --model acetic\n"
         "  octitrate run acetic/equilibrate.toml\n"
-        "  octitrate calibrate acetic/calibrate.toml",
+        "  octitrate calibrate acetic/calibrate.toml\n"
+        "  octitrate titrate acetic/titrate.toml",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     p.add_argument("--protonated", required=True, type=Path, metavar="FILE", help="parameters with the proton: .prmtop, .parm7, .top, or .xml beside a .pdb; or the molecule as .sdf, .mol or .mol2, which gets those of GAFF2 (with --model)")

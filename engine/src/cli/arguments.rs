@@ -73,7 +73,8 @@ The Python package octitrate does this. `octitrate site --help` shows its argume
 Example:
   octitrate site --protonated acid.xml --deprotonated base.xml --pka 4.76 --model acetic
   octitrate run acetic/equilibrate.toml
-  octitrate calibrate acetic/calibrate.toml"
+  octitrate calibrate acetic/calibrate.toml
+  octitrate titrate acetic/titrate.toml"
     )]
     Site(PythonArguments),
 
