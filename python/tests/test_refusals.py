@@ -46,6 +46,12 @@ def _haem(text: str) -> str:
     return text + "".join(atoms)
 
 
+def _two_metals(text: str) -> str:
+    """Zinc on HIS 6, and on SER 5."""
+    places = [_atom(text, 6, "NE2"), _atom(text, 5, "OG")]
+    return text + "".join(hetero("ZN", "ZN", "ZN", (x + 2.0, y, z), 200 + k) for k, (x, y, z) in enumerate(places))
+
+
 MOLFILE = """acetic acid
   drawn
 
@@ -95,6 +101,7 @@ CASES: dict[str, tuple[Callable[[str], str], str, str]] = {
     "broken off in a line": (lambda t: t[: len(t) - 50], r"protein\.pdb:\d+: the record ATOM ends before its coordinates|ends before its coordinates", "."),
     "DNA alone": (lambda t: "".join(hetero("DA", "P", "P", (6.0 * k, 0, 0), k, "C") for k in range(1, 4)), "there is no protein: 3 DNA", "amino acids"),
     "metal": (lambda t: t + hetero("ZN", "ZN", "ZN", FAR), "ZN 200 of chain A: a metal", "--drop ZN"),
+    "two metals": (_two_metals, "ZN 200 of chain A, 201 of chain A: a metal or an ion, held by HIS 6 of chain A, SER 5 of chain A\n", "--drop ZN"),
     "glycan": (_glycan, "NAG 300 of chain A: a sugar of a glycan at SER 5 of chain A", "--drop NAG"),
     "DNA": (lambda t: t + hetero("DA", "P", "P", FAR, 1, "B"), "DA 1 of chain B: DNA", "^--chains A takes the protein alone, --drop DA leaves the nucleic acid out$"),
     "amide": (lambda t: t + hetero("NH2", "N", "N", FAR), "NH2 200 of chain A: the amide at the end of a chain", "--drop NH2 --ends capped"),

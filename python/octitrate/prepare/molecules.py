@@ -178,7 +178,7 @@ def _refusal(
             lines.append(f"NH2 {places}: the amide at the end of a chain")
             helps.append("--drop NH2 leaves the end as a carboxyl group, --drop NH2 --ends capped takes methylamide (NME) in its place and caps all ends")
         elif name in METALS or (len(first.atoms) == 1 and first.atoms[0].element not in ("C", "N")):
-            held = listed(_neighbours(first, protein, COORDINATION), 6)
+            held = listed(list(dict.fromkeys(line for one in group for line in _neighbours(one, protein, COORDINATION))), 12)
             known = knows_ion(name)
             (spheres if known else lines).append(f"{name} {places}: a metal or an ion" + (f", held by {held}" if held else ""))
             helps.append(f"--drop {name} leaves it out" + (f", --keep {name} takes the charged sphere of the force field" if known else ""))
