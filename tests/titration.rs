@@ -349,6 +349,21 @@ fn a_slurm_script_names_every_run() {
     assert!(checked.wait().unwrap().success());
 }
 
+/// What its runs would refuse is said before anything is written.
+#[test]
+fn a_script_for_a_queue_is_not_written_for_sites_that_are_not_there() {
+    let folder = temp_dir::TempDir::new().unwrap();
+    let rest = format!(
+        "[titration]\nlibrary = [\"{}\"]\n\n[titrate]\nph = [3.0, 4.0]\nuntil = 0.2\nuntil_sites = [\"GLH 9\"]\n",
+        library(folder.path()).display()
+    );
+    let job = job(folder.path(), 1000, &rest);
+    let output = octitrate(&["titrate", job.to_str().unwrap(), "--slurm"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no site that titrates is called \"GLH 9\""), "{said}");
+    assert!(output.stdout.is_empty() && !folder.path().join("out").exists(), "{said}");
+}
+
 #[test]
 fn a_calibration_writes_an_entry_that_the_library_reads() {
     let folder = temp_dir::TempDir::new().unwrap();

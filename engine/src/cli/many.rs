@@ -66,7 +66,9 @@ fn independent(plan: &dyn Many, call: &Call) -> Result<ExitCode> {
     let executable = executable()?;
     let config = &plan.batch().config;
     if let Some((scheduler, _)) = call.arguments.scheduler() {
-        let identity = Simulation::new(plan.batch().first())?.identity();
+        let first = Simulation::new(plan.batch().first())?;
+        plan.check_sites(&first.describe())?;
+        let identity = first.identity();
         make_room(config, config.folder(), call.arguments.how.limits.force)?;
         // The runs of a bundle share the cores of a task: they launch kernels, and mostly wait.
         let few = if matches!(call.device, Choice::Cuda(_)) { 8 } else { 1 };
