@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("openmm")
 
 import openmm  # noqa: E402
-from conftest import Write, loaded, notes, peptide_text, without  # noqa: E402
+from conftest import ROOT, Write, loaded, notes, peptide_text, without  # noqa: E402
 from octitrate.errors import Refused  # noqa: E402
 from octitrate.peptide import peptide  # noqa: E402
 from octitrate.prepare import loops, solvate  # noqa: E402
@@ -60,6 +61,24 @@ def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Wr
     assert len(left) >= 5 and all(-40.0 < value < -10.0 for value in left), left
     names = ", ".join(f"{CHAIN[number - 1]} {number} of chain A" for number in numbers)
     assert re.search(f"the loop of {names} was settled in the vacuum: its peptide bonds are trans", notes(report)), notes(report)
+
+
+def test_a_loop_inside_of_a_protein_is_parted_from_what_is_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without residue 17 of protein G: with steps of 1 fs atoms got places that are no numbers, because the side chain begins in the neighbouring strand."""
+    apart: list[float] = []
+
+    def looked_at(model: Any, *_: Any) -> Any:
+        built, others = ([a.index for a in model.topology.atoms() if a.element.symbol != "H" and test(int(a.residue.id))] for test in ((17).__eq__, lambda n: abs(n - 17) > 1))
+        apart.append(float(np.linalg.norm(model.positions[built][:, None] - model.positions[others], axis=2).min()))
+        raise Refused("as far as that")
+
+    monkeypatch.setattr(solvate, "solvate", looked_at)
+    text = gzip.decompress((ROOT / "validation/1pgb.pdb.gz").read_bytes()).decode()
+    options = structure("".join(line for line in text.splitlines(True) if not (line.startswith("ATOM") and int(line[22:26]) == 17)))
+    options.gaps, options.crystal_water = "build", "drop"
+    with pytest.raises(Refused, match="as far as that"):
+        prepare(options, report)
+    assert apart[0] > 0.24
 
 
 def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
