@@ -43,6 +43,9 @@ pub const END: &str = "the residue at the end of the chain (φ or ψ) turned";
 pub const TRIPS: &str = "the walkers made";
 /// How the reason begins that too few walkers or runs tell of the pKa.
 pub const PASTS: &str = "what is known of the pKa comes from";
+/// pH units by which a pKa may lie outside of the pH values. Beyond them it is that of a Hill coefficient of one; groups of proteins have 0.8 to 1.2, with which a pKa at this
+/// distance is another by 0.1, half of [`LARGEST_ERROR`].
+const BEYOND: f64 = 0.5;
 /// Errors by which two results may differ.
 const ERRORS: f64 = 2.0;
 /// Replicas whose scatter is an error by itself: fewer would all hold the same one of two conformations too often, five do in 6 % where both are as likely.
@@ -104,6 +107,9 @@ impl Diagnostics {
                 }
                 _ => add("the pKa is not determined".into()),
             }
+            if let Some((distance, side)) = pka.value().and_then(|pka| outside(pka, ph)).filter(|(d, _)| *d > BEYOND) {
+                add(format!("the pKa lies {distance:.1} {side} the pH values and is that of a coefficient of 1"));
+            }
             if let Some(([first, last], drift)) = site.halves(index).zip(site.significant_drift(index, ERRORS, largest))
             {
                 let drift = drift.to_string().replace('-', "−");
@@ -136,6 +142,13 @@ impl Diagnostics {
         }
         reasons
     }
+}
+
+/// How far a pKa lies outside of rising pH values, and on which side of them.
+fn outside(pka: f64, ph: &[f64]) -> Option<(f64, &'static str)> {
+    let (low, high) = (ph.first()?, ph.last()?);
+    let below = (pka < *low).then(|| (low - pka, "below"));
+    below.or((pka > *high).then(|| (pka - high, "above")))
 }
 
 /// What torsions say against a site.

@@ -90,6 +90,23 @@ fn a_good_titration_has_converged_with_one_curve_for_all_ph_values() {
     }
 }
 
+/// Beyond the pH values a pKa is that of a Hill coefficient of one, whatever the group has.
+#[test]
+fn a_pka_far_outside_of_the_ph_values_has_not_converged() {
+    for (pka, low, high, told) in [
+        (3.7, 4.0, 5.5, None),
+        (3.2, 4.0, 5.5, Some("the pKa lies 0.9 below the pH values and is that of a coefficient of 1")),
+        (4.3, 2.5, 4.0, None),
+        (4.8, 2.5, 4.0, Some("the pKa lies 0.8 above the pH values and is that of a coefficient of 1")),
+    ] {
+        let mut runs = experiment(pka, 1);
+        runs.retain(|run| (low..=high).contains(&run.ph));
+        let found = evaluated(runs);
+        let reasons: Vec<&str> = found.sites[0].diagnostics.reasons.iter().map(String::as_str).collect();
+        assert_eq!(reasons, Vec::from_iter(told), "{}", found.sites[0].fit(0).pka);
+    }
+}
+
 #[test]
 fn runs_that_differ_in_more_than_the_ph_count_at_their_own() {
     let mut runs = experiment(4.1, 2);
