@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What carboxyl groups and His have beside them with their proton and without it: shares of frames with an atom within 3.5 Å of an oxygen or of a nitrogen of the ring, and their χ1.
+"""What carboxyl groups, His, Tyr and Lys have beside them with their proton and without it: shares of frames with an atom within 3.5 Å of the oxygens or nitrogens that titrate, and their χ1.
 
     python3 validation/partners.py FOLDER/system.gro FOLDER/titrate "AS3 101" "GL3 35" [--skip 200] [--end 2000] [--replica 1]
 
@@ -17,7 +17,7 @@ import numpy
 from frames import atoms_of, frames, trajectories
 from MDAnalysis.lib.distances import calc_dihedrals, distance_array
 
-POLAR = ("OE1", "OE2", "OD1", "OD2", "ND1", "NE2")
+POLAR = ("OE1", "OE2", "OD1", "OD2", "ND1", "NE2", "OH", "NZ")
 NEAR = 3.5
 """Å."""
 WITH, BETWEEN, WITHOUT = "with its proton", "between its forms", "without its proton"
@@ -26,7 +26,7 @@ WITH, BETWEEN, WITHOUT = "with its proton", "between its forms", "without its pr
 def deprotonated(site, line):
     """Weight of the forms of a site that have lost a proton; the neutral forms of His together."""
     for name, value in line.items():
-        if name.startswith(f"lambda {site}:deprotonated"):
+        if name == f"lambda {site}" or name.startswith(f"lambda {site}:deprotonated"):
             return float(value)
         if name.startswith(f"lambda {site}:HSP"):
             return 1.0 - float(value)

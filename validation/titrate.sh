@@ -10,6 +10,7 @@
 # START is `crystal` (default), `heated` (a structure whose side chains, and ends that titrate, were at 500 K for half a nanosecond while the rest of the backbone was held, start_2.toml), `both`: two
 # walkers at each pH, one ladder from each of the two; or a number of ladders, 5 for an error that knows what they keep, all but the first from heated side chains.
 # UNTIL is the error at which the runs end (0.2), from 1 ns on; without it they have 20 ns each.
+# ALKALINE=1 titrates Lys, Tyr and the amino end of 1pgb, 4pti or 2lzt at pH 8.5 to 13, in place of the groups that titrate below.
 # What the size of the box does to pKa values is taken off before they are compared (finite_box.csv); the table has both.
 # The job is what `octitrate prepare` writes, with pH values where groups titrate and 20 ns at each pH, which may be stopped before (--max-hours, Ctrl-C).
 set -eu
@@ -27,7 +28,12 @@ case $start in
     [2-9]) starts=$start ;;
     *) echo "START is $start, and can be crystal, heated, both or a number of structures, 2 to 9" >&2; exit 2 ;;
 esac
-case $force_field-$entry in
+case ${ALKALINE:+alkaline-}$force_field-$entry in
+    # What titrates lower has no proton here, and Arg has one.
+    alkaline-charmm36m-ecc-1pgb) sites=LYS,TYR,nterm range=8:13 ph="8.75, 9.75, 10.5, 11.25, 12.0, 13.0" ;;
+    alkaline-charmm36m-ecc-4pti) sites=LYS,TYR,nterm range=8:13 ph="8.5, 9.5, 10.25, 11.0, 11.75, 12.75" ;;
+    alkaline-charmm36m-ecc-2lzt) sites=LYS,TYR,nterm range=8:13 ph="8.5, 9.5, 10.25, 11.0, 11.75, 12.75" ;;
+    alkaline-*) echo "ALKALINE is for 1pgb, 4pti and 2lzt with charmm36m-ecc" >&2; exit 2 ;;
     *-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
     # Amino ends come out at 8 to 9 with CHARMM36m; its first runs in results/ end with pH 8.5 and 8.
     charmm36m-4pti | charmm36m-ecc-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 8.0, 9.25" ;;

@@ -204,3 +204,37 @@ fn other_proteins_with_scaled_charges_have_the_errors_of_the_files() {
     says(&manual, &all, &all_of_null);
     says(&read("README.md"), &all, &all_of_null);
 }
+
+/// Lys and Tyr have tables of their own, by residue: each value in the sources, and the averages on both pages.
+#[test]
+fn lys_and_tyr_of_bpti_have_the_values_of_the_files() {
+    let table = read("validation/results/4pti-charmm36m-ecc-alkaline/comparison.csv");
+    let (all, manual) = (read("validation/README.md"), read("docs/src/is-it-right.md"));
+    let in_sources = section(&all, "Lys and Tyr of BPTI");
+    let in_manual = section(&manual, "Lys and Tyr");
+    let names = ["site", "computed", "its error", "computed − measured", "model compound − measured"];
+    let columns = names.map(|name| column(&table, name));
+    for residue in ["LYS", "TYR"] {
+        let rows: Vec<[&str; 5]> = (0..columns[0].len())
+            .map(|row| [0, 1, 2, 3, 4].map(|name| columns[name][row].as_str()))
+            .filter(|row| row[0].starts_with(residue))
+            .collect();
+        assert_eq!(rows.len(), 4);
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        for [site, computed, error, less, _] in &rows {
+            let name = site.replace("LYS ", "Lys").replace("TYR ", "Tyr");
+            let sign = if number(less) < 0.0 { "−" } else { "+" };
+            let said = format!(
+                "| {name} | {:.2} ± {:.2} | {} | {sign}{:.2} |",
+                number(computed),
+                number(error),
+                (10.0 * (number(computed) - number(less))).round() / 10.0,
+                number(less).abs()
+            );
+            assert!(in_sources.contains(&said), "{said}");
+        }
+        let [less, null] = [3, 4].map(|name| averages(&rows.iter().map(|row| number(row[name])).collect::<Vec<_>>()));
+        let row = |line: &str| line.contains(&less) && line.contains(&null);
+        assert!(in_sources.lines().any(row) && in_manual.lines().any(row), "{residue}: {less}, {null}");
+    }
+}
