@@ -1,6 +1,6 @@
 #!/bin/sh
 # Stands in for rustdoc where examples in documentation are run (RUSTDOC=scripts/rustdoc.sh cargo test): writes the pages of the crate, too, where a warning, such as
-# a link that leads nowhere, is an error. `cargo doc` would read every dependency once more, which takes more than half a minute.
+# a link that leads nowhere, in private modules, too, is an error. `cargo doc` would read every dependency once more, which takes more than half a minute.
 set -eu
 rustdoc "$@"
 case " $* " in *" --test "*) ;; *) exit 0 ;; esac
@@ -17,4 +17,4 @@ while [ "$count" -gt 0 ]; do
         *) set -- "$@" "$argument" ;;
     esac
 done
-rustdoc "$@" --out-dir "${CARGO_TARGET_DIR:-target}/doc" -D warnings
+rustdoc "$@" --document-private-items --out-dir "${CARGO_TARGET_DIR:-target}/doc" -D warnings

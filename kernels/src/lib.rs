@@ -1,10 +1,10 @@
 //! Inner loops on the CPU for the instruction set found at run time, and the layer between the other crates and GPUs.
 //!
-//! - [`p2p`]: potential φ_i = Σ_j q_j / r_ij and field E_i = Σ_j q_j r_ij / r_ij³ of the particles of one box,
+//! - [`p2p()`]: potential φ_i = Σ_j q_j / r_ij and field E_i = Σ_j q_j r_ij / r_ij³ of the particles of one box,
 //!   made by the particles of its near boxes, for one or several charge vectors (`f32` and `f64`);
 //! - [`rows_times_matrix`]: c_t += b_s M for many pairs (t, s) of expansions, the M2L translation (`f32` and `f64`);
 //! - [`lennard_jones`]: energies, virials and forces of points against listed clusters of eight points (`f64`);
-//! - [`dispatch`] compiles other plain Rust for the machine's instruction set, [`dispatch_vectors`] runs loops written over [`Vector`]
+//! - [`dispatch()`] compiles other plain Rust for the machine's instruction set, [`dispatch_vectors`] runs loops written over [`Vector`]
 //!   registers, in safe code;
 //! - `device`, with the feature `cuda`, which is on by default: memory, kernels and graphs of a GPU or of the emulator in its place.
 //!

@@ -1,7 +1,7 @@
 //! Registers of `f32` or `f64`: the operations that the kernels need, with one implementation for each instruction set.
 //!
 //! A kernel is written once over [`Lanes`], marked `#[inline(always)]`, and instantiated inside a function that
-//! carries `#[target_feature]` ([`crate::dispatch`]), so that every operation becomes one instruction or a few.
+//! carries `#[target_feature]` ([`crate::dispatch()`]), so that every operation becomes one instruction or a few.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;

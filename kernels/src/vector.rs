@@ -1,6 +1,6 @@
 //! Vectors for safe code: a cache line of numbers at a time, in registers of the instruction set found at run time.
 //!
-//! Compilers keep loops over arrays scalar as soon as sums live across iterations ([`crate::dispatch`] is for simpler loops). A
+//! Compilers keep loops over arrays scalar as soon as sums live across iterations ([`crate::dispatch()`] is for simpler loops). A
 //! [`VectorKernel`](crate::VectorKernel) is written once over [`Vector`], whose operations are the instructions themselves. All vectors
 //! descend from the one that [`dispatch_vectors`](crate::dispatch_vectors) hands to the kernel: a value is the proof that the instruction
 //! set is available, so that no operation is unsafe.

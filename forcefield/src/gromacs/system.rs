@@ -76,7 +76,7 @@ const SECTIONS: [(&str, Section); 26] = [
     ("molecules", Molecules),
 ];
 
-/// A section header "[ name ]"; names are compared without regard to case, '_' and '-', as GROMACS does.
+/// A section header `[ name ]`; names are compared without regard to case, '_' and '-', as GROMACS does.
 fn header(line: &SourceLine) -> Result<Option<Section>, TopologyError> {
     let Some(rest) = line.text.strip_prefix('[') else { return Ok(None) };
     let Some((name, "")) = rest.split_once(']').map(|(n, after)| (n.trim(), after.trim())) else {

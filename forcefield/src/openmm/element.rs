@@ -33,7 +33,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// "<Bond> of HarmonicBondForce": what a message calls this element.
+    /// `<Bond> of HarmonicBondForce`: what a message calls this element.
     fn words(&self) -> String {
         let force = self.node.ancestors().skip(1).find(|node| node.has_tag_name("Force"));
         match force {

@@ -133,7 +133,7 @@ pub unsafe trait Arguments: Copy {
 
 /// Defines the arguments of kernels, each a structure with a lifetime, that of the buffers, and perhaps a number type.
 ///
-/// Fields are [`In`](crate::device::In) and [`Out`](crate::device::Out), numbers, structures of [`structure!`](crate::structure), or other
+/// Fields are [`In`] and [`Out`], numbers, structures of [`structure!`](crate::structure), or other
 /// arguments that several kernels share.
 /// `field: In<'a, u64> as Site` declares a pointer to elements of a type that the text of the kernels defines. By writing it you promise
 /// that the kernel stays within the buffers of every launch; all else is checked. See [`crate::device`] for an example.

@@ -1,6 +1,6 @@
 //! Names of residues, as requests for sites have them and as names of sites show them.
 //!
-//!   [molecule:][entry ]NAME number[#which]          "GLU 2", "2:GLU 2", "nterm ALA 1", "GLU 27A", "1:GLU 2#2"
+//! `[molecule:][entry ]NAME number[#which]`: "GLU 2", "2:GLU 2", "nterm ALA 1", "GLU 27A", "1:GLU 2#2"
 //!
 //! A number alone does not name a residue where chains are numbered alike. What is given before and after it is only as much as it takes:
 //! the number of the molecule, counted from 1 in the order of the topology, and, where one molecule has several residues of that name and

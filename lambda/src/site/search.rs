@@ -12,7 +12,7 @@ use crate::library::{Entry, EntryKind, SiteLibrary, Terminus};
 /// Groups that a message lists at most.
 const LISTED: usize = 5;
 
-/// Finds the sites of `topology` in the order of the topology ([`Selection::All`]) or of the requests. [`untitrated`] tells which groups of
+/// Finds the sites of `topology` in the order of the topology ([`Selection::All`]) or of the requests. [`untitrated()`] tells which groups of
 /// the library are not among them.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Errors of pKa values from walkers or runs as wholes, see [`lambda::analysis::units`].
+//! Errors of pKa values from walkers or runs as wholes, see [`lambda::analysis::independent_units`].
 //!
 //! A walker or a run that began with the state of another one keeps what that one was slow to change, and is part of the same unit.
 

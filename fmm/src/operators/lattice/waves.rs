@@ -108,7 +108,7 @@ pub(super) fn mirror_transform(mut table: Vec<f64>, cycle: [usize; 3], parity: &
     table
 }
 
-/// (cos, sin) of 2πkt/n for t, k = 0..=n/2, [k][t], twice where −t is another box than t.
+/// (cos, sin) of 2πkt/n for t, k = 0..=n/2, `[k][t]`, twice where −t is another box than t.
 fn line_factors(n: usize) -> Vec<(f64, f64)> {
     let half = n / 2;
     let factor = |k: usize, t: usize| {

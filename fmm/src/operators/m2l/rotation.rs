@@ -60,7 +60,7 @@ pub struct RotationM2l<T> {
     phases: Vec<[T; 2]>,
     /// Blocks of D about y in the order of use: for each l cosines, then sines.
     turn: Vec<T>,
-    /// For each m the matrix [l][j] along z.
+    /// For each m the matrix `[l][j]` along z.
     shift: Vec<T>,
     /// As `turn`, transposed.
     turn_back: Vec<T>,
