@@ -73,7 +73,17 @@ pub(super) fn exists(key: &str, path: &Path, valid: &str) -> Check {
     } else {
         format!("there is no file {}", path.display())
     };
-    Err(wrong(key, message, format!("valid is {valid}, relative to the job file")))
+    let made = made_by(path).map(|command| format!("; {command} makes it")).unwrap_or_default();
+    Err(wrong(key, message, format!("valid is {valid}, relative to the job file{made}")))
+}
+
+/// The command that makes the last structure of a run in the folder of the results of a job, or in a folder below it: `equilibrate/final.gro` is that of `equilibrate.toml`.
+fn made_by(path: &Path) -> Option<String> {
+    path.file_name().filter(|name| *name == "final.gro")?;
+    let job = path.ancestors().skip(1).take(2).map(|folder| folder.with_extension("toml")).find(|job| job.is_file())?;
+    let sections: toml::Table = std::fs::read_to_string(&job).ok()?.parse().ok()?;
+    let command = ["titrate", "calibrate"].into_iter().find(|name| sections.contains_key(*name)).unwrap_or("run");
+    Some(format!("octitrate {command} {}", job.display()))
 }
 
 /// Makes a path that is relative to `folder` absolute, so that the resolved job can stand anywhere.
@@ -94,4 +104,27 @@ fn tidy(path: &Path) -> PathBuf {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_of_a_job_beside_it_is_said_to_be_made_by_it() {
+        let place = temp_dir::TempDir::new().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
+        write("equilibrate.toml", "[dynamics]\nduration = \"1 ns\"");
+        write("calibrate.toml", "[calibrate]\n");
+        let help = |name: &str| {
+            let mistake = exists("system.structure", &place.path().join(name), "a .gro file").unwrap_err();
+            mistake.help.replace(&format!("{}/", place.path().display()), "")
+        };
+        let valid = "valid is a .gro file, relative to the job file";
+        assert_eq!(help("equilibrate/final.gro"), format!("{valid}; octitrate run equilibrate.toml makes it"));
+        let calibrate = format!("{valid}; octitrate calibrate calibrate.toml makes it");
+        assert_eq!(help("calibrate/conformer_1/final.gro"), calibrate);
+        assert_eq!(help("equilibrate/system.gro"), valid);
+        assert_eq!(help("other/final.gro"), valid);
+    }
 }
