@@ -18,6 +18,8 @@ pub struct Scratch<T: Real> {
     pub lines: Vec<T::Line>,
     /// Coefficients of potential and gradient of one box.
     pub coefficients: Vec<T>,
+    /// Wave vectors of lines of the root grid, and products.
+    pub waves: [Vec<T>; 2],
     /// Row pairs of each operator.
     pub buckets: Buckets,
     /// Near boxes of one leaf.
@@ -58,6 +60,7 @@ impl<T: Real> Default for Scratch<T> {
             lanes: Vec::new(),
             lines: Vec::new(),
             coefficients: Vec::new(),
+            waves: Default::default(),
             buckets: Buckets::default(),
             runs: Vec::new(),
             sources: SourceBlock::new(),

@@ -11,10 +11,22 @@ use crate::lattice::waves::{far_field, torus, unique};
 use crate::operators::gradient::gradient;
 use crate::operators::harmonics::{count, parities, regular};
 use crate::operators::lattice::tests::grid;
-use crate::operators::m2l::convolution::{Convolution, home};
+use crate::operators::m2l::convolution::Convolution;
 use crate::operators::m2l::fourier::wave_vector;
 use crate::operators::m2l::matrix::{Domain, m2l};
 use crate::workspace::{LANES, ScratchPool};
+
+/// Operator and mirror image of wave vector `k`.
+fn home(cycle: [usize; 3], unique: [usize; 3], k: [usize; 3]) -> (usize, usize) {
+    let (mut u, mut image) = (k, 0);
+    for a in 0..2 {
+        if k[a] >= unique[a] {
+            u[a] = cycle[a] - k[a];
+            image |= 1 << a;
+        }
+    }
+    ((u[0] * unique[1] + u[1]) * unique[2] + u[2], image)
+}
 
 const I: Complex64 = Complex64::new(0.0, 1.0);
 

@@ -9,7 +9,7 @@
 //! The sums are those of pair by pair, to rounding. Reference for the idea: E. T. Ong, K. M. Lim, K. H. Lee, H. P. Lee, J. Comput. Phys. 192,
 //! 244 (2003), doi:10.1016/S0021-9991(03)00356-7 (there for Cartesian multipoles, one scalar convolution per pair of coefficients).
 
-use kernels::{Operator, Real, RowPair, rows_times_matrix};
+use kernels::{Operator, Real, RowPair, set_rows_times_matrix};
 use rayon::prelude::*;
 
 use crate::geometry::grid::BoxGrid;
@@ -38,8 +38,8 @@ pub struct Convolution<T> {
     operators: Vec<Operator<T>>,
     /// For each mirror image: sign of even, of odd coefficients (0 where the coefficient has the other parity).
     signs: Vec<[Vec<T>; 2]>,
-    lattice: Vec<T>,
-    products: Vec<T>,
+    /// Boxes of all lines along x on the way back: for each [κ₁][κ₂] that has its own operators the line and, if there are mirror images, that of −κ₁.
+    lines: Vec<T>,
 }
 
 impl<T: Real> Convolution<T> {
@@ -58,71 +58,95 @@ impl<T: Real> Convolution<T> {
             waves.par_chunks(count(2 * order)).map(|w| operator(order, w)).collect_into_vec(&mut operators);
             waves = Vec::new();
         }
-        let transform = GridTransform::new(grid.topology.shape, &torus, stride);
-        let images = images(grid);
-        Self {
+        let mut out = Self {
             order,
             stride,
             cycle: torus.shape,
             unique,
-            signs: (0..images).map(|image| mirror_signs(order, stride, image)).collect(),
-            lattice: vec![T::zero(); transform.len()],
-            products: vec![T::zero(); n_waves * 4 * images * stride],
-            transform,
+            signs: (0..images(grid)).map(|image| mirror_signs(order, stride, image)).collect(),
+            lines: Vec::new(),
+            transform: GridTransform::new(grid.topology.shape, &torus, stride),
             waves,
             operators,
-        }
+        };
+        let [_, uy, uz] = out.unique;
+        out.lines.resize(uy * uz * out.sides() * out.transform.len_of_line(), T::zero());
+        out
+    }
+
+    /// Lines along x that share operators.
+    fn sides(&self) -> usize {
+        self.signs.len().div_ceil(2)
     }
 
     /// `locals` = T ∗ `multipoles`; both one row of `stride` elements per box, z fastest.
     pub fn apply(&mut self, multipoles: &[T], locals: &mut [T], pool: &ScratchPool<T>) {
-        self.transform.forward(multipoles, &mut self.lattice, pool);
-        self.multiply();
-        let (cycle, unique, images, stride) = (self.cycle, self.unique, self.signs.len(), self.stride);
-        let place = |k: [usize; 3]| {
-            let (operator, image) = home(cycle, unique, k);
-            (operator * 4 * images + 2 * image) * stride
+        self.transform.along_z_and_y(multipoles, pool);
+        self.multiply(pool);
+        let ([_, ny, _], [_, uy, uz], sides) = (self.cycle, self.unique, self.sides());
+        let len = self.transform.len_of_line();
+        let place = |ky: usize, kz: usize| {
+            let (y, side) = if ky < uy { (ky, 0) } else { (ny - ky, 1) };
+            ((y * uz + kz) * sides + side) * len
         };
-        self.transform.back(&self.products, place, locals, pool);
+        self.transform.back_along_y_and_z(&self.lines, place, locals, pool);
     }
 
-    /// T(κ) M(κ) for all wave vectors: the first half of the rows of each operator's part of `products` receives the results, the second
-    /// half holds the gathered input.
-    fn multiply(&mut self) {
-        let (stride, cycle, order, unique) = (self.stride, self.cycle, self.order, self.unique);
-        let (lattice, signs, operators, waves) = (&self.lattice, &self.signs, &self.operators, &self.waves);
-        let [_, uy, uz] = unique;
-        let rows = 2 * signs.len();
-        self.products.par_chunks_mut(2 * rows * stride).enumerate().for_each(|(i, part)| {
-            let u = [i / (uy * uz), i / uz % uy, i % uz];
-            let (results, gathered) = part.split_at_mut(rows * stride);
-            let mut pairs = [RowPair { target: 0, source: 0 }; 2 * IMAGES];
-            let mut n = 0;
-            for (image, signs) in signs.iter().enumerate() {
-                let Some(k) = mirrored(cycle, u, image) else { continue };
-                let from = ((k[1] * uz + k[2]) * cycle[0] + k[0]) * 2 * stride;
-                let to = &mut gathered[2 * image * stride..][..2 * stride];
-                rotate(&lattice[from..from + 2 * stride], to, signs, stride);
-                for part in 0..2 {
-                    let row = (2 * image + part) as u32;
-                    pairs[n] = RowPair { target: row, source: row };
-                    n += 1;
-                }
+    /// To the wave vectors, T(κ) M(κ), and back, along x: line by line with the mirror image of the line, so that all that one operator serves is at
+    /// hand and in the cache.
+    fn multiply(&mut self, pool: &ScratchPool<T>) {
+        let (sides, [_, _, uz]) = (self.sides(), self.unique);
+        let mut lines = std::mem::take(&mut self.lines);
+        let (this, transform) = (&*self, &self.transform);
+        let (len, waves_len) = (transform.len_of_line(), transform.len_of_waves());
+        lines.par_chunks_mut(sides * len).enumerate().for_each(|(i, lines)| {
+            let (y, z) = (i / uz, i % uz);
+            let scratch = &mut *pool.get();
+            let [mut waves, mut products] = scratch.waves.each_mut().map(std::mem::take);
+            waves.resize(sides * waves_len, T::zero());
+            products.resize(sides * waves_len, T::zero());
+            // The second line is that of −κ₁, which may be the first one itself.
+            let line = |side: usize| mirrored(this.cycle, [0, y, z], 2 * side).map(|k| [k[1], k[2]]);
+            for (side, waves) in waves.chunks_exact_mut(waves_len).enumerate() {
+                line(side).into_iter().for_each(|k| transform.along_x(k, waves, scratch));
             }
-            results.fill(T::zero());
-            if let Some(operator) = operators.get(i) {
-                rows_times_matrix(operator, &pairs[..n], gathered, stride, results, stride);
-            } else {
-                let coefficients = count(2 * order);
-                let operator = operator(order, &waves[i * coefficients..][..coefficients]);
-                rows_times_matrix(&operator, &pairs[..n], gathered, stride, results, stride);
+            for x in 0..this.unique[0] {
+                this.multiply_images([x, y, z], &mut waves, &mut products);
             }
-            for (image, signs) in signs.iter().enumerate() {
-                let part = 2 * image * stride..2 * (image + 1) * stride;
-                gathered[part.clone()].copy_from_slice(&results[part.clone()]);
-                rotate(&gathered[part.clone()], &mut results[part], signs, stride);
+            let of_sides = products.chunks_exact(waves_len).zip(lines.chunks_exact_mut(len)).enumerate();
+            for (side, (products, boxes)) in of_sides {
+                line(side).into_iter().for_each(|k| transform.back_along_x(k, products, boxes, scratch));
             }
+            scratch.waves = [waves, products];
         });
+        self.lines = lines;
+    }
+
+    /// T(κ) M(κ) for one operator's wave vectors: `u` and its mirror images, of which `waves` and `products` have rows of the line and its mirror image.
+    fn multiply_images(&self, u: [usize; 3], waves: &mut [T], products: &mut [T]) {
+        let (stride, rows, [nx, ..], [_, uy, uz]) = (self.stride, 2, self.cycle, self.unique);
+        let first = |image: usize| mirrored(self.cycle, u, image).map(|k| (image / 2 * nx + k[0]) * rows);
+        let images = || self.signs.iter().enumerate().filter_map(|(image, signs)| Some((first(image)?, signs)));
+        let mut pairs = [RowPair { target: 0, source: 0 }; 2 * IMAGES];
+        let mut n = 0;
+        for (first, signs) in images() {
+            rotate(&mut waves[first * stride..][..rows * stride], signs);
+            for row in first as u32..(first + rows) as u32 {
+                pairs[n] = RowPair { target: row, source: row };
+                n += 1;
+            }
+        }
+        let i = (u[0] * uy + u[1]) * uz + u[2];
+        if let Some(operator) = self.operators.get(i) {
+            set_rows_times_matrix(operator, &pairs[..n], waves, stride, products, stride);
+        } else {
+            let coefficients = count(2 * self.order);
+            let operator = operator(self.order, &self.waves[i * coefficients..][..coefficients]);
+            set_rows_times_matrix(&operator, &pairs[..n], waves, stride, products, stride);
+        }
+        for (first, signs) in images() {
+            rotate(&mut products[first * stride..][..rows * stride], signs);
+        }
     }
 }
 
@@ -150,26 +174,11 @@ fn mirrored(cycle: [usize; 3], u: [usize; 3], image: usize) -> Option<[usize; 3]
     Some(k)
 }
 
-/// Operator and mirror image of wave vector `k`.
-pub fn home(cycle: [usize; 3], unique: [usize; 3], k: [usize; 3]) -> (usize, usize) {
-    let (mut u, mut image) = (k, 0);
-    for a in 0..2 {
-        if k[a] >= unique[a] {
-            u[a] = cycle[a] - k[a];
-            image |= 1 << a;
-        }
-    }
-    ((u[0] * unique[1] + u[1]) * unique[2] + u[2], image)
-}
-
-/// Multiply by (−i)^(l mod 2) and the parities of a mirror image; re in the first, im in the second `stride` elements.
-fn rotate<T: Real>(from: &[T], to: &mut [T], signs: &[Vec<T>; 2], stride: usize) {
-    let (re, im) = from.split_at(stride);
-    let (to_re, to_im) = to.split_at_mut(stride);
-    let [even, odd] = signs;
-    for i in 0..stride {
-        to_re[i] = even[i] * re[i] + odd[i] * im[i];
-        to_im[i] = even[i] * im[i] - odd[i] * re[i];
+/// Multiply by (−i)^(l mod 2) and the parities of a mirror image; re in the first half, im in the second.
+fn rotate<T: Real>(rows: &mut [T], [even, odd]: &[Vec<T>; 2]) {
+    let (re, im) = rows.split_at_mut(even.len());
+    for (((re, im), even), odd) in re.iter_mut().zip(im).zip(even).zip(odd) {
+        (*re, *im) = (*even * *re + *odd * *im, *even * *im - *odd * *re);
     }
 }
 

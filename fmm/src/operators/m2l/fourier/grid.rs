@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::line::{Line, LineKernel, RealLine};
 use crate::geometry::grid::Topology;
-use crate::workspace::ScratchPool;
+use crate::workspace::{Scratch, ScratchPool};
 
 /// f of wave vector κ: the character of box u is e^{−2πi f·u}.
 pub fn wave_vector(torus: &Topology, kappa: [usize; 3]) -> [f64; 3] {
@@ -26,7 +26,8 @@ pub fn wave_vector(torus: &Topology, kappa: [usize; 3]) -> [f64; 3] {
 }
 
 /// Transform of `shape` real boxes, the rest of the cycle empty, to the wave vectors κ₂ ≤ n₂/2 and back. A row is `stride` real parts,
-/// then `stride` imaginary parts; neither direction is normalised.
+/// then `stride` imaginary parts; neither direction is normalised. Along x lines may be taken one by one, so that their wave vectors, most of all data, need not leave
+/// the cache.
 pub struct GridTransform<T> {
     shape: [usize; 3],
     cycle: [usize; 3],
@@ -36,17 +37,14 @@ pub struct GridTransform<T> {
     turns: [Vec<(T, T)>; 2],
     slabs: Vec<T>,
     columns: Vec<T>,
-    back: Vec<T>,
 }
 
 impl<T: Real> GridTransform<T> {
     /// For `shape` boxes of the cycle `torus`, `stride` (a multiple of the lanes) coefficients per box.
     pub fn new(shape: [usize; 3], torus: &Topology, stride: usize) -> Self {
         let cycle = torus.shape;
-        let [mx, my, _] = shape;
-        let [_, ny, nz] = cycle;
-        let hz = nz / 2 + 1;
-        let row = 2 * stride;
+        let ([mx, my, _], [_, ny, nz]) = (shape, cycle);
+        let (hz, row) = (nz / 2 + 1, 2 * stride);
         Self {
             shape,
             cycle,
@@ -55,14 +53,23 @@ impl<T: Real> GridTransform<T> {
             turns: turns(shape, torus),
             slabs: vec![T::zero(); mx * my * hz * row],
             columns: vec![T::zero(); mx * ny * hz * row],
-            back: vec![T::zero(); ny * hz * mx * row],
         }
     }
 
     /// Elements of the transform: rows `[κ₁][κ₂][κ₀]`.
     pub fn len(&self) -> usize {
-        let [nx, ny, nz] = self.cycle;
-        nx * ny * (nz / 2 + 1) * 2 * self.stride
+        let [_, ny, nz] = self.cycle;
+        ny * (nz / 2 + 1) * self.len_of_waves()
+    }
+
+    /// Elements of the boxes of one line along x.
+    pub fn len_of_line(&self) -> usize {
+        self.shape[0] * 2 * self.stride
+    }
+
+    /// Elements of the wave vectors of one line along x.
+    pub fn len_of_waves(&self) -> usize {
+        self.cycle[0] * 2 * self.stride
     }
 
     fn turn(&self, axis: usize, line: usize) -> &[(T, T)] {
@@ -72,13 +79,22 @@ impl<T: Real> GridTransform<T> {
 
     /// `waves`, rows `[κ₁][κ₂][κ₀]`, from `boxes`, one row of `stride` elements per box, z fastest.
     pub fn forward(&mut self, boxes: &[T], waves: &mut [T], pool: &ScratchPool<T>) {
+        self.along_z_and_y(boxes, pool);
+        let hz = self.cycle[2] / 2 + 1;
+        waves.par_chunks_mut(self.len_of_waves()).enumerate().for_each(|(i, out)| {
+            self.along_x([i / hz, i % hz], out, &mut pool.get());
+        });
+    }
+
+    /// The part of [`forward`](Self::forward) before [`along_x`](Self::along_x).
+    pub fn along_z_and_y(&mut self, boxes: &[T], pool: &ScratchPool<T>) {
         let mut slabs = std::mem::take(&mut self.slabs);
         let mut columns = std::mem::take(&mut self.columns);
         let this = &*self;
-        let [mx, my, mz] = this.shape;
-        let [nx, ny, nz] = this.cycle;
+        let [_, my, mz] = this.shape;
+        let [_, ny, nz] = this.cycle;
         let (hz, stride, row) = (nz / 2 + 1, this.stride, 2 * this.stride);
-        let [line_x, line_y, line_z] = &this.lines;
+        let [_, line_y, line_z] = &this.lines;
         slabs.par_chunks_mut(my * hz * row).enumerate().for_each(|(x, slab)| {
             let scratch = &mut *pool.get();
             for y in 0..my {
@@ -105,57 +121,57 @@ impl<T: Real> GridTransform<T> {
                 });
             }
         });
-        waves.par_chunks_mut(hz * nx * row).enumerate().for_each(|(ky, out)| {
-            let scratch = &mut *pool.get();
-            for kz in 0..hz {
-                kernels::dispatch(LineKernel {
-                    line: line_x,
-                    stride,
-                    n_in: mx,
-                    n_out: nx,
-                    forward: true,
-                    turn: this.turn(0, ky * hz + kz),
-                    input: &columns,
-                    read: |x: usize| ((x * ny + ky) * hz + kz) * row,
-                    output: out,
-                    write: |kx: usize| (kz * nx + kx) * row,
-                    scratch,
-                });
-            }
-        });
         (self.slabs, self.columns) = (slabs, columns);
     }
 
-    /// `boxes` from a transform whose row of κ begins at element `place(κ)` of `waves`.
-    pub fn back<P>(&mut self, waves: &[T], place: P, boxes: &mut [T], pool: &ScratchPool<T>)
+    /// The wave vectors κ₀ of one (κ₁, κ₂), after [`along_z_and_y`](Self::along_z_and_y).
+    pub fn along_x(&self, [ky, kz]: [usize; 2], waves: &mut [T], scratch: &mut Scratch<T>) {
+        let ([mx, ..], [nx, ny, nz]) = (self.shape, self.cycle);
+        let (hz, row) = (nz / 2 + 1, 2 * self.stride);
+        kernels::dispatch(LineKernel {
+            line: &self.lines[0],
+            stride: self.stride,
+            n_in: mx,
+            n_out: nx,
+            forward: true,
+            turn: self.turn(0, ky * hz + kz),
+            input: &self.columns,
+            read: |x: usize| ((x * ny + ky) * hz + kz) * row,
+            output: waves,
+            write: |kx: usize| kx * row,
+            scratch,
+        });
+    }
+
+    /// Back from the wave vectors κ₀ of one (κ₁, κ₂) to the boxes of their line along x.
+    pub fn back_along_x(&self, [ky, kz]: [usize; 2], waves: &[T], boxes: &mut [T], scratch: &mut Scratch<T>) {
+        let ([mx, ..], [nx, _, nz], row) = (self.shape, self.cycle, 2 * self.stride);
+        kernels::dispatch(LineKernel {
+            line: &self.lines[0],
+            stride: self.stride,
+            n_in: nx,
+            n_out: mx,
+            forward: false,
+            turn: self.turn(0, ky * (nz / 2 + 1) + kz),
+            input: waves,
+            read: |kx: usize| kx * row,
+            output: boxes,
+            write: |x: usize| x * row,
+            scratch,
+        });
+    }
+
+    /// `boxes` from their lines along x, of which that of (κ₁, κ₂) begins at element `place(κ₁, κ₂)` of `lines`.
+    pub fn back_along_y_and_z<P>(&mut self, lines: &[T], place: P, boxes: &mut [T], pool: &ScratchPool<T>)
     where
-        P: Fn([usize; 3]) -> usize + Sync,
+        P: Fn(usize, usize) -> usize + Sync,
     {
         let mut slabs = std::mem::take(&mut self.slabs);
-        let mut back = std::mem::take(&mut self.back);
         let this = &*self;
-        let [mx, my, mz] = this.shape;
-        let [nx, ny, nz] = this.cycle;
+        let [_, my, mz] = this.shape;
+        let [_, ny, nz] = this.cycle;
         let (hz, stride, row) = (nz / 2 + 1, this.stride, 2 * this.stride);
-        let [line_x, line_y, line_z] = &this.lines;
-        back.par_chunks_mut(hz * mx * row).enumerate().for_each(|(ky, out)| {
-            let scratch = &mut *pool.get();
-            for kz in 0..hz {
-                kernels::dispatch(LineKernel {
-                    line: line_x,
-                    stride,
-                    n_in: nx,
-                    n_out: mx,
-                    forward: false,
-                    turn: this.turn(0, ky * hz + kz),
-                    input: waves,
-                    read: |kx: usize| place([kx, ky, kz]),
-                    output: out,
-                    write: |x: usize| (kz * mx + x) * row,
-                    scratch,
-                });
-            }
-        });
+        let [_, line_y, line_z] = &this.lines;
         slabs.par_chunks_mut(my * hz * row).enumerate().for_each(|(x, out)| {
             let scratch = &mut *pool.get();
             for kz in 0..hz {
@@ -166,8 +182,8 @@ impl<T: Real> GridTransform<T> {
                     n_out: my,
                     forward: false,
                     turn: this.turn(1, kz),
-                    input: &back,
-                    read: |ky: usize| ((ky * hz + kz) * mx + x) * row,
+                    input: lines,
+                    read: |ky: usize| place(ky, kz) + x * row,
                     output: out,
                     write: |y: usize| (y * hz + kz) * row,
                     scratch,
@@ -182,7 +198,7 @@ impl<T: Real> GridTransform<T> {
                 kernels::dispatch(RealLine { line: line_z, stride, n: mz, input, output, scratch, forward: false });
             }
         });
-        (self.slabs, self.back) = (slabs, back);
+        self.slabs = slabs;
     }
 }
 

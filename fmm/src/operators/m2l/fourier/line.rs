@@ -72,6 +72,50 @@ fn turned<T: Real>(x: [Lane<T>; 2], phase: Option<(T, T)>) -> [Lane<T>; 2] {
     [std::array::from_fn(|i| cos * re[i] - sin * im[i]), std::array::from_fn(|i| cos * im[i] + sin * re[i])]
 }
 
+/// Complex boxes of a line, to be read: `n` are given, the others are zero. Methods, since closures might not be inlined (see `kernels::dispatch`).
+struct Rows<'a, T, R> {
+    values: &'a [T],
+    stride: usize,
+    place: R,
+    n: usize,
+    turn: &'a [(T, T)],
+}
+
+impl<T: Real, R: Fn(usize) -> usize> Rows<'_, T, R> {
+    /// Lanes from `block` on of box `j`.
+    #[inline(always)]
+    fn get(&self, j: usize, block: usize) -> [Lane<T>; 2] {
+        if j >= self.n {
+            return [[T::zero(); LANES]; 2];
+        }
+        let at = (self.place)(j) + block;
+        turned([load(self.values, at), load(self.values, at + self.stride)], self.turn.get(j).copied())
+    }
+}
+
+/// Complex boxes of a line, to be written: `n` are wanted.
+struct RowsMut<'a, T, W> {
+    values: &'a mut [T],
+    stride: usize,
+    place: W,
+    n: usize,
+    turn: &'a [(T, T)],
+}
+
+impl<T: Real, W: Fn(usize) -> usize> RowsMut<'_, T, W> {
+    /// Lanes from `block` on of box `k`, turned back.
+    #[inline(always)]
+    fn put(&mut self, k: usize, block: usize, x: [Lane<T>; 2]) {
+        if k >= self.n {
+            return;
+        }
+        let x = turned(x, self.turn.get(k).map(|(cos, sin)| (*cos, -*sin)));
+        let at = (self.place)(k) + block;
+        store(self.values, at, &x[0]);
+        store(self.values, at + self.stride, &x[1]);
+    }
+}
+
 /// Complex transform of one line; a row is `stride` real parts, then `stride` imaginary parts.
 pub struct LineKernel<'a, T: Real, R, W> {
     /// Tables.
@@ -110,30 +154,19 @@ impl<T: Real, R: Fn(usize) -> usize, W: Fn(usize) -> usize> Kernel for LineKerne
         if folded.len() < 4 * pairs {
             folded.resize(4 * pairs, zero);
         }
+        let (given, wanted) = if forward { (turn, [].as_slice()) } else { (&[][..], turn) };
+        let from = Rows { values: input, stride, place: read, n: n_in, turn: given };
+        let mut to = RowsMut { values: output, stride, place: write, n: n_out, turn: wanted };
         for block in (0..stride).step_by(LANES) {
-            let fetch = |j: usize| {
-                if j >= n_in {
-                    return [zero; 2];
-                }
-                let at = read(j) + block;
-                let x = [load(input, at), load(input, at + stride)];
-                if forward { turned(x, turn.get(j).copied()) } else { x }
-            };
-            let mut put = |k: usize, x: [Lane<T>; 2]| {
-                let x = if forward { x } else { turned(x, turn.get(k).map(|(cos, sin)| (*cos, -*sin))) };
-                let at = write(k) + block;
-                store(output, at, &x[0]);
-                store(output, at + stride, &x[1]);
-            };
             for j in 1..=pairs {
-                let (a, b) = (fetch(j), fetch(n - j));
+                let (a, b) = (from.get(j, block), from.get(n - j, block));
                 for part in 0..2 {
                     folded[4 * (j - 1) + part] = add(&a[part], &b[part]);
                     folded[4 * (j - 1) + 2 + part] = sub(&a[part], &b[part]);
                 }
             }
-            let first = fetch(0);
-            let middle = if n % 2 == 0 { fetch(n / 2) } else { [zero; 2] };
+            let first = from.get(0, block);
+            let middle = if n % 2 == 0 { from.get(n / 2, block) } else { [zero; 2] };
             for k in 0..=n / 2 {
                 if k >= n_out && n - k >= n_out {
                     continue;
@@ -152,11 +185,9 @@ impl<T: Real, R: Fn(usize) -> usize, W: Fn(usize) -> usize> Kernel for LineKerne
                 let minus = [add(&cr, &si), sub(&ci, &sr)];
                 let plus = [sub(&cr, &si), add(&ci, &sr)];
                 let (at_k, at_mirror) = if forward { (minus, plus) } else { (plus, minus) };
-                if k < n_out {
-                    put(k, at_k);
-                }
-                if k > 0 && 2 * k != n && n - k < n_out {
-                    put(n - k, at_mirror);
+                to.put(k, block, at_k);
+                if k > 0 && 2 * k != n {
+                    to.put(n - k, block, at_mirror);
                 }
             }
         }
