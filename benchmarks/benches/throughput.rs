@@ -60,23 +60,14 @@ fn near_field<T: Real>(isa: Isa, n: usize, n_vec: usize) -> f64 {
         table.push_leaf(n, 27 * n, &mut skipped);
     }
     let mut block = SourceBlock::new();
-    let mut results = vec![[(); 4].map(|()| vec![T::zero(); n * n_boxes]); n_vec];
+    let mut results = [(); 4].map(|()| vec![T::zero(); n * n_boxes * n_vec]);
     let seconds = best_time(|| {
         for leaf in 0..n_boxes {
             let own = leaf * n..(leaf + 1) * n;
             block.gather(points, &charges, &runs[leaf * 27..][..27]);
             let targets = Points { x: &x[own.clone()], y: &y[own.clone()], z: &z[own.clone()] };
-            let mut iter = results.iter_mut();
-            let mut field = || {
-                let [phi, ex, ey, ez] =
-                    iter.next().expect("one for each vector").each_mut().map(|c| &mut c[own.clone()]);
-                FieldMut { phi, ex, ey, ez }
-            };
-            match n_vec {
-                1 => p2p_on(isa, targets, &block, table.leaf(leaf), &mut [field()]),
-                2 => p2p_on(isa, targets, &block, table.leaf(leaf), &mut [field(), field()]),
-                _ => p2p_on(isa, targets, &block, table.leaf(leaf), &mut [field(), field(), field(), field()]),
-            }
+            let [phi, ex, ey, ez] = results.each_mut().map(|c| &mut c[leaf * n * n_vec..][..n * n_vec]);
+            p2p_on(isa, targets, &block, table.leaf(leaf), FieldMut { phi, ex, ey, ez });
         }
     });
     black_box(&results);
@@ -112,7 +103,7 @@ fn main() {
     let sets = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
     println!("near field, 10⁹ pairs/s       n =     12      16      27      54     100");
     for isa in sets() {
-        for n_vec in [1, 2, 4] {
+        for n_vec in [1, 2, 4, 8] {
             let line = |name: &str, f: &dyn Fn(usize) -> f64| {
                 let rates: String = [12, 16, 27, 54, 100].map(|n| format!("{:8.3}", f(n))).concat();
                 println!("{:<10} {name} {n_vec} vectors      {rates}", format!("{isa:?}"));

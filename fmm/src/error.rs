@@ -182,6 +182,14 @@ pub enum FmmError {
         /// Diameter of a box over the distance of the nearest box that is not near.
         opening: f64,
     },
+    /// What is wrong with one of several charge vectors.
+    #[error("charge vector {vector}: {error}")]
+    Vector {
+        /// The vector, counted from 0.
+        vector: usize,
+        /// What is wrong with it.
+        error: Box<FmmError>,
+    },
     /// A charge of a particle that was to have none.
     #[error("particle {particle} has charge {charge:e}, but was left out as one without charge")]
     LeftOut {
@@ -245,6 +253,17 @@ impl FmmError {
             Self::Overflow { particle } => Self::Overflow { particle: of(particle) },
             Self::Strayed { particle, boxes } => Self::Strayed { particle: of(particle), boxes },
             Self::ExclusionTooFar { i, j } => Self::ExclusionTooFar { i: of(i), j: of(j) },
+            other => other,
+        }
+    }
+
+    /// The same of one of several charge vectors, if it is wrong with the charges.
+    pub(crate) fn of_vector(self, vector: usize) -> Self {
+        match self {
+            Self::Length { what: "charges", .. }
+            | Self::NotFinite { what: "charge", .. }
+            | Self::Charged { .. }
+            | Self::Overflow { .. } => Self::Vector { vector, error: Box::new(self) },
             other => other,
         }
     }

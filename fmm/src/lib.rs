@@ -22,7 +22,7 @@
 //! # Use
 //! [`Fmm::builder`] makes a solver for a tolerance. [`Fmm::new`] is the way of those who choose order, tree and separation themselves
 //! ([`Settings`]): it makes the operators. [`Fmm::assign`] sorts particles into boxes, [`Fmm::assign_with_targets`] also points without charge. [`Fmm::evaluate`] may then be called many times while
-//! particles move a little and the cell scales ([`Fmm::set_boundary`]). All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
+//! particles move a little and the cell scales ([`Fmm::set_boundary`]). [`Fmm::evaluate_vectors`] takes several charge vectors at once, each for less than an evaluation. All results are f64; the parameter `T` of [`Fmm`] is the precision of the inner loops.
 //! Wrong input to a solver or to a sum is an error that names what is wrong, never a panic. `fmm::device`, with the feature `cuda`, which is on by default, is the
 //! method on a GPU.
 //!

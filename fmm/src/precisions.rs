@@ -17,6 +17,7 @@ fn functions<T: Real>() -> impl Iterator<Item = *const ()> {
         Fmm::<T>::set_boundary as *const (),
         Fmm::<T>::assign_with_targets as *const (),
         Fmm::<T>::evaluate as *const (),
+        Fmm::<T>::evaluate_vectors as *const (),
         Fmm::<T>::virial as *const (),
         Fmm::<T>::work as *const (),
         FmmOfMembers::<T>::assign as *const (),

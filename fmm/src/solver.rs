@@ -10,6 +10,8 @@ pub(crate) mod timings;
 pub(crate) mod trace;
 pub(crate) mod virial;
 
+use std::slice;
+
 use crate::FmmError;
 use crate::checks::{check_charge, check_finite, check_length, not_finite};
 use crate::coulomb::Coulomb;
@@ -20,13 +22,13 @@ use crate::geometry::grid::NearSet;
 use crate::geometry::tree::MAX_ROOT;
 use crate::potentials::Potentials;
 use crate::tuning::rounding::Crowd;
-use crate::workspace::{Pool, ScratchPool};
+use crate::workspace::{Pool, ScratchPool, VECTORS};
 use evaluation::Evaluation;
 use kernels::Real;
 use operation_count::Work;
 use operators::Operators;
 use settings::Settings;
-use timings::StageTimings;
+use timings::{StageTimings, stopwatch};
 use virial::{Parts, StretchedRoot, diagonal};
 
 /// Fast multipole method for the Coulomb potential, k_e = 1, in precision `T`; see the [crate] documentation.
@@ -166,7 +168,6 @@ impl<T: Real> Fmm<T> {
         self.follow(&geometry, near);
         let near = &self.operators.grid.near;
         let assignment = Assignment::new(geometry, near, positions, exclusions)?;
-        self.evaluation.fit(&assignment, self.operators.stride);
         self.pool.grow();
         self.assignment = Some(assignment);
         Ok(())
@@ -199,22 +200,112 @@ impl<T: Real> Fmm<T> {
     /// or a wire, a particle more than half a box edge outside of its box. `out` is undefined then.
     #[inline(never)]
     pub fn evaluate(&mut self, positions: &[[f64; 3]], charges: &[f64], out: &mut Potentials) -> Result<f64, FmmError> {
-        let Some(assignment) = &self.assignment else { return Err(FmmError::NotAssigned) };
-        self.energy = None;
-        check_length("positions", assignment.order.len(), positions.len())?;
-        check_length("charges", assignment.n_sources, charges.len())?;
-        check_charge(&self.boundary, charges)?;
-        self.pool.grow();
-        // On a thread of rayon's pool: from outside it each parallel loop of all stages would be handed over and waited for.
-        let (energy, finite, timings) = rayon::scope(|_| {
-            self.evaluation.run(assignment, &mut self.operators, &self.pool, (positions, charges), out)
-        })?;
-        self.timings = timings;
-        if !finite {
-            return Err(not_finite(&self.boundary, positions, charges, out));
-        }
+        self.begin(positions)?;
+        self.check_charges(charges)?;
+        let mut energy = 0.0;
+        let results = (slice::from_mut(out), slice::from_mut(&mut energy));
+        self.evaluate_together(positions, &[charges], results).map_err(|(_, error)| error)?;
         self.energy = Some(energy);
         Ok(energy)
+    }
+
+    /// As [`evaluate`](Self::evaluate) for several charge vectors at the same positions, each with its result in `out`, which gets as many entries; returns their energies.
+    ///
+    /// A vector costs less than an evaluation, and its results are the same to the last bit: particles are sorted and operators read once for
+    /// eight vectors, distances of near particles computed once for four. In double precision each of eight vectors takes 0.6 to 0.75 of the
+    /// time of an evaluation. Memory for expansions and for results of the inner loops is that of at most eight vectors.
+    ///
+    /// ```
+    /// use fmm::{Fmm, Potentials};
+    ///
+    /// let positions = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 4.0, 0.0]];
+    /// let mut fmm = Fmm::builder().tolerance(1e-8).build_for(&positions)?;
+    /// let mut out = Vec::new();
+    /// let energies = fmm.evaluate_vectors(&positions, &[&[1.0, 1.0, 0.0], &[0.0, 0.0, 8.0]], &mut out)?;
+    /// // The two charges of the first vector are 2 apart; the one of the second is 4 away from the first particle, and meets no other.
+    /// assert!((energies[0] - 0.5).abs() < 1e-12 && (out[1].potential[0] - 2.0).abs() < 1e-12 && energies[1].abs() < 1e-12);
+    ///
+    /// // Potentials are linear in the charges: a column of the matrix for each unit charge.
+    /// let unit: Vec<Vec<f64>> = (0..3).map(|i| (0..3).map(|j| if i == j { 1.0 } else { 0.0 }).collect()).collect();
+    /// let unit: Vec<&[f64]> = unit.iter().map(Vec::as_slice).collect();
+    /// fmm.evaluate_vectors(&positions, &unit, &mut out)?;
+    /// assert!((out[1].potential[0] - 0.5).abs() < 1e-12 && (out[2].potential[0] - 0.25).abs() < 1e-12);
+    /// # Ok::<(), fmm::FmmError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there; what is wrong with one of the charge vectors alone is [`FmmError::Vector`]. `out` is undefined then. Afterwards there is no [`virial`](Self::virial), which is that of
+    /// an [`evaluate`](Self::evaluate).
+    #[inline(never)]
+    pub fn evaluate_vectors(
+        &mut self,
+        positions: &[[f64; 3]],
+        charges: &[&[f64]],
+        out: &mut Vec<Potentials>,
+    ) -> Result<Vec<f64>, FmmError> {
+        self.begin(positions)?;
+        for (vector, charges) in charges.iter().enumerate() {
+            self.check_charges(charges).map_err(|error| error.of_vector(vector))?;
+        }
+        let n = charges.len();
+        out.resize_with(n, Potentials::default);
+        let mut energies = vec![0.0; n];
+        // As few passes as possible, as even as possible.
+        let together = n.div_ceil(n.div_ceil(VECTORS).max(1)).max(1);
+        let passes = charges.chunks(together).zip(out.chunks_mut(together)).zip(energies.chunks_mut(together));
+        for (pass, ((charges, out), energies)) in passes.enumerate() {
+            self.evaluate_together(positions, charges, (out, energies))
+                .map_err(|(vector, error)| error.of_vector(pass * together + vector))?;
+        }
+        Ok(energies)
+    }
+
+    /// Forgets the last evaluation.
+    ///
+    /// # Errors
+    /// No assignment, another number of positions.
+    fn begin(&mut self, positions: &[[f64; 3]]) -> Result<(), FmmError> {
+        let Some(assignment) = &self.assignment else { return Err(FmmError::NotAssigned) };
+        (self.energy, self.timings) = (None, StageTimings::default());
+        self.pool.grow();
+        check_length("positions", assignment.order.len(), positions.len())
+    }
+
+    /// # Errors
+    /// Charges for another number of particles, a net charge where there may be none.
+    fn check_charges(&self, charges: &[f64]) -> Result<(), FmmError> {
+        let n_sources = self.assignment.as_ref().map_or(0, |assignment| assignment.n_sources);
+        check_length("charges", n_sources, charges.len())?;
+        check_charge(&self.boundary, charges)
+    }
+
+    /// Results and energies of at most [`VECTORS`] charge vectors.
+    ///
+    /// # Errors
+    /// No assignment, a particle outside of its box, results that are not finite; with the number of the vector where it was found.
+    fn evaluate_together(
+        &mut self,
+        positions: &[[f64; 3]],
+        charges: &[&[f64]],
+        (out, energies): (&mut [Potentials], &mut [f64]),
+    ) -> Result<(), (usize, FmmError)> {
+        let Some(to) = &self.assignment else { return Err((0, FmmError::NotAssigned)) };
+        // On a thread of rayon's pool: from outside it each parallel loop of all stages would be handed over and waited for.
+        rayon::scope(|_| {
+            let given = (positions, charges);
+            let summed = self.evaluation.run(to, &mut self.operators, &self.pool, given, &mut self.timings);
+            summed.map_err(|error| (0, error))?;
+            let mut lap = stopwatch();
+            for (vector, (charges, (out, energy))) in charges.iter().zip(out.iter_mut().zip(energies)).enumerate() {
+                let finite;
+                (*energy, finite) = self.evaluation.gather(to, (vector, charges), out);
+                if !finite {
+                    return Err((vector, not_finite(&self.boundary, positions, charges, out)));
+                }
+            }
+            lap(&mut self.timings.gather);
+            Ok(())
+        })
     }
 
     /// The diagonal of the virial, W_a = Σ r_a F_a = −dE/dε_a (charge² per length) for a stretch of axis a, periods and positions, by 1 + ε: at the

@@ -7,6 +7,9 @@ use kernels::{Real, RowPair, Run, SourceBlock};
 /// Lanes of the loops compiled by `kernels::dispatch`: one AVX-512 register in f32, two in f64.
 pub const LANES: usize = 16;
 
+/// Most charge vectors of one pass. Memory and the caches hold the expansions of so many; more save little, as the near field shares distances among four.
+pub const VECTORS: usize = 8;
+
 /// One value per lane.
 pub type Lane<T> = [T; LANES];
 
@@ -43,9 +46,10 @@ impl Buckets {
         self.lists[..n].iter_mut().for_each(Vec::clear);
     }
 
-    /// Add a pair to operator `operator`.
-    pub fn push(&mut self, operator: usize, target: usize, source: usize) {
-        self.lists[operator].push(RowPair { target: target as u32, source: source as u32 });
+    /// Add a pair of boxes, target and source with `vectors` rows each, to operator `operator`.
+    pub fn push(&mut self, operator: usize, (target, source): (usize, usize), vectors: usize) {
+        let pair = |v: usize| RowPair { target: (target * vectors + v) as u32, source: (source * vectors + v) as u32 };
+        self.lists[operator].extend((0..vectors).map(pair));
     }
 
     /// The operators with their pairs.

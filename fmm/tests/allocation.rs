@@ -28,6 +28,14 @@ fn repeated_evaluations_allocate_nothing() {
                     counts.push(allocated.count_total);
                 }
                 assert!(counts[0] > 0 && counts[1..] == [0, 0], "{boundary:?} {root:?} {depth}: {counts:?}");
+                // Several charge vectors at once: their energies alone.
+                let (vectors, mut out) = ([&q[..]; 3], Vec::new());
+                let counts: Vec<u64> = (0..3)
+                    .map(|_| {
+                        allocation_counter::measure(|| drop(fmm.evaluate_vectors(&x, &vectors, &mut out))).count_total
+                    })
+                    .collect();
+                assert!(counts[0] > 1 && counts[1..] == [1, 1], "{boundary:?} {root:?} {depth}: {counts:?}");
             }
         }
     });

@@ -26,3 +26,4 @@ mod reference;
 mod regularised;
 mod targets;
 mod treecode;
+mod vectors;

@@ -23,7 +23,7 @@
 //! exceptions.push_leaf(2, 2, &mut [(0, 0), (1, 1)]);
 //! let [mut phi, mut ex, mut ey, mut ez] = [[0.0; 2]; 4];
 //! let out = FieldMut { phi: &mut phi, ex: &mut ex, ey: &mut ey, ez: &mut ez };
-//! p2p(points, &sources, exceptions.leaf(0), &mut [out]);
+//! p2p(points, &sources, exceptions.leaf(0), out);
 //! assert!((phi[0] + 1.5).abs() < 1e-14 && (phi[1] - 0.5).abs() < 1e-14);
 //! assert!((ex[0] - 0.75).abs() < 1e-14); // towards the negative charge
 //! ```

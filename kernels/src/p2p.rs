@@ -16,7 +16,7 @@ mod registers;
 use crate::dispatch::{InstructionSet, RegisterKernel};
 use crate::{CHUNK, Isa, LeafExceptions, Points, Real, SourceBlock, TARGET_BLOCK};
 
-/// Potential and field at the targets for one charge vector; slices as long as the targets.
+/// Potential and field at the targets, for one charge vector after the other: each slice has as many elements as there are targets, times the charge vectors.
 #[derive(Debug)]
 pub struct FieldMut<'a, T> {
     /// φ.
@@ -29,16 +29,16 @@ pub struct FieldMut<'a, T> {
     pub ez: &'a mut [T],
 }
 
-/// Add potential and field of `sources` at `targets` to `out`, one entry for each charge vector of `sources`, with
-/// the fastest instruction set of this machine.
+/// Add potential and field of `sources` at `targets` to `out`, for each charge vector of `sources`, with
+/// the fastest instruction set of this machine. The sums of a charge vector do not depend on which others there are, not in the last bit.
 ///
 /// # Panics
-/// If lengths disagree: `out` with the charge vectors, its slices with the targets, `exceptions` with both.
+/// If lengths disagree: the slices of `out` with targets and charge vectors, `exceptions` with targets and sources.
 pub fn p2p<T: Real>(
     targets: Points<'_, T>,
     sources: &SourceBlock<T>,
     exceptions: LeafExceptions<'_>,
-    out: &mut [FieldMut<'_, T>],
+    out: FieldMut<'_, T>,
 ) {
     p2p_on(Isa::best(), targets, sources, exceptions, out);
 }
@@ -52,29 +52,26 @@ pub fn p2p_on<T: Real>(
     targets: Points<'_, T>,
     sources: &SourceBlock<T>,
     exceptions: LeafExceptions<'_>,
-    out: &mut [FieldMut<'_, T>],
+    out: FieldMut<'_, T>,
 ) {
     let n = targets.len();
     assert_eq!(exceptions.n_targets, n, "exceptions and targets differ in number");
     assert_eq!(exceptions.n_sources, sources.len(), "exceptions and sources differ in number");
-    assert_eq!(out.len(), sources.n_vec(), "results and charge vectors differ in number");
-    for o in &*out {
-        let lengths = [o.phi.len(), o.ex.len(), o.ey.len(), o.ez.len()];
-        assert_eq!(lengths, [n; 4], "results and targets differ in number");
-    }
+    let lengths = [out.phi.len(), out.ex.len(), out.ey.len(), out.ez.len()];
+    assert_eq!(lengths, [n * sources.n_vec(); 4], "there must be one result for each target and charge vector");
     T::near_field(isa, NearField { targets, sources, exceptions, out });
 }
 
 /// Arguments of [`p2p_on`] after their lengths were checked.
 #[derive(Debug)]
-pub struct NearField<'a, 'b, T> {
+pub struct NearField<'a, T> {
     targets: Points<'a, T>,
     sources: &'a SourceBlock<T>,
     exceptions: LeafExceptions<'a>,
-    out: &'a mut [FieldMut<'b, T>],
+    out: FieldMut<'a, T>,
 }
 
-impl<T: Real> RegisterKernel for NearField<'_, '_, T> {
+impl<T: Real> RegisterKernel for NearField<'_, T> {
     type Output = ();
     /// The number of targets that stay in registers depends on how many registers there are: 32, on AVX2 16.
     #[inline(always)]
@@ -98,11 +95,12 @@ fn p2p_portable<T: Real>(
     targets: Points<'_, T>,
     sources: &SourceBlock<T>,
     exceptions: LeafExceptions<'_>,
-    out: &mut [FieldMut<'_, T>],
+    out: FieldMut<'_, T>,
 ) {
-    for (v, o) in out.iter_mut().enumerate() {
+    let n = targets.len();
+    for v in 0..sources.n_vec() {
         let [sx, sy, sz, q] = [0, 1, 2, 3 + v].map(|row| sources.row(row).as_chunks::<CHUNK>().0);
-        for i in 0..targets.len() {
+        for i in 0..n {
             let mut skips = exceptions.of_block(i / TARGET_BLOCK).iter().peekable();
             let mut sums = [[T::zero(); CHUNK]; 4];
             for chunk in 0..q.len() {
@@ -124,10 +122,9 @@ fn p2p_portable<T: Real>(
                 }
             }
             let [phi, ex, ey, ez] = sums.map(|lanes| lanes.into_iter().sum::<T>());
-            o.phi[i] += phi;
-            o.ex[i] += ex;
-            o.ey[i] += ey;
-            o.ez[i] += ez;
+            for (o, sum) in [&mut *out.phi, out.ex, out.ey, out.ez].into_iter().zip([phi, ex, ey, ez]) {
+                o[v * n + i] += sum;
+            }
         }
     }
 }

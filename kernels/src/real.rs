@@ -62,7 +62,7 @@ pub(crate) mod sealed {
     /// unrolled for each instruction set.
     pub trait Compiled: Sized {
         /// See [`crate::p2p_on`].
-        fn near_field(isa: Isa, kernel: NearField<'_, '_, Self>);
+        fn near_field(isa: Isa, kernel: NearField<'_, Self>);
         /// See [`crate::rows_times_matrix`].
         fn add_product(isa: Isa, kernel: Product<'_, Self, true>);
         /// See [`crate::set_rows_times_matrix`].
@@ -75,7 +75,7 @@ pub(crate) mod sealed {
         ($($real:ty),*) => {$(
             impl Compiled for $real {
                 #[inline(never)]
-                fn near_field(isa: Isa, kernel: NearField<'_, '_, Self>) {
+                fn near_field(isa: Isa, kernel: NearField<'_, Self>) {
                     dispatch_registers_on(isa, kernel);
                 }
                 #[inline(never)]

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::geometry::grid::BoxGrid;
 use crate::geometry::tree::Level;
 use crate::operators::harmonics::count;
-use crate::operators::m2m::{SLAB, child_shift, m2m};
+use crate::operators::m2m::{child_shift, m2m, slab};
 use crate::workspace::ScratchPool;
 
 /// L2L between any two levels of one tree.
@@ -33,16 +33,16 @@ impl<T: Real> L2l<T> {
         Self { stride, operators: (0..octants).map(operator).collect() }
     }
 
-    /// Children's local expansions from their parents', overwritten.
-    pub fn apply(&self, coarse: &[T], level: &Level, fine: &mut [T], pool: &ScratchPool<T>) {
-        let stride = self.stride;
-        fine.par_chunks_mut(SLAB * stride).enumerate().for_each(|(slab, out)| {
+    /// Children's local expansions from their parents', overwritten; `vectors` rows for each box.
+    pub fn apply(&self, coarse: &[T], level: &Level, fine: &mut [T], vectors: usize, pool: &ScratchPool<T>) {
+        let (stride, boxes) = (self.stride, slab(vectors));
+        fine.par_chunks_mut(boxes * vectors * stride).enumerate().for_each(|(slab, out)| {
             out.fill(T::zero());
             let buckets = &mut pool.get().buckets;
             buckets.clear(8);
-            for target in 0..out.len() / stride {
-                let i = slab * SLAB + target;
-                buckets.push(level.octant(i), target, level.parents[i] as usize);
+            for target in 0..out.len() / (vectors * stride) {
+                let i = slab * boxes + target;
+                buckets.push(level.octant(i), (target, level.parents[i] as usize), vectors);
             }
             for (octant, pairs) in buckets.iter() {
                 rows_times_matrix(&self.operators[octant], pairs, coarse, stride, out, stride);

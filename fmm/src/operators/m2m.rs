@@ -15,8 +15,13 @@ use crate::geometry::tree::Level;
 use crate::operators::harmonics::{complex, count, index, regular, sqrt_factorials};
 use crate::workspace::ScratchPool;
 
-/// Boxes per slab, at least: enough rows for each operator, few enough to stay in the cache.
-pub const SLAB: usize = 128;
+/// Rows per slab: enough for each operator, few enough to stay in the cache.
+const SLAB: usize = 128;
+
+/// Boxes per slab, which have a row for each charge vector.
+pub fn slab(vectors: usize) -> usize {
+    SLAB.div_ceil(vectors)
+}
 
 /// M2M between any two levels of one tree.
 pub struct M2m<T> {
@@ -35,16 +40,23 @@ impl<T: Real> M2m<T> {
         Self { stride, operators }
     }
 
-    /// Parents' multipoles from their children's, overwritten.
-    pub fn apply(&self, parents: &Level, coarse: &mut [T], level: &Level, fine: &[T], pool: &ScratchPool<T>) {
-        let stride = self.stride;
-        coarse.par_chunks_mut(SLAB * stride).enumerate().for_each(|(slab, out)| {
+    /// Parents' multipoles from their children's, overwritten; `vectors` rows for each box.
+    pub fn apply(
+        &self,
+        (parents, level): (&Level, &Level),
+        coarse: &mut [T],
+        fine: &[T],
+        vectors: usize,
+        pool: &ScratchPool<T>,
+    ) {
+        let (stride, boxes) = (self.stride, slab(vectors));
+        coarse.par_chunks_mut(boxes * vectors * stride).enumerate().for_each(|(slab, out)| {
             out.fill(T::zero());
             let buckets = &mut pool.get().buckets;
             buckets.clear(8);
-            for target in 0..out.len() / stride {
-                for source in parents.children(slab * SLAB + target) {
-                    buckets.push(level.octant(source), target, source);
+            for target in 0..out.len() / (vectors * stride) {
+                for source in parents.children(slab * boxes + target) {
+                    buckets.push(level.octant(source), (target, source), vectors);
                 }
             }
             for (octant, pairs) in buckets.iter() {

@@ -188,7 +188,7 @@ impl<T: Real> Coulomb for Treecode<T> {
         let geometry = Geometry::new(&Boundary::Open, self.settings.tree, positions);
         let assignment = Assignment::sorted(geometry, None, positions)?;
         let lists = Lists::new(&assignment, &self.criterion, exclusions)?;
-        self.evaluation.fit(&assignment, self.stride);
+        self.evaluation.fit(&assignment, self.stride, 1);
         self.assigned = Some((assignment, lists));
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<T: Real> Coulomb for Treecode<T> {
         let (evaluation, times) = (&mut self.evaluation, &mut self.timings);
         *times = StageTimings::default();
         let mut lap = stopwatch();
-        let trace = evaluation.sort(to, positions, charges)?;
+        evaluation.sort(to, positions, &[charges])?;
         lap(&mut times.sort);
         evaluation.p2m(to, &self.table, self.stride, &self.pool);
         lap(&mut times.p2m);
@@ -213,7 +213,7 @@ impl<T: Real> Coulomb for Treecode<T> {
         lap(&mut times.m2p);
         evaluation.p2p(to, &|leaf, runs| near_runs(to, lists, leaf, runs), &|leaf| lists.exceptions(leaf), &self.pool);
         lap(&mut times.p2p);
-        let (energy, finite) = evaluation.gather(to, trace, charges, out);
+        let (energy, finite) = evaluation.gather(to, (0, charges), out);
         lap(&mut times.gather);
         if finite { Ok(energy) } else { Err(not_finite(&Boundary::Open, positions, charges, out)) }
     }
@@ -250,7 +250,7 @@ fn m2p<T: Real>(
     spaces: &Pool<Workspace<T>>,
 ) {
     let (leaves, depth, sorted) = (to.leaves(), to.geometry.tree.depth, &evaluation.sorted);
-    over_leaves(leaves, GRAIN, evaluation.far.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
+    over_leaves(leaves, GRAIN, 1, evaluation.far.each_mut().map(Vec::as_mut_slice), &|range, mut out| {
         let Workspace { scaled, sums } = &mut *spaces.get();
         for leaf in range {
             let places = leaves.particles(leaf);

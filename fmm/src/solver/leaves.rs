@@ -20,19 +20,20 @@ pub fn split_front<'a, T>(slices: &mut [&'a mut [T]; 4], n: usize) -> [&'a mut [
     })
 }
 
-/// Run `work` on ranges of at most `grain` leaves with their parts of `out`, in parallel.
+/// Run `work` on ranges of at most `grain` leaves with their parts of `out`, in parallel; `vectors` elements for each particle.
 pub fn over_leaves<T: Real>(
     leaves: &Level,
     grain: usize,
+    vectors: usize,
     out: [&mut [T]; 4],
     work: &(impl Fn(Range<usize>, [&mut [T]; 4]) + Sync),
 ) {
-    over_range(leaves, grain, 0..leaves.len(), out, work);
+    over_range(leaves, (grain, vectors), 0..leaves.len(), out, work);
 }
 
 fn over_range<T: Real>(
     leaves: &Level,
-    grain: usize,
+    (grain, vectors): (usize, usize),
     range: Range<usize>,
     mut out: [&mut [T]; 4],
     work: &(impl Fn(Range<usize>, [&mut [T]; 4]) + Sync),
@@ -41,9 +42,9 @@ fn over_range<T: Real>(
         return work(range, out);
     }
     let middle = range.start + range.len() / 2;
-    let front = split_front(&mut out, (leaves.starts[middle] - leaves.starts[range.start]) as usize);
+    let front = split_front(&mut out, (leaves.starts[middle] - leaves.starts[range.start]) as usize * vectors);
     rayon::join(
-        || over_range(leaves, grain, range.start..middle, front, work),
-        || over_range(leaves, grain, middle..range.end, out, work),
+        || over_range(leaves, (grain, vectors), range.start..middle, front, work),
+        || over_range(leaves, (grain, vectors), middle..range.end, out, work),
     );
 }

@@ -55,7 +55,7 @@ impl<T: Real> StretchedRoot<T> {
     fn energies(&mut self, multipoles: &[T], (order, stride): (usize, usize), pool: &ScratchPool<T>) -> [f64; 2] {
         let mut locals = vec![T::zero(); multipoles.len()];
         self.axes.each_mut().map(|convolution| {
-            convolution.apply(multipoles, &mut locals, pool);
+            convolution.apply(multipoles, &mut locals, 1, pool);
             let rows = multipoles.chunks_exact(stride).zip(locals.chunks_exact(stride));
             let of_box = |(m, l): (&[T], &[T])| -> f64 {
                 m.iter().zip(l).take(count(order)).map(|(m, l)| m.widen() * l.widen()).sum()
@@ -92,7 +92,7 @@ pub fn diagonal<T: Real>(evaluation: &Evaluation<T>, parts: Parts<'_, T>, energy
     let scale = to.geometry.scale();
     let near = near_boxes(evaluation, to, grid, pool);
     let stretch = root.energies(&evaluation.multipoles[0], size, pool);
-    let trace = evaluation.trace_energy();
+    let trace = evaluation.trace_energy(0);
     // Σ s F of each axis, of the expansions alone ⅓ (E − Σ s·F); in units of the scale.
     let (mut along, mut far) = ([0.0; 2], 0.0);
     for (k, sum) in evaluation.sums.iter().enumerate() {
@@ -123,12 +123,11 @@ fn near_boxes<T: Real>(evaluation: &Evaluation<T>, to: &Assignment, grid: &BoxGr
             let factors = scratch.runs.iter().map(|run: &Run<T>| (run.len as usize, run.shift[axis]));
             scratch.sources.weigh(axis, factors);
         }
-        let mut fields: [[Vec<T>; 4]; 2] = Default::default();
-        fields.iter_mut().flatten().for_each(|v| v.resize(places.len(), T::zero()));
-        let mut out = fields.each_mut().map(|[phi, ex, ey, ez]| FieldMut { phi, ex, ey, ez });
-        p2p(points(sorted, places.clone()), &scratch.sources, to.exceptions(leaf), &mut out);
+        let [mut phi, mut ex, mut ey, mut ez] = [(); 4].map(|()| vec![T::zero(); 2 * places.len()]);
+        let out = FieldMut { phi: &mut phi, ex: &mut ex, ey: &mut ey, ez: &mut ez };
+        p2p(points(sorted, places.clone()), &scratch.sources, to.exceptions(leaf), out);
         [0, 1].map(|axis| {
-            let field = &fields[axis][axis + 1];
+            let field = &[&ex, &ey][axis][axis * places.len()..][..places.len()];
             -0.5 * field.iter().zip(&charges[places.clone()]).map(|(e, q)| e.widen() * q.widen()).sum::<f64>()
         })
     };

@@ -14,21 +14,20 @@ pub unsafe fn all_blocks<L: Lanes, const B: usize>(
     targets: Points<'_, L::Elem>,
     sources: &SourceBlock<L::Elem>,
     exceptions: LeafExceptions<'_>,
-    out: &mut [FieldMut<'_, L::Elem>],
+    mut out: FieldMut<'_, L::Elem>,
 ) {
     let n = targets.len();
     for block in 0..n.div_ceil(TARGET_BLOCK) {
         let skips = exceptions.of_block(block);
         let (first, end) = (block * TARGET_BLOCK, n.min((block + 1) * TARGET_BLOCK));
         let mut done = 0;
-        while done < out.len() {
-            let group = &mut out[done..];
-            // SAFETY: targets first..end exist, `group` has at least the stated number of vectors.
+        while done < sources.n_vec() {
+            // SAFETY: targets first..end exist, and at least the stated number of vectors is left.
             unsafe {
-                done += match group.len() {
-                    1 => targets_by::<L, B, 1>(targets, sources, done, skips, first..end, group),
-                    2 | 3 => targets_by::<L, 2, 2>(targets, sources, done, skips, first..end, group),
-                    _ => targets_by::<L, 1, 4>(targets, sources, done, skips, first..end, group),
+                done += match sources.n_vec() - done {
+                    1 => targets_by::<L, B, 1>(targets, sources, done, skips, first..end, &mut out),
+                    2 | 3 => targets_by::<L, 2, 2>(targets, sources, done, skips, first..end, &mut out),
+                    _ => targets_by::<L, 1, 4>(targets, sources, done, skips, first..end, &mut out),
                 }
             }
         }
@@ -39,8 +38,7 @@ pub unsafe fn all_blocks<L: Lanes, const B: usize>(
 /// Returns `V`.
 ///
 /// # Safety
-/// The promises of `all_blocks`; `range` inside the targets and one target block; `out` holds at least `V` entries and the
-/// sources at least `vector + V` charge vectors.
+/// The promises of `all_blocks`; `range` inside the targets and one target block; the sources have at least `vector + V` charge vectors.
 #[inline(always)]
 unsafe fn targets_by<L: Lanes, const B: usize, const V: usize>(
     targets: Points<'_, L::Elem>,
@@ -48,7 +46,7 @@ unsafe fn targets_by<L: Lanes, const B: usize, const V: usize>(
     vector: usize,
     skips: &[Exception],
     range: std::ops::Range<usize>,
-    out: &mut [FieldMut<'_, L::Elem>],
+    out: &mut FieldMut<'_, L::Elem>,
 ) -> usize {
     let mut i = range.start;
     // SAFETY: i + B or i + 1 stays inside `range`.
@@ -76,14 +74,15 @@ unsafe fn targets_together<L: Lanes, const B: usize, const V: usize>(
     vector: usize,
     skips: &[Exception],
     first: usize,
-    out: &mut [FieldMut<'_, L::Elem>],
+    out: &mut FieldMut<'_, L::Elem>,
 ) {
     let n_chunks = sources.padded() / CHUNK;
     let s = [0, 1, 2].map(|row| sources.row(row).as_ptr());
     let q: [_; V] = std::array::from_fn(|v| sources.row(3 + vector + v).as_ptr());
+    let n = targets.x.len();
     // SAFETY: the instruction set is `L`'s; targets first .. first + B exist; every vector offset is below
     // `padded`, to which all rows extend; the table's chunks are below n_chunks, since it was built for as many
-    // sources.
+    // sources; results have n elements for each charge vector.
     unsafe {
         let position: [[L; 3]; B] =
             std::array::from_fn(|b| [targets.x, targets.y, targets.z].map(|c| L::splat(*c.get_unchecked(first + b))));
@@ -106,12 +105,12 @@ unsafe fn targets_together<L: Lanes, const B: usize, const V: usize>(
         let scale = L::ROOT_SCALE.recip();
         let (scale, cubed) = (L::Elem::of(scale), L::Elem::of(scale.powi(3)));
         for (b, of_target) in sums.into_iter().enumerate() {
-            for (o, sums) in out.iter_mut().zip(of_target) {
-                let [phi, ex, ey, ez] = L::sum_each(sums);
-                *o.phi.get_unchecked_mut(first + b) += phi * scale;
-                *o.ex.get_unchecked_mut(first + b) += ex * cubed;
-                *o.ey.get_unchecked_mut(first + b) += ey * cubed;
-                *o.ez.get_unchecked_mut(first + b) += ez * cubed;
+            for (v, sums) in of_target.into_iter().enumerate() {
+                let ([phi, ex, ey, ez], at) = (L::sum_each(sums), (vector + v) * n + first + b);
+                *out.phi.get_unchecked_mut(at) += phi * scale;
+                *out.ex.get_unchecked_mut(at) += ex * cubed;
+                *out.ey.get_unchecked_mut(at) += ey * cubed;
+                *out.ez.get_unchecked_mut(at) += ez * cubed;
             }
         }
     }

@@ -51,10 +51,11 @@ impl<T: Real> Case<T> {
         let mut table = ExceptionTable::new();
         table.push_leaf(self.leaf.len(), block.len(), &mut self.skipped.clone());
         let [x, y, z] = self.xyz.each_ref().map(|c| &c[self.leaf.clone()]);
-        let mut results = vec![[(); 4].map(|()| vec![before; x.len()]); charges.len()];
-        let mut out: Vec<_> = results.iter_mut().map(|[phi, ex, ey, ez]| FieldMut { phi, ex, ey, ez }).collect();
-        p2p_on(isa, Points { x, y, z }, &block, table.leaf(0), &mut out);
-        results
+        let n = x.len();
+        let mut results = [(); 4].map(|()| vec![before; n * charges.len()]);
+        let [phi, ex, ey, ez] = &mut results;
+        p2p_on(isa, Points { x, y, z }, &block, table.leaf(0), FieldMut { phi, ex, ey, ez });
+        (0..charges.len()).map(|v| results.each_ref().map(|r| r[v * n..][..n].to_vec())).collect()
     }
 
     /// The same in f64, and for each target the sums of the absolute terms, [Σ|q|/r, Σ|q|/r²].
@@ -189,6 +190,25 @@ fn adds_to_what_is_there() {
     }
 }
 
+/// As the documentation of `p2p` says. Vectors go by fours, twos and ones.
+#[test]
+fn sums_of_a_charge_vector_do_not_depend_on_the_others() {
+    fn check<T: Real>() {
+        let mut case = Case::<T>::new(&mut Numbers::new(6), 7, &[11, 30, 5], 7, 10);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let together = case.evaluate(isa, T::zero());
+            let vectors = case.charges.clone();
+            for (charges, together) in vectors.iter().zip(together) {
+                case.charges = vec![charges.clone()];
+                assert!(case.evaluate(isa, T::zero()) == [together], "{isa:?}");
+            }
+            case.charges = vectors;
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
 #[test]
 fn coincident_particles_are_not_hidden() {
     let mut case = Case::<f32>::new(&mut Numbers::new(5), 3, &[20], 1, 1000);
@@ -223,6 +243,6 @@ fn exceptions_for_other_sources_are_refused() {
     let mut table = ExceptionTable::new();
     table.push_leaf(2, 40, &mut [(0, 33)]);
     let [mut phi, mut ex, mut ey, mut ez] = [[0.0; 2]; 4];
-    let mut out = [FieldMut { phi: &mut phi, ex: &mut ex, ey: &mut ey, ez: &mut ez }];
-    p2p(points, &block, table.leaf(0), &mut out);
+    let out = FieldMut { phi: &mut phi, ex: &mut ex, ey: &mut ey, ez: &mut ez };
+    p2p(points, &block, table.leaf(0), out);
 }

@@ -189,7 +189,7 @@ impl Reference {
             |m: &Vec<f64>| m.iter().copied().chain(std::iter::repeat_n(0.0, stride - m.len())).collect::<Vec<_>>();
         let rows: Vec<f64> = multipoles.iter().flat_map(padded).collect();
         let mut locals = vec![0.0; rows.len()];
-        Convolution::new(&self.grid, self.order, stride).apply(&rows, &mut locals, &ScratchPool::new());
+        Convolution::new(&self.grid, self.order, stride).apply(&rows, &mut locals, 1, &ScratchPool::new());
         locals.chunks(stride).map(|row| row[..count(self.order)].to_vec()).collect()
     }
 }

@@ -3,8 +3,8 @@
 //! A discrete Fourier transform over the grid makes it one small product per wave vector, L(κ) = T(κ) M(κ), instead of one per pair of
 //! boxes. Because a_lm(−t) = (−1)^l a_lm(t), T(κ) is real once expansions are multiplied by (−i)^(l mod 2), and each operator serves the
 //! rows re and im; ±κ are conjugate. If the grid has mirror symmetry, wave vectors that differ by the sign of a component share one
-//! operator up to the parities of the harmonics, so that each of the (n/2+1)³ operators serves up to 8 rows. Near pairs have T = 0. Open
-//! axes are padded to 2m − 1. Shears of the cell turn the lines of boxes (see `fourier`).
+//! operator up to the parities of the harmonics, so that each of the (n/2+1)³ operators serves up to 8 rows, and as many for each further charge
+//! vector. Near pairs have T = 0. Open axes are padded to 2m − 1. Shears of the cell turn the lines of boxes (see `fourier`).
 //!
 //! The sums are those of pair by pair, to rounding. Reference for the idea: E. T. Ong, K. M. Lim, K. H. Lee, H. P. Lee, J. Comput. Phys. 192,
 //! 244 (2003), doi:10.1016/S0021-9991(03)00356-7 (there for Cartesian multipoles, one scalar convolution per pair of coefficients).
@@ -17,7 +17,7 @@ use crate::lattice::waves::{far_field, torus, unique};
 use crate::operators::harmonics::{count, parities};
 use crate::operators::m2l::fourier::GridTransform;
 use crate::operators::m2l::matrix::{Domain, m2l};
-use crate::workspace::ScratchPool;
+use crate::workspace::{ScratchPool, VECTORS};
 
 /// Operators beyond this many bytes are built when needed instead of kept.
 pub const OPERATOR_MEMORY: usize = 1 << 30;
@@ -29,6 +29,8 @@ const IMAGES: usize = 4;
 pub struct Convolution<T> {
     order: usize,
     stride: usize,
+    /// Expansions of each box, one for each charge vector.
+    vectors: usize,
     cycle: [usize; 3],
     /// Wave vectors per axis that have their own operator.
     unique: [usize; 3],
@@ -61,6 +63,7 @@ impl<T: Real> Convolution<T> {
         let mut out = Self {
             order,
             stride,
+            vectors: 0,
             cycle: torus.shape,
             unique,
             signs: (0..images(grid)).map(|image| mirror_signs(order, stride, image)).collect(),
@@ -69,9 +72,19 @@ impl<T: Real> Convolution<T> {
             waves,
             operators,
         };
-        let [_, uy, uz] = out.unique;
-        out.lines.resize(uy * uz * out.sides() * out.transform.len_of_line(), T::zero());
+        out.fit(1);
         out
+    }
+
+    /// Work space for `vectors` expansions of each box.
+    fn fit(&mut self, vectors: usize) {
+        if self.vectors == vectors {
+            return;
+        }
+        self.vectors = vectors;
+        self.transform.fit(vectors * self.stride);
+        let [_, uy, uz] = self.unique;
+        self.lines.resize(uy * uz * self.sides() * self.transform.len_of_line(), T::zero());
     }
 
     /// Lines along x that share operators.
@@ -79,8 +92,9 @@ impl<T: Real> Convolution<T> {
         self.signs.len().div_ceil(2)
     }
 
-    /// `locals` = T ∗ `multipoles`; both one row of `stride` elements per box, z fastest.
-    pub fn apply(&mut self, multipoles: &[T], locals: &mut [T], pool: &ScratchPool<T>) {
+    /// `locals` = T ∗ `multipoles`; both `vectors` rows of `stride` elements per box, z fastest.
+    pub fn apply(&mut self, multipoles: &[T], locals: &mut [T], vectors: usize, pool: &ScratchPool<T>) {
+        self.fit(vectors);
         self.transform.along_z_and_y(multipoles, pool);
         self.multiply(pool);
         let ([_, ny, _], [_, uy, uz], sides) = (self.cycle, self.unique, self.sides());
@@ -124,10 +138,10 @@ impl<T: Real> Convolution<T> {
 
     /// T(κ) M(κ) for one operator's wave vectors: `u` and its mirror images, of which `waves` and `products` have rows of the line and its mirror image.
     fn multiply_images(&self, u: [usize; 3], waves: &mut [T], products: &mut [T]) {
-        let (stride, rows, [nx, ..], [_, uy, uz]) = (self.stride, 2, self.cycle, self.unique);
+        let (stride, rows, [nx, ..], [_, uy, uz]) = (self.stride, 2 * self.vectors, self.cycle, self.unique);
         let first = |image: usize| mirrored(self.cycle, u, image).map(|k| (image / 2 * nx + k[0]) * rows);
         let images = || self.signs.iter().enumerate().filter_map(|(image, signs)| Some((first(image)?, signs)));
-        let mut pairs = [RowPair { target: 0, source: 0 }; 2 * IMAGES];
+        let mut pairs = [RowPair { target: 0, source: 0 }; 2 * IMAGES * VECTORS];
         let mut n = 0;
         for (first, signs) in images() {
             rotate(&mut waves[first * stride..][..rows * stride], signs);
@@ -174,11 +188,13 @@ fn mirrored(cycle: [usize; 3], u: [usize; 3], image: usize) -> Option<[usize; 3]
     Some(k)
 }
 
-/// Multiply by (−i)^(l mod 2) and the parities of a mirror image; re in the first half, im in the second.
+/// Multiply by (−i)^(l mod 2) and the parities of a mirror image; re of all charge vectors in the first half, im in the second.
 fn rotate<T: Real>(rows: &mut [T], [even, odd]: &[Vec<T>; 2]) {
-    let (re, im) = rows.split_at_mut(even.len());
-    for (((re, im), even), odd) in re.iter_mut().zip(im).zip(even).zip(odd) {
-        (*re, *im) = (*even * *re + *odd * *im, *even * *im - *odd * *re);
+    let (re, im) = rows.split_at_mut(rows.len() / 2);
+    for (re, im) in re.chunks_exact_mut(even.len()).zip(im.chunks_exact_mut(even.len())) {
+        for (((re, im), even), odd) in re.iter_mut().zip(im).zip(even).zip(odd) {
+            (*re, *im) = (*even * *re + *odd * *im, *even * *im - *odd * *re);
+        }
     }
 }
 

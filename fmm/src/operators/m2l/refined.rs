@@ -13,7 +13,7 @@ use crate::geometry::grid::{BoxGrid, OffsetSet};
 use crate::geometry::tree::{Level, cousins};
 use crate::operators::m2l::convolution::OPERATOR_MEMORY;
 use crate::operators::m2l::translation::Translation;
-use crate::operators::m2m::SLAB;
+use crate::operators::m2m::slab;
 use crate::workspace::{Scratch, ScratchPool};
 
 /// Operators made at a time when they are too large to keep.
@@ -48,21 +48,22 @@ impl<T: Real> RefinedM2l<T> {
         Translation::new(self.order, grid.vector(u.map(|u| -f64::from(u))))
     }
 
-    /// Add to the local expansions of one refined level what the children of near parents make, near boxes left out.
+    /// Add to the local expansions of one refined level what the children of near parents make, near boxes left out; `vectors` rows for each box.
     pub fn apply(
         &self,
         grid: &BoxGrid,
         (parents, level): (&Level, &Level),
-        multipoles: &[T],
-        locals: &mut [T],
+        (multipoles, locals): (&[T], &mut [T]),
+        vectors: usize,
         pool: &ScratchPool<T>,
     ) {
+        let levels = (parents, level);
         if !self.operators.is_empty() {
-            return self.apply_batch(grid, (parents, level), (0, &self.operators), multipoles, locals, pool);
+            return self.apply_batch(grid, levels, (0, &self.operators), (multipoles, locals), vectors, pool);
         }
         for (batch, first) in self.offsets.offsets().chunks(BATCH).zip((0..).step_by(BATCH)) {
             let operators: Vec<Translation<T>> = batch.par_iter().map(|u| self.translation(grid, *u)).collect();
-            self.apply_batch(grid, (parents, level), (first, &operators), multipoles, locals, pool);
+            self.apply_batch(grid, levels, (first, &operators), (multipoles, locals), vectors, pool);
         }
     }
 
@@ -72,19 +73,19 @@ impl<T: Real> RefinedM2l<T> {
         grid: &BoxGrid,
         (parents, level): (&Level, &Level),
         (first, operators): (usize, &[Translation<T>]),
-        multipoles: &[T],
-        locals: &mut [T],
+        (multipoles, locals): (&[T], &mut [T]),
+        vectors: usize,
         pool: &ScratchPool<T>,
     ) {
-        let stride = self.stride;
-        locals.par_chunks_mut(SLAB * stride).enumerate().for_each(|(slab, out)| {
+        let (stride, boxes) = (self.stride, slab(vectors));
+        locals.par_chunks_mut(boxes * vectors * stride).enumerate().for_each(|(slab, out)| {
             let Scratch { buckets, lines, .. } = &mut *pool.get();
             buckets.clear(operators.len());
-            for target in 0..out.len() / stride {
-                cousins(parents, level, &grid.near, slab * SLAB + target, |source, u| {
+            for target in 0..out.len() / (vectors * stride) {
+                cousins(parents, level, &grid.near, slab * boxes + target, |source, u| {
                     let offset = self.offsets.slot(u).and_then(|o| o.checked_sub(first));
                     if let Some(offset) = offset.filter(|o| *o < operators.len()) {
-                        buckets.push(offset, target, source as usize);
+                        buckets.push(offset, (target, source as usize), vectors);
                     }
                 });
             }

@@ -200,7 +200,7 @@ impl<T: Real> Workspace<T> {
             v
         });
         let exceptions = self.exceptions.leaf(0);
-        p2p(points(sorted, targets), &self.sources, exceptions, &mut [FieldMut { phi, ex, ey, ez }]);
+        p2p(points(sorted, targets), &self.sources, exceptions, FieldMut { phi, ex, ey, ez });
         for (t, total) in totals.iter_mut().enumerate() {
             (0..4).for_each(|c| total[c] += self.sums[c][t].widen());
         }

@@ -59,7 +59,7 @@ fn convolution_is_the_sum_over_all_pairs_of_boxes() {
             .map(|i| if i % stride < count(order) { ((i * 7919) % 101) as f64 / 50.0 - 1.0 } else { 0.0 })
             .collect();
         let mut locals = vec![0.0; len];
-        Convolution::new(&grid, order, stride).apply(&multipoles, &mut locals, &ScratchPool::new());
+        Convolution::new(&grid, order, stride).apply(&multipoles, &mut locals, 1, &ScratchPool::new());
         for (i, (a, b)) in locals.iter().zip(plain(&grid, order, stride, &multipoles)).enumerate() {
             // Operators have elements of order one, slabs and wires larger ones for the monopole.
             assert!((a - b).abs() < 1e-12 * b.abs().max(1.0), "{boundary:?} {shape:?} {i}: {a} {b}");

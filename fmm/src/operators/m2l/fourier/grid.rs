@@ -43,17 +43,20 @@ impl<T: Real> GridTransform<T> {
     /// For `shape` boxes of the cycle `torus`, `stride` (a multiple of the lanes) coefficients per box.
     pub fn new(shape: [usize; 3], torus: &Topology, stride: usize) -> Self {
         let cycle = torus.shape;
-        let ([mx, my, _], [_, ny, nz]) = (shape, cycle);
+        let lines = cycle.map(Line::new);
+        let mut out =
+            Self { shape, cycle, stride, lines, turns: turns(shape, torus), slabs: Vec::new(), columns: Vec::new() };
+        out.fit(stride);
+        out
+    }
+
+    /// For `stride` coefficients per box from now on.
+    pub fn fit(&mut self, stride: usize) {
+        self.stride = stride;
+        let ([mx, my, _], [_, ny, nz]) = (self.shape, self.cycle);
         let (hz, row) = (nz / 2 + 1, 2 * stride);
-        Self {
-            shape,
-            cycle,
-            stride,
-            lines: cycle.map(Line::new),
-            turns: turns(shape, torus),
-            slabs: vec![T::zero(); mx * my * hz * row],
-            columns: vec![T::zero(); mx * ny * hz * row],
-        }
+        self.slabs.resize(mx * my * hz * row, T::zero());
+        self.columns.resize(mx * ny * hz * row, T::zero());
     }
 
     /// Elements of the transform: rows `[κ₁][κ₂][κ₀]`.
