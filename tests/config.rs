@@ -253,7 +253,7 @@ fn ends_of_chains_titrate_where_their_correction_is_known() {
     assert!(text.contains("nterm THR 5: V_MM of nterm is known for ALA, GLY,"), "{text}");
     assert!(
         text.contains(
-            "where the force field has other charges; it stays as it is built, with its proton: calibrate it"
+            "where the force field has other charges; it stays as it is built, with its proton at every pH (the pKa of its model compound is 8), unless it is calibrated"
         ),
         "{text}"
     );

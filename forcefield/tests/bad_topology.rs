@@ -46,7 +46,6 @@ fn unsupported_sections() {
         "virtual_sites4",
         "dummies3",
         "intermolecular_interactions",
-        "implicit_genborn_params",
         "pairs_nb",
         "distance_restraints",
         "dihedral_restraints",
@@ -56,6 +55,18 @@ fn unsupported_sections() {
         refused(&format!("[ {name} ]\n1 2"), 13, &[name, "not supported", "dihedrals", "position_restraints"]);
     }
     refused("[ bonds", 13, &["[ bonds", "section header"]);
+}
+
+/// Force fields of GROMACS up to 2018 have parameters of implicit solvent, which only an .mdp could ask for.
+#[test]
+fn parameters_of_implicit_solvent_change_nothing() {
+    let with = format!(
+        "{HEAD}[ implicit_genborn_params ]\nH 0.1 1 1.0 0.12 0.85\nnowhere 0.1 1\n[ implicit_surface_params ]\nH 0.1\n{METHANE}{TAIL}"
+    );
+    let without = format!("{HEAD}{METHANE}{TAIL}");
+    assert_eq!(read(&with, &[]).unwrap(), read(&without, &[]).unwrap());
+    // They belong to the force field and not to a molecule.
+    refused("[ implicit_genborn_params ]\nH 0.1 1 1.0 0.12 0.85", 13, &["cannot stand here"]);
 }
 
 #[test]
@@ -121,7 +132,9 @@ fn virtual_sites_that_cannot_be_placed() {
         ("[ virtual_sites3 ]\n4 1 2 3 5 0.3 0.2", 16, &["[ virtual_sites3 ]", "type 5", "4 (3out)"]),
         ("[ virtual_sites3 ]\n4 1 2 3 1 0.3", 16, &["1 parameters", "expected 2"]),
         ("[ virtual_sites3 ]\n4 1 2 3 4 0.3 0.2", 16, &["2 parameters", "expected 3"]),
-        ("[ virtual_sites3 ]\n4 1 2 3 1", 16, &["columns", "a b"]),
+        ("[ virtual_sites3 ]\n4 1 2 3 1", 16, &["no parameters", "pdb2gmx -vsite", "hydrogen_mass", "function a b"]),
+        ("[ virtual_sites2 ]\n4 1 2 1", 16, &["[ virtual_sites2 ] line has no parameters", "function a"]),
+        ("[ virtual_sites3 ]\n4 1 2 3", 16, &["no parameters"]),
         ("[ virtual_sites3 ]\n4 1 2 2 1 0.3 0.2", 16, &["atom 2 twice"]),
         ("[ virtual_sites3 ]\n4 1 2 9 1 0.3 0.2", 16, &["atom 9", "1 to 4"]),
         ("[ virtual_sitesn ]\n4 4 1 2", 16, &["[ virtual_sitesn ]", "type 4", "2 (centre of mass)"]),

@@ -15,12 +15,14 @@ use forcefield::gromacs::Structure;
 use forcefield::topology::is_multiple;
 use forcefield::units::DENSITY;
 use nalgebra::Vector3;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A unit of length that is wrong by ten is found between these factors; bonds of a poor structure are off by a tenth.
 const TEN_TIMES: std::ops::Range<f64> = 5.0..20.0;
 /// A single bond beyond these factors of its length at rest: ½k(r − r0)² of a C–C bond is 1500 kJ/mol then.
 const BOND: std::ops::Range<f64> = 0.5..1.5;
+/// Sulfurs (nm) that are nearer are a disulfide, which is 0.2 nm long: those that no bond joins stay 0.35 nm apart.
+const DISULFIDE: f64 = 0.25;
 /// Density (kg/m³) of what contains water: ice and dense protein lie between 900 and 1400.
 const WET: std::ops::Range<f64> = 300.0..3000.0;
 /// Densest matter under ordinary conditions (osmium, kg/m³).
@@ -51,6 +53,7 @@ const WATER: [&str; 5] = ["SOL", "HOH", "WAT", "TIP3", "H2O"];
 pub fn files(config: &Config, topology: &Topology, structure: &Structure) -> Result<Vec<String>> {
     let mut warnings = charges(config, topology)?;
     warnings.extend(bonds(config, topology, structure)?);
+    warnings.extend(disulfides(topology, structure));
     warnings.extend(density(config, topology, structure)?);
     warnings.extend(speed(config, topology, structure));
     Ok(warnings)
@@ -132,6 +135,31 @@ fn bonds(config: &Config, topology: &Topology, structure: &Structure) -> Result<
             ratio * rest
         )
     }))
+}
+
+/// Sulfurs of Cys that lie as in a disulfide and have no bond: programs that build topologies know residues of some names only.
+fn disulfides(topology: &Topology, structure: &Structure) -> Option<String> {
+    let sulfurs = topology.residues.iter().flat_map(|residue| residue.atoms.clone());
+    let sulfurs: Vec<u32> = sulfurs.filter(|&atom| topology.atoms[atom as usize].name == "SG").collect();
+    let fixed = topology.constraints.iter().map(|constraint| constraint.atoms);
+    let bonds = topology.bonds.iter().map(|bond| bond.atoms).chain(fixed);
+    let is_sulfur = |atom: &u32| sulfurs.binary_search(atom).is_ok();
+    let joined: HashSet<[u32; 2]> =
+        bonds.filter(|pair| pair.iter().all(is_sulfur)).map(|[i, j]| [i.min(j), i.max(j)]).collect();
+    let pairs = sulfurs.iter().enumerate().flat_map(|(k, &i)| sulfurs[k + 1..].iter().map(move |&j| [i, j]));
+    let mut near = pairs.filter(|pair| !joined.contains(pair)).filter_map(|[i, j]| {
+        let d = structure.positions[i as usize] - structure.positions[j as usize];
+        let distance = structure.cell.minimum_image(d).norm();
+        (distance < DISULFIDE).then(|| {
+            let [i, j] = [i, j].map(|atom| topology.label(atom));
+            format!("{i} and {j} ({distance:.3} nm)")
+        })
+    });
+    let first = near.next()?;
+    let all = std::iter::once(first).chain(near).collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "sulfurs lie as in a disulfide, and no bond of the topology joins them: {all}; was the bridge forgotten when the topology was built?"
+    ))
 }
 
 /// Density of what contains water, and the room that anything else has in its box.
@@ -273,7 +301,9 @@ pub fn time_step(config: &Config, topology: &Topology) -> Result<Option<String>>
         let [a, b] = bond.atoms.map(|atom| masses[atom as usize]);
         (2.0 * std::f64::consts::PI * (a * b / (a + b) / bond.k).sqrt(), bond.atoms)
     };
-    let moving = topology.bonds.iter().filter(|bond| bond.k > 0.0).map(period);
+    // A bond to a site without mass has no vibration: the site is where its parents put it.
+    let has_masses = |bond: &&forcefield::topology::Bond| bond.atoms.iter().all(|atom| masses[*atom as usize] > 0.0);
+    let moving = topology.bonds.iter().filter(|bond| bond.k > 0.0).filter(has_masses).map(period);
     if let Some((period, atoms)) = moving.min_by(|a, b| a.0.total_cmp(&b.0)) {
         let [i, j] = atoms.map(|atom| topology.label(atom));
         let bond = format!("the bond from {i} to {j} vibrates once in {:.1} fs", 1e3 * period);

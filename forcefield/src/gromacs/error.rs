@@ -232,6 +232,17 @@ pub enum TopologyProblem {
         /// Particle kind letter.
         kind: String,
     },
+    /// A virtual site whose line names its parents and nothing more.
+    #[error(
+        "[ {section} ] line has no parameters: gmx pdb2gmx -vsite leaves them to gmx grompp, which takes them from bonds and angles; \
+         build the topology without -vsite (dynamics.hydrogen_mass is there for long time steps), or write the parameters on the line: {expected}"
+    )]
+    NoSiteParameters {
+        /// Section.
+        section: &'static str,
+        /// Columns expected.
+        expected: &'static str,
+    },
     /// Virtual sites that cannot be placed.
     #[error("molecule '{molecule}': {error}")]
     VirtualSite {

@@ -26,6 +26,9 @@ enum Section {
     PairTypes,
     NonbondParams,
     CmapTypes,
+    /// Radii and surfaces of implicit solvent: force fields of GROMACS up to 2018, and ports of CHARMM36, have them. An .mdp asked for such a solvent and
+    /// no topology can, so that no energy depends on them; GROMACS itself reads over them since 2019.
+    ImplicitSolvent,
     MoleculeType,
     Atoms,
     Bonds,
@@ -47,7 +50,7 @@ enum Section {
 
 use Section::*;
 
-const SECTIONS: [(&str, Section); 26] = [
+const SECTIONS: [(&str, Section); 28] = [
     ("defaults", Defaults),
     ("atomtypes", AtomTypes),
     ("bondtypes", BondTypes),
@@ -57,6 +60,8 @@ const SECTIONS: [(&str, Section); 26] = [
     ("pairtypes", PairTypes),
     ("nonbond_params", NonbondParams),
     ("cmaptypes", CmapTypes),
+    ("implicit_genborn_params", ImplicitSolvent),
+    ("implicit_surface_params", ImplicitSolvent),
     ("moleculetype", MoleculeType),
     ("atoms", Atoms),
     ("bonds", Bonds),
@@ -87,7 +92,12 @@ fn header(line: &SourceLine) -> Result<Option<Section>, TopologyError> {
         Some((_, section)) => Ok(Some(*section)),
         None => Err(line.at.error(TopologyProblem::UnsupportedSection {
             section: name.to_string(),
-            supported: SECTIONS.map(|(n, _)| n).join(", "),
+            supported: SECTIONS
+                .iter()
+                .filter(|(_, section)| *section != ImplicitSolvent)
+                .map(|(name, _)| *name)
+                .collect::<Vec<_>>()
+                .join(", "),
         })),
     }
 }
@@ -192,6 +202,7 @@ impl Reader {
                 return Ok(());
             }
             Molecules => return self.molecule_count(line),
+            ImplicitSolvent => return Ok(()),
             _ => {}
         }
         let ff = &self.force_field;

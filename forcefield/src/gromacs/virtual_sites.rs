@@ -68,7 +68,7 @@ impl MoleculeType {
         let expected = "site atom atom function a";
         let [site, i, j] = self.atoms(&f, expected)?;
         let function = f.function(3, &[1, 2], "1 (average), 2 (fixed distance)")?;
-        let [a] = f.parameters(4, function, 1)?.ok_or_else(|| f.columns(expected))?.get();
+        let [a] = f.parameters(4, function, 1)?.ok_or_else(|| unplaced(&f, expected))?.get();
         Ok(match function {
             1 => VirtualSite::average2(site, [i, j], [1.0 - a, a]),
             _ => local(site, &[i, j], &[-1.0, 1.0], &[0.0; 2], [a, 0.0, 0.0]),
@@ -81,7 +81,8 @@ impl MoleculeType {
         let [site, i, j, k] = self.atoms(&f, expected)?;
         let (parents, supported) = ([i, j, k], "1 (3), 2 (3fd), 3 (3fad), 4 (3out)");
         let function = f.function(4, &[1, 2, 3, 4], supported)?;
-        let p = f.parameters(5, function, if function == 4 { 3 } else { 2 })?.ok_or_else(|| f.columns(expected))?;
+        let p = f.parameters(5, function, if function == 4 { 3 } else { 2 })?;
+        let p = p.ok_or_else(|| unplaced(&f, expected))?;
         Ok(match function {
             1 => {
                 let [a, b] = p.get();
@@ -141,6 +142,11 @@ impl MoleculeType {
         let error = |e| self.at.error(TopologyProblem::VirtualSite { molecule: self.name.clone(), error: e });
         check(&self.top).map_err(error)
     }
+}
+
+/// The error of a line without parameters.
+fn unplaced(f: &Fields, expected: &'static str) -> TopologyError {
+    f.error(TopologyProblem::NoSiteParameters { section: f.section, expected })
 }
 
 /// Local coordinates with the first of `parents` as their origin.

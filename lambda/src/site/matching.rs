@@ -77,10 +77,21 @@ pub(super) fn correction_at<'a>(topology: &Topology, entry: &'a Entry, residue: 
 
 /// Why a site of an entry at a residue cannot titrate although it is built so: its correction is not known there.
 pub fn no_correction(topology: &Topology, entry: &Entry, residue: u32) -> Option<String> {
+    let pka = entry.pka.map_or(String::new(), |pka| format!(" (the pKa of its model compound is {pka})"));
+    not_known(topology, entry, residue).map(|reason| {
+        format!("{reason}, with its proton at every pH{pka}, unless it is calibrated in a model compound that ends so")
+    })
+}
+
+/// Why it would not help to build a residue with the proton of an entry that it lacks.
+pub(super) fn no_correction_for_a_proton(topology: &Topology, entry: &Entry, residue: u32) -> Option<String> {
+    not_known(topology, entry, residue).map(|reason| format!("{reason}, without its proton"))
+}
+
+fn not_known(topology: &Topology, entry: &Entry, residue: u32) -> Option<String> {
     correction_at(topology, entry, residue).is_none().then(|| {
         format!(
-            "V_MM of {} is known for {} and not for the end of a chain at {}, where the force field has other charges; it stays as it \
-             is built, with its proton: calibrate it in a model compound that ends so",
+            "V_MM of {} is known for {} and not for the end of a chain at {}, where the force field has other charges; it stays as it is built",
             entry.name,
             entry.known_at(),
             topology.residues[residue as usize].name

@@ -9,9 +9,9 @@ use std::fmt;
 use forcefield::Topology;
 
 use super::links::Links;
-use super::matching::{match_entry, no_correction};
+use super::matching::{match_entry, no_correction, no_correction_for_a_proton};
 use super::search::{side_chain, side_chains, site_name};
-use super::{ResidueNames, Site};
+use super::{ResidueNames, Site, SiteError};
 use crate::library::{Entry, SiteLibrary, Terminus};
 
 /// A group that the library knows and that does not titrate.
@@ -64,8 +64,14 @@ pub fn untitrated(topology: &Topology, library: &SiteLibrary, sites: &[Site]) ->
             let Some(entry) = entry.filter(|_| links.is_end(residue, end) && !titrates(residue, Some(end))) else {
                 continue;
             };
-            let unknown = || no_correction(topology, entry, residue);
-            let reason = match_entry(&names, entry, residue).err().map(|error| error.reason()).or_else(unknown);
+            let reason = match match_entry(&names, entry, residue).err() {
+                // Nobody is told to build a proton that would stay at every pH.
+                Some(error @ SiteError::MissingAtom { .. }) => {
+                    no_correction_for_a_proton(topology, entry, residue).or_else(|| Some(error.reason()))
+                }
+                Some(error) => Some(error.reason()),
+                None => no_correction(topology, entry, residue),
+            };
             list.push(Untitrated { name: site_name(&names, residue, Some(entry)), reason, is_bonded: false });
         }
     }

@@ -109,6 +109,42 @@ fn a_box_ten_times_too_large_is_asked_for() {
     assert_eq!(density(&config, &dry, &alone).unwrap(), None);
 }
 
+/// Water of four sites as a prmtop of AMBER has it, with a bond from the oxygen to the site: no vibration, whatever its force constant.
+#[test]
+fn a_bond_to_a_site_without_mass_has_no_vibration() {
+    let (config, mut topology, _) = glu();
+    topology.constrain_bonds(BondConstraints::HBonds);
+    let oxygen = topology.settles[0].oxygen;
+    let site = topology.n_atoms() as u32;
+    topology.atoms.push(topology.atoms[oxygen as usize].clone());
+    let bond = forcefield::topology::Bond { atoms: [oxygen, site], r0: 0.015, k: 5e7 };
+    topology.bonds.push(bond);
+    assert!(time_step(&config, &topology).unwrap_err().to_string().contains("its motion diverges"));
+    topology.atoms[site as usize].mass = 0.0;
+    assert_eq!(time_step(&config, &topology).unwrap(), None);
+}
+
+/// Two atoms of glutamic acid are called SG and moved to each other: with a bond, free, and as far apart as sulfurs that touch.
+#[test]
+fn sulfurs_of_a_disulfide_without_a_bond_are_asked_for() {
+    let (_, mut topology, mut structure) = glu();
+    let [i, j] = [4, 20];
+    [i, j].into_iter().for_each(|atom| topology.atoms[atom].name = "SG".into());
+    let mut said = |x: f64, topology: &Topology| {
+        structure.positions[j] = structure.positions[i] + Vector3::new(x, 0.0, 0.0);
+        disulfides(topology, &structure)
+    };
+    let message = said(0.2, &topology).unwrap();
+    assert!(message.contains("SG (atom 5) and ") && message.contains("SG (atom 21) (0.200 nm)"), "{message}");
+    // Through the side of the box.
+    let edge = glu().2.cell.edges().unwrap().x;
+    assert_eq!(said(0.2 + edge, &topology), Some(message));
+    assert_eq!(said(0.35, &topology), None);
+    let bond = forcefield::topology::Bond { atoms: [j as u32, i as u32], r0: 0.2, k: 1e5 };
+    topology.bonds.push(bond);
+    assert_eq!(said(0.2, &topology), None);
+}
+
 #[test]
 fn a_single_bad_bond_is_named() {
     let (config, topology, mut structure) = glu();

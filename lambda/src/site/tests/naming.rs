@@ -112,6 +112,13 @@ fn what_does_not_titrate_is_listed_with_its_reason() {
     }
     let bonded = untitrated(&top, &library(), &sites).iter().map(|one| one.is_bonded).collect::<Vec<_>>();
     assert_eq!(bonded, [true, true, false, false, false]);
+    // Of an end whose correction is not known nobody is told to build the proton, which would stay at every pH.
+    let mut other = top.clone();
+    other.residues[6].name = "VAL".into();
+    let rest = untitrated(&other, &library(), &sites);
+    let reason = rest[4].reason.as_deref().unwrap();
+    assert!(reason.starts_with("V_MM of cterm is known for ALA, ") && reason.contains("at VAL"), "{reason}");
+    assert!(reason.ends_with("it stays as it is built, without its proton"), "{reason}");
     // With one site asked for, the others could titrate and are told without a reason.
     let one = requested(&top, &["ASH 6"]).unwrap();
     let rest = untitrated(&top, &library(), &one);
