@@ -120,7 +120,7 @@ pub fn parse_system(
         return Err(root.error(SystemXmlProblem::Missing { element: "Forces".into(), what: "NonbondedForce".into() }));
     };
     let mut notes = std::mem::take(&mut read.notes);
-    read.terms.leave_out_constants(&mut notes);
+    read.terms.leave_out_constants(&virtual_sites, &mut notes);
     let mut links = read.terms.links();
     links.extend(virtual_sites.iter().flat_map(|one| one.parents.iter().map(|&parent| [one.site, parent])));
     let mut top = Topology { title: structure.title.clone(), virtual_sites, ..Topology::default() };

@@ -392,7 +392,8 @@ def buffer_entry(ff: TitratableForceField) -> str:
         "",
         'name = "water"',
         'kind = "buffer"',
-        'residues = ["HOH", "SOL", "WAT"]',
+        'residues = ["HOH", "SOL", "WAT", "TIP3"]',
+        f"aliases = [{', '.join(_names_of_water(list(atoms)))}]",
         f'force_field = "{buffer_name(ff)}"',
         f'source = "OpenMM, {ff.files()[1]}"',
         "",
@@ -407,6 +408,16 @@ def buffer_entry(ff: TitratableForceField) -> str:
         half[charged[0]][form] = round(target - sum(values[form] for name, values in half.items() if name != charged[0]), 12)
     lines += [f"{name} = [{values[0]:.12g}, {values[1]:.12g}]" for name, values in half.items()]
     return "\n".join([*lines, "", *UNCALIBRATED])
+
+
+def _names_of_water(atoms: list[str]) -> list[str]:
+    """Names that GROMACS, CHARMM and AMBER give to atoms of water, as tables of TOML: those of hydrogens and sites by the names that OpenMM has."""
+    oxygen, *others = atoms
+    sites = others[2:]
+    of_gromacs, of_amber = (["MW"], ["EPW"]) if len(sites) == 1 else ([f"LP{k + 1}" for k in range(len(sites))], [f"EP{k + 1}" for k in range(len(sites))])
+    families = [["OW", "HW1", "HW2", *of_gromacs], ["OH2", *others], [oxygen, *others[:2], *of_amber]]
+    tables = ({alias: name for alias, name in zip(names, atoms) if alias != name} for names in families)
+    return ["{ " + ", ".join(f"{alias} = {_texts((name,))[1:-1]}" for alias, name in table.items()) + " }" for table in tables if table]
 
 
 def _is_water(template: Any) -> bool:

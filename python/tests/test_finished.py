@@ -16,6 +16,7 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from octitrate.prepare.command import NOT_YET, main  # noqa: E402
+from octitrate.prepare.finished import gro  # noqa: E402
 
 FILES = Path(__file__).parent / "finished"
 PSF = ["--from", str(FILES / "glh.psf"), str(FILES / "glh.crd"), "--parameters", str(FILES / "glh.prm"), "--box-size", "3", "3", "3"]
@@ -44,10 +45,40 @@ def test_a_prmtop_is_taken_over_and_titrates(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("# allow_mismatch", "allow_mismatch"))
     answer = check(tmp_path / "amber")
     assert answer.returncode == 0, answer.stdout + answer.stderr
-    # OpenMM calls GLH by its name in the PDB, as the label does, so that no name of the job is told apart.
-    assert "titratable sites     Glu 2, buffer" in answer.stdout and "names in the job" not in answer.stdout
+    # The names are those of the prmtop.
+    assert "titratable sites     Glu 2, buffer" in answer.stdout and "names in the job     GLH 2 (Glu 2)" in answer.stdout
     said = (tmp_path / "amber/prepare.md").read_text()
     assert "Lennard-Jones ends at 1 nm, the potential is shifted to zero there" in said and "AMBER itself truncates" in said
+
+
+def test_a_prmtop_gets_the_corrections_of_its_force_field(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protonated histidine in ff19SB and OPC, from tleap: its parameters and those of its water, whose site has a bond in the file, are the ones that the corrections know.
+
+    Under the name HIS, which OpenMM's reader gives to HIP, there is no correction, and the bond was refused as one that vibrates infinitely fast.
+    """
+    monkeypatch.setenv("OCTITRATE_BINARY", binary())
+    files = ["--from", str(FILES / "hip.prmtop"), str(FILES / "hip.rst7")]
+    place = tmp_path / "amber"
+    assert main([*files, "--force-field", "ff19SB", "-o", str(place)]) == 0, capsys.readouterr().err
+    assert "ff19SB is made for it" in (place / "prepare.md").read_text() and "corrections V_MM for ff19SB and opc: his, water" in (place / "prepare.md").read_text()
+    assert sorted(file.name for file in (place / "library").iterdir()) == ["his.toml", "water.toml"]
+    rows = (place / "system.gro").read_text().splitlines()[2:-1]
+    assert {row[5:10].strip() for row in rows} == {"ACE", "HIP", "NME", "WAT"} and rows[-1][10:15].strip() == "EPW"
+    answer = check(place).stdout
+    assert "titratable sites     His 2, buffer" in answer and "names in the job     HIP 2 (His 2)" in answer
+    # Three of each of twelve waters, one of each of 15 hydrogens of the peptide.
+    assert "(51 constraints)" in answer, answer
+    capsys.readouterr()
+    # Without its name nothing is known, and that is said with what helps.
+    assert main([*files, "-o", str(tmp_path / "unnamed")]) == NOT_YET
+    said = capsys.readouterr().err
+    assert "--force-field ff14SB (or ff19SB, charmm36m)" in " ".join(said.split()), said
+
+
+def test_a_force_field_of_charmm_brings_its_cut_offs(tmp_path: Path) -> None:
+    """`--force-field` says more than the kind of file; corrections that do not belong to its parameters are refused by octitrate."""
+    job = taken([*PRMTOP, "--force-field", "charmm36m"], tmp_path / "charmm")
+    assert job["van_der_waals"] == {"cutoff": "1.2 nm", "modifier": "force-switch", "switch_start": "1 nm"}
 
 
 ROUNDINGS = ("torsions", "Lennard-Jones", "1-4 charges", "well of water", "shape of water")
@@ -158,6 +189,19 @@ def test_the_cut_offs_are_those_of_the_files_that_octitrate_reads_itself(tmp_pat
     assert answer.returncode == 0 and "the job can be run" in answer.stdout, answer.stdout + answer.stderr
 
 
+def test_a_dodecahedron_of_gromacs_is_taken_whatever_its_last_decimals_are(tmp_path: Path) -> None:
+    """`gmx editconf -bt dodecahedron` rounds the edges by themselves: c may reach over half of a by 5e-6 nm, which OpenMM refuses. The lattice stays what it is."""
+    inputs = ROOT / "inputs/01-glu"
+    text = (inputs / "glu.gro").read_text().splitlines()
+    edge = 4.40001
+    text[-1] = f"{edge:10.5f}{edge:10.5f}{3.11127:10.5f}{0:10.5f}{0:10.5f}{0:10.5f}{0:10.5f}{2.20001:10.5f}{2.20001:10.5f}"
+    (tmp_path / "glu.gro").write_text("\n".join([*text, ""]))
+    _, vectors = gro(tmp_path / "glu.gro")
+    turned = [[value._value for value in row] for row in vectors]
+    assert turned == [[edge, 0, 0], [0, edge, 0], pytest.approx([2.20001 - edge, 2.20001 - edge, 3.11127], abs=1e-12)]
+    taken(["--from", str(inputs / "glu.top"), str(tmp_path / "glu.gro")], tmp_path / "taken")
+
+
 class Prmtop:
     """The text of a prmtop, of which sections of numbers can be changed."""
 
@@ -229,7 +273,7 @@ def test_water_with_an_angle_is_made_rigid(tmp_path: Path) -> None:
 def test_water_without_a_shape_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*flexible(tmp_path, angle=False), "-o", str(tmp_path / "taken")]) == 2
     said = capsys.readouterr().err
-    assert "flexible.prmtop: HOH 4 of chain" in said and "is water with neither an H-H bond nor a harmonic H-O-H angle: it cannot be made rigid" in said
+    assert "flexible.prmtop: WAT 4 of chain" in said and "is water with neither an H-H bond nor a harmonic H-O-H angle: it cannot be made rigid" in said
     assert not (tmp_path / "taken").exists()
 
 
@@ -283,7 +327,8 @@ def test_the_end_says_whether_the_job_can_be_run(tmp_path: Path, capsys: pytest.
     ("words", "message"),
     [
         ([*PRMTOP, "--sites", "GLU", "--salt", "0.1"], "--salt, --sites: of no effect with --from"),
-        ([*PRMTOP, "--force-field", "ff14SB"], "--force-field: of no effect with --from"),
+        ([*PRMTOP, "--water", "opc", "--library", "x"], "--water, --library: with --from only beside --force-field"),
+        ([*PRMTOP, "--force-field", "ff15"], "ff15"),
         ([*PRMTOP, "--duration", "ten"], "--duration 'ten': a time with its unit is meant"),
         ([*PRMTOP, "--temperature", "-5"], "--temperature -5: K are meant, 250 to 400"),
         (["--model-compound", "TYR", "--sites", "GLU"], "--sites: of no effect with --model-compound"),

@@ -155,7 +155,14 @@ struct Part {
 
 impl Part {
     fn new(topology: &Topology, x: &[Vector3<f64>]) -> Option<Self> {
-        let all = stiffnesses(topology, x);
+        let mut all = stiffnesses(topology, x);
+        // A term with a site without mass, such as O-EP of AMBER's water, is one of what places the site.
+        all.retain(|term| {
+            term.atoms
+                .iter()
+                .zip(&term.gradient)
+                .all(|(atom, g)| topology.atoms[*atom].mass > 0.0 || g.norm_squared() == 0.0)
+        });
         let mut vibrates = vec![false; topology.molecules.len()];
         all.iter().for_each(|term| vibrates[topology.atoms[term.atoms[0]].molecule as usize] = true);
         let mut seen = HashSet::new();

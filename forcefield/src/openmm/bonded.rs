@@ -11,6 +11,7 @@ use crate::topology::{
     Angle, Bond, Cmap, CmapGrid, Constraint, HarmonicImproper, PeriodicDihedral, RyckaertBellemans, Topology,
     UreyBradley,
 };
+use crate::virtual_sites::VirtualSite;
 
 const FOUR: [&str; 4] = ["p1", "p2", "p3", "p4"];
 
@@ -84,10 +85,20 @@ impl Terms {
         self.bonds.iter().map(|bond| bond.atoms).chain(self.constraints.iter().map(|one| one.atoms)).collect()
     }
 
-    /// Leaves out harmonic bonds on distances that are constrained, and angles of which all three distances are: their energy is constant.
-    pub fn leave_out_constants(&mut self, notes: &mut Vec<String>) {
+    /// Leaves out harmonic bonds on distances that are constrained, and angles of which all three distances are: their energy is constant. So is that of a
+    /// bond from a virtual site to an atom, such as O-EP of AMBER's waters of four and five sites, where constraints hold the atom and all parents of the site.
+    pub fn leave_out_constants(&mut self, sites: &[VirtualSite], notes: &mut Vec<String>) {
         let fixed: HashSet<[u32; 2]> = self.constraints.iter().map(|one| sorted(one.atoms)).collect();
-        let is_fixed = |i: u32, j: u32| fixed.contains(&sorted([i, j]));
+        let parents: HashMap<u32, &[u32]> = sites.iter().map(|one| (one.site, one.parents.as_slice())).collect();
+        let is_held = |i: u32, j: u32| i == j || fixed.contains(&sorted([i, j]));
+        let follows = |site: u32, atom: u32| {
+            parents.get(&site).is_some_and(|parents| {
+                let mut pairs =
+                    parents.iter().enumerate().flat_map(|(k, &i)| parents[k + 1..].iter().map(move |&j| (i, j)));
+                parents.iter().all(|&parent| is_held(parent, atom)) && pairs.all(|(i, j)| is_held(i, j))
+            })
+        };
+        let is_fixed = |i: u32, j: u32| fixed.contains(&sorted([i, j])) || follows(i, j) || follows(j, i);
         let before = [self.bonds.len(), self.angles.len()];
         self.bonds.retain(|bond| !is_fixed(bond.atoms[0], bond.atoms[1]));
         self.angles.retain(|&Angle { atoms: [i, j, k], .. }| !(is_fixed(i, j) && is_fixed(j, k) && is_fixed(i, k)));

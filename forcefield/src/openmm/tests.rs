@@ -125,6 +125,26 @@ fn terms_on_fixed_distances_are_left_out() {
     assert!(found.notes.iter().any(|note| note.starts_with("2 harmonic bonds and 1 angles are left out")));
 }
 
+/// A prmtop of AMBER has a bond from the oxygen to the site of its water. It is as constant as the water is rigid, and a bond of the site to an atom elsewhere is not.
+#[test]
+fn bonds_to_sites_of_rigid_water_are_left_out() {
+    let site =
+        r#"<Particle mass="0"><ThreeParticleAverageSite p1="4" p2="5" p3="6" w1=".7" w2=".15" w3=".15"/></Particle>"#;
+    let text = CHAIN.replace(
+        r#"<Particle mass="1.008"/>
+<Particle mass="16"/>"#,
+        &format!("{site}\n<Particle mass=\"16\"/>"),
+    );
+    let text = text.replace(r#"<Constraint d=".109" p1="2" p2="3"/>"#, "");
+    let bonds = r#"<Bond d=".15" k="2000" p1="1" p2="2"/><Bond d=".016" k="462750" p1="3" p2="4"/><Bond d=".3" k="9" p1="2" p2="3"/>"#;
+    let text = text.replace(r#"<Bond d=".15" k="2000" p1="1" p2="2"/>"#, bonds);
+    let bonds_of = |text: &str| read(text).unwrap().topology.bonds.iter().map(|bond| bond.atoms).collect::<Vec<_>>();
+    assert_eq!(bonds_of(&text), [[0, 1], [1, 2], [2, 3]]);
+    // Of water that bends it is not constant.
+    let free = text.replace(r#"<Constraint d=".15139" p1="5" p2="6"/>"#, "");
+    assert_eq!(bonds_of(&free), [[0, 1], [1, 2], [3, 4], [2, 3]]);
+}
+
 /// A hydrogen without charge has the factor of its neighbours, since it has a charge in another form.
 #[test]
 fn pairs_of_neutral_atoms_get_the_factor_of_their_residue() {

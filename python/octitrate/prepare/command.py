@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--force", action="store_true", help="move a folder that is there aside; nothing is deleted")
     p.add_argument("-q", "--quiet", action="store_true", help="show nothing but errors")
     ff = p.add_argument_group("force field")
-    ff.add_argument("--force-field", metavar="NAME", help="charmm36m-ecc (default), charmm36m, ff19SB, ff14SB or amber99sb-ildn")
+    ff.add_argument("--force-field", metavar="NAME", help="charmm36m-ecc (default), charmm36m, ff19SB, ff14SB or amber99sb-ildn; with --from what the system was made with, whose corrections it gets (default: those that are built in)")
     ff.add_argument("--water", metavar="NAME", help="tip3p, opc, … (default: that of the force field)")
     ff.add_argument("--pair-corrections", metavar="NAME", help="cufix: weaker salt bridges, for ff14SB and amber99sb-ildn in tip3p (default: none)")
     ff.add_argument("--library", metavar="PATH", type=Path, action="append", help="corrections that octitrate calibrate wrote: an entry, or a folder with entries below it; they come before those of your own library (OCTITRATE_LIBRARY, or ~/.local/share/octitrate/library), which is always read")
@@ -153,7 +153,7 @@ def check_duration(duration: str | None) -> None:
 
 EVERYWHERE = {"output", "force", "quiet"}
 OF_MODEL_COMPOUNDS = EVERYWHERE | {"model_compound", "force_field", "water", "pair_corrections", "temperature"}
-OF_FINISHED = EVERYWHERE | {"finished", "parameters", "box_size", "ph_range", "temperature", "duration", "until", "structure", "pair_corrections"}
+OF_FINISHED = EVERYWHERE | {"finished", "parameters", "box_size", "ph_range", "temperature", "duration", "until", "structure", "pair_corrections", "force_field", "water", "library"}
 """Options that do something with --model-compound and with --from, or are refused there with words of their own."""
 
 
@@ -195,8 +195,15 @@ def model_compounds(args: argparse.Namespace) -> int:
     return 0
 
 
-def finished(place: Path, *, quiet: bool) -> int:
-    """Says whether octitrate takes the job of a finished system, whose parameters may be others than those that corrections were made with; the exit status."""
+HINT = (
+    "  --force-field ff14SB (or ff19SB, charmm36m), with --water where it is not the usual one, says what the system was made with: the corrections for it come "
+    "into the folder then"
+)
+
+
+def finished(place: Path, *, quiet: bool, hint: bool) -> int:
+    """Says whether octitrate takes the job of a finished system, whose parameters may be others than those that corrections were made with; the exit status.
+    `hint`: whether it is said how corrections for a force field come into the folder."""
     job = shlex.quote(f"{place}/titrate.toml")
     try:
         answer = subprocess.run([binary(), "check", f"{place}/titrate.toml", "--device", "cpu"], capture_output=True, text=True, encoding="utf-8", check=False)
@@ -212,6 +219,8 @@ def finished(place: Path, *, quiet: bool) -> int:
         written = f"error: {place} is written, prepare.md in it says what was decided, but the job cannot be run yet; octitrate check {job} says:"
         said = answer.stderr.rstrip() or f"  nothing, and ended with status {answer.returncode}"
         print(f"\n{folded(written, sys.stderr, 7)}\n{said}", file=sys.stderr)
+        if hint and "× titration" in said:
+            print(folded(HINT, sys.stderr, 2), file=sys.stderr)
         return NOT_YET
     ready(place, quiet=quiet)
     return 0
@@ -274,6 +283,6 @@ def main(arguments: list[str]) -> int:
         print("error: stopped; nothing is written", file=sys.stderr)
         return 130
     if args.finished:
-        return finished(place, quiet=args.quiet)
+        return finished(place, quiet=args.quiet, hint=args.force_field is None)
     ready(place, quiet=args.quiet)
     return 0

@@ -10,11 +10,15 @@ force fields was made with is written into the job, and said:
 a psf, a .top with Urey–Bradley angles  CHARMM: forces switched off between 1.0 and 1.2 nm
 all others                              1.0 nm, the potential shifted to zero there, dispersion beyond it corrected for
 ======================================  ====================================================================================
+
+`--force-field` and `--water` say what a system was made with, where octitrate has that: the job then has its cut-offs, and the folder the corrections V_MM for its
+groups. Whether the parameters are those of the corrections, `octitrate check` says by their fingerprints.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 import shlex
@@ -26,10 +30,13 @@ from typing import Any
 import numpy as np
 import openmm
 from openmm import app, unit
+from openmm.app.internal.unitcell import reducePeriodicBoxVectors
 
 from .. import __version__
 from ..errors import Refused
+from ..force_fields import FORCE_FIELDS
 from ..repeatable import platform
+from ..residues import TitratableForceField
 from . import structure
 from .build import Model
 from .folder import MARKER, Folder, digest
@@ -104,8 +111,12 @@ def take(args: argparse.Namespace, report: Report) -> Path:
             raise Refused(f"{path}: there is no such file", FORMS)
     place = args.output or Path(f"{files[0].stem}-prepared")
     folder = Folder(place, args.force)
+    known = _force_field(args)
     report.step("Input")
     loaded = load(files, args)
+    if known is not None:
+        family = FORCE_FIELDS[known.name]
+        loaded.cutoffs = Cutoffs(family.cutoff, family.switch, f"{known.called()} is made for it")
     vectors = loaded.topology.getPeriodicBoxVectors()
     if vectors is None:
         raise Refused(f"{files[1]}: has no box", "octitrate takes finished systems in periodic boxes: --box-size gives the edges")
@@ -143,8 +154,14 @@ def take(args: argparse.Namespace, report: Report) -> Path:
             "[barostat] out, or a box with right angles, whose axes can be scaled apart"
         )
     is_bilayer = bool(lipids) and has_right_angles(loaded.topology)
-    job = _job(files, args, loaded.cutoffs, start, is_bilayer=is_bilayer)
+    entries = {} if known is None else known.entries(loaded.topology)
+    if known is not None:
+        which = listed(sorted(Path(name).stem for name in entries), 12) if entries else "those that are built into the program"
+        report.note(f"corrections V_MM for {known.called()} and {known.water}: {which}")
+    job = _job(files, args, loaded.cutoffs, start, [f"library/{name}" for name in entries], is_bilayer=is_bilayer)
     with folder:
+        for name, text in entries.items():
+            folder.write(f"library/{name}", text)
         folder.write("system.xml", openmm.XmlSerializer.serialize(system))
         folder.write("system.gro", structure.gro(f"{files[1].name}, taken over by octitrate {__version__}", model))
         folder.write("titrate.toml", job)
@@ -154,6 +171,15 @@ def take(args: argparse.Namespace, report: Report) -> Path:
         opening = f"Taken over by octitrate {__version__} and OpenMM {openmm.version.version}; `octitrate check {shlex.quote(f'{place}/titrate.toml')}` says what titrates."
         folder.write("prepare.md", report.markdown(f"{files[0].name} and {files[1].name}", opening))
     return place
+
+
+def _force_field(args: argparse.Namespace) -> TitratableForceField | None:
+    """The force field that the system was made with, if that is said. Raises `Refused` for one that is not known, and for its water alone."""
+    if args.force_field is None:
+        if given := [f"--{name}" for name in ("water", "library") if getattr(args, name)]:
+            raise Refused(f"{listed(given)}: with --from only beside --force-field", "--force-field ff14SB says what the system was made with, and which corrections it gets")
+        return None
+    return TitratableForceField(args.force_field, args.water, args.library or [])
 
 
 def _whole_pi(system: Any) -> None:
@@ -184,6 +210,10 @@ def _amber(files: list[Path]) -> Loaded:
     coordinates = app.AmberInpcrdFile(str(files[1]))
     vectors = coordinates.boxVectors
     prmtop = app.AmberPrmtopFile(str(files[0]), periodicBoxVectors=vectors) if vectors is not None else app.AmberPrmtopFile(str(files[0]))
+    # The reader takes HIP, HID and HIE for HIS: forms of a residue, which corrections go by, and names that trajectories are read with.
+    for residue in prmtop.topology.residues():
+        for atom in residue.atoms():
+            residue.name, atom.name = prmtop._prmtop.getResidueLabel(atom.index).strip(), prmtop._prmtop.getAtomName(atom.index).strip()
     return Loaded(prmtop.topology, prmtop, coordinates.positions, Cutoffs(1.0, None, "a prmtop does not say how; AMBER itself truncates, at 0.8 to 1.0 nm"))
 
 
@@ -230,7 +260,9 @@ def gro(path: Path) -> tuple[np.ndarray, Any]:
         except ValueError:
             raise Refused(f"{path}: line {number} is no atom of a .gro file: {line.rstrip()!r}", FORMS) from None
     a, b, c, ab, ac, ba, bc, ca, cb = (*edges, *[0.0] * (9 - len(edges)))
-    return np.array(rows), (openmm.Vec3(a, ab, ac), openmm.Vec3(ba, b, bc), openmm.Vec3(ca, cb, c)) * unit.nanometer
+    # Rounded to five decimals c may reach over half of a, as in a rhombic dodecahedron, which OpenMM refuses: the same lattice has vectors that do not.
+    vectors = reducePeriodicBoxVectors((openmm.Vec3(a, ab, ac), openmm.Vec3(ba, b, bc), openmm.Vec3(ca, cb, c)) * unit.nanometer)
+    return np.array(rows), vectors
 
 
 def _charmm(files: list[Path], args: argparse.Namespace) -> Loaded:
@@ -281,12 +313,13 @@ def _values(low: float, high: float) -> str:
     return str([round(low + k, 3) for k in range(math.floor(high - low) + 1)] + [round(high, 3)])
 
 
-def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None, *, is_bilayer: bool) -> str:
+def _job(files: list[Path], args: argparse.Namespace, cutoffs: Cutoffs, start: float | None, libraries: list[str], *, is_bilayer: bool) -> str:
     low, high = args.ph_range or (1.0, 13.0)
     bath, duration = "\n".join([*thermostat(args.temperature or Options.temperature), "", *electrostatics()]), args.duration or Options.duration
     begin = "\n".join([*cutoffs.lines(), "[minimise]", "", *position_restraints(start)])
     held = "" if start is None else f'\nstart = "{picoseconds(start)}" # the volume is constant until velocities are thermal'
     ends = "".join(f"\n{line}" for line in until(args.until))
+    library = f"library = {json.dumps(libraries)}\n" if libraries else ""
     coupling = '\ncoupling = "semi-isotropic" # x and y together, z apart: for a bilayer in the x-y plane\ninterval = 50' if is_bilayer else ""
     return f"""# Titration of {files[0].name}, written by octitrate prepare: every group that the library knows and that has its protons titrates.
 
@@ -306,7 +339,7 @@ hydrogen_mass = "3 u"
 pressure = "1 bar"{held}{coupling}
 
 [titration]
-# allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
+{library}# allow_uncalibrated = true # where octitrate check names a correction that is preliminary: octitrate info NAME says why
 # allow_mismatch = ["parameters"] # where it names parameters that differ, and they are the same but for rounding
 {BARRIER}
 {ROTAMERS}

@@ -66,6 +66,16 @@ fn two_atoms_vibrate_with_their_reduced_mass() {
     assert!((found.period() / found.limit() - std::f64::consts::PI).abs() < 1e-12);
 }
 
+/// A bond to a site without mass is no spring between an atom and a place in space.
+#[test]
+fn a_site_without_mass_changes_no_vibration() {
+    let mut topology = molecules(&[&[2.0, 6.0, 0.0]]);
+    topology.bonds = vec![bond(0, 1)];
+    let without = square(&topology, &line(3));
+    topology.bonds.push(bond(0, 2));
+    assert_eq!(square(&topology, &line(3)), without);
+}
+
 /// Bonds of a hexagon share atoms at 120°: G_b,b±1 = 1/2m, and the fastest is that of alternating bonds, 3 k/m.
 #[test]
 fn a_ring_is_stiffer_than_its_bonds() {
