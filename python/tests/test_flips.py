@@ -69,3 +69,6 @@ def test_what_was_turned_is_turned_back(residue: str, held: bool) -> None:
     expected = model.positions[index[one if held else other]]
     assert np.array_equal(turned.positions[index[one]], expected)
     assert np.array_equal(model.positions, np.array(places))
+    # What was built is neither turned nor a reason to turn others.
+    for built in (index[other], len(atoms)):
+        assert said(Model(topology, np.array(places), frozenset([built])))[1] == []

@@ -13,7 +13,7 @@ pytest.importorskip("openmm")
 pytest.importorskip("pdbfixer")
 
 from conftest import Write, notes, peptide_text  # noqa: E402
-from octitrate.prepare import chirality, names, solvate  # noqa: E402
+from octitrate.prepare import chirality, names, polar, solvate  # noqa: E402
 from octitrate.prepare.pipeline import prepare  # noqa: E402
 from octitrate.prepare.report import Report  # noqa: E402
 from octitrate.prepare.rotamers import Part, Template, complete  # noqa: E402
@@ -59,7 +59,7 @@ def chi1(part: Part) -> float | None:
 
 def test_a_protein_without_side_chains_gets_them_without_clashes() -> None:
     """PDBFixer left 11 to 48 pairs of atoms within 2.5 Å in each of these, and a third of the torsions right, as many as by chance."""
-    right = count = 0
+    right = count = unlike = 0
     for entry in ("1pgb", "1stn", "1xnb", "2ovo"):
         crystal = parts(entry)
         bare = [without(part, *(set(part.atoms) - {"N", "CA", "C", "O", "CB"})) for part in crystal]
@@ -80,7 +80,13 @@ def test_a_protein_without_side_chains_gets_them_without_clashes() -> None:
         places = np.array([place for part in bare for place in part.atoms.values()])
         distances = np.linalg.norm(places[:, None] - places[None], axis=2)
         assert distances[np.abs(owner[:, None] - owner[None]) > 1].min() > 0.22, entry
+        kinds = np.array([polar.kind(part.name, name) or 0 for part in bare for name in part.atoms])
+        side = np.array([name not in ("N", "CA", "C", "O", "CB") for part in bare for name in part.atoms])
+        # Two donors of hydrogen bonds, or two acceptors, of which one was built.
+        unlike += np.count_nonzero(np.triu((distances < 0.32) & (np.outer(kinds, kinds) > 0) & (np.abs(owner[:, None] - owner[None]) > 1) & (side[:, None] | side)))
     assert count > 300 and right > 0.65 * count, (right, count)
+    # 10 with the term of the score that keeps them apart, 40 without it.
+    assert unlike < 20, unlike
 
 
 def test_atoms_that_others_tell_the_place_of_are_where_the_crystal_has_them() -> None:

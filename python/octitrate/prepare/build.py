@@ -49,6 +49,8 @@ class Model:
 
     topology: Any
     positions: np.ndarray
+    guessed: frozenset[int] = frozenset()
+    """Atoms that were not seen and have one place of many, by their indices."""
 
     def quantity(self) -> Any:
         """The positions as OpenMM takes them."""
@@ -112,7 +114,7 @@ def _parts(topology: Any, positions: np.ndarray, found: list[Segment]) -> list[l
         for residue, number in zip(chain.residues(), segment.numbers(), strict=True):
             atoms = {atom.name: positions[atom.index] for atom in residue.atoms() if number in seen or atom.name in names.BACKBONE}
             missing = [name for name in names.heavy_atoms(residue.name) or () if name not in atoms]
-            parts.append(Part(residue.name, *number, segment.chain, atoms, missing))
+            parts.append(Part(residue.name, *number, segment.chain, atoms, missing, set() if number in seen else set(atoms)))
         chains.append(parts)
     return chains
 
@@ -220,6 +222,7 @@ def _finished(chains: list[list[Part]], bridged: list[list[Part]], found: list[S
     """An OpenMM topology with positions: segments, disulfides, ions and water."""
     topology = app.Topology()
     positions: list[np.ndarray] = []
+    guessed: set[int] = set()
     sulfurs: dict[int, Any] = {}
     for chain, segment in zip(chains, found):
         added = topology.addChain(segment.chain)
@@ -229,13 +232,15 @@ def _finished(chains: list[list[Part]], bridged: list[list[Part]], found: list[S
             for name, place in sorted(part.atoms.items(), key=lambda atom: order[atom[0]]):
                 atom = topology.addAtom(name, app.Element.getBySymbol(_symbol(name)), residue)
                 positions.append(place)
+                if name in part.guessed:
+                    guessed.add(atom.index)
                 if (part.name, name) == ("CYS", "SG"):
                     sulfurs[id(part)] = atom
     topology.createStandardBonds()
     for pair in bridged:
         topology.addBond(*(sulfurs[id(part)] for part in pair))
     _others(topology, positions, kept, report)
-    return Model(topology, np.array(positions))
+    return Model(topology, np.array(positions), frozenset(guessed))
 
 
 def _others(topology: Any, positions: list[np.ndarray], kept: Kept, report: Report) -> None:

@@ -4,11 +4,13 @@ X-rays do not tell N from O in an amide, nor N from C in the ring of His: an ent
 A dynamics of nanoseconds does not turn those that are held, and what is near feels a dipole of the wrong sign. Partners that can only give a hydrogen
 (backbone N, Lys, Arg, Trp, the N of other amides) or only take one (backbone O, carboxyl groups, the O of other amides) tell: a side chain is turned where its
 partners like the other way better by `CLEAR`. Water and hydroxyl groups take and give: they tell N from C, and nothing of an amide. Groups that may lose a proton count as
-they are at pH 7.
+they are at pH 7. Side chains that were built are not turned, and atoms that were built tell nothing of others: they are a guess (`rotamers`), which knows itself what gives and
+what takes a hydrogen. Of 352 side chains that were taken out of crystals and built anew three would have been turned, one to what the crystal has and one away from it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,18 +18,11 @@ import numpy as np
 from ..errors import named
 from ..ions import METALS
 from .build import Model
+from .polar import FAR, NEAR, kind
 from .report import Report
 
 SWAPPED = {"ASN": (("OD1", "ND2"),), "GLN": (("OE1", "NE2"),), "HIS": (("ND1", "CD2"), ("CE1", "NE2"))}
 """Atoms that change places."""
-
-DONORS = {"LYS": {"NZ"}, "ARG": {"NE", "NH1", "NH2"}, "TRP": {"NE1"}, "ASN": {"ND2"}, "GLN": {"NE2"}}
-ACCEPTORS = {"ASP": {"OD1", "OD2"}, "GLU": {"OE1", "OE2"}, "ASN": {"OD1"}, "GLN": {"OE1"}}
-BOTH = {"SER": {"OG"}, "THR": {"OG1"}, "TYR": {"OH"}, "HIS": {"ND1", "NE2"}}
-"""By residue, besides the backbone: atoms that only give a hydrogen, only take one, and do both."""
-
-FAR, NEAR = 0.35, 0.30
-"""A partner beyond the first distance (nm) does not count, one within the second counts whole."""
 
 CLEAR = 0.8
 """By how many hydrogen bonds the other way must be better."""
@@ -40,9 +35,9 @@ def flip(model: Model, report: Report) -> Model:
     """Turns side chains, says which, and returns the model with their atoms in the other places."""
     positions = np.array(model.positions, dtype=float)
     atoms = list(model.topology.atoms())
-    able = [residue for residue in model.topology.residues() if turns(residue)]
+    able = [residue for residue in model.topology.residues() if turns(residue, model.guessed)]
     metals = np.array([positions[atom.index] for atom in atoms if atom.residue.name in METALS]).reshape(-1, 3)
-    polar = [atom for atom in atoms if kind(atom) is not None]
+    polar = [atom for atom in atoms if kind(atom.residue.name, atom.name) is not None and atom.index not in model.guessed]
     turned: list[Any] = []
     while able:
         gains = [gain(residue, polar, positions, metals) for residue in able]
@@ -56,12 +51,12 @@ def flip(model: Model, report: Report) -> Model:
         report.step("Side chains")
     for residue, better in sorted(turned, key=lambda one: one[0].index):
         report.note(f"the side chain of {named(residue)} is turned by 180°: its hydrogen bonds are better by {better:.1f}")
-    return Model(model.topology, positions)
+    return Model(model.topology, positions, model.guessed)
 
 
-def turns(residue: Any) -> bool:
-    """Whether a residue has all atoms that would change places."""
-    names = {atom.name for atom in residue.atoms()}
+def turns(residue: Any, guessed: Collection[int] = ()) -> bool:
+    """Whether a residue has all atoms that would change places, and all of them were seen."""
+    names = {atom.name for atom in residue.atoms() if atom.index not in guessed}
     return residue.name in SWAPPED and all(name in names for pair in SWAPPED[residue.name] for name in pair)
 
 
@@ -70,18 +65,6 @@ def turn(residue: Any, positions: np.ndarray) -> None:
     index = {atom.name: atom.index for atom in residue.atoms()}
     for one, other in SWAPPED[residue.name]:
         positions[[index[one], index[other]]] = positions[[index[other], index[one]]]
-
-
-def kind(atom: Any) -> int | None:
-    """+1 for an atom that can only give a hydrogen, −1 for one that can only take it, 0 for one that can do both; none for all others."""
-    residue = atom.residue.name
-    if atom.name == "N" and residue != "PRO" or atom.name in DONORS.get(residue, ()):
-        return 1
-    if residue == "HOH" and atom.name == "O" or atom.name in BOTH.get(residue, ()):
-        return 0
-    if atom.name in ("O", "OXT") or atom.name in ACCEPTORS.get(residue, ()):
-        return -1
-    return None
 
 
 def gain(residue: Any, polar: list[Any], positions: np.ndarray, metals: np.ndarray) -> float:
@@ -93,7 +76,7 @@ def gain(residue: Any, polar: list[Any], positions: np.ndarray, metals: np.ndarr
     others = [atom for atom in polar if atom.residue is not residue]
     distances = np.linalg.norm(places[:, None] - positions[[atom.index for atom in others]][None], axis=2)
     counts = np.clip((FAR - distances) / (FAR - NEAR), 0.0, 1.0)
-    kinds = np.array([kind(atom) for atom in others])
+    kinds = np.array([kind(atom.residue.name, atom.name) for atom in others])
     # An O likes those that give (+1), the N of an amide those that take (−1): in the place of the other each would like what that one does not.
     likes = np.array([1.0 if atom.name[0] == "O" else -1.0 for atom in mine])
     if residue.name != "HIS":

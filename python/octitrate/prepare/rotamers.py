@@ -3,7 +3,9 @@
 A bond between tetrahedral atoms has one of three torsions, that to a planar one one of twelve. Each combination is scored against all other atoms by
 Σ (r0/r)¹² − 2 (r0/r)⁶, where r0 is the distance at which two heavy atoms with their hydrogens touch; pairs three bonds apart count half. Side chains take turns to draw one by
 its score beside the others as they are, at a temperature that falls to zero, then take the best one until none changes. At last they may turn by 15° about each bond. The
-score knows no charges: what comes out is free of clashes, and one shape of many. Positions in nm.
+score knows no charges. Of hydrogen bonds it knows that two atoms which only give a hydrogen, or only take one, are no neighbours: contacts of that kind come out as rare as in
+crystals. To draw the two sides of a hydrogen bond together was tried as well: fewer torsions are then those of the crystal, because water is a partner, too. What comes out is
+free of clashes, and one shape of many. Positions in nm.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from . import polar
 
 RADIUS = {"C": 0.19, "N": 0.165, "O": 0.15, "S": 0.19}
 """nm; half of r0 of two atoms of an element. Those of N and O let them form hydrogen bonds."""
@@ -26,6 +30,11 @@ NEAREST = 0.15
 
 REACH = 0.6
 """nm; atoms that are farther apart do not count."""
+
+UNLIKE = 4.0
+"""Score of two donors of hydrogen bonds, or two acceptors, within `polar.NEAR`. Of side chains of eight proteins that had no part in its choice (a third of them without side
+chain, four times) 79.3 % get a first torsion within 40° of the crystal and 57.3 % the first two with it, 78.6 and 56.4 % without; contacts of two donors or two acceptors within
+3.3 Å are 31 with it, 97 without, 26 in the crystals."""
 
 FLAT = np.radians(115)
 """An atom with a wider angle between its bonds is planar."""
@@ -44,7 +53,7 @@ TURN = np.radians(15)
 
 @dataclass
 class Part:
-    """A residue with the places of its atoms by their names, and the names of those that it lacks."""
+    """A residue with the places of its atoms by their names, the names of those that it lacks, and of those that were placed where they have room."""
 
     name: str
     number: str
@@ -52,6 +61,7 @@ class Part:
     chain: str
     atoms: dict[str, np.ndarray]
     missing: list[str] = field(default_factory=list)
+    guessed: set[str] = field(default_factory=set)
 
     def __str__(self) -> str:
         return f"{self.name} {self.number}{self.insertion.strip()} of chain {self.chain}"
@@ -130,6 +140,7 @@ class _SideChain:
         self.part, self.template = part, template
         self.steps, grids = template.steps(part.atoms, missing)
         self.radii = np.array([RADIUS[step.atom[0]] for step in self.steps])
+        self.kinds = np.array([polar.kind(part.name, step.atom) or 0 for step in self.steps])
         self.torsions = _combined(grids)
         self.places = _placed(self.steps, self.part.atoms, self.torsions)
         self.alone = self._inside(self.places)
@@ -152,12 +163,14 @@ class _SideChain:
                     total += (0.5 if bonds == 3 else 1.0) * _contact(np.linalg.norm(places[:, k] - place, axis=1), self.radii[k] + radius)
         return total
 
-    def beside(self, places: np.ndarray, others: np.ndarray, radii: np.ndarray) -> np.ndarray:
-        """The score of every combination beside other atoms."""
+    def beside(self, places: np.ndarray, others: np.ndarray, radii: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+        """The score of every combination beside other atoms. `kinds`: +1 of those that only give a hydrogen, −1 of those that only take one."""
         near = ((others > places.min(axis=(0, 1)) - REACH) & (others < places.max(axis=(0, 1)) + REACH)).all(axis=1)
         distances = np.sqrt(sum((places[:, :, None, axis] - others[near, axis]) ** 2 for axis in range(3)))
         score = np.where(distances < REACH, _contact(distances, self.radii[:, None] + radii[near]), 0.0)
-        return np.asarray(score.sum(axis=(1, 2)))
+        alike = np.outer(self.kinds, kinds[near]) > 0
+        unlike = UNLIKE * np.clip((polar.FAR - distances[:, alike]) / (polar.FAR - polar.NEAR), 0.0, 1.0)
+        return np.asarray(score.sum(axis=(1, 2)) + unlike.sum(axis=1))
 
     def only(self, chosen: np.ndarray) -> None:
         """Leaves out all other combinations."""
@@ -176,11 +189,12 @@ def complete(parts: Sequence[Part], templates: Mapping[str, Template], ions: Seq
     owner = np.array([k for k, part in enumerate(parts) for _ in part.atoms] + [-1] * len(ions))
     seen = np.array([place for part in parts for place in part.atoms.values()] + list(ions)).reshape(-1, 3)
     radii = np.array([RADIUS[name[0]] for part in parts for name in part.atoms] + [ION] * len(ions))
+    kinds = np.array([polar.kind(part.name, name) or 0 for part in parts for name in part.atoms] + [0] * len(ions))
     chains = {k: _SideChain(parts[k], names, templates[parts[k].name]) for k, names in missing.items()}
 
     def beside_seen(k: int) -> None:
         one = chains[k]
-        one.alone += one.beside(one.places, seen[owner != k], radii[owner != k])
+        one.alone += one.beside(one.places, seen[owner != k], radii[owner != k], kinds[owner != k])
 
     for k, one in chains.items():
         beside_seen(k)
@@ -192,6 +206,7 @@ def complete(parts: Sequence[Part], templates: Mapping[str, Template], ions: Seq
     _settle(list(chains.values()), (), seed)
     for one in chains.values():
         one.part.atoms |= {step.atom: place for step, place in zip(one.steps, one.now)}
+        one.part.guessed |= {step.atom for step in one.steps}
         one.part.missing = [name for name in one.part.missing if name not in one.part.atoms]
 
 
@@ -205,7 +220,8 @@ def _settle(chains: list[_SideChain], temperatures: Iterable[float], seed: int) 
         for k, one in enumerate(chains):
             score = one.alone
             if near[k]:
-                score = score + one.beside(one.places, np.concatenate([chains[j].now for j in near[k]]), np.concatenate([chains[j].radii for j in near[k]]))
+                beside = [chains[j] for j in near[k]]
+                score = score + one.beside(one.places, *(np.concatenate(arrays) for arrays in zip(*((other.now, other.radii, other.kinds) for other in beside))))
             # With noise of this kind the least of all is drawn by Boltzmann's weights.
             one.best = int(np.argmin(score - temperature * random.gumbel(size=len(score))))
         if temperature == 0.0 and before == [one.best for one in chains]:
