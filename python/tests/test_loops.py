@@ -63,22 +63,74 @@ def test_peptide_bonds_are_trans_and_amino_acids_l(numbers: range, structure: Wr
     assert re.search(f"the loop of {names} was settled in the vacuum: its peptide bonds are trans", notes(report)), notes(report)
 
 
-def test_a_loop_inside_of_a_protein_is_parted_from_what_is_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without residue 17 of protein G: with steps of 1 fs atoms got places that are no numbers, because the side chain begins in the neighbouring strand."""
-    apart: list[float] = []
+def settled(numbers: Any, structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Protein G with these residues built and settled."""
+    found: list[Any] = []
 
     def looked_at(model: Any, *_: Any) -> Any:
-        built, others = ([a.index for a in model.topology.atoms() if a.element.symbol != "H" and test(int(a.residue.id))] for test in ((17).__eq__, lambda n: abs(n - 17) > 1))
-        apart.append(float(np.linalg.norm(model.positions[built][:, None] - model.positions[others], axis=2).min()))
+        found.append(model)
         raise Refused("as far as that")
 
     monkeypatch.setattr(solvate, "solvate", looked_at)
     text = gzip.decompress((ROOT / "validation/1pgb.pdb.gz").read_bytes()).decode()
-    options = structure("".join(line for line in text.splitlines(True) if not (line.startswith("ATOM") and int(line[22:26]) == 17)))
+    options = structure("".join(line for line in text.splitlines(True) if not (line.startswith("ATOM") and int(line[22:26]) in numbers)))
     options.gaps, options.crystal_water = "build", "drop"
     with pytest.raises(Refused, match="as far as that"):
         prepare(options, report)
-    assert apart[0] > 0.24
+    return found[0]
+
+
+def nearest(model: Any, numbers: Any) -> float:
+    """The distance (nm) of the residues to those that are not their neighbours."""
+    parts = [[a.index for a in model.topology.atoms() if a.element.symbol != "H" and test(int(a.residue.id))] for test in (lambda n: n in numbers, lambda n: all(abs(n - k) > 1 for k in numbers))]
+    return float(np.linalg.norm(model.positions[parts[0]][:, None] - model.positions[parts[1]], axis=2).min())
+
+
+def test_a_loop_inside_of_a_protein_is_parted_from_what_is_there(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without residue 17: with steps of 1 fs atoms got places that are no numbers, because the side chain begins in the neighbouring strand."""
+    assert nearest(settled([17], structure, report, monkeypatch), [17]) > 0.24
+
+
+def test_the_ends_of_a_narrow_gap_do_not_become_cis(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two residues in the helix: with a third of what now makes a peptide bond trans cis was a minimum of its own, and both ends stayed in it."""
+    model = settled([31, 32], structure, report, monkeypatch)
+    at = {(int(atom.residue.id), atom.name): model.positions[atom.index] for atom in model.topology.atoms()}
+    for k in range(28, 35):
+        assert abs(torsion(at[k, "CA"], at[k, "C"], at[k + 1, "N"], at[k + 1, "CA"])) > 140.0, k
+    assert nearest(model, [31, 32]) > 0.24
+
+
+def test_a_loop_that_comes_out_wrong_begins_anew_and_others_stay(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[tuple[Any, Any]] = []
+    right = loops._wrong
+
+    def wrong(bonds: Any, centres: Any, left: float, places: Any) -> Any:
+        residues = {residue.id: residue for residue in next(iter(centres)).chain.residues()}
+        tries.append(tuple(places[[atom.index for atom in residues[number].atoms()]] for number in ("10", "37")))
+        return [(residues["10"].index, "are not as they were wanted")] if len(tries) == 1 else right(bonds, centres, left, places)
+
+    monkeypatch.setattr(loops, "_wrong", wrong)
+    model = settled([10, 37], structure, report, monkeypatch)
+    assert len(tries) == 2
+    (lys, asn), (other_lys, other_asn) = tries
+    assert np.array_equal(asn, other_asn) and np.abs(lys - other_lys).max() > 0.05
+    assert "LYS 10 of chain A, ASN 37 of chain A was settled in the vacuum at try 2" in notes(report)
+    assert nearest(model, [10]) > 0.24
+
+
+def test_a_bond_that_goes_through_a_ring_is_found() -> None:
+    modeller = peptide(("PHE", *CHAIN[:6], "ALA"))
+    residues = list(modeller.topology.residues())
+    places = np.array(modeller.positions.value_in_unit(openmm.unit.nanometer))
+    ring = places[[atom.index for atom in residues[0].atoms() if atom.name in ("CG", "CD1", "CD2", "CE1", "CE2", "CZ")]]
+    ca, cb = (next(atom.index for atom in residues[7].atoms() if atom.name == name) for name in ("CA", "CB"))
+    assert loops._crossed(residues, [7], places) == []
+    normal = np.cross(ring[1] - ring[0], ring[2] - ring[0])
+    for end, side in ((ca, -0.0765), (cb, 0.0765)):
+        places[end] = ring.mean(axis=0) + side * normal / np.linalg.norm(normal)
+    for built in ([7], [0]):
+        assert any(k == built[0] and what == "have a bond that goes through a ring (that of PHE 1 of chain A)" for k, what in loops._crossed(residues, built, places)), built
+    assert ("lie on other atoms (ALA 8 of chain A on PHE 1 of chain A)") in [what for _, what in loops._crossed(residues, [7], places)]
 
 
 def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +158,10 @@ def test_a_peptide_bond_beside_the_loop_that_was_seen_cis_stays_so(structure: Wr
 def test_a_loop_that_stays_cis_is_refused(structure: Write, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solvate, "relax", lambda *_: None)
     monkeypatch.setattr(loops, "WRONG", -1.0)  # nothing is as trans as that
+    monkeypatch.setattr(loops, "TRIES", 2)
     options = structure(gap(range(4, 5)))
     options.gaps = "build"
-    with pytest.raises(Refused, match=r"the loops that were built have peptide bonds that are not trans \(.*LYS 4"):
+    with pytest.raises(Refused, match=r"the loops that were built have a peptide bond that is not trans \(.*LYS 4.*, after 2 tries"):
         prepare(options, report)
 
 
