@@ -113,3 +113,13 @@ def test_residues_that_a_minimisation_tears_apart_are_found() -> None:
     assert solvate.torn(topology, positions, far) == ["GLU 2 of chain A"]
     assert solvate.torn(topology, positions, other) == ["LYS 4 of chain A"]
     assert solvate.torn(topology, other, other) == []
+
+
+def test_atoms_with_large_forces_are_named() -> None:
+    """A note had the largest force of all and not where it is."""
+    topology = peptide(CHAIN).topology
+    forces = np.full(topology.getNumAtoms(), 5e3)
+    assert solvate.strained(topology, forces) == []
+    at = {(atom.residue.index, atom.name): atom.index for atom in topology.atoms()}
+    forces[at[3, "NZ"]], forces[at[3, "CE"]], forces[at[1, "CD"]] = 2.6e5, 1e5, 4e4
+    assert solvate.strained(topology, forces) == ["NZ of LYS 4 of chain A (2.6e+05 kJ/mol/nm)", "CD of GLU 2 of chain A (4e+04 kJ/mol/nm)"]
