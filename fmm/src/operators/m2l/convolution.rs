@@ -40,7 +40,7 @@ pub struct Convolution<T> {
     operators: Vec<Operator<T>>,
     /// For each mirror image: sign of even, of odd coefficients (0 where the coefficient has the other parity).
     signs: Vec<[Vec<T>; 2]>,
-    /// Boxes of all lines along x on the way back: for each [κ₁][κ₂] that has its own operators the line and, if there are mirror images, that of −κ₁.
+    /// Boxes of all lines along x on the way back: for each `[κ₁][κ₂]` that has its own operators the line and, if there are mirror images, that of −κ₁.
     lines: Vec<T>,
 }
 
