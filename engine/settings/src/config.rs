@@ -37,7 +37,7 @@ pub use dynamics::{Constraints, Dynamics, Velocities};
 pub use electrostatics::{Boundary, Depth, Electrostatics, Precision};
 pub use minimise::Minimise;
 pub use neighbour_list::NeighbourList;
-pub use output::Output;
+pub use output::{Output, job_that_writes};
 pub use position_restraints::PositionRestraints;
 pub use quantity::Quantity;
 pub use system::System;

@@ -3,7 +3,7 @@
 //! `octitrate prepare --starts` names in `titrate.structures` what the jobs beside the titration write: `start_2/final.gro` is that of `start_2.toml`. `octitrate titrate` runs those
 //! whose structure is not there yet, side by side, before anything else.
 
-use crate::config::Config;
+use crate::config::{Config, job_that_writes};
 use crate::output::files;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,18 +35,10 @@ pub fn without(titration: &Path) -> Option<Config> {
     Config::parse(&job.to_string(), titration).ok()
 }
 
-/// The job whose run writes this structure: that of the name of its folder, beside it, unless it says that it writes to another folder.
+/// The job whose run writes this structure: that of the name of its folder, beside it.
 fn made_by(structure: &Path) -> Option<PathBuf> {
-    let folder = structure.parent()?;
-    let job = folder.with_extension("toml");
-    if structure.file_name()? != files::FINAL || !job.is_file() {
-        return None;
-    }
-    // What cannot be read is run all the same, which says what is wrong with it.
-    let text = std::fs::read_to_string(&job).unwrap_or_default();
-    let read: toml::Table = text.parse().unwrap_or_default();
-    let writes_to = read.get("output").and_then(|section| section.get("folder")).and_then(toml::Value::as_str);
-    writes_to.is_none_or(|named| folder.with_file_name(named) == folder).then_some(job)
+    let is_last = structure.file_name()? == files::FINAL;
+    is_last.then(|| job_that_writes(structure.parent()?)).flatten()
 }
 
 #[cfg(test)]

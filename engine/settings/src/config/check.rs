@@ -2,6 +2,7 @@
 //!
 //! A check returns nothing, or the first mistake it finds. The mistake names its key; [`super::Config::locate`] adds the place in the file.
 
+use super::output::job_that_writes;
 use super::quantity::{Dimension, Quantity, Temperature, Time};
 use crate::error::InputError;
 use std::fmt::Display;
@@ -80,7 +81,7 @@ pub(super) fn exists(key: &str, path: &Path, valid: &str) -> Check {
 /// The command that makes the last structure of a run in the folder of the results of a job, or in a folder below it: `equilibrate/final.gro` is that of `equilibrate.toml`.
 fn made_by(path: &Path) -> Option<String> {
     path.file_name().filter(|name| *name == "final.gro")?;
-    let job = path.ancestors().skip(1).take(2).map(|folder| folder.with_extension("toml")).find(|job| job.is_file())?;
+    let job = path.ancestors().skip(1).take(2).find_map(job_that_writes)?;
     let sections: toml::Table = std::fs::read_to_string(&job).ok()?.parse().ok()?;
     let command = ["titrate", "calibrate"].into_iter().find(|name| sections.contains_key(*name)).unwrap_or("run");
     Some(format!("octitrate {command} {}", job.display()))
@@ -116,6 +117,7 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
         write("equilibrate.toml", "[dynamics]\nduration = \"1 ns\"");
         write("calibrate.toml", "[calibrate]\n");
+        write("elsewhere.toml", "[output]\nfolder = \"results\"");
         let help = |name: &str| {
             let mistake = exists("system.structure", &place.path().join(name), "a .gro file").unwrap_err();
             mistake.help.replace(&format!("{}/", place.path().display()), "")
@@ -126,5 +128,6 @@ mod tests {
         assert_eq!(help("calibrate/conformer_1/final.gro"), calibrate);
         assert_eq!(help("equilibrate/system.gro"), valid);
         assert_eq!(help("other/final.gro"), valid);
+        assert_eq!(help("elsewhere/final.gro"), valid);
     }
 }

@@ -119,3 +119,16 @@ impl Output {
         require(file.is_none(), "output.folder", found(), "the name of a folder")
     }
 }
+
+/// The job that writes its results to this folder: that of the same name beside it, `equilibrate.toml` of `equilibrate`, unless it says that it writes to another folder. One that
+/// cannot be read counts: running it says what is wrong with it.
+pub fn job_that_writes(folder: &Path) -> Option<PathBuf> {
+    let job = folder.with_extension("toml");
+    if !job.is_file() {
+        return None;
+    }
+    let text = std::fs::read_to_string(&job).unwrap_or_default();
+    let read: toml::Table = text.parse().unwrap_or_default();
+    let writes_to = read.get("output").and_then(|section| section.get("folder")).and_then(toml::Value::as_str);
+    writes_to.is_none_or(|named| folder.with_file_name(named) == folder).then_some(job)
+}
