@@ -31,9 +31,9 @@ esac
 case ${ALKALINE:+alkaline-}$force_field-$entry in
     # What titrates lower has no proton here, and Arg has one.
     alkaline-charmm36m-ecc-1pgb) sites=LYS,TYR,nterm range=8:13 ph="8.75, 9.75, 10.5, 11.25, 12.0, 13.0" ;;
-    alkaline-charmm36m-ecc-4pti) sites=LYS,TYR,nterm range=8:13 ph="8.5, 9.5, 10.25, 11.0, 11.75, 12.75" ;;
+    alkaline-charmm36m-4pti | alkaline-charmm36m-ecc-4pti) sites=LYS,TYR,nterm range=8:13 ph="8.5, 9.5, 10.25, 11.0, 11.75, 12.75" ;;
     alkaline-charmm36m-ecc-2lzt) sites=LYS,TYR,nterm range=8:13 ph="8.5, 9.5, 10.25, 11.0, 11.75, 12.75" ;;
-    alkaline-*) echo "ALKALINE is for 1pgb, 4pti and 2lzt with charmm36m-ecc" >&2; exit 2 ;;
+    alkaline-*) echo "ALKALINE is for 1pgb, 4pti and 2lzt with charmm36m-ecc, and for 4pti with charmm36m" >&2; exit 2 ;;
     *-1pgb) sites=GLU,ASP,cterm range=1:7 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.25, 4.75, 5.75" ;;
     # Amino ends come out at 8 to 9 with CHARMM36m; its first runs in results/ end with pH 8.5 and 8.
     charmm36m-4pti | charmm36m-ecc-4pti) sites=GLU,ASP,nterm,cterm range=1:9 ph="1.25, 2.0, 2.75, 3.25, 3.75, 4.5, 6.5, 8.0, 9.25" ;;
