@@ -3,7 +3,8 @@
 //! A round trip is a passage from one side to the other and back. For all sites together the sides are the lowest and the highest pH. What a
 //! site has to learn from a walker is what the walker is like where the site has its proton and where it has not: its own sides are the pH values at least
 //! [`BESIDE`] below its lowest and above its highest pKa, or the last ones that there are. Titrations that are evaluated together may have other pH values:
-//! a walker goes between those of its own.
+//! a walker goes between those of its own. The pH values are those that there were at the time: one that `titrate.until` adds beyond the others is an end from
+//! then on, and what walkers did between the ends of before stays a passage.
 
 use crate::evaluation::runs::Run;
 use std::collections::BTreeMap;
@@ -17,26 +18,26 @@ const BESIDE: f64 = 1.0;
 pub(super) struct Walks {
     /// Time (ps), number of the titration, walker, pH; in the order of time.
     visits: Vec<(f64, usize, u32, f64)>,
-    /// The pH values of each titration, rising.
-    ladders: Vec<Vec<f64>>,
+    /// The pH values of each titration, rising, each with the time (ps) of its first line.
+    ladders: Vec<Vec<(f64, f64)>>,
 }
 
 impl Walks {
     /// Of all lines of λ; none where no run has walkers, or all have one pH.
     pub fn of(runs: &[Run]) -> Option<Self> {
         let mut titrations: BTreeMap<PathBuf, usize> = BTreeMap::new();
-        let (mut visits, mut ladders) = (Vec::new(), Vec::<Vec<f64>>::new());
+        let (mut visits, mut ladders) = (Vec::new(), Vec::<Vec<(f64, f64)>>::new());
         for run in runs {
             let next = titrations.len();
             let titration = *titrations.entry(run.titration().to_path_buf()).or_insert(next);
             ladders.resize_with(titrations.len(), Vec::new);
-            ladders[titration].push(run.ph);
+            ladders[titration].extend(run.series.time.first().map(|begin| (run.ph, *begin)));
             let lines = run.series.time.iter().zip(&run.series.walker);
             visits.extend(lines.map(|(time, walker)| (*time, titration, *walker, run.ph)));
         }
         for ladder in &mut ladders {
-            ladder.sort_by(f64::total_cmp);
-            ladder.dedup();
+            ladder.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            ladder.dedup_by_key(|(ph, _)| *ph); // what is left is the first of its lines
         }
         if visits.is_empty() || ladders.iter().all(|ladder| ladder.len() < 2) {
             return None;
@@ -63,16 +64,16 @@ impl Walks {
     /// Passages of each walker from one of the sides of a site with these pKa values to the other.
     fn passages_about(&self, pka: impl Iterator<Item = f64> + Clone) -> Vec<usize> {
         let (lowest, highest) = (pka.clone().reduce(f64::min), pka.reduce(f64::max));
-        let sides = |ladder: &Vec<f64>| {
-            let low = lowest.and_then(|pka| ladder.iter().rfind(|ph| **ph <= pka - BESIDE)).copied();
-            let high = highest.and_then(|pka| ladder.iter().find(|ph| **ph >= pka + BESIDE)).copied();
-            [low.unwrap_or(ladder[0]), high.unwrap_or(ladder[ladder.len() - 1])]
+        let sides = |ladder: &[(f64, f64)], now: f64| {
+            let mut there = ladder.iter().filter(|(_, begin)| *begin <= now).map(|(ph, _)| *ph);
+            let low = lowest.and_then(|pka| there.clone().rfind(|ph| *ph <= pka - BESIDE));
+            let high = highest.and_then(|pka| there.clone().find(|ph| *ph >= pka + BESIDE));
+            [low.or(there.clone().next()), high.or(there.next_back())]
         };
-        let sides: Vec<[f64; 2]> = self.ladders.iter().map(sides).collect();
         let mut seen: BTreeMap<(usize, u32), (bool, usize)> = BTreeMap::new();
-        for &(_, titration, walker, ph) in &self.visits {
-            let [low, high] = sides[titration];
-            if ph > low && ph < high {
+        for &(time, titration, walker, ph) in &self.visits {
+            let [Some(low), Some(high)] = sides(&self.ladders[titration], time) else { continue };
+            if low == high || ph > low && ph < high {
                 continue;
             }
             let end = ph >= high;
@@ -131,5 +132,26 @@ mod tests {
         farther.extend(runs(&[back, [4, 2, 3, 1], back]));
         let both = Walks::of(&farther).unwrap();
         assert_eq!((both.round_trips(), both.passages(), both.round_trips_about([4.0].into_iter())), (2, 4, 2));
+    }
+
+    /// Walkers 1 and 4 make a round trip between pH 2 and 7. Then pH 1 is added with walker 5, and walker 1 goes there.
+    #[test]
+    fn a_ph_that_is_added_beyond_the_others_takes_no_round_trip_away() {
+        let (there, back) = ([4, 2, 3, 1], [1, 2, 3, 4]);
+        let added = |time: [f64; 2], walker: [u32; 2]| Run {
+            folder: "a/pH_1.00/replica_1".into(),
+            ph: 1.0,
+            series: LambdaSeries { time: time.into(), walker: walker.into(), ..LambdaSeries::default() },
+            ..Run::default()
+        };
+        let mut went = runs(&[back, there, back, back, [5, 2, 3, 4]]);
+        went.push(added([3.0, 4.0], [5, 1]));
+        let walks = Walks::of(&went).unwrap();
+        assert_eq!((walks.round_trips(), walks.passages()), (2, 4));
+        // From then on pH 2 is no end: walker 5, which goes from pH 1 to 2 and to 7, has passed once, and walker 4, from pH 7 to 2, not at all.
+        let mut went = runs(&[back, back, [5, 2, 3, 4], [4, 2, 3, 5]]);
+        went.push(added([1.0, 2.0], [5, 1]));
+        let walks = Walks::of(&went).unwrap();
+        assert_eq!((walks.round_trips(), walks.passages()), (0, 1));
     }
 }
