@@ -205,36 +205,84 @@ fn other_proteins_with_scaled_charges_have_the_errors_of_the_files() {
     says(&read("README.md"), &all, &all_of_null);
 }
 
-/// Lys and Tyr have tables of their own, by residue: each value in the sources, and the averages on both pages.
+/// Lys and Tyr have tables of their own, by residue and protein: each value in the sources, and the averages on all pages.
 #[test]
-fn lys_and_tyr_of_bpti_have_the_values_of_the_files() {
-    let table = read("validation/results/4pti-charmm36m-ecc-alkaline/comparison.csv");
-    let (all, manual) = (read("validation/README.md"), read("docs/src/is-it-right.md"));
-    let in_sources = section(&all, "Lys and Tyr of BPTI");
+fn lys_and_tyr_have_the_values_of_the_files() {
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let signed = |less: f64| format!("{}{:.2}", if less < 0.0 { "−" } else { "+" }, less.abs());
+    let (all, manual, readme) = (read("validation/README.md"), read("docs/src/is-it-right.md"), read("README.md"));
+    let in_sources = section(&all, "Lys and Tyr of three proteins");
     let in_manual = section(&manual, "Lys and Tyr");
-    let names = ["site", "computed", "its error", "computed − measured", "model compound − measured"];
-    let columns = names.map(|name| column(&table, name));
-    for residue in ["LYS", "TYR"] {
-        let rows: Vec<[&str; 5]> = (0..columns[0].len())
-            .map(|row| [0, 1, 2, 3, 4].map(|name| columns[name][row].as_str()))
-            .filter(|row| row[0].starts_with(residue))
-            .collect();
-        assert_eq!(rows.len(), 4);
-        let number = |text: &str| text.parse::<f64>().unwrap();
-        for [site, computed, error, less, _] in &rows {
-            let name = site.replace("LYS ", "Lys").replace("TYR ", "Tyr");
-            let sign = if number(less) < 0.0 { "−" } else { "+" };
-            let said = format!(
-                "| {name} | {:.2} ± {:.2} | {} | {sign}{:.2} |",
-                number(computed),
-                number(error),
-                (10.0 * (number(computed) - number(less))).round() / 10.0,
-                number(less).abs()
-            );
-            assert!(in_sources.contains(&said), "{said}");
+    // computed − measured and model compound − measured of one residue, and its lines of the table
+    let of = |folder: &str, residue: &str| {
+        let table = read(&format!("validation/results/{folder}/comparison.csv"));
+        let names =
+            ["site", "computed", "measured", "measured above", "computed − measured", "model compound − measured"];
+        let columns = names.map(|name| column(&table, name));
+        let (mut less, mut null, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..columns[0].len() {
+            let [site, computed, measured, above, difference, of_null] =
+                std::array::from_fn(|name| columns[name][row].trim_matches('"'));
+            let Some(place) = site.trim_start_matches('N').strip_prefix(residue) else { continue };
+            let name = format!("{}{}", if residue == "LYS" { "Lys" } else { "Tyr" }, place.trim());
+            let computed = number(computed);
+            if measured.is_empty() {
+                let verdict = match number(above) - computed {
+                    short if short > 0.0 => format!("too low by {short:.2} or more"),
+                    _ => "agrees".to_owned(),
+                };
+                lines
+                    .push((format!("| {name} | {computed:.2} ± "), format!(" | > {:.0} | {verdict} |", number(above))));
+            } else {
+                less.push(number(difference));
+                null.push(number(of_null));
+                lines.push((
+                    format!("| {name} | {computed:.2} ± "),
+                    format!(" | {:.1} | {} |", number(measured), signed(number(difference))),
+                ));
+            }
         }
-        let [less, null] = [3, 4].map(|name| averages(&rows.iter().map(|row| number(row[name])).collect::<Vec<_>>()));
-        let row = |line: &str| line.contains(&less) && line.contains(&null);
-        assert!(in_sources.lines().any(row) && in_manual.lines().any(row), "{residue}: {less}, {null}");
+        (less, null, lines)
+    };
+    let averaged = |text: &str, less: &[f64], null: &[f64]| {
+        let (less, null) = (averages(less), averages(null));
+        assert!(text.lines().any(|line| line.contains(&less) && line.contains(&null)), "{less}, {null}");
+    };
+    for (residue, in_all) in [("LYS", 12), ("TYR", 8)] {
+        let (mut every, mut every_null) = (Vec::new(), Vec::new());
+        for folder in ["4pti-charmm36m-ecc-alkaline", "2lzt-charmm36m-ecc-alkaline", "1pgb-charmm36m-ecc-alkaline"] {
+            let (less, null, lines) = of(folder, residue);
+            for (begin, end) in lines {
+                assert!(
+                    in_sources.lines().any(|line| line.starts_with(&begin) && line.contains(&end)),
+                    "{begin}…{end}"
+                );
+            }
+            averaged(in_sources, &less, &null);
+            every.extend(less);
+            every_null.extend(null);
+        }
+        assert_eq!(every.len(), in_all);
+        averaged(in_sources, &every, &every_null);
+        averaged(in_manual, &every, &every_null);
+        let mean = signed(every.iter().sum::<f64>() / every.len() as f64);
+        assert!(
+            in_sources.lines().any(|line| line.contains(&averages(&every)) && line.ends_with(&format!("| {mean} |"))),
+            "{mean}"
+        );
+        assert!(readme.contains(&averages(&every)));
+        // With whole charges, in the last column of the table of BPTI.
+        let (less, null, lines) = of("4pti-charmm36m-alkaline", residue);
+        for (begin, end) in lines {
+            let (name, computed) = begin.trim_start_matches("| ").split_once(" | ").unwrap();
+            let difference = end.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+            let said = |line: &str| {
+                line.starts_with(&format!("| {name} |"))
+                    && line.contains(computed)
+                    && line.ends_with(&format!(", {difference} |"))
+            };
+            assert!(in_sources.lines().any(said), "{name} {computed}{difference}");
+        }
+        averaged(in_sources, &less, &null);
     }
 }
