@@ -220,9 +220,8 @@ fn lys_and_tyr_have_the_values_of_the_files() {
             ["site", "computed", "measured", "measured above", "computed − measured", "model compound − measured"];
         let columns = names.map(|name| column(&table, name));
         let (mut less, mut null, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-        for row in 0..columns[0].len() {
-            let [site, computed, measured, above, difference, of_null] =
-                std::array::from_fn(|name| columns[name][row].trim_matches('"'));
+        for row in (0..columns[0].len()).map(|row| columns.each_ref().map(|column| column[row].trim_matches('"'))) {
+            let [site, computed, measured, above, difference, of_null] = row;
             let Some(place) = site.trim_start_matches('N').strip_prefix(residue) else { continue };
             let name = format!("{}{}", if residue == "LYS" { "Lys" } else { "Tyr" }, place.trim());
             let computed = number(computed);

@@ -8,14 +8,17 @@ mod diagnostics;
 mod doubts;
 mod equilibrated;
 mod independent_units;
+mod neighbours;
 mod results;
 mod rotamers;
+mod shown;
 mod trails;
 mod walks;
 
 pub use diagnostics::{END, FEW, LARGEST_ERROR, ROTAMERS, SECOND, TRIPS};
 pub use doubts::grouped;
 pub use independent_units::Independent;
+pub use neighbours::{FEW_FRAMES, NEAR, Neighbour, Neighbours, RARE};
 pub use results::{BINS, Diagnostics, Evaluation, HillFit, Options, PairResult, SIGNIFICANT, SiteResult};
 pub use rotamers::{Held, Torsions};
 
@@ -30,6 +33,7 @@ use lambda::analysis::pairs::{self, PairSeries};
 use lambda::analysis::reweighting::Question;
 use lambda::analysis::titration::{self, Titration, TitrationError, TitrationSeries, protonation};
 use rayon::prelude::*;
+use shown::Shown;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -60,9 +64,8 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let settled = runs.into_par_iter().map(|run| equilibrated::run(run, options.equilibration));
     let (mut runs, left_out): (Vec<Run>, Vec<f64>) = settled.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let (records, left) = of_one_correction(titrating(&runs, options)?, &runs)?;
-    let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
     // From all lines of λ: between those that are taken below a walker may have been elsewhere.
-    let torsions = rotamers::torsions(&mut runs, &names);
+    let Shown { torsions, neighbours } = shown::read(&mut runs, &records, options.threshold)?;
     let walks = Walks::of(&runs);
     let round_trips = walks.as_ref().map(Walks::round_trips);
     // Frames count alike: those of all runs must stand for the same time.
@@ -86,7 +89,8 @@ pub fn evaluate(runs: Vec<Run>, options: &Options) -> Result<Evaluation> {
     let grid = grid(&ph);
     let curves: Vec<Vec<Option<Vec<f64>>>> = grid.par_iter().map(|&ph| connected.ensemble.populations(ph)).collect();
     let stuck = diagnostics::stuck(&runs, walks.as_ref());
-    for (site, torsions) in sites.iter_mut().zip(torsions) {
+    for ((site, torsions), neighbours) in sites.iter_mut().zip(torsions).zip(neighbours) {
+        site.neighbours = neighbours;
         // An entry of the user's own may leave its hydrogens free.
         let held = torsions.held.filter(|_| rotamers::HELD.contains(&site.record.entry.as_str()));
         site.diagnostics.torsions = Torsions { held, ..torsions };
@@ -341,6 +345,7 @@ fn site(record: &SiteRecord, runs: &[Run], connected: &Connected, options: &Opti
         pure: connected.pure.contains(&record.name),
         protonation: protonations,
         diagnostics,
+        neighbours: Neighbours::default(),
         curve: Vec::new(),
         titration,
         convergence,

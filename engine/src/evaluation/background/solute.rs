@@ -19,7 +19,8 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Names of residues that are water.
-const WATER: [&str; 11] = ["SOL", "WAT", "HOH", "H2O", "SPC", "TIP3", "TIP3P", "TIP4", "TIP4P", "TIP5", "OPC"];
+pub(crate) const WATER: [&str; 11] =
+    ["SOL", "WAT", "HOH", "H2O", "SPC", "TIP3", "TIP3P", "TIP4", "TIP4P", "TIP5", "OPC"];
 /// Longest bond between two residues (nm).
 const BOND: f64 = 0.2;
 /// Heavy atoms of a larger solute are those of the backbone and of the sites alone.

@@ -14,6 +14,7 @@ use lambda::library::macroscopic_pk;
 pub use super::diagnostics::Diagnostics;
 
 use super::diagnostics::{self, LARGEST_ERROR};
+use super::neighbours::Neighbours;
 
 /// Number of bins in the histograms of λ.
 pub const BINS: usize = 60;
@@ -110,6 +111,8 @@ pub struct SiteResult {
     pub(super) protonation: Vec<Vec<State>>,
     /// Whether its numbers have converged.
     pub diagnostics: Diagnostics,
+    /// What stands beside it, by the trajectories.
+    pub neighbours: Neighbours,
     /// Populations of its pure forms by MBAR at each pH of [`Evaluation::grid`]; empty where the pH values are not connected.
     pub curve: Vec<Vec<f64>>,
 }

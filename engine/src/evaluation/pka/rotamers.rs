@@ -17,23 +17,16 @@
 //! of many walkers: a torsion is followed along its walker, through whatever runs that came. A frame between two lines of λ is left out in a replica exchange: nobody knows
 //! which walker it shows.
 //!
-//! Runs without a trajectory, or whose trajectory lacks the group, say nothing; of a trajectory that cannot be read the user is told.
-//! Of long trajectories [`MOST`] frames are read, evenly spread: changes
-//! that are undone in between are missed, which is the safe side.
+//! Runs without a trajectory, or whose trajectory lacks the group, say nothing. Of long trajectories [some frames](super::shown) are read: changes that are
+//! undone in between are missed, which is the safe side.
 
-use crate::error::Error;
+use super::shown::line_at;
 use crate::evaluation::runs::{Run, Walker};
-use crate::output::files;
-use crate::trajectory::Frames;
 use forcefield::bonded::dihedral::DihedralAngle;
-use forcefield::gromacs::{Structure, read_gro};
-use rayon::prelude::*;
+use forcefield::gromacs::Structure;
+use nalgebra::Vector3;
 use std::collections::BTreeMap;
 
-/// Frames of a run that are read, at most.
-const MOST: usize = 400;
-/// Times that differ by less are one, ps: trajectories have them in single precision.
-const SAME: f64 = 1e-2;
 /// Names that the γ atom may have.
 const GAMMA: [&str; 5] = ["CG", "SG", "OG", "CG1", "OG1"];
 /// Entries whose hydrogens are held syn.
@@ -100,38 +93,44 @@ struct Watched {
     wells: Wells,
 }
 
-/// A torsion as the frames of a run show it.
-type Shown = (Watched, Vec<Seen>);
+/// The torsions of a site as the frames of a run show them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Series(Vec<(Watched, Vec<Seen>)>);
 
-/// Torsions of each of the sites `names`, all runs together. A trajectory that cannot be read is a warning of its run.
-pub(super) fn torsions(runs: &mut [Run], names: &[&str]) -> Vec<Torsions> {
-    let read = |run: &mut Run| {
-        let found = series(run, names).unwrap_or_else(|why| {
-            run.warnings.push(format!("{}: {why}, so that turns of side chains in it do not count", run.short_name()));
-            None
-        });
-        found.unwrap_or_else(|| vec![Vec::new(); names.len()])
-    };
-    let all: Vec<Vec<Vec<Shown>>> = runs.par_iter_mut().map(read).collect();
-    let runs = &*runs;
+impl Series {
+    /// Of a site by its name, in a structure that has the atoms of the trajectory; nothing of it has been seen yet.
+    pub fn new(structure: &Structure, name: &str) -> Self {
+        Self(watched(structure, name).into_iter().map(|one| (one, Vec::new())).collect())
+    }
+
+    /// Takes a frame with positions (nm) at a time (ps).
+    pub fn see(&mut self, time: f64, positions: &[Vector3<f64>]) {
+        for (one, seen) in &mut self.0 {
+            seen.push(Seen { time, angle: DihedralAngle::new(one.atoms, positions).phi.to_degrees() });
+        }
+    }
+}
+
+/// Torsions of each of `count` sites, all runs together, as each run shows them: `all[run][site]`.
+pub(super) fn torsions(runs: &[Run], all: &[&[Series]], count: usize) -> Vec<Torsions> {
     let of_site = |site: usize| {
         let count = |which: Which| {
             // A group has one of each kind, or two hydrogens.
-            let most = all.iter().map(|run| run[site].iter().filter(|(one, _)| one.which == which).count()).max();
+            let most = all.iter().map(|run| run[site].0.iter().filter(|(one, _)| one.which == which).count()).max();
             let nth = |nth: usize| {
-                let shown = all.iter().map(|run| run[site].iter().filter(|(one, _)| one.which == which).nth(nth));
-                let shown: Vec<Option<&Shown>> = shown.collect();
+                let shown = all.iter().map(|run| run[site].0.iter().filter(|(one, _)| one.which == which).nth(nth));
+                let shown: Vec<Option<&(Watched, Vec<Seen>)>> = shown.collect();
                 let wells = shown.iter().flatten().next()?.0.wells;
                 turned(runs, shown.into_iter().map(|one| one.map(|(_, seen)| &seen[..])), wells)
             };
             (0..most.unwrap_or(0)).filter_map(nth).reduce(|a, b| a + b)
         };
-        let hydrogens = all.iter().flat_map(|run| &run[site]).filter(|(one, _)| one.which == Which::Held);
+        let hydrogens = all.iter().flat_map(|run| &run[site].0).filter(|(one, _)| one.which == Which::Held);
         let away = hydrogens.flat_map(|(_, seen)| seen).map(|one| one.angle.abs()).reduce(f64::max);
         let held = away.map(|farthest| Held { farthest, changes: count(Which::Held).unwrap_or(0) });
         Torsions { first: count(Which::First), second: count(Which::Second), end: count(Which::End), held }
     };
-    (0..names.len()).map(of_site).collect()
+    (0..count).map(of_site).collect()
 }
 
 /// Changes of one torsion that was `seen` so in each of the runs, each walker or run without walkers by itself; none if no run shows it.
@@ -152,7 +151,7 @@ fn turned<'a>(runs: &[Run], seen: impl Iterator<Item = Option<&'a [Seen]>>, well
 }
 
 /// A dihedral at a time.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     /// ps.
     time: f64,
@@ -162,51 +161,14 @@ struct Seen {
 
 /// The walker that a run had at a time (ps), if it has a line of λ of that time: frame and line are both written before the swap of their step.
 fn walker_at(run: &Run, time: f64) -> Option<Walker<'_>> {
-    let index = run.series.time.partition_point(|&line| line < time - SAME);
-    let line = run.series.time.get(index).filter(|&&line| line <= time + SAME);
-    line.and_then(|_| run.series.walker.get(index)).map(|&walker| (run.titration(), walker))
+    let index = line_at(run, time)?;
+    run.series.walker.get(index).map(|&walker| (run.titration(), walker))
 }
 
 /// Changes along frames in any order.
 fn along(mut seen: Vec<Seen>, wells: Wells) -> u64 {
     seen.sort_by(|a, b| a.time.total_cmp(&b.time));
     count(&seen.iter().map(|one| one.angle).collect::<Vec<_>>(), wells)
-}
-
-/// The torsions of every site in one run; none without a trajectory, and why where there is one that cannot be read.
-fn series(run: &Run, names: &[&str]) -> Result<Option<Vec<Vec<Shown>>>, String> {
-    let trajectory = run.folder.join(files::TRAJECTORY);
-    let chosen = run.folder.join(files::TRAJECTORY_STRUCTURE);
-    let named = if chosen.exists() { chosen } else { run.folder.join(files::FINAL) };
-    // Without frames yet, or put away while the run goes on.
-    if std::fs::metadata(&trajectory).map_or(true, |file| file.len() == 0) {
-        return Ok(None);
-    }
-    let (frames_of, names_of) = (files::TRAJECTORY, named.file_name().unwrap_or_default().to_string_lossy());
-    if !named.exists() {
-        let (chosen, last) = (files::TRAJECTORY_STRUCTURE, files::FINAL);
-        return Err(format!("{frames_of} is there without {chosen} or {last}, which name its atoms"));
-    }
-    let structure = read_gro(&named).map_err(|e| format!("{names_of} cannot be read ({e})"))?;
-    let mut found: Vec<Vec<Shown>> =
-        names.iter().map(|name| watched(&structure, name).into_iter().map(|one| (one, Vec::new())).collect()).collect();
-    let unreadable = |e: Error| format!("{frames_of} cannot be read ({e})");
-    let mut frames = Frames::open(&trajectory).map_err(unreadable)?;
-    // The start that the evaluation leaves out does not count here either.
-    let from = run.series.time.first().copied().unwrap_or(0.0);
-    let used: Vec<usize> = (0..frames.entries().len()).filter(|&k| frames.entries()[k].time >= from).collect();
-    for &index in used.iter().step_by(used.len().div_ceil(MOST).max(1)) {
-        let time = frames.entries()[index].time;
-        let frame = frames.read(index).map_err(unreadable)?;
-        let [shown, named] = [frame.positions.len(), structure.positions.len()];
-        if shown != named {
-            return Err(format!("{frames_of} has {shown} atoms and {names_of}, which should name them, {named}"));
-        }
-        for (one, list) in found.iter_mut().flatten() {
-            list.push(Seen { time, angle: DihedralAngle::new(one.atoms, &frame.positions).phi.to_degrees() });
-        }
-    }
-    Ok(Some(found))
 }
 
 /// The torsions of a site that is called "GL3 15", "nterm MET 1" or "cterm GL3 56"; none for names with the number of a molecule, and where the
@@ -327,29 +289,6 @@ mod tests {
         let mut between = two("a/pH_4.00/replica_1", "a/pH_5.00/replica_1");
         between.iter_mut().for_each(|run| run.series.time.iter_mut().for_each(|time| *time += 0.25));
         assert_eq!(of(between), None);
-    }
-
-    #[test]
-    fn a_trajectory_that_cannot_be_read_is_a_warning() {
-        let folder = std::env::temp_dir().join(format!("octitrate-rotamers-{}", std::process::id()));
-        let place = folder.join("titrate/pH_4.00/replica_1");
-        std::fs::create_dir_all(&place).unwrap();
-        let said = || {
-            let mut runs = [Run { folder: place.clone(), ph: 4.0, ..Run::default() }];
-            assert_eq!(torsions(&mut runs, &["GL3 15"]), [Torsions::default()]);
-            runs[0].warnings.join("")
-        };
-        assert_eq!(said(), "");
-        std::fs::write(place.join(files::TRAJECTORY), "").unwrap();
-        assert_eq!(said(), "");
-        std::fs::write(place.join(files::TRAJECTORY), "no frames").unwrap();
-        let start =
-            "pH_4.00/replica_1: trajectory.xtc is there without trajectory.gro or final.gro, which name its atoms";
-        assert!(said().starts_with(start), "{}", said());
-        let structure = "one atom\n    1\n   15GL3      N    1   0.000   0.000   0.000\n   2.0   2.0   2.0\n";
-        std::fs::write(place.join(files::FINAL), structure).unwrap();
-        assert!(said().starts_with("pH_4.00/replica_1: trajectory.xtc cannot be read ("), "{}", said());
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     fn structure(atoms: &[(&str, i32, &str)]) -> Structure {

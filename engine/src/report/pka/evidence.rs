@@ -3,7 +3,7 @@
 use super::tables::optional;
 use crate::evaluation::background::{Background, TitrationRecord};
 use crate::evaluation::mixing::Mixing;
-use crate::evaluation::pka::{Evaluation, PairResult, SIGNIFICANT};
+use crate::evaluation::pka::{Evaluation, FEW_FRAMES, NEAR, Neighbour, PairResult, SIGNIFICANT, SiteResult};
 use crate::evaluation::runs::{Run, names_of_runs};
 use crate::evaluation::until::{Check, Looks, Settled, reached};
 use crate::record::Labels;
@@ -101,6 +101,53 @@ pub(super) fn diagnostics(page: &mut Page, evaluation: &Evaluation, labels: &Lab
         columns.extend(["replicas", "spread of replicas"]);
     }
     page.long_table("Diagnostics", &columns, &diagnosed(evaluation, labels));
+}
+
+/// Atoms with a smaller share are not shown beside a group.
+const SELDOM: f64 = 0.1;
+/// Most atoms that are shown beside a form of a group.
+const BESIDE: usize = 4;
+
+/// What stands beside each group with its proton and without it, where trajectories show it.
+pub(super) fn neighbours(page: &mut Page, evaluation: &Evaluation, labels: &Labels) {
+    let beside = |site: &SiteResult, class: usize| -> String {
+        if site.neighbours.frames[class] < FEW_FRAMES {
+            return "too few frames".into();
+        }
+        let share = |one: &Neighbour| one.shares[class].unwrap_or(0.0);
+        let mut atoms: Vec<&Neighbour> = site.neighbours.atoms.iter().filter(|one| share(one) >= SELDOM).collect();
+        atoms.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        // A name is not broken between lines.
+        let said = |one: &&Neighbour| {
+            format!("{} {} {:.0} %", labels.of(&one.residue), one.atom, 100.0 * share(one)).replace(' ', "\u{a0}")
+        };
+        match &atoms.iter().take(BESIDE).map(said).collect::<Vec<_>>()[..] {
+            [] => "nothing".into(),
+            all => all.join(", "),
+        }
+    };
+    let mut rows = Vec::new();
+    for site in &evaluation.sites {
+        let frames = &site.neighbours.frames;
+        for step in 0..frames.len().saturating_sub(1) {
+            let [with, without] = [step, step + 1].map(|class| beside(site, class));
+            let counts = format!("{}, {}", frames[step], frames[step + 1]);
+            rows.push(vec![labels.of(&site.step_name(step)), with, without, counts]);
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    let heading = "What stands beside each group";
+    let words = format!(
+        "Nitrogen, oxygen and sulfur (and ions, where the trajectories have them) within {:.1} Å of the atoms that bind the proton, as shares of the frames with the proton and without it. What stands beside one form much more often than beside the other holds that form: the form without the proton lowers the pKa, and that with it raises it. Water is not counted. Atoms below {:.0} % are in {} only.",
+        10.0 * NEAR,
+        100.0 * SELDOM,
+        super::tables::NEIGHBOURS
+    );
+    let columns = ["site", "with its proton", "without it", "frames with, without"];
+    page.anchor("neighbours", "Neighbours");
+    page.section("words", heading, &format!("<p>{}</p>{}", escape(&words), table(heading, &columns, &rows)));
 }
 
 fn has_replicas(evaluation: &Evaluation) -> bool {

@@ -105,6 +105,8 @@ fn site(evaluation: &Evaluation, labels: &Labels, measured: &[Measured], index: 
     });
     let (ph, populations) = populations(evaluation, site);
     let found = &site.diagnostics;
+    let neighbours = site.neighbours.atoms.iter();
+    let neighbours = neighbours.map(|one| json!({"residue": one.residue, "atom": one.atom, "shares": one.shares}));
     json!({
         "name": site.record.name,
         "label": labels.of(&site.record.name),
@@ -120,6 +122,7 @@ fn site(evaluation: &Evaluation, labels: &Labels, measured: &[Measured], index: 
         "farthest_from_syn": found.torsions.held.map(|held| held.farthest),
         "syn_changes": found.torsions.held.map(|held| held.changes),
         "round_trips": found.round_trips,
+        "neighbours": {"frames": site.neighbours.frames, "atoms": neighbours.collect::<Vec<_>>()},
         "steps": steps.collect::<Vec<_>>(),
         "points": points.collect::<Vec<_>>(),
         "populations": {"pH": ph, "forms": populations},

@@ -1,14 +1,15 @@
 //! Results of an evaluation as CSV, and the short table at the end of the command.
 //!
 //! `pka.csv`: macroscopic pKa values. `micro.csv`: pK of every pair of forms, and tautomers. `titration.csv` and
-//! `populations.csv`: by site, pH and form. `diagnostics.csv`: whether sites have converged. `pairs.csv`: correlations and interactions. `convergence.csv`: pKa against the time used.
+//! `populations.csv`: by site, pH and form. `diagnostics.csv`: whether sites have converged. `neighbours.csv`: what stands beside them. `pairs.csv`: correlations and interactions. `convergence.csv`: pKa against the time used.
 
 use crate::atomic::write_atomic;
 use crate::error::Result;
-use crate::evaluation::pka::{Diagnostics, Evaluation, PairResult, SIGNIFICANT, SiteResult, grouped};
+use crate::evaluation::pka::{Diagnostics, Evaluation, Neighbour, PairResult, SIGNIFICANT, SiteResult, grouped};
 use crate::record::Labels;
 use crate::report::text::aligned;
 use lambda::analysis::hill::Determined;
+use lambda::analysis::titration::protonation;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -27,6 +28,8 @@ pub const CONVERGENCE: &str = "convergence.csv";
 
 /// Whether sites have converged, and why not.
 pub const DIAGNOSTICS: &str = "diagnostics.csv";
+/// What stands beside the sites.
+pub const NEIGHBOURS: &str = "neighbours.csv";
 
 /// Writes all tables.
 ///
@@ -41,6 +44,7 @@ pub fn write(evaluation: &Evaluation, folder: &Path) -> Result<()> {
         (PAIRS, pairs(evaluation)),
         (CONVERGENCE, convergence(evaluation)),
         (DIAGNOSTICS, diagnostics(evaluation)),
+        (NEIGHBOURS, neighbours(evaluation)),
     ];
     tables.iter().try_for_each(|(name, text)| write_atomic(&folder.join(name), "write", text.as_bytes()))
 }
@@ -110,6 +114,21 @@ fn diagnostics(evaluation: &Evaluation) -> String {
                 "{},{},{pka},{transitions},{exchanges},{turned},{held},{trips},{own_trips},{halves},{spread},{overlap},{verdict}",
                 site.record.name, step.to
             );
+        }
+    }
+    text
+}
+
+pub(super) fn neighbours(evaluation: &Evaluation) -> String {
+    let mut text = String::from("site,protons lost,frames,residue,atom,share\n");
+    for site in &evaluation.sites {
+        let protons: Vec<u32> = site.record.forms.iter().map(|form| form.protons_lost).collect();
+        for ((class, lost), frames) in protonation(&protons).0.iter().enumerate().zip(&site.neighbours.frames) {
+            for neighbour in &site.neighbours.atoms {
+                let Neighbour { residue, atom, shares } = neighbour;
+                let share = optional(shares[class], 3);
+                let _ = writeln!(text, "{},{lost},{frames},{residue},{atom},{share}", site.record.name);
+            }
         }
     }
     text

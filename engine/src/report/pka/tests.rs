@@ -1,7 +1,7 @@
 //! The report of synthetic titrations: what is shown, what is left out, and that pages of many sites stay small.
 
 use super::*;
-use crate::evaluation::pka::{Options, evaluate};
+use crate::evaluation::pka::{Neighbour, Neighbours, Options, evaluate};
 use crate::evaluation::until::{Check, Looks, SiteCheck, Target};
 use crate::output::begun::Begun;
 use crate::output::series::LambdaSeries;
@@ -416,6 +416,43 @@ fn a_reason_of_many_sites_is_said_once() {
 }
 
 /// What `until` found is shown by site and look: when a pKa was known, and what held it up before.
+#[test]
+fn neighbours_stand_beside_each_form_with_their_shares() {
+    let mut found = evaluation(&[site("GL3 2", &[0.0, 4.4]), site("ASP <5>", &[0.0, 4.9])], &PH);
+    assert!(!page(&found).contains("What stands beside each group"));
+    let near = |residue: &str, atom: &str, shares: [Option<f64>; 2]| Neighbour {
+        residue: residue.into(),
+        atom: atom.into(),
+        shares: shares.into(),
+    };
+    let atoms = vec![
+        near("LYS 8", "NZ", [Some(0.06), Some(0.715)]),
+        near("GLY 3", "N", [Some(0.2), Some(0.3)]),
+        near("NA", "NA", [Some(0.05), Some(0.07)]),
+    ];
+    found.sites[0].neighbours = Neighbours { frames: vec![100, 200], atoms };
+    found.sites[1].neighbours =
+        Neighbours { frames: vec![30, 19], atoms: vec![near("GLY <3>", "N", [Some(0.5), None])] };
+    let page = page(&found).replace('\u{a0}', " ");
+    let table = section(&page, "What stands beside each group");
+    for row in [
+        "<td>Glu 2</td><td>Gly 3 N 20 %</td><td>Lys 8 NZ 72 %, Gly 3 N 30 %</td><td>100, 200</td>",
+        "<td>ASP &lt;5&gt;</td><td>GLY &lt;3&gt; N 50 %</td><td>too few frames</td><td>30, 19</td>",
+    ] {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+    assert!(page.contains("<a href=\"#neighbours\">"));
+    found.sites[0].neighbours.atoms.truncate(0);
+    assert!(section(&super::tests::page(&found), "What stands beside each group").contains("<td>nothing</td>"));
+    found.sites.truncate(1);
+    found.sites[0].neighbours.atoms.push(near("LYS 8", "NZ", [Some(0.06), None]));
+    let table = tables::neighbours(&found);
+    assert_eq!(
+        table,
+        "site,protons lost,frames,residue,atom,share\nGL3 2,0,100,LYS 8,NZ,0.060\nGL3 2,1,200,LYS 8,NZ,\n"
+    );
+}
+
 #[test]
 fn looks_are_shown_by_site() {
     let found = evaluation(&[site("GLU 2", &[0.0, 4.4])], &PH);
