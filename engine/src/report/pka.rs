@@ -167,7 +167,7 @@ fn report(
     }
     of_file(plots::CORRELATION).for_each(|plot| show(&mut page, plot));
     evidence::pairs(&mut page, evaluation, labels);
-    evidence::neighbours(&mut page, evaluation, labels);
+    evidence::neighbours(&mut page, evaluation, background, labels);
     page.anchor("convergence", "Convergence");
     of_file(plots::CONVERGENCE).for_each(|plot| show(&mut page, plot));
     evidence::diagnostics(&mut page, evaluation, labels);

@@ -1,6 +1,7 @@
 //! The report of synthetic titrations: what is shown, what is left out, and that pages of many sites stay small.
 
 use super::*;
+use crate::evaluation::background::CorrectionRecord;
 use crate::evaluation::pka::{Neighbour, Neighbours, Options, evaluate};
 use crate::evaluation::until::{Check, Looks, SiteCheck, Target};
 use crate::output::begun::Begun;
@@ -441,7 +442,23 @@ fn neighbours_stand_beside_each_form_with_their_shares() {
     ] {
         assert!(table.contains(row), "{row}: {table}");
     }
-    assert!(page.contains("<a href=\"#neighbours\">"));
+    assert!(page.contains("<a href=\"#neighbours\">") && !page.contains("With scaled charges acids"));
+    for (charge_scale, is_told) in [(0.75, true), (1.0, false)] {
+        let correction = CorrectionRecord {
+            entry: "glu3".into(),
+            force_field: "charmm36m-ecc".into(),
+            charge_scale,
+            status: "calibrated",
+            reason: None,
+            pka: None,
+            errors: None,
+            made: None,
+        };
+        let background = Background { corrections: vec![correction], ..Background::of(&found) };
+        let mut page = Page::new("", "");
+        evidence::neighbours(&mut page, &found, &background, &found.labels());
+        assert_eq!(page.html().contains("too low, by 0.3 ± 0.1 for each amide."), is_told, "{charge_scale}");
+    }
     found.sites[0].neighbours.atoms.truncate(0);
     assert!(section(&super::tests::page(&found), "What stands beside each group").contains("<td>nothing</td>"));
     found.sites.truncate(1);
