@@ -5,7 +5,7 @@
 
 Glu, Asp and His inside of chains of the four proteins with CHARMM36m and bonded terms of each form, with whole charges and with those of ionised groups scaled
 (charmm36m-ecc), pure forms, in solution, from the tables in results/; nuclease as the wild type, whose crystal 1STN is. A carboxyl is too seldom charged where its pKa is
-too high, a His where it is too low.
+too high, a His where it is too low. Then Lys and Tyr of three proteins with scaled charges, by computed less measured pKa.
 """
 
 import csv
@@ -17,7 +17,8 @@ import numpy as np
 HERE = pathlib.Path(__file__).parent
 TABLES = {"1pgb": "1pgb-charmm36m-forms", "4pti": "4pti-charmm36m-forms", "2lzt": "2lzt-charmm36m-forms", "1stn": "1stn-charmm36m-forms-2"}
 SCALED = {entry: f"{entry}-charmm36m-ecc" for entry in TABLES}
-ENDS = {"GL3": ("OE1", "OE2"), "AS3": ("OD1", "OD2"), "HIP": ("ND1", "NE2")}
+ALKALINE = {entry: f"{entry}-charmm36m-ecc-alkaline" for entry in ("4pti", "2lzt", "1pgb")}
+ENDS = {"GL3": ("OE1", "OE2"), "AS3": ("OD1", "OD2"), "HIP": ("ND1", "NE2"), "LYS": ("NZ",), "NLYS": ("NZ",), "TYR": ("OH",)}
 """Atoms in the middle of which a group is."""
 WITHIN = 10.0
 """Å."""
@@ -53,15 +54,39 @@ def too_seldom_charged(folder):
             yield (residue, int(number[0])), -difference if residue == "HIP" else difference
 
 
+def surroundings(crystal, residue, number):
+    """Heavy atoms of other residues within reach of a group."""
+    names, numbers, places = crystal
+    own = numbers == number
+    middle = np.mean([place for place, name, mine in zip(places, names, own) if mine and name in ENDS[residue]], axis=0)
+    return int(((np.linalg.norm(places - middle, axis=1) < WITHIN) & ~own).sum())
+
+
+def lysines_and_tyrosines():
+    """Whether those that are buried are worse."""
+    found = {"Lys": [], "Tyr": []}
+    for entry, folder in ALKALINE.items():
+        crystal = heavy_atoms(entry)
+        for (residue, *number), difference in differences(folder):
+            if residue in ("LYS", "NLYS", "TYR"):
+                count = surroundings(crystal, residue, int(number[0]))
+                found["Tyr" if residue == "TYR" else "Lys"].append((count, f"{entry} {residue} {number[0]}", difference))
+    print("heavy atoms within 1 nm, computed less measured pKa")
+    for name, rows in found.items():
+        rows.sort(reverse=True)
+        for count, site, error in rows:
+            print(f"{site:13}{count:4}{error:+7.2f}")
+        counts, _, errors = zip(*rows)
+        print(f"{name}, {len(rows)} groups: correlation {np.corrcoef(counts, errors)[0, 1]:.2f}")
+
+
 def main():
     rows = []
     for entry, folder in TABLES.items():
-        names, numbers, places = heavy_atoms(entry)
+        crystal = heavy_atoms(entry)
         scaled = dict(too_seldom_charged(SCALED[entry]))
         for (residue, number), error in too_seldom_charged(folder):
-            own = numbers == number
-            middle = np.mean([place for place, name, mine in zip(places, names, own) if mine and name in ENDS[residue]], axis=0)
-            count = int(((np.linalg.norm(places - middle, axis=1) < WITHIN) & ~own).sum())
+            count = surroundings(crystal, residue, number)
             rows.append((count, f"{entry} {residue} {number}", error, scaled[residue, number]))
     rows.sort(reverse=True)
     print("heavy atoms within 1 nm, too seldom charged by (pK units): whole charges, scaled")
@@ -71,6 +96,7 @@ def main():
     for name, errors in (("whole", np.array([row[2] for row in rows])), ("scaled", np.array([row[3] for row in rows]))):
         mean = f"mean of the six with most {errors[:6].mean():+.2f}, of the others {errors[6:].mean():+.2f}"
         print(f"{name} charges, {len(rows)} groups: correlation {np.corrcoef(counts, errors)[0, 1]:.2f}; {mean}")
+    lysines_and_tyrosines()
 
 
 if __name__ == "__main__":
