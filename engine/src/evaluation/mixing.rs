@@ -32,49 +32,49 @@ impl Swaps {
 pub struct Mixing {
     /// pH values, rising.
     pub ph: Vec<f64>,
-    /// Number of exchanges.
+    /// Number of exchanges between all pH values: those before one was added are not among them.
     pub exchanges: usize,
     /// Whether the table has every exchange: each walker stands where it stood a line before, or has swapped with a neighbour whose turn it was. A table with some
     /// of the lines does not say what was tried.
     pub is_whole: bool,
     /// Swaps between each two neighbours, all ladders together; none was tried as far as a table that is not whole says.
     pub pairs: Vec<Swaps>,
-    /// Round trips between the lowest and the highest pH of each walker, by a table that is not whole at least so many.
+    /// Round trips of each walker between the lowest and the highest pH that there were at the time, by a table that is not whole at least so many.
     pub round_trips: Vec<usize>,
     /// Share of exchanges that each walker spent at each pH: `[walker][pH]`.
     pub visits: Vec<Vec<f64>>,
 }
 
-/// Reads `exchange.csv`: walkers (from 0) at the slots, one row for the start and one for each exchange. The number of the first row that
-/// counts comes first: in those before it some slots had no walker yet.
-fn read(path: &Path, slots: usize) -> Result<(usize, Vec<Vec<usize>>)> {
+/// Reads `exchange.csv`: walkers (from 0) at the slots, one row for the start and one for each exchange. A slot whose pH was added later has none before.
+fn read(path: &Path, slots: usize) -> Result<Vec<Vec<Option<usize>>>> {
     let wrong = |message: String| -> Error { InputError::new(message, "").in_file(path).into() };
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, "read", e))?;
+    let cell = |cell: &str| match cell {
+        "" => Some(None),
+        cell => cell.parse::<usize>().ok()?.checked_sub(1).filter(|&walker| walker < slots).map(Some),
+    };
     let row = |(line, text): (usize, &str)| {
-        let walkers: Option<Vec<usize>> =
-            text.split(',').skip(1).map(|cell| cell.parse::<usize>().ok()?.checked_sub(1)).collect();
+        let walkers: Option<Vec<Option<usize>>> = text.split(',').skip(1).map(cell).collect();
         walkers
-            .filter(|row| row.len() == slots && row.iter().all(|&walker| walker < slots))
+            .filter(|row| row.len() == slots && row.iter().any(Option::is_some))
             .ok_or_else(|| wrong(format!("line {}: expected a time and {slots} walkers", line + 2)))
     };
-    let lines: Vec<&str> = text.lines().skip(1).collect();
-    let first = lines.iter().rposition(|line| line.split(',').any(str::is_empty)).map_or(0, |last| last + 1);
-    let rows = lines.into_iter().enumerate().skip(first).map(row).collect::<Result<_>>()?;
-    Ok((first, rows))
+    text.lines().skip(1).enumerate().map(row).collect()
 }
 
 impl Mixing {
-    /// Counts what is in an `exchange.csv`, from where all slots had walkers.
+    /// Counts what is in an `exchange.csv`: swaps from where all slots had walkers, round trips and visits from the beginning.
     ///
     /// # Errors
     /// [`Error::File`] if the file is missing, [`Error::Input`] with the line that is damaged.
     pub fn read(path: &Path, ladders: &Ladders) -> Result<Self> {
         let slots = ladders.slots();
-        let (first, rows) = read(path, slots)?;
+        let rows = read(path, slots)?;
+        let first = rows.iter().rposition(|row| row.contains(&None)).map_or(0, |last| last + 1);
         let pair = |ends: &[f64]| Swaps { ph: [ends[0], ends[1]], tried: 0, accepted: 0 };
         let mut pairs: Vec<Swaps> = ladders.ph.windows(2).map(pair).collect();
         let mut is_whole = true;
-        for (number, rows) in rows.windows(2).enumerate() {
+        for (number, rows) in rows[first..].windows(2).enumerate() {
             let mut explained = rows[0].clone();
             for pair in ladders.pairs((first + number) as u64 + 1) {
                 let [a, b] = pair.slots;
@@ -94,16 +94,24 @@ impl Mixing {
         let (rungs, mut passages, mut end) = (ladders.ph.len(), vec![0; slots], vec![None; slots]);
         let mut visits = vec![vec![0.0; rungs]; slots];
         for row in &rows {
-            for (slot, &walker) in row.iter().enumerate() {
-                let rung = ladders.rung(slot);
-                visits[walker][rung] += 1.0 / rows.len() as f64;
-                if rungs > 1 && (rung == 0 || rung + 1 == rungs) {
-                    passages[walker] += usize::from(end[walker].replace(rung).is_some_and(|last| last != rung));
+            let there = || row.iter().zip(0..).filter_map(|(walker, slot)| Some((ladders.rung(slot), (*walker)?)));
+            let lowest = there().map(|(rung, _)| rung).min();
+            let highest = there().map(|(rung, _)| rung).max();
+            for (rung, walker) in there() {
+                visits[walker][rung] += 1.0;
+                if lowest != highest && (Some(rung) == lowest || Some(rung) == highest) {
+                    let is_highest = Some(rung) == highest;
+                    passages[walker] +=
+                        usize::from(end[walker].replace(is_highest).is_some_and(|last| last != is_highest));
                 }
             }
         }
+        for visits in &mut visits {
+            let all: f64 = visits.iter().sum();
+            visits.iter_mut().filter(|_| all > 0.0).for_each(|share| *share /= all);
+        }
         let round_trips = passages.into_iter().map(|count| count / 2).collect();
-        let (ph, exchanges) = (ladders.ph.to_vec(), rows.len().saturating_sub(1));
+        let (ph, exchanges) = (ladders.ph.to_vec(), (rows.len() - first).saturating_sub(1));
         Ok(Mixing { ph, exchanges, is_whole, pairs, round_trips, visits })
     }
 
@@ -121,5 +129,30 @@ impl Mixing {
             doubts.push("no walker went to both ends of the pH values and back: run longer".into());
         }
         doubts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walkers 1 and 2 go to and fro between pH 4 and 5. Then pH 3 is added with walker 3, and walker 1 goes there.
+    #[test]
+    fn round_trips_before_a_ph_was_added_count() {
+        let file = std::env::temp_dir().join(format!("octitrate-mixing-{}.csv", std::process::id()));
+        std::fs::write(
+            &file,
+            "time,pH_3,pH_4,pH_5\n0,,1,2\n1,,2,1\n2,,2,1\n3,,1,2\n4,3,1,2\n5,1,3,2\n6,1,2,3\n7,1,2,3\n",
+        )
+        .unwrap();
+        let ladders = Ladders { ph: &[3.0, 4.0, 5.0], replicas: 1 };
+        let mixing = Mixing::read(&file, &ladders).unwrap();
+        // Swaps from where all three are there. Walkers 1 and 2 have been to the other end and back by then; from pH 4 to the new end is no passage.
+        assert_eq!((mixing.exchanges, &mixing.round_trips[..]), (3, &[1, 1, 0][..]));
+        assert_eq!(mixing.pairs.iter().map(|pair| pair.tried).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(mixing.visits[0], [0.375, 0.375, 0.25]);
+        std::fs::write(&file, "time,pH_3,pH_4,pH_5\n0,,1,2\n1,,,\n").unwrap();
+        assert!(Mixing::read(&file, &ladders).is_err());
+        std::fs::remove_file(file).unwrap();
     }
 }
